@@ -1,0 +1,87 @@
+"""Checks of arguments: every refusal names the argument, the value received and what is allowed."""
+
+import os
+
+import numpy as np
+
+
+def whole_numbers(name, values, *, lowest=None):
+    """``values`` as an int64 array of the same shape; what is not a whole number is refused."""
+    array = _array(values)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be whole numbers, got {shown(values)}")
+    flat = array.reshape(-1)
+    # Beyond 2**53 a float no longer holds every whole number, and NaN fails both comparisons.
+    bad = ~((flat == np.floor(flat)) & (np.abs(flat) < 2.0**53))
+    if lowest is not None:
+        bad |= ~(flat >= lowest)
+    if bad.any():
+        where = int(np.argmax(bad))
+        allowed = "whole numbers" if array.ndim else "a whole number"
+        allowed += "" if lowest is None else f" of at least {lowest}"
+        allowed += " below 2**53" if np.abs(flat[where]) >= 2.0**53 else ""
+        place = f" (at position {where})" if array.ndim else ""
+        raise ValueError(f"{name} must be {allowed}, got {flat[where]}{place}")
+    return array.astype(np.int64)
+
+
+def numbers(name, values):
+    """``values`` as an array; anything that is not an array of real numbers is refused."""
+    array = _array(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
+    return array
+
+
+def positive_int(name, value):
+    """``value`` as an int of at least 1."""
+    array = _array(value)
+    if array.ndim or array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be a whole number of at least 1, got {shown(value)}")
+    return int(whole_numbers(name, value, lowest=1))
+
+
+def positive_float(name, value):
+    """``value`` as a finite float above 0."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if not 0 < number < float("inf"):
+        raise ValueError(f"{name} must be a finite number above 0, got {shown(value)}")
+    return number
+
+
+def generator(rng):
+    """``rng`` as a numpy Generator: a seed, a Generator that is advanced, or None."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"rng must be a whole number of at least 0 or a numpy Generator, got {shown(rng)}"
+        ) from None
+
+
+def fits_in_memory(n_bytes, what):
+    """Refuse an array that the machine's memory cannot hold, before the machine starts to swap."""
+    try:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # no sysconf on Windows
+        memory = 8 * 2**30
+    if n_bytes > memory / 2:
+        raise ValueError(
+            f"{what} takes {n_bytes / 2**30:,.1f} GiB, "
+            f"and at most half of the memory ({memory / 2**31:,.1f} GiB) is used"
+        )
+
+
+def _array(values):
+    try:
+        return np.asarray(values)
+    except ValueError:  # lists of different lengths make no array
+        return np.asarray(None)
+
+
+def shown(value):
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,526 @@
+"""Interactions of users with items: MovieLens-1M, a reader's own, or synthetic ones.
+
+Every data set is split leave-one-out: one item of each user is held out, the rest is for
+training. The ranks that the paper's three recommenders predict on MovieLens-1M ship with the
+package, so that nothing has to be downloaded to work with them.
+"""
+
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from scipy import optimize, sparse
+
+from recsample._validation import positive_int, whole_numbers
+from recsample.ranks import Ranks
+
+__all__ = ["Interactions", "load_movielens", "recorded_ranks", "make_interactions"]
+
+# MovieLens-1M as GroupLens publishes it, and the held-out events of the split that the paper uses.
+_ARCHIVE = "ml-1m.zip"
+_HELD_OUT = "ml-1m.test.rating"
+_URLS = {
+    _ARCHIVE: "https://files.grouplens.org/datasets/movielens/ml-1m.zip",
+    _HELD_OUT: "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/"
+    "master/Data/ml-1m.test.rating",
+}
+_SHA256 = {
+    _ARCHIVE: "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+    _HELD_OUT: "231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
+}
+_N_RATINGS = 1_000_209
+_N_USERS = 6_040
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interactions:
+    """Which users had to do with which items, with one item held out for each user.
+
+    Usually made by `load_movielens`, `make_interactions` or `Interactions.from_pairs`.
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit together.
+
+    Attributes
+    ----------
+    train : scipy.sparse.csr_matrix of bool, shape (n_users, n_items)
+        The training events.
+    held_out : ndarray of int, shape (n_users,)
+        The index of each user's held-out item, which is no training event of that user.
+    user_ids : ndarray, shape (n_users,)
+        The user's id in the source, for each row of `train`.
+    item_ids : ndarray, shape (n_items,)
+        The item's id in the source, for each column of `train`.
+    """
+
+    train: sparse.csr_matrix
+    held_out: np.ndarray
+    user_ids: np.ndarray
+    item_ids: np.ndarray
+
+    def __post_init__(self):
+        if not isinstance(self.train, sparse.csr_matrix):
+            raise ValueError(f"train must be a csr_matrix, got {type(self.train).__name__}")
+        for name, size in (
+            ("held_out", self.n_users),
+            ("user_ids", self.n_users),
+            ("item_ids", self.n_items),
+        ):
+            if np.shape(getattr(self, name)) != (size,):
+                raise ValueError(
+                    f"{name} must have shape {(size,)} to fit train, "
+                    f"got {np.shape(getattr(self, name))}"
+                )
+        held_out = whole_numbers("held_out", self.held_out, lowest=0)
+        users = np.arange(self.n_users)
+        wrong = held_out >= self.n_items
+        if not wrong.any():
+            wrong = np.asarray(self.train[users, held_out] != 0).ravel()
+        if wrong.any():
+            user = int(np.argmax(wrong))
+            raise ValueError(
+                f"held_out must be items below {self.n_items} without a training event of the "
+                f"user, got item {held_out[user]} for user {user}"
+            )
+
+    @property
+    def n_users(self):
+        """Number of users."""
+        return self.train.shape[0]
+
+    @property
+    def n_items(self):
+        """Number of items."""
+        return self.train.shape[1]
+
+    def __repr__(self):
+        return (
+            f"<Interactions: {self.n_users} users, {self.n_items} items, "
+            f"{self.train.nnz} training events>"
+        )
+
+    @classmethod
+    def from_pairs(cls, users, items, held_out):
+        """Interactions from one (user, item) pair per event.
+
+        Users and items are numbered in ascending order of their ids, so that ids which already
+        are 0, 1, 2, ... stay what they are. A pair that occurs several times counts once.
+
+        Parameters
+        ----------
+        users, items : array_like of int or str, shape (events,)
+            The user's and the item's id of each event.
+        held_out : array_like of int or str, shape (users,), or mapping
+            The id of each user's held-out item: either in ascending order of the user ids, or
+            as a mapping from user id to item id (a pandas Series counts as an array, its index
+            is not looked at). A held-out pair among the events is taken out
+            of the training events; an item that occurs nowhere else becomes an item all the same.
+
+        Returns
+        -------
+        Interactions
+
+        Raises
+        ------
+        ValueError
+            For arrays that are empty, of different lengths or of several dimensions, ids that
+            are neither whole numbers nor strings, and a held-out item too few or too many.
+
+        Examples
+        --------
+        >>> from recsample.datasets import Interactions
+        >>> data = Interactions.from_pairs(
+        ...     users=["ann", "ann", "bob", "bob"],
+        ...     items=[10, 20, 10, 40],
+        ...     held_out={"ann": 20, "bob": 30},
+        ... )
+        >>> data
+        <Interactions: 2 users, 4 items, 3 training events>
+        >>> data.held_out, data.item_ids
+        (array([1, 2]), array([10, 20, 30, 40]))
+        """
+        users, items = _ids("users", users), _ids("items", items)
+        if users.shape != items.shape:
+            raise ValueError(
+                f"users and items must have one entry per event each, "
+                f"got {len(users)} users and {len(items)} items"
+            )
+        if not users.size:
+            raise ValueError("users must hold at least one event, got none")
+        user_ids, user = np.unique(users, return_inverse=True)
+        held_out = _held_out_ids(held_out, user_ids)
+        if held_out.dtype.kind != items.dtype.kind:
+            raise ValueError(
+                f"held_out must hold ids like those in items, got {held_out[0]!r} "
+                f"where items has {items[0]!r}"
+            )
+        item_ids, item = np.unique(np.concatenate([items, held_out]), return_inverse=True)
+        item, held_out = item[: len(items)], item[len(items) :]
+        trained = item != held_out[user]
+        train = sparse.csr_matrix(
+            (np.ones(trained.sum(), bool), (user[trained], item[trained])),
+            shape=(len(user_ids), len(item_ids)),
+        )
+        return cls(train, _frozen(held_out), _frozen(user_ids), _frozen(item_ids))
+
+
+def load_movielens(path=None, *, split="paper"):
+    """MovieLens-1M: 6,040 users, 3,706 movies, 1,000,209 ratings, the stars left aside.
+
+    Movies are numbered by their first appearance in ``ratings.dat``, users by their UserID;
+    the ids of the source stand in ``item_ids`` and ``user_ids``.
+
+    Without `path` the official archive is downloaded once (6 MB, checksum verified) and kept in
+    the folder that the environment variable ``RECSAMPLE_DATA`` names, or else in the operating
+    system's folder for caches. A download that breaks off leaves nothing behind there.
+
+    Parameters
+    ----------
+    path : str or os.PathLike, optional
+        Where the data is instead: the archive ``ml-1m.zip``, or a folder with ``ratings.dat``,
+        ``ml-1m/ratings.dat`` or ``ml-1m.zip`` in it. For ``split="paper"``, the held-out events
+        are taken from a file ``ml-1m.test.rating`` or ``ncf.test.rating`` in the same folder;
+        where there is none, that file (125 kB) is downloaded and cached.
+    split : {"paper", "last"}, optional
+        Which event of each user is held out.
+
+        "paper"
+            The split of He et al., "Neural Collaborative Filtering" (WWW 2017), which the paper
+            uses: each user's last event, from the published list.
+        "last"
+            The last event by timestamp, and of several with the same timestamp the last in the
+            file. This second rule decides for many: 1,268 of the first 2,998 users (42 %) have
+            several ratings in their last second. The published list chooses among these by a
+            rule that the data does not show and agrees with this one for 72 % of these 2,998
+            users. So this is another, equally valid split; it does not give the paper's numbers.
+
+    Returns
+    -------
+    Interactions
+
+    Raises
+    ------
+    ConnectionError
+        If something has to be downloaded and cannot be; the message says what to download and
+        where to put it. Like the next one it is an OSError.
+    FileNotFoundError
+        If there is no such data at `path`.
+    ValueError
+        For a truncated, corrupted or wrong file: the message names the file, the line (1-based)
+        where there is one, and what was expected. Also for an unknown `split`.
+
+    Notes
+    -----
+    MovieLens is licensed for research and may not be redistributed; see
+    https://grouplens.org/datasets/movielens/1m/ and F. M. Harper, J. A. Konstan, "The MovieLens
+    Datasets: History and Context", ACM TiiS 5(4), 2015, https://doi.org/10.1145/2827872.
+    """
+    if split not in ("paper", "last"):
+        raise ValueError(f'split must be "paper" or "last", got {split!r}')
+    source = Path(_download(_ARCHIVE) if path is None else path)
+    ratings_file, content, folders = _read_ratings(source)
+    user, movie, _, timestamp = _parse(
+        ratings_file, content, "::", "UserID::MovieID::Rating::Timestamp"
+    )
+    _check_ratings(ratings_file, user, movie)
+    movie_ids, item = _by_first_appearance(movie)
+    user = user - 1
+    if split == "last":
+        # lexsort is stable: of equal timestamps, the last line comes last.
+        in_time = np.lexsort((timestamp, user))
+        held_out = item[in_time][np.flatnonzero(np.diff(user[in_time], append=_N_USERS))]
+    else:
+        held_out = _read_held_out(folders, user, item, len(movie_ids))
+    data = Interactions.from_pairs(user, item, held_out)
+    return replace(data, user_ids=_frozen(data.user_ids + 1), item_ids=_frozen(movie_ids))
+
+
+def recorded_ranks():
+    """The ranks that the paper's recommenders predict on MovieLens-1M, as shipped with the package.
+
+    For each of the 6,040 users: where the held-out movie stands among the movies without a
+    training event of that user, and how many of these score exactly the same.
+    ``recorded_ranks.md`` beside the file says how it was made.
+
+    Returns
+    -------
+    dict of str to Ranks
+        ``"X"`` is ``MatrixFactorization()``, ``"Y"`` ``ItemKNN(exponent=3)`` and ``"Z"``
+        ``ItemKNN(exponent=1, n_neighbors=10)``, from `recsample.recommenders`.
+
+    Examples
+    --------
+    >>> from recsample.datasets import recorded_ranks
+    >>> recorded_ranks()["Y"]
+    <Ranks: 6040 instances, 6040 ranks, 1393 to 3687 items, 2 tied>
+    """
+    file = resources.files("recsample") / "data" / "recorded_ranks.npz"
+    with file.open("rb") as stream, np.load(stream) as arrays:
+        return {
+            name: Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"])
+            for name in "XYZ"
+        }
+
+
+def make_interactions(n_users=6040, n_items=3706, n_events=1_000_209, *, rng=0):
+    r"""Synthetic interactions of the shape of MovieLens-1M.
+
+    They serve where the real data is not at hand: a few items are very popular and most are not,
+    a few users are very active, each user has at least 20 events, and tastes differ in a way that
+    partly follows broad directions (which matrix factorisation finds) and partly narrow niches
+    (which an item's nearest neighbours find). At full size the three recommenders stand to each
+    other as on MovieLens: Z ahead of Y ahead of X on Recall@10, and the reverse on AUC.
+
+    Parameters
+    ----------
+    n_users : int, optional
+    n_items : int, optional
+        At least 40.
+    n_events : int, optional
+        Number of events, the held-out ones included: from 20 per user to ``n_items // 2`` per
+        user, which no user exceeds.
+    rng : int or numpy.random.Generator, optional
+        Source of randomness.
+
+    Returns
+    -------
+    Interactions
+        With ``n_events - n_users`` training events. The ids are the indices.
+
+    Raises
+    ------
+    ValueError
+        For fewer than 40 items, and for too few or too many events.
+
+    Notes
+    -----
+    The utility of item :math:`i` for user :math:`u` is
+
+    .. math:: 2 b_i + 1.25 \, p_u^\top q_i / \sqrt{8} + 2.2 \, w_{u, g(i)} + \varepsilon_{ui}
+
+    with a standard normal popularity :math:`b_i`, standard normal tastes :math:`p_u, q_i` in 8
+    dimensions, a standard normal liking :math:`w_{ug}` for each niche :math:`g` of about 10 items,
+    and standard Gumbel noise. The user takes the :math:`n_u` items of highest utility, which
+    amounts to drawing them one after the other without replacement, with probabilities in
+    proportion to :math:`\exp` of the utility without noise. One of them, picked uniformly, is
+    held out. The numbers :math:`n_u` are 20 plus a log-normal variable with
+    :math:`\sigma = 1.5`, cut off at half of the items and scaled to give `n_events` in all.
+
+    Examples
+    --------
+    >>> from recsample.datasets import make_interactions
+    >>> make_interactions(n_users=600, n_items=400, n_events=30_000, rng=0)
+    <Interactions: 600 users, 400 items, 29400 training events>
+    """
+    n_users, n_items = positive_int("n_users", n_users), positive_int("n_items", n_items)
+    if n_items < 40:
+        raise ValueError(f"n_items must be at least 40, got {n_items}")
+    n_events = positive_int("n_events", n_events)
+    most = n_items // 2
+    if not 20 * n_users <= n_events <= most * n_users:
+        raise ValueError(
+            f"n_events must be from 20 to n_items // 2 = {most} per user, that is from "
+            f"{20 * n_users} to {most * n_users}, got {n_events}"
+        )
+    rng = np.random.default_rng(rng)
+    n_taken = _activity(n_users, n_events, most, rng)
+    popularity = 2.5 * rng.standard_normal(n_items)
+    directions = rng.standard_normal((n_items, 8)) * 1.5 / np.sqrt(8)
+    n_niches = n_items // 10
+    niche = rng.integers(n_niches, size=n_items)
+
+    taken, held_out = [], []
+    step = max(1, 2**20 // n_items)
+    for start in range(0, n_users, step):
+        n_block = min(step, n_users - start)
+        utility = popularity + rng.standard_normal((n_block, 8)) @ directions.T
+        utility += 2.5 * rng.standard_normal((n_block, n_niches))[:, niche]
+        utility += rng.gumbel(size=utility.shape)
+        for row, n in zip(utility, n_taken[start:]):
+            items = np.sort(np.argpartition(-row, n - 1)[:n])
+            held_out.append(items[rng.integers(n)])
+            taken.append(items[items != held_out[-1]])
+    indptr = np.append(0, np.cumsum(n_taken - 1))
+    train = sparse.csr_matrix(
+        (np.ones(indptr[-1], bool), np.concatenate(taken), indptr), shape=(n_users, n_items)
+    )
+    return Interactions(
+        train, _frozen(np.array(held_out)), _frozen(np.arange(n_users)), _frozen(np.arange(n_items))
+    )
+
+
+def _activity(n_users, n_events, most, rng):
+    """Log-normal numbers of events, at least 20 and at most `most` each, n_events in all."""
+    activity = np.exp(1.5 * rng.standard_normal(n_users))
+
+    def per_user(scale):
+        return np.minimum(most, 20 + scale * activity)
+
+    scale = optimize.brentq(lambda s: per_user(s).sum() - n_events, 0, most / activity.min())
+    # Rounding the running total keeps the sum, and leaves no user below 20 or above `most`.
+    return np.diff(np.floor(np.cumsum(per_user(scale)) + 0.5), prepend=0).astype(int)
+
+
+def _ids(name, values):
+    """One-dimensional ids: int64, or an array of strings."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got an array of shape {array.shape}")
+    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array):
+        array = array.astype(str)
+    return array if array.dtype.kind == "U" else whole_numbers(name, array)
+
+
+def _held_out_ids(held_out, user_ids):
+    """The held-out item id of each user, in the order of user_ids."""
+    if isinstance(held_out, Mapping):
+        known = set(user_ids.tolist())
+        unknown = [user for user in held_out if user not in known]
+        if unknown:
+            raise ValueError(f"held_out must name users that occur in users, got {unknown[0]!r}")
+        missing = [user for user in user_ids.tolist() if user not in held_out]
+        if missing:
+            raise ValueError(
+                f"held_out must hold an item for every user, got none for {missing[0]!r}"
+            )
+        held_out = [held_out[user] for user in user_ids.tolist()]
+    held_out = _ids("held_out", held_out)
+    if held_out.shape != user_ids.shape:
+        raise ValueError(
+            f"held_out must hold one item for each of the {len(user_ids)} users, "
+            f"got {len(held_out)}"
+        )
+    return held_out
+
+
+def _by_first_appearance(ids):
+    """The distinct ids in the order in which they first appear, and the place of each id in it."""
+    distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return distinct[order], place[inverse]
+
+
+def _download(name):
+    """The path of a published file in the cache, downloaded with a progress bar if need be."""
+    import pooch
+    import requests
+
+    folder = Path(os.environ.get("RECSAMPLE_DATA") or pooch.os_cache("recsample"))
+    try:
+        # pooch writes to a temporary file and moves it here only if the checksum is right.
+        return pooch.retrieve(
+            _URLS[name], f"sha256:{_SHA256[name]}", fname=name, path=folder, progressbar=True
+        )
+    except requests.RequestException as error:
+        there = ""
+        if (folder / name).exists():
+            there = "The file of that name there is not the published one (its checksum differs). "
+        raise ConnectionError(
+            f"{name} could not be downloaded from {_URLS[name]} ({error}). {there}Download it by "
+            f"other means and put it into {folder}, or say where it is: load_movielens(path=...)."
+        ) from error
+    except ValueError as error:
+        raise ValueError(
+            f"what {_URLS[name]} delivered is not the published {name}: its checksum differs from "
+            f"the expected SHA-256 {_SHA256[name]}; nothing was kept"
+        ) from error
+
+
+def _read_ratings(source):
+    """The name and the bytes of ratings.dat, and the folders where its companion may be."""
+    if source.is_dir():
+        for place in (source, source / "ml-1m"):
+            if (place / "ratings.dat").is_file():
+                file = place / "ratings.dat"
+                return str(file), file.read_bytes(), [place, source]
+        if not (source / _ARCHIVE).is_file():
+            raise FileNotFoundError(
+                f"path must hold ratings.dat, ml-1m/ratings.dat or {_ARCHIVE}, "
+                f"got the folder {source} with none of them"
+            )
+        source = source / _ARCHIVE
+    if not source.is_file():
+        raise FileNotFoundError(
+            f"path must be the archive {_ARCHIVE} or a folder, got {source}, which does not exist"
+        )
+    member = "ml-1m/ratings.dat"
+    try:
+        with zipfile.ZipFile(source) as archive:
+            content = archive.read(member)
+    except KeyError:
+        raise ValueError(
+            f"{source} must hold the file {member}, got an archive without it"
+        ) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(
+            f"{source} must be an intact zip archive, got a damaged one: {error}"
+        ) from error
+    return f"{source}/{member}", content, [source.parent]
+
+
+def _read_held_out(folders, user, item, n_items):
+    """The held-out item of each user, from the published list, checked against the ratings."""
+    names = (_HELD_OUT, "ncf.test.rating")
+    found = [folder / name for folder in folders for name in names if (folder / name).is_file()]
+    file = found[0] if found else Path(_download(_HELD_OUT))
+    listed, held_out, _, _ = _parse(file, file.read_bytes(), "\t", "user, item, rating, timestamp")
+    n_users = _N_USERS
+    if len(listed) != n_users:
+        raise ValueError(f"{file} must have {n_users} lines, one per user, got {len(listed)}")
+    _refuse_line(file, listed != np.arange(n_users), listed, "the users 0, 1, 2, ... in order")
+    rated = np.isin(np.arange(n_users) * n_items + held_out, user * n_items + item)
+    rated &= held_out < n_items
+    _refuse_line(file, ~rated, held_out, "an item that the user has rated")
+    return held_out
+
+
+def _parse(file, content, separator, fields):
+    """The four columns of a table of whole numbers, every line of it checked."""
+    line_ok = re.compile(
+        rb"\d{1,10}%b\d{1,10}%b[1-5]%b\d{1,10}" % ((separator.encode(),) * 3)
+    ).fullmatch
+    lines = content.splitlines()
+    for number, line in enumerate(lines, start=1):
+        if not line_ok(line):
+            shown = line[:80].decode(errors="replace")
+            raise ValueError(f"{file}, line {number}, must be {fields}, got {shown!r}")
+    if lines and not content.endswith(b"\n"):
+        raise ValueError(f"{file} must end with a line end, got a last line {len(lines)} cut short")
+    numbers = content.replace(separator.encode(), b" ").decode()
+    return np.fromstring(numbers, dtype=np.int64, sep=" ").reshape(-1, 4).T
+
+
+def _check_ratings(file, user, movie):
+    if len(user) != _N_RATINGS:
+        raise ValueError(f"{file} must have {_N_RATINGS} ratings, got {len(user)} lines")
+    outside = (user < 1) | (user > _N_USERS)
+    _refuse_line(file, outside, user, f"a UserID from 1 to {_N_USERS}")
+    missing = np.setdiff1d(np.arange(1, _N_USERS + 1), user)
+    if missing.size:
+        raise ValueError(f"{file} must have ratings of {_N_USERS} users, got none of {missing[0]}")
+    pair = user * (movie.max() + 1) + movie
+    repeated = np.ones(len(pair), bool)
+    repeated[np.unique(pair, return_index=True)[1]] = False
+    _refuse_line(file, repeated, movie, "a MovieID that the user has not rated before")
+
+
+def _refuse_line(file, bad, values, expected):
+    if bad.any():
+        line = int(np.argmax(bad))
+        raise ValueError(f"{file}, line {line + 1}, must have {expected}, got {values[line]}")
+
+
+def _frozen(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array

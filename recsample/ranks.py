@@ -1,0 +1,401 @@
+"""Where the relevant items of each instance stand in a ranking.
+
+An *instance* is one evaluation case: a user, a query, a context. Its relevant items stand at
+certain *ranks* (1 is best) among ``n_items`` ranked items. Everything else in this package starts
+from these ranks: a metric is a function of them, sampling changes them, a correction undoes that.
+"""
+
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from recsample._validation import numbers, whole_numbers
+
+__all__ = ["Ranks", "predicted_ranks"]
+
+# Scores are counted in blocks of users that hold about this many numbers (32 MiB of float64).
+_BLOCK = 2**22
+
+
+class _Terms(NamedTuple):
+    """One row per relevant item, instances in order and ranks ascending within an instance."""
+
+    instance: np.ndarray  # to which instance the relevant item belongs, 0-based
+    order: np.ndarray  # it is the order-th best ranked relevant item of its instance, 1-based
+    rank: np.ndarray  # its best-case rank, 1-based
+    ties: np.ndarray  # irrelevant items with its score
+    group: np.ndarray  # relevant items with its score, itself included
+    place: np.ndarray  # its place among these, 1-based
+
+
+class Ranks:
+    """Where the relevant items of each instance stand in a ranking of n items.
+
+    Parameters
+    ----------
+    values : array_like of int
+        Predicted ranks, 1 is best: shape (instances,) where every instance has one relevant item,
+        otherwise one sequence of ranks per instance, of any length, in any order.
+    n_items : int or array_like of int
+        Size of the ranked pool, the relevant items included: one number, or one per instance.
+    ties : int or array_like of int, optional
+        How many irrelevant items score exactly the same as the relevant one; `values` is then the
+        best case, and ``values + ties`` the worst. One number, or the same shape as `values`.
+        Relevant items that share one score stand at consecutive ranks and name the same ties.
+
+    Attributes
+    ----------
+    n_items : int or ndarray of int, shape (instances,)
+        The sizes of the pools as given.
+
+    Raises
+    ------
+    ValueError
+        For a rank below 1 or above `n_items`, a rank that is not a whole number, a rank that an
+        instance holds twice, ties that reach beyond the pool or into the next relevant item, and
+        lengths that do not match. The message names the instance (0-based) and the value.
+
+    Examples
+    --------
+    Recommender C of Table 1 in [1]_, five instances with one relevant item each:
+
+    >>> import recsample as rs
+    >>> ranks = rs.Ranks([212, 2, 743, 5342, 1548], n_items=10_000)
+    >>> len(ranks)
+    5
+
+    Two instances with two and one relevant items:
+
+    >>> rs.Ranks([[3, 5], [1]], n_items=10).n_relevant
+    array([2, 1])
+
+    References
+    ----------
+    .. [1] W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020,
+       section 2. https://doi.org/10.1145/3394486.3403226
+    """
+
+    def __init__(self, values, n_items, *, ties=0):
+        flat, self._n_relevant, self._nested = _flattened("values", values)
+        instance = np.repeat(np.arange(len(self)), self._n_relevant)
+        self.n_items, self._pool = _pool_sizes(n_items, len(self))
+        whole = np.isfinite(flat) & (flat == np.floor(flat))
+        _refuse(~whole, instance, flat, "values must be whole numbers, got rank {}")
+        _refuse(flat < 1, instance, flat, "values must be ranks of at least 1, got rank {}")
+        beyond = flat > self._pool[instance]
+        _refuse(beyond, instance, flat, "values must not exceed n_items, got rank {}")
+        self._rank = _frozen(flat.astype(np.int64))
+        self._one_tie = int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None
+        self._tie = _frozen(_ties_like(ties, self._n_relevant, self._nested))
+        self._terms = _arranged(self._rank, self._tie, instance, self._n_relevant)
+        _check_terms(self._terms, self._pool)
+
+    def __len__(self):
+        return len(self._n_relevant)
+
+    def __repr__(self):
+        items = np.unique(self._pool)
+        pool = f"{items[0]}" if len(items) == 1 else f"{items[0]} to {items[-1]}"
+        tied = f", {int((self._terms.ties > 0).sum())} tied" if self._terms.ties.any() else ""
+        return f"<Ranks: {len(self)} instances, {len(self._terms.rank)} ranks, {pool} items{tied}>"
+
+    @property
+    def values(self):
+        """The ranks as given: array (instances,), or one array per instance."""
+        return self._as_given(self._rank)
+
+    @property
+    def ties(self):
+        """The ties as given: one number, array (instances,), or one array per instance."""
+        return self._as_given(self._tie) if self._one_tie is None else self._one_tie
+
+    def _as_given(self, flat):
+        if not self._nested:
+            return flat
+        return tuple(np.split(flat, np.cumsum(self._n_relevant)[:-1]))
+
+    @property
+    def n_relevant(self):
+        """Number of relevant items of each instance, array of int, shape (instances,)."""
+        return self._n_relevant.copy()
+
+    @property
+    def n_irrelevant(self):
+        """Number of irrelevant items of each instance, array of int, shape (instances,)."""
+        return self._pool - self._n_relevant
+
+
+def predicted_ranks(scores, relevant, exclude=None):
+    """Ranks of the relevant items under given scores, with ties counted.
+
+    An item outranks another where its score is higher. Irrelevant items with exactly the score of
+    the relevant one are counted as its ties, so that no metric depends on the order of the items.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (users, items), or pair of arrays
+        A score per user and item, higher is better. A pair ``(user_factors, item_factors)`` of
+        shapes (users, d) and (items, d) stands for the product ``user_factors @ item_factors.T``,
+        which is formed for a block of users at a time and never as a whole.
+    relevant : array_like of int, shape (users,), or sparse matrix, shape (users, items)
+        The relevant item of each user (0-based), or a matrix whose stored non-zeros are the
+        relevant items.
+    exclude : sparse matrix, shape (users, items), optional
+        Items that are not ranked for the user, such as the training set. They count neither as
+        better items nor in the size of the pool.
+
+    Returns
+    -------
+    Ranks
+        With the size of each user's own pool as ``n_items``.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, a score that is NaN, an item that does not exist, and a
+        relevant item that is excluded; the message names the user.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> ranks = rs.predicted_ranks([[.9, .5, .1, .5], [.2, .7, .1, .0]], relevant=[1, 3])
+    >>> ranks.values, ranks.ties
+    (array([2, 4]), array([1, 0]))
+    """
+    score_block, n_users, n_items = _score_blocks(scores)
+    exclude = _item_sets("exclude", exclude, n_users, n_items)
+    one_each = not sparse.issparse(relevant)
+    if one_each:
+        items = whole_numbers("relevant", relevant)
+        if items.shape != (n_users,):
+            raise ValueError(
+                f"relevant must hold one item for each of the {n_users} users, "
+                f"got an array of shape {items.shape}"
+            )
+        outside = (items < 0) | (items >= n_items)
+        _refuse(
+            outside,
+            np.arange(n_users),
+            items,
+            f"relevant must hold items from 0 to {n_items - 1}, got item {{}}",
+        )
+        relevant = sparse.csr_matrix(
+            (np.ones(n_users, bool), items, np.arange(n_users + 1)), shape=(n_users, n_items)
+        )
+    else:
+        relevant = _item_sets("relevant", relevant, n_users, n_items)
+    both = relevant.multiply(exclude).tocoo()
+    _refuse(
+        np.ones(both.nnz, bool),
+        both.row,
+        both.col,
+        "relevant and exclude must not share an item, got item {}",
+    )
+    pool = n_items - np.diff(exclude.indptr)
+    _refuse(
+        pool == 0, np.arange(n_users), pool, "exclude must leave an item to rank, got {} items left"
+    )
+
+    count = _count_one if one_each else _count_many
+    counted = []
+    step = max(1, _BLOCK // n_items)
+    for start in range(0, n_users, step):
+        rows = slice(start, min(start + step, n_users))
+        block = score_block(rows)
+        nan = np.isnan(block)
+        if nan.any():
+            user, item = np.argwhere(nan)[0]
+            raise ValueError(
+                f"scores must not be NaN, got NaN for user {start + user}, item {item}"
+            )
+        counted.append(count(block, relevant[rows], exclude[rows]))
+    rank, tied = (np.concatenate(parts) for parts in zip(*counted))
+    if not one_each:
+        ends = relevant.indptr[1:-1]
+        rank, tied = np.split(rank, ends), np.split(tied, ends)
+    return Ranks(rank, pool, ties=tied)
+
+
+def _count_one(scores, relevant, exclude):
+    """Best-case ranks and tied irrelevant items where every user has one relevant item."""
+    mine = scores[np.arange(len(scores)), relevant.indices][:, None]
+    higher, same = scores > mine, scores == mine
+    higher[exclude.nonzero()] = False
+    same[exclude.nonzero()] = False
+    return 1 + higher.sum(axis=1), same.sum(axis=1) - 1
+
+
+def _count_many(scores, relevant, exclude):
+    """The same for any number of relevant items, flat, best first within each user."""
+    ranks, ties = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for user, row in enumerate(scores):
+        items = relevant.indices[relevant.indptr[user] : relevant.indptr[user + 1]]
+        mine = np.sort(row[items])[::-1]
+        excluded = exclude.indices[exclude.indptr[user] : exclude.indptr[user + 1]]
+        rest = np.sort(np.delete(row, np.concatenate([items, excluded])))
+        not_higher = np.searchsorted(rest, mine, side="right")
+        lower = np.searchsorted(rest, mine, side="left")
+        ranks.append(1 + len(rest) - not_higher + np.arange(len(mine)))
+        ties.append(not_higher - lower)
+    return np.concatenate(ranks), np.concatenate(ties)
+
+
+def _score_blocks(scores):
+    """A function from a slice of users to their scores, and the numbers of users and items."""
+    if isinstance(scores, tuple):
+        if len(scores) != 2:
+            raise ValueError(
+                "scores must be one array or the pair (user_factors, item_factors), "
+                f"got {len(scores)} arrays"
+            )
+        users, items = (numbers("scores", factors) for factors in scores)
+        if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
+            raise ValueError(
+                "scores must be a pair of factors of shapes (users, d) and (items, d), "
+                f"got {users.shape} and {items.shape}"
+            )
+        if not len(users) or not len(items):
+            raise ValueError(
+                f"scores must not be empty, got {len(users)} users, {len(items)} items"
+            )
+        # A matrix product may round the scores of identical items differently, column by column,
+        # and so lose a tie: each different item is scored once.
+        items, which = np.unique(items, axis=0, return_inverse=True)
+        which = which.reshape(-1)
+        return (lambda rows: (users[rows] @ items.T)[:, which]), len(users), len(which)
+    scores = numbers("scores", scores)
+    if scores.ndim != 2 or not scores.size:
+        raise ValueError(
+            f"scores must have shape (users, items), neither of them 0, got {scores.shape}"
+        )
+    return (lambda rows: scores[rows]), *scores.shape
+
+
+def _item_sets(name, matrix, n_users, n_items):
+    """A canonical boolean CSR matrix of the stored non-zeros; all empty for None."""
+    if matrix is None:
+        return sparse.csr_matrix((n_users, n_items), dtype=bool)
+    if not sparse.issparse(matrix) or matrix.shape != (n_users, n_items):
+        shape = getattr(matrix, "shape", type(matrix).__name__)
+        raise ValueError(
+            f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got {shape}"
+        )
+    matrix = sparse.csr_matrix(matrix != 0)
+    matrix.sort_indices()
+    return matrix
+
+
+def _flattened(name, values):
+    """All numbers of `values` in one array, how many each instance has, and whether in lists."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        raise ValueError(f"{name} must be an array of numbers, got {values!r}")
+    if not hasattr(values, "dtype"):
+        kinds = {_is_list(v) for v in values}
+        if len(kinds) == 2:
+            raise ValueError(f"{name} must be all numbers or all lists, got a mixture of both")
+        nested = kinds == {True}
+    else:
+        values = np.asarray(values)
+        if values.ndim == 0 or values.ndim > 2:
+            raise ValueError(f"{name} must be an array of numbers, got one of shape {values.shape}")
+        nested = values.ndim == 2 or values.dtype == object
+    if len(values) == 0:
+        raise ValueError(f"{name} must hold at least one instance, got none")
+    lengths = np.array([len(v) for v in values]) if nested else np.ones(len(values), dtype=np.int64)
+    if nested:
+        values = list(chain.from_iterable(values))
+        if any(_is_list(v) for v in values):
+            raise ValueError(f"{name} must hold numbers or lists of numbers, got lists of lists")
+    flat = np.array(values)
+    if lengths.sum() == 0:
+        flat = flat.astype(np.int64)
+    if flat.dtype.kind not in "iuf" or flat.ndim != 1:
+        raise ValueError(f"{name} must be whole numbers, got an array of type {flat.dtype}")
+    return flat, lengths, nested
+
+
+def _is_list(value):
+    return hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
+
+
+def _pool_sizes(n_items, n_instances):
+    sizes = whole_numbers("n_items", n_items, lowest=1)
+    if sizes.ndim == 0:
+        return int(sizes), np.full(n_instances, sizes)
+    if sizes.shape != (n_instances,):
+        raise ValueError(
+            f"n_items must be one number or one for each of the {n_instances} instances, "
+            f"got an array of shape {sizes.shape}"
+        )
+    return _frozen(sizes), sizes
+
+
+def _ties_like(ties, n_relevant, nested):
+    """The ties of each relevant item, flat."""
+    if np.isscalar(ties):
+        return np.full(n_relevant.sum(), ties, dtype=np.int64)
+    flat, lengths, ties_nested = _flattened("ties", ties)
+    if ties_nested != nested or len(lengths) != len(n_relevant):
+        raise ValueError(
+            "ties must be one number or have the shape of values, got "
+            f"{len(lengths)} {'lists' if ties_nested else 'numbers'} "
+            f"for {len(n_relevant)} instances"
+        )
+    which = np.arange(len(lengths))
+    _refuse(
+        lengths != n_relevant, which, lengths, "ties must have the lengths of values, got length {}"
+    )
+    return whole_numbers("ties", flat, lowest=0)
+
+
+def _arranged(rank, ties, instance, n_relevant):
+    """The terms by ascending rank within each instance, with groups of equal score found."""
+    by_rank = np.lexsort((rank, instance))
+    rank, ties = rank[by_rank], ties[by_rank]
+    order = 1 + np.arange(len(rank)) - np.repeat(np.cumsum(n_relevant) - n_relevant, n_relevant)
+    # Consecutive ranks with the same ties can only be one group: apart, their ties would overlap.
+    starts = np.ones(len(rank), bool)
+    starts[1:] = (
+        (instance[1:] != instance[:-1])
+        | (ties[1:] == 0)
+        | (ties[1:] != ties[:-1])
+        | (rank[1:] != rank[:-1] + 1)
+    )
+    group_of = np.cumsum(starts) - 1
+    first = np.flatnonzero(starts)
+    group = np.bincount(group_of)[group_of] if len(rank) else np.empty(0, np.int64)
+    place = 1 + np.arange(len(rank)) - first[group_of] if len(rank) else np.empty(0, np.int64)
+    return _Terms(instance, order, rank, ties, group, place)
+
+
+def _check_terms(terms, pool):
+    instance, _, rank, ties, group, place = terms
+    same = instance[1:] == instance[:-1]
+    twice = same & (rank[1:] == rank[:-1])
+    _refuse(twice, instance[1:], rank[1:], "values must not hold a rank twice, got rank {} twice")
+    # The worst case of a group: all its ties ahead of all its relevant items.
+    last = rank + ties + group - place
+    beyond = last > pool[instance]
+    _refuse(beyond, instance, last, "values + ties must not exceed n_items, got a worst rank of {}")
+    overlap = same & (place[1:] == 1) & (last[:-1] >= rank[1:])
+    _refuse(
+        overlap,
+        instance[1:],
+        rank[1:],
+        "ties must not reach the next relevant item unless both name the same ties, "
+        "got rank {} inside them",
+    )
+
+
+def _refuse(bad, instance, value, message):
+    if np.any(bad):
+        where = int(np.argmax(bad))
+        raise ValueError(message.format(value[where]) + f" in instance {instance[where]}")
+
+
+def _frozen(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array

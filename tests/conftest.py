@@ -1,0 +1,30 @@
+"""Fixtures that several test modules share."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recsample.datasets import Interactions
+
+ML_1M = Path(__file__).parents[2] / "shared/data/ml-1m"
+
+
+@pytest.fixture(scope="session")
+def ml_1m():
+    """The folder with the real MovieLens-1M data, which is not part of the project."""
+    if not (ML_1M / "user_movie_pairs.npz").is_file():
+        pytest.skip(f"the real MovieLens-1M data is not at {ML_1M}")
+    return ML_1M
+
+
+@pytest.fixture(scope="session")
+def movielens(ml_1m):
+    """MovieLens-1M with the paper's split, put together without `load_movielens`."""
+    with np.load(ml_1m / "user_movie_pairs.npz") as pairs:
+        users, movies = pairs["user_id"].tolist(), pairs["movie_id"].tolist()
+    index = {movie: i for i, movie in enumerate(dict.fromkeys(movies))}
+    held_out = np.loadtxt(ml_1m / "ncf.test.rating", dtype=int)[:, 1]
+    return Interactions.from_pairs(
+        np.array(users) - 1, np.array([index[movie] for movie in movies]), held_out
+    )

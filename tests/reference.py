@@ -1,0 +1,291 @@
+"""Slow references for the tests, which share no formula and no code with the package.
+
+Metrics are read off a list of 0s and 1s, ties are averaged by going through every order of the
+items, the laws of sampling are counted subset by subset or kept as exact fractions, and the
+corrections solve their normal equations in exact or 200-digit arithmetic.
+"""
+
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from math import comb, log2
+
+# --- Metrics, eqs. (2) to (6) of the paper, from the list of 0s and 1s down the ranking ---
+
+
+def relevance(ranks, n_items):
+    """1 where a relevant item stands, 0 elsewhere, best place first."""
+    return [int(place in set(ranks)) for place in range(1, n_items + 1)]
+
+
+def auc(rel):
+    """Eq. (2): the share of (relevant, irrelevant) pairs in the right order."""
+    pairs = [
+        (i, j) for i in range(len(rel)) for j in range(len(rel)) if rel[i] == 1 and rel[j] == 0
+    ]
+    return sum(i < j for i, j in pairs) / len(pairs)
+
+
+def percentile_rank(rel):
+    """The mean, over the relevant items, of the share of irrelevant items ahead."""
+    irrelevant = rel.count(0)
+    shares = [rel[:i].count(0) / irrelevant for i in range(len(rel)) if rel[i]]
+    return sum(shares) / len(shares)
+
+
+def precision(rel, k):
+    """Eq. (3)."""
+    return sum(rel[:k]) / k
+
+
+def recall(rel, k):
+    """Eq. (4)."""
+    return sum(rel[:k]) / sum(rel)
+
+
+def average_precision(rel, k=None):
+    """Eq. (5)."""
+    k = len(rel) if k is None else k
+    hits = [precision(rel, i + 1) for i in range(min(k, len(rel))) if rel[i]]
+    return sum(hits) / min(sum(rel), k)
+
+
+def ndcg(rel, k=None):
+    """Eq. (6)."""
+    k = len(rel) if k is None else k
+    gain = sum(1 / log2(i + 2) for i in range(min(k, len(rel))) if rel[i])
+    return gain / sum(1 / log2(i + 2) for i in range(min(sum(rel), k)))
+
+
+def reciprocal_rank(rel, k=None):
+    """1 over the place of the first relevant item."""
+    k = len(rel) if k is None else k
+    for i in range(min(k, len(rel))):
+        if rel[i]:
+            return 1 / (i + 1)
+    return 0.0
+
+
+def hit_rate(rel, k):
+    """1 for any relevant item among the first k."""
+    return float(any(rel[:k]))
+
+
+def accuracy(rel):
+    """1 for a relevant item in the first place."""
+    return float(rel[0])
+
+
+def rank_score(rel, half_life, k=None):
+    """Breese, Heckerman and Kadie (1998): half the weight every `half_life` places."""
+    k = len(rel) if k is None else k
+    gain = sum(0.5 ** (i / half_life) for i in range(min(k, len(rel))) if rel[i])
+    return gain / sum(0.5 ** (i / half_life) for i in range(min(sum(rel), k)))
+
+
+# By the name that the package prints.
+METRICS = {
+    "AUC": auc,
+    "PercentileRank": percentile_rank,
+    "Precision@1": lambda rel: precision(rel, 1),
+    "Precision@3": lambda rel: precision(rel, 3),
+    "Recall@2": lambda rel: recall(rel, 2),
+    "Recall@5": lambda rel: recall(rel, 5),
+    "AP": average_precision,
+    "AP@3": lambda rel: average_precision(rel, 3),
+    "NDCG": ndcg,
+    "NDCG@3": lambda rel: ndcg(rel, 3),
+    "RR": reciprocal_rank,
+    "RR@2": lambda rel: reciprocal_rank(rel, 2),
+    "HitRate@3": lambda rel: hit_rate(rel, 3),
+    "Accuracy": accuracy,
+    "RankScore(2.5)": lambda rel: rank_score(rel, 2.5),
+    "RankScore(4)@3": lambda rel: rank_score(rel, 4, 3),
+}
+
+
+def of_rank(name, rank, n_items):
+    """A metric where the only relevant item has that rank."""
+    return METRICS[name](relevance([rank], n_items))
+
+
+def over_orders(metric, scores, relevant):
+    """The mean of a metric over every order of the items in which no score rises."""
+    values = [
+        metric([int(item in relevant) for item in order])
+        for order in permutations(range(len(scores)))
+        if all(scores[a] >= scores[b] for a, b in zip(order, order[1:]))
+    ]
+    return sum(values) / len(values)
+
+
+def rank_and_ties(scores, item, relevant, excluded=()):
+    """How many ranked items are better, and how many irrelevant ones are as good, one by one."""
+    better = same = 0
+    for other, score in enumerate(scores):
+        if other in excluded or other == item:
+            continue
+        better += score > scores[item]
+        same += score == scores[item] and other not in relevant
+    return better + 1, same
+
+
+# --- The law of the sampled rank ---
+
+
+def law_by_counting(rank, n_items, m, replace):
+    """p(sampled rank = 1, ..., m + 1), by going through every sample of m irrelevant items."""
+    others = [item for item in range(1, n_items + 1) if item != rank]
+    samples = list(product(others, repeat=m) if replace else combinations(others, m))
+    counts = [0] * (m + 1)
+    for sample in samples:
+        counts[sum(item < rank for item in sample)] += 1
+    return [Fraction(count, len(samples)) for count in counts]
+
+
+def exact_law(rank, n_items, m, replace):
+    """The same, from binomial coefficients of whole numbers."""
+    above, pool = rank - 1, n_items - 1
+    if replace:
+        weights = [comb(m, s) * above**s * (pool - above) ** (m - s) for s in range(m + 1)]
+    else:
+        weights = [comb(above, s) * comb(pool - above, m - s) for s in range(m + 1)]
+    return [Fraction(w, sum(weights)) for w in weights]
+
+
+def tied_law(rank, ties, n_items, m, replace):
+    """The mean of the exact laws of the ranks that a random order of the ties may give."""
+    laws = [exact_law(r, n_items, m, replace) for r in range(rank, rank + ties + 1)]
+    return [sum(column) / len(laws) for column in zip(*laws)]
+
+
+def mean_of_polynomial(f, first, last, degree):
+    """The mean of f(first), ..., f(last) for a polynomial f, exactly, however many they are.
+
+    Its sums f(first) + ... + f(first + k) are a polynomial in k of one degree more: they are taken
+    at enough small k and extended by Lagrange's formula.
+    """
+    sums, total = [], Fraction(0)
+    for k in range(degree + 2):
+        total += f(first + k)
+        sums.append(total)
+    count, value = last - first, Fraction(0)
+    for k, known in enumerate(sums):
+        term = known
+        for j in range(degree + 2):
+            if j != k:
+                term *= Fraction(count - j, k - j)
+        value += term
+    return value / (count + 1)
+
+
+def decimal_law(rank, n_items, m, replace, digits=50):
+    """The law for large m and n, from one end to the other with many digits."""
+    above, rest = rank - 1, n_items - rank
+    with localcontext(Context(prec=digits, Emin=-(10**9), Emax=10**9)):
+        law = [Decimal(0)] * (m + 1)
+        lowest, highest = (0, m) if replace else (max(0, m - rest), min(above, m))
+        if replace and (above == 0 or rest == 0):
+            law[m if rest == 0 else 0] = Decimal(1)
+            return law
+        law[lowest] = Decimal(1)
+        for s in range(lowest + 1, highest + 1):
+            odds = above * (m - s + 1) if replace else (above - s + 1) * (m - s + 1)
+            law[s] = law[s - 1] * odds / (s * (rest if replace else rest - m + s))
+        total = sum(law)
+        return [p / total for p in law]
+
+
+# --- Corrections, in exact fractions or in decimals ---
+
+
+def solve(matrix, right):
+    """Gaussian elimination, in whatever numbers the entries are."""
+    rows = [list(row) + [b] for row, b in zip(matrix, right)]
+    for i in range(len(rows)):
+        pivot = max(range(i, len(rows)), key=lambda j: abs(rows[j][i]))
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        for j in range(i + 1, len(rows)):
+            factor = rows[j][i] / rows[i][i]
+            for k in range(i, len(rows) + 1):
+                rows[j][k] -= factor * rows[i][k]
+    x = [0] * len(rows)
+    for i in reversed(range(len(rows))):
+        known = sum(rows[i][k] * x[k] for k in range(i + 1, len(rows)))
+        x[i] = (rows[i][-1] - known) / rows[i][i]
+    return x
+
+
+def least_squares(columns, target, prior):
+    """min over x of the mean over the prior of (sum over j of x_j column_j - target)^2."""
+
+    def inner(u, v):
+        return sum(p * a * b for p, a, b in zip(prior, u, v) if a and b)
+
+    matrix = [[inner(u, v) for v in columns] for u in columns]
+    return solve(matrix, [inner(u, target) for u in columns])
+
+
+def minimal_bias(law, target, prior):
+    """Eq. (22)."""
+    return least_squares(list(zip(*law)), target, prior)
+
+
+def bias_variance(law, target, prior, gamma):
+    """Eq. (25), with A_{r,s} = sqrt(p(r)) p(s | r) and gamma in the numbers of the law."""
+    size = len(law[0])
+    reach = [sum(p * row[s] for p, row in zip(prior, law)) for s in range(size)]
+    matrix = [[gamma * reach[s] if s == t else 0 * gamma for t in range(size)] for s in range(size)]
+    for p, row in zip(prior, law):
+        for s in range(size):
+            for t in range(size):
+                matrix[s][t] += (1 - gamma) * p * row[s] * row[t]
+    right = [sum(p * row[s] * b for p, row, b in zip(prior, law, target)) for s in range(size)]
+    return solve(matrix, right)
+
+
+def squared_bias(law, target, prior, x):
+    """The objective of eq. (21)."""
+    misses = [sum(p * v for p, v in zip(row, x)) - b for row, b in zip(law, target)]
+    return sum(p * miss**2 for p, miss in zip(prior, misses))
+
+
+def mean_variance(law, prior, x):
+    """The mean over the prior of Var[x | r]."""
+    total = 0 * prior[0]
+    for p, row in zip(prior, law):
+        mean = sum(q * v for q, v in zip(row, x))
+        total += p * sum(q * (v - mean) ** 2 for q, v in zip(row, x))
+    return total
+
+
+def constrained_least_squares(law, target, prior, nonnegative, rising=False):
+    """The monotone minimiser of eq. (21), by trying every way to pool neighbours (small m only).
+
+    At the optimum some neighbours are equal and, with x >= 0, the lowest of them may be 0; given
+    which, the rest is plain least squares. So the best feasible of all such solutions is the
+    optimum.
+    """
+    if rising:
+        mirrored = constrained_least_squares([row[::-1] for row in law], target, prior, nonnegative)
+        return mirrored[::-1]
+    size, best = len(law[0]), None
+    for joined in product([False, True], repeat=size - 1):
+        blocks = [[0]]
+        for s, join in enumerate(joined, start=1):
+            if join:
+                blocks[-1].append(s)
+            else:
+                blocks.append([s])
+        for last_is_zero in [False, True] if nonnegative else [False]:
+            free = blocks[:-1] if last_is_zero else blocks
+            columns = [[sum(row[s] for s in block) for row in law] for block in free]
+            heights = least_squares(columns, target, prior) + [Fraction(0)] * last_is_zero
+            monotone = all(a >= b for a, b in zip(heights, heights[1:]))
+            if not monotone or (nonnegative and heights[-1] < 0):
+                continue
+            x = [height for height, block in zip(heights, blocks) for _ in block]
+            objective = squared_bias(law, target, prior, x)
+            if best is None or objective < best[0]:
+                best = objective, x
+    return best[1]

@@ -1,0 +1,418 @@
+"""The metrics against the paper's definitions, spelt out in `reference.py`, and their algebra."""
+
+import inspect
+import warnings
+from decimal import Decimal
+from math import log2
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import recsample as rs
+from recsample import (
+    AP,
+    AUC,
+    NDCG,
+    RR,
+    Accuracy,
+    HitRate,
+    PercentileRank,
+    Precision,
+    Ranks,
+    RankScore,
+    Recall,
+    compare,
+    metric,
+    predicted_ranks,
+)
+
+CUT_OFF = [Precision, Recall, AP, NDCG, RR, HitRate, RankScore(5)]
+UNCUT = [AUC, AP, NDCG, RR, Accuracy, PercentileRank, RankScore(5)]
+ALL = UNCUT + [M @ 4 for M in CUT_OFF]
+HIGHER_IS_BETTER = [M for M in ALL if M != PercentileRank]
+
+every_metric = pytest.mark.parametrize("name", reference.METRICS)
+several_blocks = pytest.mark.parametrize("block", [1, 3, 2**22])
+
+
+@st.composite
+def rank_sets(draw, max_items=30):
+    """The ranks of some relevant items, and the size of a pool that holds an irrelevant one too."""
+    n_items = draw(st.integers(2, max_items))
+    ranks = draw(st.sets(st.integers(1, n_items), min_size=1, max_size=n_items - 1))
+    return sorted(ranks), n_items
+
+
+class TestDefinitions:
+    @every_metric
+    @settings(max_examples=60, deadline=None)
+    @given(rank_sets())
+    def test_several_relevant_items(self, name, case):
+        ranks, n_items = case
+        expected = reference.METRICS[name](reference.relevance(ranks, n_items))
+        assert metric(name)(Ranks([ranks], n_items))[0] == pytest.approx(expected, abs=1e-13)
+
+    @every_metric
+    def test_one_relevant_item(self, name):
+        for n_items in (2, 3, 12):
+            r = np.arange(1, n_items + 1)
+            expected = [reference.of_rank(name, rank, n_items) for rank in r]
+            assert metric(name).of_rank(r, n_items) == pytest.approx(expected, abs=1e-14)
+            assert metric(name)(Ranks(r, n_items)) == pytest.approx(expected, abs=1e-14)
+
+    def test_equations_7_to_13(self):
+        r, n, k = np.arange(1, 101), 100, 10
+        within = (r <= k).astype(float)
+        for M, value in [
+            (AUC, (n - r) / (n - 1)),
+            (Precision @ k, within / k),
+            (Recall @ k, within),
+            (AP @ k, within / r),
+            (NDCG @ k, within / np.log2(r + 1)),
+            (AP, 1 / r),
+            (NDCG, 1 / np.log2(r + 1)),
+        ]:
+            assert M.of_rank(r, n) == pytest.approx(value, abs=1e-14)
+
+    @pytest.mark.parametrize("n_relevant, expected", [(3, 0.5), (8, 0.3)])
+    def test_ap_at_5_divides_by_the_smaller_of_5_and_the_relevant(self, n_relevant, expected):
+        # Hits at 1 and 4; eq. (5) divides by min(k, relevant), not by the hits nor by the relevant.
+        ranks = Ranks([[1, 4, *range(10, 8 + n_relevant)]], n_items=20)
+        assert (AP @ 5)(ranks)[0] == pytest.approx(expected)
+
+    @pytest.mark.parametrize("n_relevant, expected", [(3, 0.6714), (8, 0.4852)])
+    def test_ndcg_at_5_is_over_the_best_places_that_can_be_filled(self, n_relevant, expected):
+        ranks = Ranks([[1, 4, *range(10, 8 + n_relevant)]], n_items=20)
+        assert (NDCG @ 5)(ranks)[0] == pytest.approx(expected, abs=5e-5)
+
+    def test_table_1(self):
+        ranks = {
+            "A": Ranks([100] * 5, n_items=10_000),
+            "B": Ranks([40, 40, 8437, 9266, 4482], n_items=10_000),
+            "C": Ranks([212, 2, 743, 5342, 1548], n_items=10_000),
+        }
+        table = compare(ranks, [AUC, AP, NDCG, Recall @ 10])
+        printed = [[0.990, 0.010, 0.150, 0], [0.555, 0.010, 0.122, 0], [0.843, 0.101, 0.208, 0.2]]
+        assert table.to_numpy() == pytest.approx(np.array(printed), abs=5e-4)
+
+    def test_a_pool_per_instance(self):
+        assert AUC(Ranks([2, 2], n_items=[3, 5])).tolist() == [0.5, 0.75]
+        assert AUC.of_rank([2, 2], n_items=[3, 5]).tolist() == [0.5, 0.75]
+
+    def test_large_pools(self):
+        n = 10**9
+        assert AUC(Ranks([n // 2], n))[0] == pytest.approx((n - n // 2) / (n - 1), rel=1e-15, abs=0)
+        assert NDCG(Ranks([n], n))[0] == pytest.approx(1 / log2(n + 1), rel=1e-15, abs=0)
+
+    def test_of_rank_returns_a_float_for_a_number_and_the_shape_of_an_array(self):
+        assert type(AP.of_rank(4, 9)) is float
+        assert AP.of_rank([[1, 2], [4, 5]], 9).tolist() == [[1, 0.5], [0.25, 0.2]]
+        assert AP.of_rank([], 9).shape == (0,)
+
+
+class TestProperties:
+    @settings(max_examples=150, deadline=None)
+    @given(rank_sets(), st.integers(0, 3))
+    def test_between_0_and_1(self, case, ties):
+        (ranks, n_items), several = case, []
+        for rank in ranks:  # tied groups that leave each other room
+            if not several or rank > several[-1] + ties:
+                several.append(rank)
+        ranks = Ranks([several], several[-1] + ties + 1 + n_items, ties=ties)
+        for M in ALL:
+            assert -1e-15 <= M(ranks)[0] <= 1 + 1e-15
+
+    @settings(max_examples=50, deadline=None)
+    @given(st.integers(1, 12), st.integers(1, 12))
+    def test_perfect_and_worst_rankings(self, n_relevant, n_irrelevant):
+        n_items = n_relevant + n_irrelevant
+        best = Ranks([range(1, n_relevant + 1)], n_items)
+        worst = Ranks([range(n_irrelevant + 1, n_items + 1)], n_items)
+        for M in (AUC, AP, NDCG, RR, Accuracy, HitRate @ 4, AP @ 4, NDCG @ 4, RankScore(5)):
+            assert M(best)[0] == pytest.approx(1)
+        assert (Precision @ 4)(best)[0] == pytest.approx(min(n_relevant, 4) / 4)
+        assert (Recall @ 4)(best)[0] == pytest.approx(min(n_relevant, 4) / n_relevant)
+        assert PercentileRank(best)[0] == AUC(worst)[0] == 0
+        assert PercentileRank(worst)[0] == pytest.approx(1)
+        assert RR(worst)[0] == pytest.approx(1 / (n_irrelevant + 1))
+        if n_irrelevant >= 4:
+            assert [(M @ 4)(worst)[0] for M in CUT_OFF] == [0] * len(CUT_OFF)
+
+    def test_values_of_a_random_ranker_in_the_docstrings(self):
+        n, r = 40, Ranks(range(1, 41), n_items=40)
+        harmonic = sum(1 / i for i in range(1, n + 1))
+        assert AUC(r).mean() == pytest.approx(0.5)
+        assert PercentileRank(r).mean() == pytest.approx(0.5)
+        assert AP(r).mean() == RR(r).mean() == pytest.approx(harmonic / n)
+        assert (Recall @ 4)(r).mean() == (HitRate @ 4)(r).mean() == pytest.approx(4 / n)
+        assert (Precision @ 4)(r).mean() == Accuracy(r).mean() == pytest.approx(1 / n)
+
+    @settings(max_examples=150, deadline=None)
+    @given(rank_sets(), st.data())
+    def test_a_better_rank_is_never_worth_less(self, case, data):
+        ranks, n_items = case
+        free = [r for r in range(1, n_items + 1) if r not in ranks]
+        old, new = data.draw(st.sampled_from(ranks)), data.draw(st.sampled_from(free))
+        assume(new < old)
+        both = Ranks([ranks, [r for r in ranks if r != old] + [new]], n_items)
+        for M in ALL:
+            before, after = M(both)
+            assert (after >= before - 1e-15) if M.higher_is_better else (after <= before + 1e-15)
+
+    @settings(max_examples=50, deadline=None)
+    @given(st.integers(2, 50), st.data(), st.integers(1, 60))
+    def test_one_relevant_item_makes_many_metrics_one(self, n_items, data, k):
+        ranks = Ranks([data.draw(st.integers(1, n_items))], n_items)
+        assert AP(ranks) == RR(ranks)
+        assert (AP @ k)(ranks) == (RR @ k)(ranks)
+        assert (Recall @ k)(ranks) == (HitRate @ k)(ranks)
+        assert k * (Precision @ k)(ranks) == pytest.approx((Recall @ k)(ranks))
+        assert Accuracy(ranks) == (Recall @ 1)(ranks) == (Precision @ 1)(ranks)
+        assert PercentileRank(ranks) == pytest.approx(1 - AUC(ranks))
+
+    def test_accuracy_is_precision_at_1_for_several_relevant_items(self):
+        ranks = Ranks([[1, 2], [2, 3]], n_items=5)
+        assert Accuracy(ranks).tolist() == (Precision @ 1)(ranks).tolist() == [1, 0]
+
+    @settings(max_examples=50, deadline=None)
+    @given(st.lists(rank_sets(), min_size=1, max_size=6), st.randoms())
+    def test_the_order_of_instances_and_of_their_items_does_not_matter(self, cases, random):
+        order = list(range(len(cases)))
+        random.shuffle(order)
+        sizes = [n for _, n in cases]
+        usual = Ranks([r for r, _ in cases], sizes)
+        moved = Ranks([cases[i][0][::-1] for i in order], [sizes[i] for i in order])
+        for M in ALL:
+            assert M(moved).tolist() == M(usual)[order].tolist()
+
+    @settings(max_examples=30, deadline=None)
+    @given(rank_sets())
+    def test_a_cut_off_beyond_the_pool_changes_nothing(self, case):
+        ranks = Ranks([case[0]], case[1])
+        for M in (AP, NDCG, RR, RankScore(3)):
+            assert (M @ case[1])(ranks) == pytest.approx(M(ranks))
+
+
+class TestTies:
+    @every_metric
+    @pytest.mark.parametrize(
+        "scores, relevant",
+        [
+            ([1, 1, 1, 1, 1], {2}),
+            ([3, 1, 1, 1, 0], {1}),
+            ([3, 1, 1, 0, 0, 0], {0, 4}),
+            ([1, 1, 1, 1, 1, 1], {0, 3}),
+            ([1, 1, 1, 1, 1, 1], {0, 1, 2, 3, 4}),
+            ([2, 1, 1, 1, 1, 0, 0], {1, 2, 3}),
+            ([5, 5, 5, 2, 2, 2, 2], {0, 1, 4, 6}),
+            ([4, 4, 3, 3, 2, 2, 1], {1, 3, 6}),
+            ([4, 4, 4, 4, 3, 3, 3], {0, 6}),
+        ],
+    )
+    def test_the_mean_over_every_order_of_the_tied_items(self, name, scores, relevant):
+        row = np.zeros((1, len(scores)))
+        row[0, list(relevant)] = 1
+        ranks = predicted_ranks([scores], rs.ranks.sparse.csr_matrix(row))
+        expected = reference.over_orders(reference.METRICS[name], scores, relevant)
+        assert metric(name)(ranks)[0] == pytest.approx(expected, abs=1e-13)
+
+    @several_blocks
+    def test_the_block_size_does_not_matter(self, monkeypatch, block):
+        values, ties = [[2, 3, 9], [1], [], [4, 8]], [[3, 3, 0], [11], [], [2, 1]]
+        ranks = Ranks(values, n_items=12, ties=ties)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            usual = [M(ranks) for M in ALL]
+            monkeypatch.setattr(rs.metrics, "_BLOCK", block)
+            for M, expected in zip(ALL, usual):
+                assert M(ranks) == pytest.approx(expected, nan_ok=True, abs=1e-15)
+
+    def test_a_constant_scorer_over_101_items(self):
+        ranks = Ranks([1], n_items=101, ties=[100])
+        assert RR(ranks)[0] == pytest.approx(sum(1 / r for r in range(1, 102)) / 101)
+        assert RR(ranks)[0] == pytest.approx(0.0515, abs=5e-5)
+        assert AUC(ranks)[0] == pytest.approx(0.5)
+
+    @pytest.mark.parametrize("group, ties", [(1, 10**6), (2, 10**5), (40, 3000)])
+    def test_many_ties_keep_their_digits(self, group, ties):
+        # The first of g relevant items has x of t irrelevant ones ahead with probability
+        # proportional to C(t - x + g - 1, g - 1).
+        weight, weights = Decimal(1), []
+        for x in range(ties, -1, -1):
+            weights.append(weight)
+            weight = weight * (ties - x + group) / (ties - x + 1)
+        weights = weights[::-1]
+        expected = sum(w / (1 + x) for x, w in enumerate(weights)) / sum(weights)
+        ranks = Ranks([range(1, group + 1)], ties + group + 3, ties=ties)
+        assert RR(ranks)[0] == pytest.approx(float(expected), rel=2e-13, abs=0)
+
+    def test_auc_of_ties_is_their_middle(self):
+        ranks = Ranks([[1, 2]], n_items=12, ties=10)
+        assert AUC(ranks)[0] == pytest.approx(0.5, abs=1e-14)
+
+    def test_more_ties_than_the_memory_holds(self):
+        with pytest.raises(ValueError, match="the average over 1000000000000 places .* GiB"):
+            AP(Ranks([1], 10**12, ties=10**12 - 1))
+
+
+class TestUndefined:
+    def test_no_relevant_item(self):
+        ranks = Ranks([[1], [], [2, 3], []], n_items=4)
+        for M in ALL:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                values = M(ranks)
+            assert np.isnan(values).tolist() == [False, True, False, True]
+            (warning,) = caught
+            assert f"{M} is undefined for 2 of 4 instances (no relevant item" in str(
+                warning.message
+            )
+            assert warning.filename == __file__
+
+    @pytest.mark.parametrize("M", [AUC, PercentileRank])
+    def test_no_irrelevant_item(self, M):
+        with pytest.warns(UserWarning, match="for 1 of 2 instances .* or no irrelevant one") as log:
+            values = M(Ranks([[1, 2], [1]], n_items=[2, 2]))
+        assert np.isnan(values).tolist() == [True, False] and len(log) == 1
+        with pytest.warns(UserWarning, match="is undefined for 1 of 1 instances") as log:
+            assert np.isnan(M.of_rank(1, 1)) and len(log) == 1
+
+    def test_no_irrelevant_item_leaves_the_others_defined(self):
+        assert [M(Ranks([[1, 2]], 2))[0] for M in (AP, NDCG, RR, Recall @ 2)] == [1, 1, 1, 1]
+
+
+class TestNames:
+    @pytest.mark.parametrize("M", ALL + [M @ 10 for M in CUT_OFF], ids=str)
+    def test_a_printed_name_parses_back(self, M):
+        assert metric(str(M)) == metric(str(M).lower()) == metric(f" {M} ".upper()) == M
+        assert repr(M) == str(M)
+        assert hash(metric(str(M))) == hash(M)
+
+    @pytest.mark.parametrize("half_life", [5, 0.1, 1 / 3, 2.5e-7, 1e22])
+    def test_every_half_life_parses_back(self, half_life):
+        assert metric(str(RankScore(half_life) @ 3)) == RankScore(half_life) @ 3
+
+    def test_spelling(self):
+        assert str(NDCG @ 10) == "NDCG@10"
+        assert str(RankScore(5) @ 10) == "RankScore(5)@10"
+        assert metric("ndcg @ 10") == NDCG @ 10
+        assert (NDCG @ 10) @ 5 == NDCG @ 5
+        assert NDCG @ 10 != NDCG @ 5 and Recall @ 10 != Precision @ 10
+        assert {NDCG @ 10, NDCG @ 10, NDCG} == {NDCG, NDCG @ 10}
+
+    @pytest.mark.parametrize(
+        "name, message",
+        [
+            ("NCDG@10", "name must be that of a metric, got 'NCDG@10'; nearest: .*NDCG"),
+            ("mrr", "got 'mrr'; nearest: RR"),
+            ("hit", "got 'hit'; nearest: HitRate"),
+            ("rankscore", r"got 'rankscore'; nearest: RankScore\(5\)"),
+            ("map", "got 'map'; nearest: AP"),
+            ("", "got ''; nearest: AUC, Precision, Recall, AP, NDCG, RR, HitRate, Accuracy, Perc"),
+            (3, "got 3; nearest: AUC"),
+            ("AP(5)", r"got 'AP\(5\)'; nearest: AP"),
+            ("ndcg@-1", "got 'ndcg@-1'"),
+            ("ndcg@0", "cutoff must be a whole number of at least 1, got 0"),
+            ("ndcg@ten", "cutoff must be a whole number of at least 1, got 'ten'"),
+            ("auc@10", "AUC takes no cut-off, got @ 10"),
+            ("RankScore(x)", "half_life must be a finite number above 0, got 'x'"),
+        ],
+    )
+    def test_unknown_names(self, name, message):
+        with pytest.raises(ValueError, match=message):
+            metric(name)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("M", [Precision, Recall, HitRate])
+    def test_some_need_a_cut_off(self, M):
+        for call in (lambda: M(Ranks([1], 5)), lambda: M.of_rank(1, 5)):
+            with pytest.raises(ValueError, match=f"{M.name} needs a cut-off: write {M.name} @ 10"):
+                call()
+
+    @pytest.mark.parametrize("M", [AUC, Accuracy, PercentileRank])
+    def test_some_take_none(self, M):
+        with pytest.raises(ValueError, match=f"{M} takes no cut-off, got @ 5"):
+            M @ 5
+
+    @pytest.mark.parametrize("k", [0, -3, 2.5, True, None, "5", [5], np.nan])
+    def test_cut_offs(self, k):
+        for cut in (lambda: AP @ k, lambda: RankScore(5, cutoff=k) if k is not None else AP @ k):
+            with pytest.raises(ValueError, match="cutoff must be a whole number of at least 1, go"):
+                cut()
+
+    @pytest.mark.parametrize("half_life", [0, -1, np.inf, np.nan, "a", None, 10**400])
+    def test_half_lives(self, half_life):
+        with pytest.raises(ValueError, match="half_life must be a finite number above 0, got"):
+            RankScore(half_life)
+
+    def test_ranks(self):
+        for wrong, name in [([1, 2], "list"), (None, "NoneType")]:
+            with pytest.raises(ValueError, match=f"ranks must be Ranks, got {name}"):
+                AP(wrong)
+
+    @pytest.mark.parametrize(
+        "r, n_items, message",
+        [
+            (0, 5, "r must be a whole number of at least 1, got 0"),
+            ([1, 2.5], 5, r"r must be whole numbers of at least 1, got 2.5 \(at position 1\)"),
+            ([1, 7, 9], 5, "r must not exceed n_items = 5, got 7"),
+            ([3, 3], [5, 2], "r must not exceed n_items = 2, got 3"),
+            (1, 0, "n_items must be a whole number of at least 1, got 0"),
+            ([1, 2], [5, 5, 5], r"n_items must .* the shape of r, \(2,\), got \(3,\)"),
+        ],
+    )
+    def test_of_rank(self, r, n_items, message):
+        with pytest.raises(ValueError, match=message):
+            AP.of_rank(r, n_items)
+
+    def test_metrics_do_not_change(self):
+        with pytest.raises(AttributeError):
+            (NDCG @ 10).cutoff = 5
+
+
+class TestCompare:
+    ranks = {"first": Ranks([1, 4, 9], 20), "second": Ranks([[2, 3], [5], [6]], 20, ties=1)}
+
+    def test_means_by_recommender_and_metric(self):
+        table = compare(self.ranks, [AUC, "ndcg@3", Recall @ 5])
+        assert table.columns.tolist() == ["AUC", "NDCG@3", "Recall@5"]
+        assert table.index.tolist() == ["first", "second"]
+        for name, ranks in self.ranks.items():
+            for M in (AUC, NDCG @ 3, Recall @ 5):
+                assert table.loc[name, str(M)] == pytest.approx(M(ranks).mean())
+
+    def test_a_random_order_of_instances_gives_the_same_table(self):
+        moved = {"first": Ranks([9, 1, 4], 20)}
+        assert compare(moved, ALL).to_numpy() == pytest.approx(
+            compare({"first": self.ranks["first"]}, ALL).to_numpy(), abs=1e-15
+        )
+
+    @pytest.mark.parametrize(
+        "ranks, metrics, message",
+        [
+            ({}, [AP], "ranks and metrics must each hold at least one entry, got none"),
+            (ranks, [], "ranks and metrics must each hold at least one entry, got none"),
+            (
+                {"a": Ranks([1], 5), "b": Ranks([1, 2], 5)},
+                [AP],
+                "same number of .*{'a': 1, 'b': 2}",
+            ),
+            ([Ranks([1], 5)], [AP], "ranks must map the names of recommenders to Ranks, got"),
+            ({"a": [1, 2]}, [AP], "ranks must map the names of recommenders to Ranks, got"),
+            (ranks, "AP", "metrics must be a list of metrics, got 'AP'"),
+            (ranks, AP, "metrics must be a list of metrics, got AP"),
+            (ranks, ["ncdg"], "name must be that of a metric, got 'ncdg'"),
+        ],
+    )
+    def test_refusals(self, ranks, metrics, message):
+        with pytest.raises(ValueError, match=message):
+            compare(ranks, metrics)
+
+
+def test_every_public_metric_says_what_a_perfect_ranker_gets():
+    for M in ALL:
+        assert "erfect" in inspect.getdoc(type(M)) and "orst" in inspect.getdoc(type(M))

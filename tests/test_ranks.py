@@ -1,0 +1,370 @@
+"""`Ranks` and `predicted_ranks`: what they hold, what they count and what they refuse."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import rank_and_ties
+from scipy import sparse
+
+import recsample as rs
+from recsample import Ranks, predicted_ranks
+
+RNG = np.random.default_rng
+
+
+class TestRanks:
+    def test_gives_back_what_went_in(self):
+        ranks = Ranks([3, 1, 10], n_items=10, ties=[2, 0, 0])
+        assert ranks.values.tolist() == [3, 1, 10]
+        assert ranks.ties.tolist() == [2, 0, 0]
+        assert ranks.n_items == 10 and isinstance(ranks.n_items, int)
+        assert len(ranks) == 3
+        assert ranks.values.dtype == ranks.ties.dtype == np.int64
+
+    def test_one_number_of_ties_comes_back_as_one_number(self):
+        assert Ranks([3, 1], n_items=10, ties=4).ties == 4
+        assert Ranks([3, 1], n_items=10).ties == 0
+        assert Ranks([[], []], n_items=10).ties == 0
+
+    def test_several_relevant_items_come_back_in_their_order(self):
+        ranks = Ranks([[7, 2], [], [4]], n_items=[8, 9, 10], ties=[[1, 3], [], [0]])
+        assert [v.tolist() for v in ranks.values] == [[7, 2], [], [4]]
+        assert [t.tolist() for t in ranks.ties] == [[1, 3], [], [0]]
+        assert ranks.n_items.tolist() == [8, 9, 10]
+        assert ranks.n_relevant.tolist() == [2, 0, 1]
+        assert ranks.n_irrelevant.tolist() == [6, 9, 9]
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            [2, 5],
+            (2, 5),
+            [2.0, 5.0],
+            np.array([2, 5], dtype=np.uint8),
+            [np.array(2), np.array(5)],
+        ],
+    )
+    def test_any_sequence_of_whole_numbers_will_do(self, values):
+        assert Ranks(values, n_items=9).values.tolist() == [2, 5]
+
+    def test_a_matrix_is_one_row_per_instance(self):
+        assert [v.tolist() for v in Ranks(np.array([[2, 5], [1, 3]]), 9).values] == [[2, 5], [1, 3]]
+
+    def test_does_not_share_memory_with_its_input(self):
+        values, sizes = np.array([2, 5]), np.array([9, 9])
+        ranks = Ranks(values, n_items=sizes)
+        values[0] = sizes[0] = 8
+        assert ranks.values[0] == 2 and ranks.n_items[0] == 9
+        with pytest.raises(ValueError, match="read-only"):
+            ranks.values[0] = 1
+
+    def test_largest_pool(self):
+        assert Ranks([10**9], n_items=10**9).n_irrelevant.tolist() == [10**9 - 1]
+
+    def test_relevant_items_may_share_a_score(self):
+        # Three relevant and two irrelevant items on the places 2 to 6, another one right after.
+        ranks = Ranks([[3, 2, 4, 7]], n_items=7, ties=[[2, 2, 2, 0]])
+        assert ranks._terms.group.tolist() == [3, 3, 3, 1]
+        assert ranks._terms.place.tolist() == [1, 2, 3, 1]
+
+    def test_ties_may_reach_the_end_of_the_pool(self):
+        assert Ranks([[6, 7]], n_items=9, ties=2).n_irrelevant.tolist() == [7]
+
+    def test_neighbours_with_the_same_ties_may_be_two_groups(self):
+        ranks = Ranks([[2, 5]], n_items=7, ties=2)
+        assert ranks._terms.group.tolist() == [1, 1]
+
+    def test_repr(self):
+        assert repr(Ranks([3, 1], n_items=10)) == "<Ranks: 2 instances, 2 ranks, 10 items>"
+        assert (
+            repr(Ranks([3, 1], n_items=[10, 7], ties=[0, 1]))
+            == "<Ranks: 2 instances, 2 ranks, 7 to 10 items, 1 tied>"
+        )
+
+    @pytest.mark.parametrize(
+        "values, n_items, ties, message",
+        [
+            ([1, 0], 9, 0, "values must be ranks of at least 1, got rank 0 in instance 1"),
+            ([[1], [4, -2]], 9, 0, "values must be ranks of at least 1, got rank -2 in instance 1"),
+            ([1, 10], 9, 0, "values must not exceed n_items, got rank 10 in instance 1"),
+            ([5, 5], [5, 4], 0, "values must not exceed n_items, got rank 5 in instance 1"),
+            ([1, 2**60], 9, 0, f"values must not exceed n_items, got rank {2**60} in instance 1"),
+            ([1, 2.5], 9, 0, "values must be whole numbers, got rank 2.5 in instance 1"),
+            ([np.nan, 2], 9, 0, "values must be whole numbers, got rank nan in instance 0"),
+            ([2, np.inf], 9, 0, "values must be whole numbers, got rank inf in instance 1"),
+            ([[1], [3, 2, 3]], 9, 0, "values must not hold a rank twice, got rank 3 twice in in"),
+            (["a"], 9, 0, "values must hold numbers or lists|values must be whole numbers"),
+            ([True, False], 9, 0, "values must be whole numbers, got an array of type bool"),
+            ([1, None], 9, 0, "values must be whole numbers, got an array of type object"),
+            ("12", 9, 0, "values must be an array of numbers, got '12'"),
+            (3, 9, 0, "values must be an array of numbers, got 3"),
+            (np.array(3), 9, 0, r"values must be an array of numbers, got one of shape \(\)"),
+            (np.ones((1, 1, 1)), 9, 0, r"must be an array of numbers, got one of shape \(1, 1, 1"),
+            ([], 9, 0, "values must hold at least one instance, got none"),
+            ([1, [2]], 9, 0, "values must be all numbers or all lists, got a mixture of both"),
+            ([[[1], [2, 3]]], 9, 0, "values must hold numbers or lists of numbers, got lists of"),
+            ([1], 0, 0, "n_items must be a whole number of at least 1, got 0"),
+            ([1], 9.5, 0, "n_items must be a whole number of at least 1, got 9.5"),
+            (
+                [1],
+                2**53,
+                0,
+                r"n_items must be a whole number of at least 1 below 2\*\*53, got 9007",
+            ),
+            ([1], "9", 0, "n_items must be whole numbers, got '9'"),
+            ([1], [[9], [9, 9]], 0, r"n_items must be whole numbers, got \[\[9\], \[9, 9\]\]"),
+            ([1, 2], [9, np.nan], 0, r"n_items must be whole .* 1, got nan \(at position 1\)"),
+            (
+                [1, 2],
+                [9],
+                0,
+                r"n_items must be one number or one for each of the 2 instances, got ",
+            ),
+            ([1], 9, -1, "ties must be a whole number of at least 0, got -1"),
+            ([1, 2], 9, [0, 0.5], "ties must be whole numbers of at least 0, got 0.5"),
+            ([1], 9, None, "ties must be an array of numbers, got None"),
+            (
+                [1, 2],
+                9,
+                [0],
+                "ties must be one number or have the shape of values, got 1 numbers f",
+            ),
+            (
+                [1],
+                9,
+                [[0]],
+                "ties must be one number or have the shape of values, got 1 lists for ",
+            ),
+            (
+                [[1], [2]],
+                9,
+                [[0], []],
+                "ties must have the lengths of values, got length 0 in inst",
+            ),
+            (
+                [1, 7],
+                9,
+                [0, 3],
+                "values [+] ties must not exceed n_items, got a worst rank of 10 i",
+            ),
+            (
+                [[6, 7]],
+                9,
+                4,
+                "values [+] ties must not exceed n_items, got a worst rank of 11 in i",
+            ),
+            (
+                [[6, 7]],
+                9,
+                3,
+                "values [+] ties must not exceed n_items, got a worst rank of 10 in i",
+            ),
+            (
+                [[1], [3, 5]],
+                9,
+                [[0], [2, 1]],
+                "ties must not reach the next relevant item unless both name the same ties, got "
+                "rank 5 inside them in instance 1",
+            ),
+        ],
+    )
+    def test_refusals(self, values, n_items, ties, message):
+        with pytest.raises(ValueError, match=message):
+            Ranks(values, n_items, ties=ties)
+
+
+def brute_force(scores, relevant, exclude):
+    """Ranks and ties of each user's relevant items, best first, and the sizes of the pools."""
+    ranks, ties, pools = [], [], []
+    for user, row in enumerate(scores):
+        found = [rank_and_ties(row, item, relevant[user], exclude[user]) for item in relevant[user]]
+        # Relevant items with one score stand at consecutive ranks.
+        found = sorted(found)
+        for i in range(1, len(found)):
+            if found[i][0] <= found[i - 1][0]:
+                found[i] = (found[i - 1][0] + 1, found[i][1])
+        ranks.append([rank for rank, _ in found])
+        ties.append([tied for _, tied in found])
+        pools.append(len(row) - len(exclude[user]))
+    return ranks, ties, pools
+
+
+def matrix(sets, n_items, kind=sparse.csr_matrix):
+    dense = np.zeros((len(sets), n_items))
+    for user, items in enumerate(sets):
+        dense[user, list(items)] = 1
+    return kind(dense)
+
+
+@st.composite
+def evaluations(draw, one_each):
+    """Scores with many ties, and disjoint relevant and excluded items."""
+    n_users, n_items = draw(st.integers(1, 5)), draw(st.integers(1, 9))
+    row = st.lists(st.integers(-2, 2), min_size=n_items, max_size=n_items)
+    scores = draw(st.lists(row, min_size=n_users, max_size=n_users))
+    relevant, exclude = [], []
+    for _ in range(n_users):
+        order = draw(st.permutations(range(n_items)))
+        first = 1 if one_each else draw(st.integers(0, n_items))
+        last = draw(st.integers(first, n_items if first else n_items - 1))
+        relevant.append(set(order[:first]))
+        exclude.append(set(order[first:last]))
+    return np.array(scores, dtype=float), relevant, exclude
+
+
+class TestPredictedRanks:
+    def test_by_hand(self):
+        ranks = predicted_ranks([[0.9, 0.5, 0.1, 0.5], [0.2, 0.7, 0.1, 0.0]], relevant=[1, 3])
+        assert ranks.values.tolist() == [2, 4]
+        assert ranks.ties.tolist() == [1, 0]
+        assert ranks.n_items.tolist() == [4, 4]
+
+    @settings(max_examples=150, deadline=None)
+    @given(evaluations(one_each=True))
+    def test_one_relevant_item_against_brute_force(self, evaluation):
+        scores, relevant, exclude = evaluation
+        values, ties, pools = brute_force(scores, relevant, exclude)
+        items = [min(items) for items in relevant]
+        ranks = predicted_ranks(scores, items, matrix(exclude, scores.shape[1]))
+        assert ranks.values.tolist() == [v for [v] in values]
+        assert ranks.ties.tolist() == [t for [t] in ties]
+        assert ranks.n_items.tolist() == pools
+
+    @settings(max_examples=150, deadline=None)
+    @given(evaluations(one_each=False))
+    def test_several_relevant_items_against_brute_force(self, evaluation):
+        scores, relevant, exclude = evaluation
+        n_items = scores.shape[1]
+        values, ties, pools = brute_force(scores, relevant, exclude)
+        ranks = predicted_ranks(scores, matrix(relevant, n_items), matrix(exclude, n_items))
+        assert [v.tolist() for v in ranks.values] == values
+        assert [t.tolist() for t in ranks.ties] == ties
+        assert ranks.n_items.tolist() == pools
+
+    def test_a_column_and_a_matrix_of_single_items_agree(self):
+        scores = RNG(0).integers(0, 5, size=(20, 12)).astype(float)
+        items = RNG(1).integers(0, 12, size=20)
+        column = predicted_ranks(scores, items)
+        several = predicted_ranks(scores, matrix([{i} for i in items], 12))
+        assert column.values.tolist() == np.concatenate(several.values).tolist()
+        assert column.ties.tolist() == np.concatenate(several.ties).tolist()
+
+    @pytest.mark.parametrize("kind", [sparse.coo_matrix, sparse.csc_matrix, sparse.csr_array])
+    def test_every_sparse_format(self, kind):
+        scores = [[3.0, 2, 1, 0]] * 2
+        ranks = predicted_ranks(scores, matrix([{2}, {3}], 4, kind), matrix([{0}, {1}], 4, kind))
+        assert np.concatenate(ranks.values).tolist() == [2, 3]
+
+    def test_stored_zeros_and_repeated_entries_mean_what_they_sum_to(self):
+        zero = sparse.csr_matrix(([0.0, 1.0], ([0, 0], [0, 1])), shape=(1, 3))
+        twice = sparse.coo_matrix(([1, 1], ([0, 0], [1, 1])), shape=(1, 3))
+        assert predicted_ranks([[3.0, 2, 1]], [2], zero).values.tolist() == [2]
+        assert predicted_ranks([[3.0, 2, 1]], twice).n_relevant.tolist() == [1]
+        assert predicted_ranks([[3.0, 2, 1]], [2], twice).n_items.tolist() == [2]
+
+    @pytest.mark.parametrize("block", [1, 7, 40, 10**6])
+    @pytest.mark.parametrize("several", [False, True])
+    def test_the_block_size_does_not_matter(self, monkeypatch, block, several):
+        rng = RNG(2)
+        scores = rng.integers(0, 6, size=(23, 10)).astype(float)
+        relevant = rng.integers(0, 10, size=23)
+        if several:
+            relevant = matrix([{i, (i + 3) % 10} for i in relevant], 10)
+            exclude = None
+        else:
+            exclude = matrix([{(i + 1) % 10} for i in relevant], 10)
+        usual = predicted_ranks(scores, relevant, exclude)
+        monkeypatch.setattr(rs.ranks, "_BLOCK", block)
+        ranks = predicted_ranks(scores, relevant, exclude)
+        assert np.array_equal(np.concatenate(ranks._terms), np.concatenate(usual._terms))
+        assert ranks.n_items.tolist() == usual.n_items.tolist()
+
+    @pytest.mark.parametrize("block", [1, 33, 10**6])
+    def test_factors_stand_for_their_product(self, monkeypatch, block):
+        rng = RNG(3)
+        users, items = rng.integers(-3, 4, size=(17, 4)), rng.integers(-3, 4, size=(11, 4))
+        relevant = rng.integers(0, 11, size=17)
+        whole = predicted_ranks(users @ items.T, relevant)
+        monkeypatch.setattr(rs.ranks, "_BLOCK", block)
+        ranks = predicted_ranks((users, items), relevant)
+        assert ranks.values.tolist() == whole.values.tolist()
+        assert ranks.ties.tolist() == whole.ties.tolist()
+
+    @pytest.mark.parametrize("block", [1, 10**6])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_identical_factors_are_ties_however_their_product_is_rounded(
+        self, monkeypatch, block, dtype
+    ):
+        # A plain matrix product gives some of these equal items scores that differ in the last bit.
+        rng = RNG(4)
+        users = rng.normal(size=(50, 17)).astype(dtype)
+        half = rng.normal(size=(501, 17)).astype(dtype)
+        monkeypatch.setattr(rs.ranks, "_BLOCK", block)
+        for item in (0, 250, 500, 501, 1001):
+            ranks = predicted_ranks((users, np.concatenate([half, half])), [item] * 50)
+            assert ranks.ties.tolist() == [1] * 50
+            assert (ranks.values % 2 == 1).all()
+
+    def test_the_order_of_users_and_of_items_does_not_matter(self):
+        rng = RNG(5)
+        scores = rng.integers(0, 4, size=(15, 9)).astype(float)
+        relevant = rng.integers(0, 9, size=15)
+        usual = predicted_ranks(scores, relevant)
+        users, items = rng.permutation(15), rng.permutation(9)
+        moved = predicted_ranks(scores[users][:, items], np.argsort(items)[relevant[users]])
+        assert moved.values.tolist() == usual.values[users].tolist()
+        assert moved.ties.tolist() == usual.ties[users].tolist()
+
+    def test_infinite_scores_are_scores(self):
+        ranks = predicted_ranks([[np.inf, 1, -np.inf, -np.inf]], [2])
+        assert (ranks.values.tolist(), ranks.ties.tolist()) == ([3], [1])
+
+    @pytest.mark.parametrize(
+        "scores, relevant, exclude, message",
+        [
+            ([[1, np.nan], [1, 2]], [0, 0], None, "scores must not be NaN, got NaN for user 0, i"),
+            ([[1, 2], [1, np.nan]], [0, 0], None, "got NaN for user 1, item 1"),
+            (([[1.0]], [[2.0], [np.nan]]), [0], None, "got NaN for user 0, item 1"),
+            ([1.0, 2.0], [0], None, r"scores must have shape \(users, items\), .* got \(2,\)"),
+            (np.ones((0, 3)), [], None, r"scores must have shape .* got \(0, 3\)"),
+            (np.ones((3, 0)), [0, 0, 0], None, r"scores must have shape .* got \(3, 0\)"),
+            ([[1], [1, 2]], [0, 0], None, r"scores must be an array of numbers, got \[\[1\], \[1"),
+            ([["a"]], [0], None, r"scores must be an array of numbers, got \[\['a'\]\]"),
+            (([[1.0]],), [0], None, "scores must be one array or the pair .* got 1 arrays"),
+            (([[1.0]], [[1.0, 2.0]]), [0], None, r"pair of factors of shapes .* got \(1, 1\) and "),
+            ((np.ones((0, 1)), np.ones((2, 1))), [], None, "scores must not be empty, got 0 users"),
+            ([[1, 2]], [0, 1], None, r"relevant must hold one item for each of the 1 users, got "),
+            ([[1, 2]], [2], None, "relevant must hold items from 0 to 1, got item 2 in instance 0"),
+            ([[1, 2]], [-1], None, "relevant must hold items from 0 to 1, got item -1 in instanc"),
+            ([[1, 2]], [0.5], None, "relevant must be whole numbers, got 0.5"),
+            ([[1, 2]], sparse.eye(2), None, r"relevant must be a sparse matrix of shape \(1, 2\)"),
+            ([[1, 2]], [0], [[0, 1]], r"exclude must be a sparse matrix of shape \(1, 2\), got l"),
+            ([[1, 2]], [0], sparse.eye(2), r"exclude must .* of shape \(1, 2\), got \(2, 2\)"),
+            (
+                [[1, 2], [3, 4]],
+                [0, 1],
+                sparse.csr_matrix([[0, 1], [0, 1]]),
+                "relevant and exclude must not share an item, got item 1 in instance 1",
+            ),
+            (
+                [[1, 2], [3, 4]],
+                sparse.csr_matrix([[0, 1], [0, 0]]),
+                sparse.csr_matrix([[0, 0], [1, 1]]),
+                "exclude must leave an item to rank, got 0 items left in instance 1",
+            ),
+        ],
+    )
+    def test_refusals(self, scores, relevant, exclude, message):
+        with pytest.raises(ValueError, match=message):
+            predicted_ranks(scores, relevant, exclude)
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, recsample; print(' '.join(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"matplotlib", "pandas", "implicit", "pooch", "tqdm", "requests"}
+    assert not heavy & set(run.stdout.split())

@@ -1,0 +1,473 @@
+import os
+import subprocess
+import sys
+import tracemalloc
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from recsample import recommenders
+from recsample.datasets import Interactions, make_interactions, recorded_ranks
+from recsample.recommenders import ItemKNN, MatrixFactorization
+
+ROOT = str(Path(__file__).parents[1])
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make_interactions(120, 80, 3600, rng=0)
+
+
+def interactions(train, held_out):
+    n_users, n_items = train.shape
+    return Interactions(
+        sparse.csr_matrix(train), np.array(held_out), np.arange(n_users), np.arange(n_items)
+    )
+
+
+# ---------------------------------------------------------------------------- item-based, slowly
+
+
+def slow_scores(train, exponent, n_neighbors):
+    """Eqs. (27) to (30) as they were used, for a dense matrix of zeros and ones, one by one."""
+    n_users, n_items = train.shape
+    who = [{u for u in range(n_users) if train[u, i]} for i in range(n_items)]
+
+    def squared_cosine(i, j):
+        if not who[i] or not who[j]:
+            return Fraction(0)
+        return Fraction(len(who[i] & who[j]) ** 2, len(who[i]) * len(who[j]))
+
+    kept = np.zeros((n_items, n_items))
+    for j in range(n_items):
+        if n_neighbors is None:
+            neighbours = range(n_items)
+        else:
+            others = [i for i in range(n_items) if i != j]
+            neighbours = sorted(others, key=lambda i: (-squared_cosine(i, j), i))[:n_neighbors]
+        for i in neighbours:
+            kept[i, j] = float(squared_cosine(i, j)) ** (exponent / 2)  # eqs. (27), (28)
+    scores = np.zeros((n_users, n_items))
+    for i in range(n_items):
+        norm = sum(s * s for s in kept[i]) ** 0.5  # eq. (29)
+        for u in range(n_users):
+            if norm > 0:
+                # The numerator of eq. (30).
+                scores[u, i] = sum(kept[i, j] / norm for j in range(n_items) if train[u, j])
+    return scores
+
+
+@pytest.mark.parametrize(
+    "exponent, n_neighbors", [(1, None), (3, None), (0.5, 2), (1, 3), (2, 100)]
+)
+@pytest.mark.parametrize("density", [0.05, 0.25, 0.6])
+def test_item_knn_against_the_slow_reference(exponent, n_neighbors, density):
+    # With few users many similarities are equal: the rule for ties is tested all the time.
+    train = np.random.default_rng(7).random((12, 15)) < density
+    model = ItemKNN(exponent, n_neighbors).fit(sparse.csr_matrix(train))
+    expected = slow_scores(train, exponent, n_neighbors)
+    scores = model.scores(np.arange(12))
+    np.testing.assert_allclose(scores, expected, rtol=1e-11, atol=0)
+    assert ((scores == 0) == (expected == 0)).all()
+
+
+def test_similarity_has_rows_of_norm_one_or_zero():
+    train = np.random.default_rng(1).random((12, 15)) < 0.2
+    train[:, 4] = False
+    for model in (ItemKNN(3), ItemKNN(1, 2)):
+        similarity = model.fit(sparse.csr_matrix(train)).similarity
+        rows = np.linalg.norm(np.asarray(sparse.csr_matrix(similarity).todense()), axis=1)
+        assert set(np.round(rows, 12)) <= {0.0, 1.0}
+        assert rows[4] == 0
+    kept = np.asarray(model.similarity.todense()) > 0
+    assert not kept.diagonal().any()
+    # Eq. (28) as it was used: each column j holds at most k neighbours, rows hold any number.
+    assert kept.sum(axis=0).max() <= 2 < kept.sum(axis=1).max()
+
+
+def test_neighbours_that_are_equally_near_are_taken_in_order_of_their_index():
+    # Items 1, 2 and 3 are equally similar to item 0: they share one user with it and have two.
+    train = sparse.csr_matrix([[1, 1, 1, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
+    scores = ItemKNN(1, 2).fit(train).scores([0])
+    similarity = ItemKNN(1, 2).fit(train).similarity.toarray()
+    assert (similarity[:, 0] > 0).tolist() == [False, True, True, False]
+    assert scores[0, 3] == 0  # nobody's neighbour: items 1 and 2 are nearer or come first
+
+
+def test_the_same_terms_in_another_order_are_a_tie():
+    # 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in floating point; after rounding to 40 digits it is.
+    sums = np.array([(0.1 + 0.2) + 0.3, (0.3 + 0.2) + 0.1])
+    assert sums[0] != sums[1]
+    assert np.ptp(recommenders._rounded(sums)) == 0
+    values = np.random.default_rng(0).random(10_000) * 10.0 ** np.arange(-5, 5).repeat(1000)
+    rounded = recommenders._rounded(values)
+    assert (abs(rounded / values - 1) <= 2.0**-40).all()
+    mantissa, _ = np.frexp(rounded)
+    assert (mantissa * 2**40 == np.rint(mantissa * 2**40)).all()
+    assert recommenders._rounded(np.zeros(1)) == 0
+
+
+def test_no_exponent_is_too_large():
+    # The cosines to the power of 1000 are 0 in floating point; only their ratios count.
+    train = sparse.csr_matrix(np.random.default_rng(0).random((12, 15)) < 0.4)
+    with np.errstate(all="raise", under="ignore"):
+        scores = ItemKNN(1000, 2).fit(train).scores(np.arange(12))
+    assert np.isfinite(scores).all()
+    assert scores.max() >= 1  # the nearest of an item's neighbours has all of the weight
+
+
+def test_items_with_the_same_users_are_tied():
+    train = np.random.default_rng(3).random((40, 12)) < 0.4
+    train[:, 5] = train[:, 2]
+    train[0, [2, 5]] = False
+    model = ItemKNN(3).fit(sparse.csr_matrix(train))
+    scores = model.scores(np.arange(40))
+    assert (scores[:, 5] == scores[:, 2]).all()
+    data = interactions(train, [2] + [int(np.argmin(row)) for row in train[1:]])
+    assert model.ranks(data).ties[0] >= 1
+
+
+@pytest.mark.parametrize("model", [ItemKNN(3), ItemKNN(1, 10)], ids=str)
+def test_item_knn_does_not_depend_on_the_order_of_users(model, made):
+    users = np.random.default_rng(0).permutation(made.n_users)
+    shuffled = interactions(made.train[users], made.held_out[users])
+    ranks, again = model.fit(made.train).ranks(made), model.fit(shuffled.train).ranks(shuffled)
+    assert (again.values == ranks.values[users]).all()
+    assert (again.ties == ranks.ties[users]).all()
+
+
+def test_y_does_not_depend_on_the_order_of_items(made):
+    # Z may, through the neighbours that are equally near.
+    place = np.random.default_rng(0).permutation(made.n_items)
+    moved = interactions(made.train[:, np.argsort(place)], place[made.held_out])
+    ranks, again = ItemKNN(3).fit(made.train).ranks(made), ItemKNN(3).fit(moved.train).ranks(moved)
+    assert (again.values == ranks.values).all() and (again.ties == ranks.ties).all()
+
+
+# ---------------------------------------------------------------------------- ALS
+
+
+def paper_loss(train, users, items, alpha, regularization):
+    """Section 9, term by term."""
+    scores = users @ items.T
+    loss = sum((scores[u, i] - 1) ** 2 for u, i in zip(*np.nonzero(train)))
+    return loss + alpha * (scores**2).sum() + regularization * ((users**2).sum() + (items**2).sum())
+
+
+SETTINGS = [(0.2, 10), (0.2, 0.3), (1.5, 0.5), (0.02, 1)]
+
+
+@pytest.mark.parametrize("alpha, regularization", SETTINGS)
+def test_als_ends_where_the_papers_loss_is_stationary(made, alpha, regularization):
+    model = MatrixFactorization(3, alpha, regularization, n_iterations=3000).fit(made.train)
+    train = made.train.toarray()
+    users, items = model.user_factors, model.item_factors
+    assert users.shape == (120, 3) and items.shape == (80, 3) and users.dtype == float
+    assert abs(users).max() > 0.1  # not the trivial point 0
+
+    # Each factor solves its own least-squares problem: the rows with target 1 for the events,
+    # weight alpha and target 0 for all, weight lambda for the factor itself.
+    for events, mine, others in ((train, users, items), (train.T, items, users)):
+        for liked, factor in zip(events, mine):
+            rows = np.vstack([others[liked], alpha**0.5 * others, regularization**0.5 * np.eye(3)])
+            target = np.concatenate([np.ones(liked.sum()), np.zeros(len(others) + 3)])
+            best = np.linalg.lstsq(rows, target, rcond=None)[0]
+            np.testing.assert_allclose(factor, best, atol=1e-5)
+
+    # No step in any direction lowers the loss to first order, as it does from elsewhere.
+    rng = np.random.default_rng(0)
+
+    def slope(users, items):
+        du, di = rng.standard_normal(users.shape), rng.standard_normal(items.shape)
+        there, back = (
+            paper_loss(train, users + h * du, items + h * di, alpha, regularization)
+            for h in (1e-4, -1e-4)
+        )
+        return (there - back) / 2e-4
+
+    assert max(abs(slope(users, items)) for _ in range(3)) < 1e-2
+    assert max(abs(slope(1.1 * users, items)) for _ in range(3)) > 1
+
+
+def test_scores_are_products_of_factors(made):
+    model = MatrixFactorization(4, n_iterations=5).fit(made.train)
+    expected = [[np.dot(model.user_factors[u], v) for v in model.item_factors] for u in (3, 100)]
+    np.testing.assert_allclose(model.scores([3, 100]), expected, rtol=1e-12)
+
+
+def test_the_same_seed_gives_the_same_ranks(made):
+    def ranks(rng):
+        model = MatrixFactorization(8, regularization=0.5, n_iterations=10, rng=rng)
+        return model.fit(made.train).ranks(made).values
+
+    assert (ranks(5) == ranks(np.random.default_rng(5))).all()
+    assert (ranks(5) == ranks(5)).all()
+    assert (ranks(5) != ranks(6)).any()
+
+
+def test_fitting_again_starts_afresh(made):
+    model = MatrixFactorization(4, n_iterations=10)
+    first = model.fit(made.train).user_factors
+    assert (model.fit(made.train).user_factors == first).all()
+
+
+# ---------------------------------------------------------------------------- both kinds
+
+MODELS = [MatrixFactorization(4, n_iterations=20), ItemKNN(3), ItemKNN(1, 10)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_ranks_by_counting(model, made):
+    ranks = model.fit(made.train).ranks(made)
+    scores = model.scores(np.arange(made.n_users))
+    for user, own in enumerate(made.train.toarray()):
+        pool = [i for i in range(made.n_items) if not own[i]]
+        mine = scores[user, made.held_out[user]]
+        assert ranks.values[user] == 1 + sum(scores[user, i] > mine for i in pool)
+        assert ranks.ties[user] == sum(scores[user, i] == mine for i in pool) - 1
+        assert ranks.n_items[user] == len(pool)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_ranks_do_not_depend_on_the_size_of_the_blocks(model, made, monkeypatch):
+    ranks = model.fit(made.train).ranks(made)
+    for block in (1, 7 * made.n_items, 10**7):
+        monkeypatch.setattr(recommenders, "_BLOCK", block)
+        again = model.fit(made.train).ranks(made)
+        assert (again.values == ranks.values).all() and (again.ties == ranks.ties).all()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_users_and_items_without_training_events(model):
+    train = np.random.default_rng(0).random((20, 30)) < 0.3
+    train[4] = False
+    train[:, [8, 9]] = False
+    data = interactions(train, [8] * 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranks = model.fit(data.train).ranks(data)
+    scores = model.scores(np.arange(20))
+    assert (scores[4] == 0).all() and (scores[:, [8, 9]] == 0).all()
+    assert (ranks.values[4], ranks.ties[4], ranks.n_items[4]) == (1, 29, 30)
+    assert (ranks.ties >= 1).all()  # item 8 is tied with item 9 at least
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_only_the_pattern_of_the_training_matrix_counts(model, made):
+    expected = model.fit(made.train).scores([0, 1])
+    users, items = made.train.nonzero()
+    one_more = np.append(users, 0), np.append(items, made.held_out[0])
+    # The one more is a zero that is stored, but no event.
+    values = sparse.csr_matrix((np.append(np.full(len(users), 3.5), 0), one_more), made.train.shape)
+    assert values.nnz == made.train.nnz + 1
+    twice = sparse.coo_matrix(
+        (np.ones(2 * len(users), np.int8), (np.tile(users, 2), np.tile(items, 2))), made.train.shape
+    )
+    for same in (values, twice, sparse.csc_array(made.train)):
+        before = same.copy()
+        assert (model.fit(same).scores([0, 1]) == expected).all()
+        assert abs(same - before).sum() == 0
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_quick_work_is_silent(model, made, capfd):
+    model.fit(made.train).ranks(made)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_long_work_shows_its_progress(model, made, capfd, monkeypatch):
+    tqdm = pytest.importorskip("tqdm")
+    plain = tqdm.tqdm
+    monkeypatch.setattr(tqdm, "tqdm", lambda *a, **k: plain(*a, **(k | {"delay": 0})))
+    model.fit(made.train).ranks(made)
+    bars = capfd.readouterr().err
+    assert "ranks: 100%" in bars and "120/120" in bars
+    assert ("20/20" if isinstance(model, MatrixFactorization) else "80/80") in bars
+
+
+def test_fit_does_not_warn_in_a_fresh_interpreter():
+    # implicit warns of BLAS threads once per process, so only a fresh one can tell.
+    code = (
+        "from recsample.datasets import make_interactions\n"
+        "from recsample.recommenders import MatrixFactorization\n"
+        "MatrixFactorization(2, n_iterations=2).fit(make_interactions(10, 40, 200).train)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", code],
+        env=os.environ | {"PYTHONPATH": ROOT, "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    code = (
+        "import sys, recsample, recsample.datasets, recsample.recommenders\n"
+        "heavy = {'implicit', 'pandas', 'tqdm', 'pooch', 'matplotlib', 'requests'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": ROOT}, check=True)
+
+
+def test_a_catalogue_too_large_for_dense_matrices():
+    # Dense, users by items would take 3.2 GB and items by items 320 GB.
+    rng = np.random.default_rng(0)
+    n_users, n_items = 2000, 200_000
+    items = (n_items * rng.random((n_users, 6)) ** 3).astype(int)  # some are popular
+    data = Interactions.from_pairs(
+        np.append(np.repeat(np.arange(n_users), 6), 0),
+        np.append(items.ravel(), n_items - 1),
+        items[:, 0],
+    )
+    train = sparse.csr_matrix(
+        (data.train.data, data.item_ids[data.train.indices], data.train.indptr),
+        shape=(n_users, n_items),
+    )
+    data = interactions(train[:200], items[:200, 0])
+    for model in (ItemKNN(3), ItemKNN(1, 10), MatrixFactorization(8, n_iterations=2)):
+        tracemalloc.start()
+        model.fit(train)
+        model._train = model._train[:200]  # ranking a tenth of the users is enough here
+        ranks = model.ranks(data)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 250e6
+        assert ranks.n_items.min() > n_items - 10
+
+
+def test_more_than_fits_in_memory_is_refused(monkeypatch, made):
+    model = ItemKNN(1).fit(made.train)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.sysconf", lambda name: 256)  # a machine with 64 kB
+        with pytest.raises(ValueError, match="the scores of 120 users takes"):
+            model.scores(np.arange(120))
+        with pytest.raises(ValueError, match="the similarities .* keeps fewer"):
+            ItemKNN(1).fit(made.train)
+
+
+# ---------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: MatrixFactorization(0), "n_factors must be .* at least 1, got 0"),
+        (lambda: MatrixFactorization(2.5), "n_factors must be .* got 2.5"),
+        (lambda: MatrixFactorization(alpha=0), "alpha must be a finite number above 0, got 0"),
+        (lambda: MatrixFactorization(regularization=-1), "regularization must be .* got -1"),
+        (lambda: MatrixFactorization(n_iterations=0), "n_iterations must be .* got 0"),
+        (lambda: ItemKNN(0), "exponent must be a finite number above 0, got 0"),
+        (lambda: ItemKNN(float("nan")), "exponent must be .* got nan"),
+        (lambda: ItemKNN(1, 0), "n_neighbors must be .* at least 1, got 0"),
+    ],
+)
+def test_settings_are_checked(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize(
+    "train, message",
+    [
+        (np.eye(3), "train must be a sparse matrix, got ndarray"),
+        (sparse.csr_matrix([[1.0, 0], [0, -2]]), "at least 0, got -2.0 for user 1, item 1"),
+        (sparse.csr_matrix([[1.0, np.nan]]), "at least 0, got nan for user 0, item 1"),
+        (sparse.csr_matrix([[1.0, np.inf]]), "finite entries of at least 0, got inf"),
+        (sparse.csr_matrix([[1j]]), "train must hold numbers, got entries of type complex128"),
+        (sparse.csr_matrix((2, 3)), r"at least one event, got none in shape \(2, 3\)"),
+    ],
+)
+def test_training_matrices_are_checked(model, train, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(train)
+
+
+@pytest.mark.parametrize("model", [MatrixFactorization(), ItemKNN()], ids=str)
+def test_nothing_works_before_fit(model, made):
+    with pytest.raises(RuntimeError, match=r"has learnt nothing yet: call fit\(train\) first"):
+        model.scores([0])
+    with pytest.raises(RuntimeError, match="has learnt nothing yet"):
+        model.ranks(made)
+
+
+def test_similarity_before_fit():
+    with pytest.raises(RuntimeError, match="has learnt nothing yet"):
+        _ = ItemKNN().similarity
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize(
+    "users, message",
+    [
+        ([120], "users must be below 120, got user 120"),
+        ([-1], "users must be whole numbers of at least 0, got -1"),
+        ([0.5], "users must be whole numbers of at least 0, got 0.5"),
+        (3, r"users must be a list of users, got an array of shape \(\)"),
+    ],
+)
+def test_users_are_checked(model, made, users, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(made.train).scores(users)
+
+
+def test_interactions_of_another_shape_are_refused(made):
+    other = make_interactions(30, 80, 900)
+    with pytest.raises(
+        ValueError, match=r"shape of the training matrix, \(120, 80\), got \(30, 80\)"
+    ):
+        ItemKNN().fit(made.train).ranks(other)
+
+
+# ---------------------------------------------------------------------------- the real data
+
+
+def exact_metrics(ranks):
+    """Recall@10, NDCG@10, AP, AUC in percent, each rank spread evenly over its tied places."""
+    total = np.zeros(4)
+    for rank, ties, n in zip(ranks.values, ranks.ties, ranks.n_items):
+        r = np.arange(rank, rank + ties + 1)
+        top = r <= 10
+        total += (
+            top.mean(),
+            (top / np.log2(r + 1)).mean(),
+            (1 / r).mean(),
+            ((n - r) / (n - 1)).mean(),
+        )
+    return 100 * total / len(ranks)
+
+
+@pytest.mark.parametrize("name, model", [("Y", ItemKNN(3)), ("Z", ItemKNN(1, 10))])
+def test_y_and_z_retrained_are_the_recorded_ones(movielens, name, model):
+    ranks, recorded = model.fit(movielens.train).ranks(movielens), recorded_ranks()[name]
+    assert (ranks.values == recorded.values).all()
+    assert (ranks.ties == recorded.ties).all()
+    assert (ranks.n_items == recorded.n_items).all()
+
+
+def test_x_retrained_from_another_start_agrees_with_the_recorded_one(movielens):
+    # Ten starts (rng = 0 to 9) gave Recall@10 7.715 to 7.732, NDCG@10 3.810 to 3.816, AP 3.779 to
+    # 3.780 and AUC 89.2463 to 89.2468 (in percent): one minimum. The bounds are five times these
+    # ranges. Rank by rank, rng = 1 and 7 differ from rng = 0 for 13 % and 3 % of the users, by at
+    # most 19 places.
+    ranks = MatrixFactorization(rng=1).fit(movielens.train).ranks(movielens)
+    recorded = recorded_ranks()["X"]
+    difference = np.abs(exact_metrics(ranks) - exact_metrics(recorded))
+    assert (difference <= [0.085, 0.030, 0.007, 0.0025]).all(), difference
+    places = np.abs(ranks.values - recorded.values)
+    assert (places == 0).mean() > 0.7 and places.max() <= 100
+    assert (ranks.n_items == recorded.n_items).all()
+
+
+def test_x_stopped_early_spreads_over_random_starts(movielens):
+    # With the library's 15 iterations, ten starts gave Recall@10 from 7.63 to 8.03.
+    models = [MatrixFactorization(n_iterations=15, rng=rng) for rng in range(3)]
+    recall = [exact_metrics(m.fit(movielens.train).ranks(movielens))[0] for m in models]
+    assert 7.4 < min(recall) < max(recall) < 8.2
+    assert np.ptp(recall) > 0.05
