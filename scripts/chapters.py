@@ -1,0 +1,92 @@
+"""Notebooks from the chapters, and a look at the built book.
+
+python scripts/chapters.py notebooks FOLDER    every page with code cells, as a notebook in FOLDER
+python scripts/chapters.py check HTML          is every page of _toc.yml there, and fit to be read?
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def parts(root=ROOT):
+    """The pages of each part of _toc.yml by its caption, as paths without suffix."""
+    import yaml
+
+    toc = yaml.safe_load((root / "_toc.yml").read_text())
+    listed = {part["caption"]: [c["file"] for c in part["chapters"]] for part in toc["parts"]}
+    return {"": [toc["root"]], **listed}
+
+
+def pages(root=ROOT):
+    """Every page of _toc.yml, in order."""
+    return [page for part in parts(root).values() for page in part]
+
+
+def source(page, root=ROOT):
+    """The text of a page."""
+    path = root / f"{page}.md"
+    if not path.exists():
+        raise SystemExit(f"{path} is missing; _toc.yml lists it.")
+    return path.read_text(encoding="utf-8")
+
+
+def has_cells(page, root=ROOT):
+    """Whether a page is executed."""
+    return "```{code-cell}" in source(page, root)
+
+
+def make_notebooks(folder, root=ROOT):
+    """Write the pages with code cells to `folder` as notebooks, in place of those there."""
+    import jupytext
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.ipynb"):
+        old.unlink()
+    for page in filter(has_cells, pages(root)):
+        notebook = jupytext.reads(source(page, root), fmt="md:myst")
+        jupytext.write(notebook, folder / f"{Path(page).name}.ipynb")
+
+
+def problems(html, root=ROOT):
+    """What is wrong with a built book, one line each."""
+    found = [] if (html / "index.html").exists() else ["index.html: missing"]
+    for page in pages(root):
+        built = html / f"{page}.html"
+        if not built.exists():
+            found.append(f"{page}: not built")
+            continue
+        text = built.read_text(encoding="utf-8")
+        found += [f"{page}: {problem}" for problem in _page_problems(text)]
+        if has_cells(page, root) and f"/{page}.ipynb" not in text:
+            found.append(f"{page}: its launch button does not open a notebook")
+    return found
+
+
+def _page_problems(text):
+    picture = r'<img[^>]*src="[^"]*_images/[^>]*>'
+    described = r'alt="(?![^"]*_images/)[^"]*[^"\s][^"]*"'  # the default is the name of the file
+    uncaptioned = re.sub(r"<figure.*?</figure>", "", text, flags=re.DOTALL)
+    if "<h1" not in text:
+        yield "no heading"
+    if not all(re.search(described, tag) for tag in re.findall(picture, text)):
+        yield "a picture without alt text"
+    if re.search(picture, uncaptioned):
+        yield "a picture without a caption"
+    if re.search(r"np\.(float|int)\d+\(", re.sub(r"<[^>]+>", "", text)):
+        yield "a NumPy scalar shown as code, such as np.float64(0.5)"
+
+
+def main(command, folder):
+    if command == "notebooks":
+        return make_notebooks(Path(folder))
+    found = problems(Path(folder))
+    if found:
+        return "The book is not fit to be read:\n" + "\n".join(found)
+    print(f"The book: {Path(folder).resolve() / 'index.html'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,92 @@
+"""Make .venv: everything in requirements.txt, and the package itself in editable mode.
+
+Does nothing where .venv is up to date. Its syntax is that of any Python, so that a wrong one is
+told what is wrong with it.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+FOLDER = os.path.abspath(".venv")
+PYTHON = os.path.join(FOLDER, "bin", "python")
+STAMP = os.path.join(FOLDER, "installed")
+VERSION = "{}.{}".format(*sys.version_info[:2])
+
+
+def missing():
+    """What this Python lacks, as a message; empty if nothing."""
+    if not (3, 10) <= sys.version_info[:2] <= (3, 13):
+        return (
+            "{} is Python {}; recsample needs Python 3.10 to 3.13.\n"
+            "Name another interpreter: make PYTHON=python3.12".format(sys.executable, VERSION)
+        )
+    try:
+        import ensurepip  # noqa: F401
+        import venv  # noqa: F401
+    except ImportError as error:
+        return (
+            "{} cannot make virtual environments: its module {} is missing.\n"
+            "On Debian and Ubuntu: apt install python{}-venv. Elsewhere install Python from\n"
+            "python.org, or name another interpreter: make PYTHON=python3.12"
+        ).format(sys.executable, error.name, VERSION)
+    return ""
+
+
+def wanted():
+    """The stamp of an up-to-date environment: the interpreter and place, then what is installed."""
+    contents = hashlib.sha256()
+    for name in ("requirements.txt", "pyproject.toml"):
+        with open(name, "rb") as file:
+            contents.update(file.read())
+    return "{} {} {}\n{}\n".format(
+        sys.base_prefix, sys.version.split()[0], FOLDER, contents.hexdigest()
+    )
+
+
+def present():
+    """The stamp of the environment as it is; empty without one."""
+    if not (os.path.exists(STAMP) and os.path.exists(PYTHON)):
+        return ""
+    with open(STAMP) as file:
+        return file.read()
+
+
+def make(stamp, same_interpreter):
+    """Install what is missing; from nothing unless the interpreter is the same."""
+    if os.path.exists(STAMP):
+        os.remove(STAMP)
+    if not same_interpreter:
+        # Not sys.executable, which may belong to the very environment that is replaced.
+        base = os.path.join(sys.base_prefix, "bin", "python" + VERSION)
+        base = base if os.path.exists(base) else sys.executable
+        subprocess.check_call([base, "-m", "venv", "--clear", FOLDER])
+    subprocess.check_call(
+        [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        + ["--requirement", "requirements.txt", "--editable", "."]
+    )
+    with open(STAMP, "w") as file:
+        file.write(stamp)
+
+
+def main():
+    problem = missing()
+    if problem:
+        return problem
+    old, new = present(), wanted()
+    if old == new:
+        return None
+    print("Setting up .venv with Python {}; the first time takes minutes.".format(VERSION))
+    sys.stdout.flush()
+    try:
+        make(new, old.split("\n")[0] == new.split("\n")[0])
+    except subprocess.CalledProcessError as error:
+        return "The environment is not complete, see above: '{}' failed.\nRun make again.".format(
+            " ".join(error.cmd)
+        )
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
