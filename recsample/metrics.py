@@ -99,6 +99,11 @@ class Metric(ABC):
         ndarray of float, shape (instances,)
             NaN where the metric is undefined: for an instance without relevant item, and for AUC
             and percentile rank without irrelevant item. A warning says for how many instances.
+
+        Raises
+        ------
+        ValueError
+            For anything but `Ranks`, and for a metric that needs a cut-off and has none.
         """
         self._check_cutoff()
         if not isinstance(ranks, Ranks):
@@ -131,6 +136,12 @@ class Metric(ABC):
         Returns
         -------
         float or ndarray of float, shape of `r`
+
+        Raises
+        ------
+        ValueError
+            For a rank that is not a whole number from 1 to `n_items`, and for a metric that needs a
+            cut-off and has none.
 
         Examples
         --------
@@ -289,7 +300,8 @@ class NormalizedDCG(Metric):
     """Normalised discounted cumulative gain: inverse logarithms of the ranks, over the best case.
 
     Eq. (6), and eqs. (11) and (13), 1[r <= k] / log2(r + 1), for one relevant item. Perfect 1,
-    worst 1 / log2(n + 1) for one relevant item, or 0 with a cut-off.
+    random the mean of that over the ranks 1, ..., n, worst 1 / log2(n + 1) for one relevant item,
+    or 0 with a cut-off.
 
     Examples
     --------
@@ -375,7 +387,8 @@ class RankScore(Metric):
     """Rank score: each hit counts half as much every `half_life` places, over the best possible.
 
     sum over the relevant items of 2^(-(r - 1) / half_life), divided by its value for the ranks
-    1, ..., L [1]_. Perfect 1, worst 2^(-(n - 1) / half_life) for one relevant item.
+    1, ..., L [1]_. Perfect 1; for one relevant item random the mean of 2^(-(r - 1) / half_life)
+    over the ranks 1, ..., n, and worst 2^(-(n - 1) / half_life).
 
     Parameters
     ----------

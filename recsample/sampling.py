@@ -129,6 +129,12 @@ class UniformSampling:
         ndarray of float, shape (instances, m + 1)
             Column s holds p(sampled rank = s + 1).
 
+        Raises
+        ------
+        ValueError
+            If an instance has not exactly one relevant item, or a pool is too small to draw from;
+            the message names the instance. Also for a law that the memory cannot hold.
+
         Examples
         --------
         >>> import recsample as rs
@@ -157,6 +163,13 @@ class UniformSampling:
         -------
         Ranks
             With ``n_items = m + 1``, instances in the same order, ties broken at random.
+
+        Raises
+        ------
+        ValueError
+            If an instance has not exactly one relevant item, or a pool is too small to draw from;
+            the message names the instance. Also for pools of more than 10^9 items
+            without replacement, and for an `rng` that is neither a seed nor a generator.
 
         Examples
         --------
@@ -199,9 +212,15 @@ class UniformSampling:
         -------
         ndarray of float, shape (instances,)
 
+        Raises
+        ------
+        ValueError
+            If an instance has not exactly one relevant item, or a pool is too small to draw from;
+            the message names the instance. Also for a `metric` that is none.
+
         Examples
         --------
-        AUC is the only metric that sampling leaves alone:
+        AUC is a metric that sampling leaves alone:
 
         >>> import recsample as rs
         >>> rs.UniformSampling(m=10).expect(rs.AUC, rs.Ranks([1, 25], n_items=49))
@@ -227,6 +246,12 @@ class UniformSampling:
         -------
         ndarray of float, shape (instances,)
 
+        Raises
+        ------
+        ValueError
+            If an instance has not exactly one relevant item, or a pool is too small to draw from;
+            the message names the instance. Also for a `metric` that is none.
+
         Examples
         --------
         >>> import recsample as rs
@@ -249,6 +274,12 @@ class UniformSampling:
         Returns
         -------
         float
+
+        Raises
+        ------
+        ValueError
+            If an instance has not exactly one relevant item, or a pool is too small to draw from;
+            the message names the instance. Also for a `metric` that is none.
 
         Examples
         --------

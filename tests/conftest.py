@@ -2,10 +2,15 @@
 
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 
 from recsample.datasets import Interactions
+
+# The same examples in every run: a failure is then one of the change, not of the day.
+hypothesis.settings.register_profile("repeatable", derandomize=True)
+hypothesis.settings.load_profile("repeatable")
 
 ML_1M = Path(__file__).parents[2] / "shared/data/ml-1m"
 
