@@ -52,6 +52,13 @@ def positive_float(name, value):
     return number
 
 
+def true_or_false(name, value):
+    """``value`` as a bool; nothing else stands for one."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
 def generator(rng):
     """``rng`` as a numpy Generator: a seed, a Generator that is advanced, or None."""
     try:

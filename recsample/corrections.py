@@ -17,7 +17,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from scipy import linalg, optimize
 
-from recsample._validation import numbers, positive_float, positive_int
+from recsample._validation import (
+    fits_in_memory,
+    numbers,
+    positive_float,
+    positive_int,
+    true_or_false,
+)
 from recsample.metrics import Metric, check_metric
 from recsample.ranks import Ranks
 
@@ -59,7 +65,7 @@ class Correction(Metric):
 
     def __init__(self, metric, sampler, n_items):
         check_metric(metric)
-        if not hasattr(sampler, "law"):
+        if isinstance(sampler, type) or not hasattr(sampler, "law"):
             raise ValueError(
                 f"sampler must be a sampler such as UniformSampling(100), got {sampler!r}"
             )
@@ -74,12 +80,17 @@ class Correction(Metric):
             raise ValueError(
                 f"ranks must hold one relevant item per instance for {self}, got several"
             )
-        if np.any(n_items != len(self.values)):
+        other = np.ravel(n_items != len(self.values))
+        if other.any():
             raise ValueError(
                 f"ranks must be sampled ranks with n_items = m + 1 = {len(self.values)} "
-                f"for {self}, got n_items = {np.max(n_items)}"
+                f"for {self}, got n_items = {np.ravel(n_items)[np.argmax(other)]}"
             )
         return self.values[rank - 1]
+
+    def _set_values(self, values):
+        self.values = np.array(values)
+        self.values.flags.writeable = False
 
     def _target(self):
         return self.metric.of_rank(np.arange(1, self.n_items + 1), self.n_items)
@@ -117,13 +128,20 @@ class RankEstimate(Correction):
             raise ValueError(f"rounding must be 'floor' or 'linear', got {rounding!r}")
         sampler.pmf(Ranks([1], self.n_items))  # refuses a pool that is too small to sample from
         m = sampler.m
-        denominator = m + 1 if plus_one else m
+        if (self.n_items - 1) * m >= 2**63:
+            raise ValueError(
+                f"n_items times m must be below 2**63, got n_items={n_items} and m={m}"
+            )
+        denominator = m + 1 if true_or_false("plus_one", plus_one) else m
+        options = [f"rounding={rounding}"] * (rounding != "floor") + ["plus_one"] * bool(plus_one)
+        self.name = f"RankEstimate({', '.join([str(metric), *options])})"
         # Whole-number division: a float quotient could fall just below the rank it should reach.
         whole, rest = np.divmod((self.n_items - 1) * np.arange(m + 1), denominator)
-        self.values = metric.of_rank(1 + whole, self.n_items)
+        values = metric.of_rank(1 + whole, self.n_items)
         if rounding == "linear":
             following = metric.of_rank(np.minimum(2 + whole, self.n_items), self.n_items)
-            self.values = self.values + rest / denominator * (following - self.values)
+            values = values + rest / denominator * (following - values)
+        self._set_values(values)
 
 
 class LeastSquaresCorrection(Correction):
@@ -152,10 +170,11 @@ class LeastSquaresCorrection(Correction):
 
     def __init__(self, metric, sampler, n_items, prior):
         super().__init__(metric, sampler, n_items)
+        fits_in_memory(32 * (sampler.m + 1) ** 2, f"the least-squares problem for m={sampler.m}")
         law = sampler.law(self.n_items)  # the largest array first, so that it is refused first
         self.prior, target = _normalised(prior, self.n_items), self._target()
         self._check_reach(law)
-        self.values = self._solve(law, target)
+        self._set_values(self._solve(law, target))
         mean = law @ self.values
         self.squared_bias = float(self.prior @ (mean - target) ** 2)
         second_moment = (self.prior @ law) @ self.values**2
@@ -269,10 +288,10 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
     """
 
     def __init__(self, metric, sampler, n_items, *, nonnegative=True, prior=None):
-        if not isinstance(nonnegative, (bool, np.bool_)):
-            raise ValueError(f"nonnegative must be True or False, got {nonnegative!r}")
-        self.nonnegative = nonnegative
+        self.nonnegative = true_or_false("nonnegative", nonnegative)
         super().__init__(metric, sampler, n_items, prior)
+        if not self.nonnegative:
+            self.name = f"ConstrainedLeastSquares({metric}, nonnegative=False)"
 
     def _solve(self, law, target):
         root = np.sqrt(self.prior)

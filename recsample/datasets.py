@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy import optimize, sparse
 
-from recsample._validation import positive_int, whole_numbers
+from recsample._validation import generator, positive_int, shown, whole_numbers
 from recsample.ranks import Ranks
 
 __all__ = ["Interactions", "load_movielens", "recorded_ranks", "make_interactions"]
@@ -185,10 +185,10 @@ def load_movielens(path=None, *, split="paper"):
     Parameters
     ----------
     path : str or os.PathLike, optional
-        Where the data is instead: the archive ``ml-1m.zip``, or a folder with ``ratings.dat``,
-        ``ml-1m/ratings.dat`` or ``ml-1m.zip`` in it. For ``split="paper"``, the held-out events
-        are taken from a file ``ml-1m.test.rating`` or ``ncf.test.rating`` in the same folder;
-        where there is none, that file (125 kB) is downloaded and cached.
+        Where the data is instead: the archive ``ml-1m.zip``, the file ``ratings.dat``, or a folder
+        with ``ratings.dat``, ``ml-1m/ratings.dat`` or ``ml-1m.zip`` in it. For ``split="paper"``,
+        the held-out events are taken from a file ``ml-1m.test.rating`` or ``ncf.test.rating`` in
+        the same folder; where there is none, that file (125 kB) is downloaded and cached.
     split : {"paper", "last"}, optional
         Which event of each user is held out.
 
@@ -225,6 +225,8 @@ def load_movielens(path=None, *, split="paper"):
     """
     if split not in ("paper", "last"):
         raise ValueError(f'split must be "paper" or "last", got {split!r}')
+    if path is not None and not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"path must be the path of an archive or a folder, got {shown(path)}")
     source = Path(_download(_ARCHIVE) if path is None else path)
     ratings_file, content, folders = _read_ratings(source)
     user, movie, _, timestamp = _parse(
@@ -330,7 +332,7 @@ def make_interactions(n_users=6040, n_items=3706, n_events=1_000_209, *, rng=0):
             f"n_events must be from 20 to n_items // 2 = {most} per user, that is from "
             f"{20 * n_users} to {most * n_users}, got {n_events}"
         )
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     n_taken = _activity(n_users, n_events, most, rng)
     popularity = 2.5 * rng.standard_normal(n_items)
     directions = rng.standard_normal((n_items, 8)) * 1.5 / np.sqrt(8)
@@ -371,11 +373,16 @@ def _activity(n_users, n_events, most, rng):
 
 def _ids(name, values):
     """One-dimensional ids: int64, or an array of strings."""
+    if not hasattr(values, "dtype"):  # as objects, or numbers among strings would become strings
+        values = np.array(values, dtype=object)
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got an array of shape {array.shape}")
-    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array):
-        array = array.astype(str)
+    if array.dtype.kind == "O":
+        kinds = {isinstance(value, str) for value in array}
+        if len(kinds) == 2:
+            raise ValueError(f"{name} must be all whole numbers or all strings, got both")
+        array = np.array(array.tolist())
     return array if array.dtype.kind == "U" else whole_numbers(name, array)
 
 
@@ -453,6 +460,8 @@ def _read_ratings(source):
         raise FileNotFoundError(
             f"path must be the archive {_ARCHIVE} or a folder, got {source}, which does not exist"
         )
+    if source.name == "ratings.dat":
+        return str(source), source.read_bytes(), [source.parent]
     member = "ml-1m/ratings.dat"
     try:
         with zipfile.ZipFile(source) as archive:
@@ -461,7 +470,7 @@ def _read_ratings(source):
         raise ValueError(
             f"{source} must hold the file {member}, got an archive without it"
         ) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise ValueError(
             f"{source} must be an intact zip archive, got a damaged one: {error}"
         ) from error

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from recsample._validation import positive_int
+from recsample._validation import generator, positive_int
 from recsample.corrections import (
     BiasVariance,
     ConstrainedLeastSquares,
@@ -26,7 +26,7 @@ from recsample.corrections import (
     _normalised,
 )
 from recsample.datasets import recorded_ranks
-from recsample.metrics import AP, AUC, NDCG, Recall, compare
+from recsample.metrics import AP, AUC, NDCG, Recall, check_recommenders, compare
 from recsample.ranks import Ranks
 from recsample.sampling import UniformSampling
 
@@ -256,7 +256,7 @@ def table3(ranks=None, *, m=100, repetitions=100, rng=0):
     >>> table.loc[[("AUC", "Y", "Exact"), ("AUC", "Y", "Sampled")], "mean"].round(2).tolist()
     [71.43, 71.43]
     """
-    ranks = recorded_ranks() if ranks is None else ranks
+    ranks = _recommenders(ranks)
     targets = {metric: estimators(metric, m, _mean_pool(ranks)) for metric in MOVIELENS_METRICS}
     sampler = UniformSampling(m)
     law = _law_table(ranks, targets, sampler)
@@ -292,7 +292,7 @@ def table4(ranks=None, *, m=100, repetitions=100, rng=0):
     """
     import pandas as pd
 
-    ranks = recorded_ranks() if ranks is None else ranks
+    ranks = _recommenders(ranks)
     targets = {metric: estimators(metric, m, _mean_pool(ranks)) for metric in MOVIELENS_METRICS}
     sampler = UniformSampling(m)
     law = _law_table(ranks, targets, sampler)
@@ -694,7 +694,7 @@ def figure5(ranks=None, *, width=100):
     """
     import pandas as pd
 
-    ranks = recorded_ranks() if ranks is None else ranks
+    ranks = _recommenders(ranks)
     largest = max(int(np.max(r.n_items)) for r in ranks.values())
     ends = np.arange(width, largest + width, positive_int("width", width))
     counts = {name: np.diff(_number_up_to(ends, r), prepend=0.0) for name, r in ranks.items()}
@@ -727,7 +727,7 @@ def figure6(samples=None, ranks=None, *, metric=Recall @ 10, gamma=0.1):
     """
     import pandas as pd
 
-    ranks = recorded_ranks() if ranks is None else ranks
+    ranks = _recommenders(ranks)
     samples = _log_spaced(_largest_sample(ranks), 20, first=10) if samples is None else samples
     rows = {}
     for name, build in {"Sampled": None, f"BV {gamma:g}": gamma}.items():
@@ -784,6 +784,14 @@ def smallest_sample_in_order(worse, better, *, metric=Recall @ 10, gamma=None):
         middle = (low + high) // 2
         low, high = (low, middle) if in_order(middle) else (middle, high)
     return high
+
+
+def _recommenders(ranks):
+    """The given ranks, checked, or the recorded ones of X, Y and Z."""
+    if ranks is None:
+        return recorded_ranks()
+    check_recommenders(ranks)
+    return ranks
 
 
 def _number_up_to(ends, ranks):
@@ -848,7 +856,7 @@ def _with_repetitions(table, repeated):
 
 def _repeated_means(ranks, targets, sampler, repetitions, rng):
     """The mean of every estimator in each repetition of the sampling, all on the same draws."""
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     keys, values = _values(targets, sampler.m)
     shares = {
         name: np.empty((positive_int("repetitions", repetitions), len(values))) for name in ranks

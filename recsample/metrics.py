@@ -556,13 +556,12 @@ def compare(ranks, metrics):
     """
     import pandas as pd
 
-    if not isinstance(ranks, Mapping) or not all(isinstance(r, Ranks) for r in ranks.values()):
-        raise ValueError(f"ranks must map the names of recommenders to Ranks, got {shown(ranks)}")
-    if isinstance(metrics, (str, Metric)):
+    check_recommenders(ranks)
+    if isinstance(metrics, (str, Metric)) or not hasattr(metrics, "__iter__"):
         raise ValueError(f"metrics must be a list of metrics, got {metrics!r}")
     metrics = [m if isinstance(m, Metric) else metric(m) for m in metrics]
-    if not ranks or not metrics:
-        raise ValueError("ranks and metrics must each hold at least one entry, got none")
+    if not metrics:
+        raise ValueError("metrics must hold at least one metric, got none")
     lengths = {name: len(r) for name, r in ranks.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"ranks must have the same number of instances, got {lengths}")
@@ -571,6 +570,14 @@ def compare(ranks, metrics):
         index=list(ranks),
         columns=[str(m) for m in metrics],
     )
+
+
+def check_recommenders(ranks):
+    """Refuse what does not map at least one name to `Ranks`."""
+    if not isinstance(ranks, Mapping) or not all(isinstance(r, Ranks) for r in ranks.values()):
+        raise ValueError(f"ranks must map the names of recommenders to Ranks, got {shown(ranks)}")
+    if not ranks:
+        raise ValueError("ranks must hold at least one recommender, got none")
 
 
 def check_metric(metric):

@@ -108,6 +108,7 @@ def metric_by_rank(data, ax=None):
     >>> ax.get_xlabel()
     'predicted rank'
     """
+    _check_table(data)
     ax = _axes(ax)
     for name in data:
         colour, line = METRIC[name]
@@ -138,6 +139,7 @@ def metric_by_samples(data, ax=None):
     >>> ax.get_xscale()
     'log'
     """
+    _check_table(data)
     ax = _axes(ax)
     for name in data:
         colour, marker, line = RECOMMENDER[name]
@@ -168,6 +170,7 @@ def sampled_weight(data, ax=None):
     >>> len(ax.lines)
     4
     """
+    _check_table(data)
     ax = _axes(ax)
     looks = [("black", "-"), (SKY, ":"), (ORANGE, "-."), (BLUE, "--"), (PINK, "-"), (GREEN, "-")]
     for name, (colour, line) in zip(data, looks):
@@ -200,6 +203,7 @@ def rank_distribution(data, ax=None):
     >>> ax.get_ylabel()
     'probability'
     """
+    _check_table(data)
     ax = _axes(ax)
     looks = [(BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PINK, "D"), (GREY, "v")]
     for r, (colour, marker) in zip(data, looks):
@@ -229,6 +233,7 @@ def corrected_values(data, ax=None):
     >>> ax.get_xlabel()
     'sampled rank'
     """
+    _check_table(data)
     ax = _axes(ax)
     _plot_estimators(ax, data)
     ax.set(xlabel="sampled rank", ylabel="corrected metric")
@@ -255,6 +260,7 @@ def corrected_expectation(data, ax=None):
     >>> ax.get_xlabel()
     'predicted rank'
     """
+    _check_table(data)
     ax = _axes(ax)
     _plot_estimators(ax, data)
     ax.set(xlabel="predicted rank", ylabel="expected metric")
@@ -282,6 +288,7 @@ def rank_histogram(data, ax=None):
     >>> rs.plotting.rank_histogram(data).get_xlabel()
     'predicted rank'
     """
+    _check_table(data)
     ax = _axes(ax)
     edges = np.append(data.index[0] - np.diff(data.index, prepend=0)[0], data.index)
     for name in data:
@@ -379,6 +386,16 @@ def trade_off(curve, points=None, ax=None):
     ax.xaxis.set_minor_formatter(ticker.NullFormatter())
     ax.legend()
     return ax
+
+
+def _check_table(data):
+    """Refuse what holds several metrics or estimators at once."""
+    if not hasattr(data, "columns") or data.index.nlevels > 1:
+        raise ValueError(
+            "data must be one table with one index, such as figure2().loc['AP'] "
+            f"or figure4().values, got a {type(data).__name__}"
+            + (f" indexed by {list(data.index.names)}" if hasattr(data, "columns") else "")
+        )
 
 
 def _axes(ax):

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from recsample._validation import fits_in_memory, positive_float, positive_int, whole_numbers
+from recsample._validation import (
+    fits_in_memory,
+    generator,
+    positive_float,
+    positive_int,
+    shown,
+    whole_numbers,
+)
 from recsample.ranks import Ranks, predicted_ranks
 
 __all__ = ["MatrixFactorization", "ItemKNN"]
@@ -80,6 +87,8 @@ class _Recommender:
         """
         from tqdm import tqdm
 
+        if not hasattr(interactions, "held_out"):
+            raise ValueError(f"interactions must be Interactions, got {shown(interactions)}")
         train, held_out = interactions.train, interactions.held_out
         if train.shape != self._fitted().shape:
             raise ValueError(
@@ -182,10 +191,11 @@ class MatrixFactorization(_Recommender):
     rng: object = field(default=0, kw_only=True)
 
     def __post_init__(self):
-        positive_int("n_factors", self.n_factors)
-        positive_float("alpha", self.alpha)
-        positive_float("regularization", self.regularization)
-        positive_int("n_iterations", self.n_iterations)
+        self.n_factors = positive_int("n_factors", self.n_factors)
+        self.alpha = positive_float("alpha", self.alpha)
+        self.regularization = positive_float("regularization", self.regularization)
+        self.n_iterations = positive_int("n_iterations", self.n_iterations)
+        generator(self.rng)
 
     def fit(self, train):
         """Learn the factors. A progress bar shows on long work.
@@ -230,7 +240,7 @@ class MatrixFactorization(_Recommender):
                 use_gpu=False,
                 num_threads=1,
                 iterations=self.n_iterations,
-                random_state=np.random.default_rng(self.rng),
+                random_state=generator(self.rng),
             )
             model.fit(
                 train * (scale / alpha),
@@ -300,9 +310,9 @@ class ItemKNN(_Recommender):
     n_neighbors: int | None = None
 
     def __post_init__(self):
-        positive_float("exponent", self.exponent)
+        self.exponent = positive_float("exponent", self.exponent)
         if self.n_neighbors is not None:
-            positive_int("n_neighbors", self.n_neighbors)
+            self.n_neighbors = positive_int("n_neighbors", self.n_neighbors)
 
     @property
     def similarity(self):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, special
 
-from recsample._validation import fits_in_memory, generator, positive_int
+from recsample._validation import fits_in_memory, generator, positive_int, true_or_false
 from recsample.metrics import (
     AreaUnderCurve,
     AveragePrecision,
@@ -74,8 +74,7 @@ class UniformSampling:
 
     def __post_init__(self):
         object.__setattr__(self, "m", positive_int("m", self.m))
-        if not isinstance(self.replace, (bool, np.bool_)):
-            raise ValueError(f"replace must be True or False, got {self.replace!r}")
+        object.__setattr__(self, "replace", true_or_false("replace", self.replace))
 
     def law(self, n_items):
         """The law of the sampled rank for every rank of a pool.

@@ -617,3 +617,36 @@ class TestEveryCorrection:
             for correction in CORRECTIONS:
                 found = correction(metric(name), UniformSampling(m, replace), n_items)
                 assert np.isfinite(found.values).all() and found.values.shape == (m + 1,)
+
+
+class TestRefusedOptions:
+    def test_the_first_other_pool_is_named(self):
+        corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(20), 200)
+        with pytest.raises(ValueError, match=r"m \+ 1 = 21 .* got n_items = 20$"):
+            corrected(rs.Ranks([1, 2], [21, 20]))
+
+    def test_a_class_is_no_sampler(self):
+        with pytest.raises(ValueError, match="sampler must be a sampler such as UniformSampling"):
+            rs.BiasVariance(rs.AP, rs.UniformSampling, 200)
+
+    def test_plus_one_is_true_or_false(self):
+        with pytest.raises(ValueError, match="plus_one must be True or False, got 'no'"):
+            rs.RankEstimate(rs.AP, rs.UniformSampling(20), 200, plus_one="no")
+
+    def test_a_product_beyond_whole_numbers(self):
+        with pytest.raises(ValueError, match=r"n_items times m must be below 2\*\*63"):
+            rs.RankEstimate(rs.AP, rs.UniformSampling(10**5, replace=True), 4 * 10**15)
+
+    def test_squares_that_the_memory_cannot_hold(self):
+        with pytest.raises(ValueError, match="the least-squares problem for m=1000000 takes"):
+            rs.BiasVariance(rs.AP, rs.UniformSampling(10**6, replace=True), 50)
+
+    def test_options_show_in_the_name_and_values_cannot_be_changed(self):
+        sampler = rs.UniformSampling(20)
+        other = rs.RankEstimate(rs.AP, sampler, 200, rounding="linear", plus_one=True)
+        assert str(other) == "RankEstimate(AP, rounding=linear, plus_one)"
+        free = rs.ConstrainedLeastSquares(rs.AP, sampler, 200, nonnegative=False)
+        assert str(free) == "ConstrainedLeastSquares(AP, nonnegative=False)"
+        for corrected in (other, free):
+            with pytest.raises(ValueError, match="read-only"):
+                corrected.values[0] = 99

@@ -640,3 +640,19 @@ def test_full_size_resembles_movielens_as_the_docstring_says():
     (recall_x, *_, auc_x), (recall_y, *_, auc_y), (recall_z, *_, auc_z) = metrics
     assert recall_x < recall_y < recall_z
     assert auc_x > auc_y > auc_z
+
+
+@pytest.mark.parametrize("users", [["a", 1], ["a", float("nan")]])
+def test_ids_are_not_turned_into_strings(users):
+    with pytest.raises(ValueError, match="users must be all whole numbers or all strings"):
+        Interactions.from_pairs(users, ["x", "y"], ["x", "y"])
+
+
+def test_a_path_that_is_none():
+    with pytest.raises(ValueError, match="path must be the path of an archive or a folder, got 5"):
+        load_movielens(5)
+
+
+def test_a_seed_that_is_none():
+    with pytest.raises(ValueError, match="rng must be a whole number of at least 0"):
+        make_interactions(60, 50, 1300, rng="a")

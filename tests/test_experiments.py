@@ -299,3 +299,9 @@ def test_minimal_bias_in_decimals_against_orthogonal_polynomials():
 def test_minimal_bias_in_decimals_refuses_more_samples_than_items():
     with pytest.raises(ValueError, match="n_items must be more than m = 5, got 5"):
         experiments.minimal_bias_in_decimals(AP, n_items=5, m=5)
+
+
+@pytest.mark.parametrize("ranks", [[1, 2], 3, {}])
+def test_tables_refuse_what_is_no_mapping_of_ranks(ranks):
+    with pytest.raises(ValueError, match="ranks must (map the names|hold at least one)"):
+        experiments.table3(ranks)

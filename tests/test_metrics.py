@@ -394,8 +394,9 @@ class TestCompare:
     @pytest.mark.parametrize(
         "ranks, metrics, message",
         [
-            ({}, [AP], "ranks and metrics must each hold at least one entry, got none"),
-            (ranks, [], "ranks and metrics must each hold at least one entry, got none"),
+            ({}, [AP], "ranks must hold at least one recommender, got none"),
+            (ranks, [], "metrics must hold at least one metric, got none"),
+            (ranks, 3, "metrics must be a list of metrics, got 3"),
             (
                 {"a": Ranks([1], 5), "b": Ranks([1, 2], 5)},
                 [AP],

@@ -87,3 +87,16 @@ def test_trade_off_draws_bias_against_spread(ax):
     plotting.trade_off(curve, ax=ax)
     line = ax.lines[0].get_xydata()
     assert sorted(map(sorted, line.tolist())) == [[0.1, 0.4], [0.2, 0.3]]
+
+
+@pytest.mark.parametrize(
+    "draw, data",
+    [
+        (plotting.metric_by_samples, experiments.figure2([1, 10])),
+        (plotting.sampled_weight, experiments.figure3((5,), n_items=40, largest_rank=4)),
+        (plotting.corrected_values, experiments.figure4(n_items=40, m=5)),
+    ],
+)
+def test_several_tables_at_once_are_refused(draw, data):
+    with pytest.raises(ValueError, match="data must be one table with one index, such as figure2"):
+        draw(data)

@@ -471,3 +471,26 @@ def test_x_stopped_early_spreads_over_random_starts(movielens):
     recall = [exact_metrics(m.fit(movielens.train).ranks(movielens))[0] for m in models]
     assert 7.4 < min(recall) < max(recall) < 8.2
     assert np.ptp(recall) > 0.05
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: MatrixFactorization(alpha="a"), "alpha must be a finite number above 0, got 'a'"),
+        (lambda: MatrixFactorization(rng="a"), "rng must be a whole number of at least 0"),
+        (lambda: ItemKNN(1, 2.5), "n_neighbors must be a whole number of at least 1"),
+    ],
+)
+def test_refused_settings(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_settings_are_kept_as_numbers():
+    assert ItemKNN("3", 10.0).n_neighbors == 10 and ItemKNN("3").exponent == 3.0
+
+
+def test_ranks_need_interactions():
+    fitted = ItemKNN().fit(sparse.csr_matrix([[1, 0], [1, 1]]))
+    with pytest.raises(ValueError, match="interactions must be Interactions, got None"):
+        fitted.ranks(None)
