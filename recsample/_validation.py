@@ -90,5 +90,6 @@ def _array(values):
 
 
 def shown(value):
+    """``value`` as it stands in a message, cut to 80 characters."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

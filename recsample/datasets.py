@@ -59,6 +59,14 @@ class Interactions:
         The user's id in the source, for each row of `train`.
     item_ids : ndarray, shape (n_items,)
         The item's id in the source, for each column of `train`.
+
+    Examples
+    --------
+    >>> from recsample.datasets import Interactions
+    >>> data = Interactions.from_pairs([0, 0, 1], [0, 1, 2], held_out=[1, 0])
+    >>> data.train.toarray().astype(int)
+    array([[1, 0, 0],
+           [0, 0, 1]])
     """
 
     train: sparse.csr_matrix
@@ -222,6 +230,14 @@ def load_movielens(path=None, *, split="paper"):
     MovieLens is licensed for research and may not be redistributed; see
     https://grouplens.org/datasets/movielens/1m/ and F. M. Harper, J. A. Konstan, "The MovieLens
     Datasets: History and Context", ACM TiiS 5(4), 2015, https://doi.org/10.1145/2827872.
+
+    Examples
+    --------
+    >>> from recsample.datasets import load_movielens
+    >>> load_movielens(split="first")
+    Traceback (most recent call last):
+        ...
+    ValueError: split must be "paper" or "last", got 'first'
     """
     if split not in ("paper", "last"):
         raise ValueError(f'split must be "paper" or "last", got {split!r}')
