@@ -25,7 +25,7 @@ from recsample._validation import (
     true_or_false,
 )
 from recsample.metrics import Metric, check_metric
-from recsample.ranks import Ranks
+from recsample.ranks import Ranks, frozen
 
 __all__ = [
     "BiasVariance",
@@ -88,10 +88,6 @@ class Correction(Metric):
             )
         return self.values[rank - 1]
 
-    def _set_values(self, values):
-        self.values = np.array(values)
-        self.values.flags.writeable = False
-
     def _target(self):
         return self.metric.of_rank(np.arange(1, self.n_items + 1), self.n_items)
 
@@ -141,7 +137,7 @@ class RankEstimate(Correction):
         if rounding == "linear":
             following = metric.of_rank(np.minimum(2 + whole, self.n_items), self.n_items)
             values = values + rest / denominator * (following - values)
-        self._set_values(values)
+        self.values = frozen(values)
 
 
 class LeastSquaresCorrection(Correction):
@@ -172,13 +168,11 @@ class LeastSquaresCorrection(Correction):
         super().__init__(metric, sampler, n_items)
         fits_in_memory(32 * (sampler.m + 1) ** 2, f"the least-squares problem for m={sampler.m}")
         law = sampler.law(self.n_items)  # the largest array first, so that it is refused first
-        self.prior, target = _normalised(prior, self.n_items), self._target()
+        self.prior, target = normalised_prior(prior, self.n_items), self._target()
         self._check_reach(law)
-        self._set_values(self._solve(law, target))
-        mean = law @ self.values
-        self.squared_bias = float(self.prior @ (mean - target) ** 2)
-        second_moment = (self.prior @ law) @ self.values**2
-        self.mean_variance = float(second_moment - self.prior @ mean**2)
+        self.values = frozen(self._solve(law, target))
+        _, squared_bias, variance = average_errors(self.values, law, target, self.prior)
+        self.squared_bias, self.mean_variance = float(squared_bias), float(variance)
 
     def _check_reach(self, law):
         """Refuse a prior under which the value of a sampled rank would be arbitrary."""
@@ -426,7 +420,19 @@ class MinimalBias(LeastSquaresCorrection):
         return float(rest @ rest)
 
 
-def _normalised(prior, n_items):
+def average_errors(values, law, target, prior):
+    """Bias, squared bias and variance of an estimator, averaged over the ranks, given its values.
+
+    `values` may have a column for each of several estimators; `target` then needs one column.
+    """
+    mean = law @ values
+    bias = mean - target
+    variance = (prior @ law) @ values**2 - prior @ mean**2
+    return prior @ bias, prior @ bias**2, variance
+
+
+def normalised_prior(prior, n_items):
+    """The weights of the ranks 1, ..., n, with sum 1; uniform for None."""
     if prior is None:
         return np.full(n_items, 1.0 / n_items)
     weights = numbers("prior", prior).astype(float)

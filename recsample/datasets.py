@@ -18,7 +18,7 @@ import numpy as np
 from scipy import optimize, sparse
 
 from recsample._validation import generator, positive_int, shown, whole_numbers
-from recsample.ranks import Ranks
+from recsample.ranks import Ranks, frozen
 
 __all__ = ["Interactions", "load_movielens", "recorded_ranks", "make_interactions"]
 
@@ -177,7 +177,7 @@ class Interactions:
             (np.ones(trained.sum(), bool), (user[trained], item[trained])),
             shape=(len(user_ids), len(item_ids)),
         )
-        return cls(train, _frozen(held_out), _frozen(user_ids), _frozen(item_ids))
+        return cls(train, frozen(held_out), frozen(user_ids), frozen(item_ids))
 
 
 def load_movielens(path=None, *, split="paper"):
@@ -258,7 +258,7 @@ def load_movielens(path=None, *, split="paper"):
     else:
         held_out = _read_held_out(folders, user, item, len(movie_ids))
     data = Interactions.from_pairs(user, item, held_out)
-    return replace(data, user_ids=_frozen(data.user_ids + 1), item_ids=_frozen(movie_ids))
+    return replace(data, user_ids=frozen(data.user_ids + 1), item_ids=frozen(movie_ids))
 
 
 def recorded_ranks():
@@ -371,7 +371,7 @@ def make_interactions(n_users=6040, n_items=3706, n_events=1_000_209, *, rng=0):
         (np.ones(indptr[-1], bool), np.concatenate(taken), indptr), shape=(n_users, n_items)
     )
     return Interactions(
-        train, _frozen(np.array(held_out)), _frozen(np.arange(n_users)), _frozen(np.arange(n_items))
+        train, frozen(np.array(held_out)), frozen(np.arange(n_users)), frozen(np.arange(n_items))
     )
 
 
@@ -543,9 +543,3 @@ def _refuse_line(file, bad, values, expected):
     if bad.any():
         line = int(np.argmax(bad))
         raise ValueError(f"{file}, line {line + 1}, must have {expected}, got {values[line]}")
-
-
-def _frozen(array):
-    array = array.copy()
-    array.flags.writeable = False
-    return array

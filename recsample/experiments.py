@@ -23,7 +23,8 @@ from recsample.corrections import (
     BiasVariance,
     ConstrainedLeastSquares,
     RankEstimate,
-    _normalised,
+    average_errors,
+    normalised_prior,
 )
 from recsample.datasets import recorded_ranks
 from recsample.metrics import AP, AUC, NDCG, Recall, check_recommenders, compare
@@ -256,12 +257,7 @@ def table3(ranks=None, *, m=100, repetitions=100, rng=0):
     >>> table.loc[[("AUC", "Y", "Exact"), ("AUC", "Y", "Sampled")], "mean"].round(2).tolist()
     [71.43, 71.43]
     """
-    ranks = _recommenders(ranks)
-    targets = {metric: estimators(metric, m, _mean_pool(ranks)) for metric in MOVIELENS_METRICS}
-    sampler = UniformSampling(m)
-    law = _law_table(ranks, targets, sampler)
-    repeated = _repeated_means(ranks, targets, sampler, repetitions, rng)
-    return 100 * _with_repetitions(law, repeated)
+    return 100 * _with_repetitions(*_movielens_runs(_recommenders(ranks), m, repetitions, rng))
 
 
 def table4(ranks=None, *, m=100, repetitions=100, rng=0):
@@ -293,23 +289,22 @@ def table4(ranks=None, *, m=100, repetitions=100, rng=0):
     import pandas as pd
 
     ranks = _recommenders(ranks)
-    targets = {metric: estimators(metric, m, _mean_pool(ranks)) for metric in MOVIELENS_METRICS}
-    sampler = UniformSampling(m)
-    law = _law_table(ranks, targets, sampler)
-    repeated = _repeated_means(ranks, targets, sampler, repetitions, rng)
+    law, repeated = _movielens_runs(ranks, m, repetitions, rng)
+    sampled = law.drop("Exact", level="estimator").index
+    cells = dict.fromkeys((metric, estimator) for metric, _, estimator in sampled)
     rows = {}
     for first, second in combinations(ranks, 2):
-        for metric in targets:
-            sign = np.sign(metric(ranks[second]).mean() - metric(ranks[first]).mean())
-            for estimator in targets[metric]:
-                one, two = ((str(metric), name, estimator) for name in (first, second))
-                difference = sign * (law.loc[two, "mean"] - law.loc[one, "mean"])
-                spread = np.hypot(law.loc[one, "std"], law.loc[two, "std"])
-                right = sign * (repeated[two] - repeated[one]) > 0
-                rows[(str(metric), f"{first} vs {second}", estimator)] = {
-                    "mean": 100 * special.ndtr(difference / spread),
-                    "repeated mean": 100 * right.mean(),
-                }
+        for metric, estimator in cells:
+            exact = [law.loc[(metric, other, "Exact"), "mean"] for other in (first, second)]
+            sign = np.sign(exact[1] - exact[0])
+            one, two = ((metric, other, estimator) for other in (first, second))
+            difference = sign * (law.loc[two, "mean"] - law.loc[one, "mean"])
+            spread = np.hypot(law.loc[one, "std"], law.loc[two, "std"])
+            right = sign * (repeated[two] - repeated[one]) > 0
+            rows[(metric, f"{first} vs {second}", estimator)] = {
+                "mean": 100 * special.ndtr(difference / spread),
+                "repeated mean": 100 * right.mean(),
+            }
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=_INDEX)
     return table
@@ -584,15 +579,14 @@ def bias_and_variance(estimators, metric, sampler, n_items, *, prior=None):
     """
     import pandas as pd
 
-    law, prior = sampler.law(n_items), _normalised(prior, n_items)
+    law, prior = sampler.law(n_items), normalised_prior(prior, n_items)
     sampled_rank = np.arange(1, sampler.m + 2)
     values = np.stack([e.of_rank(sampled_rank, sampler.m + 1) for e in estimators.values()], axis=1)
-    mean = law @ values
-    bias = mean - metric.of_rank(np.arange(1, n_items + 1), n_items)[:, None]
-    variance = (prior @ law) @ values**2 - prior @ mean**2
+    target = metric.of_rank(np.arange(1, n_items + 1), n_items)[:, None]
+    bias, squared_bias, variance = average_errors(values, law, target, prior)
     columns = {
-        "mean bias": prior @ bias,
-        "rms bias": np.sqrt(prior @ bias**2),
+        "mean bias": bias,
+        "rms bias": np.sqrt(squared_bias),
         "std": np.sqrt(np.maximum(variance, 0.0)),
     }
     return pd.DataFrame(columns, index=list(estimators))
@@ -816,6 +810,14 @@ def _largest_sample(ranks):
 def _mean_pool(ranks):
     """The mean pool size, rounded: the one n that the published corrections assume."""
     return round(float(np.mean([np.mean(r.n_items) for r in ranks.values()])))
+
+
+def _movielens_runs(ranks, m, repetitions, rng):
+    """What Tables 3 and 4 are made of: the law of every estimator, and its repetitions."""
+    targets = {metric: estimators(metric, m, _mean_pool(ranks)) for metric in MOVIELENS_METRICS}
+    sampler = UniformSampling(m)
+    law = _law_table(ranks, targets, sampler)
+    return law, _repeated_means(ranks, targets, sampler, repetitions, rng)
 
 
 def _law_table(ranks, targets, sampler):

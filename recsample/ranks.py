@@ -86,9 +86,9 @@ class Ranks:
         _refuse(flat < 1, instance, flat, "values must be ranks of at least 1, got rank {}")
         beyond = flat > self._pool[instance]
         _refuse(beyond, instance, flat, "values must not exceed n_items, got rank {}")
-        self._rank = _frozen(flat.astype(np.int64))
+        self._rank = frozen(flat.astype(np.int64))
         self._one_tie = int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None
-        self._tie = _frozen(_ties_like(ties, self._n_relevant, self._nested))
+        self._tie = frozen(_ties_like(ties, self._n_relevant, self._nested))
         self._terms = _arranged(self._rank, self._tie, instance, self._n_relevant)
         _check_terms(self._terms, self._pool)
 
@@ -329,7 +329,7 @@ def _pool_sizes(n_items, n_instances):
             f"n_items must be one number or one for each of the {n_instances} instances, "
             f"got an array of shape {sizes.shape}"
         )
-    return _frozen(sizes), sizes
+    return frozen(sizes), sizes
 
 
 def _ties_like(ties, n_relevant, nested):
@@ -395,7 +395,8 @@ def _refuse(bad, instance, value, message):
         raise ValueError(message.format(value[where]) + f" in instance {instance[where]}")
 
 
-def _frozen(array):
+def frozen(array):
+    """A copy that cannot be written to."""
     array = array.copy()
     array.flags.writeable = False
     return array
