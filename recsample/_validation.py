@@ -1,11 +1,15 @@
 """Checks of arguments: every refusal names the argument, the value received and what is allowed."""
 
 import os
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from recsample._typing import Integers, Rng
 
 
-def whole_numbers(name, values, *, lowest=None):
+def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> Integers:
     """``values`` as an int64 array of the same shape; what is not a whole number is refused."""
     array = _array(values)
     if array.dtype.kind not in "iuf":
@@ -25,7 +29,7 @@ def whole_numbers(name, values, *, lowest=None):
     return array.astype(np.int64)
 
 
-def numbers(name, values):
+def numbers(name: str, values: object) -> NDArray[Any]:
     """``values`` as an array; anything that is not an array of real numbers is refused."""
     array = _array(values)
     if array.dtype.kind not in "biuf":
@@ -33,7 +37,7 @@ def numbers(name, values):
     return array
 
 
-def positive_int(name, value):
+def positive_int(name: str, value: object) -> int:
     """``value`` as an int of at least 1."""
     array = _array(value)
     if array.ndim or array.dtype.kind not in "iuf":
@@ -41,7 +45,7 @@ def positive_int(name, value):
     return int(whole_numbers(name, value, lowest=1))
 
 
-def positive_float(name, value):
+def positive_float(name: str, value: Any) -> float:
     """``value`` as a finite float above 0."""
     try:
         number = float(value)
@@ -52,14 +56,14 @@ def positive_float(name, value):
     return number
 
 
-def true_or_false(name, value):
+def true_or_false(name: str, value: object) -> bool:
     """``value`` as a bool; nothing else stands for one."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
-def generator(rng):
+def generator(rng: Rng) -> np.random.Generator:
     """``rng`` as a numpy Generator: a seed, a Generator that is advanced, or None."""
     try:
         return np.random.default_rng(rng)
@@ -69,7 +73,7 @@ def generator(rng):
         ) from None
 
 
-def fits_in_memory(n_bytes, what):
+def fits_in_memory(n_bytes: float, what: str) -> None:
     """Refuse an array that the machine's memory cannot hold, before the machine starts to swap."""
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -82,14 +86,14 @@ def fits_in_memory(n_bytes, what):
         )
 
 
-def _array(values):
+def _array(values: Any) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except ValueError:  # lists of different lengths make no array
         return np.asarray(None)
 
 
-def shown(value):
+def shown(value: object) -> str:
     """``value`` as it stands in a message, cut to 80 characters."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -5,6 +5,8 @@ training. The ranks that the paper's three recommenders predict on MovieLens-1M 
 package, so that nothing has to be downloaded to work with them.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import zipfile
@@ -13,10 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
+from recsample._typing import Integers, Rng
 from recsample._validation import generator, positive_int, shown, whole_numbers
 from recsample.ranks import Ranks, frozen
 
@@ -44,12 +49,7 @@ class Interactions:
 
     Usually made by `load_movielens`, `make_interactions` or `Interactions.from_pairs`.
 
-    Raises
-    ------
-    ValueError
-        If the parts do not fit together.
-
-    Attributes
+    Parameters
     ----------
     train : scipy.sparse.csr_matrix of bool, shape (n_users, n_items)
         The training events.
@@ -59,6 +59,11 @@ class Interactions:
         The user's id in the source, for each row of `train`.
     item_ids : ndarray, shape (n_items,)
         The item's id in the source, for each column of `train`.
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit together.
 
     Examples
     --------
@@ -70,11 +75,11 @@ class Interactions:
     """
 
     train: sparse.csr_matrix
-    held_out: np.ndarray
-    user_ids: np.ndarray
-    item_ids: np.ndarray
+    held_out: Integers
+    user_ids: NDArray[Any]
+    item_ids: NDArray[Any]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.train, sparse.csr_matrix):
             raise ValueError(f"train must be a csr_matrix, got {type(self.train).__name__}")
         for name, size in (
@@ -100,23 +105,39 @@ class Interactions:
             )
 
     @property
-    def n_users(self):
-        """Number of users."""
+    def n_users(self) -> int:
+        """Number of users.
+
+        Examples
+        --------
+        >>> from recsample.datasets import Interactions
+        >>> Interactions.from_pairs([0, 0, 1], [0, 1, 2], held_out=[1, 0]).n_users
+        2
+        """
         return self.train.shape[0]
 
     @property
-    def n_items(self):
-        """Number of items."""
+    def n_items(self) -> int:
+        """Number of items.
+
+        Examples
+        --------
+        >>> from recsample.datasets import Interactions
+        >>> Interactions.from_pairs([0, 0, 1], [0, 1, 2], held_out=[1, 0]).n_items
+        3
+        """
         return self.train.shape[1]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"<Interactions: {self.n_users} users, {self.n_items} items, "
             f"{self.train.nnz} training events>"
         )
 
     @classmethod
-    def from_pairs(cls, users, items, held_out):
+    def from_pairs(
+        cls, users: ArrayLike, items: ArrayLike, held_out: ArrayLike | Mapping[Any, Any]
+    ) -> Interactions:
         """Interactions from one (user, item) pair per event.
 
         Users and items are numbered in ascending order of their ids, so that ids which already
@@ -180,7 +201,9 @@ class Interactions:
         return cls(train, frozen(held_out), frozen(user_ids), frozen(item_ids))
 
 
-def load_movielens(path=None, *, split="paper"):
+def load_movielens(
+    path: str | os.PathLike[str] | None = None, *, split: Literal["paper", "last"] = "paper"
+) -> Interactions:
     """MovieLens-1M: 6,040 users, 3,706 movies, 1,000,209 ratings, the stars left aside.
 
     Movies are numbered by their first appearance in ``ratings.dat``, users by their UserID;
@@ -261,7 +284,7 @@ def load_movielens(path=None, *, split="paper"):
     return replace(data, user_ids=frozen(data.user_ids + 1), item_ids=frozen(movie_ids))
 
 
-def recorded_ranks():
+def recorded_ranks() -> dict[str, Ranks]:
     """The ranks that the paper's recommenders predict on MovieLens-1M, as shipped with the package.
 
     For each of the 6,040 users: where the held-out movie stands among the movies without a
@@ -288,7 +311,9 @@ def recorded_ranks():
         }
 
 
-def make_interactions(n_users=6040, n_items=3706, n_events=1_000_209, *, rng=0):
+def make_interactions(
+    n_users: int = 6040, n_items: int = 3706, n_events: int = 1_000_209, *, rng: Rng = 0
+) -> Interactions:
     r"""Synthetic interactions of the shape of MovieLens-1M.
 
     They serve where the real data is not at hand: a few items are very popular and most are not,
@@ -387,7 +412,7 @@ def _activity(n_users, n_events, most, rng):
     return np.diff(np.floor(np.cumsum(per_user(scale)) + 0.5), prepend=0).astype(int)
 
 
-def _ids(name, values):
+def _ids(name: str, values: Any) -> NDArray[Any]:
     """One-dimensional ids: int64, or an array of strings."""
     if not hasattr(values, "dtype"):  # as objects, or numbers among strings would become strings
         values = np.array(values, dtype=object)
@@ -402,7 +427,7 @@ def _ids(name, values):
     return array if array.dtype.kind == "U" else whole_numbers(name, array)
 
 
-def _held_out_ids(held_out, user_ids):
+def _held_out_ids(held_out: Any, user_ids: NDArray[Any]) -> NDArray[Any]:
     """The held-out item id of each user, in the order of user_ids."""
     if isinstance(held_out, Mapping):
         known = set(user_ids.tolist())

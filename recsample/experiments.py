@@ -8,16 +8,21 @@ Reference: W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 https://doi.org/10.1145/3394486.3403226.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, localcontext
 from functools import cache
 from importlib import resources
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
+from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int
 from recsample.corrections import (
     BiasVariance,
@@ -27,13 +32,17 @@ from recsample.corrections import (
     normalised_prior,
 )
 from recsample.datasets import recorded_ranks
-from recsample.metrics import AP, AUC, NDCG, Recall, check_recommenders, compare
+from recsample.metrics import AP, AUC, NDCG, Metric, Recall, check_recommenders, compare
 from recsample.ranks import Ranks
 from recsample.sampling import UniformSampling
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "TOY_METRICS",
     "MOVIELENS_METRICS",
+    "CorrectedMetric",
     "as_printed",
     "beside_printed",
     "bias_and_variance",
@@ -55,12 +64,12 @@ __all__ = [
     "toy_ranks",
 ]
 
-TOY_METRICS = (AUC, AP, NDCG, Recall @ 10)
-MOVIELENS_METRICS = (Recall @ 10, NDCG @ 10, AP, AUC)
+TOY_METRICS: tuple[Metric, ...] = (AUC, AP, NDCG, Recall @ 10)
+MOVIELENS_METRICS: tuple[Metric, ...] = (Recall @ 10, NDCG @ 10, AP, AUC)
 _INDEX = ["metric", "recommender", "estimator"]
 
 
-def toy_ranks():
+def toy_ranks() -> dict[str, Ranks]:
     """The recommenders A, B and C of section 3.2: five instances, 10,000 items.
 
     Returns
@@ -81,7 +90,7 @@ def toy_ranks():
     return {name: Ranks(values, n_items=10_000) for name, values in ranks.items()}
 
 
-def printed_table(number):
+def printed_table(number: int) -> pd.DataFrame:
     """What the paper prints in one of its tables, for comparison. Nothing is computed from it.
 
     Parameters
@@ -110,7 +119,7 @@ def printed_table(number):
     return rows[rows.pop("table") == number].set_index(_INDEX)
 
 
-def beside_printed(table, number):
+def beside_printed(table: pd.DataFrame, number: int) -> pd.DataFrame:
     """A computed table with what the paper prints beside it.
 
     Parameters
@@ -136,7 +145,7 @@ def beside_printed(table, number):
     return table.join(printed, how="inner")
 
 
-def table1():
+def table1() -> pd.DataFrame:
     """Table 1: the toy recommenders under the exact metrics.
 
     Returns
@@ -156,7 +165,9 @@ def table1():
     return compare(toy_ranks(), TOY_METRICS)
 
 
-def table2(*, m=99, replace=False, repetitions=1000, rng=0):
+def table2(
+    *, m: int = 99, replace: bool = False, repetitions: int = 1000, rng: Rng = 0
+) -> pd.DataFrame:
     """Table 2: the toy recommenders under sampled metrics.
 
     Parameters
@@ -189,7 +200,7 @@ def table2(*, m=99, replace=False, repetitions=1000, rng=0):
     return _with_repetitions(law, _repeated_means(toy_ranks(), targets, sampler, repetitions, rng))
 
 
-def estimators(metric, m, n_items):
+def estimators(metric: Metric, m: int, n_items: int) -> dict[str, Metric]:
     """The estimators of Table 3, with the settings that the published numbers were computed with.
 
     The corrections use the binomial law and one pool size for all users, the rank estimate divides
@@ -227,7 +238,13 @@ def estimators(metric, m, n_items):
     return found
 
 
-def table3(ranks=None, *, m=100, repetitions=100, rng=0):
+def table3(
+    ranks: Mapping[str, Ranks] | None = None,
+    *,
+    m: int = 100,
+    repetitions: int = 100,
+    rng: Rng = 0,
+) -> pd.DataFrame:
     """Table 3: recommenders on MovieLens, exact, sampled and corrected, in percent.
 
     Negatives are drawn without replacement from each user's own pool.
@@ -260,7 +277,13 @@ def table3(ranks=None, *, m=100, repetitions=100, rng=0):
     return 100 * _with_repetitions(*_movielens_runs(_recommenders(ranks), m, repetitions, rng))
 
 
-def table4(ranks=None, *, m=100, repetitions=100, rng=0):
+def table4(
+    ranks: Mapping[str, Ranks] | None = None,
+    *,
+    m: int = 100,
+    repetitions: int = 100,
+    rng: Rng = 0,
+) -> pd.DataFrame:
     """Table 4: how often a sampled evaluation puts a pair of recommenders in the right order.
 
     In percent. From the law: the two sampled means are sums over thousands of users, so their
@@ -269,8 +292,10 @@ def table4(ranks=None, *, m=100, repetitions=100, rng=0):
 
     Parameters
     ----------
-    ranks, m, repetitions, rng
-        As in `table3`.
+    ranks : dict of str to Ranks, optional
+    m, repetitions : int, optional
+    rng : int or numpy.random.Generator, optional
+        All as in `table3`.
 
     Returns
     -------
@@ -310,7 +335,9 @@ def table4(ranks=None, *, m=100, repetitions=100, rng=0):
     return table
 
 
-def as_printed(table, decimals, *, mean="mean", std="std"):
+def as_printed(
+    table: pd.DataFrame, decimals: int, *, mean: str = "mean", std: str = "std"
+) -> pd.DataFrame:
     """A tidy table in the paper's layout: rows by metric and recommender, columns by estimator.
 
     Parameters
@@ -344,8 +371,13 @@ def as_printed(table, decimals, *, mean="mean", std="std"):
     return cells.loc[rows, table.index.get_level_values("estimator").unique()]
 
 
-def figure1(n_items=10_000):
+def figure1(n_items: int = 10_000) -> pd.DataFrame:
     """Figure 1: the metrics as functions of the predicted rank.
+
+    Parameters
+    ----------
+    n_items : int, optional
+        Size of the pool.
 
     Returns
     -------
@@ -367,7 +399,7 @@ def figure1(n_items=10_000):
     )
 
 
-def figure2(samples=None, *, replace=False):
+def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> pd.DataFrame:
     """Figure 2: expected sampled metrics of A, B and C as the number of samples grows.
 
     Parameters
@@ -405,7 +437,13 @@ def figure2(samples=None, *, replace=False):
     return table
 
 
-def order_changes(metric, ranks=None, samples=None, *, replace=False):
+def order_changes(
+    metric: Metric,
+    ranks: Mapping[str, Ranks] | None = None,
+    samples: Sequence[int] | None = None,
+    *,
+    replace: bool = False,
+) -> list[tuple[int, str]]:
     """How the order of recommenders under a sampled metric changes with the number of samples.
 
     Drawing one more item leaves the sampled rank where it is or makes it worse, so the expected
@@ -457,7 +495,13 @@ def order_changes(metric, ranks=None, samples=None, *, replace=False):
     return [(int(samples[0]), _order(means(0))), *changes(0, len(samples) - 1)]
 
 
-def figure3(samples=(10, 100, 1000), *, n_items=10_000, largest_rank=1_000, replace=True):
+def figure3(
+    samples: Sequence[int] = (10, 100, 1000),
+    *,
+    n_items: int = 10_000,
+    largest_rank: int = 1_000,
+    replace: bool = True,
+) -> pd.DataFrame:
     """Figure 3: the weight that a sampled metric gives to each rank.
 
     Parameters
@@ -486,7 +530,7 @@ def figure3(samples=(10, 100, 1000), *, n_items=10_000, largest_rank=1_000, repl
     ranks = Ranks(r, n_items)
     parts = {}
     for metric in TOY_METRICS:
-        columns = {"exact": metric.of_rank(r, n_items)}
+        columns: dict[str | int, Floats] = {"exact": metric.of_rank(r, n_items)}
         for m in samples:
             columns[int(m)] = UniformSampling(m, replace=replace).expect(metric, ranks)
         parts[str(metric)] = pd.DataFrame(columns, index=pd.Index(r, name="rank"))
@@ -496,6 +540,13 @@ def figure3(samples=(10, 100, 1000), *, n_items=10_000, largest_rank=1_000, repl
 class CorrectedMetric(NamedTuple):
     """The two sides of Figure 4.
 
+    Parameters
+    ----------
+    values : pandas.DataFrame
+        What each estimator reads: one row per sampled rank, one column per estimator.
+    expected : pandas.DataFrame
+        What that is on average: one row per rank 1, ..., n, a first column "Exact".
+
     Examples
     --------
     >>> from recsample import experiments
@@ -503,11 +554,11 @@ class CorrectedMetric(NamedTuple):
     (6, 7)
     """
 
-    values: "pandas.DataFrame"  # noqa: F821
-    expected: "pandas.DataFrame"  # noqa: F821
+    values: pd.DataFrame
+    expected: pd.DataFrame
 
 
-def figure4(metric=AP, *, n_items=10_000, m=100):
+def figure4(metric: Metric = AP, *, n_items: int = 10_000, m: int = 100) -> CorrectedMetric:
     """Figure 4: a corrected metric on the sample, and its expectation over all items.
 
     Parameters
@@ -518,8 +569,6 @@ def figure4(metric=AP, *, n_items=10_000, m=100):
     Returns
     -------
     CorrectedMetric
-        ``values``: one row per sampled rank, one column per estimator. ``expected``: one row per
-        rank 1, ..., n, a first column "Exact".
 
     Examples
     --------
@@ -543,7 +592,14 @@ def figure4(metric=AP, *, n_items=10_000, m=100):
     return CorrectedMetric(values, expected)
 
 
-def bias_and_variance(estimators, metric, sampler, n_items, *, prior=None):
+def bias_and_variance(
+    estimators: Mapping[Any, Metric],
+    metric: Metric,
+    sampler: UniformSampling,
+    n_items: int,
+    *,
+    prior: ArrayLike | None = None,
+) -> pd.DataFrame:
     """How far estimators of a metric are off and how much they vary, averaged over the ranks.
 
     Let b(r) = E[x | r] - M(r) and v(r) = Var[x | r] for an estimator x of the metric M, and p(r)
@@ -592,7 +648,9 @@ def bias_and_variance(estimators, metric, sampler, n_items, *, prior=None):
     return pd.DataFrame(columns, index=list(estimators))
 
 
-def minimal_bias_in_decimals(metric, *, n_items=10_000, m=100):
+def minimal_bias_in_decimals(
+    metric: Metric, *, n_items: int = 10_000, m: int = 100
+) -> tuple[Floats, float]:
     """The minimiser of eq. (21) in long decimal arithmetic, for a uniform prior.
 
     Drawing with replacement. A least-squares polynomial in p = (r - 1) / (n - 1), by its normal
@@ -663,7 +721,7 @@ def _solved(matrix, right):
     return solution
 
 
-def figure5(ranks=None, *, width=100):
+def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd.DataFrame:
     """Figure 5: the distribution of the predicted ranks.
 
     Parameters
@@ -695,7 +753,13 @@ def figure5(ranks=None, *, width=100):
     return pd.DataFrame(counts, index=pd.Index(ends, name="last rank"))
 
 
-def figure6(samples=None, ranks=None, *, metric=Recall @ 10, gamma=0.1):
+def figure6(
+    samples: Sequence[int] | None = None,
+    ranks: Mapping[str, Ranks] | None = None,
+    *,
+    metric: Metric = Recall @ 10,
+    gamma: float = 0.1,
+) -> pd.DataFrame:
     """Figure 6: an expected sampled metric, uncorrected and corrected, as the sample grows.
 
     Parameters
@@ -733,7 +797,9 @@ def figure6(samples=None, ranks=None, *, metric=Recall @ 10, gamma=0.1):
     return table
 
 
-def smallest_sample_in_order(worse, better, *, metric=Recall @ 10, gamma=None):
+def smallest_sample_in_order(
+    worse: Ranks, better: Ranks, *, metric: Metric = Recall @ 10, gamma: float | None = None
+) -> int:
     """From which m on the expected sampled metric has two recommenders in the right order.
 
     Found by bisection between 1 and the smallest pool: a change from the wrong order to the right

@@ -11,17 +11,21 @@ Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item R
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from recsample._typing import Floats
 from recsample._validation import (
     fits_in_memory,
     positive_float,
@@ -30,6 +34,9 @@ from recsample._validation import (
     whole_numbers,
 )
 from recsample.ranks import Ranks
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "AP",
@@ -77,17 +84,17 @@ class Metric(ABC):
     NDCG@10
     """
 
-    cutoff = None
-    name: ClassVar[str]
-    takes_cutoff: ClassVar[bool] = True
-    needs_cutoff: ClassVar[bool] = False
-    higher_is_better: ClassVar[bool] = True
+    cutoff: int | None = None
+    name: str
+    takes_cutoff: bool = True
+    needs_cutoff: bool = False
+    higher_is_better: bool = True
 
     @abstractmethod
     def _term(self, rank, order, n_relevant, n_items):
         """f_i(r_i): the part of the metric that the `order`-th best relevant item contributes."""
 
-    def __call__(self, ranks):
+    def __call__(self, ranks: Ranks) -> Floats:
         """The metric of every instance, in expectation over a random order of tied items.
 
         Parameters
@@ -123,7 +130,12 @@ class Metric(ABC):
         values[n_relevant == 0] = np.nan
         return _warned(self, values)
 
-    def of_rank(self, r, n_items):
+    @overload
+    def of_rank(self, r: int | np.integer, n_items: ArrayLike) -> float: ...
+    @overload
+    def of_rank(self, r: Sequence[int] | NDArray[Any], n_items: ArrayLike) -> Floats: ...
+
+    def of_rank(self, r: ArrayLike, n_items: ArrayLike) -> float | Floats:
         """The metric as a function of a single rank, for one relevant item (eqs. 7 to 13).
 
         Parameters
@@ -160,28 +172,30 @@ class Metric(ABC):
             )
         beyond = r > n_items
         if beyond.any():
-            r, n_items = (np.broadcast_to(x, beyond.shape)[beyond][0] for x in (r, n_items))
-            raise ValueError(f"r must not exceed n_items = {n_items}, got {r}")
+            rank, size = (np.broadcast_to(x, beyond.shape)[beyond][0] for x in (r, n_items))
+            raise ValueError(f"r must not exceed n_items = {size}, got {rank}")
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self._term(r, np.int64(1), np.int64(1), n_items) + np.zeros(r.shape)
         values = _warned(self, values)
         return values if values.ndim else float(values)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.cutoff is not None:
             object.__setattr__(self, "cutoff", positive_int("cutoff", self.cutoff))
 
-    def __matmul__(self, cutoff):
+    def __matmul__(self, cutoff: int) -> Metric:
         """``M @ k``: the metric that looks at the first `k` ranks only."""
         if not self.takes_cutoff:
             raise ValueError(f"{self} takes no cut-off, got @ {cutoff!r}")
-        return dataclasses.replace(self, cutoff=positive_int("cutoff", cutoff))
+        cutoff = positive_int("cutoff", cutoff)
+        # This class is no dataclass, but every metric that takes a cut-off is.
+        return dataclasses.replace(self, cutoff=cutoff)  # type: ignore[type-var]
 
     def _check_cutoff(self):
         if self.needs_cutoff and self.cutoff is None:
             raise ValueError(f"{self.name} needs a cut-off: write {self.name} @ 10")
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
 
     __repr__ = __str__
@@ -206,7 +220,7 @@ class StepMetric(Metric):
     True
     """
 
-    needs_cutoff: ClassVar[bool] = True
+    needs_cutoff = True
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,8 +237,8 @@ class AreaUnderCurve(Metric):
     array([1. , 0.5, 0. ])
     """
 
-    name: ClassVar[str] = "AUC"
-    takes_cutoff: ClassVar[bool] = False
+    name = "AUC"
+    takes_cutoff = False
 
     def _term(self, rank, order, n_relevant, n_items):
         # rank - order irrelevant items stand ahead of this relevant one.
@@ -238,6 +252,11 @@ class PrecisionAt(StepMetric):
     Eq. (3), and eq. (8), 1[r <= k] / k, for one relevant item. Perfect min(L, k) / k, random L / n,
     worst 0 while there are k irrelevant items.
 
+    Parameters
+    ----------
+    cutoff : int, optional
+        The k; ``Precision @ 5`` sets it to 5.
+
     Examples
     --------
     >>> import recsample as rs
@@ -246,7 +265,7 @@ class PrecisionAt(StepMetric):
     """
 
     cutoff: int | None = None
-    name: ClassVar[str] = "Precision"
+    name = "Precision"
 
     def _term(self, rank, order, n_relevant, n_items):
         return self._within(rank) / self.cutoff
@@ -259,6 +278,11 @@ class RecallAt(StepMetric):
     Eq. (4), and eq. (9), 1[r <= k], for one relevant item. Perfect min(L, k) / L, random k / n,
     worst 0 while there are k irrelevant items.
 
+    Parameters
+    ----------
+    cutoff : int, optional
+        The k; ``Recall @ 5`` sets it to 5.
+
     Examples
     --------
     >>> import recsample as rs
@@ -267,7 +291,7 @@ class RecallAt(StepMetric):
     """
 
     cutoff: int | None = None
-    name: ClassVar[str] = "Recall"
+    name = "Recall"
 
     def _term(self, rank, order, n_relevant, n_items):
         return self._within(rank) / n_relevant
@@ -281,6 +305,11 @@ class AveragePrecision(Metric):
     min(L, k) items. Perfect 1, random about ln(n) / n for one relevant item (exactly H_n / n),
     worst 1 / n for one relevant item, or 0 with a cut-off.
 
+    Parameters
+    ----------
+    cutoff : int, optional
+        Ranks beyond it do not count; ``AP @ 10`` sets it to 10.
+
     Examples
     --------
     >>> import recsample as rs
@@ -289,7 +318,7 @@ class AveragePrecision(Metric):
     """
 
     cutoff: int | None = None
-    name: ClassVar[str] = "AP"
+    name = "AP"
 
     def _term(self, rank, order, n_relevant, n_items):
         return self._within(rank) * order / (rank * self._best_places(n_relevant))
@@ -303,6 +332,11 @@ class NormalizedDCG(Metric):
     random the mean of that over the ranks 1, ..., n, worst 1 / log2(n + 1) for one relevant item,
     or 0 with a cut-off.
 
+    Parameters
+    ----------
+    cutoff : int, optional
+        Ranks beyond it do not count; ``NDCG @ 10`` sets it to 10.
+
     Examples
     --------
     >>> import recsample as rs
@@ -311,7 +345,7 @@ class NormalizedDCG(Metric):
     """
 
     cutoff: int | None = None
-    name: ClassVar[str] = "NDCG"
+    name = "NDCG"
 
     def _term(self, rank, order, n_relevant, n_items):
         ideal = _cumulative(lambda place: 1 / np.log2(place + 1), self._best_places(n_relevant))
@@ -325,6 +359,11 @@ class ReciprocalRank(Metric):
     For one relevant item it is average precision (section 3.1 of the paper). Perfect 1, random
     H_n / n for one relevant item, worst 1 / (n - L + 1), or 0 with a cut-off.
 
+    Parameters
+    ----------
+    cutoff : int, optional
+        Ranks beyond it do not count; ``RR @ 10`` sets it to 10.
+
     Examples
     --------
     >>> import recsample as rs
@@ -333,7 +372,7 @@ class ReciprocalRank(Metric):
     """
 
     cutoff: int | None = None
-    name: ClassVar[str] = "RR"
+    name = "RR"
 
     def _term(self, rank, order, n_relevant, n_items):
         return self._within(rank) * (order == 1) / rank
@@ -346,6 +385,11 @@ class HitRatioAt(StepMetric):
     For one relevant item it is recall (section 3.1 of the paper). Perfect 1, random k / n for one
     relevant item, worst 0 while there are k irrelevant items.
 
+    Parameters
+    ----------
+    cutoff : int, optional
+        The k; ``HitRate @ 5`` sets it to 5.
+
     Examples
     --------
     >>> import recsample as rs
@@ -354,7 +398,7 @@ class HitRatioAt(StepMetric):
     """
 
     cutoff: int | None = None
-    name: ClassVar[str] = "HitRate"
+    name = "HitRate"
 
     def _term(self, rank, order, n_relevant, n_items):
         return 1.0 * (self._within(rank) & (order == 1))
@@ -374,9 +418,9 @@ class TopOneAccuracy(StepMetric):
     array([1., 0.])
     """
 
-    name: ClassVar[str] = "Accuracy"
-    takes_cutoff: ClassVar[bool] = False
-    needs_cutoff: ClassVar[bool] = False
+    name = "Accuracy"
+    takes_cutoff = False
+    needs_cutoff = False
 
     def _term(self, rank, order, n_relevant, n_items):
         return 1.0 * (rank == 1)
@@ -394,6 +438,8 @@ class RankScore(Metric):
     ----------
     half_life : float
         Ranks after which the weight of a hit has halved, above 0.
+    cutoff : int, optional
+        Ranks beyond it do not count; ``RankScore(5) @ 10`` sets it to 10.
 
     Examples
     --------
@@ -409,9 +455,9 @@ class RankScore(Metric):
 
     half_life: float
     cutoff: int | None = None
-    name: ClassVar[str] = "RankScore"
+    name = "RankScore"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "half_life", positive_float("half_life", self.half_life))
 
@@ -423,7 +469,7 @@ class RankScore(Metric):
             self._within(rank) * weight(rank) / _cumulative(weight, self._best_places(n_relevant))
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         name = f"{self.name}({str(self.half_life).removesuffix('.0')})"
         return name if self.cutoff is None else f"{name}@{self.cutoff}"
 
@@ -449,9 +495,9 @@ class PercentileRankMetric(Metric):
        ICDM 2008.
     """
 
-    name: ClassVar[str] = "PercentileRank"
-    takes_cutoff: ClassVar[bool] = False
-    higher_is_better: ClassVar[bool] = False
+    name = "PercentileRank"
+    takes_cutoff = False
+    higher_is_better = False
 
     def _term(self, rank, order, n_relevant, n_items):
         return (rank - order) / (n_items - n_relevant) / n_relevant
@@ -482,7 +528,7 @@ _BY_NAME = {
 }
 
 
-def metric(name):
+def metric(name: str) -> Metric:
     """The metric of a given name, as ``str`` of a metric prints it. Case does not matter.
 
     Parameters
@@ -508,9 +554,10 @@ def metric(name):
     True
     """
     found = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\w+))?\s*", str(name))
-    base, argument, cutoff = found.groups() if found else (str(name), None, None)
+    parts: tuple[Any, ...] = found.groups() if found else (str(name), None, None)
+    base, argument, cutoff = parts
     if base.lower() == "rankscore" and argument:
-        known = RankScore(argument)
+        known: Metric = RankScore(argument)
     elif base.lower() in _BY_NAME and argument is None:
         known = _BY_NAME[base.lower()]
     else:
@@ -525,7 +572,7 @@ def metric(name):
     return known @ (int(cutoff) if cutoff.isdecimal() else cutoff)
 
 
-def compare(ranks, metrics):
+def compare(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -> pd.DataFrame:
     """Recommenders by metrics: the mean of each metric over the instances of each recommender.
 
     Parameters
@@ -559,20 +606,20 @@ def compare(ranks, metrics):
     check_recommenders(ranks)
     if isinstance(metrics, (str, Metric)) or not hasattr(metrics, "__iter__"):
         raise ValueError(f"metrics must be a list of metrics, got {metrics!r}")
-    metrics = [m if isinstance(m, Metric) else metric(m) for m in metrics]
-    if not metrics:
+    chosen = [m if isinstance(m, Metric) else metric(m) for m in metrics]
+    if not chosen:
         raise ValueError("metrics must hold at least one metric, got none")
     lengths = {name: len(r) for name, r in ranks.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"ranks must have the same number of instances, got {lengths}")
     return pd.DataFrame(
-        [[m(r).mean() for m in metrics] for r in ranks.values()],
+        [[m(r).mean() for m in chosen] for r in ranks.values()],
         index=list(ranks),
-        columns=[str(m) for m in metrics],
+        columns=[str(m) for m in chosen],
     )
 
 
-def check_recommenders(ranks):
+def check_recommenders(ranks: object) -> None:
     """Refuse what does not map at least one name to `Ranks`."""
     if not isinstance(ranks, Mapping) or not all(isinstance(r, Ranks) for r in ranks.values()):
         raise ValueError(f"ranks must map the names of recommenders to Ranks, got {shown(ranks)}")
@@ -580,7 +627,7 @@ def check_recommenders(ranks):
         raise ValueError("ranks must hold at least one recommender, got none")
 
 
-def check_metric(metric):
+def check_metric(metric: object) -> None:
     """Refuse what is not a metric."""
     if not isinstance(metric, Metric):
         raise ValueError(f"metric must be a Metric such as AP or Recall @ 10, got {metric!r}")

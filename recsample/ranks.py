@@ -6,11 +6,13 @@ from these ranks: a metric is a function of them, sampling changes them, a corre
 """
 
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from recsample._typing import Integers, Sparse
 from recsample._validation import numbers, whole_numbers
 
 __all__ = ["Ranks", "predicted_ranks"]
@@ -22,12 +24,12 @@ _BLOCK = 2**22
 class _Terms(NamedTuple):
     """One row per relevant item, instances in order and ranks ascending within an instance."""
 
-    instance: np.ndarray  # to which instance the relevant item belongs, 0-based
-    order: np.ndarray  # it is the order-th best ranked relevant item of its instance, 1-based
-    rank: np.ndarray  # its best-case rank, 1-based
-    ties: np.ndarray  # irrelevant items with its score
-    group: np.ndarray  # relevant items with its score, itself included
-    place: np.ndarray  # its place among these, 1-based
+    instance: Integers  # to which instance the relevant item belongs, 0-based
+    order: Integers  # it is the order-th best ranked relevant item of its instance, 1-based
+    rank: Integers  # its best-case rank, 1-based
+    ties: Integers  # irrelevant items with its score
+    group: Integers  # relevant items with its score, itself included
+    place: Integers  # its place among these, 1-based
 
 
 class Ranks:
@@ -77,7 +79,9 @@ class Ranks:
        section 2. https://doi.org/10.1145/3394486.3403226
     """
 
-    def __init__(self, values, n_items, *, ties=0):
+    n_items: int | Integers
+
+    def __init__(self, values: ArrayLike, n_items: ArrayLike, *, ties: ArrayLike = 0) -> None:
         flat, self._n_relevant, self._nested = _flattened("values", values)
         instance = np.repeat(np.arange(len(self)), self._n_relevant)
         self.n_items, self._pool = _pool_sizes(n_items, len(self))
@@ -92,23 +96,41 @@ class Ranks:
         self._terms = _arranged(self._rank, self._tie, instance, self._n_relevant)
         _check_terms(self._terms, self._pool)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._n_relevant)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         items = np.unique(self._pool)
         pool = f"{items[0]}" if len(items) == 1 else f"{items[0]} to {items[-1]}"
         tied = f", {int((self._terms.ties > 0).sum())} tied" if self._terms.ties.any() else ""
         return f"<Ranks: {len(self)} instances, {len(self._terms.rank)} ranks, {pool} items{tied}>"
 
     @property
-    def values(self):
-        """The ranks as given: array (instances,), or one array per instance."""
+    def values(self) -> Integers | tuple[Integers, ...]:
+        """The ranks as given: array (instances,), or one array per instance.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([5, 1], n_items=10).values
+        array([5, 1])
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).values
+        (array([5, 3]), array([1]))
+        """
         return self._as_given(self._rank)
 
     @property
-    def ties(self):
-        """The ties as given: one number, array (instances,), or one array per instance."""
+    def ties(self) -> int | Integers | tuple[Integers, ...]:
+        """The ties as given: one number, array (instances,), or one array per instance.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([5, 1], n_items=10).ties
+        0
+        >>> rs.Ranks([5, 1], n_items=10, ties=[2, 0]).ties
+        array([2, 0])
+        """
         return self._as_given(self._tie) if self._one_tie is None else self._one_tie
 
     def _as_given(self, flat):
@@ -117,17 +139,35 @@ class Ranks:
         return tuple(np.split(flat, np.cumsum(self._n_relevant)[:-1]))
 
     @property
-    def n_relevant(self):
-        """Number of relevant items of each instance, array of int, shape (instances,)."""
+    def n_relevant(self) -> Integers:
+        """Number of relevant items of each instance, array of int, shape (instances,).
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).n_relevant
+        array([2, 1])
+        """
         return self._n_relevant.copy()
 
     @property
-    def n_irrelevant(self):
-        """Number of irrelevant items of each instance, array of int, shape (instances,)."""
+    def n_irrelevant(self) -> Integers:
+        """Number of irrelevant items of each instance, array of int, shape (instances,).
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).n_irrelevant
+        array([8, 9])
+        """
         return self._pool - self._n_relevant
 
 
-def predicted_ranks(scores, relevant, exclude=None):
+def predicted_ranks(
+    scores: ArrayLike | tuple[ArrayLike, ArrayLike],
+    relevant: ArrayLike | Sparse,
+    exclude: Sparse | None = None,
+) -> Ranks:
     """Ranks of the relevant items under given scores, with ties counted.
 
     An item outranks another where its score is higher. Irrelevant items with exactly the score of
@@ -212,10 +252,10 @@ def predicted_ranks(scores, relevant, exclude=None):
             )
         counted.append(count(block, relevant[rows], exclude[rows]))
     rank, tied = (np.concatenate(parts) for parts in zip(*counted))
-    if not one_each:
-        ends = relevant.indptr[1:-1]
-        rank, tied = np.split(rank, ends), np.split(tied, ends)
-    return Ranks(rank, pool, ties=tied)
+    if one_each:
+        return Ranks(rank, pool, ties=tied)
+    ends = relevant.indptr[1:-1]
+    return Ranks(np.split(rank, ends), pool, ties=np.split(tied, ends))
 
 
 def _count_one(scores, relevant, exclude):
@@ -395,7 +435,7 @@ def _refuse(bad, instance, value, message):
         raise ValueError(message.format(value[where]) + f" in instance {instance[where]}")
 
 
-def frozen(array):
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """A copy that cannot be written to."""
     array = array.copy()
     array.flags.writeable = False

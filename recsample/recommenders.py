@@ -7,12 +7,18 @@ Reference: W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 section 9, https://doi.org/10.1145/3394486.3403226.
 """
 
+from __future__ import annotations
+
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
+from recsample._typing import Floats, Rng, Sparse
 from recsample._validation import (
     fits_in_memory,
     generator,
@@ -23,18 +29,21 @@ from recsample._validation import (
 )
 from recsample.ranks import Ranks, predicted_ranks
 
+if TYPE_CHECKING:
+    from recsample.datasets import Interactions
+
 __all__ = ["MatrixFactorization", "ItemKNN"]
 
 # Scores and similarities are worked on in blocks of about this many numbers (8 MiB of float64).
 _BLOCK = 2**20
 
 
-class _Recommender:
+class _Recommender(ABC):
     """What the recommenders share: the checks, and ranking block by block."""
 
-    _train = None
+    _train: sparse.csr_matrix | None = None
 
-    def scores(self, users):
+    def scores(self, users: ArrayLike) -> Floats:
         """Predicted scores of all items for some users.
 
         Parameters
@@ -53,6 +62,14 @@ class _Recommender:
             Before `fit`.
         ValueError
             For a user that is not in the training matrix, and for more scores than fit in memory.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> from recsample.recommenders import ItemKNN
+        >>> train = sparse.csr_matrix([[1, 1, 0], [1, 0, 0], [0, 1, 1]])
+        >>> ItemKNN(exponent=1, n_neighbors=1).fit(train).scores([1]).round(4)
+        array([[0.    , 0.5774, 0.    ]])
         """
         n_users, n_items = self._fitted().shape
         users = whole_numbers("users", users, lowest=0)
@@ -63,7 +80,7 @@ class _Recommender:
         fits_in_memory(8 * len(users) * n_items, f"the scores of {len(users)} users")
         return self._scores(users)
 
-    def ranks(self, interactions):
+    def ranks(self, interactions: Interactions) -> Ranks:
         """Where each user's held-out item stands among the items that are new to the user.
 
         The scores are formed for a block of users at a time. A progress bar shows on long work.
@@ -84,15 +101,24 @@ class _Recommender:
             Before `fit`.
         ValueError
             If the interactions have another number of users or items than the training matrix.
+
+        Examples
+        --------
+        >>> from recsample.datasets import Interactions
+        >>> from recsample.recommenders import ItemKNN
+        >>> data = Interactions.from_pairs([0, 0, 1, 2, 2], [0, 1, 0, 1, 2], held_out=[2, 1, 0])
+        >>> ItemKNN(exponent=1, n_neighbors=1).fit(data.train).ranks(data).values
+        array([1, 1, 1])
         """
         from tqdm import tqdm
 
         if not hasattr(interactions, "held_out"):
             raise ValueError(f"interactions must be Interactions, got {shown(interactions)}")
         train, held_out = interactions.train, interactions.held_out
-        if train.shape != self._fitted().shape:
+        shape = self._fitted().shape
+        if train.shape != shape:
             raise ValueError(
-                f"interactions must have the shape of the training matrix, {self._train.shape}, "
+                f"interactions must have the shape of the training matrix, {shape}, "
                 f"got {train.shape}"
             )
         n_users, n_items = train.shape
@@ -108,6 +134,10 @@ class _Recommender:
             np.concatenate([part.n_items for part in parts]),
             ties=np.concatenate([part.ties for part in parts]),
         )
+
+    @abstractmethod
+    def _scores(self, users):
+        """The scores of users that are known to be in the training matrix."""
 
     def _fitted(self):
         if self._train is None:
@@ -188,16 +218,16 @@ class MatrixFactorization(_Recommender):
     alpha: float = 0.2
     regularization: float = 10
     n_iterations: int = field(default=200, kw_only=True)
-    rng: object = field(default=0, kw_only=True)
+    rng: Rng = field(default=0, kw_only=True)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.n_factors = positive_int("n_factors", self.n_factors)
         self.alpha = positive_float("alpha", self.alpha)
         self.regularization = positive_float("regularization", self.regularization)
         self.n_iterations = positive_int("n_iterations", self.n_iterations)
         generator(self.rng)
 
-    def fit(self, train):
+    def fit(self, train: Sparse) -> MatrixFactorization:
         """Learn the factors. A progress bar shows on long work.
 
         Parameters
@@ -214,6 +244,15 @@ class MatrixFactorization(_Recommender):
         ------
         ValueError
             If `train` is not sparse, holds a negative, infinite or NaN entry, or no event at all.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> from recsample.recommenders import MatrixFactorization
+        >>> train = sparse.csr_matrix([[1, 1, 0], [1, 0, 0], [0, 1, 1]])
+        >>> x = MatrixFactorization(n_factors=2, n_iterations=10).fit(train)
+        >>> x.user_factors.shape, x.item_factors.shape
+        ((3, 2), (3, 2))
         """
         from threadpoolctl import threadpool_limits
         from tqdm import TqdmWarning, tqdm
@@ -247,8 +286,8 @@ class MatrixFactorization(_Recommender):
                 show_progress=False,
                 callback=lambda *_: progress.update(),
             )
-        self.user_factors = model.user_factors / np.sqrt(scale)
-        self.item_factors = model.item_factors / np.sqrt(scale)
+        self.user_factors: Floats = model.user_factors / np.sqrt(scale)
+        self.item_factors: Floats = model.item_factors / np.sqrt(scale)
         self._train = train
         return self
 
@@ -309,18 +348,31 @@ class ItemKNN(_Recommender):
     exponent: float = 1
     n_neighbors: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.exponent = positive_float("exponent", self.exponent)
         if self.n_neighbors is not None:
             self.n_neighbors = positive_int("n_neighbors", self.n_neighbors)
 
     @property
-    def similarity(self):
-        """s'' of eq. (29), shape (items, items); see the attributes of the class."""
+    def similarity(self) -> Floats | Sparse:
+        """The similarities s'', shape (items, items); see the attributes of the class.
+
+        Examples
+        --------
+        Items 0 and 1 share one of their two users each, so their cosine is 1/2:
+
+        >>> from scipy import sparse
+        >>> from recsample.recommenders import ItemKNN
+        >>> train = sparse.csr_matrix([[1, 1, 0], [1, 0, 0], [0, 1, 1]])
+        >>> ItemKNN(exponent=1).fit(train).similarity.round(3)
+        array([[0.894, 0.447, 0.   ],
+               [0.378, 0.756, 0.535],
+               [0.   , 0.577, 0.816]])
+        """
         self._fitted()
         return self._from.T
 
-    def fit(self, train):
+    def fit(self, train: Sparse) -> ItemKNN:
         """Compute the similarities. A progress bar shows on long work.
 
         Parameters
@@ -338,6 +390,13 @@ class ItemKNN(_Recommender):
         ValueError
             If `train` is not sparse, holds a negative, infinite or NaN entry, or no event at all,
             and if without `n_neighbors` the similarities do not fit in memory.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> from recsample.recommenders import ItemKNN
+        >>> ItemKNN(exponent=3).fit(sparse.csr_matrix([[1, 1, 0], [1, 0, 0], [0, 1, 1]]))
+        ItemKNN(exponent=3.0, n_neighbors=None)
         """
         train = _events(train)
         # Transposed, row j of `kept` holds column j of s': one row for each item in a history.

@@ -18,10 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, special
 
+from recsample._typing import Floats, Integers, Rng
 from recsample._validation import fits_in_memory, generator, positive_int, true_or_false
 from recsample.metrics import (
     AreaUnderCurve,
     AveragePrecision,
+    Metric,
     ReciprocalRank,
     StepMetric,
     check_metric,
@@ -37,10 +39,10 @@ _BLOCK = 2**22
 class _Targets(NamedTuple):
     """The different situations of a relevant item, and which instance is in which."""
 
-    above: np.ndarray  # irrelevant items that outrank it, in the best case
-    ties: np.ndarray  # irrelevant items with its score
-    pool: np.ndarray  # all irrelevant items
-    of_instance: np.ndarray  # row of each instance in the arrays above
+    above: Integers  # irrelevant items that outrank it, in the best case
+    ties: Integers  # irrelevant items with its score
+    pool: Integers  # all irrelevant items
+    of_instance: Integers  # row of each instance in the arrays above
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,11 @@ class UniformSampling:
     m: int
     replace: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "m", positive_int("m", self.m))
         object.__setattr__(self, "replace", true_or_false("replace", self.replace))
 
-    def law(self, n_items):
+    def law(self, n_items: int) -> Floats:
         """The law of the sampled rank for every rank of a pool.
 
         Parameters
@@ -114,7 +116,7 @@ class UniformSampling:
             )
         return law
 
-    def pmf(self, ranks):
+    def pmf(self, ranks: Ranks) -> Floats:
         """The law of each instance's sampled rank.
 
         Parameters
@@ -148,7 +150,7 @@ class UniformSampling:
         pmf = np.concatenate([p for _, p in self._pmf_blocks(targets)])
         return pmf[targets.of_instance]
 
-    def draw(self, ranks, rng):
+    def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
         """Sampled ranks: one sampled evaluation, drawn from the law without drawing any items.
 
         Parameters
@@ -192,7 +194,7 @@ class UniformSampling:
             )
         return Ranks(sampled + 1, self.m + 1)
 
-    def expect(self, metric, ranks):
+    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
         """The expectation of a metric on the sampled ranks, eq. (16), exactly.
 
         Closed forms are used where they exist: AUC (17), cut-off metrics (18), and AP and RR (19)
@@ -232,7 +234,7 @@ class UniformSampling:
             return self._moments(metric, targets)[0][targets.of_instance]
         return closed[targets.of_instance]
 
-    def variance(self, metric, ranks):
+    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
         """The variance of a metric on the sampled ranks, by summing over their law.
 
         Parameters
@@ -261,7 +263,7 @@ class UniformSampling:
         targets = self._targets(ranks)
         return self._moments(metric, targets)[1][targets.of_instance]
 
-    def std_of_mean(self, metric, ranks):
+    def std_of_mean(self, metric: Metric, ranks: Ranks) -> float:
         """Standard deviation, over repeated sampling, of the metric's mean over the instances.
 
         Parameters
