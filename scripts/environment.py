@@ -1,6 +1,8 @@
 """Make .venv: everything in requirements.txt, and the package itself in editable mode.
 
-Does nothing where .venv is up to date. Its syntax is that of any Python, so that a wrong one is
+python scripts/environment.py [FOLDER]    FOLDER in place of .venv
+
+Does nothing where it is up to date. Its syntax is that of any Python, so that a wrong one is
 told what is wrong with it.
 """
 
@@ -9,7 +11,7 @@ import os
 import subprocess
 import sys
 
-FOLDER = os.path.abspath(".venv")
+FOLDER = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else ".venv")
 PYTHON = os.path.join(FOLDER, "bin", "python")
 STAMP = os.path.join(FOLDER, "installed")
 VERSION = "{}.{}".format(*sys.version_info[:2])
@@ -77,7 +79,8 @@ def main():
     old, new = present(), wanted()
     if old == new:
         return None
-    print("Setting up .venv with Python {}; the first time takes minutes.".format(VERSION))
+    place = os.path.relpath(FOLDER)
+    print("Setting up {} with Python {}; the first time takes minutes.".format(place, VERSION))
     sys.stdout.flush()
     try:
         make(new, old.split("\n")[0] == new.split("\n")[0])
