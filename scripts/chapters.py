@@ -45,7 +45,7 @@ def make_notebooks(folder, root=ROOT):
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.ipynb"):
         old.unlink()
-    for page in filter(has_cells, pages(root)):
+    for page in [page for page in pages(root) if has_cells(page, root)]:
         notebook = jupytext.reads(source(page, root), fmt="md:myst")
         jupytext.write(notebook, folder / f"{Path(page).name}.ipynb")
 

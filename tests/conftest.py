@@ -1,7 +1,9 @@
 """Fixtures that several test modules share."""
 
+import os
 from pathlib import Path
 
+import browser
 import hypothesis
 import numpy as np
 import pytest
@@ -33,3 +35,12 @@ def movielens(ml_1m):
     return Interactions.from_pairs(
         np.array(users) - 1, np.array([index[movie] for movie in movies]), held_out
     )
+
+
+@pytest.fixture(scope="module")  # not longer: beside Playwright's event loop nbval's cannot run
+def chromium():
+    """A headless browser. To be without one is a failure where REQUIRE_BROWSER is set, as in CI."""
+    if browser.find() is None:
+        (pytest.fail if os.environ.get("REQUIRE_BROWSER") else pytest.skip)(browser.ABSENT)
+    with browser.launch(browser.find()) as running:
+        yield running
