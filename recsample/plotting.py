@@ -1,18 +1,36 @@
-"""How the figures are drawn.
+"""How the figures are drawn, and how the best value of a table is marked.
 
-Every function takes the data that `recsample.experiments` returns, draws on an axes `ax` (a new
-one where none is given) and returns the axes. Colours are those of Okabe and Ito, told apart under
-every common form of colour blindness; each recommender keeps its colour, marker and line in every
-figure. Only matplotlib is imported, and only when something is drawn.
+Most functions take the data that `recsample.experiments` returns, draw on an axes `ax` (a new one
+where none is given) and return the axes. Each recommender, metric and estimator keeps its colour,
+marker and line in every figure. They are told apart under every common form of colour blindness,
+in grey, and with light and dark exchanged. Matplotlib is imported only when something is drawn.
 """
 
+from __future__ import annotations
+
+import os
+import zlib
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from scipy import optimize
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from pandas.io.formats.style import Styler
+
+    from recsample.corrections import RegularisationPath
 
 __all__ = [
+    "best_in_bold",
     "corrected_expectation",
     "corrected_values",
+    "label_lines",
     "metric_by_rank",
     "metric_by_samples",
+    "panels",
     "rank_distribution",
     "rank_histogram",
     "regularisation_path",
@@ -21,15 +39,12 @@ __all__ = [
     "use_style",
 ]
 
-BLUE, ORANGE, GREEN, PINK, SKY, RED = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-)
-GREY = "#6b6b6b"
+# From dark to light, so that they differ in grey as well; the lightest stands out on white.
+BLUE, ORANGE, GREEN = "#00407f", "#ae5500", "#35a078"
+RED, GREY = "#9a3324", "#858585"
+# For what has an order: shades of one colour. The purple ones are for BV with ever smaller gamma.
+PURPLES = ["#5e1a68", "#8a3c93", "#a85caf", "#c07cc4"]
+LIGHT_BLUE = "#4a90cc"
 
 # One look per recommender: colour, marker, line.
 RECOMMENDER = {
@@ -49,16 +64,16 @@ METRIC = {
 ESTIMATOR = {
     "Exact": ("black", "-"),
     "Sampled": (GREY, "--"),
-    "Rank Estimate": (SKY, "-."),
+    "Rank Estimate": (RED, ":"),
     "CLS": (GREEN, "-"),
-    "BV 1": (PINK, "--"),
-    "BV 0.1": (BLUE, "-"),
-    "BV 0.01": (ORANGE, "-."),
-    "BV 0.001": (RED, ":"),
+    "BV 1": (PURPLES[0], "-"),
+    "BV 0.1": (PURPLES[1], "--"),
+    "BV 0.01": (PURPLES[2], "-."),
+    "BV 0.001": (PURPLES[3], ":"),
 }
 
 
-def use_style():
+def use_style() -> None:
     """Set matplotlib to the style of the book, for the current session.
 
     Examples
@@ -67,28 +82,138 @@ def use_style():
     >>> plotting.use_style()
     """
     import matplotlib as mpl
+    from cycler import cycler
 
+    ink = "#222222"
     mpl.rcParams.update(
         {
-            "figure.figsize": (6.4, 3.8),
-            "figure.dpi": 120,
+            # So wide that a phone, which shows it on 343 pixels, has capitals 7 pixels high.
+            "figure.figsize": (5.4, 3.4),
+            "font.size": 11,
+            "figure.constrained_layout.use": True,
             "figure.facecolor": "white",
             "savefig.facecolor": "white",
-            "figure.constrained_layout.use": True,
-            "font.size": 10,
+            "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLES[1]])
+            + cycler(linestyle=["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]),
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.grid": True,
+            "axes.edgecolor": ink,
+            "axes.labelcolor": ink,
+            "xtick.color": ink,
+            "ytick.color": ink,
+            "text.color": ink,
             "grid.color": "#dddddd",
             "grid.linewidth": 0.6,
             "lines.linewidth": 1.8,
             "lines.markersize": 5,
             "legend.frameon": False,
+            "svg.hashsalt": "recsample",
         }
     )
+    if "inline" in os.environ.get("MPLBACKEND", ""):
+        # A notebook shows drawings, sharp at every size, and the same file on every run.
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+        set_matplotlib_formats("svg", metadata={"Date": None})
 
 
-def metric_by_rank(data, ax=None):
+def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
+    """Several axes in one figure of the usual width.
+
+    Parameters
+    ----------
+    rows, columns : int
+    **sharing
+        ``sharex`` and ``sharey``, as for `matplotlib.pyplot.subplots`.
+
+    Returns
+    -------
+    numpy.ndarray of matplotlib.axes.Axes
+        Shape (rows, columns), or as many as there are in a single row or column.
+
+    Examples
+    --------
+    >>> from recsample import plotting
+    >>> plotting.panels(2, 2, sharex=True).shape
+    (2, 2)
+    """
+    import matplotlib.pyplot as plt
+
+    width, height = plt.rcParams["figure.figsize"]
+    return plt.subplots(rows, columns, figsize=(width, 0.8 * rows * height), **sharing)[1]
+
+
+def label_lines(ax: Axes) -> None:
+    """Write the name of each line beside its right end, in the colour of the line.
+
+    It takes the place of a legend where lines are few. Names of lines that end close to each other
+    are moved apart.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        With its scales and limits set, since the room between the names depends on them. Lines
+        without a label get no name.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from recsample import plotting
+    >>> ax = plt.subplots()[1]
+    >>> _ = ax.plot([1, 2, 3], [1, 4, 9], label="squares")
+    >>> plotting.label_lines(ax)
+    >>> ax.texts[0].get_text()
+    'squares'
+    """
+    ends = []
+    for line in ax.lines:
+        if not str(line.get_label()).startswith("_"):
+            points = np.asarray(line.get_xydata())
+            points = points[np.isfinite(points).all(axis=1)]
+            end = points[points[:, 0].argmax()]
+            ends.append((line.get_label(), end, line.get_color()))
+    _write_names(ax, ends)
+
+
+def best_in_bold(table: pd.DataFrame, decimals: int) -> Styler:
+    """Mark the largest value of each column, among the recommenders.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame of float
+        One row per recommender. If the index has several levels, one is named "recommender", and
+        rows are compared that differ in this level only.
+    decimals : int
+        Shown of each number. Values that look the same are marked alike.
+
+    Returns
+    -------
+    pandas.io.formats.style.Styler
+        What a notebook shows as a table.
+
+    Raises
+    ------
+    ValueError
+        If the index has several levels and none is named "recommender".
+
+    Examples
+    --------
+    >>> from recsample import experiments, plotting
+    >>> html = plotting.best_in_bold(experiments.table1(), decimals=3).to_html()
+    >>> html.count("bold")
+    1
+    """
+    shown = table.round(decimals)
+    best = shown == _best_of_recommenders(shown)
+    looks = best.replace({True: "font-weight: bold", False: ""})
+    # A name that depends on nothing but the content: the same file on every run.
+    name = f"{zlib.crc32(table.to_csv().encode()):08x}"
+    style = table.style.format(precision=decimals, na_rep="").set_uuid(name)
+    return style.set_table_attributes('class="dataframe"').apply(lambda _: looks, axis=None)
+
+
+def metric_by_rank(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Figure 1: metrics as functions of the predicted rank.
 
     Parameters
@@ -114,11 +239,11 @@ def metric_by_rank(data, ax=None):
         colour, line = METRIC[name]
         ax.plot(data.index, data[name], line, color=colour, label=name)
     ax.set(xlabel="predicted rank", ylabel="metric", ylim=(-0.02, 1.05))
-    ax.legend()
+    _legend_below(ax)
     return ax
 
 
-def metric_by_samples(data, ax=None):
+def metric_by_samples(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Figures 2 and 6: an expected metric of each recommender as the number of samples grows.
 
     Parameters
@@ -141,16 +266,19 @@ def metric_by_samples(data, ax=None):
     """
     _check_table(data)
     ax = _axes(ax)
-    for name in data:
+    every = max(1, len(data) // 8)
+    for k, name in enumerate(data):
         colour, marker, line = RECOMMENDER[name]
-        every = max(1, len(data) // 8)
-        ax.plot(data.index, data[name], line, color=colour, marker=marker, markevery=every)
-    _label_lines(ax, data)
-    ax.set(xscale="log", xlabel="number of samples m", ylabel="expected metric")
+        # Where two lines coincide, the markers of one stand between those of the other.
+        start = k * every // len(data.columns)
+        look = {"color": colour, "marker": marker, "linestyle": line, "label": name}
+        ax.plot(data.index, data[name], markevery=(start, every), **look)
+    ax.set(xscale="log", xlabel="number of samples $m$", ylabel="expected metric")
+    label_lines(ax)
     return ax
 
 
-def sampled_weight(data, ax=None):
+def sampled_weight(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Figure 3: the expected sampled metric as a function of the rank, for several m.
 
     Parameters
@@ -172,16 +300,18 @@ def sampled_weight(data, ax=None):
     """
     _check_table(data)
     ax = _axes(ax)
-    looks = [("black", "-"), (SKY, ":"), (ORANGE, "-."), (BLUE, "--"), (PINK, "-"), (GREEN, "-")]
-    for name, (colour, line) in zip(data, looks):
-        label = "exact" if name == "exact" else f"m = {name:,}"
-        ax.plot(data.index, data[name], line, color=colour, label=label)
+    exact = [name for name in data if name == "exact"]
+    sizes = [name for name in data if name != "exact"]
+    for name in exact:
+        ax.plot(data.index, data[name], "-", color=ESTIMATOR["Exact"][0], label=name)
+    for m, colour, line in zip(sizes, _shades(len(sizes)), cycle([":", "-.", "--"])):
+        ax.plot(data.index, data[m], line, color=colour, label=f"$m$ = {m:,}")
     ax.set(xlabel="predicted rank", ylabel="expected metric", ylim=(-0.02, 1.05))
-    ax.legend()
+    _legend_below(ax)
     return ax
 
 
-def rank_distribution(data, ax=None):
+def rank_distribution(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """The law of the sampled rank for a few true ranks.
 
     Parameters
@@ -205,15 +335,16 @@ def rank_distribution(data, ax=None):
     """
     _check_table(data)
     ax = _axes(ax)
-    looks = [(BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PINK, "D"), (GREY, "v")]
-    for r, (colour, marker) in zip(data, looks):
-        ax.plot(data.index, data[r], "-", color=colour, marker=marker, label=f"rank {r:,}")
+    for r, colour, marker in zip(data, _shades(data.shape[1]), cycle("os^Dv")):
+        likely = data[r][data[r] > 5e-4]  # the others would be drawn along the bottom
+        ax.plot(likely, "-", color=colour, marker=marker, markersize=4)
+        top = likely[likely > 0.95 * likely.max()]
+        _write(ax, f"rank {r:,}", (top.index[-1], top.iloc[-1]), colour, (5, 5))
     ax.set(xlabel="sampled rank", ylabel="probability")
-    ax.legend()
     return ax
 
 
-def corrected_values(data, ax=None):
+def corrected_values(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Figure 4, left: what each estimator reads at each sampled rank.
 
     Parameters
@@ -240,7 +371,7 @@ def corrected_values(data, ax=None):
     return ax
 
 
-def corrected_expectation(data, ax=None):
+def corrected_expectation(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Figure 4, right: the expectation of each estimator as a function of the true rank.
 
     Parameters
@@ -267,7 +398,7 @@ def corrected_expectation(data, ax=None):
     return ax
 
 
-def rank_histogram(data, ax=None):
+def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Figure 5: how many instances have a predicted rank in each bucket.
 
     Parameters
@@ -293,13 +424,16 @@ def rank_histogram(data, ax=None):
     edges = np.append(data.index[0] - np.diff(data.index, prepend=0)[0], data.index)
     for name in data:
         colour, _, line = RECOMMENDER[name]
-        ax.stairs(data[name], edges, color=colour, linestyle=line, linewidth=1.8, label=name)
+        ax.stairs(data[name], edges, baseline=None, color=colour, linestyle=line, linewidth=1.8)
     ax.set(xlabel="predicted rank", ylabel="number of users", yscale="log")
-    ax.legend()
+    ends = data.iloc[-1]
+    _write_names(ax, [(name, (edges[-1], ends[name]), RECOMMENDER[name][0]) for name in data])
     return ax
 
 
-def regularisation_path(path, optimum=None, ax=None):
+def regularisation_path(
+    path: RegularisationPath, optimum: float | None = None, ax: Axes | None = None
+) -> Axes:
     """What each further direction of the minimal bias problem buys, and what it costs.
 
     Parameters
@@ -323,24 +457,22 @@ def regularisation_path(path, optimum=None, ax=None):
     """
     ax = _axes(ax)
     directions = np.arange(1, len(path.singular_value) + 1)
-    ax.plot(directions, path.largest_value, ":", color=ORANGE, label="largest value")
+    ax.plot(directions, path.largest_value, ":", color=RED, label="largest value")
     # The first direction is a constant: its variance is 0, which a logarithmic axis cannot show.
-    ax.plot(
-        directions[1:],
-        np.sqrt(path.mean_variance[1:]),
-        "--",
-        color=PINK,
-        label="standard deviation",
-    )
+    spread = np.sqrt(path.mean_variance[1:])
+    ax.plot(directions[1:], spread, "--", color=ORANGE, label="standard deviation")
     ax.plot(directions, np.sqrt(path.squared_bias), "-", color=BLUE, label="rms bias")
     if optimum is not None:
-        ax.axhline(optimum, color="black", linewidth=1, linestyle="-.", label="optimal rms bias")
+        ends = directions[[0, -1]]
+        ax.plot(ends, [optimum] * 2, "-.", color="black", linewidth=1, label="optimal rms bias")
     ax.set(yscale="log", xlabel="number of directions kept", ylabel="value")
-    ax.legend()
+    label_lines(ax)
     return ax
 
 
-def trade_off(curve, points=None, ax=None):
+def trade_off(
+    curve: pd.DataFrame, points: pd.DataFrame | None = None, ax: Axes | None = None
+) -> Axes:
     """Standard deviation against rms bias: a curve over gamma, and single estimators.
 
     Parameters
@@ -368,23 +500,24 @@ def trade_off(curve, points=None, ax=None):
     from matplotlib import ticker
 
     ax = _axes(ax)
-    ax.plot(curve["rms bias"], curve["std"], "-", color=BLUE, label="bias-variance, over gamma")
+    ax.plot(curve["rms bias"], curve["std"], "-", color=BLUE)
     power = np.log10(np.asarray(curve.index, dtype=float))
     marked = curve[np.isclose(power, power.round())]
     ax.plot(marked["rms bias"], marked["std"], "o", color=BLUE)
-    labels = [(f"{gamma:g}", row, BLUE) for gamma, row in marked.iterrows()]
+    # The names of the curve to its left, those of the points to their right.
+    for gamma, row in marked.iterrows():
+        place = row["rms bias"], row["std"]
+        _write(ax, _power_of_ten(gamma), place, BLUE, (-7, 0), ha="right", va="center")
     if points is not None:
-        ax.plot(points["rms bias"], points["std"], "D", color=RED, label="other estimators")
-        labels += [(name, row, RED) for name, row in points.iterrows()]
-    for text, row, colour in labels:
-        place = (row["rms bias"], row["std"])
-        ax.annotate(text, place, xytext=(6, 4), textcoords="offset points", color=colour)
+        ax.plot(points["rms bias"], points["std"], "D", color=RED)
+        for name, row in points.iterrows():
+            _write(ax, name, (row["rms bias"], row["std"]), RED, (7, 0), va="center")
     ax.set(xscale="log", yscale="log", xlabel="rms bias", ylabel="standard deviation")
+    ax.margins(x=0.15)  # for the names
     # A bias covers a decade or two: label 1, 2 and 5 in each.
     ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter(ticker.NullFormatter())
-    ax.legend()
     return ax
 
 
@@ -396,6 +529,18 @@ def _check_table(data):
             f"or figure4().values, got a {type(data).__name__}"
             + (f" indexed by {list(data.index.names)}" if hasattr(data, "columns") else "")
         )
+
+
+def _best_of_recommenders(table):
+    if table.index.nlevels == 1:
+        return table.max()
+    if "recommender" not in table.index.names:
+        raise ValueError(
+            'the index of table must have a level named "recommender", '
+            f"got {list(table.index.names)}"
+        )
+    others = [name for name in table.index.names if name != "recommender"]
+    return table.groupby(level=others, sort=False).transform("max")
 
 
 def _axes(ax):
@@ -410,22 +555,50 @@ def _plot_estimators(ax, data):
     for name in data:
         colour, line = ESTIMATOR[name]
         ax.plot(data.index, data[name], line, color=colour, label=name)
-    ax.legend()
+    _legend_below(ax)
 
 
-def _label_lines(ax, data):
-    """The name of each line beside its right end, moved apart where the ends are close."""
-    low, high = ax.get_ylim()
-    gap = 0.06 * (high - low)
-    place = -np.inf
-    for name in data.iloc[-1].sort_values().index:
-        place = max(data[name].iloc[-1], place + gap)
-        ax.annotate(
-            name,
-            (data.index[-1], place),
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            color=RECOMMENDER[name][0],
-            fontweight="bold",
-        )
+def _shades(n):
+    """Blue, from light to dark, in n steps."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("blue", [LIGHT_BLUE, BLUE])(np.linspace(0, 1, n))
+
+
+def _power_of_ten(number):
+    """1e-06 as it is written in a text; 1, 0.1 and 0.01 as they are."""
+    return f"{number:g}" if number > 0.005 else f"$10^{{{round(np.log10(number))}}}$"
+
+
+def _legend_below(ax):
+    """One legend for all axes of the figure, below them."""
+    for old in list(ax.figure.legends):
+        old.remove()
+    # The last axes may have lines that the first has not, such as the exact metric.
+    lines = {line.get_label(): line for axes in ax.figure.axes[::-1] for line in axes.lines}
+    ax.figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=4)
+
+
+def _write_names(ax, ends):
+    """Names to the right of the ends of lines, moved apart where they would overlap.
+
+    Each of `ends` is a name, a point and a colour.
+    """
+    import matplotlib as mpl
+
+    low, high = sorted(ax.get_ylim())
+    ends = [(name, (x, np.clip(y, low, high)), colour) for name, (x, y), colour in ends]
+    ends = sorted(ends, key=lambda end: end[1][1])
+    points = [point for _, point, _ in ends] + [(ends[0][1][0], low)]
+    *height, bottom = ax.transData.transform(points)[:, 1] * 72 / ax.figure.dpi
+    # The smallest moves that leave a line of room between neighbours, and none below the axes.
+    size = mpl.rcParams["font.size"]
+    room = 1.2 * size * np.arange(len(ends))
+    place = optimize.isotonic_regression(height - room).x + room
+    place = np.maximum(place, bottom + size / 2 + room)
+    for (name, point, colour), dy in zip(ends, place - height):
+        _write(ax, name, point, colour, (6, dy), va="center", fontweight="bold")
+
+
+def _write(ax, text, point, colour, offset, **style):
+    ax.annotate(text, point, xytext=offset, textcoords="offset points", color=colour, **style)

@@ -1,13 +1,27 @@
-"""Two small additions to Sphinx, loaded by _config.yml.
+"""Small additions to Sphinx, loaded by _config.yml.
 
 MyST-NB numbers every captioned output of a cell as a figure. Here an output whose name starts with
 `tab-` is a table: numbered in one sequence with the tables written by hand, its caption above it.
 
 numpydoc makes the labels of references unique, [R7e27313415a3-1], and shortens them again before
 they are shown, except where a docstring is included in Markdown. Here that is made up for.
+
+Sphinx shows a picture as a file of its own, in which neither links nor the colours of the theme
+work. Here an SVG picture of the class `inline` becomes a part of the page.
+
+Other sites show a title, a description and a picture beside a link to a page, taken from its Open
+Graph tags. Here every page gets them.
+
+Jupyter Book loads Thebe even where it is switched off: scripts that name another server, one of
+which stops with an error. Here they are left out.
+
+autodoc lists every field of a named tuple as an "Alias for field number 0". Here it is left to the
+docstring of the tuple to say what they are.
 """
 
 import re
+from html import escape
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -64,11 +78,65 @@ def shorten_citations(app, document):
             reference += short
 
 
+class InlinePictures(SphinxTransform):
+    """Put the SVG files of the class `inline` into the page, with their alternative text."""
+
+    default_priority = 10
+
+    def apply(self):
+        for image in list(self.document.findall(nodes.image)):
+            if "inline" in image["classes"]:
+                _, path = self.env.relfn2path(image["uri"])
+                self.env.note_dependency(path)
+                opening = f'<svg role="group" aria-label="{escape(image["alt"])}" '
+                svg = Path(path).read_text(encoding="utf-8").replace("<svg ", opening, 1)
+                image.replace_self(nodes.raw("", svg, format="html"))
+
+
+def add_card(app, page, template, context, document):
+    """Add the Open Graph tags of a page, unless Sphinx made it, such as the search."""
+    if document is None:
+        return
+    config = app.config
+    tags = {
+        "og:type": "article",
+        "og:site_name": config.html_title,
+        "og:title": re.sub(r"<[^>]+>", "", context.get("title", "")) or config.html_title,
+        "og:description": config.card_description,
+        "og:url": f"{config.html_baseurl}{page}.html",
+        "og:image": f"{config.html_baseurl}_static/{config.card_image}",
+        "og:image:alt": config.card_alt,
+        "twitter:card": "summary_large_image",  # its name where the picture may be large
+    }
+    context["metatags"] = context.get("metatags", "") + "".join(
+        f'<meta property="{name}" content="{escape(text)}">\n' for name, text in tags.items()
+    )
+
+
+def leave_thebe_out(app, config):
+    """Do not add Thebe's scripts to the pages."""
+    for event in ("env-before-read-docs", "doctree-resolved"):
+        for listener in list(app.events.listeners[event]):
+            if listener.handler.__module__ == "sphinx_thebe":
+                app.disconnect(listener.id)
+
+
+def skip_tuple_fields(app, what, name, member, skip, options):
+    """Do not list the fields of a named tuple; None leaves the choice to others."""
+    return True if type(member).__name__ == "_tuplegetter" else None
+
+
 def setup(app):
+    for name in ("card_description", "card_image", "card_alt"):
+        app.add_config_value(name, "", "html")
     app.add_enumerable_node(
         TableFigure, "table", html=(HTML5Translator.visit_figure, _depart_figure)
     )
     app.add_node(TableCaption, html=(HTML5Translator.visit_caption, _depart_caption))
     app.add_transform(NumberTables)
+    app.add_transform(InlinePictures)
+    app.connect("config-inited", leave_thebe_out)
+    app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("doctree-read", shorten_citations)
+    app.connect("html-page-context", add_card)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,6 +6,7 @@ The built pages are checked at the end of `make book`, by scripts/chapters.py.
 import json
 import re
 from importlib.metadata import version
+from statistics import median
 
 import chapters
 import pytest
@@ -13,7 +14,12 @@ import yaml
 
 ROOT = chapters.ROOT
 PAGES = [page for page in chapters.pages() if (ROOT / f"{page}.md").exists()]
-PAPER = [page for page in chapters.parts()["The paper"] if page in PAGES]
+NUMBERED = [
+    chapter["file"]
+    for part in yaml.safe_load((ROOT / "_toc.yml").read_text())["parts"]
+    if part.get("numbered")
+    for chapter in part["chapters"]
+]
 EXECUTED = [page for page in PAGES if chapters.has_cells(page)]
 HEADER = """\
 ---
@@ -29,20 +35,24 @@ kernelspec:
 """
 
 
-def cells(page):
-    """The cells of a page: pairs of options (a dictionary) and code (a list of non-blank lines)."""
-    cell = r"^```\{code-cell\}[^\n]*\n(.*?)^```$"
-    for text in re.findall(cell, chapters.source(page), re.M | re.S):
-        block = re.match(r"---\n(.*?)\n---\n", text, re.S)
-        short = re.match(r"((?::.*\n)*)", text)
+def cells(text):
+    """The cells in a text: pairs of options (a dictionary) and code (a list of non-blank lines)."""
+    for cell in re.findall(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", text, re.M | re.S):
+        block = re.match(r"---\n(.*?)\n---\n", cell, re.S)
+        short = re.match(r"((?::.*\n)*)", cell)
         options = block[1] if block else re.sub("^:", "", short[1], flags=re.M)
-        code = text[(block or short).end() :].splitlines()
+        code = cell[(block or short).end() :].splitlines()
         yield yaml.safe_load(options) or {}, [line for line in code if line.strip()]
 
 
-def captioned(page):
-    """The figures and tables that cells of a page make: their `mystnb` options."""
-    return [o["mystnb"] for o, _ in cells(page) if "figure" in o.get("mystnb", {})]
+def shown(text):
+    """The code of the cells that a reader sees."""
+    return [code for o, code in cells(text) if "remove-cell" not in o.get("tags", [])]
+
+
+def captioned(text):
+    """The figures and tables that cells in a text make: their `mystnb` options."""
+    return [o["mystnb"] for o, _ in cells(text) if "figure" in o.get("mystnb", {})]
 
 
 def test_every_page_of_the_contents_exists():
@@ -60,12 +70,12 @@ def test_header_names_the_kernel_and_no_version(page):
 
 @pytest.mark.parametrize("page", EXECUTED)
 def test_cells_are_short(page):
-    assert [code[0] for _, code in cells(page) if len(code) > 15] == []
+    assert [code[0] for _, code in cells(chapters.source(page)) if len(code) > 12] == []
 
 
 @pytest.mark.parametrize("page", EXECUTED)
 def test_captioned_output_is_named_captioned_and_cited(page):
-    for options in captioned(page):
+    for options in captioned(chapters.source(page)):
         name = options["figure"]["name"]
         assert re.match(r"(fig|tab)-[a-z0-9-]+$", name), name
         assert options["figure"]["caption"].strip(), name
@@ -74,7 +84,7 @@ def test_captioned_output_is_named_captioned_and_cited(page):
 
 @pytest.mark.parametrize("page", EXECUTED)
 def test_figures_have_alternative_text(page):
-    for options in captioned(page):
+    for options in captioned(chapters.source(page)):
         if options["figure"]["name"].startswith("fig-"):
             assert options["image"]["alt"].strip(), options["figure"]["name"]
 
@@ -82,24 +92,230 @@ def test_figures_have_alternative_text(page):
 @pytest.mark.parametrize("page", EXECUTED)
 def test_whatever_draws_is_a_figure(page):
     drawing = r"plt\.subplots|plotting\.(?!use_style)\w+\(|\.plot\("
-    for options, code in cells(page):
+    for options, code in cells(chapters.source(page)):
         drawn = re.search(drawing, "\n".join(code)) and "remove-cell" not in options.get("tags", [])
         assert not drawn or "figure" in options.get("mystnb", {}), code[0]
 
 
-@pytest.mark.parametrize("page", PAPER)
-def test_chapter_opens_with_objectives_and_closes_with_exercises(page):
-    marks = ["{admonition} In this chapter", "## Recap", "## Exercises", "## Further reading"]
-    places = [chapters.source(page).find(mark) for mark in marks]
-    assert -1 not in places and places == sorted(places), dict(zip(marks, places))
+def lacking(text):
+    """What a chapter lacks of the form that CONTRIBUTING.md describes, one line each."""
+    head, *rest = re.split(r"^## (.*)\n", text, flags=re.M)
+    sections = dict(zip(rest[::2], rest[1::2]))
+    recap, exercises, reading = (
+        sections.get(name, "") for name in ("Recap", "Exercises", "Further reading")
+    )
+    opening, _, objectives = head.partition("```{admonition} In this chapter\n:class: tip\n")
+    if not re.search(r"^\(ch-[a-z0-9-]+\)=\n# ", opening, re.M):
+        yield "a label, and a title after it"
+    if not re.search(r"\?\s", opening):
+        yield "the reader's question, before the objectives"
+    objectives = items(objectives.partition("```\n")[0])
+    if objectives < 3:
+        yield "three objectives in a box"
+    if items(recap) != objectives:
+        yield "a recap, an item for each objective"
+    box = r"^```\{admonition\} Common mistake[^\n]*\n:class: warning\n.*?^```$(.*?)(?=^##|\Z)"
+    after = re.findall(box, text, re.M | re.S)
+    if not after:
+        yield "a box with a common mistake"
+    elif not any(map(shown, after)):
+        yield "a cell after the box, with the numbers of the mistake"
+    if not any(made["figure"]["name"].startswith("fig-") for made in captioned(text)):
+        yield "a figure"
+    labels = re.findall(r"^```\{exercise\}.*\n:label: (\S+)", exercises, re.M)
+    if len(labels) < 3:
+        yield "three exercises"
+    opened = r"^```\{solution-start\} (\S+)\n:class: dropdown\n```\n"
+    hidden = re.split(opened, exercises.replace("```{solution-end}", "\f"), flags=re.M)
+    solved = {of for of, how in zip(hidden[1::2], hidden[2::2]) if shown(how.partition("\f")[0])}
+    for label in set(labels) - solved:
+        yield f"a hidden solution of {label} that holds a cell"
+    cited = re.split(r"^- (?=\{cite:t\})", reading, flags=re.M)[1:]
+    if not 0 < len(cited) == items(reading) or any(len(words.split()) < 6 for words in cited):
+        yield "further reading, with a sentence on each text"
+    if list(sections)[-3:] != ["Recap", "Exercises", "Further reading"]:
+        yield "recap, exercises and further reading as its end"
+    if (lines := median(map(len, shown(text)))) > 4:
+        yield f"short cells (half of them have more than 4 lines, the median is {lines:g})"
 
 
-@pytest.mark.parametrize("page", PAPER)
-def test_every_exercise_has_a_hidden_solution(page):
-    text = chapters.source(page)
-    exercises = re.findall(r"```\{exercise\}.*\n:label: (\S+)", text)
-    solutions = re.findall(r"```\{solution(?:-start)?\} (\S+)\n:class: dropdown", text)
-    assert exercises and sorted(exercises) == sorted(solutions)
+def items(text):
+    """The number of items in a list."""
+    return len(re.findall(r"^- ", text, re.M))
+
+
+@pytest.mark.parametrize("page", NUMBERED)
+def test_chapter_has_the_form(page):
+    assert list(lacking(chapters.source(page))) == []
+
+
+EXERCISE = """\
+```{exercise} Again
+:label: ex-one-NUMBER
+
+How often?
+```
+
+```{solution-start} ex-one-NUMBER
+:class: dropdown
+```
+
+Twice.
+
+```{code-cell} ipython3
+2
+```
+
+```{solution-end}
+```
+
+"""
+CHAPTER = """\
+(ch-one)=
+# One
+
+A rank is drawn. What is it worth?
+
+```{admonition} In this chapter
+:class: tip
+You will be able to
+
+- draw,
+- rank,
+- read.
+```
+
+## By hand
+
+```{code-cell} ipython3
+---
+mystnb:
+  figure:
+    name: fig-one-line
+---
+1
+```
+
+```{admonition} Common mistake: `zero`
+:class: warning
+To count from `0`.
+```
+
+```{code-cell} ipython3
+# from 0
+0
+```
+
+## Recap
+
+- draw
+- rank
+- read
+
+## Exercises
+
+EXERCISES
+## Further reading
+
+- {cite:t}`Someone`, section 1: where the line
+  was drawn first.
+""".replace("EXERCISES\n", "".join(EXERCISE.replace("NUMBER", n) for n in "abc"))
+
+
+def test_form_accepts_a_good_chapter():
+    assert list(lacking(CHAPTER)) == []
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "message"),
+    [
+        ("(ch-one)=\n", "", "a label"),
+        ("# One\n", "", "a label"),
+        ("What is it worth?", "That is what it is worth.", "the reader's question"),
+        ("- draw,\n", "", "three objectives"),
+        (":class: tip\n", "", "three objectives"),
+        ("- draw\n", "", "a recap"),
+        (":class: warning\n", "", "a box with a common mistake"),
+        ("Common mistake", "A mistake", "a box with a common mistake"),
+        ("ipython3\n# from 0", "ipython3\n:tags: [remove-cell]\n# from 0", "a cell after the box"),
+        ("```{code-cell} ipython3\n# from 0\n0\n```", "", "a cell after the box"),
+        ("fig-one-line", "tab-one-line", "a figure"),
+        (EXERCISE.replace("NUMBER", "c"), "", "three exercises"),
+        ("{solution-start} ex-one-b", "{solution-start} ex-one-d", "a hidden solution of ex-one-b"),
+        ("ex-one-b\n:class: dropdown\n```", "ex-one-b\n```", "a hidden solution of ex-one-b"),
+        ("Twice.\n\n```{code-cell} ipython3\n2\n```", "Twice.", "a hidden solution of ex-one-"),
+        ("ipython3\n2", "ipython3\n:tags: [remove-cell]\n2", "a hidden solution of ex-one-"),
+        (": where the line\n  was drawn first.", "", "further reading"),
+        ("- {cite:t}`Someone`", "`Someone`", "further reading"),
+        ("## Further reading", "## Reading", "further reading"),
+        ("## Recap", "## Exercises again", "a recap"),
+        ("\n2\n", "\n2\n2\n2\n2\n2\n", "short cells"),
+    ],
+)
+def test_form_names_what_a_chapter_lacks(good, bad, message):
+    assert good in CHAPTER
+    assert any(found.startswith(message) for found in lacking(CHAPTER.replace(good, bad)))
+
+
+def test_hidden_cells_do_not_shorten_a_chapter():
+    hidden = "```{code-cell} ipython3\n:tags: [remove-cell]\n\nassert True\n```\n"
+    long = CHAPTER.replace("\n2\n", "\n2\n2\n2\n2\n2\n")
+    assert any(found.startswith("short cells") for found in lacking(long + 9 * hidden))
+
+
+def entries(text):
+    """The entries of a glossary: pairs of names (a list) and meaning."""
+    for entry in re.search(r"```\{glossary\}\n(.*?)\n```", text, re.S)[1].split("\n\n"):
+        lines = entry.splitlines()
+        names = [line for line in lines if not line.startswith(" ")]
+        yield names, " ".join(line.strip() for line in lines[len(names) :])
+
+
+def unfit(text, labels):
+    """What is wrong with a glossary, one line each; `labels` are those that it may link to."""
+    listed = [names[0] for names, _ in entries(text)]
+    for before, after in zip(listed, listed[1:]):
+        if before.lower() > after.lower():
+            yield f"{after} stands after {before}"
+    for (name, *_), meaning in entries(text):
+        linked = re.findall(r"\{(?:ref|eq|numref)\}`([^`]+)`", meaning)
+        if not linked or not labels.issuperset(linked):
+            yield f"{name} does not lead into the book"
+        if not 1 <= len(re.findall(r"[.?](?:\s|$)", meaning.split("See {")[0])) <= 3:
+            yield f"{name} is not one to three sentences"
+
+
+GLOSSARY = """\
+```{glossary}
+AP
+average precision
+  Mean. See {eq}`eq-ap`.
+
+AUC
+  Area. See {ref}`auc`.
+```
+"""
+
+
+def test_glossary_is_sorted_and_leads_into_the_book():
+    others = "".join(chapters.source(page) for page in PAGES if page != "book/glossary")
+    labels = re.findall(r"^\((\S+)\)=$|^:label: (\S+)$|^ *:?name: (\S+)$", others, re.M)
+    assert list(unfit(chapters.source("book/glossary"), {a or b or c for a, b, c in labels})) == []
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "message"),
+    [
+        ("", "", None),
+        ("AP", "WAP", "AUC stands after WAP"),
+        ("eq-ap", "eq-no", "AP does not lead into the book"),
+        ("{eq}`eq-ap`", "the book", "AP does not lead into the book"),
+        ("Mean. See", "A. Mean. Of. Four. See", "AP is not one to three sentences"),
+    ],
+)
+def test_glossary_check_names_what_is_wrong(good, bad, message):
+    text = GLOSSARY.replace(good, bad, 1)
+    assert list(unfit(text, {"eq-ap", "auc"})) == ([message] if message else [])
 
 
 def test_the_address_of_the_repository_is_that_of_the_configuration():
@@ -183,4 +399,4 @@ def test_notebooks_hold_the_cells_of_their_chapters(tmp_path):
     for page in EXECUTED:
         notebook = json.loads((tmp_path / f"{page.split('/')[-1]}.ipynb").read_text())
         made = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-        assert len(made) == len(list(cells(page)))
+        assert len(made) == len(list(cells(chapters.source(page))))

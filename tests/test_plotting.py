@@ -1,7 +1,16 @@
-"""The figures draw what the data says, on the axes given, with one look per recommender."""
+"""The figures draw what the data says, on the axes given, with one look per recommender.
+
+Whether looks can be told apart is computed: as the eye without one kind of cone sees them, in grey,
+and in the dark theme, for which book.css exchanges light and dark.
+"""
+
+import re
+from itertools import combinations
 
 import matplotlib
 import matplotlib.pyplot as plt
+import nbclient
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,13 +40,43 @@ def test_metric_by_rank_draws_every_metric(ax):
     assert (lines["AP"].get_ydata() == 1 / np.arange(1, 51)).all()
 
 
-def test_metric_by_samples_names_each_line_at_its_end(ax):
-    data = pd.DataFrame({"A": [0.1, 0.5], "B": [0.2, 0.5], "C": [0.3, 0.9]}, index=[1, 10])
+def names_overlap(ax):
+    """Whether two of the names written on the axes touch, or one reaches below the axes."""
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    touch = any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    return touch or min(box.y0 for box in boxes) < ax.get_window_extent().y0 - 2
+
+
+@pytest.mark.parametrize("last", [(0.5, 0.5, 0.9), (0.0, 0.0, 0.001), (0.2, 0.21, 0.9)])
+def test_metric_by_samples_names_each_line_at_its_end(ax, last):
+    data = pd.DataFrame(dict(zip("ABC", zip((0.1, 0.2, 1.0), last))), index=[1, 10])
     plotting.metric_by_samples(data, ax)
     assert [line.get_ydata().tolist() for line in ax.lines] == data.T.to_numpy().tolist()
-    places = {text.get_text(): text.xy[1] for text in ax.texts}
-    assert set(places) == {"A", "B", "C"}
-    assert abs(places["A"] - places["B"]) > 0.02  # they end in one point, and stay legible
+    assert {text.get_text(): text.xy for text in ax.texts} == {
+        name: (10, y) for name, y in zip("ABC", last)
+    }
+    assert not names_overlap(ax)  # though some lines end in one point
+
+
+def test_names_have_the_colour_of_their_line_and_stand_at_its_right_end(ax):
+    ax.plot([3, 2, 1], [7, 8, 9], color="red", label="falling")
+    ax.plot([1, 2, 3], [4, 5, np.nan], color="blue", label="broken off")
+    ax.plot([1, 2, 3], [1, 1, 1])
+    plotting.label_lines(ax)
+    written = {text.get_text(): (*text.xy, text.get_color()) for text in ax.texts}
+    assert written == {"falling": (3, 7, "red"), "broken off": (2, 5, "blue")}
+
+
+def test_panels_share_one_legend():
+    left, right = plotting.panels(1, 2)
+    data = experiments.figure4(n_items=40, m=5)
+    plotting.corrected_values(data.values, left)
+    plotting.corrected_expectation(data.expected, right)
+    (legend,) = left.figure.legends
+    assert [text.get_text() for text in legend.texts] == list(data.expected)
+    assert left.get_legend() is right.get_legend() is None
+    plt.close(left.figure)
 
 
 def test_recommenders_look_the_same_in_every_figure(ax):
@@ -46,17 +85,132 @@ def test_recommenders_look_the_same_in_every_figure(ax):
     plotting.rank_histogram(data, ax)
     for line, stairs in zip(ax.lines, ax.patches):
         assert matplotlib.colors.same_color(line.get_color(), stairs.get_edgecolor())
+        assert line.get_linestyle() == stairs.get_linestyle()
 
 
-def test_looks_differ_in_more_than_colour():
-    for looks in (plotting.RECOMMENDER, plotting.METRIC):
-        some = list(looks.values())[:3] if looks is plotting.RECOMMENDER else list(looks.values())
-        assert len({look[1:] for look in some}) == len(some)
+# Machado, Oliveira and Fernandes (2009), "A physiologically-based model for simulation of color
+# vision deficiency", for the complete absence of one kind of cone; they act on linear RGB.
+SIGHT = {
+    "full": np.eye(3),
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+# Filter Effects Module: hue-rotate(180deg) turns a colour about the grey of the same brightness.
+GREY_OF = np.array([[0.213, 0.715, 0.072]] * 3)
+HUE_ROTATE = 2 * GREY_OF - np.eye(3)
+GROUND = {"light": "#ffffff", "dark": "#121212"}
+
+
+def shown(colour, theme):
+    """The colour in a theme of the book: RGB, linear in the light emitted."""
+    rgb = np.array(matplotlib.colors.to_rgb(colour))
+    if theme == "dark" and colour != GROUND["dark"]:
+        rgb = np.clip(HUE_ROTATE @ (1 - rgb), 0, 1)
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def luminance(colour, theme="light"):
+    return float(np.array([0.2126, 0.7152, 0.0722]) @ shown(colour, theme))
+
+
+def contrast(colour, theme):
+    """The ratio of the Web Content Accessibility Guidelines; they ask for 3 in a drawing."""
+    pair = luminance(colour, theme) + 0.05, luminance(GROUND[theme], theme) + 0.05
+    return max(pair) / min(pair)
+
+
+def lab(colour, theme, sight):
+    """CIE L*a*b*, in which a distance of about 2 can just be seen. L* alone is the grey."""
+    rgb = np.clip(np.array(SIGHT[sight]) @ shown(colour, theme), 0, 1)
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    t = np.array(to_xyz) @ rgb / np.sum(to_xyz, axis=1)
+    f = np.where(t > (6 / 29) ** 3, np.cbrt(t), t * (29 / 6) ** 2 / 3 + 4 / 29)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def alike(one, other, theme, grey=10):
+    """In which ways two colours are too close: the kinds of sight, and grey."""
+    eyes = {sight: (lab(one, theme, sight), lab(other, theme, sight)) for sight in SIGHT}
+    found = {sight for sight, (a, b) in eyes.items() if np.linalg.norm(a - b) < 20}
+    return found | ({"grey"} if abs(eyes["full"][0][0] - eyes["full"][1][0]) < grey else set())
+
+
+def test_the_check_finds_what_is_alike():
+    assert alike("#d55e00", "#8a8a00", "light") == {"protanopia", "deuteranopia", "grey"}
+    assert alike("#0072b2", "#c0392b", "light") == {"grey"}
+    assert alike("#1f77b4", "#1f77c0", "light") == {*SIGHT, "grey"}
+    assert contrast("yellow", "light") < 3 and contrast("#dddddd", "dark") < 3
+    assert contrast("black", "light") == pytest.approx(21)
+
+
+@pytest.mark.parametrize("theme", GROUND)
+@pytest.mark.parametrize("names", ["ABC", "XYZ"])
+def test_recommenders_differ_in_every_way(names, theme):
+    for one, other in combinations(names, 2):
+        looks = plotting.RECOMMENDER[one], plotting.RECOMMENDER[other]
+        assert all(a != b for a, b in zip(*looks))
+        assert alike(looks[0][0], looks[1][0], theme) == set()
+
+
+def families():
+    """What may meet in one figure: lists of pairs of colour and line."""
+    yield list(plotting.METRIC.values())
+    yield list(plotting.ESTIMATOR.values())
+    yield [(colour, line) for colour, _, line in map(plotting.RECOMMENDER.get, "ABC")]
+    with matplotlib.rc_context():
+        plotting.use_style()
+        cycle = list(matplotlib.rcParams["axes.prop_cycle"])
+    yield [(look["color"], look["linestyle"]) for look in cycle]
+
+
+@pytest.mark.parametrize("theme", GROUND)
+@pytest.mark.parametrize("looks", list(families()))
+def test_lines_of_one_figure_stand_out_and_differ_in_dash_or_in_grey(looks, theme):
+    for colour, _ in looks:
+        assert contrast(colour, theme) >= 3
+    for (one, line), (other, other_line) in combinations(looks, 2):
+        assert line != other_line or "grey" not in alike(one, other, theme, grey=15)
+
+
+def test_capitals_are_seven_pixels_high_on_a_phone():
+    with matplotlib.rc_context():
+        plotting.use_style()
+        figure, ax = plt.subplots()
+        ax.set_xlabel("H")
+        figure.canvas.draw()
+        text = matplotlib.textpath.TextPath((0, 0), "H", size=ax.xaxis.label.get_fontsize())
+        column = 375 - 2 * 16  # pixels: the width of a phone without the margins of the page
+        assert text.get_extents().height / (72 * figure.get_figwidth()) * column >= 7
+        plt.close(figure)
+
+
+def test_a_notebook_gets_the_same_drawing_on_every_run():
+    style = "from recsample import plotting; plotting.use_style()"
+    draw = "import matplotlib.pyplot as plt; plt.plot([1, 2]);"
+    cells = [nbformat.v4.new_code_cell(code) for code in (style, draw, draw)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    nbclient.NotebookClient(notebook).execute()
+    first, second = (cell.outputs[0].data for cell in notebook.cells[1:])
+    assert "image/svg+xml" in first and "image/png" not in first
+    assert first["image/svg+xml"] == second["image/svg+xml"]
 
 
 def test_sampled_weight_and_corrections_draw_every_column(ax):
     plotting.sampled_weight(experiments.figure3((5,), n_items=40, largest_rank=40).loc["AP"], ax)
-    assert list(by_label(ax)) == ["exact", "m = 5"]
+    assert list(by_label(ax)) == ["exact", "$m$ = 5"]
     data = experiments.figure4(n_items=40, m=5)
     for draw, part in (
         (plotting.corrected_values, data.values),
@@ -65,6 +219,17 @@ def test_sampled_weight_and_corrections_draw_every_column(ax):
         ax.clear()
         draw(part, ax)
         assert list(by_label(ax)) == list(part)
+
+
+def test_rank_distribution_names_each_peak_and_leaves_out_what_cannot_be_seen(ax):
+    law = rs.UniformSampling(20).law(1000)
+    data = pd.DataFrame({r: law[r - 1] for r in (2, 500)}, index=np.arange(1, 22))
+    plotting.rank_distribution(data, ax)
+    assert [text.get_text() for text in ax.texts] == ["rank 2", "rank 500"]
+    for line, text, r in zip(ax.lines, ax.texts, data):
+        assert line.get_ydata().tolist() == data[r][data[r] > 5e-4].tolist()
+        assert text.xy[1] == data[r][text.xy[0]] > 0.95 * data[r].max()
+    assert len(ax.lines[1].get_ydata()) < 21
 
 
 def test_rank_histogram_spans_the_buckets(ax):
@@ -100,3 +265,24 @@ def test_trade_off_draws_bias_against_spread(ax):
 def test_several_tables_at_once_are_refused(draw, data):
     with pytest.raises(ValueError, match="data must be one table with one index, such as figure2"):
         draw(data)
+
+
+def test_the_best_value_of_each_column_is_bold():
+    table = pd.DataFrame({"AP": [0.1004, 0.1001, 0.05], "AUC": [0.5, 0.6, 0.7]}, index=list("ABC"))
+    html = plotting.best_in_bold(table, decimals=3).to_html()
+    assert re.findall(r">([\d.]+)</td>", html) == "0.100 0.500 0.100 0.600 0.050 0.700".split()
+    selectors = html.split("{")[0]
+    bold = set(re.findall(r"row(\d)_col(\d)", selectors))
+    assert bold == {("0", "0"), ("1", "0"), ("2", "1")}  # the first two look the same
+    assert html == plotting.best_in_bold(table, decimals=3).to_html()
+
+
+def test_the_best_is_that_of_the_recommenders_with_all_else_equal():
+    index = pd.MultiIndex.from_product(
+        [["AP", "AUC"], ["X", "Y"], ["law", "paper"]], names=["metric", "recommender", "source"]
+    )
+    table = pd.DataFrame({"Exact": [1.0, 4, 2, 3, 5, 6, 7, 8]}, index=index)
+    selectors = plotting.best_in_bold(table, decimals=0).to_html().split("{")[0]
+    assert re.findall(r"row(\d)_col", selectors) == ["1", "2", "6", "7"]
+    with pytest.raises(ValueError, match='a level named "recommender", got .*metric.*None'):
+        plotting.best_in_bold(table.rename_axis(["metric", None, "source"]), decimals=0)

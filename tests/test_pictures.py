@@ -1,0 +1,109 @@
+"""The committed pictures are those that scripts/draw_pictures.py draws, and lead where they say."""
+
+import re
+from xml.etree import ElementTree
+
+import chapters
+import draw_pictures
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from recsample import plotting
+
+matplotlib.use("Agg")
+SVG = {"": "http://www.w3.org/2000/svg"}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("images")
+    draw_pictures.main(folder)
+    return folder
+
+
+def committed(name):
+    return draw_pictures.IMAGES / name
+
+
+def same_matplotlib():
+    """The versions of matplotlib place text differently; the committed file names its own."""
+    version = re.search(r"Matplotlib v([\d.]+)", committed("order.svg").read_text())[1]
+    if version != matplotlib.__version__:
+        pytest.skip(f"drawn by matplotlib {version}, this is {matplotlib.__version__}")
+
+
+def test_every_committed_picture_is_drawn(drawn):
+    names = {path.name for path in draw_pictures.IMAGES.iterdir()}
+    assert names == {path.name for path in drawn.iterdir()}
+
+
+@pytest.mark.parametrize("name", ["concept_map.svg", "logo.svg"])
+def test_plain_pictures_are_reproduced_to_the_byte(drawn, name):
+    assert (drawn / name).read_bytes() == committed(name).read_bytes()
+
+
+def test_curves_are_reproduced(drawn):
+    same_matplotlib()
+    number = r"-?\d+\.\d+"
+    texts = [path.read_text() for path in (drawn / "order.svg", committed("order.svg"))]
+    numbers = [np.array(re.findall(number, text), dtype=float) for text in texts]
+    assert len(numbers[0]) == len(numbers[1]) > 500
+    assert np.allclose(*numbers, rtol=0, atol=1e-3)
+
+
+def test_social_card_is_reproduced(drawn):
+    same_matplotlib()
+    pixels = [
+        plt.imread(path) for path in (drawn / "social_card.png", committed("social_card.png"))
+    ]
+    assert pixels[0].shape == pixels[1].shape
+    assert np.abs(pixels[0] - pixels[1]).mean() < 1e-4
+
+
+def test_social_card_has_the_size_that_sites_show_in_full():
+    assert plt.imread(committed("social_card.png")).shape[:2] == (630, 1_200)
+
+
+def test_logo_has_the_colours_of_the_figures_and_a_ground_of_its_own():
+    shapes = list(ElementTree.parse(committed("logo.svg")).getroot().iter())[1:]
+    assert shapes[0].get("width") == "64" and shapes[0].get("fill") == plotting.BLUE
+    assert plotting.ORANGE in {shape.get("fill") for shape in shapes}
+
+
+def test_every_box_of_the_map_leads_to_a_page_beside_it():
+    links = ElementTree.parse(committed("concept_map.svg")).findall("a", SVG)
+    targets = [link.get("href") for link in links]
+    assert len(targets) == len(draw_pictures.BOXES)
+    assert {f"book/{target}" for target in targets} <= {f"{p}.html" for p in chapters.pages()}
+    assert all(len(link.get("aria-label").split()) > 3 for link in links)
+
+
+def test_every_arrow_of_the_map_joins_two_boxes():
+    root = ElementTree.parse(committed("concept_map.svg")).getroot()
+    boxes = [
+        [float(box.get(side)) for side in ("x", "y", "width", "height")]
+        for box in root.findall("a/rect", SVG)
+    ]
+
+    def touched(x, y):
+        (box,) = [i for i, (a, b, w, h) in enumerate(boxes) if a <= x <= a + w and b <= y <= b + h]
+        return box
+
+    joined = []
+    for arrow in root.findall("g/path", SVG):
+        x, y, to_x, to_y = map(float, re.findall(r"[\d.]+", arrow.get("d")))
+        joined.append((touched(x, y), touched(to_x, to_y)))
+    names = [box[4].split("|")[0] for box in draw_pictures.BOXES]
+    assert {(names[a], names[b]) for a, b in joined} == {
+        ("Ranks", "Sampled"),
+        ("Sampler", "Sampled"),
+        ("Sampler", "Law of the"),
+        ("Metric", "Expected"),
+        ("Law of the", "Expected"),
+        ("Law of the", "Correction"),
+        ("Expected", "Correction"),
+        ("Sampled", "Estimate"),
+        ("Correction", "Estimate"),
+    }
