@@ -128,4 +128,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        failed = " ".join(map(str, error.cmd))
+        sys.exit(f"Binder could not do what its files ask for, see above: '{failed}' failed.")

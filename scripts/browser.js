@@ -181,6 +181,7 @@ window.reader = (() => {
   };
 
   // The Web Content Accessibility Guidelines (1.4.3, level AA) ask for 4.5, and for 3 where the text is large.
+  // They make no exception for the colours of code, which is read like any other text.
   const contrast = () => {
     const wantsDark = matchMedia("(prefers-color-scheme: dark)").matches;
     if (wantsDark && luminance(background(document.body)) > 0.2) return ["the page stays light"];

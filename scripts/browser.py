@@ -65,8 +65,10 @@ def serve(folder):
     handler = partial(_Quiet, directory=folder.parent)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/{folder.name}/"
-        server.shutdown()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/{folder.name}/"
+        finally:
+            server.shutdown()
 
 
 def open_window(browser):
@@ -173,9 +175,8 @@ def _shots(page):
     """The name of every picture and its pixels as displayed: red, green and blue from 0 to 1."""
     from matplotlib.image import imread
 
-    for picture in (
-        page.evaluate_handle("reader.pictures().filter(reader.shown)").get_properties().values()
-    ):
+    pictures = page.evaluate_handle("reader.pictures().filter(reader.shown)")
+    for picture in pictures.get_properties().values():
         shot = page.screenshot(clip=picture.evaluate("reader.centre"))
         yield picture.evaluate("reader.name"), imread(io.BytesIO(shot))[..., :3]
 

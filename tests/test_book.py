@@ -339,6 +339,7 @@ def project_files():
 def test_the_version_is_the_same_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == version("recsample")
+    assert f"\n## {version('recsample')}\n" in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_binder_installs_what_the_book_is_built_with():

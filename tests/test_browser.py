@@ -4,6 +4,7 @@ Each is the good page below with one change, and must be caught by the check tha
 """
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -332,7 +333,10 @@ def solution(request, tmp_path):
 def run(folder, *command):
     """Whether a program of this environment succeeds, and what it says."""
     program = Path(sys.executable).with_name(command[0])
-    done = subprocess.run([program, *command[1:]], cwd=folder, capture_output=True, text=True)
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
+    done = subprocess.run(
+        [program, *command[1:]], cwd=folder, env=plain, capture_output=True, text=True
+    )
     return done.returncode == 0, done.stdout + done.stderr
 
 

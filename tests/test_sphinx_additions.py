@@ -31,7 +31,7 @@ def page(tmp_path_factory):
     (folder / "map.svg").write_text(SVG.format("There"))
     (folder / "line.svg").write_text(SVG.format("Line"))
     settings = {
-        "extensions": ["myst_parser", "sphinx_additions"],
+        "extensions": ["myst_parser", "sphinx.ext.autodoc", "sphinx_additions"],
         "html_theme": "basic",
         "html_title": "The book",
         "html_baseurl": "https://example.org/book/",
