@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recsample._typing import Integers, Rng
+from recsample._typing import Floats, Integers, Rng
 
 
 def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> Integers:
@@ -37,6 +37,20 @@ def numbers(name: str, values: object) -> NDArray[Any]:
     return array
 
 
+def finite_numbers(name: str, values: object, *, lowest: float = -np.inf) -> Floats:
+    """``values`` as a float array of the same shape; NaN, infinite or too low is refused."""
+    array = numbers(name, values).astype(np.float64)
+    bad = ~(np.isfinite(array) & (array >= lowest))
+    if bad.any():
+        where = np.unravel_index(np.argmax(bad), array.shape)
+        allowed = "finite numbers" if array.ndim else "a finite number"
+        allowed += "" if lowest == -np.inf else f" of at least {lowest}"
+        index = ", ".join(str(i) for i in where)
+        place = f" (at position {index if array.ndim == 1 else f'({index})'})" if array.ndim else ""
+        raise ValueError(f"{name} must be {allowed}, got {array[where]}{place}")
+    return array
+
+
 def positive_int(name: str, value: object) -> int:
     """``value`` as an int of at least 1."""
     array = _array(value)
@@ -47,12 +61,17 @@ def positive_int(name: str, value: object) -> int:
 
 def positive_float(name: str, value: Any) -> float:
     """``value`` as a finite float above 0."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
+    number = _float(value)
     if not 0 < number < float("inf"):
         raise ValueError(f"{name} must be a finite number above 0, got {shown(value)}")
+    return number
+
+
+def nonnegative_float(name: str, value: Any) -> float:
+    """``value`` as a finite float of at least 0."""
+    number = _float(value)
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"{name} must be a finite number of at least 0, got {shown(value)}")
     return number
 
 
@@ -84,6 +103,14 @@ def fits_in_memory(n_bytes: float, what: str) -> None:
             f"{what} takes {n_bytes / 2**30:,.1f} GiB, "
             f"and at most half of the memory ({memory / 2**31:,.1f} GiB) is used"
         )
+
+
+def _float(value: Any) -> float:
+    """``value`` as a float, NaN where it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
 
 
 def _array(values: Any) -> NDArray[Any]:

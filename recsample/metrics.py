@@ -5,7 +5,11 @@ Every metric here is a sum over the relevant items of an instance, best ranked f
     M(R) = sum over i of f_i(r_i),        r_1 < r_2 < ... < r_L,
 
 where ``f_i`` knows only the rank ``r_i``, the order ``i``, the number of relevant items ``L`` and
-the size of the pool ``n``. A metric is that function ``f_i``; everything else follows from it.
+the size of the pool ``n``. A metric is that function ``f_i``; everything else follows from it. (One
+definition found in the field, ``AP(hits)`` with a cut-off, is no such sum, and is treated apart.)
+
+As functions of a single rank, most metrics have one of four forms, and with it a closed form for
+what sampling makes of them: `LinearMetric`, `StepMetric`, `ReciprocalMetric`, `GeometricMetric`.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
@@ -25,6 +29,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recsample._ties import blocks, orders_of_ties, ties_ahead
 from recsample._typing import Floats
 from recsample._validation import (
     fits_in_memory,
@@ -33,39 +38,54 @@ from recsample._validation import (
     shown,
     whole_numbers,
 )
-from recsample.ranks import Ranks
+from recsample.ranks import Ranks, flattened
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
     "AP",
+    "AR",
     "AUC",
+    "DCG",
+    "F1",
+    "FScore",
     "NDCG",
+    "RBP",
     "RR",
     "Accuracy",
     "AreaUnderCurve",
     "AveragePrecision",
+    "AverageRecallAt",
+    "DiscountedGain",
+    "GeometricMetric",
     "HitRate",
     "HitRatioAt",
+    "LinearMetric",
     "Metric",
     "NormalizedDCG",
     "PercentileRank",
     "PercentileRankMetric",
     "Precision",
     "PrecisionAt",
+    "PrecisionAtRelevant",
+    "RPrecision",
     "RankScore",
     "Recall",
     "RecallAt",
+    "ReciprocalMetric",
     "ReciprocalRank",
     "StepMetric",
     "TopOneAccuracy",
     "compare",
+    "expected_percentile_rank",
     "metric",
 ]
 
-# Ties are averaged over in blocks of about this many positions (32 MiB of float64).
-_BLOCK = 2**22
+
+def _short(number):
+    """A number as the name of a metric shows it: 5, 0.8."""
+    return str(number).removesuffix(".0")
 
 
 class Metric(ABC):
@@ -115,6 +135,11 @@ class Metric(ABC):
         self._check_cutoff()
         if not isinstance(ranks, Ranks):
             raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+        values = self._mean_over_ties(ranks)
+        values[ranks._n_relevant == 0] = np.nan
+        return _warned(self, values)
+
+    def _mean_over_ties(self, ranks):
         terms, pool, n_relevant = ranks._terms, ranks._pool, ranks._n_relevant
         places = terms.ties + 1
         if self.cutoff is not None:  # beyond it nothing counts; one place keeps the item itself
@@ -122,13 +147,12 @@ class Metric(ABC):
         most = np.max(places, initial=1)
         fits_in_memory(100 * most, f"the average over {most} places of a tied item")
         values = np.zeros(len(ranks))
-        for part in _blocks(places):
-            instance, order, rank, weight = _orders_of_ties(terms, places, part)
+        for part in blocks(places):
+            instance, order, rank, weight = orders_of_ties(terms, places, part)
             with np.errstate(divide="ignore", invalid="ignore"):
                 gain = self._term(rank, order, n_relevant[instance], pool[instance])
             values += np.bincount(instance, weight * gain, minlength=len(ranks))
-        values[n_relevant == 0] = np.nan
-        return _warned(self, values)
+        return values
 
     @overload
     def of_rank(self, r: int | np.integer, n_items: ArrayLike) -> float: ...
@@ -195,8 +219,12 @@ class Metric(ABC):
         if self.needs_cutoff and self.cutoff is None:
             raise ValueError(f"{self.name} needs a cut-off: write {self.name} @ 10")
 
+    def _label(self):
+        """The name without the cut-off."""
+        return self.name
+
     def __str__(self) -> str:
-        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+        return self._label() if self.cutoff is None else f"{self._label()}@{self.cutoff}"
 
     __repr__ = __str__
 
@@ -206,6 +234,21 @@ class Metric(ABC):
     def _best_places(self, n_relevant):
         """How many relevant items a perfect ranking shows: min(|R|, k) of eqs. (5) and (6)."""
         return n_relevant if self.cutoff is None else np.minimum(n_relevant, self.cutoff)
+
+
+class LinearMetric(Metric):
+    """A metric that is a linear function of the rank, for one relevant item.
+
+    Its expectation under sampling is the metric itself, eq. (17).
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> isinstance(rs.AUC, rs.metrics.LinearMetric)
+    True
+    """
+
+    takes_cutoff = False
 
 
 class StepMetric(Metric):
@@ -223,8 +266,55 @@ class StepMetric(Metric):
     needs_cutoff = True
 
 
+class ReciprocalMetric(Metric):
+    """A metric that is 1 / r for one relevant item, as long as it has no cut-off.
+
+    Its expectation under sampling is eq. (19), and a counterpart without replacement.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> isinstance(rs.AP, rs.metrics.ReciprocalMetric)
+    True
+    """
+
+
+class GeometricMetric(Metric):
+    """A metric that falls by the same `ratio` from place to place, as long as it has no cut-off.
+
+    Its expectation under sampling is a value of the generating function of the sampled rank.
+
+    Attributes
+    ----------
+    ratio : float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> isinstance(rs.RBP(0.8), rs.metrics.GeometricMetric)
+    True
+    """
+
+    @property
+    @abstractmethod
+    def ratio(self) -> float:
+        """What one place costs: the value on a rank over that on the rank before.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.RBP(0.8).ratio
+        0.8
+        """
+
+
 @dataclass(frozen=True, repr=False)
-class AreaUnderCurve(Metric):
+class AreaUnderCurve(LinearMetric):
     """Area under the ROC curve: the chance that a relevant item outranks an irrelevant one.
 
     Eq. (2), and eq. (7), (n - r) / (n - 1), for one relevant item. Perfect 1, random 1/2, worst 0.
@@ -238,7 +328,6 @@ class AreaUnderCurve(Metric):
     """
 
     name = "AUC"
-    takes_cutoff = False
 
     def _term(self, rank, order, n_relevant, n_items):
         # rank - order irrelevant items stand ahead of this relevant one.
@@ -298,15 +387,95 @@ class RecallAt(StepMetric):
 
 
 @dataclass(frozen=True, repr=False)
-class AveragePrecision(Metric):
-    """Average precision: the precision at every relevant item, averaged.
+class FScore(StepMetric):
+    """F-score at k: the harmonic mean of precision and recall, recall weighted by beta^2.
 
-    Eq. (5), and eqs. (10) and (12), 1[r <= k] / r, for one relevant item; the average is over
-    min(L, k) items. Perfect 1, random about ln(n) / n for one relevant item (exactly H_n / n),
-    worst 1 / n for one relevant item, or 0 with a cut-off.
+    (1 + b^2) P R / (b^2 P + R) with b = beta, which is (1 + b^2) h / (b^2 L + k) with h relevant
+    items in the first k places, and 0 without any [1]_. Perfect (1 + b^2) min(L, k) / (b^2 L + k),
+    random (1 + b^2) k L / (n (b^2 L + k)), worst 0 while there are k irrelevant items.
 
     Parameters
     ----------
+    beta : float, optional
+        How many times as much recall counts as precision, above 0.
+    cutoff : int, optional
+        The k; ``F1 @ 5`` sets it to 5.
+
+    Examples
+    --------
+    Precision 2/5 and recall 2/3:
+
+    >>> import recsample as rs
+    >>> (rs.F1 @ 5)(rs.Ranks([[1, 4, 9]], n_items=20))
+    array([0.5])
+    >>> rs.metrics.FScore(2) @ 5
+    F2@5
+
+    References
+    ----------
+    .. [1] C. J. van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
+    """
+
+    beta: float = 1.0
+    cutoff: int | None = None
+    name = "F"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "beta", positive_float("beta", self.beta))
+
+    def _term(self, rank, order, n_relevant, n_items):
+        weight = self.beta**2
+        return self._within(rank) * (1 + weight) / (weight * n_relevant + self.cutoff)
+
+    def _label(self):
+        return f"F{_short(self.beta)}"
+
+
+@dataclass(frozen=True, repr=False)
+class PrecisionAtRelevant(StepMetric):
+    """R-precision: precision at L, the number of relevant items, where it equals recall [1]_.
+
+    Perfect 1, random L / n, worst 0 while there are L irrelevant items. For one relevant item it is
+    accuracy. Takes no cut-off.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.RPrecision(rs.Ranks([[1, 4, 9], [1, 2, 3]], n_items=20))
+    array([0.33333333, 1.        ])
+
+    References
+    ----------
+    .. [1] C. D. Manning, P. Raghavan, H. Schuetze, "Introduction to Information Retrieval",
+       Cambridge University Press, 2008, section 8.4.
+    """
+
+    name = "RPrecision"
+    takes_cutoff = False
+    needs_cutoff = False
+
+    def _term(self, rank, order, n_relevant, n_items):
+        return (rank <= n_relevant) / n_relevant
+
+
+@dataclass(frozen=True, repr=False)
+class AveragePrecision(ReciprocalMetric):
+    """Average precision: the precision at every relevant item that is found, summed and divided.
+
+    Eq. (5), and eqs. (10) and (12), 1[r <= k] / r, for one relevant item. The paper divides by
+    min(L, k), the best number of hits there can be; others divide otherwise. Without a cut-off the
+    first three are the same.
+
+    Perfect 1, random about ln(n) / n for one relevant item (exactly H_n / n), worst 1 / n for one
+    relevant item, or 0 with a cut-off. Divided by L, a perfect ranking gets min(L, k) / L only;
+    divided by k, min(L, k) / k; divided by the hits, even one hit in the first place gets 1.
+
+    Parameters
+    ----------
+    over : {"best", "relevant", "hits", "k"}, optional
+        Divide by min(L, k), by L, by the number of relevant items in the first k places [1]_, or by
+        k. By default as in the paper.
     cutoff : int, optional
         Ranks beyond it do not count; ``AP @ 10`` sets it to 10.
 
@@ -315,13 +484,108 @@ class AveragePrecision(Metric):
     >>> import recsample as rs
     >>> rs.AP(rs.Ranks([[1, 4]], n_items=10))     # (1/1 + 2/4) / 2
     array([0.75])
+
+    Hits in places 1 and 4, and six relevant items that are not found:
+
+    >>> ranks = rs.Ranks([[1, 4, 10, 11, 12, 13, 14, 15]], n_items=20)
+    >>> names = ["AP@5", "AP(relevant)@5", "AP(hits)@5", "AP(k)@5"]
+    >>> [round(float(rs.metric(name)(ranks)[0]), 4) for name in names]
+    [0.3, 0.1875, 0.75, 0.3]
+
+    References
+    ----------
+    .. [1] J. Lamar, "Metrics for Evaluating Recommender Systems", 2024.
     """
 
+    over: str = "best"
     cutoff: int | None = None
     name = "AP"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.over not in ("best", "relevant", "hits", "k"):
+            raise ValueError(
+                f"over must be 'best', 'relevant', 'hits' or 'k', got {shown(self.over)}"
+            )
+        if self.over == "k":
+            object.__setattr__(self, "needs_cutoff", True)
+
     def _term(self, rank, order, n_relevant, n_items):
-        return self._within(rank) * order / (rank * self._best_places(n_relevant))
+        # "hits" gets here with one relevant item or no cut-off: then every hit counts.
+        divisor = {
+            "best": self._best_places(n_relevant),
+            "relevant": n_relevant,
+            "hits": n_relevant,
+            "k": self.cutoff,
+        }
+        return self._within(rank) * order / (rank * divisor[self.over])
+
+    def _mean_over_ties(self, ranks):
+        if self.over == "hits" and self.cutoff is not None:
+            return _mean_over_hits(ranks, self.cutoff)
+        return super()._mean_over_ties(ranks)
+
+    def _label(self):
+        return self.name if self.over == "best" else f"{self.name}({self.over})"
+
+
+@dataclass(frozen=True, repr=False)
+class AverageRecallAt(StepMetric):
+    """Average recall at k, known as MAR: the mean recall over the places of the hits.
+
+    With h hits in the first k places it is (1 + 2 + ... + h) / (h L) = (h + 1) / (2 L), and 0
+    without a hit [1]_: the mean of Recall@k and HitRate@k / L, so it says nothing that these do not
+    say. Even perfect rankings get (k + 1) / (2 L) only, where L >= k, or (L + 1) / (2 L). Random
+    (L k / n + P(h > 0)) / (2 L), worst 0 while there are k irrelevant items.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        The k; ``AR @ 5`` sets it to 5.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> (rs.AR @ 5)(rs.Ranks([[1, 4, 9], [1, 2, 3]], n_items=20))
+    array([0.5       , 0.66666667])
+
+    References
+    ----------
+    .. [1] J. Lamar, "Metrics for Evaluating Recommender Systems", 2024.
+    """
+
+    cutoff: int | None = None
+    name = "AR"
+
+    def _term(self, rank, order, n_relevant, n_items):
+        return self._within(rank) * (1.0 + (order == 1)) / (2 * n_relevant)
+
+
+@dataclass(frozen=True, repr=False)
+class DiscountedGain(Metric):
+    """Discounted cumulative gain (DCG): the sum of 1 / log2(r + 1) over the relevant items.
+
+    The numerator of eq. (6); for grades of relevance see `recsample.graded`. Perfect, the same sum
+    over the ranks 1, ..., min(L, k), which exceeds 1 for several relevant items; random, for one of
+    them, the mean over the ranks; worst, for one, 1 / log2(n + 1), or 0 with a cut-off.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        Ranks beyond it do not count; ``DCG @ 10`` sets it to 10.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.DCG(rs.Ranks([[1, 3], [3, 7]], n_items=10))
+    array([1.5       , 0.83333333])
+    """
+
+    cutoff: int | None = None
+    name = "DCG"
+
+    def _term(self, rank, order, n_relevant, n_items):
+        return self._within(rank) * _discount(rank)
 
 
 @dataclass(frozen=True, repr=False)
@@ -348,12 +612,12 @@ class NormalizedDCG(Metric):
     name = "NDCG"
 
     def _term(self, rank, order, n_relevant, n_items):
-        ideal = _cumulative(lambda place: 1 / np.log2(place + 1), self._best_places(n_relevant))
-        return self._within(rank) / np.log2(rank + 1.0) / ideal
+        ideal = _cumulative(_discount, self._best_places(n_relevant))
+        return self._within(rank) * _discount(rank) / ideal
 
 
 @dataclass(frozen=True, repr=False)
-class ReciprocalRank(Metric):
+class ReciprocalRank(ReciprocalMetric):
     """Reciprocal rank of the best ranked relevant item. The mean over instances is known as MRR.
 
     For one relevant item it is average precision (section 3.1 of the paper). Perfect 1, random
@@ -427,7 +691,7 @@ class TopOneAccuracy(StepMetric):
 
 
 @dataclass(frozen=True, repr=False)
-class RankScore(Metric):
+class RankScore(GeometricMetric):
     """Rank score: each hit counts half as much every `half_life` places, over the best possible.
 
     sum over the relevant items of 2^(-(r - 1) / half_life), divided by its value for the ranks
@@ -461,23 +725,95 @@ class RankScore(Metric):
         super().__post_init__()
         object.__setattr__(self, "half_life", positive_float("half_life", self.half_life))
 
+    @property
+    def ratio(self) -> float:
+        """What one place costs, 2^(-1 / half_life).
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.RankScore(1).ratio
+        0.5
+        """
+        return 2 ** (-1 / self.half_life)
+
+    def _weight(self, place):
+        return np.exp2(-(place - 1.0) / self.half_life)
+
     def _term(self, rank, order, n_relevant, n_items):
-        def weight(place):
-            return np.exp2(-(place - 1.0) / self.half_life)
+        ideal = _cumulative(self._weight, self._best_places(n_relevant))
+        return self._within(rank) * self._weight(rank) / ideal
 
-        return (
-            self._within(rank) * weight(rank) / _cumulative(weight, self._best_places(n_relevant))
-        )
-
-    def __str__(self) -> str:
-        name = f"{self.name}({str(self.half_life).removesuffix('.0')})"
-        return name if self.cutoff is None else f"{name}@{self.cutoff}"
-
-    __repr__ = __str__
+    def _label(self):
+        return f"{self.name}({_short(self.half_life)})"
 
 
 @dataclass(frozen=True, repr=False)
-class PercentileRankMetric(Metric):
+class RBP(GeometricMetric):
+    """Rank-biased precision: what a reader finds who goes on to the next place with `persistence`.
+
+    (1 - p) times the sum of p^(r - 1) over the relevant items [1]_. Perfect 1 - p^L, random
+    (1 - p^n) L / n, worst p^(n - L) (1 - p^L).
+
+    Parameters
+    ----------
+    persistence : float
+        The probability p, between 0 and 1, both excluded.
+    cutoff : int, optional
+        Ranks beyond it do not count; ``RBP(0.8) @ 10`` sets it to 10.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.RBP(0.5)(rs.Ranks([[1], [2], [1, 2]], n_items=20))
+    array([0.5 , 0.25, 0.75])
+
+    References
+    ----------
+    .. [1] A. Moffat, J. Zobel, "Rank-Biased Precision for Measurement of Retrieval Effectiveness",
+       ACM Transactions on Information Systems 27(1), 2008.
+    """
+
+    persistence: float
+    cutoff: int | None = None
+    name = "RBP"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        persistence = positive_float("persistence", self.persistence)
+        if persistence >= 1:
+            raise ValueError(f"persistence must be below 1, got {shown(self.persistence)}")
+        object.__setattr__(self, "persistence", persistence)
+
+    @property
+    def ratio(self) -> float:
+        """What one place costs: the persistence.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.RBP(0.5).ratio
+        0.5
+        """
+        return self.persistence
+
+    def _term(self, rank, order, n_relevant, n_items):
+        return self._within(rank) * (1 - self.persistence) * self.persistence ** (rank - 1.0)
+
+    def _label(self):
+        return f"{self.name}({_short(self.persistence)})"
+
+
+@dataclass(frozen=True, repr=False)
+class PercentileRankMetric(LinearMetric):
     """Percentile rank: the share of irrelevant items that outrank a relevant one. Lower is better.
 
     (r - 1) / (n - 1) for one relevant item [1]_, so 1 - AUC; the mean over several. Perfect 0,
@@ -496,7 +832,6 @@ class PercentileRankMetric(Metric):
     """
 
     name = "PercentileRank"
-    takes_cutoff = False
     higher_is_better = False
 
     def _term(self, rank, order, n_relevant, n_items):
@@ -509,8 +844,16 @@ AUC = AreaUnderCurve()
 Precision = PrecisionAt()
 #: The ready-made `RecallAt`.
 Recall = RecallAt()
-#: The ready-made `AveragePrecision`.
+#: The ready-made `FScore`, with precision and recall of equal weight.
+F1 = FScore()
+#: The ready-made `PrecisionAtRelevant`.
+RPrecision = PrecisionAtRelevant()
+#: The ready-made `AveragePrecision`, as in the paper.
 AP = AveragePrecision()
+#: The ready-made `AverageRecallAt`.
+AR = AverageRecallAt()
+#: The ready-made `DiscountedGain`.
+DCG = DiscountedGain()
 #: The ready-made `NormalizedDCG`.
 NDCG = NormalizedDCG()
 #: The ready-made `ReciprocalRank`.
@@ -523,18 +866,41 @@ Accuracy = TopOneAccuracy()
 PercentileRank = PercentileRankMetric()
 
 _BY_NAME = {
-    m.name.lower(): m
-    for m in (AUC, Precision, Recall, AP, NDCG, RR, HitRate, Accuracy, PercentileRank)
+    str(m).lower(): m
+    for m in (
+        *(AUC, Precision, Recall, F1, RPrecision, AP, AR, DCG, NDCG, RR, HitRate, Accuracy),
+        PercentileRank,
+    )
+}
+_WITH_ARGUMENT = {"ap": AveragePrecision, "f": FScore, "rankscore": RankScore, "rbp": RBP}
+# What other libraries call them.
+_ALIASES = {
+    "acc": "accuracy",
+    "hit": "hitrate",
+    "hitratio": "hitrate",
+    "hits": "hitrate",
+    "hr": "hitrate",
+    "success": "hitrate",
+    "map": "ap",
+    "mar": "ar",
+    "mpr": "percentilerank",
+    "mrr": "rr",
+    "p": "precision",
+    "r-precision": "rprecision",
+    "rprec": "rprecision",
 }
 
 
 def metric(name: str) -> Metric:
     """The metric of a given name, as ``str`` of a metric prints it. Case does not matter.
 
+    Names in use elsewhere are understood too: MRR is RR, MAP is AP, MAR is AR, P is Precision, and
+    Hits, Hit, HR, HitRatio and Success are HitRate.
+
     Parameters
     ----------
     name : str
-        Such as "AUC", "ndcg@10" or "RankScore(5)".
+        Such as "AUC", "ndcg@10", "F0.5@10", "AP(relevant)@5" or "RankScore(5)".
 
     Returns
     -------
@@ -552,24 +918,107 @@ def metric(name: str) -> Metric:
     NDCG@10
     >>> rs.metric("RankScore(5)") == rs.RankScore(5)
     True
+    >>> rs.metric("Hits@3")
+    HitRate@3
     """
-    found = re.fullmatch(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\w+))?\s*", str(name))
+    found = re.fullmatch(r"\s*([\w.-]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\w+))?\s*", str(name))
     parts: tuple[Any, ...] = found.groups() if found else (str(name), None, None)
     base, argument, cutoff = parts
-    if base.lower() == "rankscore" and argument:
-        known: Metric = RankScore(argument)
-    elif base.lower() in _BY_NAME and argument is None:
-        known = _BY_NAME[base.lower()]
+    spelt = base.lower()
+    spelt = _ALIASES.get(spelt, spelt)
+    beta = re.fullmatch(r"f(\d.*|\.\d+)", spelt)
+    if spelt in _WITH_ARGUMENT and argument:
+        known: Metric = _WITH_ARGUMENT[spelt](argument.strip().lower())
+    elif beta and argument is None:
+        known = FScore(beta[1])  # type: ignore[arg-type]  # a number is read off the text
+    elif spelt in _BY_NAME and argument is None:
+        known = _BY_NAME[spelt]
     else:
-        names = [str(m) for m in _BY_NAME.values()] + ["RankScore(5)"]
-        spelt = {n.lower(): n for n in names}
-        near = [spelt[n] for n in get_close_matches(base.lower(), spelt, n=3, cutoff=0.3)]
         raise ValueError(
-            f"name must be that of a metric, got {name!r}; nearest: {', '.join(near or names)}"
+            f"name must be that of a metric, got {name!r}; nearest: {', '.join(_nearest(spelt))}"
         )
     if cutoff is None:
         return known
     return known @ (int(cutoff) if cutoff.isdecimal() else cutoff)
+
+
+def _nearest(name):
+    """The names of metrics that look most like `name`, or all of them."""
+    names = [str(m) for m in _BY_NAME.values()] + ["RankScore(5)", "RBP(0.8)"]
+    spelt = {n.lower(): n for n in names}
+    return [spelt[n] for n in get_close_matches(name, spelt, n=3, cutoff=0.3)] or names
+
+
+def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None) -> float:
+    """The mean percentile rank of the consumed items, weighted by how much of each was consumed.
+
+    Eq. (8) of Hu, Koren and Volinsky [1]_: the percentile rank of an item, (r - 1) / (n - 1), is 0
+    at the head of the list and 1 at its end. Perfect about 0, random 1/2, worst about 1. For one
+    relevant item per instance and equal weights it is the mean of `PercentileRank`, which counts
+    only the irrelevant items ahead and so does not charge a relevant item for another.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        The consumed items of each user. Tied items count at the middle of their ties.
+    consumption : array_like of float, optional
+        One number per relevant item, in the shape of ``ranks.values``, not negative: what the user
+        consumed in the test period. By default equal.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not match, a number is negative or not finite, all are 0, or a pool holds
+        one item only.
+
+    Examples
+    --------
+    One user watched the item in place 1 for three hours, another the last of 101 for one:
+
+    >>> import recsample as rs
+    >>> rs.metrics.expected_percentile_rank(rs.Ranks([1, 101], n_items=101), [3, 1])
+    0.25
+
+    References
+    ----------
+    .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
+       ICDM 2008.
+    """
+    if not isinstance(ranks, Ranks):
+        raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+    instance, _, rank, ties, group, place = ranks._terms
+    pool = ranks._pool[instance]
+    if (pool == 1).any():
+        raise ValueError("n_items must be at least 2 for a percentile rank, got 1")
+    # Tied items, relevant or not, have the middle of their places on average.
+    middle = rank - place + 1 + (group + ties - 1) / 2
+    weight = np.ones(len(rank)) if consumption is None else _weights(consumption, ranks)
+    return float(weight @ ((middle - 1) / (pool - 1)) / weight.sum())
+
+
+def _weights(consumption, ranks):
+    """One weight per relevant item, in the order of the terms of `ranks`."""
+    weight, lengths, nested = flattened("consumption", consumption)
+    if nested != ranks._nested or not np.array_equal(lengths, ranks._n_relevant):
+        raise ValueError(
+            "consumption must hold one number per relevant item, in the shape of ranks.values, "
+            f"got {shown(consumption)}"
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise ValueError(
+            f"consumption must be finite numbers of at least 0, got {weight[where]} "
+            f"(at position {where})"
+        )
+    if not weight.any():
+        raise ValueError("consumption must not be 0 throughout")
+    instance = np.repeat(np.arange(len(lengths)), lengths)
+    return weight[np.lexsort((ranks._rank, instance))]
 
 
 def compare(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -> pd.DataFrame:
@@ -633,50 +1082,38 @@ def check_metric(metric: object) -> None:
         raise ValueError(f"metric must be a Metric such as AP or Recall @ 10, got {metric!r}")
 
 
-def _blocks(sizes):
-    """Slices of consecutive rows whose sizes add up to about a block each."""
-    ends = np.cumsum(sizes)
-    starts = np.searchsorted(ends, np.arange(0, ends[-1] if len(ends) else 0, _BLOCK), side="left")
-    bounds = np.unique(np.append(starts, len(sizes)))
-    return [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:])]
+def _mean_over_hits(ranks, cutoff):
+    """AP(hits)@k: the precision at the hits in the first k places over their number h.
 
-
-def _orders_of_ties(terms, places, part):
-    """The best `places` ranks of each relevant item among its ties, with their probabilities.
-
-    In a random order of g relevant and t irrelevant items the j-th relevant one has x irrelevant
-    items ahead with probability C(x + j - 1, x) C(t - x + g - j, t - x) / C(t + g, t).
+    h varies where a group of tied items reaches across the cut-off. Its q places up to k hold j of
+    its g relevant items with a hypergeometric probability, and given j any j of the q places do.
     """
-    instance, order, rank, ties, group, place = (column[part] for column in terms)
-    places = places[part]
-    if not ties.any():
-        return instance, order, rank, 1.0
-    row = np.repeat(np.arange(len(ties)), places)
-    ahead = np.arange(len(row)) - np.repeat(np.cumsum(places) - places, places)
-    weight = 1.0 / (ties[row] + 1)
-    shared = (group > 1) & (ties > 0)
-    if shared.any():
-        kinds = np.stack([ties[shared], group[shared], place[shared]], 1)
-        kinds, which = np.unique(kinds, axis=0, return_inverse=True)
-        laws = [_ties_ahead(*kind) for kind in kinds]
-        kept = zip(which.reshape(-1), places[shared])
-        weight[shared[row]] = np.concatenate([laws[i][:count] for i, count in kept])
-    return instance[row], order[row], rank[row] + ahead, weight
+    from scipy.stats import hypergeom
+
+    instance, order, rank, ties, group, place = ranks._terms
+    first = rank - place + 1
+    last = first + group + ties - 1
+    surely = np.bincount(instance[last <= cutoff], minlength=len(ranks))
+    summed = cutoff * AveragePrecision("k", cutoff)._mean_over_ties(ranks)
+    values = np.divide(summed, surely, out=np.zeros(len(ranks)), where=surely > 0)
+    for i in np.flatnonzero((first <= cutoff) & (last > cutoff) & (place == 1)):
+        t, g, q, before = ties[i], group[i], cutoff + 1 - first[i], order[i] - 1
+        hits = np.arange(max(0, q - t), min(g, q) + 1)
+        chance = hypergeom.pmf(hits, g + t, g, q)
+        found = np.zeros(len(hits))  # the sum of precisions of j hits in the group
+        for row, j in enumerate(hits):
+            for which in range(1, j + 1):
+                ahead = np.arange(q - j + 1)
+                precision = (before + which) / (first[i] + which - 1 + ahead)
+                found[row] += ties_ahead(q - j, j, which) @ precision
+        known = summed[instance[i]] - chance @ found
+        some = before + hits > 0
+        values[instance[i]] = chance[some] @ ((known + found) / np.maximum(before + hits, 1))[some]
+    return values
 
 
-def _ties_ahead(t, g, j):
-    """The probabilities above for x = 0, ..., t.
-
-    Each is a simple multiple of the one before, so the law is built from its mode outwards and then
-    normalised. Through log-gamma, large ties would cost half the digits.
-    """
-    x = np.arange(1.0, t + 1)
-    ratio = (x + j - 1) / x * ((t - x + 1) / (t - x + 1 + g - j))
-    rising = ratio >= 1.0
-    law = np.ones(t + 1)
-    law[1:] *= np.cumprod(np.where(rising, 1.0, ratio))
-    law[:-1] *= np.cumprod(np.where(rising, 1.0 / ratio, 1.0)[::-1])[::-1]
-    return law / law.sum()
+def _discount(place):
+    return 1 / np.log2(place + 1.0)
 
 
 def _cumulative(weight, places):

@@ -17,10 +17,14 @@ import numpy as np
 from scipy import optimize
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
     from pandas.io.formats.style import Styler
 
+    from recsample.consistency import Scaled
     from recsample.corrections import RegularisationPath
 
 __all__ = [
@@ -30,10 +34,12 @@ __all__ = [
     "label_lines",
     "metric_by_rank",
     "metric_by_samples",
+    "percentile_rank_cdf",
     "panels",
     "rank_distribution",
     "rank_histogram",
     "regularisation_path",
+    "sampled_against_exact",
     "sampled_weight",
     "trade_off",
     "use_style",
@@ -395,6 +401,66 @@ def corrected_expectation(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = _axes(ax)
     _plot_estimators(ax, data)
     ax.set(xlabel="predicted rank", ylabel="expected metric")
+    return ax
+
+
+def sampled_against_exact(values: Mapping[str, Scaled], ax: Axes | None = None) -> Axes:
+    """What sampling makes of each metric, against what the metric is: a diagonal if consistent.
+
+    Parameters
+    ----------
+    values : mapping of str to Scaled
+        For each metric by name what `recsample.consistency.scaled` returns.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> found = {"AP": rs.consistency.scaled(rs.AP, rs.UniformSampling(5), n_items=20)}
+    >>> rs.plotting.sampled_against_exact(found).get_xlabel()
+    'exact metric, scaled'
+    """
+    ax = _axes(ax)
+    for name, (exact, sampled) in values.items():
+        colour, line = METRIC[name]
+        ax.plot(exact, sampled, line, color=colour, label=name)
+    ax.set(xlabel="exact metric, scaled", ylabel="expected sampled metric, scaled")
+    ax.set_aspect("equal")
+    ax.legend()
+    return ax
+
+
+def percentile_rank_cdf(values: Mapping[str, ArrayLike], ax: Axes | None = None) -> Axes:
+    """The share of instances whose percentile rank is at most x, for each recommender.
+
+    Parameters
+    ----------
+    values : mapping of str to array_like of float
+        The percentile ranks of each recommender, one per instance.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> ranks = rs.datasets.recorded_ranks()
+    >>> ax = rs.plotting.percentile_rank_cdf({n: rs.PercentileRank(r) for n, r in ranks.items()})
+    >>> ax.get_xlabel()
+    'percentile rank'
+    """
+    ax = _axes(ax)
+    for name, found in values.items():
+        colour, _, line = RECOMMENDER[name]
+        ax.ecdf(found, color=colour, linestyle=line, label=name)
+    ax.set(xlabel="percentile rank", ylabel="share of instances", xlim=(0, 1))
+    ax.legend()
     return ax
 
 

@@ -82,7 +82,7 @@ class Ranks:
     n_items: int | Integers
 
     def __init__(self, values: ArrayLike, n_items: ArrayLike, *, ties: ArrayLike = 0) -> None:
-        flat, self._n_relevant, self._nested = _flattened("values", values)
+        flat, self._n_relevant, self._nested = flattened("values", values)
         instance = np.repeat(np.arange(len(self)), self._n_relevant)
         self.n_items, self._pool = _pool_sizes(n_items, len(self))
         whole = np.isfinite(flat) & (flat == np.floor(flat))
@@ -327,7 +327,7 @@ def _item_sets(name, matrix, n_users, n_items):
     return matrix
 
 
-def _flattened(name, values):
+def flattened(name, values):
     """All numbers of `values` in one array, how many each instance has, and whether in lists."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise ValueError(f"{name} must be an array of numbers, got {values!r}")
@@ -376,7 +376,7 @@ def _ties_like(ties, n_relevant, nested):
     """The ties of each relevant item, flat."""
     if np.isscalar(ties):
         return np.full(n_relevant.sum(), ties, dtype=np.int64)
-    flat, lengths, ties_nested = _flattened("ties", ties)
+    flat, lengths, ties_nested = flattened("ties", ties)
     if ties_nested != nested or len(lengths) != len(n_relevant):
         raise ValueError(
             "ties must be one number or have the shape of values, got "

@@ -21,10 +21,10 @@ from scipy import linalg, special
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import fits_in_memory, generator, positive_int, true_or_false
 from recsample.metrics import (
-    AreaUnderCurve,
-    AveragePrecision,
+    GeometricMetric,
+    LinearMetric,
     Metric,
-    ReciprocalRank,
+    ReciprocalMetric,
     StepMetric,
     check_metric,
 )
@@ -197,10 +197,16 @@ class UniformSampling:
     def expect(self, metric: Metric, ranks: Ranks) -> Floats:
         """The expectation of a metric on the sampled ranks, eq. (16), exactly.
 
-        Closed forms are used where they exist: AUC (17), cut-off metrics (18), and AP and RR (19)
-        with its counterpart without replacement,
+        Closed forms are used where they exist: linear metrics such as AUC (17), metrics that are a
+        step (18), AP and RR (19) with its counterpart without replacement,
 
-            E[1 / (s + 1)] = (N + 1) / ((a + 1)(m + 1)) (1 - C(N - a, m + 1) / C(N + 1, m + 1)).
+            E[1 / (s + 1)] = (N + 1) / ((a + 1)(m + 1)) (1 - C(N - a, m + 1) / C(N + 1, m + 1)),
+
+        and, with replacement, RBP and the rank score through the generating function of s,
+
+            E[z^s] = (1 - (1 - z) a / N)^m.
+
+        Everything else is summed over the law.
 
         Parameters
         ----------
@@ -329,15 +335,18 @@ class UniformSampling:
     def _closed_form(self, metric, targets):
         """Eqs. (17) to (19), or None where a metric has no closed form."""
         above, ties, pool, _ = targets
-        if isinstance(metric, AreaUnderCurve):
-            return 1 - (above + ties / 2) / pool
+        if isinstance(metric, LinearMetric):
+            first, last = metric.of_rank([1, self.m + 1], self.m + 1)
+            return first + (last - first) * ((above + ties / 2) / pool)
         if isinstance(metric, StepMetric):
             return self._expect_step(metric, targets)
-        if (
-            isinstance(metric, (AveragePrecision, ReciprocalRank))
-            and metric.cutoff is None
-            and not ties.any()
-        ):
+        if metric.cutoff is not None or ties.any():
+            return None
+        if isinstance(metric, GeometricMetric) and self.replace:
+            # The generating function of the binomial law; that of the other is the sum itself.
+            first = metric.of_rank(1, self.m + 1)
+            return first * np.exp(self.m * np.log1p(-(1 - metric.ratio) * above / pool))
+        if isinstance(metric, ReciprocalMetric):
             if self.replace:
                 return _inverse_rank_with(above / pool, self.m)
             mean = np.empty(len(pool))

@@ -83,6 +83,47 @@ def rank_score(rel, half_life, k=None):
     return gain / sum(0.5 ** (i / half_life) for i in range(min(sum(rel), k)))
 
 
+def f_score(rel, k, beta=1.0):
+    """The harmonic mean of precision and recall; 0 without a hit."""
+    p, r = precision(rel, k), recall(rel, k)
+    return (1 + beta**2) * p * r / (beta**2 * p + r) if p else 0.0
+
+
+def r_precision(rel):
+    """Precision among as many places as there are relevant items."""
+    return precision(rel, sum(rel))
+
+
+def precisions_at_hits(rel, k):
+    """The precision at every hit among the first k."""
+    return [precision(rel, i + 1) for i in range(min(k, len(rel))) if rel[i]]
+
+
+def ap_over_hits(rel, k):
+    """The precisions at the hits, averaged over the hits (Lamar, 2024)."""
+    found = precisions_at_hits(rel, k)
+    return sum(found) / len(found) if found else 0.0
+
+
+def average_recall(rel, k):
+    """The recall at every hit among the first k, averaged over the hits (Lamar, 2024)."""
+    found = [recall(rel, i + 1) for i in range(min(k, len(rel))) if rel[i]]
+    return sum(found) / len(found) if found else 0.0
+
+
+def dcg(rel, k=None):
+    """1 / log2(place + 1) for every hit."""
+    return sum(r / log2(place + 1) for place, r in enumerate(rel[:k], start=1))
+
+
+def rbp(rel, p, k=None):
+    """Moffat and Zobel (2008): the reader looks at place i with probability p^(i - 1)."""
+    looks, found = 1.0, 0.0
+    for r in rel[:k]:
+        found, looks = found + looks * (1 - p) * r, looks * p
+    return found
+
+
 # By the name that the package prints.
 METRICS = {
     "AUC": auc,
@@ -99,6 +140,22 @@ METRICS = {
     "RR@2": lambda rel: reciprocal_rank(rel, 2),
     "HitRate@3": lambda rel: hit_rate(rel, 3),
     "Accuracy": accuracy,
+    "F1@4": lambda rel: f_score(rel, 4),
+    "F0.5@3": lambda rel: f_score(rel, 3, 0.5),
+    "F2@3": lambda rel: f_score(rel, 3, 2),
+    "RPrecision": r_precision,
+    "AP(relevant)": average_precision,
+    "AP(relevant)@3": lambda rel: sum(precisions_at_hits(rel, 3)) / sum(rel),
+    "AP(hits)": average_precision,
+    "AP(hits)@1": lambda rel: ap_over_hits(rel, 1),
+    "AP(hits)@3": lambda rel: ap_over_hits(rel, 3),
+    "AP(hits)@5": lambda rel: ap_over_hits(rel, 5),
+    "AP(k)@3": lambda rel: sum(precisions_at_hits(rel, 3)) / 3,
+    "AR@3": lambda rel: average_recall(rel, 3),
+    "DCG": dcg,
+    "DCG@3": lambda rel: dcg(rel, 3),
+    "RBP(0.8)": lambda rel: rbp(rel, 0.8),
+    "RBP(0.5)@3": lambda rel: rbp(rel, 0.5, 3),
     "RankScore(2.5)": lambda rel: rank_score(rel, 2.5),
     "RankScore(4)@3": lambda rel: rank_score(rel, 4, 3),
 }

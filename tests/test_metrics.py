@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 import recsample as rs
 from recsample import (
     AP,
+    AR,
     AUC,
+    DCG,
+    F1,
     NDCG,
+    RBP,
     RR,
     Accuracy,
     HitRate,
@@ -24,13 +28,21 @@ from recsample import (
     Ranks,
     RankScore,
     Recall,
+    RPrecision,
     compare,
     metric,
     predicted_ranks,
 )
+from recsample.metrics import AveragePrecision, DiscountedGain, FScore, expected_percentile_rank
 
-CUT_OFF = [Precision, Recall, AP, NDCG, RR, HitRate, RankScore(5)]
-UNCUT = [AUC, AP, NDCG, RR, Accuracy, PercentileRank, RankScore(5)]
+CUT_OFF = [
+    *(Precision, Recall, F1, FScore(2), AP, NDCG, DCG, RR, HitRate, AR, RankScore(5), RBP(0.8)),
+    *(AveragePrecision(over) for over in ("relevant", "hits", "k")),
+]
+UNCUT = [
+    *(AUC, AP, NDCG, DCG, RR, Accuracy, RPrecision, PercentileRank, RankScore(5), RBP(0.8)),
+    *(AveragePrecision(over) for over in ("relevant", "hits")),
+]
 ALL = UNCUT + [M @ 4 for M in CUT_OFF]
 HIGHER_IS_BETTER = [M for M in ALL if M != PercentileRank]
 
@@ -123,7 +135,8 @@ class TestProperties:
                 several.append(rank)
         ranks = Ranks([several], several[-1] + ties + 1 + n_items, ties=ties)
         for M in ALL:
-            assert -1e-15 <= M(ranks)[0] <= 1 + 1e-15
+            most = np.inf if isinstance(M, DiscountedGain) else 1
+            assert -1e-15 <= M(ranks)[0] <= most + 1e-15
 
     @settings(max_examples=50, deadline=None)
     @given(st.integers(1, 12), st.integers(1, 12))
@@ -131,10 +144,23 @@ class TestProperties:
         n_items = n_relevant + n_irrelevant
         best = Ranks([range(1, n_relevant + 1)], n_items)
         worst = Ranks([range(n_irrelevant + 1, n_items + 1)], n_items)
-        for M in (AUC, AP, NDCG, RR, Accuracy, HitRate @ 4, AP @ 4, NDCG @ 4, RankScore(5)):
+        for M in (
+            *(AUC, AP, NDCG, RR, Accuracy, RPrecision, HitRate @ 4, AP @ 4, NDCG @ 4),
+            *(RankScore(5), AveragePrecision("hits") @ 4),
+        ):
             assert M(best)[0] == pytest.approx(1)
         assert (Precision @ 4)(best)[0] == pytest.approx(min(n_relevant, 4) / 4)
         assert (Recall @ 4)(best)[0] == pytest.approx(min(n_relevant, 4) / n_relevant)
+        hits = min(n_relevant, 4)
+        assert (F1 @ 4)(best)[0] == pytest.approx(2 * hits / (n_relevant + 4))
+        assert (F1 @ 4).beta == 1 and (FScore(2) @ 4)(best)[0] == pytest.approx(
+            5 * hits / (4 * n_relevant + 4)
+        )
+        assert (AR @ 4)(best)[0] == pytest.approx((hits + 1) / (2 * n_relevant))
+        assert (AveragePrecision("k") @ 4)(best)[0] == pytest.approx(hits / 4)
+        assert (AveragePrecision("relevant") @ 4)(best)[0] == pytest.approx(hits / n_relevant)
+        assert RBP(0.8)(best)[0] == pytest.approx(1 - 0.8**n_relevant)
+        assert RBP(0.8)(worst)[0] == pytest.approx(0.8**n_irrelevant * (1 - 0.8**n_relevant))
         assert PercentileRank(best)[0] == AUC(worst)[0] == 0
         assert PercentileRank(worst)[0] == pytest.approx(1)
         assert RR(worst)[0] == pytest.approx(1 / (n_irrelevant + 1))
@@ -149,6 +175,8 @@ class TestProperties:
         assert AP(r).mean() == RR(r).mean() == pytest.approx(harmonic / n)
         assert (Recall @ 4)(r).mean() == (HitRate @ 4)(r).mean() == pytest.approx(4 / n)
         assert (Precision @ 4)(r).mean() == Accuracy(r).mean() == pytest.approx(1 / n)
+        assert (F1 @ 4)(r).mean() == pytest.approx(2 * 4 / (n * 5))
+        assert RBP(0.8)(r).mean() == pytest.approx((1 - 0.8**n) / n)
 
     @settings(max_examples=150, deadline=None)
     @given(rank_sets(), st.data())
@@ -159,8 +187,25 @@ class TestProperties:
         assume(new < old)
         both = Ranks([ranks, [r for r in ranks if r != old] + [new]], n_items)
         for M in ALL:
+            if M == AveragePrecision("hits") @ 4:
+                continue
             before, after = M(both)
             assert (after >= before - 1e-15) if M.higher_is_better else (after <= before + 1e-15)
+
+    def test_divided_by_the_hits_a_better_ranking_can_be_worth_less(self):
+        over_hits = AveragePrecision("hits") @ 5
+        assert over_hits(Ranks([[1, 20], [1, 5]], n_items=20)) == pytest.approx([1.0, 0.7])
+
+    @settings(max_examples=50, deadline=None)
+    @given(rank_sets(), st.integers(1, 12))
+    def test_average_recall_is_the_mean_of_recall_and_a_share_of_the_hit_rate(self, case, k):
+        ranks = Ranks([case[0]], case[1])
+        expected = ((Recall @ k)(ranks) + (HitRate @ k)(ranks) / len(case[0])) / 2
+        assert (AR @ k)(ranks) == pytest.approx(expected)
+
+    def test_average_recall_of_a_perfect_top_k(self):
+        ranks = Ranks([range(1, 21)], n_items=100)  # (k + 1) / (2 x positives)
+        assert (AR @ 10)(ranks)[0] == pytest.approx(11 / 40)
 
     @settings(max_examples=50, deadline=None)
     @given(st.integers(2, 50), st.data(), st.integers(1, 60))
@@ -170,6 +215,11 @@ class TestProperties:
         assert (AP @ k)(ranks) == (RR @ k)(ranks)
         assert (Recall @ k)(ranks) == (HitRate @ k)(ranks)
         assert k * (Precision @ k)(ranks) == pytest.approx((Recall @ k)(ranks))
+        assert (F1 @ k)(ranks) == pytest.approx(2 / (1 + k) * (Recall @ k)(ranks))
+        assert (AR @ k)(ranks) == (Recall @ k)(ranks)
+        assert RPrecision(ranks) == Accuracy(ranks)
+        for over in ("relevant", "hits"):
+            assert (AveragePrecision(over) @ k)(ranks) == pytest.approx((AP @ k)(ranks))
         assert Accuracy(ranks) == (Recall @ 1)(ranks) == (Precision @ 1)(ranks)
         assert PercentileRank(ranks) == pytest.approx(1 - AUC(ranks))
 
@@ -226,7 +276,7 @@ class TestTies:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             usual = [M(ranks) for M in ALL]
-            monkeypatch.setattr(rs.metrics, "_BLOCK", block)
+            monkeypatch.setattr(rs._ties, "_BLOCK", block)
             for M, expected in zip(ALL, usual):
                 assert M(ranks) == pytest.approx(expected, nan_ok=True, abs=1e-15)
 
@@ -291,6 +341,23 @@ class TestNames:
         assert repr(M) == str(M)
         assert hash(metric(str(M))) == hash(M)
 
+    @pytest.mark.parametrize(
+        "other, name",
+        [
+            *(("mrr", "RR"), ("MRR@10", "RR@10"), ("MAP@5", "AP@5"), ("map(relevant)@5", None)),
+            *(("Hits@3", "HitRate@3"), ("hit@3", "HitRate@3"), ("HR@10", "HitRate@10")),
+            *(("P@5", "Precision@5"), ("R-Precision", "RPrecision"), ("rprec", "RPrecision")),
+            *(("MAR@5", "AR@5"), ("MPR", "PercentileRank"), ("success@1", "HitRate@1")),
+            *(("F(2)@5", "F2@5"), ("F(1)@5", "F1@5"), ("AP(best)@5", "AP@5"), ("f.5@3", "F0.5@3")),
+        ],
+    )
+    def test_names_that_others_use(self, other, name):
+        assert str(metric(other)) == (name or "AP(relevant)@5")
+
+    @pytest.mark.parametrize("name", reference.METRICS)
+    def test_every_name_of_the_reference_prints_back(self, name):
+        assert str(metric(name)) == name
+
     @pytest.mark.parametrize("half_life", [5, 0.1, 1 / 3, 2.5e-7, 1e22])
     def test_every_half_life_parses_back(self, half_life):
         assert metric(str(RankScore(half_life) @ 3)) == RankScore(half_life) @ 3
@@ -307,13 +374,20 @@ class TestNames:
         "name, message",
         [
             ("NCDG@10", "name must be that of a metric, got 'NCDG@10'; nearest: .*NDCG"),
-            ("mrr", "got 'mrr'; nearest: RR"),
-            ("hit", "got 'hit'; nearest: HitRate"),
+            ("mmr", "got 'mmr'; nearest: RR"),
+            ("hot", "got 'hot'; nearest: HitRate"),
             ("rankscore", r"got 'rankscore'; nearest: RankScore\(5\)"),
-            ("map", "got 'map'; nearest: AP"),
-            ("", "got ''; nearest: AUC, Precision, Recall, AP, NDCG, RR, HitRate, Accuracy, Perc"),
+            ("rbp", r"got 'rbp'; nearest: RBP\(0.8\)"),
+            ("f", "got 'f'; nearest: F1"),
+            ("", "got ''; nearest: AUC, Precision, Recall, F1, .*Accuracy, PercentileRank, RankSc"),
             (3, "got 3; nearest: AUC"),
-            ("AP(5)", r"got 'AP\(5\)'; nearest: AP"),
+            ("AP(5)", "over must be 'best', 'relevant', 'hits' or 'k', got '5'"),
+            ("NDCG(5)", r"got 'NDCG\(5\)'; nearest: NDCG"),
+            ("F0@10", "beta must be a finite number above 0, got '0'"),
+            ("F1x@10", "beta must be a finite number above 0, got '1x'"),
+            ("RBP(1)", "persistence must be below 1, got '1'"),
+            ("RBP(-1)", "persistence must be a finite number above 0, got '-1'"),
+            ("rprecision@3", "RPrecision takes no cut-off, got @ 3"),
             ("ndcg@-1", "got 'ndcg@-1'"),
             ("ndcg@0", "cutoff must be a whole number of at least 1, got 0"),
             ("ndcg@ten", "cutoff must be a whole number of at least 1, got 'ten'"),
@@ -348,6 +422,17 @@ class TestRefusals:
     def test_half_lives(self, half_life):
         with pytest.raises(ValueError, match="half_life must be a finite number above 0, got"):
             RankScore(half_life)
+
+    @pytest.mark.parametrize("persistence", [0, -1, 1, 1.5, np.nan, "a", None])
+    def test_persistence(self, persistence):
+        with pytest.raises(ValueError, match="persistence must be (below 1|a finite number above)"):
+            RBP(persistence)
+
+    def test_unknown_divisor_of_ap(self):
+        with pytest.raises(ValueError, match="over must be 'best', .* or 'k', got 'trec'"):
+            AveragePrecision("trec")
+        with pytest.raises(ValueError, match="AP needs a cut-off"):
+            AveragePrecision("k")(Ranks([1], 5))
 
     def test_ranks(self):
         for wrong, name in [([1, 2], "list"), (None, "NoneType")]:
@@ -417,3 +502,55 @@ class TestCompare:
 def test_every_public_metric_says_what_a_perfect_ranker_gets():
     for M in ALL:
         assert "erfect" in inspect.getdoc(type(M)) and "orst" in inspect.getdoc(type(M))
+
+
+class TestExpectedPercentileRank:
+    def test_equation_8_of_hu_koren_and_volinsky(self):
+        values, weights = [[1, 4, 9], [20], [2, 3]], [[3, 0.5, 1], [2], [0, 4]]
+        n_items = [10, 20, 5]
+        total = sum(
+            w * (r - 1) / (n - 1)
+            for rs_, ws, n in zip(values, weights, n_items)
+            for r, w in zip(rs_, ws)
+        )
+        found = expected_percentile_rank(Ranks(values, n_items), weights)
+        assert found == pytest.approx(total / 10.5)
+
+    def test_weights_stay_with_their_items(self):
+        found = expected_percentile_rank(Ranks([[9, 1]], 9), [[3, 1]])
+        assert found == pytest.approx(0.75)
+
+    def test_tied_items_have_the_middle_of_their_places(self):
+        scores, relevant = [3, 1, 1, 1, 1, 0], [1, 3, 5]
+        row = np.zeros((1, 6))
+        row[0, relevant] = 1
+        ranks = predicted_ranks([scores], rs.ranks.sparse.csr_matrix(row))
+        # Places 2 to 5 are shared: their middle is 3.5, of percentile 2.5 / 5.
+        assert expected_percentile_rank(ranks, [[1, 1, 1]]) == pytest.approx((0.5 + 0.5 + 1) / 3)
+        assert expected_percentile_rank(ranks, [[7, 0, 1]]) == pytest.approx((7 * 0.5 + 1) / 8)
+
+    @settings(max_examples=30, deadline=None)
+    @given(st.lists(st.integers(1, 50), min_size=1, max_size=8))
+    def test_one_relevant_item_each(self, ranks):
+        ranks = Ranks(ranks, 50)
+        assert expected_percentile_rank(ranks) == pytest.approx(PercentileRank(ranks).mean())
+
+    @pytest.mark.parametrize(
+        "consumption, message",
+        [
+            ([1], "one number per relevant item, in the shape of ranks.values, got"),
+            ([[1], [2]], "one number per relevant item, in the shape of ranks.values, got"),
+            ([1, -2], r"finite numbers of at least 0, got -2 \(at position 1\)"),
+            ([np.inf, 1], r"finite numbers of at least 0, got inf \(at position 0\)"),
+            ([0, 0], "consumption must not be 0 throughout"),
+        ],
+    )
+    def test_refusals(self, consumption, message):
+        with pytest.raises(ValueError, match=message):
+            expected_percentile_rank(Ranks([1, 2], 5), consumption)
+
+    def test_other_refusals(self):
+        with pytest.raises(ValueError, match="ranks must be Ranks, got list"):
+            expected_percentile_rank([1, 2])
+        with pytest.raises(ValueError, match="n_items must be at least 2 for a percentile rank"):
+            expected_percentile_rank(Ranks([1], 1))

@@ -2,7 +2,7 @@
 
 import warnings
 from fractions import Fraction
-from math import comb
+from math import comb, exp
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from recsample import (
     AP,
     AUC,
     NDCG,
+    RBP,
     RR,
     Accuracy,
     HitRate,
@@ -43,6 +44,8 @@ ALL = [
     NDCG @ 3,
     RR @ 2,
     RankScore(2) @ 3,
+    *map(rs.metric, ("F2@3", "RPrecision", "AR@3", "DCG", "DCG@3", "RBP(0.8)", "RBP(0.5)@2")),
+    *map(rs.metric, ("AP(relevant)@3", "AP(hits)@3", "AP(k)@3", "AP(hits)")),
 ]
 
 both_ways = pytest.mark.parametrize("replace", [False, True])
@@ -542,6 +545,8 @@ class TestRefusals:
         assert huge.expect(AUC, one)[0] == pytest.approx(1 - 1e-6)
         assert huge.expect(AP, one)[0] == pytest.approx(1e-5, rel=1e-4)
         assert huge.expect(Recall @ 10**5, one)[0] == pytest.approx(0.5, abs=2e-3)
+        # E[z^s] = (1 - (1 - z) p)^m with p = 1e-6 and m = 1e11
+        assert huge.expect(RBP(1 - 1e-5), one)[0] == pytest.approx(1e-5 * exp(-1), rel=1e-5)
 
     def test_pools_too_large_to_draw_from_without_replacement(self):
         ranks = Ranks([5], n_items=10**9 + 1)

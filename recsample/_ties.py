@@ -1,0 +1,57 @@
+"""The random order of items with the same score: which ranks it can give, and how likely.
+
+A metric of tied ranks is its mean over that order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Ties are averaged over in blocks of about this many positions (32 MiB of float64).
+_BLOCK = 2**22
+
+
+def blocks(sizes):
+    """Slices of consecutive rows whose sizes add up to about a block each."""
+    ends = np.cumsum(sizes)
+    starts = np.searchsorted(ends, np.arange(0, ends[-1] if len(ends) else 0, _BLOCK), side="left")
+    bounds = np.unique(np.append(starts, len(sizes)))
+    return [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:])]
+
+
+def orders_of_ties(terms, places, part):
+    """The best `places` ranks of each relevant item among its ties, with their probabilities.
+
+    In a random order of g relevant and t irrelevant items the j-th relevant one has x irrelevant
+    items ahead with probability C(x + j - 1, x) C(t - x + g - j, t - x) / C(t + g, t).
+    """
+    instance, order, rank, ties, group, place = (column[part] for column in terms)
+    places = places[part]
+    if not ties.any():
+        return instance, order, rank, 1.0
+    row = np.repeat(np.arange(len(ties)), places)
+    ahead = np.arange(len(row)) - np.repeat(np.cumsum(places) - places, places)
+    weight = 1.0 / (ties[row] + 1)
+    shared = (group > 1) & (ties > 0)
+    if shared.any():
+        kinds = np.stack([ties[shared], group[shared], place[shared]], 1)
+        kinds, which = np.unique(kinds, axis=0, return_inverse=True)
+        laws = [ties_ahead(*kind) for kind in kinds]
+        kept = zip(which.reshape(-1), places[shared])
+        weight[shared[row]] = np.concatenate([laws[i][:count] for i, count in kept])
+    return instance[row], order[row], rank[row] + ahead, weight
+
+
+def ties_ahead(t, g, j):
+    """The probabilities above for x = 0, ..., t.
+
+    Each is a simple multiple of the one before, so the law is built from its mode outwards and then
+    normalised. Through log-gamma, large ties would cost half the digits.
+    """
+    x = np.arange(1.0, t + 1)
+    ratio = (x + j - 1) / x * ((t - x + 1) / (t - x + 1 + g - j))
+    rising = ratio >= 1.0
+    law = np.ones(t + 1)
+    law[1:] *= np.cumprod(np.where(rising, 1.0, ratio))
+    law[:-1] *= np.cumprod(np.where(rising, 1.0 / ratio, 1.0)[::-1])[::-1]
+    return law / law.sum()
