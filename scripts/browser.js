@@ -10,11 +10,14 @@ window.reader = (() => {
     return `${element.localName}${mark} "${text.trim().replace(/\s+/g, " ").slice(0, 60)}"`;
   };
 
+  const visible = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
   const shown = (element) => {
     const box = element.getBoundingClientRect();
-    const visible = { opacityProperty: true, visibilityProperty: true };
-    return box.width > 1 && box.height > 1 && element.checkVisibility(visible);
+    return box.width > 1 && box.height > 1 && visible(element);
   };
+
+  // Where a link leads; in a drawing, a link's own property is no text.
+  const target = (link) => new URL(link.getAttribute("href"), document.baseURI).href;
 
   // The visible pieces of text that are not part of a formula or a drawing.
   const texts = () => {
@@ -69,7 +72,7 @@ window.reader = (() => {
     for (const math of all(".math")) {
       const typeset = math.querySelector("mjx-container");
       if (!typeset) found.push(`formula not rendered: ${name(math)}`);
-      else if (math.checkVisibility() && !shown(typeset)) found.push(`formula not visible: ${name(math)}`);
+      else if (visible(math) && !shown(typeset)) found.push(`formula not visible: ${name(math)}`);
     }
     for (const formula of all("mjx-container")) {
       // What is read aloud holds no TeX, except for a command that MathJax does not know.
@@ -202,6 +205,6 @@ window.reader = (() => {
   };
 
   return {
-    all, name, shown, settled, still, unfold, standBefore, formulas, pictures, figures, centre, scrolling, contrast,
+    all, name, shown, target, settled, still, unfold, standBefore, formulas, pictures, figures, centre, scrolling, contrast,
   };
 })();

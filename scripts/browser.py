@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from functools import cache, partial
 from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -35,6 +34,7 @@ FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no name resolves: we are offline
 ]
 DESKTOP, PHONE = 1440, 375  # widths of windows in pixels
+LOOKS = [("light", DESKTOP), ("dark", DESKTOP), ("dark", PHONE), ("light", PHONE)]
 WAIT = 30_000  # milliseconds for a page to react, on a busy machine too
 
 
@@ -98,8 +98,9 @@ def _error(said):
     return f"{said.text} {said.location['url']}".strip()
 
 
-def set_theme(page, theme):
-    """Make the system's theme "light" or "dark", which the book follows."""
+def set_look(page, theme, width):
+    """Set the theme of the system, which the book follows, and the width of the window."""
+    page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=theme)
     page.evaluate("reader.still()")
 
@@ -109,17 +110,17 @@ def problems(browser, base, folder, name):
     window = open_window(browser)
     page, errors, requests = visit(window, base + name)
     found = {"links": links(page, base, folder), "buttons": buttons(page, base)}
-    if base.startswith("http"):  # as files, pages look and behave the same, once they are complete
-        found |= {"keyboard": keyboard(page), "dark figures": dark_figures(page)}
-        for width, theme in product([DESKTOP, PHONE], ["light", "dark"]):
-            page.set_viewport_size({"width": width, "height": 900})
-            set_theme(page, theme)
-            for check in (figures, scrolling, contrast):
-                found[f"{check.__name__}, {width} px, {theme}"] = check(page)
-    else:
-        page.evaluate("reader.unfold()")
-        found["figures"] = figures(page)
-    found |= {"formulas": formulas(page), "outside": outside(page, requests, base)}
+    found |= {"keyboard": keyboard(page), "formulas": formulas(page)}
+    drawn = {}
+    # As files, pages look the same, once they are complete.
+    for theme, width in LOOKS if base.startswith("http") else LOOKS[:1]:
+        set_look(page, theme, width)
+        for check in (figures, scrolling, contrast):
+            found[f"{check.__name__}, {theme}, {width} px"] = check(page)
+        if width == DESKTOP:
+            drawn[theme] = drawings(page)
+    found["dark figures"] = dark_figures(drawn["light"], drawn.get("dark", drawn["light"]))
+    found["outside"] = outside(page, requests, base)
     window.close()
     return {check: lines for check, lines in {**found, "console": errors}.items() if lines}
 
@@ -156,33 +157,31 @@ def contrast(page):
     return page.evaluate("reader.contrast()")
 
 
-def dark_figures(page):
+def drawings(page):
+    """Every picture as it is displayed: its name, and its pixels' contrasts to the background."""
+    from matplotlib.image import imread
+
+    pictures = page.evaluate_handle("reader.pictures().filter(reader.shown)")
+    drawn = []
+    for picture in pictures.get_properties().values():
+        shot = io.BytesIO(page.screenshot(clip=picture.evaluate("reader.centre")))
+        drawn.append((picture.evaluate("reader.name"), _contrasts(imread(shot)[..., :3])))
+    return drawn
+
+
+def dark_figures(light, dark):
     """Pictures of which less stands out in the dark theme than in the light one."""
-    shots = []
-    for theme in ("dark", "light"):
-        set_theme(page, theme)
-        shots.append([(name, _contrasts(pixels)) for name, pixels in _shots(page)])
     found = []
-    for (name, dark), (_, light) in zip(*shots):
-        if not (light >= 4.5).any():
+    for (name, one), (_, other) in zip(light, dark):
+        if not (one >= 4.5).any():
             found.append(f"{name} is empty")
-        elif (kept := _kept(light, dark)) < 0.95:
+        elif (kept := _kept(one, other)) < 0.95:
             found.append(f"{name} shows {kept:.0%} of its ink in the dark theme")
     return found
 
 
-def _shots(page):
-    """The name of every picture and its pixels as displayed: red, green and blue from 0 to 1."""
-    from matplotlib.image import imread
-
-    pictures = page.evaluate_handle("reader.pictures().filter(reader.shown)")
-    for picture in pictures.get_properties().values():
-        shot = page.screenshot(clip=picture.evaluate("reader.centre"))
-        yield picture.evaluate("reader.name"), imread(io.BytesIO(shot))[..., :3]
-
-
 def _contrasts(pixels):
-    """Every pixel's contrast to the background, which is the most common colour."""
+    """The contrast of pixels (red, green, blue, 0 to 1) to the background, the commonest colour."""
     import numpy as np
 
     linear = np.where(pixels <= 0.04045, pixels / 12.92, ((pixels + 0.055) / 1.055) ** 2.4)
@@ -205,7 +204,9 @@ def _kept(light, dark):
 def links(page, base, folder):
     """Links within the book that do not land, and references that were not resolved."""
     found = []
-    for href, name in page.evaluate("reader.all('a[href]').map(a => [a.href, reader.name(a)])"):
+    for href, name in page.evaluate(
+        "reader.all('a[href]').map(a => [reader.target(a), reader.name(a)])"
+    ):
         if urlsplit(href)[:2] != urlsplit(base)[:2]:
             continue  # to another site
         address, _, anchor = href.partition("#")
@@ -254,10 +255,11 @@ def keyboard(page):
         if not (control and _reach(page, fold, control)):
             found.append(f"Tab does not reach the button of {name}")
             continue
+        height = fold.evaluate("fold => fold.offsetHeight")
         for key in ("Enter", "Space", "Enter"):
-            before = fold.bounding_box()["height"]
             page.keyboard.press(key)
-            if abs(fold.bounding_box()["height"] - before) < 1:
+            before, height = height, fold.evaluate("fold => fold.offsetHeight")
+            if height == before:
                 found.append(f"{key} does not open or close {name}")
                 break
     return found

@@ -97,6 +97,7 @@ BROKEN = {
         ("other.html#there", "/other.html", "dead link"),
         ("other.html#there", "_sources/ranks.ipynb", "dead link"),
         ("other.html#there", "other.html#here", "dead anchor"),
+        ("<pre>", '<svg><a href="nowhere.html"><text>A</text></a></svg><pre>', "dead link"),
         ("#fig", "#tab", "dead anchor"),
         ("elsewhere", '</a><span class="xref std">fig-x</span><a>', "unresolved reference"),
     ],
