@@ -64,7 +64,7 @@ ALT = "A curve that falls from left to right."
 
 # By the check that is to catch it: what of the page is changed into what, and what the check says.
 BROKEN = {
-    "figures, 1440 px, light": [
+    "figures, light, 1440 px": [
         ("curve.png", "missing.png", "is not loaded"),
         ("<img", '<img style="opacity: 0"', "is not visible"),
         ("<img", '<img style="display: none"', "is not visible"),
@@ -123,18 +123,18 @@ BROKEN = {
         ("<title>", "<script>none.of.this()</script><title>", "none is not defined"),
         ("<title>", '<link rel="stylesheet" href="a.css"><title>', "a.css"),
     ],
-    "scrolling, 375 px, light": [
+    "scrolling, light, 375 px": [
         ("rank</span>", "a_name_without_a_place_to_break" * 2, "a_name_without"),
         ("<pre>", '<pre style="width: 500px">', "rank = 1"),
     ],
-    "contrast, 1440 px, light": [
+    "contrast, light, 1440 px": [
         ("color: #555", "color: #aaa", "Figure 1. A metric."),
         ("<span>", '<span style="color: #00ff00">', "rank"),
         ("<pre>", '<pre style="opacity: 0.4">', "rank"),
         ("<pre>", '<pre style="background: #444">', "rank"),
         ("<p>The rank is", '<p style="color: #aaa">The rank is', "The rank is one"),
     ],
-    "contrast, 1440 px, dark": [
+    "contrast, dark, 1440 px": [
         ("color: #ced6dd", "color: #333", "Ranks"),
         ("background: #14181e; color: #ced6dd", "", "the page stays light"),
         ("<pre>", '<pre style="background: white">', "rank"),
@@ -211,8 +211,8 @@ def test_button_that_opens_and_closes_is_accepted(chromium, folder):
 
 def test_large_text_may_be_paler(chromium, folder):
     text = PLAIN.replace("<h1", '<h1 style="color: #8a8a8a"')
-    assert "contrast, 1440 px, light" not in problems(chromium, folder, text)
-    assert "contrast, 1440 px, light" in problems(chromium, folder, text.replace("<h1", "<h6"))
+    assert "contrast, light, 1440 px" not in problems(chromium, folder, text)
+    assert "contrast, light, 1440 px" in problems(chromium, folder, text.replace("<h1", "<h6"))
 
 
 # The whole book.
