@@ -124,7 +124,7 @@ class _Recommender(ABC):
         n_users, n_items = train.shape
         step = max(1, _BLOCK // n_items)
         parts = []
-        with tqdm(total=n_users, desc="ranks", unit="user", delay=2) as progress:
+        with tqdm(total=n_users, desc="ranks", unit="user", delay=10) as progress:
             for start in range(0, n_users, step):
                 users = np.arange(start, min(start + step, n_users))
                 parts.append(predicted_ranks(self._scores(users), held_out[users], train[users]))
@@ -269,7 +269,7 @@ class MatrixFactorization(_Recommender):
         with (
             threadpool_limits(1, "blas"),
             tqdm(
-                total=self.n_iterations, desc="matrix factorisation", unit="iteration", delay=2
+                total=self.n_iterations, desc="matrix factorisation", unit="iteration", delay=10
             ) as progress,
         ):
             model = AlternatingLeastSquares(
@@ -428,7 +428,7 @@ def _squared_cosines(train, n_neighbors):
     n_items = len(n_events)
     rows = []
     n_bytes = 0
-    with tqdm(total=n_items, desc="similarities", unit="item", delay=2) as progress:
+    with tqdm(total=n_items, desc="similarities", unit="item", delay=10) as progress:
         for start, stop in _item_blocks(train):
             # Squared cosines are quotients of whole numbers: where two are equal, so are the
             # floats, and the neighbours at the border are as tied here as they are on paper.
