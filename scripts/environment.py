@@ -2,12 +2,15 @@
 
 python scripts/environment.py [FOLDER]    FOLDER in place of .venv
 
+Then, as far as they can be installed, the libraries of requirements-peers.txt.
+
 Does nothing where it is up to date. Its syntax is that of any Python, so that a wrong one is
 told what is wrong with it.
 """
 
 import hashlib
 import os
+import shlex
 import subprocess
 import sys
 
@@ -15,6 +18,7 @@ FOLDER = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else ".venv")
 PYTHON = os.path.join(FOLDER, "bin", "python")
 STAMP = os.path.join(FOLDER, "installed")
 VERSION = "{}.{}".format(*sys.version_info[:2])
+PIP = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
 
 
 def missing():
@@ -39,7 +43,7 @@ def missing():
 def wanted():
     """The stamp of an up-to-date environment: the interpreter and place, then what is installed."""
     contents = hashlib.sha256()
-    for name in ("requirements.txt", "pyproject.toml"):
+    for name in ("requirements.txt", "requirements-peers.txt", "pyproject.toml"):
         with open(name, "rb") as file:
             contents.update(file.read())
     return "{} {} {}\n{}\n".format(
@@ -64,12 +68,24 @@ def make(stamp, same_interpreter):
         base = os.path.join(sys.base_prefix, "bin", "python" + VERSION)
         base = base if os.path.exists(base) else sys.executable
         subprocess.check_call([base, "-m", "venv", "--clear", FOLDER])
-    subprocess.check_call(
-        [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        + ["--requirement", "requirements.txt", "--editable", "."]
-    )
+    subprocess.check_call(PIP + ["--requirement", "requirements.txt", "--editable", "."])
+    install_peers()
     with open(STAMP, "w") as file:
         file.write(stamp)
+
+
+def install_peers():
+    """Install what the tests compare with, line by line; what fails is named and goes missing.
+
+    The constraint keeps the versions of requirements.txt, and nothing is compiled.
+    """
+    with open("requirements-peers.txt") as file:
+        lines = [shlex.split(line, comments=True) for line in file]
+    for line in filter(None, lines):
+        options = ["--constraint", "requirements.txt", "--only-binary", ":all:"]
+        if subprocess.call(PIP + options + line):
+            print("{}: not installed; what compares with it is skipped.".format(" ".join(line)))
+            sys.stdout.flush()
 
 
 def main():
