@@ -7,6 +7,17 @@ it reads x[r~]; over the sampling its mean is
 
 and how close that comes to the exact M(r), on average over the ranks r = 1, ..., n, is its bias.
 
+With L relevant items per instance the metric is a sum of terms f_i(r_i), best item first, and each
+term has a vector of its own, for the number s_i of sampled items ahead of the i-th. Nothing is lost
+by that: let the relevant items be a uniformly random subset of the pool, and the sampling be
+without replacement. Then, among all functions of the vector of sampled ranks, a sum of functions
+of one s_i each has the least bias, and the best compromise of eq. (24). Under that prior i - 1 of
+the L relevant items are ahead of the i-th, and
+
+    a_i ~ BetaBinomial(N; i, L + 1 - i),  P(a) = C(a + i - 1, a) C(N - a + L - i, N - a) / C(n, L),
+
+is what takes the place of the uniform prior over the ranks.
+
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226, section 5.
 """
@@ -21,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, optimize
 
+from recsample._ties import ties_ahead
 from recsample._typing import Floats
 from recsample._validation import (
     fits_in_memory,
@@ -29,7 +41,7 @@ from recsample._validation import (
     positive_int,
     true_or_false,
 )
-from recsample.metrics import Metric, check_metric
+from recsample.metrics import Metric, check_metric, warned_of_nan
 from recsample.ranks import Ranks, frozen
 
 if TYPE_CHECKING:
@@ -63,7 +75,7 @@ class Correction(Metric):
     Attributes
     ----------
     values : ndarray of float, shape (m + 1,)
-        The corrected metric at the sampled ranks 1, ..., m + 1.
+        The corrected metric at the sampled ranks 1, ..., m + 1 of a single relevant item.
 
     Examples
     --------
@@ -87,24 +99,102 @@ class Correction(Metric):
         self.metric = metric
         self.sampler = sampler
         self.n_items = positive_int("n_items", n_items)
+        metric._check_cutoff()
         self.higher_is_better = metric.higher_is_better
+        self._known: dict[tuple[int, int], Floats] = {}
         self.name = f"{type(self).__name__}({metric})"
 
-    def _term(self, rank, order, n_relevant, n_items):
-        if np.any(n_relevant != 1):
-            raise ValueError(
-                f"ranks must hold one relevant item per instance for {self}, got several"
-            )
-        other = np.ravel(n_items != len(self.values))
-        if other.any():
-            raise ValueError(
-                f"ranks must be sampled ranks with n_items = m + 1 = {len(self.values)} "
-                f"for {self}, got n_items = {np.ravel(n_items)[np.argmax(other)]}"
-            )
-        return self.values[rank - 1]
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        """Whether the metric is a sum over the relevant items; otherwise there must be one only.
 
-    def _target(self):
-        return self.metric.of_rank(np.arange(1, self.n_items + 1), self.n_items)
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.BiasVariance(rs.AP, rs.UniformSampling(m=1), n_items=3).additive
+        True
+        """
+        return self.metric.additive
+
+    def values_of(self, order: int, n_relevant: int) -> Floats:
+        """The part of the corrected metric that the `order`-th best relevant item contributes.
+
+        Parameters
+        ----------
+        order : int
+            Between 1 and `n_relevant`.
+        n_relevant : int
+            Number of relevant items in the instance, L.
+
+        Returns
+        -------
+        ndarray of float, shape (m + 1,)
+            Entry s is for s sampled irrelevant items ahead of it, which is sampled rank s + order.
+
+        Raises
+        ------
+        ValueError
+            If `order` exceeds `n_relevant`, if the metric is no sum over the relevant items, and
+            for a pool that is too small.
+
+        Examples
+        --------
+        The two terms of AUC, 1/2 - a_i / (2 N), are linear, and met exactly:
+
+        >>> import recsample as rs
+        >>> estimate = rs.RankEstimate(rs.AUC, rs.UniformSampling(m=2), n_items=6)
+        >>> estimate.values_of(1, n_relevant=2)
+        array([0.5 , 0.25, 0.  ])
+        """
+        order, n_relevant = positive_int("order", order), positive_int("n_relevant", n_relevant)
+        if order > n_relevant:
+            raise ValueError(f"order must be at most n_relevant = {n_relevant}, got {order}")
+        if n_relevant == 1:
+            return self.values
+        if (order, n_relevant) not in self._known:
+            if not self.additive:
+                raise ValueError(
+                    f"metric must be a sum over the relevant items where there are several, "
+                    f"got {self.metric}"
+                )
+            if n_relevant >= self.n_items:
+                raise ValueError(
+                    f"n_relevant must be below n_items = {self.n_items}, got {n_relevant}"
+                )
+            self._known[order, n_relevant] = frozen(self._values_of(order, n_relevant))
+        return self._known[order, n_relevant]
+
+    @abstractmethod
+    def _values_of(self, order, n_relevant):
+        """`values_of`, computed."""
+
+    def _term(self, rank, order, n_relevant, n_items):
+        columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
+        rank, order, n_relevant, n_items = (np.ravel(column) for column in columns)
+        m = self.sampler.m
+        other = n_items - n_relevant != m
+        if other.any():
+            first = int(np.argmax(other))
+            raise ValueError(
+                f"ranks must be sampled ranks with n_items = m + {n_relevant[first]} = "
+                f"{m + n_relevant[first]} for {self}, got n_items = {n_items[first]}"
+            )
+        values = np.empty(len(rank))
+        kinds, kind = np.unique(np.stack([order, n_relevant]), axis=1, return_inverse=True)
+        for which, (i, size) in enumerate(kinds.T.tolist()):
+            mine = kind.reshape(-1) == which
+            values[mine] = self.values_of(i, size)[rank[mine] - i]
+        return values.reshape(columns[0].shape)
+
+    def _exact(self, above, order, n_relevant):
+        """The term f_i of the exact metric, where `above` irrelevant items outrank the item."""
+        rank, n_relevant = order + above, np.int64(n_relevant)
+        values = self.metric._term(rank, np.int64(order), n_relevant, np.int64(self.n_items))
+        return warned_of_nan(self.metric, values + np.zeros(len(rank)))
 
 
 class RankEstimate(Correction):
@@ -151,16 +241,21 @@ class RankEstimate(Correction):
             raise ValueError(
                 f"n_items times m must be below 2**63, got n_items={n_items} and m={m}"
             )
-        denominator = m + 1 if true_or_false("plus_one", plus_one) else m
+        self._denominator = m + 1 if true_or_false("plus_one", plus_one) else m
+        self._rounding = rounding
         options = [f"rounding={rounding}"] * (rounding != "floor") + ["plus_one"] * bool(plus_one)
         self.name = f"RankEstimate({', '.join([str(metric), *options])})"
+        self.values = frozen(self._values_of(1, 1))
+
+    def _values_of(self, order, n_relevant):
         # Whole-number division: a float quotient could fall just below the rank it should reach.
-        whole, rest = np.divmod((self.n_items - 1) * np.arange(m + 1), denominator)
-        values = metric.of_rank(1 + whole, self.n_items)
-        if rounding == "linear":
-            following = metric.of_rank(np.minimum(2 + whole, self.n_items), self.n_items)
-            values = values + rest / denominator * (following - values)
-        self.values = frozen(values)
+        pool = self.n_items - n_relevant
+        whole, rest = np.divmod(pool * np.arange(self.sampler.m + 1), self._denominator)
+        values = self._exact(whole, order, n_relevant)
+        if self._rounding == "linear":
+            following = self._exact(np.minimum(whole + 1, pool), order, n_relevant)
+            values = values + rest / self._denominator * (following - values)
+        return values
 
 
 class LeastSquaresCorrection(Correction):
@@ -174,7 +269,8 @@ class LeastSquaresCorrection(Correction):
     sampler : UniformSampling
     n_items : int
     prior : array_like of float, shape (n_items,), or None
-        Weights of the ranks; None for uniform ones.
+        Weights of the ranks of a single relevant item; None for uniform ones. With several, the
+        relevant items are taken for a random subset of the pool, and no other prior is known.
 
     Attributes
     ----------
@@ -205,34 +301,28 @@ class LeastSquaresCorrection(Correction):
         super().__init__(metric, sampler, n_items)
         fits_in_memory(32 * (sampler.m + 1) ** 2, f"the least-squares problem for m={sampler.m}")
         law = sampler.law(self.n_items)  # the largest array first, so that it is refused first
-        self.prior, target = normalised_prior(prior, self.n_items), self._target()
-        self._check_reach(law)
-        self.values = frozen(self._solve(law, target))
+        self._uniform = prior is None
+        self.prior = normalised_prior(prior, self.n_items)
+        target = self._exact(np.arange(self.n_items), 1, 1)
+        self.values = frozen(self._solve(law, target, self.prior))
         _, squared_bias, variance = average_errors(self.values, law, target, self.prior)
         self.squared_bias, self.mean_variance = float(squared_bias), float(variance)
 
-    @abstractmethod
-    def _solve(self, law, target):
-        """The values that minimise the squared errors under `law` with respect to `target`."""
-
-    def _check_reach(self, law):
-        """Refuse a prior under which the value of a sampled rank would be arbitrary."""
-        reach = self.prior @ law
-        if reach.min() < 1e-290:
-            unseen = int(np.argmin(reach)) + 1
+    def _values_of(self, order, n_relevant):
+        if not self._uniform:
             raise ValueError(
-                "prior must give every sampled rank a positive probability, "
-                f"got none for sampled rank {unseen}"
+                "prior must be None for instances with several relevant items, got weights of the "
+                "ranks of a single one"
             )
+        pool = self.n_items - n_relevant
+        # In a random order of the pool, how many irrelevant items the order-th relevant one follows
+        prior = ties_ahead(pool, n_relevant, order)
+        target = self._exact(np.arange(pool + 1), order, n_relevant)
+        return self._solve(self.sampler.law(pool + 1), target, prior)
 
-    def _whitened(self, law):
-        """c_s = sum of p(r) p(s | r), and the matrix sqrt(p(r)) p(s | r) / sqrt(c_s).
-
-        In the unknowns y_s = sqrt(c_s) x_s the singular values lie between 0 and 1, whatever the
-        prior, and the variance term of eq. (24) becomes gamma |y|^2.
-        """
-        reach = self.prior @ law
-        return reach, np.sqrt(self.prior)[:, None] * law / np.sqrt(reach)
+    @abstractmethod
+    def _solve(self, law, target, prior):
+        """The values that minimise the squared errors under `law` with respect to `target`."""
 
 
 class BiasVariance(LeastSquaresCorrection):
@@ -282,10 +372,10 @@ class BiasVariance(LeastSquaresCorrection):
         super().__init__(metric, sampler, n_items, prior)
         self.name = f"BiasVariance({metric}, gamma={self.gamma:g})"
 
-    def _solve(self, law, target):
-        reach, white = self._whitened(law)
+    def _solve(self, law, target, prior):
+        reach, white = _whitened(law, prior)
         matrix = (1 - self.gamma) * (white.T @ white) + self.gamma * np.eye(len(reach))
-        right = white.T @ (np.sqrt(self.prior) * target)
+        right = white.T @ (np.sqrt(prior) * target)
         return linalg.solve(matrix, right, assume_a="pos") / np.sqrt(reach)
 
 
@@ -344,8 +434,9 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
         if not self.nonnegative:
             self.name = f"ConstrainedLeastSquares({metric}, nonnegative=False)"
 
-    def _solve(self, law, target):
-        root = np.sqrt(self.prior)
+    def _solve(self, law, target, prior):
+        _reach(law, prior)
+        root = np.sqrt(prior)
         reduced = linalg.qr(np.column_stack([root[:, None] * law, root * target]), mode="r")[0]
         matrix, right = reduced[: law.shape[1], :-1], reduced[: law.shape[1], -1]
         # For a metric that falls with the rank: x_s = d_s + d_(s+1) + ... + d_(m+1), all but the
@@ -424,8 +515,6 @@ class MinimalBias(LeastSquaresCorrection):
 
     Attributes
     ----------
-    directions : int
-        How many of the m + 1 directions are kept.
     path : RegularisationPath
         Bias, variance and size of the solution with 1, 2, ..., `directions` directions.
     optimal_squared_bias : float
@@ -441,7 +530,6 @@ class MinimalBias(LeastSquaresCorrection):
     (array([0.9444, 0.2778]), 2)
     """
 
-    directions: int
     path: RegularisationPath
 
     def __init__(
@@ -454,25 +542,42 @@ class MinimalBias(LeastSquaresCorrection):
     ) -> None:
         super().__init__(metric, sampler, n_items, prior)
 
-    def _solve(self, law, target):
-        reach, white = self._whitened(law)
-        right = np.sqrt(self.prior) * target
+    def _solve(self, law, target, prior):
+        reach, white = _whitened(law, prior)
+        right = np.sqrt(prior) * target
         # An orthogonal reduction to m + 2 rows first, so that the decomposition is small.
         reduced = linalg.qr(np.column_stack([white, right]), mode="r")[0]
         left, singular, directions = linalg.svd(reduced[:, :-1], full_matrices=False)
         kept = singular >= np.sqrt(np.finfo(float).eps)
-        self.directions = int(kept.sum())
         singular, directions = singular[kept], directions[kept]
         along = left.T[kept] @ reduced[:, -1]
         solutions = np.cumsum((along / singular)[:, None] * directions, axis=0) / np.sqrt(reach)
         missed = right @ right - np.cumsum(along**2)
-        self.path = RegularisationPath(
+        path = RegularisationPath(
             singular,
             np.maximum(missed, 0.0),
             np.cumsum(along**2 * (1 / singular**2 - 1)),
             np.abs(solutions).max(axis=1),
         )
+        # The first problem to be solved is that of a single relevant item.
+        self.__dict__.setdefault("path", path)
         return solutions[-1]
+
+    @property
+    def directions(self) -> int:
+        """How many of the m + 1 directions are kept.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.MinimalBias(rs.AP, rs.UniformSampling(m=4), n_items=20).directions
+        5
+        """
+        return len(self.path.singular_value)
 
     @cached_property
     def optimal_squared_bias(self) -> float:
@@ -492,7 +597,7 @@ class MinimalBias(LeastSquaresCorrection):
         1.0
         """
         root = np.sqrt(self.prior)
-        rest = root * self._target()
+        rest = root * self._exact(np.arange(self.n_items), 1, 1)
         place = np.linspace(-1, 1, self.n_items)
         basis = np.empty((min(self.sampler.m, self.n_items - 1) + 1, self.n_items))
         column = root
@@ -506,6 +611,28 @@ class MinimalBias(LeastSquaresCorrection):
             rest = rest - basis[k] * (basis[k] @ rest)
             column = place * basis[k]
         return float(rest @ rest)
+
+
+def _whitened(law, prior):
+    """c_s = sum of p(r) p(s | r), and the matrix sqrt(p(r)) p(s | r) / sqrt(c_s).
+
+    In the unknowns y_s = sqrt(c_s) x_s the singular values lie between 0 and 1, whatever the
+    prior, and the variance term of eq. (24) becomes gamma |y|^2.
+    """
+    reach = _reach(law, prior)
+    return reach, np.sqrt(prior)[:, None] * law / np.sqrt(reach)
+
+
+def _reach(law, prior):
+    """The probability of each sampled rank; refuses a prior that leaves the value of one open."""
+    reach = prior @ law
+    if reach.min() < 1e-290:
+        unseen = int(np.argmin(reach)) + 1
+        raise ValueError(
+            "prior must give every sampled rank a positive probability, "
+            f"got none for sampled rank {unseen}"
+        )
+    return reach
 
 
 def average_errors(

@@ -25,7 +25,7 @@ from recsample._validation import (
     positive_int,
     shown,
 )
-from recsample.metrics import NDCG, _warned
+from recsample.metrics import NDCG, warned_of_nan
 
 __all__ = ["cg", "dcg", "ndcg"]
 
@@ -199,7 +199,7 @@ def ndcg(
     best = _sums(_first(ideal, places, lowest), gain)
     values = np.full(len(best), np.nan)
     np.divide(_sums(_first(listed, places, lowest), gain), best, out=values, where=best > 0)
-    return _one_or_all(_warned(NDCG if k is None else NDCG @ k, values), listed)
+    return _one_or_all(warned_of_nan(NDCG if k is None else NDCG @ k, values), listed)
 
 
 class _Lists(NamedTuple):

@@ -77,6 +77,7 @@ __all__ = [
     "ReciprocalRank",
     "StepMetric",
     "TopOneAccuracy",
+    "at_mean_rank",
     "compare",
     "expected_percentile_rank",
     "metric",
@@ -109,6 +110,7 @@ class Metric(ABC):
     takes_cutoff: bool = True
     needs_cutoff: bool = False
     higher_is_better: bool = True
+    additive: bool = True  # a sum over the relevant items; see the head of this module
 
     @abstractmethod
     def _term(self, rank, order, n_relevant, n_items):
@@ -137,7 +139,7 @@ class Metric(ABC):
             raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
         values = self._mean_over_ties(ranks)
         values[ranks._n_relevant == 0] = np.nan
-        return _warned(self, values)
+        return warned_of_nan(self, values)
 
     def _mean_over_ties(self, ranks):
         terms, pool, n_relevant = ranks._terms, ranks._pool, ranks._n_relevant
@@ -200,7 +202,7 @@ class Metric(ABC):
             raise ValueError(f"r must not exceed n_items = {size}, got {rank}")
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self._term(r, np.int64(1), np.int64(1), n_items) + np.zeros(r.shape)
-        values = _warned(self, values)
+        values = warned_of_nan(self, values)
         return values if values.ndim else float(values)
 
     def __post_init__(self) -> None:
@@ -264,6 +266,10 @@ class StepMetric(Metric):
     """
 
     needs_cutoff = True
+
+    def _last_place(self, n_relevant):
+        """The last place where a relevant item counts."""
+        return self.cutoff
 
 
 class ReciprocalMetric(Metric):
@@ -455,6 +461,9 @@ class PrecisionAtRelevant(StepMetric):
     takes_cutoff = False
     needs_cutoff = False
 
+    def _last_place(self, n_relevant):
+        return n_relevant
+
     def _term(self, rank, order, n_relevant, n_items):
         return (rank <= n_relevant) / n_relevant
 
@@ -520,10 +529,26 @@ class AveragePrecision(ReciprocalMetric):
         }
         return self._within(rank) * order / (rank * divisor[self.over])
 
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        """Whether it is a sum over the relevant items: not where the number of hits divides it.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> (rs.AP @ 5).additive, rs.metric("AP(hits)@5").additive
+        (True, False)
+        """
+        return self.over != "hits" or self.cutoff is None
+
     def _mean_over_ties(self, ranks):
-        if self.over == "hits" and self.cutoff is not None:
-            return _mean_over_hits(ranks, self.cutoff)
-        return super()._mean_over_ties(ranks)
+        if self.additive:
+            return super()._mean_over_ties(ranks)
+        return _mean_over_hits(ranks, self.cutoff)
 
     def _label(self):
         return self.name if self.over == "best" else f"{self.name}({self.over})"
@@ -685,6 +710,9 @@ class TopOneAccuracy(StepMetric):
     name = "Accuracy"
     takes_cutoff = False
     needs_cutoff = False
+
+    def _last_place(self, n_relevant):
+        return 1
 
     def _term(self, rank, order, n_relevant, n_items):
         return 1.0 * (rank == 1)
@@ -1021,6 +1049,53 @@ def _weights(consumption, ranks):
     return weight[np.lexsort((ranks._rank, instance))]
 
 
+def at_mean_rank(metric: Metric, ranks: Ranks) -> Floats:
+    """The metric at the mean rank that tied items have in a random order.
+
+    Some libraries report this under ties. Unless the metric is linear in the rank, as AUC is, it is
+    not the mean of the metric, which ``metric(ranks)`` gives: a constant scorer over 101 items has
+    a mean rank of 51, whose reciprocal is .0196, and a mean reciprocal rank of .0515.
+
+    Parameters
+    ----------
+    metric : Metric
+    ranks : Ranks
+        The j-th of g relevant items that are tied with t irrelevant ones has t j / (g + 1) of them
+        ahead on average.
+
+    Returns
+    -------
+    ndarray of float, shape (instances,)
+        NaN where the metric is undefined, with a warning.
+
+    Raises
+    ------
+    ValueError
+        For anything but a metric and `Ranks`, and for a metric that is no sum over the relevant
+        items.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> constant = rs.Ranks([1], n_items=101, ties=100)
+    >>> rs.metrics.at_mean_rank(rs.RR, constant).round(4), rs.RR(constant).round(4)
+    (array([0.0196]), array([0.0515]))
+    """
+    check_metric(metric)
+    metric._check_cutoff()
+    if not isinstance(ranks, Ranks):
+        raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+    if not metric.additive:
+        raise ValueError(f"metric must be a sum over the relevant items, got {metric}")
+    instance, order, rank, ties, group, place = ranks._terms
+    mean_rank = rank + ties * place / (group + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = metric._term(mean_rank, order, ranks.n_relevant[instance], ranks._pool[instance])
+    values = np.bincount(instance, gain, minlength=len(ranks)).astype(np.float64)
+    values[ranks._n_relevant == 0] = np.nan
+    return warned_of_nan(metric, values)
+
+
 def compare(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -> pd.DataFrame:
     """Recommenders by metrics: the mean of each metric over the instances of each recommender.
 
@@ -1122,7 +1197,8 @@ def _cumulative(weight, places):
     return sums[places]
 
 
-def _warned(metric, values):
+def warned_of_nan(metric: Metric, values: Floats) -> Floats:
+    """The values; a warning says for how many instances they are undefined."""
     undefined = int(np.isnan(values).sum())
     if undefined:
         warnings.warn(

@@ -6,14 +6,14 @@ from these ranks: a metric is a function of them, sampling changes them, a corre
 """
 
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from recsample._typing import Integers, Sparse
-from recsample._validation import numbers, whole_numbers
+from recsample._typing import Integers, Rng, Sparse
+from recsample._validation import generator, numbers, shown, whole_numbers
 
 __all__ = ["Ranks", "predicted_ranks"]
 
@@ -161,6 +161,94 @@ class Ranks:
         array([8, 9])
         """
         return self._pool - self._n_relevant
+
+    def each_alone(self) -> "Ranks":
+        """Every relevant item as an instance of its own, ranked among the irrelevant items only.
+
+        That is how an evaluation looks that ranks each held-out item without the others. Instances
+        follow in order, best ranked items first: ``np.repeat(np.arange(len(ranks)),
+        ranks.n_relevant)`` says from which instance each comes.
+
+        Returns
+        -------
+        Ranks
+            One relevant item per instance, at rank r_i - i + 1 among n - L + 1 items; tied with the
+            same irrelevant items.
+
+        Raises
+        ------
+        ValueError
+            If no instance has a relevant item.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> alone = rs.Ranks([[3, 5], [1]], n_items=10).each_alone()
+        >>> alone.values, alone.n_items
+        (array([3, 4, 1]), array([ 9,  9, 10]))
+        """
+        instance, order, rank, ties, _, _ = self._terms
+        if not len(rank):
+            raise ValueError("ranks must hold at least one relevant item, got none")
+        return Ranks(rank - order + 1, self.n_irrelevant[instance] + 1, ties=ties)
+
+    def break_ties(
+        self, how: Literal["random", "optimistic", "pessimistic"], rng: Rng = None
+    ) -> "Ranks":
+        """Ranks without ties. Metrics and samplers need no such decision: they average over it.
+
+        Parameters
+        ----------
+        how : {"random", "optimistic", "pessimistic"}
+            Draw one random order of the tied items, or rank the relevant ones before, or behind all
+            irrelevant ones with their score.
+        rng : int or numpy.random.Generator, optional
+            For "random": a seed, or a generator that is advanced.
+
+        Returns
+        -------
+        Ranks
+            Where the ranks are given as lists, the best rank of each comes first.
+
+        Raises
+        ------
+        ValueError
+            For another `how`, and an `rng` that is neither a seed nor a generator.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> ranks = rs.Ranks([2, 7], n_items=10, ties=[3, 0])
+        >>> ranks.break_ties("optimistic").values, ranks.break_ties("pessimistic").values
+        (array([2, 7]), array([5, 7]))
+        """
+        _, _, rank, ties, group, place = self._terms
+        if how == "random":
+            ahead = _random_ahead(ties, group, place, generator(rng))
+        elif how in ("optimistic", "pessimistic"):
+            ahead = ties * (how == "pessimistic")
+        else:
+            raise ValueError(
+                f"how must be 'random', 'optimistic' or 'pessimistic', got {shown(how)}"
+            )
+        values = rank + ahead
+        if self._nested:
+            values = np.split(values, np.cumsum(self._n_relevant)[:-1])
+        return Ranks(values, self.n_items)
+
+
+def _random_ahead(ties, group, place, rng):
+    """How many of its ties are ahead of each relevant item in a random order."""
+    ahead = np.zeros_like(ties)
+    if not ties.any():
+        return ahead
+    alone = group == 1
+    ahead[alone] = rng.integers(0, ties[alone], endpoint=True)
+    for start in np.flatnonzero(~alone & (place == 1)):
+        size = group[start]
+        places = np.sort(rng.choice(size + ties[start], size, replace=False))
+        ahead[start : start + size] = places - np.arange(size)
+    return ahead
 
 
 def predicted_ranks(

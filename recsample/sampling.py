@@ -1,12 +1,13 @@
-"""What sampling does to a rank: the law of the sampled rank and what follows from it.
+"""What sampling does to ranks: the law of the sampled ranks and what follows from it.
 
-A sampled evaluation ranks the relevant item among m sampled irrelevant ones. Of the N = n - 1
-irrelevant items a = r - 1 outrank it, so the number s of sampled items that do is
+A sampled evaluation ranks the relevant items of an instance among m sampled irrelevant ones. Of the
+N = n - L irrelevant items, a = r - i outrank the i-th best of L relevant ones, whose rank is r, so
+the number s of sampled items that do is
 
     binomial, s ~ B(m, a / N)                 drawing with replacement (section 4.3), or
     hypergeometric, s ~ H(N, a, m)            drawing without replacement,
 
-and the sampled rank is s + 1.
+and its sampled rank is s + i. The paper has one relevant item, with i = L = 1.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
@@ -16,8 +17,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, special
+from scipy import special
 
+from recsample._counts import (
+    average_with,
+    average_without,
+    count_pmf,
+    inverse_rank_with,
+    inverse_rank_without,
+    row_blocks,
+    weighted_pmf,
+)
+from recsample._joint import blocks_of, moments_per_hit, sum_moments
+from recsample._ties import ties_ahead
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import fits_in_memory, generator, positive_int, true_or_false
 from recsample.metrics import (
@@ -27,30 +39,37 @@ from recsample.metrics import (
     ReciprocalMetric,
     StepMetric,
     check_metric,
+    warned_of_nan,
 )
 from recsample.ranks import Ranks
 
 __all__ = ["UniformSampling"]
 
-# The law is formed for about this many numbers at a time (32 MiB of float64).
-_BLOCK = 2**22
-
 
 class _Targets(NamedTuple):
-    """The different situations of a relevant item, and which instance is in which."""
+    """The different situations of a relevant item; an array each."""
 
+    pool: Integers  # all irrelevant items
+    n_relevant: Integers  # relevant items of its instance
+    order: Integers  # it is the order-th best of these, 1-based
     above: Integers  # irrelevant items that outrank it, in the best case
     ties: Integers  # irrelevant items with its score
-    pool: Integers  # all irrelevant items
-    of_instance: Integers  # row of each instance in the arrays above
+    group: Integers  # relevant items with its score, itself included
+    place: Integers  # its place among these, 1-based
+
+    def of(self, rows):
+        return _Targets(*(column[rows] for column in self))
 
 
 @dataclass(frozen=True)
 class UniformSampling:
     """Draw m irrelevant items per instance, each with the same probability.
 
-    Where the relevant item is tied, a random order of the tied items is drawn first; every method
-    belongs to that two-step experiment.
+    All relevant items of an instance are ranked together against the same m items. To rank each one
+    alone against m items of its own, take ``ranks.each_alone()`` in place of the ranks.
+
+    Where relevant items are tied with irrelevant ones, a random order of the tied items is drawn
+    first; every method belongs to that two-step experiment.
 
     Parameters
     ----------
@@ -79,7 +98,7 @@ class UniformSampling:
         object.__setattr__(self, "replace", true_or_false("replace", self.replace))
 
     def law(self, n_items: int) -> Floats:
-        """The law of the sampled rank for every rank of a pool.
+        """The law of the sampled rank for every rank of a pool, for one relevant item.
 
         Parameters
         ----------
@@ -110,31 +129,32 @@ class UniformSampling:
         fits_in_memory(8 * n_items * (self.m + 1), f"the law for n_items={n_items}, m={self.m}")
         law = np.empty((n_items, self.m + 1))
         above = np.arange(n_items)
-        for rows in _blocks(n_items, self.m + 1):
-            law[rows] = _pmf(
-                above[rows], np.full_like(above[rows], n_items - 1), self.m, self.replace
-            )
+        for rows in row_blocks(n_items, self.m + 1):
+            pool = np.full_like(above[rows], n_items - 1)
+            law[rows] = count_pmf(above[rows], pool, self.m, self.replace)
         return law
 
     def pmf(self, ranks: Ranks) -> Floats:
-        """The law of each instance's sampled rank.
+        """The law of the sampled rank of each relevant item.
 
         Parameters
         ----------
         ranks : Ranks
-            One relevant item per instance. Under ties the law is the average of the laws of the
-            ranks that a random order of the tied items gives.
+            Under ties the law is the average of the laws of the ranks that a random order of the
+            tied items gives.
 
         Returns
         -------
-        ndarray of float, shape (instances, m + 1)
-            Column s holds p(sampled rank = s + 1).
+        ndarray of float, shape (relevant items, m + 1)
+            A row for each relevant item, instances in order and best ranks first within an
+            instance; for one relevant item per instance, a row for each instance. Column s holds
+            p(sampled rank = s + i) of the i-th best.
 
         Raises
         ------
         ValueError
-            If an instance has not exactly one relevant item, or a pool is too small to draw from;
-            the message names the instance. Also for a law that the memory cannot hold.
+            If a pool is too small to draw from; the message names the instance. Also for a law that
+            the memory cannot hold.
 
         Examples
         --------
@@ -143,62 +163,118 @@ class UniformSampling:
         array([[1. , 0. ],
                [0.5, 0.5]])
         """
-        targets = self._targets(ranks)
-        fits_in_memory(
-            16 * len(ranks) * (self.m + 1), f"the law of {len(ranks)} instances with m={self.m}"
-        )
-        pmf = np.concatenate([p for _, p in self._pmf_blocks(targets)])
-        return pmf[targets.of_instance]
+        targets, of_term = self._targets(ranks)
+        n_terms, columns = len(of_term), self.m + 1
+        fits_in_memory(16 * n_terms * columns, f"the law of {n_terms} instances with m={self.m}")
+        pmf = [np.empty((0, columns)), *(law for _, law in self._pmf_blocks(targets))]
+        return np.concatenate(pmf)[of_term]
 
-    def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
-        """Sampled ranks: one sampled evaluation, drawn from the law without drawing any items.
+    def pmf_of_hits(self, ranks: Ranks, k: int) -> Floats:
+        """The law of the number of relevant items in the first k places of the sampled ranking.
+
+        At least t of them are there where the t-th best is: P(hits >= t) = P(s_t <= k - t).
 
         Parameters
         ----------
         ranks : Ranks
-            One relevant item per instance.
+        k : int
+            At least 1.
+
+        Returns
+        -------
+        ndarray of float, shape (instances, max(relevant items) + 1)
+            Column h holds P(hits = h).
+
+        Raises
+        ------
+        ValueError
+            If a pool is too small to draw from; the message names the instance. Also for a `k`
+            below 1.
+
+        Examples
+        --------
+        One of four irrelevant items is drawn. It comes before both relevant ones, with probability
+        1/4, or between them, or after both.
+
+        >>> import recsample as rs
+        >>> rs.UniformSampling(m=1).pmf_of_hits(rs.Ranks([[2, 5]], n_items=6), k=2)
+        array([[0.  , 0.75, 0.25]])
+        """
+        k = positive_int("k", k)
+        targets, of_term = self._targets(ranks)
+        within = np.concatenate(
+            [[], *(self._within(law, k - targets.order[r]) for r, law in self._pmf_blocks(targets))]
+        )[of_term]
+        instance, order = ranks._terms[:2]
+        at_least = np.zeros((len(ranks), int(ranks.n_relevant.max()) + 2))
+        at_least[:, 0] = 1.0
+        at_least[instance, order] = within
+        return at_least[:, :-1] - at_least[:, 1:]
+
+    def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
+        """Sampled ranks: one sampled evaluation, drawn from the law without drawing any items.
+
+        The last relevant item's count is drawn from its law, and each count before it by thinning
+        the one after it: of the s drawn items among the first a', those among the first a.
+
+        Parameters
+        ----------
+        ranks : Ranks
         rng : int or numpy.random.Generator
             A seed, or a generator that is advanced.
 
         Returns
         -------
         Ranks
-            With ``n_items = m + 1``, instances in the same order, ties broken at random.
+            With ``n_items = m + L`` for L relevant items, instances in the same order, ties broken
+            at random. Where `ranks` holds lists, the best rank of each comes first.
 
         Raises
         ------
         ValueError
-            If an instance has not exactly one relevant item, or a pool is too small to draw from;
-            the message names the instance. Also for pools of more than 10^9 items
-            without replacement, and for an `rng` that is neither a seed nor a generator.
+            If a pool is too small to draw from; the message names the instance. Also for pools of
+            more than 10^9 items without replacement, and for an `rng` that is neither a seed nor a
+            generator.
 
         Examples
         --------
         >>> import recsample as rs
         >>> rs.UniformSampling(m=9).draw(rs.Ranks([1, 100], n_items=100), rng=0).values
         array([ 1, 10])
+        >>> rs.UniformSampling(m=9).draw(rs.Ranks([[1, 100]], n_items=100), rng=0).values
+        (array([ 1, 11]),)
         """
-        above, ties, pool = _one_relevant_item(ranks)
-        self._check_pool(pool)
+        self._check_instances(ranks)
         rng = generator(rng)
-        if ties.any():
-            above = above + rng.integers(0, ties, endpoint=True)
-        if self.replace:
-            sampled = rng.binomial(self.m, above / pool)
-        elif pool.max() < 10**9:
-            sampled = rng.hypergeometric(above, pool - above, self.m)
-        else:
+        pool, n_relevant = ranks.n_irrelevant, ranks.n_relevant
+        if not self.replace and pool.max() >= 10**9:
             raise ValueError(
                 "n_items must be at most 1,000,000,000 to draw without replacement, "
                 f"got {pool.max() + 1}; replace=True has no such limit"
             )
-        return Ranks(sampled + 1, self.m + 1)
+        untied = ranks.break_ties("random", rng)
+        order = untied._terms.order
+        above = untied._terms.rank - order
+        sampled = np.empty_like(above)
+        last = np.cumsum(n_relevant) - 1  # the row of each instance's last relevant item
+        for back in range(int(n_relevant.max())):
+            reached = n_relevant > back
+            row = last[reached] - back
+            if back:
+                sampled[row] = self._count(rng, above[row], above[row + 1], sampled[row + 1])
+            else:
+                sampled[row] = self._count(rng, above[row], pool[reached], self.m)
+        values = sampled + order
+        if ranks._nested:
+            values = np.split(values, last[:-1] + 1)
+        return Ranks(values, self.m + (n_relevant if np.ptp(n_relevant) else int(n_relevant[0])))
 
     def expect(self, metric: Metric, ranks: Ranks) -> Floats:
         """The expectation of a metric on the sampled ranks, eq. (16), exactly.
 
-        Closed forms are used where they exist: linear metrics such as AUC (17), metrics that are a
-        step (18), AP and RR (19) with its counterpart without replacement,
+        A metric that is a sum over the relevant items needs the law of each of them only. Closed
+        forms are used where they exist: linear metrics such as AUC (17), metrics that are a step
+        (18), the best item's part of AP and RR (19) with its counterpart without replacement,
 
             E[1 / (s + 1)] = (N + 1) / ((a + 1)(m + 1)) (1 - C(N - a, m + 1) / C(N + 1, m + 1)),
 
@@ -213,17 +289,17 @@ class UniformSampling:
         metric : Metric
             Also a corrected metric, whose expectation shows how far off it is on average.
         ranks : Ranks
-            One relevant item per instance.
 
         Returns
         -------
         ndarray of float, shape (instances,)
+            NaN for an instance without relevant item, with a warning.
 
         Raises
         ------
         ValueError
-            If an instance has not exactly one relevant item, or a pool is too small to draw from;
-            the message names the instance. Also for a `metric` that is none.
+            If a pool is too small to draw from; the message names the instance. Also for a `metric`
+            that is none.
 
         Examples
         --------
@@ -232,32 +308,43 @@ class UniformSampling:
         >>> import recsample as rs
         >>> rs.UniformSampling(m=10).expect(rs.AUC, rs.Ranks([1, 25], n_items=49))
         array([1. , 0.5])
+        >>> rs.UniformSampling(m=10).expect(rs.AUC, rs.Ranks([[1, 26]], n_items=50))
+        array([0.75])
         """
         check_metric(metric)
-        targets = self._targets(ranks)
-        closed = self._closed_form(metric, targets)
-        if closed is None:
-            return self._moments(metric, targets)[0][targets.of_instance]
-        return closed[targets.of_instance]
+        metric._check_cutoff()
+        targets, of_term = self._targets(ranks)
+        n_relevant = ranks.n_relevant
+        if metric.additive:
+            values = self._means(metric, targets)[of_term]
+            mean = np.bincount(ranks._terms.instance, values, minlength=len(ranks)).astype(float)
+            mean[n_relevant == 0] = np.nan
+        else:
+            mean = self._instance_moments(metric, ranks)[0]
+        return warned_of_nan(metric, mean)
 
     def variance(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The variance of a metric on the sampled ranks, by summing over their law.
+        """The variance of a metric on the sampled ranks, by summing over their joint law.
+
+        The sampled ranks of several relevant items form a Markov chain; mean and variance of their
+        sum are passed along it, in O(L m^2) operations for L relevant items. Relevant items that
+        are tied with irrelevant ones take O(m^3).
 
         Parameters
         ----------
         metric : Metric
         ranks : Ranks
-            One relevant item per instance.
 
         Returns
         -------
         ndarray of float, shape (instances,)
+            NaN for an instance without relevant item, with a warning.
 
         Raises
         ------
         ValueError
-            If an instance has not exactly one relevant item, or a pool is too small to draw from;
-            the message names the instance. Also for a `metric` that is none.
+            If a pool is too small to draw from; the message names the instance. Also for a `metric`
+            that is none.
 
         Examples
         --------
@@ -266,8 +353,9 @@ class UniformSampling:
         array([0.  , 0.25])
         """
         check_metric(metric)
-        targets = self._targets(ranks)
-        return self._moments(metric, targets)[1][targets.of_instance]
+        metric._check_cutoff()
+        self._check_instances(ranks)
+        return warned_of_nan(metric, self._instance_moments(metric, ranks)[1])
 
     def std_of_mean(self, metric: Metric, ranks: Ranks) -> float:
         """Standard deviation, over repeated sampling, of the metric's mean over the instances.
@@ -276,7 +364,7 @@ class UniformSampling:
         ----------
         metric : Metric
         ranks : Ranks
-            One relevant item per instance. Instances are sampled independently.
+            Instances are sampled independently.
 
         Returns
         -------
@@ -285,8 +373,8 @@ class UniformSampling:
         Raises
         ------
         ValueError
-            If an instance has not exactly one relevant item, or a pool is too small to draw from;
-            the message names the instance. Also for a `metric` that is none.
+            If a pool is too small to draw from; the message names the instance. Also for a `metric`
+            that is none.
 
         Examples
         --------
@@ -297,10 +385,22 @@ class UniformSampling:
         return float(np.sqrt(self.variance(metric, ranks).sum()) / len(ranks))
 
     def _targets(self, ranks):
-        above, ties, pool = _one_relevant_item(ranks)
-        self._check_pool(pool)
-        rows, of_instance = np.unique(np.stack([pool, above, ties], 1), axis=0, return_inverse=True)
-        return _Targets(rows[:, 1], rows[:, 2], rows[:, 0], of_instance.reshape(-1))
+        """The different situations, and which of them each relevant item is in."""
+        self._check_instances(ranks)
+        instance, order, rank, ties, group, place = ranks._terms
+        if not len(rank):
+            return _Targets(*(rank for _ in _Targets._fields)), rank
+        # Without ties it does not matter which of equal items one is.
+        group, place = np.where(ties > 0, (group, place), 1)
+        pool, n_relevant = ranks.n_irrelevant[instance], ranks.n_relevant[instance]
+        columns = np.stack([pool, n_relevant, order, rank - order, ties, group, place], 1)
+        rows, of_term = np.unique(columns, axis=0, return_inverse=True)
+        return _Targets(*rows.T), of_term.reshape(-1)
+
+    def _check_instances(self, ranks):
+        if not isinstance(ranks, Ranks):
+            raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+        self._check_pool(ranks.n_irrelevant)
 
     def _check_pool(self, pool):
         needed = 1 if self.replace else self.m
@@ -311,193 +411,135 @@ class UniformSampling:
                 f"{'with' if self.replace else 'without'} replacement, got {np.min(pool)}{place}"
             )
 
+    def _count(self, rng, above, pool, drawn):
+        """How many of the `drawn` items are above, in a random draw from the pool."""
+        if self.replace:
+            return rng.binomial(drawn, np.divide(above, pool, where=pool > 0, out=0.0 * above))
+        return rng.hypergeometric(above, pool - above, drawn)
+
     def _pmf_blocks(self, targets):
         """Slices of the targets, with the law of each."""
-        for rows in _blocks(len(targets.pool), self.m + 1):
-            above, ties, pool = (column[rows] for column in targets[:3])
-            pmf = _pmf(above, pool, self.m, self.replace)
-            tied = np.flatnonzero(ties)
-            average = _average_with if self.replace else _average_without
-            if len(tied):
-                pmf[tied] = average(above[tied], ties[tied], pool[tied], self.m)
+        for rows in row_blocks(len(targets.pool), self.m + 1):
+            part = targets.of(rows)
+            pmf = count_pmf(part.above, part.pool, self.m, self.replace)
+            alone = np.flatnonzero((part.ties > 0) & (part.group == 1))
+            average = average_with if self.replace else average_without
+            if len(alone):
+                tied = part.of(alone)
+                pmf[alone] = average(tied.above, tied.ties, tied.pool, self.m)
+            for i in np.flatnonzero((part.ties > 0) & (part.group > 1)):
+                above = part.above[i] + np.arange(part.ties[i] + 1)
+                ahead = ties_ahead(part.ties[i], part.group[i], part.place[i])
+                pmf[i] = weighted_pmf(ahead, above, part.pool[i], self.m, self.replace)
             yield rows, pmf
 
     def _moments(self, metric, targets):
-        """Mean and variance of the metric for every target, by the sum (16) over the law."""
+        """Mean and variance of each target's part of the metric, by the sum (16) over the law."""
         fits_in_memory(64 * (self.m + 1), f"the law of one instance with m={self.m}")
-        values = metric.of_rank(np.arange(1, self.m + 2), self.m + 1)
+        kinds = np.stack([targets.order, targets.n_relevant], 1)
+        kinds, kind = np.unique(kinds, axis=0, return_inverse=True)
+        values, kind = self._values(metric, *kinds.T), kind.reshape(-1)
         mean, variance = np.empty(len(targets.pool)), np.empty(len(targets.pool))
         for rows, pmf in self._pmf_blocks(targets):
-            mean[rows] = pmf @ values
-            variance[rows] = (pmf * (values - mean[rows, None]) ** 2).sum(axis=1)
+            value = values[kind[rows]] if len(values) > 1 else values
+            mean[rows] = (pmf * value).sum(axis=1)
+            variance[rows] = (pmf * (value - mean[rows, None]) ** 2).sum(axis=1)
         return mean, variance
 
+    def _values(self, metric, order, n_relevant):
+        """What items of the given orders contribute at s = 0, ..., m, shape (orders, m + 1)."""
+        order, n_relevant = order[:, None], n_relevant[:, None]
+        fits_in_memory(32 * len(order) * (self.m + 1), f"the values of {metric} with m={self.m}")
+        rank = order + np.arange(self.m + 1)
+        return metric._term(rank, order, n_relevant, self.m + n_relevant) + np.zeros(rank.shape)
+
+    def _instance_moments(self, metric, ranks):
+        """Mean and variance of the metric for every instance."""
+        n_relevant, n_instances = ranks.n_relevant, len(ranks)
+        mean, variance = np.full(n_instances, np.nan), np.full(n_instances, np.nan)
+        one = n_relevant == 1
+        if one.any():
+            targets, of_term = self._targets(ranks)
+            single = one[ranks._terms.instance]
+            rows, of_single = np.unique(of_term[single], return_inverse=True)
+            moments = self._moments(metric, targets.of(rows))
+            mean[one], variance[one] = (moment[of_single] for moment in moments)
+        several = np.flatnonzero(n_relevant > 1)
+        if len(several):
+            fits_in_memory(64 * (self.m + 1) ** 2, f"the joint law of ranks with m={self.m}")
+        ends, known = np.cumsum(n_relevant), {}
+        for i in several:
+            size, pool = int(n_relevant[i]), int(ranks.n_irrelevant[i])
+            blocks = tuple(blocks_of(ranks._terms, slice(ends[i] - size, ends[i])))
+            key = (blocks, size, pool)
+            if key not in known:
+                known[key] = self._joint_moments(metric, size, blocks, pool)
+            mean[i], variance[i] = known[key]
+        return mean, variance
+
+    def _joint_moments(self, metric, n_relevant, blocks, pool):
+        """Mean and variance of the metric for one instance with several relevant items."""
+        order = np.arange(1, n_relevant + 1)
+        if metric.additive:
+            values = self._values(metric, order, np.full_like(order, n_relevant))
+            return sum_moments(values, blocks, pool, self.replace)
+        precision = order[:, None] / (order[:, None] + np.arange(self.m + 1.0))
+        return moments_per_hit(precision, blocks, pool, metric.cutoff, self.replace)
+
+    def _means(self, metric, targets):
+        """The expectation of each target's part of the metric."""
+        mean = self._closed_form(metric, targets)
+        rest = np.flatnonzero(np.isnan(mean))
+        if len(rest):
+            mean[rest] = self._moments(metric, targets.of(rest))[0]
+        return mean
+
     def _closed_form(self, metric, targets):
-        """Eqs. (17) to (19), or None where a metric has no closed form."""
-        above, ties, pool, _ = targets
+        """Eqs. (17) to (19), NaN for targets that have no closed form."""
+        pool, n_relevant, order, above, ties, *_ = targets
+        mean = np.full(len(pool), np.nan)
+        if not len(pool):
+            return mean
+        first, last = (
+            metric._term(order + s, order, n_relevant, self.m + n_relevant) for s in (0, self.m)
+        )
         if isinstance(metric, LinearMetric):
-            first, last = metric.of_rank([1, self.m + 1], self.m + 1)
-            return first + (last - first) * ((above + ties / 2) / pool)
+            # In a random order the j-th of g relevant items has t j / (g + 1) of t others ahead.
+            ahead = above + ties * targets.place / (targets.group + 1)
+            return first + (last - first) * (ahead / pool)
         if isinstance(metric, StepMetric):
-            return self._expect_step(metric, targets)
-        if metric.cutoff is not None or ties.any():
-            return None
+            return first * self._reaches(targets, metric._last_place(n_relevant))
+        if metric.cutoff is not None:
+            return mean
         if isinstance(metric, GeometricMetric) and self.replace:
             # The generating function of the binomial law; that of the other is the sum itself.
-            first = metric.of_rank(1, self.m + 1)
-            return first * np.exp(self.m * np.log1p(-(1 - metric.ratio) * above / pool))
+            closed = first * np.exp(self.m * np.log1p(-(1 - metric.ratio) * above / pool))
+            return np.where(ties == 0, closed, mean)
         if isinstance(metric, ReciprocalMetric):
+            best = np.flatnonzero((ties == 0) & (order == 1))
             if self.replace:
-                return _inverse_rank_with(above / pool, self.m)
-            mean = np.empty(len(pool))
-            for rows in _blocks(len(pool), self.m + 1):
-                mean[rows] = _inverse_rank_without(above[rows], pool[rows], self.m)
-            return mean
-        return None
+                mean[best] = first[best] * inverse_rank_with(above[best] / pool[best], self.m)
+                return mean
+            for part in row_blocks(len(best), self.m + 1):
+                rows = best[part]
+                inverse = inverse_rank_without(above[rows], pool[rows], self.m)
+                mean[rows] = first[rows] * inverse
+        return mean
 
-    def _expect_step(self, metric, targets):
-        """Eq. (18): the metric's height times P(s < k)."""
-        above, ties, pool, _ = targets
-        height = metric.of_rank(1, self.m + 1)
-        k = 1 if metric.cutoff is None else metric.cutoff
-        if k > self.m:
-            return np.full(len(pool), height)
+    def _reaches(self, targets, last_place):
+        """Eq. (18): the probability that the sampled rank is at most `last_place`."""
+        pool, _, order, above, ties, *_ = targets
+        k = np.broadcast_to(last_place, order.shape) - order + 1  # s must be below it
         if self.replace and not ties.any():
-            # P(s < k) as an incomplete beta function; bdtr keeps only 10 digits at m = 10^5.
-            return height * special.betaincc(k, self.m - k + 1, above / pool)
-        below = np.empty(len(pool))
-        for rows, pmf in self._pmf_blocks(targets):
-            below[rows] = pmf[:, :k].sum(axis=1)
-        return height * below
+            # As an incomplete beta function; bdtr keeps only 10 digits at m = 10^5.
+            inside = np.clip(k, 1, self.m)
+            below = special.betaincc(inside, self.m - inside + 1, above / pool)
+            return np.where(k < 1, 0.0, np.where(k > self.m, 1.0, below))
+        if k.min() > self.m:
+            return np.ones(len(pool))
+        parts = (self._within(pmf, k[rows] - 1) for rows, pmf in self._pmf_blocks(targets))
+        return np.concatenate(list(parts))
 
-
-def _one_relevant_item(ranks):
-    if not isinstance(ranks, Ranks):
-        raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
-    several = np.flatnonzero(ranks.n_relevant != 1)
-    if len(several):
-        raise ValueError(
-            "ranks must hold one relevant item per instance, "
-            f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
-        )
-    terms = ranks._terms
-    return terms.rank - 1, terms.ties, ranks.n_irrelevant
-
-
-def _blocks(n_rows, row_length):
-    step = max(1, _BLOCK // row_length)
-    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
-
-
-def _pmf(above, pool, m, replace):
-    """P(s = 0, ..., m) for each target, shape (targets, m + 1).
-
-    With replacement `above` may be real.
-
-    Neighbouring probabilities have a simple ratio, so the law is built from its mode outwards and
-    then normalised. No step subtracts or overflows: near the mode the relative error is a few units
-    in the last place per step, where formulas through log-gamma lose it all for large pools.
-    """
-    fits_in_memory(64 * len(above) * (m + 1), f"the law of {len(above)} ranks with m={m}")
-    s = np.arange(1.0, m + 1)
-    a, rest = above[:, None].astype(float), (pool - above)[:, None].astype(float)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if replace:
-            ratio = (m - s + 1) / s * (a / rest)  # p(s) / p(s - 1)
-            ratio[a[:, 0] == 0] = 0.0
-        else:
-            ratio = (a - s + 1) / s * ((m - s + 1) / (rest - m + s))
-            ratio[a < s] = 0.0  # more than there are
-            ratio[rest - m + s <= 0] = np.inf  # s - 1 is below the smallest possible count
-        rising = ratio >= 1.0
-        up = np.cumprod(np.where(rising, 1.0, ratio), axis=1)
-        down = np.cumprod(np.where(rising, 1.0 / ratio, 1.0)[:, ::-1], axis=1)[:, ::-1]
-    pmf = np.ones((len(above), m + 1))
-    pmf[:, 1:] *= up
-    pmf[:, :-1] *= down
-    return pmf / pmf.sum(axis=1, keepdims=True)
-
-
-def _average_without(above, ties, pool, m):
-    """The mean of the hypergeometric laws of a, ..., a + t.
-
-    C(a, s) C(N - a, m - s) counts the subsets of size m + 1 of {0, ..., N} whose (s + 1)-th
-    smallest element is a. Summed over a this telescopes to the law of one more draw from one more
-    item:
-
-        sum over a < A of p(s | a) = (N + 1) / (m + 1) P(H(N + 1, A, m + 1) > s).
-
-    The mean over t + 1 laws is a difference of two such sums. Where t is so small that the
-    difference would cost more than two digits, the laws themselves are averaged.
-    """
-    pmf = np.empty((len(above), m + 1))
-    few = (pool + 1) > 100 * (m + 1) * (ties + 1)
-    for i in np.flatnonzero(few):
-        each = above[i] + np.arange(ties[i] + 1)
-        pmf[i] = _weighted(np.full(len(each), 1.0 / len(each)), each, pool[i], m, False)
-    above, ties, pool = above[~few], ties[~few], pool[~few]
-    difference = _exceeds(above + ties + 1, pool + 1, m + 1) - _exceeds(above, pool + 1, m + 1)
-    difference = np.maximum(difference, 0.0)  # rounding may fall below 0
-    pmf[~few] = difference / difference.sum(axis=1, keepdims=True)
-    return pmf
-
-
-def _exceeds(above, pool, m):
-    """P(H(N, a, m) > s) for s = 0, ..., m - 1."""
-    upper = np.cumsum(_pmf(above, pool, m, False)[:, ::-1], axis=1)[:, ::-1]
-    return upper[:, 1:]
-
-
-def _average_with(above, ties, pool, m):
-    """The mean of the binomial laws of a, ..., a + t.
-
-    p(s | a) is a polynomial of degree m in a, so Gauss quadrature for the uniform weight on the t +
-    1 points, with at least (m + 1) / 2 nodes, gives the mean exactly. Fewer do for large m: on the
-    ellipse around the points where |p| + |1 - p| = cosh(u) no p(s | a) exceeds cosh(u)^m, so the
-    error of K nodes is of the order of min over u of exp(m u^2 / 2 - 2 K u) = exp(-2 K^2 / m).
-    """
-    enough = min(m // 2 + 1, int(4.5 * np.sqrt(m)) + 2)  # exp(-40) = 4e-18
-    pmf = np.empty((len(above), m + 1))
-    for i, (a, t, n) in enumerate(zip(above, ties, pool)):
-        nodes, weights = _gauss_on_points(t + 1, enough)
-        pmf[i] = _weighted(weights, a + nodes, n, m, True)
-    return pmf
-
-
-def _weighted(weights, above, pool, m, replace):
-    """The weighted sum of the laws of several numbers of items above, formed in blocks."""
-    total = np.zeros(m + 1)
-    for part in _blocks(len(above), m + 1):
-        total += weights[part] @ _pmf(above[part], np.full_like(above[part], pool), m, replace)
-    return total
-
-
-def _gauss_on_points(n_points, n_nodes):
-    """Nodes and weights of the Gauss rule for the uniform distribution on 0, ..., n_points - 1.
-
-    From the recurrence of the discrete Legendre (Gram) polynomials, by Golub and Welsch.
-    """
-    if n_nodes >= n_points:
-        return np.arange(n_points, dtype=float), np.full(n_points, 1.0 / n_points)
-    k = np.arange(1.0, n_nodes)
-    off = np.sqrt(k**2 * (float(n_points) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
-    nodes, vectors = linalg.eigh_tridiagonal(np.full(n_nodes, (n_points - 1) / 2), off)
-    return np.clip(nodes, 0, n_points - 1), vectors[0] ** 2
-
-
-def _inverse_rank_with(p, m):
-    """Eq. (19): E[1 / (s + 1)] for s ~ B(m, p), with its limit 1 at p = 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = -np.expm1((m + 1) * np.log1p(-p)) / (p * (m + 1))
-    return np.where(p == 0, 1.0, mean)
-
-
-def _inverse_rank_without(above, pool, m):
-    """E[1 / (s + 1)] for s ~ H(N, a, m); see `UniformSampling.expect`."""
-    fits_in_memory(64 * len(above) * (m + 1), f"the chances of {len(above)} ranks with m={m}")
-    j = np.arange(m + 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # log of C(N - a, m + 1) / C(N + 1, m + 1), the chance that m + 1 of N + 1 miss a + 1 items
-        share = (above[:, None] + 1.0) / (pool[:, None] + 1.0 - j)
-        missed = np.where(share >= 1, -np.inf, np.log1p(-np.minimum(share, 1))).sum(axis=1)
-    return -np.expm1(missed) * (pool + 1) / ((above + 1.0) * (m + 1))
+    def _within(self, pmf, most):
+        """P(s <= most) for each row of a law."""
+        return (pmf * (np.arange(self.m + 1) <= most[:, None])).sum(axis=1)

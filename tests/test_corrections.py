@@ -573,7 +573,7 @@ class TestEveryCorrection:
     def test_other_refusals(self, correction):
         sampler = UniformSampling(4)
         corrected = correction(AP, sampler, 30)
-        with pytest.raises(ValueError, match="one relevant item per instance for .*, got several"):
+        with pytest.raises(ValueError, match="n_items = m [+] 2 = 6 for .*, got n_items = 5"):
             corrected(Ranks([[1, 2]], n_items=5))
         with pytest.raises(ValueError, match=r"\(AP.* takes no cut-off, got @ 3"):
             corrected @ 3

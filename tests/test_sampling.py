@@ -132,7 +132,7 @@ class TestLaw:
     def test_blocks_do_not_matter(self, monkeypatch, replace):
         sampler, ranks = UniformSampling(5, replace), Ranks([3, 9, 3, 1], 20, ties=[0, 4, 11, 2])
         law, pmf, mean = sampler.law(20), sampler.pmf(ranks), sampler.expect(NDCG, ranks)
-        monkeypatch.setattr(rs.sampling, "_BLOCK", 13)
+        monkeypatch.setattr(rs._counts, "BLOCK", 13)
         assert np.array_equal(sampler.law(20), law)
         assert sampler.pmf(ranks) == pytest.approx(pmf, abs=1e-16)
         assert sampler.expect(NDCG, ranks) == pytest.approx(mean, abs=1e-15)
@@ -452,7 +452,8 @@ class TestMoments:
         nested, flat = Ranks([[3], [5]], 9, ties=[[1], [0]]), Ranks([3, 5], 9, ties=[1, 0])
         sampler = UniformSampling(4)
         assert np.array_equal(sampler.pmf(nested), sampler.pmf(flat))
-        assert sampler.draw(nested, 1).values.tolist() == sampler.draw(flat, 1).values.tolist()
+        drawn = sampler.draw(nested, 1).values
+        assert np.array_equal(np.ravel(drawn), sampler.draw(flat, 1).values)
 
     def test_nothing_warns(self):
         with warnings.catch_warnings():
@@ -499,14 +500,6 @@ class TestRefusals:
     def test_n_items(self, n_items):
         with pytest.raises(ValueError, match="n_items must be a whole number of at least 1, got"):
             UniformSampling(1).law(n_items)
-
-    @pytest.mark.parametrize("relevant, number", [([[1], [2, 3]], 2), ([[1], []], 0)])
-    def test_one_relevant_item_per_instance(self, relevant, number):
-        ranks, sampler = Ranks(relevant, n_items=9), UniformSampling(2)
-        message = f"ranks must hold one relevant item per instance, got {number} in instance 1"
-        for call in (lambda: sampler.pmf(ranks), lambda: sampler.draw(ranks, 0)):
-            with pytest.raises(ValueError, match=message):
-                call()
 
     def test_ranks_and_metrics(self):
         sampler, ranks = UniformSampling(2), Ranks([1], 9)

@@ -1,0 +1,135 @@
+"""How many of the sampled items outrank a target: the laws of a count, and sums over them.
+
+Of N items, a outrank the target and m are drawn. The count s of drawn items that outrank it is
+binomial, B(m, a / N), or hypergeometric, H(N, a, m).
+"""
+
+import numpy as np
+from scipy import linalg
+
+from recsample._validation import fits_in_memory
+
+# The law is formed for about this many numbers at a time (32 MiB of float64).
+BLOCK = 2**22
+
+
+def row_blocks(n_rows, row_length):
+    step = max(1, BLOCK // row_length)
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
+
+
+def count_pmf(above, pool, m, replace, draws=None):
+    """P(s = 0, ..., m) for each target, shape (targets, m + 1).
+
+    With replacement `above` may be real. Where `draws` is given, fewer than m items are drawn for
+    a target: row i is the law for draws[i] of them.
+
+    Neighbouring probabilities have a simple ratio, so the law is built from its mode outwards and
+    then normalised. No step subtracts or overflows: near the mode the relative error is a few units
+    in the last place per step, where formulas through log-gamma lose it all for large pools.
+    """
+    fits_in_memory(64 * len(above) * (m + 1), f"the law of {len(above)} ranks with m={m}")
+    s = np.arange(1.0, m + 1)
+    a, rest = above[:, None].astype(float), (pool - above)[:, None].astype(float)
+    drawn = m if draws is None else draws[:, None].astype(float)
+    left = np.maximum(drawn - s + 1, 0.0)  # to draw after s - 1 of them
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if replace:
+            ratio = left / s * (a / rest)  # p(s) / p(s - 1)
+            ratio[(a == 0) | (left == 0)] = 0.0
+        else:
+            ratio = (a - s + 1) / s * (left / (rest - drawn + s))
+            ratio[a < s] = 0.0  # more than there are
+            ratio[rest - drawn + s <= 0] = np.inf  # s - 1 is below the smallest possible count
+        rising = ratio >= 1.0
+        up = np.cumprod(np.where(rising, 1.0, ratio), axis=1)
+        down = np.cumprod(np.where(rising, 1.0 / ratio, 1.0)[:, ::-1], axis=1)[:, ::-1]
+    pmf = np.ones((len(above), m + 1))
+    pmf[:, 1:] *= up
+    pmf[:, :-1] *= down
+    return pmf / pmf.sum(axis=1, keepdims=True)
+
+
+def average_without(above, ties, pool, m):
+    """The mean of the hypergeometric laws of a, ..., a + t.
+
+    C(a, s) C(N - a, m - s) counts the subsets of size m + 1 of {0, ..., N} whose (s + 1)-th
+    smallest element is a. Summed over a this telescopes to the law of one more draw from one more
+    item:
+
+        sum over a < A of p(s | a) = (N + 1) / (m + 1) P(H(N + 1, A, m + 1) > s).
+
+    The mean over t + 1 laws is a difference of two such sums. Where t is so small that the
+    difference would cost more than two digits, the laws themselves are averaged.
+    """
+    pmf = np.empty((len(above), m + 1))
+    few = (pool + 1) > 100 * (m + 1) * (ties + 1)
+    for i in np.flatnonzero(few):
+        each = above[i] + np.arange(ties[i] + 1)
+        pmf[i] = weighted_pmf(np.full(len(each), 1.0 / len(each)), each, pool[i], m, False)
+    above, ties, pool = above[~few], ties[~few], pool[~few]
+    difference = _exceeds(above + ties + 1, pool + 1, m + 1) - _exceeds(above, pool + 1, m + 1)
+    difference = np.maximum(difference, 0.0)  # rounding may fall below 0
+    pmf[~few] = difference / difference.sum(axis=1, keepdims=True)
+    return pmf
+
+
+def _exceeds(above, pool, m):
+    """P(H(N, a, m) > s) for s = 0, ..., m - 1."""
+    upper = np.cumsum(count_pmf(above, pool, m, False)[:, ::-1], axis=1)[:, ::-1]
+    return upper[:, 1:]
+
+
+def average_with(above, ties, pool, m):
+    """The mean of the binomial laws of a, ..., a + t.
+
+    p(s | a) is a polynomial of degree m in a, so Gauss quadrature for the uniform weight on the t +
+    1 points, with at least (m + 1) / 2 nodes, gives the mean exactly. Fewer do for large m: on the
+    ellipse around the points where |p| + |1 - p| = cosh(u) no p(s | a) exceeds cosh(u)^m, so the
+    error of K nodes is of the order of min over u of exp(m u^2 / 2 - 2 K u) = exp(-2 K^2 / m).
+    """
+    enough = min(m // 2 + 1, int(4.5 * np.sqrt(m)) + 2)  # exp(-40) = 4e-18
+    pmf = np.empty((len(above), m + 1))
+    for i, (a, t, n) in enumerate(zip(above, ties, pool)):
+        nodes, weights = gauss_on_points(t + 1, enough)
+        pmf[i] = weighted_pmf(weights, a + nodes, n, m, True)
+    return pmf
+
+
+def weighted_pmf(weights, above, pool, m, replace):
+    """The weighted sum of the laws of several numbers of items above, formed in blocks."""
+    total = np.zeros(m + 1)
+    for part in row_blocks(len(above), m + 1):
+        total += weights[part] @ count_pmf(above[part], np.full_like(above[part], pool), m, replace)
+    return total
+
+
+def gauss_on_points(n_points, n_nodes):
+    """Nodes and weights of the Gauss rule for the uniform distribution on 0, ..., n_points - 1.
+
+    From the recurrence of the discrete Legendre (Gram) polynomials, by Golub and Welsch.
+    """
+    if n_nodes >= n_points:
+        return np.arange(n_points, dtype=float), np.full(n_points, 1.0 / n_points)
+    k = np.arange(1.0, n_nodes)
+    off = np.sqrt(k**2 * (float(n_points) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
+    nodes, vectors = linalg.eigh_tridiagonal(np.full(n_nodes, (n_points - 1) / 2), off)
+    return np.clip(nodes, 0, n_points - 1), vectors[0] ** 2
+
+
+def inverse_rank_with(p, m):
+    """Eq. (19): E[1 / (s + 1)] for s ~ B(m, p), with its limit 1 at p = 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = -np.expm1((m + 1) * np.log1p(-p)) / (p * (m + 1))
+    return np.where(p == 0, 1.0, mean)
+
+
+def inverse_rank_without(above, pool, m):
+    """E[1 / (s + 1)] for s ~ H(N, a, m); see `UniformSampling.expect`."""
+    fits_in_memory(64 * len(above) * (m + 1), f"the chances of {len(above)} ranks with m={m}")
+    j = np.arange(m + 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # log of C(N - a, m + 1) / C(N + 1, m + 1), the chance that m + 1 of N + 1 miss a + 1 items
+        share = (above[:, None] + 1.0) / (pool[:, None] + 1.0 - j)
+        missed = np.where(share >= 1, -np.inf, np.log1p(-np.minimum(share, 1))).sum(axis=1)
+    return -np.expm1(missed) * (pool + 1) / ((above + 1.0) * (m + 1))
