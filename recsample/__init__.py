@@ -8,8 +8,11 @@ from recsample import (
     feedback,
     graded,
     metrics,
+    negatives,
     peers,
     plotting,
+    popularity,
+    protocols,
     ranks,
     ratings,
     recommenders,
@@ -36,6 +39,9 @@ from recsample.metrics import (
     compare,
     metric,
 )
+from recsample.negatives import given_ranks
+from recsample.popularity import PopularitySampling, RankedItems, ranked_items
+from recsample.protocols import PooledSampling
 from recsample.ranks import Ranks, predicted_ranks
 from recsample.sampling import UniformSampling
 
@@ -52,12 +58,15 @@ __all__ = [
     "MinimalBias",
     "NDCG",
     "PercentileRank",
+    "PooledSampling",
+    "PopularitySampling",
     "Precision",
     "RBP",
     "RPrecision",
     "RR",
     "RankEstimate",
     "RankScore",
+    "RankedItems",
     "Ranks",
     "Recall",
     "UniformSampling",
@@ -67,12 +76,17 @@ __all__ = [
     "datasets",
     "experiments",
     "feedback",
+    "given_ranks",
     "graded",
     "metric",
     "metrics",
+    "negatives",
     "peers",
     "plotting",
+    "popularity",
     "predicted_ranks",
+    "protocols",
+    "ranked_items",
     "ranks",
     "ratings",
     "recommenders",

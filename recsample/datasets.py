@@ -7,6 +7,7 @@ package, so that nothing has to be downloaded to work with them.
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import zipfile
@@ -15,32 +16,53 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
-from recsample._typing import Integers, Rng
+from recsample._typing import Floats, Integers, Rng
 from recsample._validation import generator, positive_int, shown, whole_numbers
 from recsample.ranks import Ranks, frozen
 
-__all__ = ["Interactions", "load_movielens", "recorded_ranks", "make_interactions"]
+if TYPE_CHECKING:
+    import pandas as pd
 
-# MovieLens-1M as GroupLens publishes it, and the held-out events of the split that the paper uses.
+__all__ = [
+    "Interactions",
+    "RecordedLists",
+    "RecordedPopularity",
+    "load_movielens",
+    "load_negatives",
+    "make_interactions",
+    "recorded_lists",
+    "recorded_popularity",
+    "recorded_ranks",
+    "recorded_several",
+]
+
+# MovieLens-1M as GroupLens publishes it, the held-out events of the split that the paper uses, and
+# the negatives published with that split.
 _ARCHIVE = "ml-1m.zip"
 _HELD_OUT = "ml-1m.test.rating"
+_NEGATIVES = "ml-1m.test.negative"
 _URLS = {
     _ARCHIVE: "https://files.grouplens.org/datasets/movielens/ml-1m.zip",
     _HELD_OUT: "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/"
     "master/Data/ml-1m.test.rating",
+    _NEGATIVES: "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/"
+    "master/Data/ml-1m.test.negative",
 }
 _SHA256 = {
     _ARCHIVE: "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
     _HELD_OUT: "231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
+    _NEGATIVES: "127853228a76b7d21c0481e8ef8d00dd009cd5c88670dbdd9e9debfdb9f93de4",
 }
 _N_RATINGS = 1_000_209
 _N_USERS = 6_040
+_N_ITEMS = 3_706
+_N_NEGATIVES = 99
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -284,6 +306,86 @@ def load_movielens(
     return replace(data, user_ids=frozen(data.user_ids + 1), item_ids=frozen(movie_ids))
 
 
+def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
+    """The 99 negatives for each user of MovieLens-1M on which many studies are evaluated.
+
+    They were published by He et al. (WWW 2017) together with the split that `load_movielens` reads.
+    Users and movies are numbered as there.
+
+    Without `path` the file is downloaded once (3 MB, checksum verified) and kept where
+    `load_movielens` keeps its files.
+
+    Parameters
+    ----------
+    path : str or os.PathLike, optional
+        Where the lists are instead: the file, or a folder with ``ml-1m.test.negative`` or
+        ``ncf.test.negative`` in it; compressed, with the ending ``.gz``, or not.
+
+    Returns
+    -------
+    ndarray of int, shape (6040, 99)
+        The listed movies of each user, in the order of the file.
+
+    Raises
+    ------
+    ConnectionError
+        If the file has to be downloaded and cannot be.
+    FileNotFoundError
+        If there is no such file at `path`.
+    ValueError
+        For a wrong file: the message names the file, the line (1-based) and what was expected.
+
+    Notes
+    -----
+    What is wrong with the lists is for `recsample.negatives.faults` to say: 156 of them hold the
+    held-out movie of their user.
+
+    Examples
+    --------
+    >>> from recsample.datasets import load_negatives
+    >>> load_negatives("nowhere")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: path must be a file of negatives or a folder with one, got nowhere
+    """
+    if path is not None and not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"path must be the path of a file or a folder, got {shown(path)}")
+    file = Path(_download(_NEGATIVES)) if path is None else _find_negatives(Path(path))
+    content = file.read_bytes()
+    if file.suffix == ".gz":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(
+                f"{file} must be an intact gzip file, got a damaged one: {error}"
+            ) from error
+    line_ok = re.compile(rb"\(\d{1,9},\d{1,9}\)(?:\t\d{1,9}){%d}" % _N_NEGATIVES).fullmatch
+    lines = content.splitlines()
+    for number, line in enumerate(lines, start=1):
+        if not line_ok(line):
+            text = line[:80].decode(errors="replace")
+            raise ValueError(
+                f"{file}, line {number}, must be (user,item) and {_N_NEGATIVES} items, got {text!r}"
+            )
+    if len(lines) != _N_USERS:
+        raise ValueError(f"{file} must have {_N_USERS} lines, one per user, got {len(lines)}")
+    entries = content.decode().translate(str.maketrans("(),", "   "))
+    table = np.fromstring(entries, dtype=np.int64, sep=" ").reshape(_N_USERS, -1)
+    user, listed = table[:, 0], table[:, 2:]
+    _refuse_line(file, user != np.arange(_N_USERS), user, "the users 0, 1, 2, ... in order")
+    largest = listed.max(axis=1)
+    _refuse_line(file, largest >= _N_ITEMS, largest, f"items below {_N_ITEMS}")
+    return listed
+
+
+def _find_negatives(path):
+    names = [name + end for name in (_NEGATIVES, "ncf.test.negative") for end in ("", ".gz")]
+    for file in [path, *(path / name for name in names)]:
+        if file.is_file():
+            return file
+    raise FileNotFoundError(f"path must be a file of negatives or a folder with one, got {path}")
+
+
 def recorded_ranks() -> dict[str, Ranks]:
     """The ranks that the paper's recommenders predict on MovieLens-1M, as shipped with the package.
 
@@ -307,6 +409,165 @@ def recorded_ranks() -> dict[str, Ranks]:
     with file.open("rb") as stream, np.load(stream) as arrays:
         return {
             name: Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"])
+            for name in "XYZ"
+        }
+
+
+def recorded_several() -> dict[str, Ranks]:
+    """The ranks of ten held-out movies per user of MovieLens-1M, as shipped with the package.
+
+    Ten random events of each of the 6,040 users are held out, and the paper's recommenders trained
+    on the rest. The held-out movies stand among the movies without a training event of that user.
+    ``recorded_several.md`` beside the file says how it was made.
+
+    Returns
+    -------
+    dict of str to Ranks
+        ``"X"``, ``"Y"`` and ``"Z"`` as in `recorded_ranks`, with ten relevant items per instance
+        and with ties counted.
+
+    Examples
+    --------
+    >>> from recsample.datasets import recorded_several
+    >>> recorded_several()["Y"]
+    <Ranks: 6040 instances, 60400 ranks, 1402 to 3696 items, 14 tied>
+    """
+    file = resources.files("recsample") / "data" / "recorded_several.npz"
+    with file.open("rb") as stream, np.load(stream) as arrays:
+        return {
+            name: Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"])
+            for name in "XYZ"
+        }
+
+
+class RecordedLists(NamedTuple):
+    """What X, Y and Z come to on lists of 99 negatives per user, and how the lists look.
+
+    Parameters
+    ----------
+    ranks : dict of str to Ranks
+        Of the held-out movies among the lists, for "X", "Y" and "Z", with ties counted. A held-out
+        movie that stands in its own user's list is left out there, which makes the list shorter.
+    faults : pandas.Series
+        By kind, the number of users whose list has the fault; see `recsample.negatives.faults`.
+    counts : pandas.DataFrame
+        As `recsample.negatives.item_counts` returns it, "expected" rounded to one decimal and
+        "std" to two. Candidates are all movies but the user's training events, and for "lowest ids"
+        but the held-out movie.
+    uniformity : pandas.DataFrame
+        As `recsample.negatives.uniformity` returns it, for the same candidates.
+
+    Examples
+    --------
+    >>> from recsample.datasets import recorded_lists
+    >>> int(recorded_lists()["published"].faults["relevant"])
+    156
+    """
+
+    ranks: dict[str, Ranks]
+    faults: pd.Series
+    counts: pd.DataFrame
+    uniformity: pd.DataFrame
+
+
+def recorded_lists() -> dict[str, RecordedLists]:
+    """What the paper's recommenders come to on given lists of 99 negatives, as shipped.
+
+    The lists themselves do not ship with the package: `load_negatives` downloads them.
+    ``recorded_lists.md`` beside the file says how it was made.
+
+    Returns
+    -------
+    dict of str to RecordedLists
+        "published" for the lists that `load_negatives` reads, and "lowest ids" for lists drawn by
+        `recsample.protocols.lowest_ids`.
+
+    Examples
+    --------
+    >>> from recsample.datasets import recorded_lists
+    >>> recorded_lists()["published"].ranks["Y"]
+    <Ranks: 6040 instances, 6040 ranks, 99 to 100 items, 1 tied>
+    """
+    import pandas as pd
+
+    file = resources.files("recsample") / "data" / "recorded_lists.npz"
+    with file.open("rb") as stream, np.load(stream) as arrays:
+
+        def read(lists):
+            own = {
+                name.removeprefix(f"{lists}_"): array
+                for name, array in arrays.items()
+                if name.startswith(f"{lists}_")
+            }
+            ranks = {
+                name: Ranks(own[f"rank_{name}"], own["n_items"], ties=own[f"ties_{name}"])
+                for name in "XYZ"
+            }
+            counts = {name: own[name] for name in ("observed", "expected", "std")}
+            return RecordedLists(
+                ranks,
+                pd.Series(own["faults"].astype(np.int64), arrays["kinds"]),
+                pd.DataFrame(counts).rename_axis("item"),
+                pd.DataFrame(own["uniformity"], arrays["tests"], arrays["columns"]),
+            )
+
+        return {"published": read("published"), "lowest ids": read("lowest")}
+
+
+class RecordedPopularity(NamedTuple):
+    """How popular the movies above the held-out ones are; what `recorded_popularity` returns.
+
+    Parameters
+    ----------
+    events : Ranks
+        The ranks in a catalogue that lists each movie once per training event, and once more.
+        Popularity sampling from the movies is uniform sampling from that catalogue.
+    popular : ndarray of float, shape (users,)
+        The mean square of 1[above] / (N q) for a movie drawn in proportion to its popularity, with
+        q the chance of drawing it. A tied movie counts half.
+    mixed : ndarray of float, shape (users,)
+        The same with the mean popularity added to that of each movie.
+
+    Examples
+    --------
+    >>> from recsample.datasets import recorded_popularity
+    >>> recorded_popularity()["X"].popular.shape
+    (6040,)
+    """
+
+    events: Ranks
+    popular: Floats
+    mixed: Floats
+
+
+def recorded_popularity() -> dict[str, RecordedPopularity]:
+    """How popular the movies are that outrank the held-out ones on MovieLens-1M, as shipped.
+
+    Popularity is the number of a movie's training events plus 1. Users and recommenders are those
+    of `recorded_ranks`. ``recorded_popularity.md`` beside the file says how it was made.
+
+    Returns
+    -------
+    dict of str to RecordedPopularity
+        For ``"X"``, ``"Y"`` and ``"Z"``.
+
+    Examples
+    --------
+    The first user's held-out movie, and the place of its first event among those of all movies:
+
+    >>> from recsample.datasets import recorded_popularity, recorded_ranks
+    >>> ranks, events = recorded_ranks()["X"], recorded_popularity()["X"].events
+    >>> int(ranks.values[0]), int(events.values[0])
+    (45, 71351)
+    """
+    file = resources.files("recsample") / "data" / "recorded_popularity.npz"
+    with file.open("rb") as stream, np.load(stream) as arrays:
+        return {
+            name: RecordedPopularity(
+                Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"]),
+                arrays[f"popular_{name}"].astype(np.float64),
+                arrays[f"mixed_{name}"].astype(np.float64),
+            )
             for name in "XYZ"
         }
 
@@ -473,9 +734,10 @@ def _download(name):
         there = ""
         if (folder / name).exists():
             there = "The file of that name there is not the published one (its checksum differs). "
+        load = load_negatives if name == _NEGATIVES else load_movielens
         raise ConnectionError(
             f"{name} could not be downloaded from {_URLS[name]} ({error}). {there}Download it by "
-            f"other means and put it into {folder}, or say where it is: load_movielens(path=...)."
+            f"other means and put it into {folder}, or say where it is: {load.__name__}(path=...)."
         ) from error
     except ValueError as error:
         raise ValueError(

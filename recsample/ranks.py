@@ -292,8 +292,8 @@ def predicted_ranks(
     >>> ranks.values, ranks.ties
     (array([2, 4]), array([1, 0]))
     """
-    score_block, n_users, n_items = _score_blocks(scores)
-    exclude = _item_sets("exclude", exclude, n_users, n_items)
+    score_block, n_users, n_items = score_blocks(scores)
+    exclude = item_sets("exclude", exclude, n_users, n_items)
     one_each = not sparse.issparse(relevant)
     if one_each:
         items = whole_numbers("relevant", relevant)
@@ -313,7 +313,7 @@ def predicted_ranks(
             (np.ones(n_users, bool), items, np.arange(n_users + 1)), shape=(n_users, n_items)
         )
     else:
-        relevant = _item_sets("relevant", relevant, n_users, n_items)
+        relevant = item_sets("relevant", relevant, n_users, n_items)
     both = relevant.multiply(exclude).tocoo()
     _refuse(
         np.ones(both.nnz, bool),
@@ -370,7 +370,7 @@ def _count_many(scores, relevant, exclude):
     return np.concatenate(ranks), np.concatenate(ties)
 
 
-def _score_blocks(scores):
+def score_blocks(scores):
     """A function from a slice of users to their scores, and the numbers of users and items."""
     if isinstance(scores, tuple):
         if len(scores) != 2:
@@ -401,7 +401,7 @@ def _score_blocks(scores):
     return (lambda rows: scores[rows]), *scores.shape
 
 
-def _item_sets(name, matrix, n_users, n_items):
+def item_sets(name, matrix, n_users, n_items):
     """A canonical boolean CSR matrix of the stored non-zeros; all empty for None."""
     if matrix is None:
         return sparse.csr_matrix((n_users, n_items), dtype=bool)

@@ -49,9 +49,10 @@ and names no movie; from ranks and pool sizes alone none can be recovered.
 """
 
 
-def main():
+def arguments(description):
+    """The interactions and the output folder that the command line names."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="archive or folder, as load_movielens takes it")
     parser.add_argument("--pairs", type=Path, help="npz with user_id and movie_id of all ratings")
@@ -63,7 +64,11 @@ def main():
     if (args.pairs is None) != (args.held_out is None) or (args.pairs and args.data):
         parser.error("give either --data, or --pairs and --held-out together, or none of them")
     data = read_pairs(args.pairs, args.held_out) if args.pairs else load_movielens(args.data)
+    return data, args.output
 
+
+def main():
+    data, output = arguments(__doc__)
     arrays = {}
     for name, recommender in RECOMMENDERS.items():
         print(f"{name} = {recommender}")
@@ -71,9 +76,9 @@ def main():
         arrays |= {f"rank_{name}": ranks.values, f"ties_{name}": ranks.ties}
         arrays["n_items"] = ranks.n_items
     arrays = {key: array.astype(np.min_scalar_type(array.max())) for key, array in arrays.items()}
-    np.savez_compressed(args.output / "recorded_ranks.npz", **arrays)
-    (args.output / "recorded_ranks.md").write_text(provenance(data), encoding="utf-8")
-    print(f"written to {args.output}")
+    np.savez_compressed(output / "recorded_ranks.npz", **arrays)
+    (output / "recorded_ranks.md").write_text(provenance(data), encoding="utf-8")
+    print(f"written to {output}")
 
 
 def read_pairs(pairs, held_out):
@@ -89,14 +94,19 @@ def read_pairs(pairs, held_out):
 
 
 def provenance(data):
-    packages = ("numpy", "scipy", "implicit")
-    versions = [f"Python {platform.python_version()}"] + [f"{p} {version(p)}" for p in packages]
     return PROVENANCE.format(
         n_users=data.n_users,
         n_items=data.n_items,
         n_train=data.train.nnz,
         recommenders="\n".join(f"  - {name}: `{r}`" for name, r in RECOMMENDERS.items()),
-        versions=", ".join(versions),
+        versions=versions(),
+    )
+
+
+def versions():
+    packages = ("numpy", "scipy", "implicit")
+    return ", ".join(
+        [f"Python {platform.python_version()}"] + [f"{p} {version(p)}" for p in packages]
     )
 
 

@@ -14,9 +14,19 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recsample import datasets
-from recsample.datasets import Interactions, load_movielens, make_interactions, recorded_ranks
+from recsample import datasets, negatives
+from recsample.datasets import (
+    Interactions,
+    load_movielens,
+    load_negatives,
+    make_interactions,
+    recorded_lists,
+    recorded_ranks,
+)
+from recsample.metrics import AP, AUC, NDCG, Recall
+from recsample.ranks import predicted_ranks
 from recsample.recommenders import ItemKNN, MatrixFactorization
+from recsample.sampling import UniformSampling
 
 # ---------------------------------------------------------------------------- from_pairs
 
@@ -430,6 +440,93 @@ def test_default_cache_is_the_operating_systems(monkeypatch):
     assert asked["path"] == pooch.os_cache("recsample")
 
 
+# ---------------------------------------------------------------------------- load_negatives
+
+# Three users with two negatives each, of the four movies of RATINGS.
+NEGATIVES = "(0,1)\t3\t1\n(1,1)\t0\t2\n(2,2)\t1\t3\n"
+
+
+@pytest.fixture
+def few(small, monkeypatch):
+    monkeypatch.setattr(datasets, "_N_ITEMS", 4)
+    monkeypatch.setattr(datasets, "_N_NEGATIVES", 2)
+    return small
+
+
+@pytest.mark.parametrize("name", ["ml-1m.test.negative", "ncf.test.negative", "other"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_load_negatives(few, name, packed):
+    file = few / (name + ".gz" * packed)
+    content = NEGATIVES.encode()
+    file.write_bytes(gzip.compress(content) if packed else content)
+    for path in [file, str(file)] + [few] * (name != "other"):
+        assert load_negatives(path).tolist() == [[3, 1], [0, 2], [1, 3]]
+
+
+def test_negatives_with_windows_line_ends_are_fine(few):
+    (few / "ncf.test.negative").write_bytes(NEGATIVES.replace("\n", "\r\n").encode())
+    assert load_negatives(few).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (lines(NEGATIVES, 2, "(1,1)\t0\n"), r"line 2, must be \(user,item\) and 2 items, got"),
+        (lines(NEGATIVES, 2, "(1,1)\t0\t2\t3\n"), "line 2, must be"),
+        (lines(NEGATIVES, 3, "2\t1\t3\n"), "line 3, must be"),
+        (lines(NEGATIVES, 1, "<html>\n"), "line 1, must be .* got '<html>'"),
+        (lines(NEGATIVES, 3, "(1,2)\t1\t3\n"), "line 3, .* the users 0, 1, 2, ... in order, got 1"),
+        (lines(NEGATIVES, 3, "(2,2)\t4\t3\n"), "line 3, must have items below 4, got 4"),
+        (NEGATIVES[: NEGATIVES.index("(2")], "must have 3 lines, one per user, got 2"),
+        ("", "must have 3 lines, one per user, got 0"),
+    ],
+)
+def test_wrong_negatives_are_refused_with_the_line(few, content, message):
+    (few / "ncf.test.negative").write_text(content)
+    with pytest.raises(ValueError, match=message) as refused:
+        load_negatives(few)
+    assert str(few / "ncf.test.negative") in str(refused.value)
+
+
+def test_negatives_that_are_not_there(few):
+    with pytest.raises(FileNotFoundError, match="a file of negatives or a folder with one, got"):
+        load_negatives(few)
+    with pytest.raises(ValueError, match="path must be the path of a file or a folder, got 5"):
+        load_negatives(5)
+    (few / "ncf.test.negative.gz").write_bytes(gzip.compress(NEGATIVES.encode())[:-5])
+    with pytest.raises(ValueError, match="negative.gz must be an intact gzip file, got a damaged"):
+        load_negatives(few)
+
+
+def test_negatives_are_downloaded_once(few, monkeypatch):
+    contents = {"ml-1m.test.negative": NEGATIVES.encode()}
+    with Server(contents) as server:
+        published(monkeypatch, server, contents)
+        assert load_negatives().tolist() == load_negatives().tolist() == [[3, 1], [0, 2], [1, 3]]
+        assert server.requests == ["/ml-1m.test.negative"]
+    assert cached(few) == ["ml-1m.test.negative"]
+
+
+def test_offline_negatives_say_what_to_do(few):
+    with pytest.raises(ConnectionError, match="ml-1m.test.negative could not be downloaded") as no:
+        load_negatives()
+    assert "load_negatives(path=...)" in str(no.value)
+
+
+def test_the_published_negatives(ml_1m):
+    content = gzip.decompress((ml_1m / "ncf.test.negative.gz").read_bytes())
+    assert hashlib.sha256(content).hexdigest() == datasets._SHA256["ml-1m.test.negative"]
+    lists = load_negatives(ml_1m)
+    assert lists.shape == (6040, 99) and (lists.min(), lists.max()) == (0, 3705)
+    first, last = content.decode().split("\n")[0], content.decode().split("\n")[6039]
+    for line, row in ((first, lists[0]), (last, lists[-1])):
+        assert line.split("\t")[1:] == [str(item) for item in row]
+    # The file names the same held-out items as the split.
+    pairs = [line.split("\t")[0].strip("()") for line in content.decode().splitlines()]
+    held_out = np.loadtxt(ml_1m / "ncf.test.rating", dtype=int)[:, :2]
+    assert [f"{user},{item}" for user, item in held_out] == pairs
+
+
 # ---------------------------------------------------------------------------- at full size
 
 
@@ -569,6 +666,174 @@ def test_record_ranks_from_the_command_line(tmp_path):
     text = (tmp_path / "recorded_ranks.md").read_text()
     assert f"numpy {np.__version__}" in text and "n_iterations=200, rng=0" in text
     assert str(tmp_path) not in text
+
+
+# ---------------------------------------------------------------------------- recorded_several
+
+
+def test_recorded_several_holds_ten_movies_per_user():
+    several, one = datasets.recorded_several(), recorded_ranks()
+    for name in "XYZ":
+        ranks = several[name]
+        assert len(ranks) == 6040 and set(ranks.n_relevant) == {10}
+        assert ranks.n_items.mean() == pytest.approx(3706 - (1_000_209 - 60_400) / 6040)
+        # Nine events more than with one held-out movie are not for training
+        assert (ranks.n_items == one[name].n_items + 9).all()
+        places = np.stack(ranks.values)
+        assert (np.diff(places) > 0).all()
+        assert (places + np.stack(ranks.ties) <= ranks.n_items[:, None]).all()
+
+
+def test_recorded_several_file_is_small():
+    folder = Path(datasets.__file__).parent / "data"
+    assert (folder / "recorded_several.npz").stat().st_size < 300_000
+    with np.load(folder / "recorded_several.npz", allow_pickle=False) as arrays:
+        assert {arrays[name].dtype for name in arrays} == {np.dtype("uint16")}
+    assert "scripts/record_several.py" in (folder / "recorded_several.md").read_text()
+
+
+def test_record_several_from_the_command_line(tmp_path):
+    data = make_interactions(60, 50, 1500, rng=3)
+    users, movies = data.train.nonzero()
+    users, movies = np.append(users, np.arange(60)), np.append(movies, data.held_out)
+    order = np.argsort(users, kind="stable")
+    users, movies = users[order], movies[order]
+    np.savez(tmp_path / "pairs.npz", user_id=users + 1, movie_id=movies)
+    index = {movie: i for i, movie in enumerate(dict.fromkeys(movies.tolist()))}
+    listed = [index[item] for item in data.held_out.tolist()]
+    (tmp_path / "held_out").write_text("".join(f"{u}\t{i}\t3\t9\n" for u, i in enumerate(listed)))
+    root = Path(__file__).parents[1]
+    script = root / "scripts" / "record_several.py"
+    arguments = ["--pairs", "pairs.npz", "--held-out", "held_out", "--output", "."]
+    subprocess.run(
+        [sys.executable, str(script), *arguments],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        check=True,
+    )
+
+    # The split once more, user by user, and the ranks item by item
+    events = sorted((u, index[i]) for u, i in zip(users.tolist(), movies.tolist()))
+    drawn = np.random.default_rng(0).random(len(events))
+    held_out = [
+        {i for _, i in sorted((x, i) for x, (v, i) in zip(drawn, events) if v == u)[:10]}
+        for u in range(60)
+    ]
+    train = sparse.lil_matrix((60, len(index)), dtype=bool)
+    for user, item in events:
+        train[user, item] = item not in held_out[user]
+    scores = ItemKNN(1, 10).fit(train.tocsr()).scores(np.arange(60))
+    with np.load(tmp_path / "recorded_several.npz") as arrays:
+        for user, mine in enumerate(held_out):
+            ranked = [i for i in range(len(index)) if not train[user, i]]
+            assert arrays["n_items"][user] == len(ranked)
+            others = np.array([scores[user, i] for i in ranked if i not in mine])
+            values = sorted((scores[user, i] for i in mine), reverse=True)
+            above = [(others > value).sum() for value in values]
+            assert (arrays["rank_Z"][user] == np.arange(1, 11) + above).all()
+            assert (arrays["ties_Z"][user] == [(others == v).sum() for v in values]).all()
+    text = (tmp_path / "recorded_several.md").read_text()
+    assert f"numpy {np.__version__}" in text and str(tmp_path) not in text
+
+
+# ---------------------------------------------------------------------------- recorded lists
+
+
+def test_recorded_lists_are_sampled_ranks_of_the_recorded_ones():
+    exact, sampler = recorded_ranks(), UniformSampling(99)
+    published = recorded_lists()["published"]
+    assert np.bincount(published.ranks["X"].n_items)[99:].tolist() == [156, 5884]
+    assert published.faults["relevant"] == 156 and published.faults.sum() == 156
+    for name in "XYZ":
+        ranks = published.ranks[name]
+        assert (ranks.values <= exact[name].values).all()
+        assert (ranks.ties <= exact[name].ties).all()
+        for metric in (Recall @ 10, NDCG @ 10, AP, AUC):
+            error = metric(ranks).mean() - sampler.expect(metric, exact[name]).mean()
+            assert abs(error) < 4 * sampler.std_of_mean(metric, exact[name])
+
+
+def test_recorded_lists_of_the_lowest_ids_are_far_from_the_law():
+    exact, sampler = recorded_ranks(), UniformSampling(99)
+    lowest = recorded_lists()["lowest ids"]
+    assert (lowest.faults == 0).all() and (lowest.uniformity["p-value"] < 1e-300).all()
+    for name in "XYZ":
+        error = AUC(lowest.ranks[name]).mean() - AUC(exact[name]).mean()
+        assert error < -9 * sampler.std_of_mean(AUC, exact[name])
+
+
+def test_recorded_lists_describe_the_published_ones(ml_1m, movielens):
+    lists, recorded = load_negatives(ml_1m), recorded_lists()["published"]
+    counts = negatives.item_counts(lists, movielens.train)
+    assert (counts["observed"] == np.bincount(lists.ravel(), minlength=3706)).all()
+    assert (counts["observed"] == recorded.counts["observed"]).all()
+    assert np.abs(counts["expected"] - recorded.counts["expected"]).max() <= 0.05 + 1e-9
+    assert np.abs(counts["std"] - recorded.counts["std"]).max() <= 0.005 + 1e-9
+    # The ranks of Z, which takes least time to train.
+    recommender = ItemKNN(1, 10).fit(movielens.train)
+    scores = recommender.scores(np.arange(500))
+    ranks = negatives.given_ranks(
+        scores, movielens.held_out[:500], lists[:500], movielens.train[:500], drop=["relevant"]
+    )
+    assert (ranks.values == recorded.ranks["Z"].values[:500]).all()
+    assert (ranks.ties == recorded.ranks["Z"].ties[:500]).all()
+    assert (ranks.n_items == recorded.ranks["Z"].n_items[:500]).all()
+    exact = predicted_ranks(scores, movielens.held_out[:500], movielens.train[:500])
+    assert (exact.values == recorded_ranks()["Z"].values[:500]).all()
+
+
+def test_recorded_lists_file_is_small_and_holds_no_rating():
+    folder = Path(datasets.__file__).parent / "data"
+    assert (folder / "recorded_lists.npz").stat().st_size < 80_000
+    assert "scripts/record_lists.py" in (folder / "recorded_lists.md").read_text()
+    for part in recorded_lists().values():
+        # Rounded, so that the sum of a few 99 / n_u cannot be taken apart.
+        assert (part.counts["expected"].round(1) == part.counts["expected"]).all()
+        assert (part.counts["std"].round(2) == part.counts["std"]).all()
+
+
+def test_record_lists_from_the_command_line(tmp_path, monkeypatch):
+    # 200 users and 300 items; the script's own 99 negatives, and the loader's numbers of users.
+    data = make_interactions(200, 300, 8000, rng=3)
+    users, items = data.train.nonzero()
+    users, items = np.append(users, np.arange(200)), np.append(items, data.held_out)
+    order = np.argsort(users, kind="stable")
+    users, movies = users[order] + 1, items[order]
+    np.savez(tmp_path / "pairs.npz", user_id=users, movie_id=movies)
+    index = {movie: i for i, movie in enumerate(dict.fromkeys(movies.tolist()))}
+    held_out = [index[item] for item in data.held_out.tolist()]
+    (tmp_path / "held_out").write_text("".join(f"{u}\t{i}\t3\t9\n" for u, i in enumerate(held_out)))
+    train = sparse.lil_matrix((200, len(index)), dtype=bool)
+    for user, item in zip(*data.train.nonzero()):
+        train[user, index[item]] = True
+    lists = negatives.uniform_lists(99, train.tocsr(), rng=0)
+    text = [
+        f"({u},{i})\t" + "\t".join(map(str, row)) for u, (i, row) in enumerate(zip(held_out, lists))
+    ]
+    (tmp_path / "negatives").write_text("\n".join(text) + "\n")
+
+    root = Path(__file__).parents[1]
+    arguments = ["--pairs", "pairs.npz", "--held-out", "held_out", "--negatives", "negatives"]
+    small = f"import runpy, sys; sys.path.insert(0, {str(root / 'scripts')!r}); "
+    small += "from recsample import datasets; datasets._N_USERS = 200; "
+    small += f"datasets._N_ITEMS = {len(index)}; "
+    small += "import record_lists; record_lists.main()"
+    subprocess.run(
+        [sys.executable, "-c", small, *arguments, "--output", "."],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        check=True,
+    )
+    with np.load(tmp_path / "recorded_lists.npz") as arrays:
+        scores = ItemKNN(1, 10).fit(train.tocsr()).scores(np.arange(200))
+        expected = negatives.given_ranks(scores, held_out, lists, drop=["relevant"])
+        assert (arrays["published_rank_Z"] == expected.values).all()
+        assert (arrays["published_ties_Z"] == expected.ties).all()
+        assert (arrays["published_n_items"] == expected.n_items).all()
+        assert (arrays["lowest_n_items"] == 100).all()
+        assert (arrays["published_observed"] == np.bincount(lists.ravel())).all()
+    text = (tmp_path / "recorded_lists.md").read_text()
+    assert f"numpy {np.__version__}" in text and str(tmp_path) not in text
 
 
 # ---------------------------------------------------------------------------- make_interactions
