@@ -7,6 +7,7 @@ binomial, B(m, a / N), or hypergeometric, H(N, a, m).
 import numpy as np
 from scipy import linalg
 
+from recsample._ties import ties_ahead
 from recsample._validation import fits_in_memory
 
 # The law is formed for about this many numbers at a time (32 MiB of float64).
@@ -98,10 +99,44 @@ def average_with(above, ties, pool, m):
 
 def weighted_pmf(weights, above, pool, m, replace):
     """The weighted sum of the laws of several numbers of items above, formed in blocks."""
-    total = np.zeros(m + 1)
+    total = np.zeros((*weights.shape[:-1], m + 1))
     for part in row_blocks(len(above), m + 1):
-        total += weights[part] @ count_pmf(above[part], np.full_like(above[part], pool), m, replace)
+        each = above[part]
+        total += weights[..., part] @ count_pmf(each, np.full_like(each, pool), m, replace)
     return total
+
+
+def laws_in_group(above, ties, group, pool, m, replace):
+    """The laws of all `group` relevant items that are tied with the same `ties` irrelevant ones.
+
+    Shape (group, m + 1). Without replacement b sampled items are above the group and c in it, and
+    given c the relevant items are in a random order with these. Counts b and c with a chance below
+    1e-20 are left out. With replacement the laws of all places are averaged.
+    """
+    if replace:
+        each = above + np.arange(ties + 1)
+        weights = np.stack([ties_ahead(ties, group, j) for j in range(1, group + 1)])
+        return weighted_pmf(weights, each, pool, m, True)
+    before, inside = (
+        np.flatnonzero(count_pmf(np.array([a]), np.array([pool]), m, False)[0] > 1e-20)
+        for a in (above, ties)
+    )
+    down_to_end = count_pmf(np.array([above + ties]), np.array([pool]), m, False)[0]
+    draws = np.arange(before[0] + inside[0], min(before[-1] + inside[-1], m) + 1)
+    ends = np.full_like(draws, above + ties)
+    split = count_pmf(np.full_like(draws, above), ends, m, False, draws=draws)
+    end = before[:, None] + inside
+    row = np.minimum(end, m) - draws[0]
+    joint = np.where(end <= m, down_to_end[draws[row]] * split[row, before[:, None]], 0.0)
+    laws = np.zeros((group, m + 1))
+    for j in range(1, group + 1):
+        ahead = np.zeros((len(inside), inside[-1] + 1))
+        for row, c in zip(ahead, inside):
+            row[: c + 1] = ties_ahead(c, group, j)
+        found = joint @ ahead
+        for b, row in zip(before, found):
+            laws[j - 1, b : b + len(row)] += row[: m + 1 - b]
+    return laws / laws.sum(axis=1, keepdims=True)
 
 
 def gauss_on_points(n_points, n_nodes):

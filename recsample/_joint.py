@@ -78,7 +78,7 @@ def moments_per_hit(values, blocks, pool, cutoff, replace):
     for block in blocks:
         law = _law(block.above, pool, m, replace)
         if block.before:  # the cut-off falls between the last block and this one
-            joint = law[:, None] * _thinning(inner, block.above, m, replace)
+            joint = law[:, None] * thinning(inner, block.above, m, replace)
             here = (counts >= cutoff - block.before)[:, None] & (counts <= cutoff - block.before)
             chance = (joint * here).sum(axis=0)
             outcomes.append((chance, mean / block.before, variance / block.before**2))
@@ -101,7 +101,7 @@ def _law(above, pool, m, replace):
     return count_pmf(np.array([above]), np.array([pool]), m, replace)[0]
 
 
-def _thinning(above, pool, m, replace):
+def thinning(above, pool, m, replace):
     """Row e: the law of the count among the first `above` items, given e among the first `pool`."""
     states = np.arange(m + 1)
     if pool == 0:
@@ -113,7 +113,7 @@ def _passed_on(mean, variance, above, pool, replace):
     """Moments given the count among the first `above` items, as moments given that of `pool`."""
     if above == pool or not mean.any():
         return mean, variance
-    law = _thinning(above, pool, len(mean) - 1, replace)
+    law = thinning(above, pool, len(mean) - 1, replace)
     outer = law @ mean
     return outer, law @ variance + (law * (mean - outer[:, None]) ** 2).sum(axis=1)
 
@@ -127,7 +127,7 @@ def _with_block(mean, variance, values, block, replace):
     items = values[block.before :][: block.size]
     block_mean, block_variance = _block_moments(items, block.ties, replace)
     # Row e, column s: s of the e sampled items down to the end of the block are above it.
-    law = _thinning(block.above, block.above + block.ties, m, replace)
+    law = thinning(block.above, block.above + block.ties, m, replace)
     within = mean[None, :] + block_mean[above, among]
     outer = (law * within).sum(axis=1)
     spread = variance[None, :] + block_variance[above, among] + (within - outer[:, None]) ** 2
@@ -156,7 +156,7 @@ def _block_moments(values, ties, replace):
         mean, square = np.zeros((m + 1, m + 1)), np.zeros((m + 1, m + 1))
         for ahead in combinations_with_replacement(range(ties + 1), size):
             outer = (*ahead[1:], ties)
-            laws = [_thinning(x, pool, m, True).T for x, pool in zip(ahead, outer)]
+            laws = [thinning(x, pool, m, True).T for x, pool in zip(ahead, outer)]
             parts = _raw_moments(values, laws)
             mean, square = mean + parts[0] / n_orders, square + parts[1] / n_orders
     return mean, np.maximum(square - mean**2, 0.0)
@@ -195,7 +195,7 @@ def _cut_within(mean, variance, values, block, pool, cutoff):
     """The outcomes where the cut-off falls inside a block with ties, without replacement."""
     m = len(mean) - 1
     law = _law(block.above + block.ties, pool, m, False)
-    joint = law[:, None] * _thinning(block.above, block.above + block.ties, m, False)
+    joint = law[:, None] * thinning(block.above, block.above + block.ties, m, False)
     end, above = np.nonzero(joint)
     among, places = end - above, cutoff - block.before - above
     inside = (places > 0) & (places < block.size + among)

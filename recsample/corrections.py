@@ -26,14 +26,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, optimize
 
 from recsample._ties import ties_ahead
-from recsample._typing import Floats
+from recsample._typing import Floats, Sampler
 from recsample._validation import (
     fits_in_memory,
     numbers,
@@ -43,9 +43,7 @@ from recsample._validation import (
 )
 from recsample.metrics import Metric, check_metric, warned_of_nan
 from recsample.ranks import Ranks, frozen
-
-if TYPE_CHECKING:
-    from recsample.sampling import UniformSampling
+from recsample.sampling import UniformSampling
 
 __all__ = [
     "BiasVariance",
@@ -85,12 +83,12 @@ class Correction(Metric):
     """
 
     metric: Metric
-    sampler: UniformSampling
+    sampler: Sampler
     n_items: int
     values: Floats
     takes_cutoff = False
 
-    def __init__(self, metric: Metric, sampler: UniformSampling, n_items: int) -> None:
+    def __init__(self, metric: Metric, sampler: Sampler, n_items: int) -> None:
         check_metric(metric)
         if isinstance(sampler, type) or not hasattr(sampler, "law"):
             raise ValueError(
@@ -101,7 +99,7 @@ class Correction(Metric):
         self.n_items = positive_int("n_items", n_items)
         metric._check_cutoff()
         self.higher_is_better = metric.higher_is_better
-        self._known: dict[tuple[int, int], Floats] = {}
+        self._known: dict[int, Floats] = {}
         self.name = f"{type(self).__name__}({metric})"
 
     @property
@@ -155,7 +153,7 @@ class Correction(Metric):
             raise ValueError(f"order must be at most n_relevant = {n_relevant}, got {order}")
         if n_relevant == 1:
             return self.values
-        if (order, n_relevant) not in self._known:
+        if n_relevant not in self._known:
             if not self.additive:
                 raise ValueError(
                     f"metric must be a sum over the relevant items where there are several, "
@@ -165,12 +163,12 @@ class Correction(Metric):
                 raise ValueError(
                     f"n_relevant must be below n_items = {self.n_items}, got {n_relevant}"
                 )
-            self._known[order, n_relevant] = frozen(self._values_of(order, n_relevant))
-        return self._known[order, n_relevant]
+            self._known[n_relevant] = frozen(self._values_of_all(n_relevant))
+        return self._known[n_relevant][order - 1]
 
     @abstractmethod
-    def _values_of(self, order, n_relevant):
-        """`values_of`, computed."""
+    def _values_of_all(self, n_relevant):
+        """`values_of` for the orders 1, ..., `n_relevant`, one row each."""
 
     def _term(self, rank, order, n_relevant, n_items):
         columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
@@ -233,6 +231,11 @@ class RankEstimate(Correction):
         plus_one: bool = False,
     ) -> None:
         super().__init__(metric, sampler, n_items)
+        if not isinstance(sampler, UniformSampling):
+            raise ValueError(
+                "sampler must be UniformSampling for a rank estimate, which scales its counts, "
+                f"got {sampler!r}"
+            )
         if rounding not in ("floor", "linear"):
             raise ValueError(f"rounding must be 'floor' or 'linear', got {rounding!r}")
         sampler.pmf(Ranks([1], self.n_items))  # refuses a pool that is too small to sample from
@@ -245,15 +248,17 @@ class RankEstimate(Correction):
         self._rounding = rounding
         options = [f"rounding={rounding}"] * (rounding != "floor") + ["plus_one"] * bool(plus_one)
         self.name = f"RankEstimate({', '.join([str(metric), *options])})"
-        self.values = frozen(self._values_of(1, 1))
+        self.values = frozen(self._values_of_all(1)[0])
 
-    def _values_of(self, order, n_relevant):
+    def _values_of_all(self, n_relevant):
         # Whole-number division: a float quotient could fall just below the rank it should reach.
         pool = self.n_items - n_relevant
         whole, rest = np.divmod(pool * np.arange(self.sampler.m + 1), self._denominator)
-        values = self._exact(whole, order, n_relevant)
+        orders = range(1, n_relevant + 1)
+        values = np.stack([self._exact(whole, i, n_relevant) for i in orders])
         if self._rounding == "linear":
-            following = self._exact(np.minimum(whole + 1, pool), order, n_relevant)
+            beyond = np.minimum(whole + 1, pool)
+            following = np.stack([self._exact(beyond, i, n_relevant) for i in orders])
             values = values + rest / self._denominator * (following - values)
         return values
 
@@ -296,7 +301,7 @@ class LeastSquaresCorrection(Correction):
     mean_variance: float
 
     def __init__(
-        self, metric: Metric, sampler: UniformSampling, n_items: int, prior: ArrayLike | None
+        self, metric: Metric, sampler: Sampler, n_items: int, prior: ArrayLike | None
     ) -> None:
         super().__init__(metric, sampler, n_items)
         fits_in_memory(32 * (sampler.m + 1) ** 2, f"the least-squares problem for m={sampler.m}")
@@ -308,17 +313,21 @@ class LeastSquaresCorrection(Correction):
         _, squared_bias, variance = average_errors(self.values, law, target, self.prior)
         self.squared_bias, self.mean_variance = float(squared_bias), float(variance)
 
-    def _values_of(self, order, n_relevant):
+    def _values_of_all(self, n_relevant):
         if not self._uniform:
             raise ValueError(
                 "prior must be None for instances with several relevant items, got weights of the "
                 "ranks of a single one"
             )
         pool = self.n_items - n_relevant
-        # In a random order of the pool, how many irrelevant items the order-th relevant one follows
-        prior = ties_ahead(pool, n_relevant, order)
-        target = self._exact(np.arange(pool + 1), order, n_relevant)
-        return self._solve(self.sampler.law(pool + 1), target, prior)
+        law, above = self.sampler.law(pool + 1), np.arange(pool + 1)
+        # The prior: how many irrelevant items the i-th relevant one follows in a random order.
+        return np.stack(
+            [
+                self._solve(law, self._exact(above, i, n_relevant), ties_ahead(pool, n_relevant, i))
+                for i in range(1, n_relevant + 1)
+            ]
+        )
 
     @abstractmethod
     def _solve(self, law, target, prior):
@@ -358,7 +367,7 @@ class BiasVariance(LeastSquaresCorrection):
     def __init__(
         self,
         metric: Metric,
-        sampler: UniformSampling,
+        sampler: Sampler,
         n_items: int,
         *,
         gamma: float = 0.1,
@@ -423,7 +432,7 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
     def __init__(
         self,
         metric: Metric,
-        sampler: UniformSampling,
+        sampler: Sampler,
         n_items: int,
         *,
         nonnegative: bool = True,
@@ -535,7 +544,7 @@ class MinimalBias(LeastSquaresCorrection):
     def __init__(
         self,
         metric: Metric,
-        sampler: UniformSampling,
+        sampler: Sampler,
         n_items: int,
         *,
         prior: ArrayLike | None = None,

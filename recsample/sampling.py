@@ -25,11 +25,10 @@ from recsample._counts import (
     count_pmf,
     inverse_rank_with,
     inverse_rank_without,
+    laws_in_group,
     row_blocks,
-    weighted_pmf,
 )
 from recsample._joint import blocks_of, moments_per_hit, sum_moments
-from recsample._ties import ties_ahead
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import fits_in_memory, generator, positive_int, true_or_false
 from recsample.metrics import (
@@ -209,7 +208,7 @@ class UniformSampling:
         at_least = np.zeros((len(ranks), int(ranks.n_relevant.max()) + 2))
         at_least[:, 0] = 1.0
         at_least[instance, order] = within
-        return at_least[:, :-1] - at_least[:, 1:]
+        return np.maximum(at_least[:, :-1] - at_least[:, 1:], 0.0)  # rounding may fall below 0
 
     def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
         """Sampled ranks: one sampled evaluation, drawn from the law without drawing any items.
@@ -427,10 +426,12 @@ class UniformSampling:
             if len(alone):
                 tied = part.of(alone)
                 pmf[alone] = average(tied.above, tied.ties, tied.pool, self.m)
+            known = {}
             for i in np.flatnonzero((part.ties > 0) & (part.group > 1)):
-                above = part.above[i] + np.arange(part.ties[i] + 1)
-                ahead = ties_ahead(part.ties[i], part.group[i], part.place[i])
-                pmf[i] = weighted_pmf(ahead, above, part.pool[i], self.m, self.replace)
+                key = part.above[i], part.ties[i], part.group[i], part.pool[i]
+                if key not in known:
+                    known[key] = laws_in_group(*key, self.m, self.replace)
+                pmf[i] = known[key][part.place[i] - 1]
             yield rows, pmf
 
     def _moments(self, metric, targets):

@@ -55,6 +55,7 @@ assert_type(sampler.draw(ranks, rng=np.random.default_rng(0)), rs.Ranks)
 assert_type(sampler.law(1000), Floats)
 assert_type(sampler.expect(Recall @ 10, ranks), Floats)
 assert_type(sampler.std_of_mean(AP, ranks), float)
+assert_type(sampler.draw(several.each_alone(), rng=0), rs.Ranks)
 
 best = rs.MinimalBias(AP, sampler, n_items=10_000)
 assert_type(best.path.squared_bias, Floats)
