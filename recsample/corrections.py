@@ -16,7 +16,9 @@ the L relevant items are ahead of the i-th, and
 
     a_i ~ BetaBinomial(N; i, L + 1 - i),  P(a) = C(a + i - 1, a) C(N - a + L - i, N - a) / C(n, L),
 
-is what takes the place of the uniform prior over the ranks.
+is what takes the place of the uniform prior over the ranks. Another prior can be given in its
+place; then each term is the best function of its s_i, but their sum need not be the best function
+of all.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226, section 5.
@@ -274,8 +276,9 @@ class LeastSquaresCorrection(Correction):
     sampler : UniformSampling
     n_items : int
     prior : array_like of float, shape (n_items,), or None
-        Weights of the ranks of a single relevant item; None for uniform ones. With several, the
-        relevant items are taken for a random subset of the pool, and no other prior is known.
+        Weights of the ranks; None for uniform ones. With several relevant items None takes them
+        for a random subset of the pool, which is a firm belief and often a wrong one; weights are
+        those of a = 0, 1, ... irrelevant items above, the same for each relevant item.
 
     Attributes
     ----------
@@ -306,7 +309,7 @@ class LeastSquaresCorrection(Correction):
         super().__init__(metric, sampler, n_items)
         fits_in_memory(32 * (sampler.m + 1) ** 2, f"the least-squares problem for m={sampler.m}")
         law = sampler.law(self.n_items)  # the largest array first, so that it is refused first
-        self._uniform = prior is None
+        self._given = prior is not None
         self.prior = normalised_prior(prior, self.n_items)
         target = self._exact(np.arange(self.n_items), 1, 1)
         self.values = frozen(self._solve(law, target, self.prior))
@@ -314,20 +317,16 @@ class LeastSquaresCorrection(Correction):
         self.squared_bias, self.mean_variance = float(squared_bias), float(variance)
 
     def _values_of_all(self, n_relevant):
-        if not self._uniform:
-            raise ValueError(
-                "prior must be None for instances with several relevant items, got weights of the "
-                "ranks of a single one"
-            )
         pool = self.n_items - n_relevant
         law, above = self.sampler.law(pool + 1), np.arange(pool + 1)
-        # The prior: how many irrelevant items the i-th relevant one follows in a random order.
-        return np.stack(
-            [
-                self._solve(law, self._exact(above, i, n_relevant), ties_ahead(pool, n_relevant, i))
-                for i in range(1, n_relevant + 1)
-            ]
-        )
+        values = np.empty((n_relevant, law.shape[1]))
+        for i in range(1, n_relevant + 1):
+            if self._given:
+                prior = normalised_prior(self.prior[: pool + 1], pool + 1)
+            else:  # how many irrelevant items the i-th relevant one follows in a random order
+                prior = ties_ahead(pool, n_relevant, i)
+            values[i - 1] = self._solve(law, self._exact(above, i, n_relevant), prior)
+        return values
 
     @abstractmethod
     def _solve(self, law, target, prior):

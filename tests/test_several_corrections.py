@@ -12,6 +12,7 @@ from math import comb
 
 import numpy as np
 import pytest
+import reference
 from scipy import optimize, stats
 
 import recsample as rs
@@ -291,18 +292,30 @@ class TestEachCorrection:
         assert corrected.values_of(1, 1) is corrected.values
 
 
+class TestGivenPriors:
+    """Each term alone: the least-squares solution for its target under the given weights."""
+
+    @pytest.mark.parametrize("order, size", [(1, 2), (2, 2), (2, 4)])
+    def test_each_term_is_the_minimiser(self, order, size):
+        n, gamma, prior = 9, 0.05, 1 / np.arange(1.0, 10)
+        pool = n - size
+        corrected = BiasVariance(AP, UniformSampling(3), n, gamma=gamma, prior=prior)
+        weights = prior[: pool + 1] / prior[: pool + 1].sum()
+        law = [reference.exact_law(a + 1, pool + 1, 3, False) for a in range(pool + 1)]
+        law = np.array(law).astype(float)
+        target = order / (order + np.arange(pool + 1)) / size
+        expected = reference.bias_variance(law.tolist(), target.tolist(), weights.tolist(), gamma)
+        assert corrected.values_of(order, size) == pytest.approx(expected, abs=1e-11)
+
+
 class TestRefusals:
     def corrected(self, M=AP, **options):
         return BiasVariance(M, UniformSampling(3), 9, **options)
 
-    def test_a_prior_is_of_one_relevant_item(self):
-        corrected = self.corrected(prior=np.ones(9))
-        assert corrected(Ranks([2], 4)).shape == (1,)
-        with pytest.raises(ValueError, match="prior must be None .* several relevant items"):
-            corrected(Ranks([[1, 2]], 5))
-        for cls in (MinimalBias, rs.ConstrainedLeastSquares):
-            with pytest.raises(ValueError, match="prior must be None"):
-                cls(AP, UniformSampling(3), 9, prior=np.ones(9)).values_of(2, 3)
+    def test_a_prior_that_leaves_no_rank(self):
+        corrected = self.corrected(prior=[0, 0, 0, 0, 1, 0, 0, 0, 0])  # all or none of 4 are above
+        with pytest.raises(ValueError, match="prior must give every sampled rank a positive"):
+            corrected.values_of(1, 5)
 
     def test_sampled_ranks_of_another_m(self):
         with pytest.raises(ValueError, match=r"n_items = m \+ 2 = 5 for .*, got n_items = 6"):
