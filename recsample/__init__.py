@@ -1,12 +1,15 @@
 """Metrics for item recommendation: exact, sampled and corrected."""
 
 from recsample import (
+    bounds,
     consistency,
     corrections,
     datasets,
+    estimation,
     experiments,
     feedback,
     graded,
+    inference,
     metrics,
     negatives,
     peers,
@@ -16,7 +19,10 @@ from recsample import (
     ranks,
     ratings,
     recommenders,
+    reporting,
     sampling,
+    scanning,
+    sequential,
     sets,
 )
 from recsample.corrections import BiasVariance, ConstrainedLeastSquares, MinimalBias, RankEstimate
@@ -43,7 +49,9 @@ from recsample.negatives import given_ranks
 from recsample.popularity import PopularitySampling, RankedItems, ranked_items
 from recsample.protocols import PooledSampling
 from recsample.ranks import Ranks, predicted_ranks
+from recsample.reporting import report
 from recsample.sampling import UniformSampling
+from recsample.sequential import DoublingSampling, EarlyStopping, InverseSampling, TwoPhase
 
 __all__ = [
     "AP",
@@ -53,8 +61,11 @@ __all__ = [
     "BiasVariance",
     "ConstrainedLeastSquares",
     "DCG",
+    "DoublingSampling",
+    "EarlyStopping",
     "F1",
     "HitRate",
+    "InverseSampling",
     "MinimalBias",
     "NDCG",
     "PercentileRank",
@@ -69,15 +80,19 @@ __all__ = [
     "RankedItems",
     "Ranks",
     "Recall",
+    "TwoPhase",
     "UniformSampling",
+    "bounds",
     "compare",
     "consistency",
     "corrections",
     "datasets",
+    "estimation",
     "experiments",
     "feedback",
     "given_ranks",
     "graded",
+    "inference",
     "metric",
     "metrics",
     "negatives",
@@ -90,6 +105,10 @@ __all__ = [
     "ranks",
     "ratings",
     "recommenders",
+    "report",
+    "reporting",
     "sampling",
+    "scanning",
+    "sequential",
     "sets",
 ]

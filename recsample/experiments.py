@@ -32,9 +32,17 @@ from recsample.corrections import (
     normalised_prior,
 )
 from recsample.datasets import recorded_ranks
+from recsample.estimation import (
+    expectation_maximisation,
+    log_spline,
+    maximum_entropy,
+    plausible_prior,
+    plug_in,
+)
 from recsample.metrics import AP, AUC, NDCG, Metric, Recall, check_recommenders, compare
 from recsample.ranks import Ranks
 from recsample.sampling import UniformSampling
+from recsample.sequential import DoublingSampling, EarlyStopping, InverseSampling, TwoPhase
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +54,8 @@ __all__ = [
     "as_printed",
     "beside_printed",
     "bias_and_variance",
+    "comparison_of_estimators",
+    "error_against_cost",
     "estimators",
     "figure1",
     "figure2",
@@ -844,6 +854,197 @@ def smallest_sample_in_order(
         middle = (low + high) // 2
         low, high = (low, middle) if in_order(middle) else (middle, high)
     return high
+
+
+def error_against_cost(
+    ranks: Mapping[str, Ranks] | None = None,
+    *,
+    samples: Sequence[int] = (50, 100, 200, 600),
+    most: int = 800,
+) -> pd.DataFrame:
+    """What each method of this package costs, and how far its mean over the users is off.
+
+    Everything is exact, from the laws. The corrections know the law of their sampler and assume one
+    pool size for all users. The two phases use m0 = 100, and pi(s) = c 0.7^s for several c.
+
+    Parameters
+    ----------
+    ranks : dict of str to Ranks, optional
+        By default the recorded ranks of X, Y and Z.
+    samples : sequence of int, optional
+        Numbers m of sampled items where m is fixed. Constrained least squares is left out above
+        100, where it takes seconds.
+    most : int, optional
+        The largest sample of the doubling design, which begins with 50 items.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns "cost", the expected number of irrelevant items scored per user, and in percentage
+        points "bias", "std" (over the sampling) and "error", the root of the sum of their squares.
+        Indexed by metric (AP, Recall@10, NDCG@10), method, recommender and setting (m, or c).
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
+    >>> table = rs.experiments.error_against_cost(ranks, samples=[50], most=200)
+    >>> table.loc[("AP", "inverse sampling", "Y")].round(2).values.tolist()
+    [[85.09, 0.0, 0.91, 0.91]]
+    """
+    import pandas as pd
+
+    ranks = _recommenders(ranks)
+    metrics: tuple[Metric, ...] = (AP, Recall @ 10, NDCG @ 10)
+    n_items = _mean_pool(ranks)
+    exact = {(M, name): M(r).mean() for M in metrics for name, r in ranks.items()}
+    rows: dict[tuple, dict[str, float]] = {}
+    for m in samples:
+        sampler = UniformSampling(m)
+        targets = {M: _corrections(M, sampler, n_items) for M in metrics}
+        rows |= _errors_of_law(ranks, targets, sampler, exact)
+    doubling: Any = DoublingSampling(min(50, most), most)
+    targets = {M: {"BV 0.1, doubling": BiasVariance(M, doubling, n_items)} for M in metrics}
+    rows |= _errors_of_law(ranks, targets, doubling, exact)
+    rows |= _errors_without_bias(ranks, [AP], "inverse sampling", InverseSampling())
+    for c in (0.25, 0.5, 0.75, 1.0):
+        phases = TwoPhase(min(100, _largest_sample(ranks)), 10, c * 0.7 ** np.arange(10.0))
+        rows |= _errors_without_bias(ranks, metrics[1:], "two phases", phases, c)
+    rows |= _errors_without_bias(ranks, metrics[1:], "early stopping", EarlyStopping(10))
+    for metric, name in exact:
+        cost = ranks[name].n_irrelevant.mean()
+        rows[str(metric), "rank everything", name, 0] = _error_row(cost, 0.0, 0.0)
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(
+        table.index, names=["metric", "method", "recommender", "setting"]
+    )
+    return table.sort_index()
+
+
+def _corrections(metric, sampler, n_items):
+    found = {"Sampled": metric, "Rank Estimate": RankEstimate(metric, sampler, n_items)}
+    if sampler.m <= 100:
+        found["CLS"] = ConstrainedLeastSquares(metric, sampler, n_items)
+    for gamma in (0.1, 0.01):
+        found[f"BV {gamma:g}"] = BiasVariance(metric, sampler, n_items, gamma=gamma)
+    return found
+
+
+def _errors_of_law(ranks, targets, sampler, exact):
+    """The errors of estimators that are functions of an observation."""
+    keys, values = _values(targets, sampler.m)
+    rows = {}
+    for name, r in ranks.items():
+        cost = np.mean(sampler.cost(r)) if hasattr(sampler, "cost") else sampler.m
+        law = sampler.pmf(r)
+        mean = law @ values
+        std = np.sqrt(np.maximum(law @ values**2 - mean**2, 0).sum(axis=0)) / len(r)
+        for k, (metric, method) in enumerate(keys):
+            bias = mean[:, k].mean() - exact[metric, name]
+            rows[str(metric), method, name, sampler.m] = _error_row(cost, bias, std[k])
+    return rows
+
+
+def _errors_without_bias(ranks, metrics, method, sampler, setting=0):
+    rows = {}
+    for name, r in ranks.items():
+        cost = sampler.cost(r).mean()
+        for metric in metrics:
+            std = sampler.std_of_mean(metric, r)
+            rows[str(metric), method, name, setting] = _error_row(cost, 0.0, std)
+    return rows
+
+
+def _error_row(cost, bias, std):
+    error = np.hypot(bias, std)
+    percent = {"bias": bias, "std": std, "error": error}
+    return {"cost": float(cost), **{key: 100 * float(x) for key, x in percent.items()}}
+
+
+def comparison_of_estimators(
+    m: int = 100,
+    repetitions: int = 20,
+    rng: Rng = 0,
+    *,
+    ranks: Mapping[str, Ranks] | None = None,
+) -> pd.DataFrame:
+    """Corrections and estimates of the rank distribution on the same runs of sampled ranks.
+
+    Each estimate uses the sampled ranks of one run alone, but for "BV, averaged prior": there the
+    EM estimates of all runs are averaged first, which no study with one run can do. All BV have
+    gamma = 0.1. The estimators assume one pool size for all users, the mean one.
+
+    Parameters
+    ----------
+    m : int, optional
+        Number of sampled irrelevant items, drawn without replacement.
+    repetitions : int, optional
+        Number of runs for each recommender.
+    rng : int or numpy.random.Generator, optional
+        A seed, or a generator that is advanced.
+    ranks : dict of str to Ranks, optional
+        By default the recorded ranks of X, Y and Z.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns "exact", "bias", "std" (over the runs) and "error", the root of the mean squared
+        error, in percentage points. Indexed by metric (AP, Recall@10, NDCG@10), recommender and
+        estimator.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
+    >>> table = rs.experiments.comparison_of_estimators(10, repetitions=3, ranks=ranks)
+    >>> table.loc[("AP", "Y"), "exact"].round(1).unique()
+    array([42.5])
+    """
+    import pandas as pd
+
+    ranks, rng = _recommenders(ranks), generator(rng)
+    repetitions = positive_int("repetitions", repetitions)
+    n_items, sampler = _mean_pool(ranks), UniformSampling(m)
+    metrics: tuple[Metric, ...] = (AP, Recall @ 10, NDCG @ 10)
+    priors = {
+        "BV, uniform prior": None,
+        "BV, prior 1/r": 1 / np.arange(1, n_items + 1),
+        "BV, plausible prior": plausible_prior(n_items),
+    }
+    fixed: dict[Metric, dict[str, Metric]] = {
+        M: {
+            "Sampled": M,
+            "Rank Estimate": RankEstimate(M, sampler, n_items),
+            "CLS": ConstrainedLeastSquares(M, sampler, n_items),
+            **{key: BiasVariance(M, sampler, n_items, prior=p) for key, p in priors.items()},
+        }
+        for M in metrics
+    }
+    rows = {}
+    for name, r in ranks.items():
+        runs = [sampler.draw(r, rng) for _ in range(repetitions)]
+        learned = [expectation_maximisation(run, sampler, n_items) for run in runs]
+        plugged = {
+            "EM": learned,
+            "MES": [maximum_entropy(run, sampler, n_items) for run in runs],
+            "spline": [log_spline(run, sampler, n_items).distribution for run in runs],
+        }
+        averaged = np.mean(learned, axis=0)
+        for M in metrics:
+            own = [BiasVariance(M, sampler, n_items, prior=p) for p in learned]
+            shared = BiasVariance(M, sampler, n_items, prior=averaged)
+            found = {key: [x(run).mean() for run in runs] for key, x in fixed[M].items()}
+            found["BV, learned prior"] = [x(run).mean() for x, run in zip(own, runs)]
+            found["BV, averaged prior"] = [shared(run).mean() for run in runs]
+            found |= {key: [plug_in(M, p) for p in given] for key, given in plugged.items()}
+            exact = M(r).mean()
+            for key, means in found.items():
+                error = np.array(means) - exact
+                row = exact, error.mean(), error.std(), np.sqrt((error**2).mean())
+                rows[str(M), name, key] = 100 * np.array(row)
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["exact", "bias", "std", "error"])
+    table.index = pd.MultiIndex.from_tuples(table.index, names=_INDEX)
+    return table
 
 
 def _recommenders(ranks):

@@ -36,6 +36,7 @@ from recsample._validation import (
     positive_float,
     positive_int,
     shown,
+    true_or_false,
     whole_numbers,
 )
 from recsample.ranks import Ranks, flattened
@@ -1096,7 +1097,9 @@ def at_mean_rank(metric: Metric, ranks: Ranks) -> Floats:
     return warned_of_nan(metric, values)
 
 
-def compare(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -> pd.DataFrame:
+def compare(
+    ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str], *, errors: bool = False
+) -> pd.DataFrame:
     """Recommenders by metrics: the mean of each metric over the instances of each recommender.
 
     Parameters
@@ -1104,16 +1107,22 @@ def compare(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -> pd.D
     ranks : mapping of str to Ranks
         The predicted ranks of each recommender, over the same instances in the same order.
     metrics : sequence of Metric or str
+    errors : bool, optional
+        Add the standard error of each mean, over other instances like these: the standard deviation
+        of the metric over the instances, divided by the square root of their number. Two such
+        errors say little about a difference on the same instances; see `inference.compare_pairs`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per recommender, one column per metric.
+        One row per recommender, one column per metric. With `errors` two, (metric, "mean") and
+        (metric, "standard error").
 
     Raises
     ------
     ValueError
-        If there is nothing to compare, or the recommenders have different numbers of instances.
+        If there is nothing to compare, or the recommenders have different numbers of instances. For
+        standard errors of fewer than two instances.
 
     Examples
     --------
@@ -1124,6 +1133,8 @@ def compare(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -> pd.D
          AUC  Recall@50
     A  0.990        0.0
     B  0.555        0.4
+    >>> rs.compare({"B": b}, [rs.AUC], errors=True).loc["B", "AUC"].round(3).to_dict()
+    {'mean': 0.555, 'standard error': 0.197}
     """
     import pandas as pd
 
@@ -1136,11 +1147,22 @@ def compare(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -> pd.D
     lengths = {name: len(r) for name, r in ranks.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"ranks must have the same number of instances, got {lengths}")
-    return pd.DataFrame(
-        [[m(r).mean() for m in chosen] for r in ranks.values()],
-        index=list(ranks),
-        columns=[str(m) for m in chosen],
-    )
+    names = [str(m) for m in chosen]
+    values = [[m(r) for m in chosen] for r in ranks.values()]
+    if not true_or_false("errors", errors):
+        return pd.DataFrame([[v.mean() for v in row] for row in values], list(ranks), names)
+    rows = [[x for v in row for x in (v.mean(), standard_error(v))] for row in values]
+    columns = pd.MultiIndex.from_product([names, ["mean", "standard error"]])
+    return pd.DataFrame(rows, list(ranks), columns)
+
+
+def standard_error(values: Floats) -> float:
+    """The standard error of the mean of the values of at least two instances."""
+    if len(values) < 2:
+        raise ValueError(
+            f"ranks must hold at least two instances for a standard error, got {len(values)}"
+        )
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def check_recommenders(ranks: object) -> None:

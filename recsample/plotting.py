@@ -31,6 +31,7 @@ __all__ = [
     "best_in_bold",
     "corrected_expectation",
     "corrected_values",
+    "error_against_cost",
     "label_lines",
     "metric_by_rank",
     "metric_by_samples",
@@ -76,6 +77,15 @@ ESTIMATOR = {
     "BV 0.1": (PURPLES[1], "--"),
     "BV 0.01": (PURPLES[2], "-."),
     "BV 0.001": (PURPLES[3], ":"),
+}
+# What an evaluation can do: as above where the sample is fixed, else a look of its own.
+METHOD = {
+    **{name: (colour, f".{line}") for name, (colour, line) in ESTIMATOR.items()},
+    "BV 0.1, doubling": (PURPLES[1], "D"),
+    "inverse sampling": (BLUE, "o"),
+    "two phases": (ORANGE, "-s"),
+    "early stopping": ("black", "v"),
+    "rank everything": ("black", "x"),
 }
 
 
@@ -587,6 +597,43 @@ def trade_off(
     return ax
 
 
+def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """What each method costs per user, and how far its mean is off: a mark, or a line over m.
+
+    A mark is at the root mean square over the recommenders, with a bar from the smallest to the
+    largest error. Errors below 0.01, and so those of exact methods, are drawn at 0.01.
+
+    Parameters
+    ----------
+    data : pandas.DataFrame
+        One metric of what `experiments.error_against_cost` returns.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
+    >>> table = rs.experiments.error_against_cost(ranks, samples=[50], most=100)
+    >>> rs.plotting.error_against_cost(table.loc["AP"]).get_ylabel()
+    'error, points'
+    """
+    ax = _axes(ax)
+    for method in [name for name in METHOD if name in data.index.unique("method")]:
+        colour, style = METHOD[method]
+        by_setting = data.loc[method].clip(lower=0.01).groupby(level="setting")
+        cost, error = by_setting["cost"].mean(), by_setting["error"]
+        ax.vlines(cost, error.min(), error.max(), color=colour, linewidth=1)
+        middle = error.agg(lambda each: np.sqrt(np.mean(each**2)))
+        ax.plot(cost, middle, style, color=colour, label=method)
+    ax.set(xscale="log", yscale="log", xlabel="items scored per user", ylabel="error, points")
+    _legend_below(ax, columns=2)
+    return ax
+
+
 def _check_table(data):
     """Refuse what holds several metrics or estimators at once."""
     if not hasattr(data, "columns") or data.index.nlevels > 1:
@@ -636,13 +683,13 @@ def _power_of_ten(number):
     return f"{number:g}" if number > 0.005 else f"$10^{{{round(np.log10(number))}}}$"
 
 
-def _legend_below(ax):
+def _legend_below(ax, columns=4):
     """One legend for all axes of the figure, below them."""
     for old in list(ax.figure.legends):
         old.remove()
     # The last axes may have lines that the first has not, such as the exact metric.
     lines = {line.get_label(): line for axes in ax.figure.axes[::-1] for line in axes.lines}
-    ax.figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=4)
+    ax.figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=columns)
 
 
 def _write_names(ax, ends):

@@ -620,6 +620,10 @@ class TestEveryCorrection:
 
 
 class TestRefusedOptions:
+    def test_a_rank_estimate_of_what_is_no_count(self):
+        with pytest.raises(ValueError, match="sampler must be UniformSampling .* got Doubling"):
+            rs.RankEstimate(AP, rs.DoublingSampling(2, 8), 30)
+
     def test_the_first_other_pool_is_named(self):
         corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(20), 200)
         with pytest.raises(ValueError, match=r"m \+ 1 = 21 .* got n_items = 20$"):

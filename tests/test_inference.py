@@ -1,0 +1,525 @@
+"""Uncertainty, comparison and planning, against enumeration, drawn items, simulation and search."""
+
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import recsample as rs
+from recsample import (
+    AP,
+    AUC,
+    NDCG,
+    BiasVariance,
+    PercentileRank,
+    RankEstimate,
+    Ranks,
+    Recall,
+    UniformSampling,
+    inference,
+)
+
+N_ITEMS, M = 200, 30
+SAMPLER = UniformSampling(M)
+
+
+def population(exponent, size, seed=0, n_items=N_ITEMS):
+    weights = np.arange(1.0, n_items + 1) ** -exponent
+    rng = np.random.default_rng(seed)
+    return rng.choice(np.arange(1, n_items + 1), size, p=weights / weights.sum())
+
+
+def runs_of(ranks, n_runs, rng, sampler=SAMPLER):
+    """Sampled ranks of the same instances, once per row."""
+    many = Ranks(np.tile(ranks.values, n_runs), ranks.n_items)
+    return sampler.draw(many, rng).values.reshape(n_runs, -1)
+
+
+# Standard errors of one run
+
+
+@pytest.mark.parametrize(
+    "metric", [NDCG @ 10, BiasVariance(AP, SAMPLER, N_ITEMS, gamma=0.05)], ids=str
+)
+def test_parts_of_the_standard_error_are_what_repeated_runs_show(metric):
+    size, n_runs = 1000, 600  # the deviation of 600 means is known to 3 %
+    ranks = Ranks(population(1, size), N_ITEMS)
+    values = metric(Ranks(runs_of(ranks, n_runs, 1).ravel(), M + 1)).reshape(n_runs, size)
+    drawn = Ranks(population(1, size * n_runs, seed=2), N_ITEMS)
+    fresh = metric(SAMPLER.draw(drawn, 3)).reshape(n_runs, size)
+    found = [
+        inference.standard_errors(metric, Ranks(run, M + 1), SAMPLER, N_ITEMS)
+        for run in runs_of(ranks, 8, 4)
+    ]
+    total, sampling, users = np.mean(found, axis=0)
+    assert sampling == pytest.approx(values.mean(axis=1).std(), rel=0.09)
+    assert total == pytest.approx(fresh.mean(axis=1).std(), rel=0.09)
+    # Without sampling noise: the deviation of the expectations given the ranks.
+    spread = SAMPLER.expect(metric, ranks).std(ddof=1) / np.sqrt(size)
+    assert users == pytest.approx(spread, rel=0.05)
+
+
+def test_parts_add_up_and_the_users_part_is_never_negative():
+    sampled = SAMPLER.draw(Ranks(population(1, 300), N_ITEMS), 0)
+    total, sampling, users = inference.standard_errors(AP, sampled, SAMPLER, N_ITEMS)
+    assert total**2 == pytest.approx(sampling**2 + users**2, rel=1e-12)
+    assert total == pytest.approx(stats.sem(AP(sampled)), rel=1e-12)
+    steady = Ranks([100] * 20, N_ITEMS)  # no difference between the instances
+    runs = [SAMPLER.draw(steady, seed) for seed in range(10)]
+    found = [inference.standard_errors(AUC, run, SAMPLER, N_ITEMS).users for run in runs]
+    assert min(found) == 0 and np.isfinite(found).all()
+
+
+@pytest.mark.parametrize(
+    ("sampled", "message"),
+    [
+        (Ranks([1], M + 1), "at least two instances for a standard error, got 1"),
+        (Ranks([1, 2], 50), r"n_items = m \+ 1 = 31, got 50"),
+        (Ranks([1, 2], M + 1, ties=[0, 1]), "no ties"),
+        (Ranks([[1, 2], [1]], M + 1), "one relevant item per instance"),
+    ],
+)
+def test_standard_errors_refuse(sampled, message):
+    with pytest.raises(ValueError, match=message):
+        inference.standard_errors(AP, sampled, SAMPLER, N_ITEMS)
+
+
+# Two recommenders, instance by instance
+
+
+def test_paired_comparison_is_the_textbook_one():
+    a, b = (Ranks(population(e, 400, seed=s), N_ITEMS) for e, s in ((1, 0), (0.9, 1)))
+    found = inference.paired_comparison(AP, a, b)
+    book = stats.ttest_rel(AP(a), AP(b))
+    assert found.difference / found.standard_error == pytest.approx(book.statistic, rel=1e-12)
+    assert found.probability == pytest.approx(stats.norm.cdf(book.statistic), rel=1e-12)
+    low, high = found.interval(0.8)
+    expected = stats.norm.interval(0.8, found.difference, found.standard_error)
+    assert (low, high) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("metric", [AP, AUC], ids=str)
+def test_paired_interval_covers_the_expected_difference(metric):
+    size, n_runs = 200, 1500
+    a = population(0.7, size * n_runs, seed=5)
+    b = np.clip(a + np.random.default_rng(6).integers(-15, 20, a.shape), 1, N_ITEMS)
+    p = np.arange(1.0, N_ITEMS + 1) ** -0.7
+    p /= p.sum()
+    moved = np.clip(np.arange(1, N_ITEMS + 1)[:, None] + np.arange(-15, 20), 1, N_ITEMS)
+    by_rank = SAMPLER.expect(metric, Ranks(np.arange(1, N_ITEMS + 1), N_ITEMS))
+    truth = p @ (by_rank - by_rank[moved - 1].mean(axis=1))
+    runs = [
+        SAMPLER.draw(Ranks(x, N_ITEMS), seed).values.reshape(n_runs, size)
+        for seed, x in enumerate((a, b))
+    ]
+    covered = 0
+    for row_a, row_b in zip(*runs):
+        found = inference.paired_comparison(metric, Ranks(row_a, M + 1), Ranks(row_b, M + 1))
+        low, high = found.interval()
+        covered += low <= truth <= high
+    assert 0.93 < covered / n_runs < 0.97
+
+
+def test_pairing_uses_what_two_recommenders_share():
+    a = population(0.7, 300)
+    near = Ranks(np.minimum(a + 1, N_ITEMS), N_ITEMS)
+    found = inference.paired_comparison(AP, Ranks(a, N_ITEMS), near)
+    apart = np.hypot(stats.sem(AP(Ranks(a, N_ITEMS))), stats.sem(AP(near)))
+    assert found.standard_error < 0.7 * apart
+
+
+def test_no_difference_at_all_has_probability_one_half():
+    a = Ranks([1, 5, 9], N_ITEMS)
+    assert inference.paired_comparison(AP, a, a) == (0.0, 0.0, 0.5)
+    better = Ranks([2, 6, 10], N_ITEMS)
+    assert inference.paired_comparison(AUC, a, better).probability == pytest.approx(1)
+
+
+def test_bootstrap_is_the_share_of_all_resamples():
+    a, b = Ranks([1, 4, 3, 2], 10), Ranks([2, 2, 6, 2], 10)
+    d = [Fraction(1, x) - Fraction(1, y) for x, y in zip(a.values.tolist(), b.values.tolist())]
+    sums = [sum(rows) for rows in product(d, repeat=4)]
+    exact = (sum(s > 0 for s in sums) + Fraction(sum(s == 0 for s in sums), 2)) / len(sums)
+    found = inference.bootstrap_order(AP, a, b, rng=0, repetitions=20_000)
+    assert abs(found - float(exact)) < 4 * np.sqrt(0.25 / 20_000)
+    assert inference.bootstrap_order(AP, a, a, rng=0) == 0.5
+
+
+def test_bootstrap_agrees_with_the_normal_approximation():
+    a, b = (
+        SAMPLER.draw(Ranks(population(e, 1000, seed=s), N_ITEMS), s) for e, s in ((1, 0), (0.95, 1))
+    )
+    normal = inference.paired_comparison(NDCG, a, b).probability
+    assert 0.6 < normal < 0.999
+    assert inference.bootstrap_order(NDCG, a, b, 0) == pytest.approx(normal, abs=0.03)
+
+
+def test_table_of_pairs_holds_the_comparisons():
+    ranks = {name: Ranks(population(1, 60, seed=i), N_ITEMS) for i, name in enumerate("ABC")}
+    table = inference.compare_pairs(ranks, [AP, "recall@10"])
+    assert table.index.tolist() == [
+        (metric, *pair) for metric in ("AP", "Recall@10") for pair in combinations("ABC", 2)
+    ]
+    for (name, first, second), row in table.iterrows():
+        expected = inference.paired_comparison(rs.metric(name), ranks[first], ranks[second])
+        assert tuple(row) == expected
+
+
+def test_table_of_means_gains_standard_errors():
+    ranks = {name: Ranks(population(1, 60, seed=i), N_ITEMS) for i, name in enumerate("AB")}
+    table = rs.compare(ranks, ["AP", Recall @ 10], errors=True)
+    assert table.columns.tolist() == list(product(["AP", "Recall@10"], ["mean", "standard error"]))
+    assert table.xs("mean", axis=1, level=1).equals(rs.compare(ranks, ["AP", Recall @ 10]))
+    for name in "AB":
+        assert table.loc[name, ("AP", "standard error")] == pytest.approx(
+            stats.sem(AP(ranks[name]))
+        )
+    with pytest.raises(ValueError, match="at least two instances for a standard error, got 1"):
+        rs.compare({"A": Ranks([1], 5)}, [AP], errors=True)
+    with pytest.raises(ValueError, match="errors must be True or False, got 1"):
+        rs.compare(ranks, [AP], errors=1)
+
+
+A, B = Ranks([1, 5], 9), Ranks([2, 3], 9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: inference.paired_comparison(AP, A, [1, 2]), "ranks must be Ranks, got list"),
+        (lambda: inference.paired_comparison(AP, A, Ranks([1], 9)), "same instances, got 2 and 1"),
+        (lambda: inference.paired_comparison("AP", A, B), "metric must be a Metric"),
+        (lambda: inference.paired_comparison(Recall, A, B), "Recall needs a cut-off"),
+        (lambda: inference.paired_comparison(AP, Ranks([1], 9), Ranks([2], 9)), "two instances"),
+        (lambda: inference.bootstrap_order(AP, A, B, 0, repetitions=0), "repetitions must be"),
+        (lambda: inference.Comparison(0.1, 0.1, 0.8).interval(1), "level must be between 0 and 1"),
+        (lambda: inference.compare_pairs({"A": A}, [AP]), "at least two recommenders, got 1"),
+        (lambda: inference.compare_pairs({}, [AP]), "at least one recommender, got none"),
+    ],
+)
+def test_comparisons_refuse(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.filterwarnings("ignore:AUC is undefined")
+def test_undefined_values_are_refused_and_named():
+    undefined = Ranks([[1], [1, 2]], [9, 2])
+    for call in (
+        lambda: inference.paired_comparison(AUC, undefined, undefined),
+        lambda: inference.order_probability(AUC, undefined, undefined, UniformSampling(1)),
+    ):
+        with pytest.raises(ValueError, match="AUC must be defined .* got nan in instance 1"):
+            call()
+
+
+# The probability of the order
+
+
+def simulated_order(metric, a, b, sampler, n_runs=4000):
+    """How often studies with drawn negatives have A above B; equal means count half."""
+    rng = np.random.default_rng(7)
+    gaps = []
+    for _ in range(n_runs // 1000):
+        means = []
+        for ranks in (a, b):
+            many = Ranks(list(ranks.values) * 1000, ranks.n_items, ties=ranks.ties)
+            means.append(metric(sampler.draw(many, rng)).reshape(1000, -1).mean(axis=1))
+        gaps.append(means[0] - means[1])
+    gaps = np.concatenate(gaps)
+    return ((gaps > 0) + 0.5 * (gaps == 0)).mean()
+
+
+STEADY = Ranks([11] * 60, N_ITEMS)
+MIXED = Ranks([1] * 9 + [60] * 51, N_ITEMS)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("corrected", [False, True])
+def test_order_probability_is_that_of_simulated_studies(replace, corrected):
+    sampler = UniformSampling(M, replace)
+    metric = BiasVariance(AP, sampler, N_ITEMS, gamma=0.01) if corrected else AP
+    assert AP(MIXED).mean() > AP(STEADY).mean()
+    found = inference.order_probability(metric, MIXED, STEADY, sampler)
+    assert found == inference.order_probability(metric, STEADY, MIXED, sampler)
+    assert found < 0.01 if not corrected else 0.55 < found < 0.95
+    assert found == pytest.approx(simulated_order(metric, MIXED, STEADY, sampler), abs=0.025)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (Ranks([[3, 20, 41]] * 40, 100), Ranks([[2, 24, 44]] * 40, 100)),
+        (Ranks([5] * 40, 100, ties=20), Ranks([11] * 40, 100, ties=12)),
+    ],
+    ids=["several", "ties"],
+)
+def test_order_probability_with_several_relevant_items_and_ties(a, b):
+    sampler = UniformSampling(12)
+    found = inference.order_probability(AUC, a, b, sampler)
+    sign = np.sign(AUC(a).mean() - AUC(b).mean())
+    simulated = simulated_order(AUC, *((a, b) if sign > 0 else (b, a)), sampler)
+    assert 0.55 < found < 0.995 and found == pytest.approx(simulated, abs=0.025)
+
+
+def test_order_of_a_metric_where_lower_is_better():
+    sampler = UniformSampling(5)
+    same = [inference.order_probability(m, MIXED, STEADY, sampler) for m in (AUC, PercentileRank)]
+    assert same[0] == pytest.approx(same[1], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: inference.order_probability(AP, A, Ranks([5, 1], 9), s), "differ in their mean"),
+        (lambda s: inference.order_probability(AP, A, Ranks([5], 9), s), "same instances"),
+        (lambda s: inference.order_probability(AP, A, B, UniformSampling(9)), "m=9 without"),
+        (lambda s: inference.order_probability("AP", A, B, s), "metric must be a Metric"),
+        (lambda s: inference.order_probability(AP, A, B, s, overlap=[0, 3]), "between 0 and 2"),
+        (lambda s: inference.shared_covariance(AP, A, B, s, [0]), r"shape \(2,\), got \(1,\)"),
+        (lambda s: inference.shared_covariance(AP, A, B, s, [-1, 0]), "overlap must be"),
+        (
+            lambda s: inference.shared_covariance(AP, A, Ranks([2, 3], [9, 8]), s, [0, 0]),
+            "pools of the same size",
+        ),
+        (
+            lambda s: inference.shared_covariance(AP, A, Ranks([2, 3], 9, ties=1), s, [0, 0]),
+            "one relevant item per instance and no ties",
+        ),
+        (
+            lambda s: inference.shared_covariance(AP, Ranks([[1, 2]], 9), Ranks([1], 8), s, [0]),
+            "one relevant item per instance and no ties",
+        ),
+    ],
+)
+def test_order_probability_refuses(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(UniformSampling(3))
+
+
+# The same negatives
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize(("above_a", "above_b", "shared"), [(3, 2, 1), (4, 3, 3), (0, 2, 0)])
+def test_shared_covariance_is_that_of_all_samples(replace, above_a, above_b, shared):
+    pool, m = 6, 3
+    a = set(range(above_a))
+    b = set(range(above_a - shared, above_a - shared + above_b))
+    draws = product(range(pool), repeat=m) if replace else combinations(range(pool), m)
+    pairs = [
+        [Fraction(1, 1 + sum(item in above for item in items)) for above in (a, b)]
+        for items in draws
+    ]
+    means = [sum(column) / len(pairs) for column in zip(*pairs)]
+    exact = sum(x * y for x, y in pairs) / len(pairs) - means[0] * means[1]
+    ranks = Ranks([above_a + 1], pool + 1), Ranks([above_b + 1], pool + 1)
+    found = inference.shared_covariance(AP, *ranks, UniformSampling(m, replace), [shared])
+    assert found[0] == pytest.approx(float(exact), abs=1e-14)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_shared_covariance_of_auc_in_closed_form(replace):
+    pool, m = 99, 20
+    a, b, both = np.array([10, 40, 0, 98]), np.array([30, 40, 5, 98]), np.array([4, 40, 0, 97])
+    finite = 1 if replace else (pool - m) / (pool - 1)
+    expected = (both / pool - a * b / pool**2) / m * finite
+    ranks = Ranks(a + 1, pool + 1), Ranks(b + 1, pool + 1)
+    found = inference.shared_covariance(AUC, *ranks, UniformSampling(m, replace), both)
+    assert found == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_order_probability_on_the_same_negatives_is_that_of_drawn_items(replace):
+    rng = np.random.default_rng(11)
+    pool, m, size, n_runs = 60, 15, 8, 4000
+    above_a, above_b = rng.integers(2, 30, size), rng.integers(2, 30, size)
+    items = [[set(rng.permutation(pool)[:x]) for x in above] for above in (above_a, above_b)]
+    # Both have the more popular items above: half of the smaller set is shared.
+    for mine, other in zip(*items):
+        common = list(mine)[: min(len(mine), len(other)) // 2]
+        other.difference_update(list(other - set(common))[: len(set(common) - other)])
+        other.update(common)
+    above = [[len(x) for x in column] for column in items]
+    overlap = [len(mine & other) for mine, other in zip(*items)]
+    sampler = UniformSampling(m, replace)
+    a, b = (Ranks(np.add(column, 1), pool + 1) for column in above)
+    member = np.array([[[i in x for i in range(pool)] for x in column] for column in items])
+    wins = 0.0
+    for _ in range(n_runs):
+        drawn = np.stack(
+            [
+                rng.integers(0, pool, m) if replace else rng.permutation(pool)[:m]
+                for _ in range(size)
+            ]
+        )
+        counts = np.take_along_axis(member, drawn[None].repeat(2, 0), axis=2).sum(axis=2)
+        gap = (1 / (1 + counts[0]) - 1 / (1 + counts[1])).mean()
+        wins += (gap > 0) + 0.5 * (gap == 0)
+    sign = np.sign(AP(a).mean() - AP(b).mean())
+    wins = wins / n_runs if sign > 0 else 1 - wins / n_runs
+    found = inference.order_probability(AP, a, b, sampler, overlap=overlap)
+    own = inference.order_probability(AP, a, b, sampler)
+    assert found == pytest.approx(wins, abs=0.03)
+    assert abs(found - 0.5) > abs(own - 0.5)  # shared negatives make either order surer
+
+
+def test_order_probability_on_the_same_negatives_in_closed_form():
+    pool, m, size, above_a, above_b, both = 99, 10, 20, 10, 16, 9
+    a, b = (Ranks([x + 1] * size, pool + 1) for x in (above_a, above_b))
+    p_a, p_b = above_a / pool, above_b / pool
+    variance = p_a * (1 - p_a) + p_b * (1 - p_b) - 2 * (both / pool - p_a * p_b)
+    expected = stats.norm.cdf((p_b - p_a) / np.sqrt(variance / (m * size)))
+    sampler = UniformSampling(m, replace=True)
+    found = inference.order_probability(AUC, a, b, sampler, overlap=[both] * size)
+    assert 0.9 < found < 0.9999 and found == pytest.approx(expected, rel=1e-10)
+
+
+def test_identical_recommenders_on_the_same_negatives_do_not_differ():
+    ranks = Ranks([3, 30], N_ITEMS)
+    covariance = inference.shared_covariance(NDCG, ranks, ranks, SAMPLER, [2, 29])
+    assert covariance == pytest.approx(SAMPLER.variance(NDCG, ranks), rel=1e-10)
+
+
+# How many samples
+
+
+def brute_force(metric, a, b, probability, replace, last):
+    short = 0
+    for m in range(1, last + 1):
+        sampler = UniformSampling(m, replace)
+        made = metric if isinstance(metric, rs.metrics.Metric) else metric(sampler)
+        if inference.order_probability(made, a, b, sampler) < probability:
+            short = m
+    return short + 1
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize(
+    ("metric", "probability"),
+    [
+        (AP, 0.9),
+        (Recall @ 3, 0.65),  # with replacement even 59 samples say little
+        (AUC, 0.9),
+        (lambda sampler: BiasVariance(AP, sampler, 60, gamma=0.02), 0.9),
+    ],
+    ids=["AP", "Recall@3", "AUC", "BV"],
+)
+def test_required_samples_is_the_first_from_which_all_are_enough(metric, probability, replace):
+    a, b = Ranks([1] * 15 + [30] * 45, 60), Ranks([5] * 60, 60)
+    a = a if metric is not AUC else Ranks([1] * 30 + [14] * 30, 60)
+    found = inference.required_samples(metric, a, b, probability=probability, replace=replace)
+    assert found == brute_force(metric, a, b, probability, replace, 59) > 1
+    assert type(found) is int
+
+
+def test_a_sampled_metric_needs_more_samples_than_its_correction():
+    a, b = Ranks([1] * 15 + [30] * 45, 60), Ranks([5] * 60, 60)
+    corrected = inference.required_samples(lambda s: BiasVariance(AP, s, 60, gamma=0.02), a, b)
+    assert corrected < inference.required_samples(AP, a, b)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda a, b: inference.required_samples(AP, a, b, probability=1), "probability must be"),
+        (lambda a, b: inference.required_samples(AP, a, b, largest=60), "at most 59"),
+        (lambda a, b: inference.required_samples(AP, a, b, largest=5), "reached by 5 samples, got"),
+        (lambda a, b: inference.required_samples(AP, a, a), "differ in their mean"),
+        (lambda a, b: inference.required_samples(AP, a, A), "same instances"),
+        (lambda a, b: inference.required_samples("AP", a, b), "metric must be a Metric"),
+        (lambda a, b: inference.required_samples(lambda s: "AP", a, b), "metric must be a Metric"),
+        (
+            lambda a, b: inference.required_samples(RankEstimate(AP, UniformSampling(5), 60), a, b),
+            "function that makes a correction .* for m = 5 only",
+        ),
+    ],
+)
+def test_required_samples_refuses(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(Ranks([1] * 15 + [30] * 45, 60), Ranks([5] * 60, 60))
+
+
+def test_a_pilot_finds_about_the_number_that_known_ranks_give():
+    n, size = 120, 3000
+    a, b = (Ranks(population(e, size, seed=s, n_items=n), n) for e, s in ((0.9, 0), (0.7, 1)))
+    known = inference.required_samples(Recall @ 30, a, b, probability=0.95)
+    pilot = UniformSampling(20)
+    runs = [pilot.draw(x, seed) for seed, x in enumerate((a, b))]
+    found = inference.required_samples_from_pilot(
+        Recall @ 30, *runs, pilot, n, rng=0, repetitions=30
+    )
+    assert known > 30 and found.low <= found.samples <= found.high
+    assert found.low <= known <= found.high
+
+
+def test_a_pilot_that_sees_no_difference_says_so():
+    pilot = UniformSampling(20)
+    ranks = Ranks(population(0.8, 200, n_items=120), 120)
+    runs = [pilot.draw(ranks, seed) for seed in (1, 2)]
+    found = inference.required_samples_from_pilot(
+        AUC, *runs, pilot, 120, rng=0, repetitions=20, largest=40
+    )
+    assert found.high == 40 and found.low < 40
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_items": 5}, "n_items"),
+        ({"sampler": UniformSampling(9)}, r"n_items = m \+ 1 = 10"),
+        ({"sampled_b": Ranks([1], 6)}, "same instances, got 2 and 1"),
+        ({"probability": 0}, "probability must be"),
+        ({"largest": 40}, "largest must be at most 19"),
+        ({"repetitions": 0}, "repetitions must be"),
+    ],
+)
+def test_planning_from_a_pilot_refuses(changes, message):
+    given = {
+        "metric": AP,
+        "sampled_a": Ranks([1, 3], 6),
+        "sampled_b": Ranks([2, 6], 6),
+        "sampler": UniformSampling(5),
+        "n_items": 20,
+        "rng": 0,
+    }
+    with pytest.raises(ValueError, match=message):
+        inference.required_samples_from_pilot(**{**given, **changes})
+
+
+# Against ranking everything
+
+
+def test_break_even_is_read_off_between_two_measured_times(monkeypatch):
+    # The clock is read before and after each piece of work: 10 s for all, then 4, 8 and 16 s.
+    ticks = iter([0, 10, 10, 14, 14, 22, 22, 38])
+    monkeypatch.setattr(inference, "perf_counter", lambda: next(ticks))
+    factors = np.random.default_rng(0).normal(size=(30, 4))
+    found = inference.break_even(factors, factors, rng=0, repetitions=1)
+    assert found.samples == 3  # half a sample beyond 2, rounded up
+    assert found.everything == 10
+    assert found.m.tolist() == [1, 2, 4] and found.sampled.tolist() == [4, 8, 16]
+
+
+def test_sampling_that_is_always_faster_has_no_break_even(monkeypatch):
+    ticks = iter([0, 10, *range(10, 100)])
+    monkeypatch.setattr(inference, "perf_counter", lambda: next(ticks))
+    factors = np.random.default_rng(0).normal(size=(7, 4))
+    found = inference.break_even(factors, factors, rng=0, repetitions=1)
+    assert found.samples is None and found.m.tolist() == [1, 2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("users", "items", "message"),
+    [
+        (np.ones((3, 2)), np.ones((4, 3)), r"got \(3, 2\) and \(4, 3\)"),
+        (np.ones(3), np.ones((4, 3)), r"got \(3,\) and \(4, 3\)"),
+        (np.ones((3, 2)), np.ones((1, 2)), "at least two items"),
+        (np.full((3, 2), np.nan), np.ones((4, 2)), "user_factors must be"),
+    ],
+)
+def test_break_even_refuses(users, items, message):
+    with pytest.raises(ValueError, match=message):
+        inference.break_even(users, items, rng=0)

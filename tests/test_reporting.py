@@ -1,0 +1,269 @@
+"""The report: its numbers are those of the pieces, its intervals hold, its words fit the data."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import recsample as rs
+from recsample import AP, AUC, BiasVariance, Ranks, Recall, UniformSampling, reporting
+from recsample.reporting import Report, report
+
+N_ITEMS, M = 300, 29
+SAMPLER = UniformSampling(M)
+
+
+def drawn_ranks(exponent, size, rng):
+    weights = np.arange(1.0, N_ITEMS + 1) ** -exponent
+    return Ranks(rng.choice(np.arange(1, N_ITEMS + 1), size, p=weights / weights.sum()), N_ITEMS)
+
+
+def some_run(exponent=0.8, size=1200, seed=0):
+    rng = np.random.default_rng(seed)
+    return SAMPLER.draw(drawn_ranks(exponent, size, rng), rng)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return report(some_run().values, M, N_ITEMS, metrics=[Recall @ 20, "AUC"])
+
+
+def test_numbers_are_those_of_the_pieces(found):
+    run = some_run()
+    p = rs.estimation.expectation_maximisation(run, SAMPLER, N_ITEMS)
+    law = SAMPLER.law(N_ITEMS)
+    gamma = 51 / (50 + 1200)
+    for metric in (Recall @ 20, AUC):
+        row = found.table.loc[str(metric)]
+        assert row["sampled"] == metric(run).mean()
+        values = metric.of_rank(np.arange(1, M + 2), M + 1)
+        exact = metric.of_rank(np.arange(1, N_ITEMS + 1), N_ITEMS)
+        assert row["off by"] == pytest.approx(p @ law @ values - p @ exact, abs=1e-12)
+        ends, means = [], []
+        for prior in (rs.estimation.plausible_prior(N_ITEMS), None, p):
+            corrected = BiasVariance(metric, SAMPLER, N_ITEMS, gamma=gamma, prior=prior)(run)
+            means.append(corrected.mean())
+            reach = 1.959963984540054 * corrected.std(ddof=1) / np.sqrt(1200)
+            ends += [means[-1] - reach, means[-1] + reach]
+        assert row["corrected"] == pytest.approx(means[0], rel=1e-12)
+        assert (row["low"], row["high"]) == pytest.approx((min(ends), max(ends)), rel=1e-9)
+        certified = rs.bounds.certified_interval(metric, run, SAMPLER, N_ITEMS)
+        assert tuple(row[["certified low", "certified high"]]) == certified
+
+
+def test_sentences_hold_the_numbers_of_the_table(found):
+    for name, sentence in zip(found.table.index, found.sentences):
+        row = found.table.loc[name]
+        start = f"{name} is estimated at {row['corrected']:.3f} ({row['low']:.3f} to "
+        assert sentence.startswith(start + f"{row['high']:.3f}) from the sampled ranks of 1200")
+        assert "m = 29 of 299 irrelevant items drawn uniformly without replacement" in sentence
+        assert "gamma = 0.041" in sentence and f"{row['sampled']:.3f}" in sentence
+        assert sentence.endswith(
+            f"data say {row['certified low']:.3f} to {row['certified high']:.3f}."
+        )
+    assert "a linear metric does not need" in found.sentences[1]
+    assert "a linear metric" not in found.sentences[0]
+
+
+def test_limits_keep_to_what_the_metric_can_be(quick):
+    best, worst = Ranks([1] * 900, N_ITEMS), Ranks([N_ITEMS] * 900, N_ITEMS)
+    for ranks in (best, worst):
+        rows = report(SAMPLER.draw(ranks, 0), M, N_ITEMS, metrics=[Recall @ 20, AP, AUC]).table
+        assert (rows[["low", "high"]].to_numpy() >= 0).all()
+        assert (rows[["low", "high"]].to_numpy() <= 1).all()
+
+
+def test_linear_metrics_are_off_by_nothing(found):
+    row = found.table.loc["AUC"]
+    assert abs(row["off by"]) < 1e-12
+    assert row["corrected"] == pytest.approx(row["sampled"], abs=0.005)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_column_of_a_table_and_ranks_give_the_same(replace):
+    column = pd.DataFrame({"rank": some_run().values})["rank"]
+    both = [
+        report(run, M, N_ITEMS, metrics=[AUC], replace=replace)
+        for run in (column, Ranks(column.to_numpy(), M + 1))
+    ]
+    assert both[0].table.equals(both[1].table) and both[0].sentences == both[1].sentences
+    assert ("uniformly with replacement" in both[0].head) == replace
+
+
+# How often the interval holds: measured, over the drawing of instances and of negatives
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Without the linear programs, which have their own tests."""
+    nothing = SimpleNamespace(low=0.0, high=1.0)
+    monkeypatch.setattr(reporting, "certified_interval", lambda *_, **__: nothing)
+
+
+def share_held(draw, truth, metrics, n_runs=100):
+    rng = np.random.default_rng(3)
+    held = np.zeros(len(metrics))
+    for _ in range(n_runs):
+        table = report(SAMPLER.draw(draw(rng), rng), M, N_ITEMS, metrics=metrics).table
+        held += ((table["low"] <= truth) & (truth <= table["high"])).to_numpy()
+    return held / n_runs
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.3, 0.6])
+def test_limits_hold_in_a_family_of_plausible_recommenders(quick, exponent):
+    metrics = [Recall @ 20, AP, AUC]
+    every = np.arange(1, N_ITEMS + 1)
+    weights = every**-exponent / (every**-exponent).sum()
+    truth = [weights @ metric.of_rank(every, N_ITEMS) for metric in metrics]
+    held = share_held(lambda rng: drawn_ranks(exponent, 1500, rng), truth, metrics)
+    assert (held >= 0.9).all()  # 100 runs: .95 less two standard errors
+
+
+@pytest.mark.parametrize("exponent", [1.1, 1.3])
+def test_limits_do_not_hold_for_recommenders_unlike_the_priors(quick, exponent):
+    """Steeper than every prior: AP lies above the limits too often, and the report says so."""
+    rng = np.random.default_rng(4)
+    every = np.arange(1, N_ITEMS + 1)
+    truth = AP.of_rank(every, N_ITEMS) @ (every**-exponent / (every**-exponent).sum())
+    runs = [SAMPLER.draw(drawn_ranks(exponent, 1500, rng), rng) for _ in range(60)]
+    found = [report(run, M, N_ITEMS, metrics=[AP]) for run in runs]
+    held = np.mean([r.table["low"].item() <= truth <= r.table["high"].item() for r in found])
+    warned = np.mean([any("unlike either" in w for w in r.warnings) for r in found])
+    assert 0.4 < held < 0.92
+    assert warned > (0.05 if exponent == 1.1 else 0.5)
+
+
+def test_limits_rest_on_their_priors(quick):
+    """All ranks just beyond the cut-off: unlike all priors, and the limits miss."""
+    held = share_held(lambda rng: Ranks([12] * 1500, N_ITEMS), [0.0], [Recall @ 10], n_runs=10)
+    assert held[0] == 0
+    sampled = SAMPLER.draw(Ranks([12] * 1500, N_ITEMS), 0)
+    assert rs.bounds.certified_interval(Recall @ 10, sampled, SAMPLER, N_ITEMS).low < 0.01
+
+
+# Warnings
+
+
+def warnings_of(**changes):
+    run = changes.pop("run", some_run())
+    return report(run, M, N_ITEMS, **{"metrics": [AUC], **changes}).warnings
+
+
+def test_sound_data_bring_no_warning(quick):
+    assert warnings_of() == ()
+    assert warnings_of(metrics=[Recall @ 20], run=some_run(1.1)) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"run": some_run(size=999)}, "999 instances are few"),
+        ({"metrics": [Recall @ 30]}, "Recall@30: every sampled rank lies within the cut-off"),
+        ({"metrics": [Recall @ 9]}, "Recall@9: one sampled item stands for about 10 ranks"),
+        (
+            {"metrics": [Recall @ 1], "run": some_run(0.1)},
+            "Recall@1: the limits are further apart than the value",
+        ),
+        ({"metrics": [Recall @ 3]}, "Recall@3: the uncorrected value is expected to be off by"),
+    ],
+)
+def test_warns_where_the_data_cannot_carry_the_claim(quick, changes, message):
+    assert any(warning.startswith(message) for warning in warnings_of(**changes))
+
+
+def test_no_warning_just_before_each_limit(quick):
+    assert warnings_of(run=some_run(size=1000)) == ()
+    assert not any("every sampled rank" in w for w in warnings_of(metrics=[Recall @ 29]))
+    assert not any("stands for" in w for w in warnings_of(metrics=[Recall @ 10]))
+
+
+# Text and HTML
+
+
+def test_text_holds_everything(quick):
+    shown = report(some_run(size=900), M, N_ITEMS, metrics=[Recall @ 9])
+    text = str(shown)
+    assert repr(shown) == text
+    assert max(map(len, text.splitlines())) <= 100
+    unwrapped = " ".join(text.split())
+    assert unwrapped.startswith(shown.head)
+    assert all(f"- {line}" in unwrapped for line in (*shown.sentences, *shown.warnings))
+    assert f"{shown.table.loc['Recall@9', 'corrected']:.4f}" in text and "Warnings" in text
+
+
+def test_text_without_warnings_has_no_such_heading(quick):
+    shown = report(some_run(), M, N_ITEMS, metrics=[AUC])
+    assert "Warnings" not in str(shown) and "Warnings" not in shown._repr_html_()
+
+
+def parsed(shown):
+    return ElementTree.fromstring(f"<div>{shown._repr_html_()}</div>")
+
+
+def test_html_is_well_formed_and_holds_everything(quick):
+    shown = report(some_run(size=900), M, N_ITEMS, metrics=[Recall @ 9, AUC])
+    page = parsed(shown)
+    assert page.find("p").text == shown.head
+    assert len(page.findall(".//tbody/tr")) == 2
+    assert [item.text for item in page.iter("li")] == [*shown.sentences, *shown.warnings]
+
+
+def test_html_is_escaped():
+    table = pd.DataFrame({"a < b": [0.5]}, index=["<script>"])
+    hostile = Report(table, ("x < y & z",), ("<b>bold</b>",), "<i>head</i>")
+    page = parsed(hostile)
+    assert {element.tag for element in page.iter()}.isdisjoint({"script", "b", "i"})
+    assert [item.text for item in page.iter("li")] == ["x < y & z", "<b>bold</b>"]
+    assert page.find("p").text == "<i>head</i>"
+
+
+def test_readme_five_lines_print_the_sentence_below_them(tmp_path, monkeypatch, capsys):
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    lines = next(c for c in re.findall(r"```python\n(.*?)```", readme, re.S) if "rs.report" in c)
+    quoted = " ".join(re.findall(r"^> (.*)$", readme, re.M))
+    run = UniformSampling(m=100).draw(rs.datasets.recorded_ranks()["Y"], rng=0)
+    pd.DataFrame({"sampled_rank": run.values}).to_csv(tmp_path / "results.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    exec(lines, {})
+    assert capsys.readouterr().out.strip() == quoted
+    assert len(lines.replace("\n\n", "\n").splitlines()) == 5
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"m": 0}, "m must be .* at least 1, got 0"),
+        ({"m": 2.5}, "m must be .*got 2.5"),
+        ({"n_items": 0}, "n_items must be"),
+        ({"n_items": 5}, "n_items must leave at least 5 irrelevant items to draw m=5 without"),
+        ({"sampled": [1, 7]}, r"ranks up to m \+ 1 = 6, got 7 in instance 1"),
+        ({"sampled": [0, 1]}, "sampled must be whole numbers of at least 1, got 0"),
+        ({"sampled": [1, np.nan]}, "sampled must be whole numbers of at least 1, got nan"),
+        ({"sampled": [1, 1.5]}, "sampled must be whole numbers of at least 1, got 1.5"),
+        ({"sampled": ["1", "2"]}, "sampled must be whole numbers"),
+        ({"sampled": [[1, 2], [3, 4]]}, r"one-dimensional.*got shape \(2, 2\)"),
+        ({"sampled": 3}, r"one-dimensional.*got shape \(\)"),
+        ({"sampled": []}, "sampled must hold|at least"),
+        ({"sampled": [1]}, "at least two instances"),
+        ({"sampled": Ranks([1, 2], 6, ties=1)}, "no ties"),
+        ({"sampled": Ranks([[1, 2], [3]], 7)}, "one relevant item per instance"),
+        ({"sampled": Ranks([1, 2], 9)}, r"n_items = m \+ 1 = 6, got 9"),
+        ({"metrics": []}, "at least one metric, got none"),
+        ({"metrics": "AUC"}, "metrics must be a list of metrics, got 'AUC'"),
+        ({"metrics": AUC}, "metrics must be a list of metrics, got AUC"),
+        ({"metrics": [Recall]}, "Recall needs a cut-off"),
+        ({"metrics": ["nonsense"]}, "nonsense"),
+        ({"replace": 1}, "replace must be True or False"),
+    ],
+)
+def test_refuses(changes, message):
+    given = {"sampled": [1, 4, 2], "m": 5, "n_items": 20, "metrics": [AUC]}
+    with pytest.raises(ValueError, match=message):
+        report(**{**given, **changes})
