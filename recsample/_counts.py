@@ -15,6 +15,7 @@ BLOCK = 2**22
 
 
 def row_blocks(n_rows, row_length):
+    """Slices of consecutive rows that hold about a block of numbers each."""
     step = max(1, BLOCK // row_length)
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 

@@ -33,6 +33,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(ranks, best_only=False):
+    """The situation of each relevant item, or of the best of each instance only."""
     terms, n_relevant = ranks._terms, ranks.n_relevant
     if best_only:
         terms = type(terms)(*(column[terms.order == 1] for column in terms))

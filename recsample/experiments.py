@@ -997,7 +997,7 @@ def comparison_of_estimators(
     >>> import recsample as rs
     >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
     >>> table = rs.experiments.comparison_of_estimators(10, repetitions=3, ranks=ranks)
-    >>> table.loc[("AP", "Y"), "exact"].round(1).unique()
+    >>> table.xs("AP")["exact"].round(1).unique()
     array([42.5])
     """
     import pandas as pd

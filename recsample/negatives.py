@@ -477,6 +477,7 @@ def _picked_scores(scores):
 
 
 def as_excluded(exclude):
+    """The excluded items as a boolean matrix; without any, an empty matrix must be given."""
     if not sparse.issparse(exclude) or 0 in exclude.shape:
         shape = getattr(exclude, "shape", type(exclude).__name__)
         raise ValueError(f"exclude must be a sparse matrix of shape (users, items), got {shape}")

@@ -142,7 +142,7 @@ def report(
     >>> import recsample as rs
     >>> sampled = rs.UniformSampling(m=20).draw(rs.Ranks(range(1, 301), n_items=300), rng=0)
     >>> print(rs.report(sampled.values, m=20, n_items=300, metrics=["AUC"]).sentences[0][:53])
-    AUC is estimated at 0.495 (0.461 to 0.530) from the s
+    AUC is estimated at 0.495 (0.460 to 0.529) from the s
     """
     import pandas as pd
 
