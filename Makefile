@@ -24,6 +24,7 @@ WARNINGS := error,ignore:There is no current event loop
 book: environment
 	rm -rf _build
 	$(BIN)/python scripts/chapters.py notebooks book
+	$(BIN)/python scripts/chapters.py execute _build/.jupyter_cache
 	$(BIN)/jupyter-book build -n -W --keep-going .
 	@$(BIN)/python scripts/chapters.py check _build/html
 

@@ -192,10 +192,10 @@ def maximum_entropy(
     """The distribution of the ranks with the best balance of entropy and fit.
 
     Maximises ``weight`` times the entropy of p minus chi^2 / 2, where chi^2 is the sum over s of
-    |D| (h_s - q_s)^2 / v_s for |D| instances, with v_s the law of the sampled ranks under the EM
-    estimate (the histogram itself in its place would pull the fit towards cells that are small by
-    chance). The solution is p(r) proportional to exp(sum over s of lambda_s p(s | r)), and lambda
-    maximises a concave function of m + 1 variables, by Newton's method.
+    ``|D| (h_s - q_s)^2 / v_s`` for ``|D|`` instances, with v_s the law of the sampled ranks under
+    the EM estimate (the histogram itself in its place would pull the fit towards cells that are
+    small by chance). The solution is p(r) proportional to exp(sum over s of lambda_s p(s | r)), and
+    lambda maximises a concave function of m + 1 variables, by Newton's method.
 
     Parameters
     ----------
@@ -476,20 +476,20 @@ def plausible_prior(n_items: int) -> Floats:
 def best_gamma(n_instances: int, concentration: float = 0.0) -> float:
     """The price of variance in `BiasVariance` that suits the size of a study.
 
-    Let the ranks of |D| instances be draws from a distribution p, and p unknown: a draw from the
-    Dirichlet law with mean p0 and concentration c. Among all values that can be averaged over the
-    instances, the bias-variance ones with prior p0 and
+    Let the ranks of ``|D|`` instances be draws from a distribution p, and p unknown: a draw from
+    the Dirichlet law with mean p0 and concentration c. Among all values that can be averaged over
+    the instances, the bias-variance ones with prior p0 and
 
-        gamma = (c + 1) / (c + |D|)
+        ``gamma = (c + 1) / (c + |D|)``
 
     have the least expected squared error. One instance has gamma = 1, the posterior mean, however
-    large c is. In a large study gamma is close to (c + 1) / |D|: the variance averages out, the
+    large c is. In a large study gamma is close to ``(c + 1) / |D|``: the variance averages out, the
     bias remains. With c near 0 next to nothing is believed of p; a large c is a firm belief in p0.
 
     Parameters
     ----------
     n_instances : int
-        |D|, at least 1.
+        ``|D|``, at least 1.
     concentration : float, optional
         The number c, at least 0.
 

@@ -1,8 +1,8 @@
 """How sure a sampled evaluation is of its value, and of the order of two recommenders.
 
-A mean over |D| sampled instances varies for two reasons: other negatives could have been drawn, and
-other instances could have been evaluated. The variance of the values over the instances, divided by
-|D|, holds both, whatever the metric:
+A mean over ``|D|`` sampled instances varies for two reasons: other negatives could have been drawn,
+and other instances could have been evaluated. The variance of the values over the instances,
+divided by ``|D|``, holds both, whatever the metric:
 
     total^2 = sampling^2 + users^2.
 
@@ -89,10 +89,10 @@ def standard_errors(
 ) -> StandardErrors:
     """The standard error of a sampled or corrected mean from one run, and what it is made of.
 
-    The total is s / sqrt(|D|), with s the standard deviation over the instances. The part of the
-    sampling is the mean variance of the metric given the rank. One run samples each instance once
-    and so shows no such variance; it is taken under the EM estimate of the distribution of ranks.
-    Where the exact ranks had ties, their random order counts as part of the instance.
+    The total is ``s / sqrt(|D|)``, with s the standard deviation over the instances. The part of
+    the sampling is the mean variance of the metric given the rank. One run samples each instance
+    once and so shows no such variance; it is taken under the EM estimate of the distribution of
+    ranks. Where the exact ranks had ties, their random order counts as part of the instance.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Notebooks from the chapters, and a look at the built book.
 
 python scripts/chapters.py notebooks FOLDER    every page with code cells, as a notebook in FOLDER
+python scripts/chapters.py execute CACHE       every such page run, its outputs in a cache
 python scripts/chapters.py check HTML          is every page of _toc.yml there, and fit to be read?
 """
 
@@ -50,6 +51,22 @@ def make_notebooks(folder, root=ROOT):
         jupytext.write(notebook, folder / f"{Path(page).name}.ipynb")
 
 
+def execute(folder, root=ROOT):
+    """Run the pages with code cells, as many at once as there are cores, and cache their outputs.
+
+    The build reads the cache. A page that fails is not in it: the build runs that page again, and
+    says where it failed.
+    """
+    from jupyter_cache import get_cache
+    from jupyter_cache.executors import load_executor
+
+    cache = get_cache(folder)
+    for page in [page for page in pages(root) if has_cells(page, root)]:
+        reader = {"name": "myst_nb_md", "type": "plugin"}
+        cache.add_nb_to_project(root / f"{page}.md", read_data=reader)
+    load_executor("local-parallel", cache=cache).run_and_cache(timeout=600)
+
+
 def problems(html, root=ROOT):
     """What is wrong with a built book, one line each."""
     found = [] if (html / "index.html").exists() else ["index.html: missing"]
@@ -82,6 +99,8 @@ def _page_problems(text):
 def main(command, folder):
     if command == "notebooks":
         return make_notebooks(Path(folder))
+    if command == "execute":
+        return execute(folder)
     found = problems(Path(folder))
     if found:
         return "The book is not fit to be read:\n" + "\n".join(found)
