@@ -25,7 +25,7 @@ from recsample._validation import (
     positive_int,
 )
 from recsample.metrics import Metric, check_metric
-from recsample.ranks import Ranks
+from recsample.ranks import Ranks, check_one_relevant
 from recsample.sampling import UniformSampling
 
 __all__ = [
@@ -114,14 +114,7 @@ def sampled_counts(sampled: Ranks, sampler: UniformSampling) -> Floats:
     >>> rs.estimation.sampled_counts(rs.Ranks([1, 3, 1], n_items=3), rs.UniformSampling(m=2))
     array([2., 0., 1.])
     """
-    if not isinstance(sampled, Ranks):
-        raise ValueError(f"sampled must be Ranks, got {type(sampled).__name__}")
-    several = np.flatnonzero(sampled.n_relevant != 1)
-    if len(several):
-        raise ValueError(
-            "sampled must hold one relevant item per instance, "
-            f"got {sampled.n_relevant[several[0]]} in instance {several[0]}"
-        )
+    check_one_relevant(sampled, "sampled")
     if sampled._terms.ties.any():
         where = int(np.argmax(sampled._terms.ties > 0))
         raise ValueError(

@@ -37,7 +37,7 @@ from recsample.corrections import Correction
 from recsample.estimation import expectation_maximisation, sampled_counts
 from recsample.metrics import Metric, check_metric, check_recommenders, standard_error
 from recsample.metrics import metric as parse_metric
-from recsample.ranks import Ranks, predicted_ranks
+from recsample.ranks import Ranks, check_ranks, predicted_ranks
 from recsample.sampling import UniformSampling
 
 if TYPE_CHECKING:
@@ -802,8 +802,7 @@ def _differences(metric, a, b):
 
 def _check_same_instances(a, b):
     for ranks in (a, b):
-        if not isinstance(ranks, Ranks):
-            raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+        check_ranks(ranks)
     if len(a) != len(b):
         raise ValueError(
             f"both recommenders must have the same instances, got {len(a)} and {len(b)}"

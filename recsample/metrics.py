@@ -39,7 +39,7 @@ from recsample._validation import (
     true_or_false,
     whole_numbers,
 )
-from recsample.ranks import Ranks, flattened
+from recsample.ranks import Ranks, check_ranks, flattened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,8 +136,7 @@ class Metric(ABC):
             For anything but `Ranks`, and for a metric that needs a cut-off and has none.
         """
         self._check_cutoff()
-        if not isinstance(ranks, Ranks):
-            raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+        check_ranks(ranks)
         values = self._mean_over_ties(ranks)
         values[ranks._n_relevant == 0] = np.nan
         return warned_of_nan(self, values)
@@ -1017,8 +1016,7 @@ def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None)
     .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
        ICDM 2008.
     """
-    if not isinstance(ranks, Ranks):
-        raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+    check_ranks(ranks)
     instance, _, rank, ties, group, place = ranks._terms
     pool = ranks._pool[instance]
     if (pool == 1).any():
@@ -1084,8 +1082,7 @@ def at_mean_rank(metric: Metric, ranks: Ranks) -> Floats:
     """
     check_metric(metric)
     metric._check_cutoff()
-    if not isinstance(ranks, Ranks):
-        raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+    check_ranks(ranks)
     if not metric.additive:
         raise ValueError(f"metric must be a sum over the relevant items, got {metric}")
     instance, order, rank, ties, group, place = ranks._terms

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from recsample._typing import Floats
 from recsample._validation import positive_int
-from recsample.ranks import Ranks
+from recsample.ranks import Ranks, check_ranks
 
 __all__ = [
     "LIBRARIES",
@@ -289,8 +289,7 @@ def evaluate(library: str, metric: str, ranks: Ranks) -> Floats:
     >>> peers.evaluate("implicit", "precision@5", ranks)
     array([0.66666667, 0.4       ])
     """
-    if not isinstance(ranks, Ranks):
-        raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+    check_ranks(ranks)
     if ranks._terms.ties.any():
         raise ValueError(f"ranks must have no ties, got {ranks}; evaluate_scores takes tied scores")
     scores = [np.arange(n, 0, -1) for n in ranks.n_relevant + ranks.n_irrelevant]

@@ -14,7 +14,7 @@ from recsample._typing import Floats, Integers, Rng, Sparse
 from recsample._validation import fits_in_memory, generator, positive_int
 from recsample.metrics import Metric
 from recsample.negatives import as_excluded, candidates_of
-from recsample.ranks import Ranks
+from recsample.ranks import Ranks, check_ranks
 from recsample.sampling import UniformSampling
 
 __all__ = ["PooledSampling", "lowest_ids"]
@@ -290,8 +290,7 @@ def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:
 
 def _checked(ranks):
     """The numbers of irrelevant and of relevant items, none of them 0."""
-    if not isinstance(ranks, Ranks):
-        raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+    check_ranks(ranks)
     for name, number in (("relevant", ranks.n_relevant), ("irrelevant", ranks.n_irrelevant)):
         if (number == 0).any():
             raise ValueError(

@@ -523,6 +523,24 @@ def _refuse(bad, instance, value, message):
         raise ValueError(message.format(value[where]) + f" in instance {instance[where]}")
 
 
+def check_ranks(ranks: Any, name: str = "ranks") -> Ranks:
+    """``ranks``; what is not `Ranks` is refused."""
+    if not isinstance(ranks, Ranks):
+        raise ValueError(f"{name} must be Ranks, got {type(ranks).__name__}")
+    return ranks
+
+
+def check_one_relevant(ranks: Any, name: str = "ranks") -> Ranks:
+    """``ranks``; what has not exactly one relevant item per instance is refused."""
+    several = np.flatnonzero(check_ranks(ranks, name).n_relevant != 1)
+    if len(several):
+        raise ValueError(
+            f"{name} must hold one relevant item per instance, "
+            f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
+        )
+    return ranks
+
+
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """A copy that cannot be written to."""
     array = array.copy()

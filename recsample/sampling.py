@@ -40,7 +40,7 @@ from recsample.metrics import (
     check_metric,
     warned_of_nan,
 )
-from recsample.ranks import Ranks
+from recsample.ranks import Ranks, check_ranks
 
 __all__ = ["UniformSampling"]
 
@@ -397,8 +397,7 @@ class UniformSampling:
         return _Targets(*rows.T), of_term.reshape(-1)
 
     def _check_instances(self, ranks):
-        if not isinstance(ranks, Ranks):
-            raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
+        check_ranks(ranks)
         self._check_pool(ranks.n_irrelevant)
 
     def _check_pool(self, pool):

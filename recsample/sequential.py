@@ -58,7 +58,7 @@ from recsample.metrics import (
     check_metric,
     warned_of_nan,
 )
-from recsample.ranks import Ranks, flattened
+from recsample.ranks import Ranks, check_one_relevant, check_ranks, flattened
 from recsample.sampling import UniformSampling
 from recsample.scanning import Scan
 
@@ -214,7 +214,7 @@ class InverseSampling(SequentialSampling):
         >>> rs.InverseSampling().draw(rs.Ranks([1, 2, 100], n_items=100), rng=0)
         array([100,  70,   1])
         """
-        _check_ranks(ranks)
+        check_ranks(ranks)
         rng = generator(rng)
         terms, n_relevant = ranks.break_ties("random", rng)._terms, ranks.n_relevant
         above, pool = terms.rank - terms.order, ranks.n_irrelevant
@@ -404,7 +404,7 @@ class InverseSampling(SequentialSampling):
         array([0.5   , 0.0999])
         """
         _check_estimable(metric)
-        _check_ranks(ranks)
+        check_ranks(ranks)
         if self.cap is None:
             return metric(ranks)
         rows = rows_of(ranks)
@@ -437,7 +437,7 @@ class InverseSampling(SequentialSampling):
         array([0.        , 0.04166667])
         """
         _check_estimable(metric)
-        rows = rows_of(_one_relevant(ranks))
+        rows = rows_of(check_one_relevant(ranks))
         if self.cap is None and isinstance(metric, ReciprocalMetric):
             return _variance_of_position(rows)
         mean, square = self._moments(metric, rows)
@@ -470,7 +470,7 @@ class InverseSampling(SequentialSampling):
         >>> rs.InverseSampling(cap=20).cost(ranks).round(2)
         array([20.  , 18.08,  9.05,  1.  ])
         """
-        rows = rows_of(_check_ranks(ranks), best_only=True)
+        rows = rows_of(check_ranks(ranks), best_only=True)
         if self.cap is None:
             each = cost_until(1, rows.above, rows.ties, rows.pool)
         else:
@@ -575,7 +575,7 @@ class EarlyStopping(SequentialSampling):
         array([1. , 0.5, 0. ])
         """
         _check_within(metric, self.k)
-        return metric(_check_ranks(ranks).break_ties("random", generator(rng)))
+        return metric(check_ranks(ranks).break_ties("random", generator(rng)))
 
     def expect(self, metric: Metric, ranks: Ranks) -> Floats:
         """The expectation of `estimate`: the metric itself.
@@ -602,7 +602,7 @@ class EarlyStopping(SequentialSampling):
         array([1. , 0.5, 0. ])
         """
         _check_within(metric, self.k)
-        return metric(_check_ranks(ranks))
+        return metric(check_ranks(ranks))
 
     def variance(self, metric: Metric, ranks: Ranks) -> Floats:
         """The variance of `estimate`: 0, but for what the order of tied items does.
@@ -657,7 +657,7 @@ class EarlyStopping(SequentialSampling):
         >>> rs.EarlyStopping(10).cost(rs.Ranks([1, 10, 11, 100], n_items=100)).round(2)
         array([99.  , 99.  , 90.91, 10.  ])
         """
-        rows = rows_of(_check_ranks(ranks), best_only=True)
+        rows = rows_of(check_ranks(ranks), best_only=True)
         each = cost_until(self.k, rows.above, rows.ties, rows.pool)
         return per_instance(rows, each, len(ranks))
 
@@ -775,7 +775,7 @@ class TwoPhase(SequentialSampling):
         >>> rs.TwoPhase(20, k=2, probability=0.25).draw(ranks, rng=0).weight
         array([0., 0., 0., 1.])
         """
-        pool = _check_pool(_check_ranks(ranks), self.m0)
+        pool = _check_pool(check_ranks(ranks), self.m0)
         rng = generator(rng)
         ordered = ranks.break_ties("random", rng)
         above = np.zeros_like(pool)
@@ -904,7 +904,7 @@ class TwoPhase(SequentialSampling):
         array([1.        , 0.5       , 0.33333333, 0.        ])
         """
         _check_within(metric, self.k)
-        _check_pool(_check_ranks(ranks), self.m0)
+        _check_pool(check_ranks(ranks), self.m0)
         return metric(ranks)
 
     def variance(self, metric: Metric, ranks: Ranks) -> Floats:
@@ -933,7 +933,7 @@ class TwoPhase(SequentialSampling):
         >>> rs.TwoPhase(20, k=3, probability=0.25).variance(rs.Recall @ 3, ranks)
         array([3., 3., 3., 0.])
         """
-        _check_pool(_check_ranks(ranks), self.m0)
+        _check_pool(check_ranks(ranks), self.m0)
         inverse = np.append(1 / self._chances, 1.0)
         return _variance_of_weighted(
             metric,
@@ -965,7 +965,7 @@ class TwoPhase(SequentialSampling):
         >>> rs.TwoPhase(20, k=3, probability=0.5).cost(ranks).round(2)
         array([59.5 , 59.5 , 59.5 ,  3.33])
         """
-        _check_pool(_check_ranks(ranks), self.m0)
+        _check_pool(check_ranks(ranks), self.m0)
         rows = rows_of(ranks, best_only=True)
         cost = cost_until(self.k, rows.above, rows.ties, rows.pool)
         log_factorial = special.gammaln(1.0 + np.arange(1 + ranks.n_irrelevant.max()))
@@ -1109,7 +1109,7 @@ class DoublingSampling(SequentialSampling):
         >>> rs.DoublingSampling(m0=1, m=2).pmf(rs.Ranks([2], n_items=3))
         array([[0. , 0.5, 0.5]])
         """
-        _check_pool(_one_relevant(ranks), self.m)
+        _check_pool(check_one_relevant(ranks), self.m)
         fits_in_memory(24 * len(ranks) * (self.m + 1), f"the law of {len(ranks)} instances")
         pmf = np.empty((len(ranks), self.m + 1))
         for before, after in self._stages:
@@ -1148,7 +1148,7 @@ class DoublingSampling(SequentialSampling):
         >>> rs.DoublingSampling(m0=10, m=80).draw(rs.Ranks([1, 2, 100], n_items=100), rng=0).values
         array([ 1,  2, 81])
         """
-        pool = _check_pool(_one_relevant(ranks), self.m)
+        pool = _check_pool(check_one_relevant(ranks), self.m)
         rng = generator(rng)
         above = ranks.break_ties("random", rng)._terms.rank - 1
         observed = np.ones(len(ranks), np.int64)
@@ -1303,7 +1303,7 @@ class DoublingSampling(SequentialSampling):
         >>> rs.DoublingSampling(m0=1, m=2).cost(rs.Ranks([1, 2, 3], n_items=3))
         array([2. , 1.5, 1. ])
         """
-        _check_pool(_one_relevant(ranks), self.m)
+        _check_pool(check_one_relevant(ranks), self.m)
         rows = rows_of(ranks)
         cost = np.zeros(len(rows.pool))
         for part in row_blocks(len(cost), self.m + 1):
@@ -1338,23 +1338,6 @@ def _check_within(metric, k):
         raise ValueError(f"metric must have a cut-off of at most k={k}, got {metric}")
 
 
-def _check_ranks(ranks):
-    """Refuse what is not `Ranks`."""
-    if not isinstance(ranks, Ranks):
-        raise ValueError(f"ranks must be Ranks, got {type(ranks).__name__}")
-    return ranks
-
-
-def _one_relevant(ranks):
-    several = np.flatnonzero(_check_ranks(ranks).n_relevant != 1)
-    if len(several):
-        raise ValueError(
-            "ranks must hold one relevant item per instance, "
-            f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
-        )
-    return ranks
-
-
 def _check_pool(instances, needed):
     """The number of irrelevant items of each instance, of Ranks or a Scan; at least `needed`."""
     pool = instances.n_irrelevant
@@ -1372,7 +1355,7 @@ def _variance_of_weighted(metric, k, ranks, mean_weight):
     `mean_weight` gives the mean of its square; M is 0 unless fewer than k are above.
     """
     _check_within(metric, k)
-    rows = untied(rows_of(_one_relevant(ranks)), k)
+    rows = untied(rows_of(check_one_relevant(ranks)), k)
     value = metric.of_rank(rows.above + 1, rows.pool + 1)
     square = per_instance(rows, value**2 * mean_weight(rows), len(ranks))
     return np.maximum(square - metric(ranks) ** 2, 0.0)
