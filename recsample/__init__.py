@@ -5,6 +5,7 @@ from recsample import (
     consistency,
     corrections,
     datasets,
+    doubling,
     estimation,
     experiments,
     feedback,
@@ -24,8 +25,10 @@ from recsample import (
     scanning,
     sequential,
     sets,
+    studies,
 )
 from recsample.corrections import BiasVariance, ConstrainedLeastSquares, MinimalBias, RankEstimate
+from recsample.doubling import DoublingSampling
 from recsample.metrics import (
     AP,
     AR,
@@ -51,7 +54,7 @@ from recsample.protocols import PooledSampling
 from recsample.ranks import Ranks, predicted_ranks
 from recsample.reporting import report
 from recsample.sampling import UniformSampling
-from recsample.sequential import DoublingSampling, EarlyStopping, InverseSampling, TwoPhase
+from recsample.sequential import EarlyStopping, InverseSampling, TwoPhase
 
 __all__ = [
     "AP",
@@ -87,6 +90,7 @@ __all__ = [
     "consistency",
     "corrections",
     "datasets",
+    "doubling",
     "estimation",
     "experiments",
     "feedback",
@@ -111,4 +115,5 @@ __all__ = [
     "scanning",
     "sequential",
     "sets",
+    "studies",
 ]

@@ -10,28 +10,52 @@ from scipy import linalg
 from recsample._ties import ties_ahead
 from recsample._validation import fits_in_memory
 
-# The law is formed for about this many numbers at a time (32 MiB of float64).
-BLOCK = 2**22
+# The law is formed for about this many numbers at a time: half a MiB of float64, so that what is
+# made of them on the way stays in the cache of a core. Larger blocks take two to four times longer.
+BLOCK = 2**16
 
 
-def row_blocks(n_rows, row_length):
+def row_blocks(n_rows, row_length, block=None):
     """Slices of consecutive rows that hold about a block of numbers each."""
-    step = max(1, BLOCK // row_length)
+    step = max(1, (block or BLOCK) // row_length)
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
-def count_pmf(above, pool, m, replace, draws=None):
+def likely_counts(above, pool, m, replace):
+    """Blocks of targets, as arrays of rows, each with the slice of the counts that matter to them.
+
+    All others together have a chance below 1e-19, by Bernstein's inequality: a count is distributed
+    like a sum of independent indicators, the hypergeometric one too, since its generating function
+    has real zeros only. Targets are taken in the order of their means, so that the same counts
+    matter to those of a block.
+    """
+    mean = m * (above / pool)
+    variance = mean * (1 - above / pool)
+    if not replace:
+        variance *= (pool - m) / np.maximum(pool - 1, 1)
+    reach = 9.6 * np.sqrt(variance) + 31
+    first = np.maximum(np.floor(mean - reach), 0).astype(int)
+    last = np.minimum(np.ceil(mean + reach), m).astype(int)
+    in_order = np.argsort(mean, kind="stable")
+    for block in range(0, len(above), 128):
+        rows = in_order[block : block + 128]
+        yield rows, slice(first[rows].min(), last[rows].max() + 1)
+
+
+def count_pmf(above, pool, m, replace, draws=None, counts=None):
     """P(s = 0, ..., m) for each target, shape (targets, m + 1).
 
     With replacement `above` may be real. Where `draws` is given, fewer than m items are drawn for
-    a target: row i is the law for draws[i] of them.
+    a target: row i is the law for draws[i] of them. `counts` is a slice of those that matter, see
+    `likely_counts`; the others are left out.
 
     Neighbouring probabilities have a simple ratio, so the law is built from its mode outwards and
     then normalised. No step subtracts or overflows: near the mode the relative error is a few units
     in the last place per step, where formulas through log-gamma lose it all for large pools.
     """
-    fits_in_memory(64 * len(above) * (m + 1), f"the law of {len(above)} ranks with m={m}")
-    s = np.arange(1.0, m + 1)
+    first, end, _ = (counts or slice(None)).indices(m + 1)
+    fits_in_memory(64 * len(above) * (end - first), f"the law of {len(above)} ranks with m={m}")
+    s = np.arange(first + 1.0, end)
     a, rest = above[:, None].astype(float), (pool - above)[:, None].astype(float)
     drawn = m if draws is None else draws[:, None].astype(float)
     left = np.maximum(drawn - s + 1, 0.0)  # to draw after s - 1 of them
@@ -46,7 +70,7 @@ def count_pmf(above, pool, m, replace, draws=None):
         rising = ratio >= 1.0
         up = np.cumprod(np.where(rising, 1.0, ratio), axis=1)
         down = np.cumprod(np.where(rising, 1.0 / ratio, 1.0)[:, ::-1], axis=1)[:, ::-1]
-    pmf = np.ones((len(above), m + 1))
+    pmf = np.ones((len(above), end - first))
     pmf[:, 1:] *= up
     pmf[:, :-1] *= down
     return pmf / pmf.sum(axis=1, keepdims=True)
@@ -90,12 +114,15 @@ def average_with(above, ties, pool, m):
     ellipse around the points where |p| + |1 - p| = cosh(u) no p(s | a) exceeds cosh(u)^m, so the
     error of K nodes is of the order of min over u of exp(m u^2 / 2 - 2 K u) = exp(-2 K^2 / m).
     """
-    enough = min(m // 2 + 1, int(4.5 * np.sqrt(m)) + 2)  # exp(-40) = 4e-18
     pmf = np.empty((len(above), m + 1))
     for i, (a, t, n) in enumerate(zip(above, ties, pool)):
-        nodes, weights = gauss_on_points(t + 1, enough)
+        nodes, weights = gauss_on_points(t + 1, _enough_nodes(m))
         pmf[i] = weighted_pmf(weights, a + nodes, n, m, True)
     return pmf
+
+
+def _enough_nodes(m):
+    return min(m // 2 + 1, int(4.5 * np.sqrt(m)) + 2)  # exp(-40) = 4e-18
 
 
 def weighted_pmf(weights, above, pool, m, replace):
@@ -110,34 +137,72 @@ def weighted_pmf(weights, above, pool, m, replace):
 def laws_in_group(above, ties, group, pool, m, replace):
     """The laws of all `group` relevant items that are tied with the same `ties` irrelevant ones.
 
-    Shape (group, m + 1). Without replacement b sampled items are above the group and c in it, and
-    given c the relevant items are in a random order with these. Counts b and c with a chance below
-    1e-20 are left out. With replacement the laws of all places are averaged.
+    Shape (group, m + 1). With replacement they are averages over the places, by Gauss quadrature:
+    the chance of x items ahead is a polynomial of degree group - 1 in x.
     """
-    if replace:
-        each = above + np.arange(ties + 1)
-        weights = np.stack([ties_ahead(ties, group, j) for j in range(1, group + 1)])
-        return weighted_pmf(weights, each, pool, m, True)
-    before, inside = (
-        np.flatnonzero(count_pmf(np.array([a]), np.array([pool]), m, False)[0] > 1e-20)
-        for a in (above, ties)
+    if not replace:
+        end = count_pmf(np.array([above + ties]), np.array([pool]), m, False)[0]
+        return laws_given_end(end, above, ties, group)
+    nodes, weights = gauss_on_points(ties + 1, _enough_nodes(m) + group // 2)
+    i = np.arange(1.0, group)[:, None]
+    ahead, behind = (
+        np.cumsum(np.vstack([0 * x, np.log((x + i) / (ties + i))]), axis=0)
+        for x in (nodes, ties - nodes)
     )
-    down_to_end = count_pmf(np.array([above + ties]), np.array([pool]), m, False)[0]
-    draws = np.arange(before[0] + inside[0], min(before[-1] + inside[-1], m) + 1)
-    ends = np.full_like(draws, above + ties)
-    split = count_pmf(np.full_like(draws, above), ends, m, False, draws=draws)
-    end = before[:, None] + inside
-    row = np.minimum(end, m) - draws[0]
-    joint = np.where(end <= m, down_to_end[draws[row]] * split[row, before[:, None]], 0.0)
+    chance = ahead + behind[::-1]  # log of C(x + j - 1, x) C(t - x + g - j, t - x), less a constant
+    weights = weights * np.exp(chance - chance.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weighted_pmf(weights, above + nodes, pool, m, True)
+
+
+def laws_given_end(end, above, ties, group):
+    """These laws where different items are drawn, from the law of their number down to the end.
+
+    With b of them above the group and c in it, the relevant items are in a random order with the c.
+    Counts with a chance below 1e-20 are left out.
+    """
+    m = len(end) - 1
+    drawn = np.flatnonzero(end > 1e-20)
+    split = np.full_like(drawn, above), np.full_like(drawn, above + ties)
+    joint = end[drawn, None] * count_pmf(*split, m, False, draws=drawn)
+    row, before = np.nonzero(joint > 1e-20)
+    inside = drawn[row] - before
+    first, least = before.min(), inside.min()
+    table = np.zeros((before.max() + 1 - first, inside.max() + 1 - least))
+    table[before - first, inside - least] = joint[row, before]
     laws = np.zeros((group, m + 1))
-    for j in range(1, group + 1):
-        ahead = np.zeros((len(inside), inside[-1] + 1))
-        for row, c in zip(ahead, inside):
-            row[: c + 1] = ties_ahead(c, group, j)
-        found = joint @ ahead
-        for b, row in zip(before, found):
-            laws[j - 1, b : b + len(row)] += row[: m + 1 - b]
+    for law, j in zip(laws, range(1, group + 1)):
+        found = table @ ties_ahead(np.arange(least, least + table.shape[1]), group, j)
+        for b, ahead in enumerate(found, first):
+            law[b : b + len(ahead)] += ahead[: m + 1 - b]
     return laws / laws.sum(axis=1, keepdims=True)
+
+
+def different_pmf(above, pool, n_draws, least=0.0):
+    """P(s = 0, ..., n_draws) of the different items that are drawn among the first `above`.
+
+    Draws are with replacement. With s of them drawn, the next draw is one more with probability
+    (a - s) / N: the classical occupancy law. Chances that fall below `least` on the way are left
+    out.
+    """
+    fits_in_memory(8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws")
+    law = np.zeros((len(above), n_draws + 1))
+    law[:, 0] = 1.0
+    for start in range(0, len(above), 16):  # a few rows with much the same counts
+        a, n = (column[start : start + 16, None] for column in (above, pool))
+        s = np.arange(min(n_draws, int(a.max())) + 1)
+        more, same = np.maximum(a - s, 0) / n, np.minimum(n - a + s, n) / n
+        part = law[start : start + 16, : len(s)]
+        low, high = 0, 1
+        for k in range(1, n_draws + 1):
+            up = part[:, low:high] * more[:, low:high]
+            part[:, low:high] *= same[:, low:high]
+            high = min(high + 1, len(s))
+            part[:, low + 1 : high] += up[:, : high - low - 1]
+            if k % 16 == 0 and least:
+                part[part < least] = 0.0
+                low, high = np.flatnonzero(part.any(axis=0))[[0, -1]] + [0, 1]
+    return law
 
 
 def gauss_on_points(n_points, n_nodes):

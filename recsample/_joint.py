@@ -7,27 +7,30 @@ sampled items that outrank an item are also among those that outrank the next, s
     s_i given s_(i+1), s_(i+2), ...  is  B(s_(i+1), a_i / a_(i+1)) or H(a_(i+1), a_i, s_(i+1)),
 
 a thinning that knows neither m nor the pool: a Markov chain from the last relevant item to the
-first. So a sum over the items has its mean and variance from one walk along the chain.
+first. So a sum over the items has its mean and variance from one walk along the chain, from the
+first item to the last, with the moments of the items so far given the count s so far.
 
-Relevant items that are tied with irrelevant ones form a block. Without replacement the c sampled
-ones among these and the block's relevant items come in a random order, whatever the order of all
-the tied items was. With replacement an item that is drawn twice stands in one place twice, so the
-orders are gone through one by one.
+Relevant items that are tied with irrelevant ones form a group. Only the tied items that are sampled
+matter, and x different ones are in a random order with the group's relevant items: of x + j places
+that hold j of the relevant items, the last holds one with probability j / (x + j). Otherwise it
+holds a sampled item, with all its copies if draws are with replacement, and the walk goes on with
+the places before it.
 """
 
-from functools import lru_cache
-from itertools import combinations_with_replacement
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import hypergeom
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy import special
 
 from recsample._counts import count_pmf
-from recsample._ties import ties_ahead
+
+# Counts, and numbers of copies of one item, with a smaller chance are left out. Corrected values of
+# such counts may be large, but not that large.
+_NEVER = 1e-40
 
 
-class _Block(NamedTuple):
+class Group(NamedTuple):
     """Relevant items of one score."""
 
     above: int  # irrelevant items that outrank them
@@ -35,182 +38,193 @@ class _Block(NamedTuple):
     before: int  # relevant items that outrank them
     size: int  # how many they are
 
+    @property
+    def end(self):
+        """Irrelevant items down to the last one with their score."""
+        return self.above + self.ties
 
-def blocks_of(terms, part):
-    """The blocks of one instance, best first; `part` is the slice of its terms."""
+
+def groups_of(terms, part):
+    """The groups of one instance, best first; `part` is the slice of its terms."""
     _, order, rank, ties, group, place = (column[part] for column in terms)
     first = place == 1
     columns = (rank[first] - order[first], ties[first], order[first] - 1, group[first])
-    return [_Block(*map(int, row)) for row in zip(*columns)]
+    return [Group(*map(int, row)) for row in zip(*columns)]
 
 
-def sum_moments(values, blocks, pool, replace):
-    """Mean and variance of the sum over i of values[i - 1, s_i], by the law of total variance.
+def moments_of(metric, ranks, which, values, law, replace):
+    """Means and variances of the instances in the mask `which`, each different one walked once.
 
-    `values` has a row for each relevant item and a column for s = 0, ..., m. It takes O(L m^2)
-    operations, and O(m^3) for each block with ties: with replacement, for each of its orders.
+    `values(n)` are what n relevant items contribute, shape (n, counts); `law(end, pool, n)` is that
+    of the sampled items among the first `end`.
     """
-    m = values.shape[1] - 1
-    mean, variance, inner = np.zeros(m + 1), np.zeros(m + 1), 0
-    for block in blocks:
-        mean, variance = _passed_on(mean, variance, inner, block.above, replace)
-        mean, variance = _with_block(mean, variance, values, block, replace)
-        inner = block.above + block.ties
-    law = _law(inner, pool, m, replace)
-    total = law @ mean
-    return total, law @ (variance + (mean - total) ** 2)
+    n_relevant, ends, known, found = ranks.n_relevant, np.cumsum(ranks.n_relevant), {}, []
+    for i in np.flatnonzero(which):
+        n, pool = int(n_relevant[i]), int(ranks.n_irrelevant[i])
+        groups = groups_of(ranks._terms, slice(ends[i] - n, ends[i]))
+        key = (*groups, n, pool)
+        if key not in known:
+            counts, cutoff = law(groups[-1].end, pool, n), None
+            given = values(n)[:, : len(counts)]
+            if not metric.additive:  # AP(hits): the sum of the precisions, over the hits
+                order = np.arange(1, n + 1)[:, None]
+                given, cutoff = order / (order + np.arange(len(counts))), metric.cutoff
+            known[key] = joint_moments(given, groups, counts, replace, cutoff)
+        found.append(known[key])
+    return np.array(found).reshape(-1, 2).T
 
 
-def moments_per_hit(values, blocks, pool, cutoff, replace):
-    """Mean and variance of the same sum over the items up to the cut-off, over their number.
+def joint_moments(values, groups, law, replace, cutoff=None):
+    """Mean and variance of the sum over i of values[i - 1, s_i].
 
-    Where nothing stands in the first `cutoff` places the quotient is 0.
+    `values` has a row for each relevant item and a column for s = 0, ..., m; `law` is that of the
+    sampled items down to the end of the last group. With a `cutoff` the sum is over the items in
+    the first `cutoff` places, and over their number; 0 where none are.
     """
-    if replace and any(block.ties for block in blocks):
-        raise ValueError(
-            "ranks must not tie relevant with irrelevant items where draws are with replacement "
-            "and a metric divides by its hits; break_ties, or replace=False, helps"
-        )
+    inner = 0
+    centre = np.zeros(len(values)) if cutoff else _middle(values, groups, law)
+    values = values - centre[:, None]  # where a metric hardly varies, nothing cancels
+    # Mean and mean square of the sum, and of the quotient, given the count.
+    state = np.zeros((4 if cutoff else 2, 1))
+    for group, most in zip(groups, _largest_counts(groups, law, replace)):
+        state = state @ thinning(inner, group.above, most, replace, state.shape[1] - 1).T
+        state = _with_group(state, values[:, : most + 1], group, replace, cutoff)
+        inner = group.end
+    mean, square = state[-2:] @ law[: most + 1]
+    return centre.sum() + mean, max(square - mean**2, 0.0)
+
+
+def _middle(values, groups, law):
+    """The value of each item at its mean count, rounded."""
+    counted = law @ np.arange(len(law)) / max(groups[-1].end, 1)  # of each item down to the end
+    above = [g.above + g.ties * j / (g.size + 1) for g in groups for j in range(1, g.size + 1)]
+    middle = np.rint(counted * np.array(above)).astype(int)
+    return np.take_along_axis(values, middle[:, None], 1)[:, 0]
+
+
+def _largest_counts(groups, law, replace):
+    """The largest count down to the end of each group that is worth a column."""
+    found, most = [], np.flatnonzero(law > _NEVER)[-1]
+    for group, outer in zip(reversed(groups), [groups[-1], *reversed(groups)]):
+        if group.end < outer.end:
+            pair, drawn = np.array([[group.end], [outer.end]]), np.array([most])
+            law = count_pmf(*pair, most, replace, draws=drawn)[0]
+            most = np.flatnonzero(law > _NEVER)[-1]
+        found.append(most)
+    return found[::-1]
+
+
+def thinning(above, pool, m, replace, most=None):
+    """Row e: the law of the count among the first `above` items, given e among the first `pool`.
+
+    For e = 0, ..., m, and counts up to m, or to `most` where no larger ones come about.
+    """
+    most = m if most is None else most
+    if pool == above:
+        return np.eye(m + 1, most + 1)
+    drawn, above, pool = np.arange(m + 1), np.full(m + 1, above), np.full(m + 1, pool)
+    return count_pmf(above, pool, most, replace, draws=drawn)
+
+
+def _with_group(state, values, group, replace, cutoff):
+    """Moments given the count above a group, with the group's items, given that at its end."""
     m = values.shape[1] - 1
-    counts = np.arange(m + 1)
-    mean, variance, inner = np.zeros(m + 1), np.zeros(m + 1), 0
-    outcomes = []  # (probability, mean, variance) of the quotient
-    for block in blocks:
-        law = _law(block.above, pool, m, replace)
-        if block.before:  # the cut-off falls between the last block and this one
-            joint = law[:, None] * thinning(inner, block.above, m, replace)
-            here = (counts >= cutoff - block.before)[:, None] & (counts <= cutoff - block.before)
-            chance = (joint * here).sum(axis=0)
-            outcomes.append((chance, mean / block.before, variance / block.before**2))
-        mean, variance = _passed_on(mean, variance, inner, block.above, replace)
-        inner = block.above + block.ties
-        if block.ties:
-            outcomes += _cut_within(mean, variance, values, block, pool, cutoff)
-        mean, variance = _with_block(mean, variance, values, block, replace)
-    n_relevant = len(values)
-    chance = _law(inner, pool, m, replace) * (counts <= cutoff - n_relevant)
-    outcomes.append((chance, mean / n_relevant, variance / n_relevant**2))
-    chance, mean, variance = np.concatenate([np.stack(outcome) for outcome in outcomes], axis=1)
-    total = chance @ mean
-    spread = chance @ (variance + (mean - total) ** 2)
-    return total, spread + max(0.0, 1 - chance.sum()) * total**2
+    orders = range(group.before + 1, group.before + group.size + 1)
+    states = np.stack([state] * (group.size + 1))  # with 0, 1, ... of the group's relevant items
+    total = np.zeros_like(state)
+    for x, (chance, copies) in enumerate(_sampled_ties(group, m, replace)):
+        if x:
+            states = _passed_on(states, copies)
+        for j, order in enumerate(orders, 1):
+            added = _with_item(states[j - 1], values[order - 1], order, cutoff)
+            states[j] = (j * added + x * states[j]) / (x + j)
+        total += chance * states[-1]
+    return total
 
 
-def _law(above, pool, m, replace):
-    """P(s = 0, ..., m) of the sampled items that are among the first `above`."""
-    return count_pmf(np.array([above]), np.array([pool]), m, replace)[0]
+def _with_item(state, value, order, cutoff):
+    """Moments with one more item, the `order`-th best, at the same count."""
+    moments = state.copy()
+    moments[0] += value
+    moments[1] += value * (state[0] + moments[0])
+    if cutoff:  # while all places are within the cut-off, all items are hits
+        hits = order + np.arange(len(value)) <= cutoff
+        moments[2:, hits] = moments[:2, hits] / [[order], [order**2]]
+    return moments
 
 
-def thinning(above, pool, m, replace):
-    """Row e: the law of the count among the first `above` items, given e among the first `pool`."""
-    states = np.arange(m + 1)
-    if pool == 0:
-        return np.eye(m + 1)
-    return count_pmf(np.full(m + 1, above), np.full(m + 1, pool), m, replace, draws=states)
+def _passed_on(states, copies):
+    """Moments given the counts without one item, as moments given those with it."""
+    most = copies.shape[1]
+    states = np.concatenate([np.zeros((*states.shape[:-1], most)), states], axis=-1)
+    windows = sliding_window_view(states, most, axis=-1)[..., :-1, :]  # s - most, ..., s - 1
+    return np.einsum("jisk,sk->jis", windows, copies)
 
 
-def _passed_on(mean, variance, above, pool, replace):
-    """Moments given the count among the first `above` items, as moments given that of `pool`."""
-    if above == pool or not mean.any():
-        return mean, variance
-    law = thinning(above, pool, len(mean) - 1, replace)
-    outer = law @ mean
-    return outer, law @ variance + (law * (mean - outer[:, None]) ** 2).sum(axis=1)
+def _sampled_ties(group, m, replace):
+    """For x = 0, 1, ... how likely the sample has x different ones of the ties, given s to the end.
 
+    And the law of the number of copies of one of these x, shape (m + 1, most): row s, and k = most,
+    ..., 2, 1. With replacement k of s draws are of one item, and the others have x - 1 different
+    ones of the ties, so the chances p_x(s) have
 
-def _with_block(mean, variance, values, block, replace):
-    """Moments given the count above a block, with the block's items, given that at its end."""
-    if not block.ties:
-        return mean + values[block.before], variance
-    m = len(mean) - 1
-    above, among = _splits(m)
-    items = values[block.before :][: block.size]
-    block_mean, block_variance = _block_moments(items, block.ties, replace)
-    # Row e, column s: s of the e sampled items down to the end of the block are above it.
-    law = thinning(block.above, block.above + block.ties, m, replace)
-    within = mean[None, :] + block_mean[above, among]
-    outer = (law * within).sum(axis=1)
-    spread = variance[None, :] + block_variance[above, among] + (within - outer[:, None]) ** 2
-    return outer, (law * spread).sum(axis=1)
+        p_x(s) = (t - x + 1) / x  sum over k of C(s, k) / n^k p_(x - 1)(s - k),    n = a + t,
 
-
-def _splits(m):
-    """For row e and column s: s, and e - s, the rest (0 where s > e, which no law allows)."""
-    above = np.broadcast_to(np.arange(m + 1), (m + 1, m + 1))
-    return above, np.maximum(above.T - above, 0)
-
-
-def _block_moments(values, ties, replace):
-    """Mean and variance of the sum over a block's items, by row s above and column c among it."""
-    m, size = values.shape[1] - 1, len(values)
-    if not replace:
-        mean, square = _raw_moments(values, [_random_place(m, j) for j in range(1, size + 1)])
+    and the parts of this sum are the law. Logarithms, as the chances of some x are too small.
+    """
+    if not group.ties:
+        yield np.ones(m + 1), None
+    elif not replace:
+        for chance in thinning(group.ties, group.end, m, False).T[: group.ties + 1]:
+            yield chance, np.ones((m + 1, 1))
     else:
-        n_orders = comb(ties + size, size)
-        if n_orders > 10_000:
-            raise ValueError(
-                f"ranks must not tie {size} relevant with {ties} irrelevant items where draws are "
-                f"with replacement: the variance goes through their {n_orders} orders, and 10000 "
-                "is the limit; break_ties, or replace=False, helps"
-            )
-        mean, square = np.zeros((m + 1, m + 1)), np.zeros((m + 1, m + 1))
-        for ahead in combinations_with_replacement(range(ties + 1), size):
-            outer = (*ahead[1:], ties)
-            laws = [thinning(x, pool, m, True).T for x, pool in zip(ahead, outer)]
-            parts = _raw_moments(values, laws)
-            mean, square = mean + parts[0] / n_orders, square + parts[1] / n_orders
-    return mean, np.maximum(square - mean**2, 0.0)
+        s, k = np.arange(m + 1)[:, None], np.arange(1, m + 1)
+        with np.errstate(divide="ignore"):
+            ways = np.cumsum(np.log(np.maximum(s - k + 1, 0) / (k * group.end)), axis=1)
+        most = max(1, np.count_nonzero(ways[m] > np.log(_NEVER)))
+        ways = ways[:, :most][:, ::-1]
+        chance = special.xlogy(np.arange(m + 1), group.above / group.end)
+        yield np.exp(chance), None
+        for x in range(1, min(group.ties, m) + 1):
+            before = sliding_window_view(np.append(np.full(most, -np.inf), chance), most)[:-1]
+            parts = before + ways + np.log((group.ties - x + 1) / x)
+            chance = special.logsumexp(parts, axis=1)
+            yield np.exp(chance), np.exp(parts - np.maximum(chance, -1e300)[:, None])
 
 
-def _raw_moments(values, laws):
-    """First and second moment of the sum over a block's items, by row s above and column c among.
+def linear_moments(metric, ranks, noise):
+    """Mean and variance of a metric that is linear in the shares q_i = s_i / m of the sample.
 
-    Column c of laws[j - 1] is the law of the count ahead of the j-th item and in the block, given
-    the count c ahead of the next item, or in the whole block for the last one.
+    With x_i tied items ahead, q_i has the mean p_i = (a_i + x_i) / N, and for i before j
+
+        Cov(q_i, q_j) = noise E[p_i (1 - p_j)] + (1 - noise) Cov(p_i, p_j),
+
+    where `noise` is 1 / m with replacement and (N - m) / (N - 1) / m without. The u-th and the v-th
+    of g relevant items among t tied ones have the mean u t / (g + 1), and
+
+        Cov(x_u, x_v) = u (g + 1 - v) t (t + g + 1) / ((g + 1)^2 (g + 2)).
     """
-    m = values.shape[1] - 1
-    place = np.arange(m + 1)[:, None] + np.arange(m + 1)
-    mean, square = np.zeros((m + 1, m + 1)), np.zeros((m + 1, m + 1))
-    for value, law in zip(values, laws):
-        # Counts beyond m do not come about.
-        here = np.where(place <= m, value[np.minimum(place, m)], 0.0)
-        square = (here**2 + 2 * here * mean + square) @ law
-        mean = (here + mean) @ law
-    return mean, square
-
-
-@lru_cache(maxsize=64)
-def _random_place(m, j):
-    """Column c: how many of c irrelevant items are ahead of the last of j in a random order.
-
-    The items before it are in a random order with these.
-    """
-    law = np.zeros((m + 1, m + 1))
-    for c in range(m + 1):
-        law[: c + 1, c] = ties_ahead(c, j, j)
-    return law
-
-
-def _cut_within(mean, variance, values, block, pool, cutoff):
-    """The outcomes where the cut-off falls inside a block with ties, without replacement."""
-    m = len(mean) - 1
-    law = _law(block.above + block.ties, pool, m, False)
-    joint = law[:, None] * thinning(block.above, block.above + block.ties, m, False)
-    end, above = np.nonzero(joint)
-    among, places = end - above, cutoff - block.before - above
-    inside = (places > 0) & (places < block.size + among)
-    end, above, among, places = (column[inside] for column in (end, above, among, places))
-    outcomes = []
-    for hits in range(block.size + 1):
-        found_mean, found_variance = _block_moments(values[block.before :][:hits], 0, False)
-        chance = hypergeom.pmf(hits, block.size + among, block.size, places)
-        others = np.clip(places - hits, 0, among)
-        divisor = max(block.before + hits, 1)  # without a hit there is nothing to divide
-        outcomes.append(
-            (
-                joint[end, above] * chance,
-                (mean[above] + found_mean[above, others]) / divisor,
-                (variance[above] + found_variance[above, others]) / divisor**2,
-            )
-        )
-    return outcomes
+    n_relevant, pool = ranks.n_relevant, ranks.n_irrelevant
+    instance, order, rank, ties, group, place = ranks._terms
+    sizes = n_relevant[instance]
+    first, last = (metric._term(order + s, order, sizes, 1 + sizes) for s in (0, 1))
+    p = (rank - order + ties * (place / (group + 1))) / pool[instance]
+    spread = ties * (ties + group + 1.0) / ((group + 1.0) ** 2 * (group + 2)) / pool[instance] ** 2
+    mean = np.bincount(instance, first + (last - first) * p, minlength=len(ranks)).astype(float)
+    noise = np.broadcast_to(noise, len(ranks))
+    variance, shares, places = np.zeros((3, len(ranks)))
+    start = np.cumsum(n_relevant) - n_relevant
+    for i in range(int(n_relevant.max(initial=0))):
+        which = np.flatnonzero(n_relevant > i)
+        row = start[which] + i
+        slope = (last - first)[row]
+        places[which[place[row] == 1]] = 0.0
+        # With each item before it twice, with itself once
+        apart = slope * (2 * shares[which] + slope * p[row]) * (1 - p[row])
+        tied = slope * (2 * places[which] + slope * place[row]) * (group[row] + 1 - place[row])
+        each = noise[which]
+        variance[which] += each * apart + (1 - each) * tied * spread[row]
+        shares[which] += slope * p[row]
+        places[which] += slope * place[row]
+    mean[n_relevant == 0] = variance[n_relevant == 0] = np.nan
+    return mean, variance

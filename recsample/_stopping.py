@@ -32,6 +32,17 @@ class Rows(NamedTuple):
         return Rows(*(column[rows] for column in self))
 
 
+def check_pool(instances, needed):
+    """The number of irrelevant items of each instance, of Ranks or a Scan; at least `needed`."""
+    pool = instances.n_irrelevant
+    if pool.min() < needed:
+        raise ValueError(
+            f"n_items must leave at least {needed} irrelevant items to draw, "
+            f"got {pool.min()} in instance {np.argmin(pool)}"
+        )
+    return pool
+
+
 def rows_of(ranks, best_only=False):
     """The situation of each relevant item, or of the best of each instance only."""
     terms, n_relevant = ranks._terms, ranks.n_relevant
@@ -165,7 +176,7 @@ def estimates_of_square(metric, position, pool):
     one = np.ones_like(position)
     first, last = _ends(metric, one, one, pool)
     if isinstance(metric, LinearMetric):
-        variance = (first - last) ** 2 * np.where(position == 2, 1 - 1 / pool, 0.0)
+        variance = (first - last) ** 2 * np.where(position == 2, 1 - 1 / np.maximum(pool, 1), 0.0)
         return np.where(position == 1, last, first) ** 2 - variance
     if isinstance(metric, GeometricMetric):
         return first**2 * _geometric_share(metric.ratio**2, position, pool)
@@ -227,8 +238,8 @@ def _lost_along(x, pool):
 def _ends(metric, order, n_relevant, pool):
     """What relevant items of given order contribute on their best and on their worst rank."""
     n_items = pool + n_relevant
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return (metric._term(order + a, order, n_relevant, n_items) for a in (0, pool))
+    with np.errstate(divide="ignore", invalid="ignore"):  # AUC of a pool without irrelevant items
+        return [metric._term(order + a, order, n_relevant, n_items) for a in (0, pool)]
 
 
 def _lost(x, position, pool):

@@ -43,15 +43,16 @@ def orders_of_ties(terms, places, part):
 
 
 def ties_ahead(t, g, j):
-    """The probabilities above for x = 0, ..., t.
+    """The probabilities above for x = 0, ..., t; for several t, a row each, filled up with 0.
 
     Each is a simple multiple of the one before, so the law is built from its mode outwards and then
     normalised. Through log-gamma, large ties would cost half the digits.
     """
-    x = np.arange(1.0, t + 1)
-    ratio = (x + j - 1) / x * ((t - x + 1) / (t - x + 1 + g - j))
-    rising = ratio >= 1.0
-    law = np.ones(t + 1)
-    law[1:] *= np.cumprod(np.where(rising, 1.0, ratio))
-    law[:-1] *= np.cumprod(np.where(rising, 1.0 / ratio, 1.0)[::-1])[::-1]
-    return law / law.sum()
+    t = np.asarray(t)[..., None]
+    x = np.arange(1.0, t.max() + 1)
+    left = np.maximum(t - x + 1, 0)
+    ratio = (x + j - 1) / x * (left / np.maximum(left + g - j, 1))
+    law = np.ones((*t.shape[:-1], len(x) + 1))
+    law[..., 1:] *= np.cumprod(np.minimum(ratio, 1), axis=-1)
+    law[..., :-1] *= np.cumprod(1 / np.maximum(ratio, 1)[..., ::-1], axis=-1)[..., ::-1]
+    return law / law.sum(axis=-1, keepdims=True)

@@ -75,6 +75,14 @@ def nonnegative_float(name: str, value: Any) -> float:
     return number
 
 
+def share(name: str, value: Any) -> float:
+    """``value`` as a float between 0 and 1, both excluded."""
+    number = _float(value)
+    if not 0 < number < 1:
+        raise ValueError(f"{name} must be between 0 and 1, both excluded, got {shown(value)}")
+    return number
+
+
 def true_or_false(name: str, value: object) -> bool:
     """``value`` as a bool; nothing else stands for one."""
     if not isinstance(value, (bool, np.bool_)):
@@ -121,6 +129,6 @@ def _array(values: Any) -> NDArray[Any]:
 
 
 def shown(value: object) -> str:
-    """``value`` as it stands in a message, cut to 80 characters."""
-    text = repr(value)
+    """``value`` as it stands in a message, on one line and cut to 80 characters."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 80 else text[:77] + "..."

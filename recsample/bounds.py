@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, optimize, special
 
-from recsample._validation import finite_numbers, positive_float, true_or_false
-from recsample.estimation import sampled_counts
+from recsample._validation import finite_numbers, share, true_or_false
+from recsample.estimation import check_uniform, sampled_counts
 from recsample.metrics import Metric, check_metric
 from recsample.ranks import Ranks
 from recsample.sampling import UniformSampling
@@ -89,6 +89,7 @@ def sharp_bounds(
     >>> round(low, 9), round(high, 9)
     (0.0, 0.5)
     """
+    check_uniform(sampler)
     q = finite_numbers("sampled_law", sampled_law, lowest=0.0)
     if q.shape != (sampler.m + 1,) or abs(q.sum() - 1) > 1e-9:
         raise ValueError(
@@ -103,7 +104,7 @@ def sharp_bounds(
     rows, reached = left.T[kept], right[kept] @ q / singular[kept]
     # Where some are lost the program is ill-conditioned, and cannot be solved without some room.
     room = 0.0 if kept.all() else 1e-6
-    return _extremes(values, rows, reached - room, reached + room)
+    return _extremes(values, rows, reached - room, reached + room, decreasing)
 
 
 def certified_interval(
@@ -165,9 +166,7 @@ def certified_interval(
     .. [1] W. Hoeffding, "On the distribution of the number of successes in independent trials",
        Annals of Mathematical Statistics 27(3), 1956.
     """
-    level = positive_float("level", level)
-    if level >= 1:
-        raise ValueError(f"level must be below 1, got {level}")
+    level = share("level", level)
     counts = sampled_counts(sampled, sampler)
     n_instances = counts.sum()
     few = _spread(sampler.m, 200)  # of the s; up to m = 100, all
@@ -177,7 +176,7 @@ def certified_interval(
     low = special.betaincinv(np.maximum(hits, 1), misses + 1, risk) * (hits > 0)
     high = 1 - special.betaincinv(np.maximum(misses, 1), hits + 1, risk) * (misses > 0)
     law, values = _law_and_values(metric, sampler, n_items, decreasing)
-    return _extremes(values, np.cumsum(law, axis=1)[:, few].T, low, high)
+    return _extremes(values, np.cumsum(law, axis=1)[:, few].T, low, high, decreasing)
 
 
 def _law_and_values(metric, sampler, n_items, decreasing):
@@ -195,12 +194,15 @@ def _law_and_values(metric, sampler, n_items, decreasing):
     return law, values
 
 
-def _extremes(values, rows, low, high):
+def _extremes(values, rows, low, high, decreasing):
     """The extremes of values @ p over distributions p with low <= rows @ p <= high."""
-    return Interval(_minimum(values, rows, low, high), -_minimum(-values, rows, low, high))
+    smallest, minus_largest = (
+        _minimum(sign * values, rows, low, high, decreasing) for sign in (1, -1)
+    )
+    return Interval(smallest, -minus_largest)
 
 
-def _minimum(values, rows, low, high):
+def _minimum(values, rows, low, high, decreasing):
     """The smaller of the two, from the dual program.
 
     For any multipliers y, values @ p = (values - y @ rows) @ p + y @ (rows @ p) is at least the
@@ -208,7 +210,8 @@ def _minimum(values, rows, low, high):
     multipliers give the largest such bound, up to rounding, which can only lower it.
 
     Close ranks have nearly the same law, so the program is solved on a part of the ranks; to it are
-    added those at which the multipliers found make the first bracket smaller.
+    added those at which the multipliers found make the first bracket smaller. The interior-point
+    method tells programs without a solution from others; the simplex method can give up on them.
     """
     k, n = rows.shape
     used = _spread(n, 10 * k)
@@ -221,7 +224,7 @@ def _minimum(values, rows, low, high):
             A_eq=np.block([[rows[:, used], -np.eye(k)], [np.ones(size), np.zeros(k)]]),
             b_eq=np.append(np.zeros(k), 1.0),
             bounds=np.column_stack([lowest, highest]),
-            method="highs-ds",
+            method="highs-ipm",
         )
         if found.status == 0:
             y = found.eqlin.marginals[:-1]
@@ -234,8 +237,8 @@ def _minimum(values, rows, low, high):
             used = _spread(n, 4 * size)
         else:
             raise ValueError(
-                "no distribution of the ranks, or no decreasing one where that is asked for, was "
-                f"found that has such a law of the sampled ranks: {found.message}"
+                f"no {'decreasing ' if decreasing else ''}distribution of the ranks was found that "
+                "has such a law of the sampled ranks"
             )
 
 

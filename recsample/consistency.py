@@ -10,8 +10,7 @@ https://doi.org/10.1145/3394486.3403226, section 4.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from math import floor
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,7 +26,9 @@ from recsample.metrics import (
     StepMetric,
     check_metric,
     check_recommenders,
+    mean_pool_size,
     metric,
+    metrics_of,
 )
 from recsample.ranks import Ranks
 from recsample.sampling import UniformSampling
@@ -47,6 +48,10 @@ CATALOGUE = tuple(
         "RankScore(5)",
     )
 )
+
+
+# Up to this, two functions scaled to the values 0 and 1 are the same.
+_ROUNDING = 1e-9
 
 
 def counterexample(
@@ -72,9 +77,10 @@ def counterexample(
     Returns
     -------
     dict of str to Ranks, or None
-        ``"steady"``, with the rank r of the largest gap throughout, and ``"mixed"``, with ranks 1
-        and n, in as few instances as that gap allows. None if the metric is consistent: if no gap
-        exceeds 1e-9. Where the sampled metric is the same for ranks 1 and n, these two.
+        ``"steady"``, with one rank r throughout, and ``"mixed"``, with ranks 1 and n, in as few
+        instances as two such recommenders can have; of the ranks that do, r is the one with the
+        largest gap between M(r) and E(r). None if the metric is consistent: if no gap exceeds 1e-9.
+        Where the sampled metric is the same for ranks 1 and n, these two.
 
     Raises
     ------
@@ -99,15 +105,22 @@ def counterexample(
     values = scaled(metric, sampler, n_items)
     if np.isnan(values.sampled).any():
         return {"steady": Ranks([1], n_items), "mixed": Ranks([n_items], n_items)}
-    rank = int(np.argmax(np.abs(values.exact - values.sampled))) + 1
-    low, high = sorted(float(value[rank - 1]) for value in values)
-    if high - low < 1e-9:
+    if _same(values):
         return None
-    share = _simplest_between(Fraction(low), Fraction(high))
-    first, count = share.numerator, share.denominator
+    low, high = np.minimum(*values), np.maximum(*values)
+    open_ranks = np.flatnonzero(high - low > _ROUNDING)
+    low, high = low[open_ranks], high[open_ranks]
+    for size in count(2):
+        # The least number of instances on rank 1 that is worth more than the lower of the two.
+        first = np.floor(size * (low + _ROUNDING / 4)) + 1
+        fits = first < size * (high - _ROUNDING / 4)
+        if fits.any():
+            break
+    widest = int(np.argmax(np.where(fits, high - low, 0)))
+    rank, on_first = int(open_ranks[widest]) + 1, int(first[widest])
     return {
-        "steady": Ranks([rank] * count, n_items),
-        "mixed": Ranks([1] * first + [n_items] * (count - first), n_items),
+        "steady": Ranks([rank] * size, n_items),
+        "mixed": Ranks([1] * on_first + [n_items] * (size - on_first), n_items),
     }
 
 
@@ -153,7 +166,8 @@ def scaled(metric: Metric, sampler: UniformSampling, n_items: int) -> Scaled:
     Raises
     ------
     ValueError
-        For a metric that is the same for ranks 1 and n, or a pool that is too small to sample from.
+        For a metric that is the same for ranks 1 and n, a pool that is too small to sample from,
+        and a `sampler` that is none.
 
     Examples
     --------
@@ -163,6 +177,7 @@ def scaled(metric: Metric, sampler: UniformSampling, n_items: int) -> Scaled:
     (array([1.  , 0.25, 0.  ]), array([1. , 0.5, 0. ]))
     """
     check_metric(metric)
+    _check_sampler(sampler)
     every_rank = np.arange(1, positive_int("n_items", n_items) + 1)
     exact = metric.of_rank(every_rank, n_items)
     if exact[0] == exact[-1]:
@@ -179,18 +194,18 @@ def _between_ends(values):
     return (values - values[-1]) / (values[0] - values[-1])
 
 
-def _simplest_between(low, high):
-    """The fraction with the smallest denominator that lies strictly between two."""
-    whole = floor(low) + 1
-    if whole < high:
-        return Fraction(whole)
-    if low == floor(low):  # below the next whole number, so 1 / d for the least d that fits
-        return floor(low) + Fraction(1, floor(1 / (high - floor(low))) + 1)
-    return floor(low) + 1 / _simplest_between(1 / (high - floor(low)), 1 / (low - floor(low)))
+def _same(values):
+    """Whether the two functions are one, but for rounding."""
+    return bool((np.abs(values.exact - values.sampled) <= _ROUNDING).all())
+
+
+def _check_sampler(sampler):
+    if isinstance(sampler, type) or not hasattr(sampler, "expect"):
+        raise ValueError(f"sampler must be a sampler such as UniformSampling(100), got {sampler!r}")
 
 
 def properties(
-    sampler: UniformSampling, n_items: int, metrics: Sequence[Metric] = CATALOGUE
+    sampler: UniformSampling, n_items: int, metrics: Sequence[Metric | str] = CATALOGUE
 ) -> pd.DataFrame:
     """What each metric is worth to extreme recommenders, and what becomes of it under sampling.
 
@@ -199,7 +214,7 @@ def properties(
     sampler : UniformSampling
     n_items : int
         Size of the pool; one relevant item per instance.
-    metrics : sequence of Metric, optional
+    metrics : sequence of Metric or str, optional
 
     Returns
     -------
@@ -209,6 +224,11 @@ def properties(
         `counterexample` finds none. "closed form": that of its expectation under sampling, by the
         paper's equation; "E[z^s]" is the generating function of the sampled rank (closed with
         replacement), and "" stands for a sum over the law.
+
+    Raises
+    ------
+    ValueError
+        For what is not a list of at least one metric, and as for `scaled`.
 
     Examples
     --------
@@ -223,14 +243,13 @@ def properties(
 
     every_rank = np.arange(1, positive_int("n_items", n_items) + 1)
     rows = {}
-    for one in metrics:
-        check_metric(one)
+    for one in metrics_of(metrics):
         values = one.of_rank(every_rank, n_items)
         rows[str(one)] = {
             "perfect": values[0],
             "random": values.mean(),
             "worst": values[-1],
-            "consistent": counterexample(one, sampler, n_items) is None,
+            "consistent": _same(scaled(one, sampler, n_items)),
             "closed form": _closed_form(one),
         }
     return pd.DataFrame(rows.values(), index=list(rows))
@@ -249,7 +268,7 @@ def _closed_form(one):
 def under_sampling(
     ranks: Mapping[str, Ranks],
     sampler: UniformSampling,
-    metrics: Sequence[Metric] = CATALOGUE,
+    metrics: Sequence[Metric | str] = CATALOGUE,
     *,
     gamma: float = 0.1,
 ) -> pd.DataFrame:
@@ -258,16 +277,23 @@ def under_sampling(
     Parameters
     ----------
     ranks : mapping of str to Ranks
-        One relevant item per instance.
     sampler : UniformSampling
-    metrics : sequence of Metric, optional
+    metrics : sequence of Metric or str, optional
     gamma : float, optional
         Of the correction, `BiasVariance` for the mean size of the pools.
 
     Returns
     -------
     pandas.DataFrame
-        One row per metric. Columns: pairs of recommender and "exact", "sampled", "corrected".
+        One row per metric. Columns: pairs of recommender and "exact", "sampled", "corrected". What
+        is no sum over the relevant items is corrected for one relevant item per instance only; NaN
+        where there are several.
+
+    Raises
+    ------
+    ValueError
+        For what does not map names to `Ranks`, what is not a list of at least one metric, pools
+        that are too small to sample from, and as `BiasVariance`.
 
     Examples
     --------
@@ -281,18 +307,15 @@ def under_sampling(
     import pandas as pd
 
     check_recommenders(ranks)
-    pool = round(float(np.mean([np.mean(r.n_items) for r in ranks.values()])))
-    law = {name: sampler.pmf(r).mean(axis=0) for name, r in ranks.items()}
-    sampled_rank = np.arange(1, sampler.m + 2)
-    columns: dict[tuple[str, str], dict[str, float]] = {
-        (name, kind): {} for name in ranks for kind in ("exact", "sampled", "corrected")
-    }
-    for one in metrics:
-        check_metric(one)
-        sampled = one.of_rank(sampled_rank, sampler.m + 1)
-        corrected = BiasVariance(one, sampler, pool, gamma=gamma).values
+    _check_sampler(sampler)
+    n_items = mean_pool_size(ranks)
+    rows: dict[str, dict[tuple[str, str], float]] = {}
+    for one in metrics_of(metrics):
+        corrected = BiasVariance(one, sampler, n_items, gamma=gamma)
+        row = rows[str(one)] = {}
         for name, r in ranks.items():
-            columns[name, "exact"][str(one)] = one(r).mean()
-            columns[name, "sampled"][str(one)] = law[name] @ sampled
-            columns[name, "corrected"][str(one)] = law[name] @ corrected
-    return pd.DataFrame(columns).loc[[str(one) for one in metrics]]
+            row[name, "exact"] = one(r).mean()
+            row[name, "sampled"] = sampler.expect(one, r).mean()
+            possible = one.additive or (r.n_relevant == 1).all()
+            row[name, "corrected"] = sampler.expect(corrected, r).mean() if possible else np.nan
+    return pd.DataFrame.from_dict(rows, orient="index")

@@ -93,9 +93,13 @@ class Correction(Metric):
     def __init__(self, metric: Metric, sampler: Sampler, n_items: int) -> None:
         check_metric(metric)
         if isinstance(sampler, type) or not hasattr(sampler, "law"):
-            raise ValueError(
-                f"sampler must be a sampler such as UniformSampling(100), got {sampler!r}"
-            )
+            message = f"sampler must be a sampler such as UniformSampling(100), got {sampler!r}"
+            if hasattr(sampler, "draw_items"):  # the rank alone does not give its law
+                message += (
+                    "; correct for UniformSampling(m, replace=True), and pass the correction "
+                    "to PopularitySampling.estimate"
+                )
+            raise ValueError(message)
         self.metric = metric
         self.sampler = sampler
         self.n_items = positive_int("n_items", n_items)
@@ -521,13 +525,6 @@ class MinimalBias(LeastSquaresCorrection):
     prior : array_like of float, shape (n_items,), optional
         Weights of the ranks; by default uniform.
 
-    Attributes
-    ----------
-    path : RegularisationPath
-        Bias, variance and size of the solution with 1, 2, ..., `directions` directions.
-    optimal_squared_bias : float
-        The minimum of eq. (21) over all vectors.
-
     Examples
     --------
     With m = 1 it is the least-squares line through (1, 1), (2, 1/2), (3, 1/3), at ranks 1 and 3:
@@ -537,8 +534,6 @@ class MinimalBias(LeastSquaresCorrection):
     >>> best.values.round(4), best.directions
     (array([0.9444, 0.2778]), 2)
     """
-
-    path: RegularisationPath
 
     def __init__(
         self,
@@ -551,6 +546,29 @@ class MinimalBias(LeastSquaresCorrection):
         super().__init__(metric, sampler, n_items, prior)
 
     def _solve(self, law, target, prior):
+        return self._along_directions(law, target, prior)[0]
+
+    @cached_property
+    def path(self) -> RegularisationPath:
+        """Bias, variance and size of the solution with 1, 2, ..., `directions` directions.
+
+        For one relevant item.
+
+        Examples
+        --------
+        The first solution of the example above is a constant, the mean 11/18 of 1, 1/2 and 1/3, the
+        second the line:
+
+        >>> import recsample as rs
+        >>> path = rs.MinimalBias(rs.AP, rs.UniformSampling(m=1), n_items=3).path
+        >>> path.largest_value.round(4), path.squared_bias.round(4)
+        (array([0.6111, 0.9444]), array([0.0802, 0.0062]))
+        """
+        target = self._exact(np.arange(self.n_items), 1, 1)
+        return self._along_directions(self.sampler.law(self.n_items), target, self.prior)[1]
+
+    def _along_directions(self, law, target, prior):
+        """The solution along the well determined directions, and the path that leads to it."""
         reach, white = _whitened(law, prior)
         right = np.sqrt(prior) * target
         # An orthogonal reduction to m + 2 rows first, so that the decomposition is small.
@@ -567,9 +585,7 @@ class MinimalBias(LeastSquaresCorrection):
             np.cumsum(along**2 * (1 / singular**2 - 1)),
             np.abs(solutions).max(axis=1),
         )
-        # The first problem to be solved is that of a single relevant item.
-        self.__dict__.setdefault("path", path)
-        return solutions[-1]
+        return solutions[-1], path
 
     @property
     def directions(self) -> int:

@@ -7,21 +7,17 @@ package, so that nothing has to be downloaded to work with them.
 
 from __future__ import annotations
 
-import gzip
 import os
-import re
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
+from recsample import _movielens as movielens
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import generator, positive_int, shown, whole_numbers
 from recsample.ranks import Ranks, frozen
@@ -41,28 +37,6 @@ __all__ = [
     "recorded_ranks",
     "recorded_several",
 ]
-
-# MovieLens-1M as GroupLens publishes it, the held-out events of the split that the paper uses, and
-# the negatives published with that split.
-_ARCHIVE = "ml-1m.zip"
-_HELD_OUT = "ml-1m.test.rating"
-_NEGATIVES = "ml-1m.test.negative"
-_URLS = {
-    _ARCHIVE: "https://files.grouplens.org/datasets/movielens/ml-1m.zip",
-    _HELD_OUT: "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/"
-    "master/Data/ml-1m.test.rating",
-    _NEGATIVES: "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/"
-    "master/Data/ml-1m.test.negative",
-}
-_SHA256 = {
-    _ARCHIVE: "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
-    _HELD_OUT: "231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
-    _NEGATIVES: "127853228a76b7d21c0481e8ef8d00dd009cd5c88670dbdd9e9debfdb9f93de4",
-}
-_N_RATINGS = 1_000_209
-_N_USERS = 6_040
-_N_ITEMS = 3_706
-_N_NEGATIVES = 99
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -288,20 +262,15 @@ def load_movielens(
         raise ValueError(f'split must be "paper" or "last", got {split!r}')
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"path must be the path of an archive or a folder, got {shown(path)}")
-    source = Path(_download(_ARCHIVE) if path is None else path)
-    ratings_file, content, folders = _read_ratings(source)
-    user, movie, _, timestamp = _parse(
-        ratings_file, content, "::", "UserID::MovieID::Rating::Timestamp"
-    )
-    _check_ratings(ratings_file, user, movie)
+    user, movie, timestamp, folders = movielens.read_ratings(path)
     movie_ids, item = _by_first_appearance(movie)
     user = user - 1
     if split == "last":
         # lexsort is stable: of equal timestamps, the last line comes last.
         in_time = np.lexsort((timestamp, user))
-        held_out = item[in_time][np.flatnonzero(np.diff(user[in_time], append=_N_USERS))]
+        held_out = item[in_time][np.flatnonzero(np.diff(user[in_time], append=user.max() + 1))]
     else:
-        held_out = _read_held_out(folders, user, item, len(movie_ids))
+        held_out = movielens.read_held_out(folders, user, item, len(movie_ids))
     data = Interactions.from_pairs(user, item, held_out)
     return replace(data, user_ids=frozen(data.user_ids + 1), item_ids=frozen(movie_ids))
 
@@ -350,40 +319,7 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
     """
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"path must be the path of a file or a folder, got {shown(path)}")
-    file = Path(_download(_NEGATIVES)) if path is None else _find_negatives(Path(path))
-    content = file.read_bytes()
-    if file.suffix == ".gz":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(
-                f"{file} must be an intact gzip file, got a damaged one: {error}"
-            ) from error
-    line_ok = re.compile(rb"\(\d{1,9},\d{1,9}\)(?:\t\d{1,9}){%d}" % _N_NEGATIVES).fullmatch
-    lines = content.splitlines()
-    for number, line in enumerate(lines, start=1):
-        if not line_ok(line):
-            text = line[:80].decode(errors="replace")
-            raise ValueError(
-                f"{file}, line {number}, must be (user,item) and {_N_NEGATIVES} items, got {text!r}"
-            )
-    if len(lines) != _N_USERS:
-        raise ValueError(f"{file} must have {_N_USERS} lines, one per user, got {len(lines)}")
-    entries = content.decode().translate(str.maketrans("(),", "   "))
-    table = np.fromstring(entries, dtype=np.int64, sep=" ").reshape(_N_USERS, -1)
-    user, listed = table[:, 0], table[:, 2:]
-    _refuse_line(file, user != np.arange(_N_USERS), user, "the users 0, 1, 2, ... in order")
-    largest = listed.max(axis=1)
-    _refuse_line(file, largest >= _N_ITEMS, largest, f"items below {_N_ITEMS}")
-    return listed
-
-
-def _find_negatives(path):
-    names = [name + end for name in (_NEGATIVES, "ncf.test.negative") for end in ("", ".gz")]
-    for file in [path, *(path / name for name in names)]:
-        if file.is_file():
-            return file
-    raise FileNotFoundError(f"path must be a file of negatives or a folder with one, got {path}")
+    return movielens.read_negatives(path)
 
 
 def recorded_ranks() -> dict[str, Ranks]:
@@ -405,12 +341,7 @@ def recorded_ranks() -> dict[str, Ranks]:
     >>> recorded_ranks()["Y"]
     <Ranks: 6040 instances, 6040 ranks, 1393 to 3687 items, 2 tied>
     """
-    file = resources.files("recsample") / "data" / "recorded_ranks.npz"
-    with file.open("rb") as stream, np.load(stream) as arrays:
-        return {
-            name: Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"])
-            for name in "XYZ"
-        }
+    return _ranks_in("recorded_ranks.npz")
 
 
 def recorded_several() -> dict[str, Ranks]:
@@ -432,8 +363,11 @@ def recorded_several() -> dict[str, Ranks]:
     >>> recorded_several()["Y"]
     <Ranks: 6040 instances, 60400 ranks, 1402 to 3696 items, 14 tied>
     """
-    file = resources.files("recsample") / "data" / "recorded_several.npz"
-    with file.open("rb") as stream, np.load(stream) as arrays:
+    return _ranks_in("recorded_several.npz")
+
+
+def _ranks_in(name):
+    with (resources.files("recsample") / "data" / name).open("rb") as file, np.load(file) as arrays:
         return {
             name: Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"])
             for name in "XYZ"
@@ -717,116 +651,3 @@ def _by_first_appearance(ids):
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return distinct[order], place[inverse]
-
-
-def _download(name):
-    """The path of a published file in the cache, downloaded with a progress bar if need be."""
-    import pooch
-    import requests
-
-    folder = Path(os.environ.get("RECSAMPLE_DATA") or pooch.os_cache("recsample"))
-    try:
-        # pooch writes to a temporary file and moves it here only if the checksum is right.
-        return pooch.retrieve(
-            _URLS[name], f"sha256:{_SHA256[name]}", fname=name, path=folder, progressbar=True
-        )
-    except requests.RequestException as error:
-        there = ""
-        if (folder / name).exists():
-            there = "The file of that name there is not the published one (its checksum differs). "
-        load = load_negatives if name == _NEGATIVES else load_movielens
-        raise ConnectionError(
-            f"{name} could not be downloaded from {_URLS[name]} ({error}). {there}Download it by "
-            f"other means and put it into {folder}, or say where it is: {load.__name__}(path=...)."
-        ) from error
-    except ValueError as error:
-        raise ValueError(
-            f"what {_URLS[name]} delivered is not the published {name}: its checksum differs from "
-            f"the expected SHA-256 {_SHA256[name]}; nothing was kept"
-        ) from error
-
-
-def _read_ratings(source):
-    """The name and the bytes of ratings.dat, and the folders where its companion may be."""
-    if source.is_dir():
-        for place in (source, source / "ml-1m"):
-            if (place / "ratings.dat").is_file():
-                file = place / "ratings.dat"
-                return str(file), file.read_bytes(), [place, source]
-        if not (source / _ARCHIVE).is_file():
-            raise FileNotFoundError(
-                f"path must hold ratings.dat, ml-1m/ratings.dat or {_ARCHIVE}, "
-                f"got the folder {source} with none of them"
-            )
-        source = source / _ARCHIVE
-    if not source.is_file():
-        raise FileNotFoundError(
-            f"path must be the archive {_ARCHIVE} or a folder, got {source}, which does not exist"
-        )
-    if source.name == "ratings.dat":
-        return str(source), source.read_bytes(), [source.parent]
-    member = "ml-1m/ratings.dat"
-    try:
-        with zipfile.ZipFile(source) as archive:
-            content = archive.read(member)
-    except KeyError:
-        raise ValueError(
-            f"{source} must hold the file {member}, got an archive without it"
-        ) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        raise ValueError(
-            f"{source} must be an intact zip archive, got a damaged one: {error}"
-        ) from error
-    return f"{source}/{member}", content, [source.parent]
-
-
-def _read_held_out(folders, user, item, n_items):
-    """The held-out item of each user, from the published list, checked against the ratings."""
-    names = (_HELD_OUT, "ncf.test.rating")
-    found = [folder / name for folder in folders for name in names if (folder / name).is_file()]
-    file = found[0] if found else Path(_download(_HELD_OUT))
-    listed, held_out, _, _ = _parse(file, file.read_bytes(), "\t", "user, item, rating, timestamp")
-    n_users = _N_USERS
-    if len(listed) != n_users:
-        raise ValueError(f"{file} must have {n_users} lines, one per user, got {len(listed)}")
-    _refuse_line(file, listed != np.arange(n_users), listed, "the users 0, 1, 2, ... in order")
-    rated = np.isin(np.arange(n_users) * n_items + held_out, user * n_items + item)
-    rated &= held_out < n_items
-    _refuse_line(file, ~rated, held_out, "an item that the user has rated")
-    return held_out
-
-
-def _parse(file, content, separator, fields):
-    """The four columns of a table of whole numbers, every line of it checked."""
-    line_ok = re.compile(
-        rb"\d{1,10}%b\d{1,10}%b[1-5]%b\d{1,10}" % ((separator.encode(),) * 3)
-    ).fullmatch
-    lines = content.splitlines()
-    for number, line in enumerate(lines, start=1):
-        if not line_ok(line):
-            shown = line[:80].decode(errors="replace")
-            raise ValueError(f"{file}, line {number}, must be {fields}, got {shown!r}")
-    if lines and not content.endswith(b"\n"):
-        raise ValueError(f"{file} must end with a line end, got a last line {len(lines)} cut short")
-    numbers = content.replace(separator.encode(), b" ").decode()
-    return np.fromstring(numbers, dtype=np.int64, sep=" ").reshape(-1, 4).T
-
-
-def _check_ratings(file, user, movie):
-    if len(user) != _N_RATINGS:
-        raise ValueError(f"{file} must have {_N_RATINGS} ratings, got {len(user)} lines")
-    outside = (user < 1) | (user > _N_USERS)
-    _refuse_line(file, outside, user, f"a UserID from 1 to {_N_USERS}")
-    missing = np.setdiff1d(np.arange(1, _N_USERS + 1), user)
-    if missing.size:
-        raise ValueError(f"{file} must have ratings of {_N_USERS} users, got none of {missing[0]}")
-    pair = user * (movie.max() + 1) + movie
-    repeated = np.ones(len(pair), bool)
-    repeated[np.unique(pair, return_index=True)[1]] = False
-    _refuse_line(file, repeated, movie, "a MovieID that the user has not rated before")
-
-
-def _refuse_line(file, bad, values, expected):
-    if bad.any():
-        line = int(np.argmax(bad))
-        raise ValueError(f"{file}, line {line + 1}, must have {expected}, got {values[line]}")

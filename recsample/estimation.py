@@ -23,6 +23,7 @@ from recsample._validation import (
     nonnegative_float,
     positive_float,
     positive_int,
+    shown,
 )
 from recsample.metrics import Metric, check_metric
 from recsample.ranks import Ranks, check_one_relevant
@@ -114,6 +115,7 @@ def sampled_counts(sampled: Ranks, sampler: UniformSampling) -> Floats:
     >>> rs.estimation.sampled_counts(rs.Ranks([1, 3, 1], n_items=3), rs.UniformSampling(m=2))
     array([2., 0., 1.])
     """
+    check_uniform(sampler)
     check_one_relevant(sampled, "sampled")
     if sampled._terms.ties.any():
         where = int(np.argmax(sampled._terms.ties > 0))
@@ -128,6 +130,14 @@ def sampled_counts(sampled: Ranks, sampler: UniformSampling) -> Floats:
             f"got {sampled.n_irrelevant[other[0]] + 1} in instance {other[0]}"
         )
     return np.bincount(sampled._terms.rank - 1, minlength=sampler.m + 1).astype(float)
+
+
+def check_uniform(sampler: object) -> None:
+    """Refuse what is not uniform sampling: other samplers' observations have other laws."""
+    if not isinstance(sampler, UniformSampling):
+        raise ValueError(
+            f"sampler must be UniformSampling, such as UniformSampling(100), got {shown(sampler)}"
+        )
 
 
 def expectation_maximisation(
@@ -169,14 +179,18 @@ def expectation_maximisation(
     array([0.75, 0.25])
     """
     counts, law = sampled_counts(sampled, sampler), sampler.law(n_items)
-    iterations = positive_int("iterations", iterations)
-    share = counts / counts.sum()
-    seen = share > 0
-    law, share = law[:, seen], share[seen]
-    p = np.full(len(law), 1 / len(law))
+    return em_of_counts(counts[:, None], law, positive_int("iterations", iterations))[:, 0]
+
+
+def em_of_counts(counts: Floats, law: Floats, iterations: int = 30) -> Floats:
+    """`expectation_maximisation` of several runs at once: a column of counts, one of the result."""
+    seen = counts.any(axis=1)
+    law, share = law[:, seen], counts[seen] / counts.sum(axis=0)
+    p = np.full((len(law), counts.shape[1]), 1 / len(law))
     for _ in range(iterations):
-        p *= law @ (share / (p @ law))
-    return p / p.sum()
+        expected = law.T @ p
+        p *= law @ np.divide(share, expected, out=np.zeros_like(share), where=share > 0)
+    return p / p.sum(axis=0)
 
 
 def maximum_entropy(
@@ -238,9 +252,11 @@ def maximum_entropy(
         gain = gradient @ step
         if gain < 1e-13:
             break
-        while (reached := dual(multipliers + step)) < value + 1e-4 * gain and gain > 1e-14:
+        # Halved until the dual rises as its slope promises, up to rounding.
+        while dual(multipliers + step) < value + 1e-4 * gain - 1e-14:
             step, gain = step / 2, gain / 2
-        multipliers, value = multipliers + step, reached
+        multipliers = multipliers + step
+        value = dual(multipliers)
     return p
 
 
@@ -432,10 +448,10 @@ def _metric_values(metric, n_items):
 def plausible_prior(n_items: int) -> Floats:
     """The mean of a family of plausible rank distributions, to be used before any data are seen.
 
-    The members are p(r) proportional to (r - 1 + h)^-b: power laws with b = 0, 0.1, ..., 1, from a
-    random recommender to one whose ranks are evenly spread on a logarithmic scale, that level off
-    above a rank of about h = 1, 10 or 100. Without the levelling off they would have far more
-    relevant items on the very first ranks than recommenders have.
+    The members are p(r) proportional to (r - 1 + d)^-beta: power laws with beta = 0, 0.1, ..., 1,
+    from a random recommender to one whose ranks are evenly spread on a logarithmic scale, that
+    level off above a rank of about d = 1, 10 or 100. Without the levelling off they would have far
+    more relevant items on the very first ranks than recommenders have.
 
     Parameters
     ----------

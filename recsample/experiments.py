@@ -32,17 +32,18 @@ from recsample.corrections import (
     normalised_prior,
 )
 from recsample.datasets import recorded_ranks
-from recsample.estimation import (
-    expectation_maximisation,
-    log_spline,
-    maximum_entropy,
-    plausible_prior,
-    plug_in,
+from recsample.metrics import (
+    AP,
+    AUC,
+    NDCG,
+    Metric,
+    Recall,
+    check_recommenders,
+    compare,
+    mean_pool_size,
 )
-from recsample.metrics import AP, AUC, NDCG, Metric, Recall, check_recommenders, compare
 from recsample.ranks import Ranks
 from recsample.sampling import UniformSampling
-from recsample.sequential import DoublingSampling, EarlyStopping, InverseSampling, TwoPhase
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +55,6 @@ __all__ = [
     "as_printed",
     "beside_printed",
     "bias_and_variance",
-    "comparison_of_estimators",
-    "error_against_cost",
     "estimators",
     "figure1",
     "figure2",
@@ -284,7 +283,7 @@ def table3(
     >>> table.loc[[("AUC", "Y", "Exact"), ("AUC", "Y", "Sampled")], "mean"].round(2).tolist()
     [71.43, 71.43]
     """
-    return 100 * _with_repetitions(*_movielens_runs(_recommenders(ranks), m, repetitions, rng))
+    return 100 * _with_repetitions(*_movielens_runs(given_or_recorded(ranks), m, repetitions, rng))
 
 
 def table4(
@@ -321,9 +320,8 @@ def table4(
     >>> float(table.loc[("AUC", "Y vs Z", "Sampled"), "mean"].round(1))
     89.7
     """
-    import pandas as pd
 
-    ranks = _recommenders(ranks)
+    ranks = given_or_recorded(ranks)
     law, repeated = _movielens_runs(ranks, m, repetitions, rng)
     sampled = law.drop("Exact", level="estimator").index
     cells = dict.fromkeys((metric, estimator) for metric, _, estimator in sampled)
@@ -340,9 +338,7 @@ def table4(
                 "mean": 100 * special.ndtr(difference / spread),
                 "repeated mean": 100 * right.mean(),
             }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=_INDEX)
-    return table
+    return table_of(rows, _INDEX)
 
 
 def as_printed(
@@ -430,7 +426,6 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
     >>> experiments.figure2([99]).loc["AP"].round(3).values.tolist()
     [[0.636, 0.341, 0.326]]
     """
-    import pandas as pd
 
     samples = _log_spaced(9_999, 40) if samples is None else samples
     ranks = toy_ranks()
@@ -442,9 +437,7 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
         for metric in TOY_METRICS
         for m in samples
     }
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["metric", "m"])
-    return table
+    return table_of(rows, ["metric", "m"])
 
 
 def order_changes(
@@ -484,7 +477,7 @@ def order_changes(
     [(1, 'A > C > B'), (73, 'A > B > C'), (277, 'A > C > B')]
     """
     ranks = toy_ranks() if ranks is None else ranks
-    samples = range(1, _largest_sample(ranks) + 1) if samples is None else list(samples)
+    samples = range(1, largest_sample(ranks) + 1) if samples is None else list(samples)
 
     @cache
     def means(k):
@@ -756,7 +749,7 @@ def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd
     """
     import pandas as pd
 
-    ranks = _recommenders(ranks)
+    ranks = given_or_recorded(ranks)
     largest = max(int(np.max(r.n_items)) for r in ranks.values())
     ends = np.arange(width, largest + width, positive_int("width", width))
     counts = {name: np.diff(_number_up_to(ends, r), prepend=0.0) for name, r in ranks.items()}
@@ -793,18 +786,15 @@ def figure6(
     >>> float(experiments.figure6([100]).loc[("Sampled", 100), "Y"].round(2))
     56.51
     """
-    import pandas as pd
 
-    ranks = _recommenders(ranks)
-    samples = _log_spaced(_largest_sample(ranks), 20, first=10) if samples is None else samples
+    ranks = given_or_recorded(ranks)
+    samples = _log_spaced(largest_sample(ranks), 20, first=10) if samples is None else samples
     rows = {}
-    for name, build in {"Sampled": None, f"BV {gamma:g}": gamma}.items():
+    for name, used in {"Sampled": None, f"BV {gamma:g}": gamma}.items():
         for m in samples:
-            means = _expected_means(metric, build, int(m), ranks)
+            means = _expected_means(metric, used, int(m), ranks)
             rows[(name, int(m))] = {label: 100 * mean for label, mean in means.items()}
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=["estimator", "m"])
-    return table
+    return table_of(rows, ["estimator", "m"])
 
 
 def smallest_sample_in_order(
@@ -847,7 +837,7 @@ def smallest_sample_in_order(
         means = _expected_means(metric, gamma, m, pair)
         return means["better"] > means["worse"]
 
-    low, high = 0, _largest_sample(pair)
+    low, high = 0, largest_sample(pair)
     if not in_order(high):
         raise ValueError(f"better must be ahead of worse with m = {high} samples, and is not")
     while high - low > 1:
@@ -856,198 +846,7 @@ def smallest_sample_in_order(
     return high
 
 
-def error_against_cost(
-    ranks: Mapping[str, Ranks] | None = None,
-    *,
-    samples: Sequence[int] = (50, 100, 200, 600),
-    most: int = 800,
-) -> pd.DataFrame:
-    """What each method of this package costs, and how far its mean over the users is off.
-
-    Everything is exact, from the laws. The corrections know the law of their sampler and assume one
-    pool size for all users. The two phases use m0 = 100, and pi(s) = c 0.7^s for several c.
-
-    Parameters
-    ----------
-    ranks : dict of str to Ranks, optional
-        By default the recorded ranks of X, Y and Z.
-    samples : sequence of int, optional
-        Numbers m of sampled items where m is fixed. Constrained least squares is left out above
-        100, where it takes seconds.
-    most : int, optional
-        The largest sample of the doubling design, which begins with 50 items.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns "cost", the expected number of irrelevant items scored per user, and in percentage
-        points "bias", "std" (over the sampling) and "error", the root of the sum of their squares.
-        Indexed by metric (AP, Recall@10, NDCG@10), method, recommender and setting (m, or c).
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
-    >>> table = rs.experiments.error_against_cost(ranks, samples=[50], most=200)
-    >>> table.loc[("AP", "inverse sampling", "Y")].round(2).values.tolist()
-    [[85.09, 0.0, 0.91, 0.91]]
-    """
-    import pandas as pd
-
-    ranks = _recommenders(ranks)
-    metrics: tuple[Metric, ...] = (AP, Recall @ 10, NDCG @ 10)
-    n_items = _mean_pool(ranks)
-    exact = {(M, name): M(r).mean() for M in metrics for name, r in ranks.items()}
-    rows: dict[tuple, dict[str, float]] = {}
-    for m in samples:
-        sampler = UniformSampling(m)
-        targets = {M: _corrections(M, sampler, n_items) for M in metrics}
-        rows |= _errors_of_law(ranks, targets, sampler, exact)
-    doubling: Any = DoublingSampling(min(50, most), most)
-    targets = {M: {"BV 0.1, doubling": BiasVariance(M, doubling, n_items)} for M in metrics}
-    rows |= _errors_of_law(ranks, targets, doubling, exact)
-    rows |= _errors_without_bias(ranks, [AP], "inverse sampling", InverseSampling())
-    for c in (0.25, 0.5, 0.75, 1.0):
-        phases = TwoPhase(min(100, _largest_sample(ranks)), 10, c * 0.7 ** np.arange(10.0))
-        rows |= _errors_without_bias(ranks, metrics[1:], "two phases", phases, c)
-    rows |= _errors_without_bias(ranks, metrics[1:], "early stopping", EarlyStopping(10))
-    for metric, name in exact:
-        cost = ranks[name].n_irrelevant.mean()
-        rows[str(metric), "rank everything", name, 0] = _error_row(cost, 0.0, 0.0)
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(
-        table.index, names=["metric", "method", "recommender", "setting"]
-    )
-    return table.sort_index()
-
-
-def _corrections(metric, sampler, n_items):
-    found = {"Sampled": metric, "Rank Estimate": RankEstimate(metric, sampler, n_items)}
-    if sampler.m <= 100:
-        found["CLS"] = ConstrainedLeastSquares(metric, sampler, n_items)
-    for gamma in (0.1, 0.01):
-        found[f"BV {gamma:g}"] = BiasVariance(metric, sampler, n_items, gamma=gamma)
-    return found
-
-
-def _errors_of_law(ranks, targets, sampler, exact):
-    """The errors of estimators that are functions of an observation."""
-    keys, values = _values(targets, sampler.m)
-    rows = {}
-    for name, r in ranks.items():
-        cost = np.mean(sampler.cost(r)) if hasattr(sampler, "cost") else sampler.m
-        law = sampler.pmf(r)
-        mean = law @ values
-        std = np.sqrt(np.maximum(law @ values**2 - mean**2, 0).sum(axis=0)) / len(r)
-        for k, (metric, method) in enumerate(keys):
-            bias = mean[:, k].mean() - exact[metric, name]
-            rows[str(metric), method, name, sampler.m] = _error_row(cost, bias, std[k])
-    return rows
-
-
-def _errors_without_bias(ranks, metrics, method, sampler, setting=0):
-    rows = {}
-    for name, r in ranks.items():
-        cost = sampler.cost(r).mean()
-        for metric in metrics:
-            std = sampler.std_of_mean(metric, r)
-            rows[str(metric), method, name, setting] = _error_row(cost, 0.0, std)
-    return rows
-
-
-def _error_row(cost, bias, std):
-    error = np.hypot(bias, std)
-    percent = {"bias": bias, "std": std, "error": error}
-    return {"cost": float(cost), **{key: 100 * float(x) for key, x in percent.items()}}
-
-
-def comparison_of_estimators(
-    m: int = 100,
-    repetitions: int = 20,
-    rng: Rng = 0,
-    *,
-    ranks: Mapping[str, Ranks] | None = None,
-) -> pd.DataFrame:
-    """Corrections and estimates of the rank distribution on the same runs of sampled ranks.
-
-    Each estimate uses the sampled ranks of one run alone, but for "BV, averaged prior": there the
-    EM estimates of all runs are averaged first, which no study with one run can do. All BV have
-    gamma = 0.1. The estimators assume one pool size for all users, the mean one.
-
-    Parameters
-    ----------
-    m : int, optional
-        Number of sampled irrelevant items, drawn without replacement.
-    repetitions : int, optional
-        Number of runs for each recommender.
-    rng : int or numpy.random.Generator, optional
-        A seed, or a generator that is advanced.
-    ranks : dict of str to Ranks, optional
-        By default the recorded ranks of X, Y and Z.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns "exact", "bias", "std" (over the runs) and "error", the root of the mean squared
-        error, in percentage points. Indexed by metric (AP, Recall@10, NDCG@10), recommender and
-        estimator.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
-    >>> table = rs.experiments.comparison_of_estimators(10, repetitions=3, ranks=ranks)
-    >>> table.xs("AP")["exact"].round(1).unique()
-    array([42.5])
-    """
-    import pandas as pd
-
-    ranks, rng = _recommenders(ranks), generator(rng)
-    repetitions = positive_int("repetitions", repetitions)
-    n_items, sampler = _mean_pool(ranks), UniformSampling(m)
-    metrics: tuple[Metric, ...] = (AP, Recall @ 10, NDCG @ 10)
-    priors = {
-        "BV, uniform prior": None,
-        "BV, prior 1/r": 1 / np.arange(1, n_items + 1),
-        "BV, plausible prior": plausible_prior(n_items),
-    }
-    fixed: dict[Metric, dict[str, Metric]] = {
-        M: {
-            "Sampled": M,
-            "Rank Estimate": RankEstimate(M, sampler, n_items),
-            "CLS": ConstrainedLeastSquares(M, sampler, n_items),
-            **{key: BiasVariance(M, sampler, n_items, prior=p) for key, p in priors.items()},
-        }
-        for M in metrics
-    }
-    rows = {}
-    for name, r in ranks.items():
-        runs = [sampler.draw(r, rng) for _ in range(repetitions)]
-        learned = [expectation_maximisation(run, sampler, n_items) for run in runs]
-        plugged = {
-            "EM": learned,
-            "MES": [maximum_entropy(run, sampler, n_items) for run in runs],
-            "spline": [log_spline(run, sampler, n_items).distribution for run in runs],
-        }
-        averaged = np.mean(learned, axis=0)
-        for M in metrics:
-            own = [BiasVariance(M, sampler, n_items, prior=p) for p in learned]
-            shared = BiasVariance(M, sampler, n_items, prior=averaged)
-            found = {key: [x(run).mean() for run in runs] for key, x in fixed[M].items()}
-            found["BV, learned prior"] = [x(run).mean() for x, run in zip(own, runs)]
-            found["BV, averaged prior"] = [shared(run).mean() for run in runs]
-            found |= {key: [plug_in(M, p) for p in given] for key, given in plugged.items()}
-            exact = M(r).mean()
-            for key, means in found.items():
-                error = np.array(means) - exact
-                row = exact, error.mean(), error.std(), np.sqrt((error**2).mean())
-                rows[str(M), name, key] = 100 * np.array(row)
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["exact", "bias", "std", "error"])
-    table.index = pd.MultiIndex.from_tuples(table.index, names=_INDEX)
-    return table
-
-
-def _recommenders(ranks):
+def given_or_recorded(ranks):
     """The given ranks, checked, or the recorded ones of X, Y and Z."""
     if ranks is None:
         return recorded_ranks()
@@ -1064,24 +863,19 @@ def _number_up_to(ends, ranks):
 def _expected_means(metric, gamma, m, ranks):
     if gamma is not None:
         assumed = UniformSampling(m, replace=True)
-        metric = BiasVariance(metric, assumed, _mean_pool(ranks), gamma=gamma)
+        metric = BiasVariance(metric, assumed, mean_pool_size(ranks), gamma=gamma)
     sampler = UniformSampling(m)
     return {name: sampler.expect(metric, r).mean() for name, r in ranks.items()}
 
 
-def _largest_sample(ranks):
+def largest_sample(ranks):
     """How many items can be drawn without replacement for every instance."""
     return min(int(r.n_irrelevant.min()) for r in ranks.values())
 
 
-def _mean_pool(ranks):
-    """The mean pool size, rounded: the one n that the published corrections assume."""
-    return round(float(np.mean([np.mean(r.n_items) for r in ranks.values()])))
-
-
 def _movielens_runs(ranks, m, repetitions, rng):
     """What Tables 3 and 4 are made of: the law of every estimator, and its repetitions."""
-    targets = {metric: estimators(metric, m, _mean_pool(ranks)) for metric in MOVIELENS_METRICS}
+    targets = {metric: estimators(metric, m, mean_pool_size(ranks)) for metric in MOVIELENS_METRICS}
     sampler = UniformSampling(m)
     law = _law_table(ranks, targets, sampler)
     return law, _repeated_means(ranks, targets, sampler, repetitions, rng)
@@ -1089,27 +883,36 @@ def _movielens_runs(ranks, m, repetitions, rng):
 
 def _law_table(ranks, targets, sampler):
     """Mean and standard deviation of every estimator for every recommender, from the law."""
-    import pandas as pd
-
-    keys, values = _values(targets, sampler.m)
-    columns = {"mean": {}, "std": {}}
+    keys, values = values_of_estimators(targets, sampler.m)
+    found = {}
     for name, r in ranks.items():
-        law = sampler.pmf(r)
-        mean = law @ values
-        variance = law @ values**2 - mean**2
-        spread = np.sqrt(np.maximum(variance, 0).sum(axis=0)) / len(r)
-        for k, (metric, estimator) in enumerate(keys):
-            columns["mean"][str(metric), name, estimator] = mean[:, k].mean()
-            columns["std"][str(metric), name, estimator] = spread[k]
         for metric in targets:
-            columns["mean"][str(metric), name, "Exact"] = metric(r).mean()
+            found[str(metric), name, "Exact"] = {"mean": metric(r).mean(), "std": np.nan}
+        for (metric, estimator), *both in zip(keys, *mean_and_std(values, sampler.pmf(r))):
+            found[str(metric), name, estimator] = dict(zip(["mean", "std"], both))
     rows = [
         (str(metric), name, estimator)
-        for metric, found in targets.items()
+        for metric, estimators in targets.items()
         for name in ranks
-        for estimator in ("Exact", *found)
+        for estimator in ("Exact", *estimators)
     ]
-    return pd.DataFrame(columns).rename_axis(_INDEX).loc[rows]
+    return table_of(found, _INDEX).loc[rows]
+
+
+def mean_and_std(values, law):
+    """Of each estimator's mean over the instances, from their laws, one row each."""
+    each = law @ values
+    variance = np.maximum(law @ values**2 - each**2, 0).sum(axis=0)
+    return each.mean(axis=0), np.sqrt(variance) / len(law)
+
+
+def table_of(rows, names):
+    """A table from its rows, dictionaries by column, indexed by the tuples that they come with."""
+    import pandas as pd
+
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    table.index = pd.MultiIndex.from_tuples(table.index, names=names)
+    return table
 
 
 def _with_repetitions(table, repeated):
@@ -1126,7 +929,7 @@ def _with_repetitions(table, repeated):
 def _repeated_means(ranks, targets, sampler, repetitions, rng):
     """The mean of every estimator in each repetition of the sampling, all on the same draws."""
     rng = generator(rng)
-    keys, values = _values(targets, sampler.m)
+    keys, values = values_of_estimators(targets, sampler.m)
     shares = {
         name: np.empty((positive_int("repetitions", repetitions), len(values))) for name in ranks
     }
@@ -1142,7 +945,7 @@ def _repeated_means(ranks, targets, sampler, repetitions, rng):
     }
 
 
-def _values(targets, m):
+def values_of_estimators(targets, m):
     """Every estimator's value at every sampled rank, shape (m + 1, estimators), and their keys."""
     sampled_rank = np.arange(1, m + 2)
     keys = [(metric, estimator) for metric, found in targets.items() for estimator in found]

@@ -1,6 +1,6 @@
 """Implicit feedback: what was consumed, read as a preference and as the confidence in it.
 
-Whoever watches a film five times has not rated it. Hu, Koren and Volinsky read the consumption r
+Whoever watches a movie five times has not rated it. Hu, Koren and Volinsky read the consumption r
 of an item by a user in two ways: does the user like the item (the preference p), and how much is
 that reading worth (the confidence c)? `als_objective` is what matrix factorisation makes of the
 two, and what recommender X of `recsample.recommenders` minimises.

@@ -29,14 +29,24 @@ from recsample._typing import Floats, Integers, Rng
 from recsample._validation import (
     finite_numbers,
     generator,
-    positive_float,
     positive_int,
+    share,
     whole_numbers,
 )
 from recsample.corrections import Correction
-from recsample.estimation import expectation_maximisation, sampled_counts
-from recsample.metrics import Metric, check_metric, check_recommenders, standard_error
-from recsample.metrics import metric as parse_metric
+from recsample.estimation import (
+    check_uniform,
+    em_of_counts,
+    expectation_maximisation,
+    sampled_counts,
+)
+from recsample.metrics import (
+    Metric,
+    check_metric,
+    check_recommenders,
+    metrics_of,
+    standard_error,
+)
 from recsample.ranks import Ranks, check_ranks, predicted_ranks
 from recsample.sampling import UniformSampling
 
@@ -179,11 +189,11 @@ class Comparison(NamedTuple):
         >>> round(low, 4), round(high, 4)
         (0.0133, 0.0267)
         """
-        reach = special.ndtri(0.5 + _share("level", level) / 2) * self.standard_error
+        reach = special.ndtri(0.5 + share("level", level) / 2) * self.standard_error
         return float(self.difference - reach), float(self.difference + reach)
 
 
-def paired_comparison(metric: Metric, a: Ranks, b: Ranks) -> Comparison:
+def paired_comparison(metric: Metric, ranks_a: Ranks, ranks_b: Ranks) -> Comparison:
     """Compare two recommenders on the same instances, instance by instance.
 
     Works for exact and for sampled ranks, on the same negatives or on different ones: what the two
@@ -193,8 +203,9 @@ def paired_comparison(metric: Metric, a: Ranks, b: Ranks) -> Comparison:
     ----------
     metric : Metric
         Also a corrected metric.
-    a, b : Ranks
-        The ranks of the two recommenders, the same instances in the same order, at least two.
+    ranks_a, ranks_b : Ranks
+        The ranks of the two recommenders, the same instances in the same order, at least two. The
+        pools of an instance may differ, as where each recommender leaves out other items.
 
     Returns
     -------
@@ -213,13 +224,13 @@ def paired_comparison(metric: Metric, a: Ranks, b: Ranks) -> Comparison:
     >>> found.difference, round(found.probability, 3)
     (0.2, 0.961)
     """
-    differences = _differences(metric, a, b)
+    differences = _differences(metric, ranks_a, ranks_b)
     mean, error = float(differences.mean()), standard_error(differences)
     return Comparison(mean, error, _normal_probability(mean, error))
 
 
 def bootstrap_order(
-    metric: Metric, a: Ranks, b: Ranks, rng: Rng, *, repetitions: int = 2000
+    metric: Metric, ranks_a: Ranks, ranks_b: Ranks, rng: Rng, *, repetitions: int = 2000
 ) -> float:
     """The share of bootstrap samples of the instances in which A's mean is above B's.
 
@@ -228,7 +239,7 @@ def bootstrap_order(
     Parameters
     ----------
     metric : Metric
-    a, b : Ranks
+    ranks_a, ranks_b : Ranks
         The ranks of the two recommenders, the same instances in the same order, at least two.
     rng : int or numpy.random.Generator
         A seed, or a generator that is advanced.
@@ -250,7 +261,7 @@ def bootstrap_order(
     >>> rs.inference.bootstrap_order(rs.AP, a, b, rng=0)
     1.0
     """
-    differences, rng = _differences(metric, a, b), generator(rng)
+    differences, rng = _differences(metric, ranks_a, ranks_b), generator(rng)
     means = np.empty(positive_int("repetitions", repetitions))
     for i in range(len(means)):
         means[i] = differences[rng.integers(0, len(differences), len(differences))].mean()
@@ -275,7 +286,8 @@ def compare_pairs(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -
     Raises
     ------
     ValueError
-        For fewer than two recommenders, and as `paired_comparison`.
+        For fewer than two recommenders, for what is not a list of at least one metric, and as
+        `paired_comparison`.
 
     Examples
     --------
@@ -290,10 +302,9 @@ def compare_pairs(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -
     check_recommenders(ranks)
     if len(ranks) < 2:
         raise ValueError(f"ranks must hold at least two recommenders, got {len(ranks)}")
-    chosen = [one if isinstance(one, Metric) else parse_metric(one) for one in metrics]
     rows = {
         (str(one), *pair): paired_comparison(one, *(ranks[name] for name in pair))
-        for one in chosen
+        for one in metrics_of(metrics)
         for pair in combinations(ranks, 2)
     }
     table = pd.DataFrame(list(rows.values()), columns=list(Comparison._fields))
@@ -312,15 +323,17 @@ def order_probability(
     """The probability that a sampled evaluation puts two recommenders in their exact order.
 
     By the normal approximation of the difference of the two means, whose mean and variance over the
-    sampling are exact.
+    sampling are exact. Equal sampled means count half, as if a coin decided: few instances with few
+    samples often have equal means, and are then in strict order less often.
 
     Parameters
     ----------
     metric : Metric
         A metric, or a corrected one, whose exact order is that of the metric it corrects.
     ranks_a, ranks_b : Ranks
-        The exact ranks of the two recommenders, the same instances in the same order.
-        Of any number of relevant items, with or without ties.
+        The exact ranks of the two recommenders, the same instances in the same order. Of any number
+        of relevant items, with or without ties. Without an overlap the pools of an instance may
+        differ, as where each recommender leaves out other items.
     sampler : UniformSampling
     overlap : array_like of int, shape (instances,), optional
         By default each recommender has negatives of its own. If both are ranked against the same
@@ -335,7 +348,7 @@ def order_probability(
     ------
     ValueError
         For different numbers of instances, means that are exactly equal or undefined, a pool too
-        small to draw from, and an overlap that does not fit the ranks.
+        small to draw from, an overlap that does not fit the ranks, and another kind of sampler.
 
     Examples
     --------
@@ -346,6 +359,7 @@ def order_probability(
     >>> round(rs.inference.order_probability(rs.AUC, a, b, rs.UniformSampling(m=1)), 4)
     0.9221
     """
+    check_uniform(sampler)
     sign = _exact_order(metric, ranks_a, ranks_b)
     mean, variance = _difference_moments(metric, ranks_a, ranks_b, sampler)
     if overlap is not None:
@@ -366,10 +380,9 @@ def _exact_order(metric, ranks_a, ranks_b):
 
 def _difference_moments(metric, ranks_a, ranks_b, sampler):
     """Mean and variance of the difference of two means, on negatives of their own."""
-    sampler._check_instances(ranks_a)
-    sampler._check_instances(ranks_b)
-    mean_a, variance_a = sampler._instance_moments(metric, ranks_a)
-    mean_b, variance_b = sampler._instance_moments(metric, ranks_b)
+    (mean_a, variance_a), (mean_b, variance_b) = (
+        sampler.moments(metric, ranks) for ranks in (ranks_a, ranks_b)
+    )
     size = len(ranks_a)
     return (mean_a - mean_b).sum() / size, (variance_a + variance_b).sum() / size**2
 
@@ -401,7 +414,8 @@ def shared_covariance(
     Raises
     ------
     ValueError
-        For several relevant items, ties, pools that differ, and an overlap that is impossible.
+        For several relevant items, ties, pools that differ, an overlap that is impossible, and
+        another kind of sampler.
 
     Examples
     --------
@@ -412,6 +426,7 @@ def shared_covariance(
     >>> rs.inference.shared_covariance(rs.AUC, ranks, ranks, sampler, overlap=[2])
     array([0.25])
     """
+    check_uniform(sampler)
     _check_same_instances(ranks_a, ranks_b)
     for ranks in (ranks_a, ranks_b):
         if (ranks.n_relevant != 1).any() or ranks._terms.ties.any():
@@ -455,12 +470,15 @@ def required_samples(
     replace: bool = False,
     largest: int | None = None,
 ) -> int:
-    """The smallest number of samples that orders two recommenders, from there on.
+    """From how many samples on two recommenders are in their exact order, as a search finds it.
 
-    For all larger numbers up to the largest the probability of the exact order, see
-    `order_probability`, is at least as high too, as far as a grid with three points per doubling
-    shows; between the grid points the number is found by bisection. It takes seconds for thousands
-    of instances: every number that is tried needs the law of every rank.
+    The smallest m with the probability of `order_probability`, each recommender with negatives of
+    its own, as high as asked for at m and at all larger numbers that are tried. Shared negatives
+    need fewer as a rule. In pools of up to 200 irrelevant items all numbers are tried. In larger
+    ones it is a grid with three points per doubling, and more near the size of the pool, where
+    little noise is left and the probability changes fast; between two of its points the number is
+    found by bisection, so that a short dip can be missed. It takes seconds for thousands of
+    instances: every number that is tried needs the law of every rank.
 
     Parameters
     ----------
@@ -493,16 +511,23 @@ def required_samples(
     >>> rs.inference.required_samples(rs.AUC, a, b)
     26
     """
-    wanted = _share("probability", probability)
+    wanted = share("probability", probability)
     sign = _exact_order(_made(metric, UniformSampling(1, replace)), ranks_a, ranks_b)
     pool = int(min(ranks_a.n_irrelevant.min(), ranks_b.n_irrelevant.min()))
+    last = _last(largest, pool)
 
     def chance(m):
         sampler = UniformSampling(m, replace)
         mean, variance = _difference_moments(_made(metric, sampler), ranks_a, ranks_b, sampler)
         return _normal_probability(sign * mean, np.sqrt(variance))
 
-    return _smallest(chance, wanted, _last(largest, pool))
+    samples = _smallest(chance, wanted, last, pool)
+    if samples is None:
+        raise ValueError(
+            f"probability must be reached by {last} samples, got {chance(last):.3f} there where "
+            f"{wanted} is asked for"
+        )
+    return samples
 
 
 class RequiredSamples(NamedTuple):
@@ -543,9 +568,10 @@ def required_samples_from_pilot(
     """`required_samples`, planned from a sampled pilot run of the two recommenders.
 
     The distributions of the ranks are estimated by EM, and the study that is planned has as many
-    instances as the pilot, with ranks drawn from them once and for all. How far the answer can be
-    trusted shows in a bootstrap over the pilot's instances: two recommenders that the pilot cannot
-    tell apart have a wide interval.
+    instances as the pilot, with ranks drawn from them once and for all, and negatives of its own
+    for each recommender: shared ones need fewer as a rule. How far the answer can be trusted shows
+    in a bootstrap over the pilot's instances: two recommenders that the pilot cannot tell apart
+    have a wide interval.
 
     Parameters
     ----------
@@ -585,7 +611,10 @@ def required_samples_from_pilot(
     True
     """
     _check_same_instances(sampled_a, sampled_b)
-    wanted, last = _share("probability", probability), _last(largest, n_items - 1)
+    for pilot in (sampled_a, sampled_b):
+        sampled_counts(pilot, sampler)  # refuses what is not a run of this sampler
+    n_items = positive_int("n_items", n_items)
+    wanted, last = share("probability", probability), _last(largest, n_items - 1)
     rng, n_instances = generator(rng), len(sampled_a)
     every = Ranks(np.arange(1, n_items + 1), n_items)
     known: dict[int, tuple[Floats, Floats, Floats]] = {}
@@ -593,30 +622,33 @@ def required_samples_from_pilot(
     def by_rank(m):
         if m not in known:
             trial = UniformSampling(m, sampler.replace)
-            trial._check_instances(every)
             one = _made(metric, trial)
             exact = one.metric if isinstance(one, Correction) else one
-            known[m] = exact(every), *trial._instance_moments(one, every)
+            known[m] = exact(every), *trial.moments(one, every)
         return known[m]
 
-    def needed(a, b):
-        p_a, p_b = (expectation_maximisation(pilot, sampler, n_items) for pilot in (a, b))
-
+    def needed(p_a, p_b):
         def chance(m):
             exact, mean, variance = by_rank(m)
             sign = np.sign((p_a - p_b) @ exact)
             error = np.sqrt((p_a + p_b) @ variance / n_instances)
             return _normal_probability(sign * ((p_a - p_b) @ mean), error)
 
-        return _smallest(chance, wanted, last, or_last=True)
+        samples = _smallest(chance, wanted, last, n_items - 1)
+        return last if samples is None else samples
 
-    values = [np.asarray(pilot._terms.rank) for pilot in (sampled_a, sampled_b)]
-    again = []
+    draws = [np.arange(n_instances)]  # the pilot itself, then its bootstrap samples
     for _ in range(positive_int("repetitions", repetitions)):
-        rows = rng.integers(0, n_instances, n_instances)
-        again.append(needed(*(Ranks(value[rows], sampler.m + 1) for value in values)))
+        draws.append(rng.integers(0, n_instances, n_instances))
+    law = sampler.law(n_items)
+
+    def learned(pilot):
+        runs = (Ranks(pilot._terms.rank[rows], sampler.m + 1) for rows in draws)
+        return em_of_counts(np.stack([sampled_counts(run, sampler) for run in runs], 1), law).T
+
+    samples, *again = map(needed, learned(sampled_a), learned(sampled_b))
     low, high = np.quantile(again, [0.05, 0.95], method="nearest")
-    return RequiredSamples(needed(sampled_a, sampled_b), int(low), int(high))
+    return RequiredSamples(samples, int(low), int(high))
 
 
 class BreakEven(NamedTuple):
@@ -725,24 +757,16 @@ def break_even(
     return BreakEven(samples, everything, np.array(tried), np.array(times))
 
 
-def _smallest(chance, wanted, last, or_last=False):
-    """The smallest m from which on chance(m) >= wanted, up to the last."""
-    n_points = 2 + int(3 * np.log2(last))
-    grid = np.unique(np.geomspace(1, last, n_points).round().astype(int)).tolist()
-    enough = last
-    for i, m in reversed(list(enumerate(grid))):
+def _smallest(chance, wanted, last, pool):
+    """The smallest m from which on chance(m) >= wanted, up to the last; None if it is not there."""
+    enough, short = None, 0
+    for m in _tried(last, pool):
         if chance(m) < wanted:
-            if m == last:
-                if or_last:
-                    return last
-                raise ValueError(
-                    f"probability must be reached by {last} samples, got {chance(last):.3f} there "
-                    f"where {wanted} is asked for"
-                )
-            short, enough = m, grid[i + 1]
+            short = m
             break
-    else:
-        return 1
+        enough = m
+    if enough is None:
+        return None
     while enough - short > 1:
         middle = (short + enough) // 2
         if chance(middle) < wanted:
@@ -750,6 +774,15 @@ def _smallest(chance, wanted, last, or_last=False):
         else:
             enough = middle
     return enough
+
+
+def _tried(last, pool):
+    """Numbers of samples from the last down to 1; closer where nearly the whole pool is sampled."""
+    if pool <= 200:
+        return range(last, 0, -1)
+    upwards = np.geomspace(1, last, 2 + int(3 * np.log2(last))).round().astype(int)
+    nearly_all = pool - 2 ** np.arange(int(np.log2(pool)) - 1)
+    return np.union1d(upwards, nearly_all[nearly_all < last])[::-1].tolist()
 
 
 def _made(metric, sampler):
@@ -770,13 +803,6 @@ def _last(largest, pool):
     return last
 
 
-def _share(name, value):
-    number = positive_float(name, value)
-    if number >= 1:
-        raise ValueError(f"{name} must be between 0 and 1, both excluded, got {value}")
-    return number
-
-
 def _normal_probability(mean, error):
     """P(Normal(mean, error) > 0); 1/2 where there is neither difference nor noise."""
     if error == 0:
@@ -795,15 +821,15 @@ def _values(metric, ranks):
     return values
 
 
-def _differences(metric, a, b):
-    _check_same_instances(a, b)
-    return _values(metric, a) - _values(metric, b)
+def _differences(metric, ranks_a, ranks_b):
+    _check_same_instances(ranks_a, ranks_b)
+    return _values(metric, ranks_a) - _values(metric, ranks_b)
 
 
-def _check_same_instances(a, b):
-    for ranks in (a, b):
+def _check_same_instances(ranks_a, ranks_b):
+    for ranks in (ranks_a, ranks_b):
         check_ranks(ranks)
-    if len(a) != len(b):
+    if len(ranks_a) != len(ranks_b):
         raise ValueError(
-            f"both recommenders must have the same instances, got {len(a)} and {len(b)}"
+            f"both recommenders must have the same instances, got {len(ranks_a)} and {len(ranks_b)}"
         )

@@ -35,6 +35,7 @@ from recsample._validation import (
     fits_in_memory,
     positive_float,
     positive_int,
+    share,
     shown,
     true_or_false,
     whole_numbers,
@@ -142,7 +143,7 @@ class Metric(ABC):
         return warned_of_nan(self, values)
 
     def _mean_over_ties(self, ranks):
-        terms, pool, n_relevant = ranks._terms, ranks._pool, ranks._n_relevant
+        terms, sizes, n_relevant = ranks._terms, ranks._sizes, ranks._n_relevant
         places = terms.ties + 1
         if self.cutoff is not None:  # beyond it nothing counts; one place keeps the item itself
             places = np.clip(self.cutoff + 1 - terms.rank, 1, places)
@@ -152,7 +153,7 @@ class Metric(ABC):
         for part in blocks(places):
             instance, order, rank, weight = orders_of_ties(terms, places, part)
             with np.errstate(divide="ignore", invalid="ignore"):
-                gain = self._term(rank, order, n_relevant[instance], pool[instance])
+                gain = self._term(rank, order, n_relevant[instance], sizes[instance])
             values += np.bincount(instance, weight * gain, minlength=len(ranks))
         return values
 
@@ -431,8 +432,9 @@ class FScore(StepMetric):
         object.__setattr__(self, "beta", positive_float("beta", self.beta))
 
     def _term(self, rank, order, n_relevant, n_items):
-        weight = self.beta**2
-        return self._within(rank) * (1 + weight) / (weight * n_relevant + self.cutoff)
+        # Numerator and denominator over 1 + beta^2, which is too large for a float if beta is.
+        weight = 1 / (1 + self.beta * self.beta)
+        return self._within(rank) / (weight * self.cutoff + (1 - weight) * n_relevant)
 
     def _label(self):
         return f"F{_short(self.beta)}"
@@ -812,10 +814,7 @@ class RBP(GeometricMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        persistence = positive_float("persistence", self.persistence)
-        if persistence >= 1:
-            raise ValueError(f"persistence must be below 1, got {shown(self.persistence)}")
-        object.__setattr__(self, "persistence", persistence)
+        object.__setattr__(self, "persistence", share("persistence", self.persistence))
 
     @property
     def ratio(self) -> float:
@@ -914,16 +913,17 @@ _ALIASES = {
     "mpr": "percentilerank",
     "mrr": "rr",
     "p": "precision",
-    "r-precision": "rprecision",
+    "r": "recall",
     "rprec": "rprecision",
 }
 
 
 def metric(name: str) -> Metric:
-    """The metric of a given name, as ``str`` of a metric prints it. Case does not matter.
+    """The metric of a given name, as ``str`` of a metric prints it.
 
-    Names in use elsewhere are understood too: MRR is RR, MAP is AP, MAR is AR, P is Precision, and
-    Hits, Hit, HR, HitRatio and Success are HitRate.
+    Case does not matter, nor do spaces, hyphens and underscores. Names in use elsewhere are
+    understood too: MRR is RR, MAP is AP, MAR is AR, P is Precision, R is Recall, and Hits, Hit, HR,
+    HitRatio and Success are HitRate.
 
     Parameters
     ----------
@@ -937,7 +937,8 @@ def metric(name: str) -> Metric:
     Raises
     ------
     ValueError
-        For a name that is not known; the message lists the nearest ones.
+        For a name that is not known, where the message lists the nearest ones, and for a cut-off
+        that is not a whole number of at least 1.
 
     Examples
     --------
@@ -946,15 +947,15 @@ def metric(name: str) -> Metric:
     NDCG@10
     >>> rs.metric("RankScore(5)") == rs.RankScore(5)
     True
-    >>> rs.metric("Hits@3")
-    HitRate@3
+    >>> rs.metric("hit_rate@3"), rs.metric("Hits@3")
+    (HitRate@3, HitRate@3)
     """
-    found = re.fullmatch(r"\s*([\w.-]+)\s*(?:\(([^()]*)\))?\s*(?:@\s*(\w+))?\s*", str(name))
+    found = re.fullmatch(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@\s*([\w.+-]+))?\s*", str(name))
     parts: tuple[Any, ...] = found.groups() if found else (str(name), None, None)
     base, argument, cutoff = parts
-    spelt = base.lower()
+    spelt = re.sub(r"[\s_-]", "", base.lower())
     spelt = _ALIASES.get(spelt, spelt)
-    beta = re.fullmatch(r"f(\d.*|\.\d+)", spelt)
+    beta = re.fullmatch(r"f(\d.*|\.\d+)", base.lower())
     if spelt in _WITH_ARGUMENT and argument:
         known: Metric = _WITH_ARGUMENT[spelt](argument.strip().lower())
     elif beta and argument is None:
@@ -1000,8 +1001,8 @@ def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None)
     Raises
     ------
     ValueError
-        If the lengths do not match, a number is negative or not finite, all are 0, or a pool holds
-        one item only.
+        If there is no relevant item, the lengths do not match, a number is negative or not finite,
+        all are 0, or a pool holds one item only.
 
     Examples
     --------
@@ -1018,13 +1019,15 @@ def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None)
     """
     check_ranks(ranks)
     instance, _, rank, ties, group, place = ranks._terms
-    pool = ranks._pool[instance]
-    if (pool == 1).any():
+    if not len(rank):
+        raise ValueError("ranks must hold at least one relevant item, got none")
+    size = ranks._sizes[instance]
+    if (size == 1).any():
         raise ValueError("n_items must be at least 2 for a percentile rank, got 1")
     # Tied items, relevant or not, have the middle of their places on average.
     middle = rank - place + 1 + (group + ties - 1) / 2
     weight = np.ones(len(rank)) if consumption is None else _weights(consumption, ranks)
-    return float(weight @ ((middle - 1) / (pool - 1)) / weight.sum())
+    return float(weight @ ((middle - 1) / (size - 1)) / weight.sum())
 
 
 def _weights(consumption, ranks):
@@ -1088,7 +1091,7 @@ def at_mean_rank(metric: Metric, ranks: Ranks) -> Floats:
     instance, order, rank, ties, group, place = ranks._terms
     mean_rank = rank + ties * place / (group + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        gain = metric._term(mean_rank, order, ranks.n_relevant[instance], ranks._pool[instance])
+        gain = metric._term(mean_rank, order, ranks.n_relevant[instance], ranks._sizes[instance])
     values = np.bincount(instance, gain, minlength=len(ranks)).astype(np.float64)
     values[ranks._n_relevant == 0] = np.nan
     return warned_of_nan(metric, values)
@@ -1099,6 +1102,9 @@ def compare(
 ) -> pd.DataFrame:
     """Recommenders by metrics: the mean of each metric over the instances of each recommender.
 
+    A single instance for which a metric is undefined, such as one without a relevant item, makes
+    the mean NaN, and a warning says so.
+
     Parameters
     ----------
     ranks : mapping of str to Ranks
@@ -1107,7 +1113,8 @@ def compare(
     errors : bool, optional
         Add the standard error of each mean, over other instances like these: the standard deviation
         of the metric over the instances, divided by the square root of their number. Two such
-        errors say little about a difference on the same instances; see `inference.compare_pairs`.
+        errors say little about a difference on the same instances: that, and the probability of
+        each pair's order, are in `inference.compare_pairs`.
 
     Returns
     -------
@@ -1136,11 +1143,7 @@ def compare(
     import pandas as pd
 
     check_recommenders(ranks)
-    if isinstance(metrics, (str, Metric)) or not hasattr(metrics, "__iter__"):
-        raise ValueError(f"metrics must be a list of metrics, got {metrics!r}")
-    chosen = [m if isinstance(m, Metric) else metric(m) for m in metrics]
-    if not chosen:
-        raise ValueError("metrics must hold at least one metric, got none")
+    chosen = metrics_of(metrics)
     lengths = {name: len(r) for name, r in ranks.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"ranks must have the same number of instances, got {lengths}")
@@ -1168,6 +1171,21 @@ def check_recommenders(ranks: object) -> None:
         raise ValueError(f"ranks must map the names of recommenders to Ranks, got {shown(ranks)}")
     if not ranks:
         raise ValueError("ranks must hold at least one recommender, got none")
+
+
+def metrics_of(metrics: Sequence[Metric | str]) -> list[Metric]:
+    """The metrics, with their names read; what is not a list of at least one is refused."""
+    if isinstance(metrics, (str, Metric)) or not hasattr(metrics, "__iter__"):
+        raise ValueError(f"metrics must be a list of metrics, got {metrics!r}")
+    found = [one if isinstance(one, Metric) else metric(one) for one in metrics]
+    if not found:
+        raise ValueError("metrics must hold at least one metric, got none")
+    return found
+
+
+def mean_pool_size(ranks: Mapping[str, Ranks]) -> int:
+    """The mean pool size of recommenders, rounded: the one n that a correction for all assumes."""
+    return round(float(np.mean([np.mean(r.n_items) for r in ranks.values()])))
 
 
 def check_metric(metric: object) -> None:

@@ -16,17 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse, special
 
+from recsample._counts import row_blocks
+from recsample._scores import checked_scores, item_sets, refuse_shared, relevant_sets
 from recsample._typing import Floats, Integers, Rng, Sparse
-from recsample._validation import finite_numbers, generator, numbers, positive_int, whole_numbers
-from recsample.ranks import Ranks, flattened, item_sets, predicted_ranks
+from recsample._validation import finite_numbers, generator, positive_int, whole_numbers
+from recsample.ranks import Ranks, flattened, predicted_ranks
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["faults", "given_ranks", "item_counts", "uniform_lists", "uniformity"]
-
-# Scores and covariances are formed for about this many numbers at a time (32 MiB of float64).
-_BLOCK = 2**22
 
 # What `given_ranks` may leave out on request; an item that does not exist is always an error.
 _DROPPABLE = ("duplicates", "relevant", "excluded")
@@ -88,9 +87,9 @@ def given_ranks(
     (array([2, 1]), array([1, 0]), array([3, 2]))
     """
     pick, n_users, n_items = _picked_scores(scores)
-    sets = _relevant_sets(relevant, n_users, n_items)
-    unknown = [kind for kind in drop if kind not in _DROPPABLE]
-    if isinstance(drop, str) or unknown:
+    sets = relevant_sets(relevant, n_users, n_items)
+    kinds = isinstance(drop, Collection) and not isinstance(drop, str)
+    if not kinds or any(kind not in _DROPPABLE for kind in drop):
         raise ValueError(f"drop must hold kinds of {list(_DROPPABLE)}, got {drop!r}")
     lists = _lists(negatives, n_users)
     kept = np.ones(len(lists.item), bool)
@@ -185,7 +184,7 @@ def faults(
     n_items = positive_int("n_items", n_items)
     n_users = _n_users(relevant)
     lists = _lists(negatives, n_users)
-    found = _wrong(lists, _relevant_sets(relevant, n_users, n_items), exclude, n_items)
+    found = _wrong(lists, relevant_sets(relevant, n_users, n_items), exclude, n_items)
     columns = {
         kind: np.bincount(lists.user[wrong], minlength=n_users) for kind, wrong in found.items()
     }
@@ -397,12 +396,7 @@ def _wrong(lists, relevant, exclude, n_items):
     unknown = (item < 0) | (item >= n_items)
     pair = np.where(unknown, -1, user * n_items + item)
     exclude = item_sets("exclude", exclude, *relevant.shape)
-    both = relevant.multiply(exclude).tocoo()
-    if both.nnz:
-        raise ValueError(
-            "relevant and exclude must not share an item, "
-            f"got item {both.col[0]} for user {both.row[0]}"
-        )
+    refuse_shared(relevant, exclude)
     # lexsort is stable: of several equal entries of a user the first stays first, and is no fault.
     order = np.lexsort((item, user))
     same = (np.diff(user[order]) == 0) & (np.diff(item[order]) == 0)
@@ -422,53 +416,20 @@ def _pairs(sets):
     return rows * sets.shape[1] + sets.indices
 
 
-def _relevant_sets(relevant, n_users, n_items):
-    """The relevant items as a boolean CSR matrix."""
-    if sparse.issparse(relevant):
-        return item_sets("relevant", relevant, n_users, n_items)
-    items = whole_numbers("relevant", relevant)
-    if items.shape != (n_users,):
-        raise ValueError(
-            f"relevant must hold one item for each of the {n_users} users, "
-            f"got an array of shape {items.shape}"
-        )
-    outside = (items < 0) | (items >= n_items)
-    if outside.any():
-        user = int(np.argmax(outside))
-        raise ValueError(
-            f"relevant must hold items from 0 to {n_items - 1}, got item {items[user]} "
-            f"for user {user}"
-        )
-    return sparse.csr_matrix(
-        (np.ones(n_users, bool), items, np.arange(n_users + 1)), shape=(n_users, n_items)
-    )
-
-
 def _picked_scores(scores):
     """A function from candidates (users, width) to their scores, and the numbers of both."""
+    scores = checked_scores(scores)
     if not isinstance(scores, tuple):
-        array = numbers("scores", scores)
-        if array.ndim != 2 or not array.size:
-            raise ValueError(
-                f"scores must have shape (users, items), neither of them 0, got {array.shape}"
-            )
-        return (lambda items: np.take_along_axis(array, items, axis=1).astype(float)), *array.shape
-    users, items = (
-        (numbers("scores", factors) for factors in scores)
-        if len(scores) == 2
-        else (np.empty(0), np.empty(0))
-    )
-    if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
-        raise ValueError(
-            "scores must be an array, or a pair of factors of shapes (users, d) and (items, d), "
-            f"got {len(scores)} arrays of shapes {[np.shape(factors) for factors in scores]}"
-        )
+
+        def entries(candidates):
+            return np.take_along_axis(scores, candidates, axis=1).astype(float)
+
+        return entries, *scores.shape
+    users, items = scores
 
     def products(candidates):
         chosen = np.empty(candidates.shape)
-        step = max(1, _BLOCK // (candidates.shape[1] * max(1, users.shape[1])))
-        for start in range(0, len(chosen), step):
-            rows = slice(start, start + step)
+        for rows in row_blocks(len(chosen), candidates.shape[1] * max(1, users.shape[1])):
             # A matrix product may round the scores of equal items differently and lose a tie.
             chosen[rows] = (users[rows, None] * items[candidates[rows]]).sum(axis=2)
         return chosen
@@ -594,9 +555,7 @@ def _squared_correlations(exclude, covariance, variance, weight):
     columns = exclude.T.tocsr().astype(float)
     weighted = sparse.diags(covariance) @ exclude.astype(float)
     total = 0.0
-    step = max(1, _BLOCK // n_items)
-    for start in range(0, n_items, step):
-        rows = slice(start, min(start + step, n_items))
+    for rows in row_blocks(n_items, n_items):
         block = (columns[rows] @ weighted).toarray()
         block += covariance.sum() - lacking[rows, None] - lacking
         block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = variance[rows]

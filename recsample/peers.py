@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from recsample._typing import Floats
-from recsample._validation import positive_int
+from recsample._validation import numbers, positive_int, shown, whole_numbers
 from recsample.ranks import Ranks, check_ranks
 
 __all__ = [
@@ -268,8 +268,8 @@ def evaluate(library: str, metric: str, ranks: Ranks) -> Floats:
     ImportError
         If the library cannot be imported; the message has the command that installs it.
     ValueError
-        For a library that is not known, a metric that the library does not know, ties, and an
-        instance without relevant item.
+        For a library that is not known, a metric that the library does not know or that has several
+        values, ties, and an instance without relevant item.
 
     Notes
     -----
@@ -313,10 +313,11 @@ def evaluate_scores(
     metric : str
         The name that the library itself gives to the metric, as for `evaluate`.
     scores : sequence of array_like of float
-        The scores of the items 0, 1, ... of each instance, higher is better.
+        The scores of the items 0, 1, ... of each instance, higher is better, none of them NaN.
     relevant : sequence of array_like of int
-        The relevant items of each instance. An item beyond the scores is one that was not
-        retrieved; implicit, which ranks all items itself, knows no such items.
+        The relevant items of each instance; one that is listed twice counts once. An item beyond
+        the scores is one that was not retrieved; implicit, which ranks all items itself, knows no
+        such items.
 
     Returns
     -------
@@ -328,8 +329,8 @@ def evaluate_scores(
     ImportError
         If the library cannot be imported; the message has the command that installs it.
     ValueError
-        For a library that is not known, a metric that the library does not know, and an instance
-        without relevant item.
+        For a library that is not known, a metric that the library does not know or that has several
+        values, for what is no list of scores and items, and an instance without relevant item.
 
     Examples
     --------
@@ -340,8 +341,14 @@ def evaluate_scores(
     array([0.5, 1. ])
     """
     module = _imported(library)
-    rows = [np.asarray(row, dtype=float) for row in scores]
-    items = [np.asarray(row, dtype=int) for row in relevant]
+    if not isinstance(metric, str):
+        raise ValueError(f"metric must be a name such as 'map@5', got {shown(metric)}")
+    rows = [row.astype(float) for row in _lists("scores", scores, numbers)]
+    items = [np.unique(row) for row in _lists("relevant", relevant, _items)]
+    for where, row in enumerate(rows):
+        if np.isnan(row).any():
+            item = int(np.argmax(np.isnan(row)))
+            raise ValueError(f"scores[{where}] must not be NaN, got NaN for item {item}")
     if len(rows) != len(items):
         raise ValueError(
             f"relevant must have one entry for each of {len(rows)} instances, got {len(items)}"
@@ -354,11 +361,35 @@ def evaluate_scores(
         raise ValueError(f"metric must have a cut-off of at least 1, got {metric!r}")
     try:
         with _their_warnings_ignored():
-            return np.array(_EVALUATE[library](module, metric, rows, items), dtype=float)
+            values = np.array(_EVALUATE[library](module, metric, rows, items), dtype=float)
     except Exception as error:  # each library refuses in a way of its own
         raise ValueError(
             f"metric must be one that {library} computes, got {metric!r} ({error})"
         ) from error
+    if values.shape != (len(rows),):
+        raise ValueError(
+            f"metric must have one value for each of {len(rows)} instances, "
+            f"got {metric!r} with {values.size}"
+        )
+    return values
+
+
+def _lists(name, values, checked):
+    """One array per instance, each of them checked."""
+    if isinstance(values, (str, bytes)) or not np.iterable(values):
+        raise ValueError(f"{name} must hold one list for each instance, got {shown(values)}")
+    lists = []
+    for where, row in enumerate(values):
+        lists.append(checked(f"{name}[{where}]", row))
+        if lists[-1].ndim != 1:
+            raise ValueError(f"{name}[{where}] must be a list, got {shown(row)}")
+    if not lists:
+        raise ValueError(f"{name} must hold at least one instance, got none")
+    return lists
+
+
+def _items(name, values):
+    return whole_numbers(name, values, lowest=0)
 
 
 def _known(library):

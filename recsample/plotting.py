@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from itertools import cycle
+from itertools import count, cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,13 +37,13 @@ __all__ = [
     "metric_by_samples",
     "percentile_rank_cdf",
     "panels",
-    "rank_distribution",
     "rank_histogram",
     "regularisation_path",
     "sampled_against_exact",
     "sampled_weight",
     "trade_off",
     "use_style",
+    "sampled_rank_law",
 ]
 
 # From dark to light, so that they differ in grey as well; the lightest stands out on white.
@@ -52,6 +52,7 @@ RED, GREY = "#9a3324", "#858585"
 # For what has an order: shades of one colour. The purple ones are for BV with ever smaller gamma.
 PURPLES = ["#5e1a68", "#8a3c93", "#a85caf", "#c07cc4"]
 LIGHT_BLUE = "#4a90cc"
+LINES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
 
 # One look per recommender: colour, marker, line.
 RECOMMENDER = {
@@ -81,8 +82,14 @@ ESTIMATOR = {
 # What an evaluation can do: as above where the sample is fixed, else a look of its own.
 METHOD = {
     **{name: (colour, f".{line}") for name, (colour, line) in ESTIMATOR.items()},
+    "BV, plausible prior": (PURPLES[0], ".-"),
+    "BV, learned prior": (LIGHT_BLUE, ".:"),
+    "EM": (LIGHT_BLUE, ".-"),
+    "MES": (LIGHT_BLUE, ".-."),
+    "spline": (LIGHT_BLUE, ".--"),
     "BV 0.1, doubling": (PURPLES[1], "D"),
     "inverse sampling": (BLUE, "o"),
+    "inverse sampling, cap": (BLUE, "o:"),
     "two phases": (ORANGE, "-s"),
     "early stopping": ("black", "v"),
     "rank everything": ("black", "x"),
@@ -110,7 +117,7 @@ def use_style() -> None:
             "figure.facecolor": "white",
             "savefig.facecolor": "white",
             "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLES[1]])
-            + cycler(linestyle=["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]),
+            + cycler(linestyle=LINES),
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.grid": True,
@@ -251,9 +258,8 @@ def metric_by_rank(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     _check_table(data)
     ax = _axes(ax)
-    for name in data:
-        colour, line = METRIC[name]
-        ax.plot(data.index, data[name], line, color=colour, label=name)
+    for name, (colour, *_, line) in _looks(METRIC, data).items():
+        ax.plot(data.index, data[name], linestyle=line, color=colour, label=name)
     ax.set(xlabel="predicted rank", ylabel="metric", ylim=(-0.02, 1.05))
     _legend_below(ax)
     return ax
@@ -283,8 +289,7 @@ def metric_by_samples(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     _check_table(data)
     ax = _axes(ax)
     every = max(1, len(data) // 8)
-    for k, name in enumerate(data):
-        colour, marker, line = RECOMMENDER[name]
+    for k, (name, (colour, marker, line)) in enumerate(_looks(RECOMMENDER, data).items()):
         # Where two lines coincide, the markers of one stand between those of the other.
         start = k * every // len(data.columns)
         look = {"color": colour, "marker": marker, "linestyle": line, "label": name}
@@ -327,7 +332,7 @@ def sampled_weight(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def rank_distribution(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def sampled_rank_law(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """The law of the sampled rank for a few true ranks.
 
     Parameters
@@ -345,7 +350,7 @@ def rank_distribution(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> import pandas as pd
     >>> import recsample as rs
     >>> law = rs.UniformSampling(9).law(50)
-    >>> ax = rs.plotting.rank_distribution(pd.DataFrame({r: law[r - 1] for r in (1, 25)}))
+    >>> ax = rs.plotting.sampled_rank_law(pd.DataFrame({r: law[r - 1] for r in (1, 25)}))
     >>> ax.get_ylabel()
     'probability'
     """
@@ -435,9 +440,8 @@ def sampled_against_exact(values: Mapping[str, Scaled], ax: Axes | None = None) 
     'exact metric, scaled'
     """
     ax = _axes(ax)
-    for name, (exact, sampled) in values.items():
-        colour, line = METRIC[name]
-        ax.plot(exact, sampled, line, color=colour, label=name)
+    for name, (colour, *_, line) in _looks(METRIC, values).items():
+        ax.plot(*values[name], linestyle=line, color=colour, label=name)
     ax.set(xlabel="exact metric, scaled", ylabel="expected sampled metric, scaled")
     ax.set_aspect("equal")
     ax.legend()
@@ -466,9 +470,8 @@ def percentile_rank_cdf(values: Mapping[str, ArrayLike], ax: Axes | None = None)
     'percentile rank'
     """
     ax = _axes(ax)
-    for name, found in values.items():
-        colour, _, line = RECOMMENDER[name]
-        ax.ecdf(found, color=colour, linestyle=line, label=name)
+    for name, (colour, _, line) in _looks(RECOMMENDER, values).items():
+        ax.ecdf(values[name], color=colour, linestyle=line, label=name)
     ax.set(xlabel="percentile rank", ylabel="share of instances", xlim=(0, 1))
     ax.legend()
     return ax
@@ -498,12 +501,12 @@ def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     _check_table(data)
     ax = _axes(ax)
     edges = np.append(data.index[0] - np.diff(data.index, prepend=0)[0], data.index)
-    for name in data:
-        colour, _, line = RECOMMENDER[name]
+    looks = _looks(RECOMMENDER, data)
+    for name, (colour, _, line) in looks.items():
         ax.stairs(data[name], edges, baseline=None, color=colour, linestyle=line, linewidth=1.8)
     ax.set(xlabel="predicted rank", ylabel="number of users", yscale="log")
     ends = data.iloc[-1]
-    _write_names(ax, [(name, (edges[-1], ends[name]), RECOMMENDER[name][0]) for name in data])
+    _write_names(ax, [(name, (edges[-1], ends[name]), looks[name][0]) for name in data])
     return ax
 
 
@@ -606,7 +609,7 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     data : pandas.DataFrame
-        One metric of what `experiments.error_against_cost` returns.
+        One metric of what `studies.error_against_cost` returns.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -617,7 +620,7 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> import recsample as rs
     >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
-    >>> table = rs.experiments.error_against_cost(ranks, samples=[50], most=100)
+    >>> table = rs.studies.error_against_cost(ranks, samples=[50], most=100)
     >>> rs.plotting.error_against_cost(table.loc["AP"]).get_ylabel()
     'error, points'
     """
@@ -665,10 +668,31 @@ def _axes(ax):
 
 
 def _plot_estimators(ax, data):
-    for name in data:
-        colour, line = ESTIMATOR[name]
-        ax.plot(data.index, data[name], line, color=colour, label=name)
+    for name, (colour, *_, line) in _looks(ESTIMATOR, data).items():
+        ax.plot(data.index, data[name], linestyle=line, color=colour, label=name)
     _legend_below(ax)
+
+
+def _looks(fixed, names):
+    """The look of each name: the fixed one, or else colour, marker and line that no other has.
+
+    The colours are those of the style's cycle. Where they are used up, only the dash differs.
+    """
+    import matplotlib as mpl
+
+    looks = {name: fixed[name] for name in names if name in fixed}
+    taken = {part for look in looks.values() for part in look}
+    colours, markers, lines = (
+        sorted(parts, key=lambda part: part in taken)
+        for parts in (mpl.rcParams["axes.prop_cycle"].by_key()["color"], "DvPX", LINES)
+    )
+    spare = (
+        (colour, marker, line)
+        for turn in count()
+        for colour, marker, line in zip(colours, cycle(markers), islice(cycle(lines), turn, None))
+        if (colour, line) not in {(look[0], look[-1]) for look in looks.values()}
+    )
+    return {name: looks.get(name) or next(spare) for name in names}
 
 
 def _shades(n):

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import fft, linalg, sparse, special
+from scipy import linalg, sparse, special
 
+from recsample import _rings
 from recsample._counts import average_with, count_pmf, gauss_on_points, row_blocks
+from recsample._scores import item_sets, outranking, relevant_sets, scored_pools
 from recsample._typing import Floats, Integers, Rng, Sparse
 from recsample._validation import (
     finite_numbers,
@@ -24,15 +26,14 @@ from recsample._validation import (
     generator,
     positive_int,
     true_or_false,
-    whole_numbers,
 )
 from recsample.metrics import LinearMetric, Metric, check_metric
-from recsample.ranks import Ranks, frozen, item_sets, predicted_ranks, score_blocks
+from recsample.ranks import Ranks, frozen
 
 __all__ = ["PopularitySampling", "RankedItems", "ranked_items"]
 
-# Chances below exp(-36) = 2e-16 are left out of the law without replacement.
-_NEGLIGIBLE = 36.0
+# A positive weight below this share of the largest would overflow where one divides by it.
+_LOWEST = 1e-300
 
 
 class RankedItems:
@@ -94,7 +95,8 @@ class RankedItems:
         shape = above.shape
         self.above = item_sets("above", above, *shape)
         self.tied = item_sets("tied", tied, *shape)
-        left_out, own = item_sets("exclude", exclude, *shape), _one_each(relevant, shape)
+        _refuse_several(relevant)
+        left_out, own = item_sets("exclude", exclude, *shape), relevant_sets(relevant, *shape)
         self.excluded = left_out + own
         sets = [one.astype(np.int8) for one in (self.above, self.tied, left_out, own)]
         shared = sum(sets[1:], sets[0]).tocoo()
@@ -142,7 +144,9 @@ def ranked_items(
     Raises
     ------
     ValueError
-        As `predicted_ranks`.
+        As `predicted_ranks`, and for a sparse matrix as `relevant`: popularity sampling is for one
+        relevant item. Give each relevant item of a user a row of its own, with the others in
+        `exclude`.
 
     Examples
     --------
@@ -154,27 +158,17 @@ def ranked_items(
     >>> ranked.ranks.values, ranked.ranks.ties
     (array([2, 4]), array([1, 0]))
     """
-    if sparse.issparse(relevant):
-        raise ValueError("relevant must hold one item for each user, got a sparse matrix")
-    predicted_ranks(scores, relevant, exclude)  # refuses what cannot be ranked
-    score_block, n_users, n_items = score_blocks(scores)
-    items = whole_numbers("relevant", relevant)
-    left_out = item_sets("exclude", exclude, n_users, n_items)
-    left_out = left_out + _one_each(items, left_out.shape)
+    _refuse_several(relevant)
+    own, left_out, blocks = scored_pools(scores, relevant, exclude)
     above, tied = [], []
-    for rows in row_blocks(n_users, n_items):
-        block = score_block(rows)
-        mine = block[np.arange(len(block)), items[rows]][:, None]
-        higher, same = block > mine, block == mine
-        outside = left_out[rows].nonzero()
-        higher[outside] = False
-        same[outside] = False
+    for rows, block in blocks:
+        higher, same = outranking(block, own[rows], left_out[rows])
         above.append(sparse.csr_matrix(higher))
         tied.append(sparse.csr_matrix(same))
     return RankedItems(
         sparse.vstack(above, format="csr"),
-        items,
-        exclude,
+        own.indices,
+        left_out,
         tied=sparse.vstack(tied, format="csr"),
     )
 
@@ -209,7 +203,8 @@ class PopularitySampling:
     Raises
     ------
     ValueError
-        For a weight that is negative or not finite, and for weights that are all 0.
+        For a weight that is negative or not finite, or positive and below 1e-300 of the largest,
+        and for weights that are all 0.
 
     Examples
     --------
@@ -236,6 +231,12 @@ class PopularitySampling:
             raise ValueError("weights must hold a weight above 0, got only zeros")
         # Only their ratios count; with the largest as 1 no sum overflows.
         self._relative = self.weights / self.weights.max()
+        tiny = (self.weights > 0) & (self._relative < _LOWEST)
+        if tiny.any():
+            raise ValueError(
+                f"weights must be 0 or at least {_LOWEST} of the largest, {self.weights.max()}, "
+                f"got {self.weights[tiny][0]} (at position {np.argmax(tiny)})"
+            )
 
     def __repr__(self) -> str:
         return (
@@ -665,14 +666,15 @@ class PopularitySampling:
         pmf = np.empty((len(ranked), self.m + 1))
         tied = np.diff(ranked.tied.indptr) > 0
         for some in (np.flatnonzero(tied), np.flatnonzero(~tied)):
-            for rows in row_blocks(len(some), 16 * len(weights) + 64 * self.m):
+            length = 16 * len(weights) + 64 * self.m
+            for rows in row_blocks(len(some), length, _rings.BLOCK):
                 part = some[rows]
                 above, level, outside = (
                     (x[part].astype(float) @ kinds).toarray()
                     for x in (ranked.above, ranked.tied, ranked.excluded)
                 )
                 below = np.asarray(kinds.sum(axis=0)) - outside - above - level
-                pmf[part] = _first_rings(above, level, below, weights, self.m)
+                pmf[part] = _rings.first_rings(above, level, below, weights, self.m)
         return pmf
 
     def _unbiased_weights(self, ranked, items, place):
@@ -687,23 +689,13 @@ class PopularitySampling:
         return (counted_before + counted * (1 - share_before) / share) / pool
 
 
-def _one_each(items, shape):
-    """A matrix with one item in each row."""
-    items = whole_numbers("relevant", items)
-    if items.shape != shape[:1]:
+def _refuse_several(relevant):
+    if sparse.issparse(relevant):
         raise ValueError(
-            f"relevant must hold one item for each of the {shape[0]} instances, "
-            f"got an array of shape {items.shape}"
+            "relevant must hold one item for each user, got a sparse matrix: popularity sampling "
+            "is for one relevant item. Give each relevant item a row of its own, with the user's "
+            "others in exclude"
         )
-    outside = (items < 0) | (items >= shape[1])
-    if outside.any():
-        raise ValueError(
-            f"relevant must hold items from 0 to {shape[1] - 1}, got item "
-            f"{items[outside][0]} in instance {np.argmax(outside)}"
-        )
-    return sparse.csr_matrix(
-        (np.ones(len(items), bool), items, np.arange(len(items) + 1)), shape=shape
-    )
 
 
 def _counts(ranked):
@@ -723,95 +715,6 @@ def _random_place(ranked, rng):
     """The share of its ties that stand above the relevant item, in a random order."""
     ties = _counts(ranked)[1]
     return rng.integers(0, ties, endpoint=True) / np.maximum(ties, 1)
-
-
-def _first_rings(above, tied, below, weights, m):
-    """The law of how many above the relevant item are among the first m clocks to ring.
-
-    The arrays count, for each instance, the candidates of each weight: shape (instances, weights).
-
-    At time t each clock of weight w has rung with probability p = 1 - exp(-w t), independently. So
-    the numbers of rung clocks above, tied and below are independent, with generating functions
-    G(z) = product of (1 - p + p z). The m-th ring takes (i, k, m - i - k) from one below it in one
-    coordinate, at a rate that has a generating function too, z G(z) times the sum of
-    w exp(-w t) / (1 - p + p z). The coefficients come from values on the unit circle, the integral
-    over t from the trapezoidal rule in log t, which for such smooth integrands with both ends at 0
-    is exact up to an error that falls like exp(-constant / step).
-    """
-    total = above + tied + below
-    step = min(0.15, 0.3 / np.sqrt(1 + m / 4))
-    # Sooner than the first time no m clocks have rung, later than the last no m are left to ring.
-    first = np.log(m * np.exp(-1 - _NEGLIGIBLE / m) / (total @ weights).max())
-    last = np.log((_NEGLIGIBLE + np.log(total.sum(axis=1).max())) / weights.min())
-    times = np.exp(np.arange(first, last + step, step))
-    rung, active = _when_active(total, weights, times, m)
-    most = min(m, int(tied.sum(axis=1).max()))
-    change = np.zeros((len(above), m + 2))
-    for t, mean, on in zip(times, rung.T, active.T):
-        if not on.any():
-            continue
-        # More rings than this have a negligible chance, by Bernstein's inequality.
-        reach = mean[on].max()
-        reach = min(reach + np.sqrt(2 * _NEGLIGIBLE * reach) + _NEGLIGIBLE, total.sum(axis=1).max())
-        size = 2 * (max(int(reach), m) // 2) + 3  # odd: no point at -1, where a factor may be 0
-        both, point = _on_the_circle(weights, t, size)
-        (p_above, f_above), (p_tied, f_tied), (p_below, f_below) = (
-            _laws_and_rates(part[on], both, point, size, m) for part in (above, tied, below)
-        )
-        for k in range(most + 1):
-            rest = slice(m - k, None, -1)
-            up = slice(0, m - k + 1)
-            joint = (
-                (f_above[:, up] * p_tied[:, [k]] + p_above[:, up] * f_tied[:, [k]])
-                * p_below[:, rest]
-                + p_above[:, up] * p_tied[:, [k]] * f_below[:, rest]
-            ) / (k + 1)
-            # In a random order 0, 1, ..., k of the k tied ones are above, each as likely.
-            change[on, : m - k + 1] += step * t * joint
-            change[on, k + 1 :] -= step * t * joint
-    law = np.maximum(np.cumsum(change[:, :-1], axis=1), 0.0)
-    return law / law.sum(axis=1, keepdims=True)
-
-
-def _on_the_circle(weights, t, size):
-    """Each weight at half of the points z: log(1 - p + p z) and w exp(-w t) / (1 - p + p z)."""
-    point = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
-    factor = 1 - np.expm1(-weights * t)[:, None] * (point - 1)
-    rate = (weights * np.exp(-weights * t))[:, None] / factor
-    return np.concatenate([np.log(factor), rate], axis=1), point
-
-
-def _laws_and_rates(counts, both, point, size, m):
-    """P(i clocks of a group have rung), and the rate at which the i-th rings, for i = 0, ..., m."""
-    if not counts.any():
-        law = np.zeros((len(counts), m + 1))
-        law[:, 0] = 1
-        return law, np.zeros_like(law)
-    # A product of real and complex numbers would make the real ones complex first.
-    sums = (counts @ both.view(float)).view(complex)
-    log, rate = np.split(sums, 2, axis=1)
-    law = np.exp(log)
-    return tuple(fft.irfft(x, size)[:, : m + 1] for x in (law, law * rate * point))
-
-
-def _when_active(total, weights, times, m):
-    """The mean number of rung clocks, and whether the m-th may ring about then: not negligibly.
-
-    By Chernoff's bounds: P(X >= c) <= exp(-(x - c + c log(c / x))) for X with mean x < c, a sum of
-    independent indicators, and the same for P(X <= c) with x > c.
-    """
-    left = total @ np.exp(-np.outer(weights, times))
-    rung = total @ -np.expm1(-np.outer(weights, times))
-    number = total.sum(axis=1)[:, None]
-
-    def exponent(mean, c):
-        return mean - c + special.xlogy(c, c) - special.xlogy(c, mean)
-
-    too_early = (rung < m) & (exponent(rung, m) > _NEGLIGIBLE)
-    too_late = (rung > m - 1) & (exponent(rung, m - 1) > _NEGLIGIBLE)
-    more = number - m + 1  # so many have not rung while fewer than m have
-    too_late |= (left < more) & (exponent(left, more) > _NEGLIGIBLE)
-    return rung, ~(too_early | too_late)
 
 
 def _differences(x):

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recsample._counts import different_pmf, laws_given_end, row_blocks
+from recsample._joint import linear_moments, moments_of
 from recsample._typing import Floats, Integers, Rng, Sparse
 from recsample._validation import fits_in_memory, generator, positive_int
-from recsample.metrics import Metric
+from recsample.metrics import LinearMetric, Metric, check_metric
 from recsample.negatives import as_excluded, candidates_of
 from recsample.ranks import Ranks, check_ranks
 from recsample.sampling import UniformSampling
 
 __all__ = ["PooledSampling", "lowest_ids"]
 
-# Sizes of the sample with a smaller chance are left out of expectations.
-_NEVER = 1e-20
+# Counts with a smaller chance are left out of expectations.
+_NEVER = 1e-25
 
 
 @dataclass(frozen=True)
@@ -83,15 +85,7 @@ class PooledSampling:
         array([0.   , 0.333, 0.667])
         """
         pool = positive_int("n_irrelevant", n_irrelevant)
-        n_draws = self.m * positive_int("n_relevant", n_relevant)
-        again = np.minimum(np.arange(n_draws + 1) / pool, 1.0)
-        law = np.zeros(n_draws + 1)
-        law[0] = 1.0
-        for k in range(1, n_draws + 1):
-            new = law[:k] * (1 - again[:k])
-            law[: k + 1] *= again[: k + 1]
-            law[1 : k + 1] += new
-        return law
+        return self._different(pool, pool, positive_int("n_relevant", n_relevant))
 
     def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
         """Sampled ranks: one evaluation.
@@ -137,7 +131,11 @@ class PooledSampling:
         return Ranks(values, size + n_relevant)
 
     def expect(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The expectation of a metric on the sampled ranks: over D, then over the items given D.
+        """The expectation of a metric on the sampled ranks, exactly.
+
+        Of the a items that outrank a relevant one, the number s of different ones drawn is itself a
+        chain: the next draw is one more with probability (a - s) / N. Its law after L m draws takes
+        O(L^2 m^2) operations for each relevant item, or fewer, as rare counts are left out.
 
         Parameters
         ----------
@@ -152,7 +150,8 @@ class PooledSampling:
         Raises
         ------
         ValueError
-            For an instance without a relevant or without an irrelevant item.
+            For an instance without a relevant item or without an irrelevant one, for a `metric`
+            that is none, and for a corrected one, which holds for a single size of the sample.
 
         Examples
         --------
@@ -164,10 +163,27 @@ class PooledSampling:
         >>> [sampler.expect(rs.Recall @ 10, ranks).round(3) for sampler in samplers]
         [array([0.538]), array([0.471])]
         """
-        return self._moments(metric, ranks, squares=False)[0]
+        pool, n_relevant = _checked(ranks)
+        check_metric(metric)
+        metric._check_cutoff()
+        if isinstance(metric, LinearMetric):
+            return UniformSampling(1).expect(metric, ranks)  # which no size of the sample changes
+        if not metric.additive:
+            return self._moments(metric, ranks)[0]
+        mean = np.zeros(len(ranks))
+        for n in np.unique(n_relevant):
+            which = np.flatnonzero(n_relevant == n)
+            mean[which] = self._sums(metric, _subset(ranks, which), int(n))
+        return mean
 
     def variance(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The variance of a metric on the sampled ranks.
+        """The variance of a metric on the sampled ranks, exactly.
+
+        Given the different items drawn that outrank a relevant one, those that outrank the one
+        before are as in `UniformSampling` without replacement. So their counts are a Markov chain
+        here too. It takes O(L^3 m^2) operations for each different instance, or fewer, as rare
+        counts are left out: a few hundredths of a second for ten relevant items of 3,000 and m =
+        100, and some tenths where they are tied. AUC and the percentile rank have a closed form.
 
         Parameters
         ----------
@@ -182,7 +198,7 @@ class PooledSampling:
         Raises
         ------
         ValueError
-            For an instance without a relevant or without an irrelevant item.
+            As for `expect`, and for more draws than the memory holds a joint law of.
 
         Examples
         --------
@@ -190,8 +206,7 @@ class PooledSampling:
         >>> rs.PooledSampling(m=1).variance(rs.AUC, rs.Ranks([1, 3], n_items=5))
         array([0.  , 0.25])
         """
-        mean, square = self._moments(metric, ranks, squares=True)
-        return np.maximum(square - mean**2, 0.0)
+        return self._moments(metric, ranks)[1]
 
     def std_of_mean(self, metric: Metric, ranks: Ranks) -> float:
         """Standard deviation, over repeated sampling, of the metric's mean over the instances.
@@ -219,27 +234,55 @@ class PooledSampling:
         """
         return float(np.sqrt(self.variance(metric, ranks).sum()) / len(ranks))
 
-    def _moments(self, metric, ranks, *, squares):
-        """E[M] and, if asked for, E[M^2] for every instance."""
+    def _moments(self, metric, ranks):
+        """Mean and variance for every instance."""
         pool, n_relevant = _checked(ranks)
-        kinds, kind = np.unique(np.stack([pool, n_relevant], 1), axis=0, return_inverse=True)
-        longest = self.m * int(n_relevant.max()) + 1
-        fits_in_memory(8 * len(kinds) * longest, f"the sizes of samples with m={self.m}")
-        laws = np.zeros((len(kinds), longest))
-        for row, (n_irrelevant, n) in zip(laws, kinds):
-            law = self.sizes(n_irrelevant, n)
-            row[: len(law)] = law
-        mean, square = np.zeros(len(ranks)), np.zeros(len(ranks))
-        for d in np.flatnonzero(laws.max(axis=0) > _NEVER):
-            chance = laws[kind.reshape(-1), d]
-            which = np.flatnonzero(chance > _NEVER)
-            some, sampler = _subset(ranks, which), UniformSampling(int(d))
-            expected = sampler.expect(metric, some)
-            mean[which] += chance[which] * expected
-            if squares:
-                variance = sampler.variance(metric, some)
-                square[which] += chance[which] * (variance + expected**2)
-        return mean, square
+        check_metric(metric)
+        metric._check_cutoff()
+        if isinstance(metric, LinearMetric):
+            kinds, kind = np.unique(np.stack([pool, n_relevant]), axis=1, return_inverse=True)
+            noise = np.array([self._noise(*map(int, each)) for each in kinds.T])
+            return linear_moments(metric, ranks, noise[kind.reshape(-1)])
+        most = int(np.minimum(self.m * n_relevant, pool).max())
+        fits_in_memory(64 * (most + 1) ** 2, f"the joint law of {most} sampled items")
+
+        def law(end, pool, n):
+            return self._different(end, pool, n, _NEVER)[: pool + 1]
+
+        every = np.full(len(ranks), True)
+        return moments_of(metric, ranks, every, lambda n: self._values(metric, n), law, False)
+
+    def _noise(self, pool, n_relevant):
+        """The mean of (N - D) / (N - 1) / D, by which the share of an item in the sample varies."""
+        size = np.arange(1, self.m * n_relevant + 1)
+        return self.sizes(pool, n_relevant)[1:] @ ((pool - size) / max(pool - 1, 1) / size)
+
+    def _sums(self, metric, ranks, n):
+        """The means of an additive metric of instances with n relevant items each."""
+        values, terms = self._values(metric, n), ranks._terms
+        instance, order, rank, ties, group, place = terms
+        pool, above = ranks.n_irrelevant[instance], rank - order
+        keys, key = np.unique(np.stack([above + ties, pool], 1), axis=0, return_inverse=True)
+        key, mean = key.reshape(-1), np.empty(len(order))
+        for rows in row_blocks(len(keys), values.shape[1]):
+            laws = different_pmf(*keys[rows].T, self.m * n, _NEVER)
+            here = (key >= rows.start) & (key < rows.stop)
+            mean[here] = (laws @ values.T)[key[here] - rows.start, order[here] - 1]
+            for i in np.flatnonzero(here & (ties > 0) & (place == 1)):
+                tied = slice(i, i + group[i])
+                each = laws_given_end(laws[key[i] - rows.start], above[i], ties[i], group[i])
+                mean[tied] = (each * values[order[tied] - 1]).sum(axis=1)
+        return np.bincount(instance, mean)
+
+    def _values(self, metric, n):
+        """What n relevant items contribute at s = 0, ..., n m, shape (n, n m + 1)."""
+        s, order = np.arange(self.m * n + 1), np.arange(1, n + 1)[:, None]
+        # A sample of s items, as small as can be: what follows is for metrics that do not know it.
+        return metric._term(order + s, order, np.int64(n), n + np.maximum(s, 1)) + np.zeros(s.shape)
+
+    def _different(self, above, pool, n_relevant, least=0.0):
+        """P(s = 0, ..., L m) of the different items drawn among the first `above`."""
+        return different_pmf(np.array([above]), np.array([pool]), self.m * n_relevant, least)[0]
 
 
 def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:

@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from recsample._scores import outranking, scored_pools
 from recsample._typing import Integers, Rng, Sparse
-from recsample._validation import generator, numbers, shown, whole_numbers
+from recsample._validation import generator, shown, whole_numbers
 
 __all__ = ["Ranks", "predicted_ranks"]
-
-# Scores are counted in blocks of users that hold about this many numbers (32 MiB of float64).
-_BLOCK = 2**22
 
 
 class _Terms(NamedTuple):
@@ -84,26 +82,26 @@ class Ranks:
     def __init__(self, values: ArrayLike, n_items: ArrayLike, *, ties: ArrayLike = 0) -> None:
         flat, self._n_relevant, self._nested = flattened("values", values)
         instance = np.repeat(np.arange(len(self)), self._n_relevant)
-        self.n_items, self._pool = _pool_sizes(n_items, len(self))
+        self.n_items, self._sizes = _pool_sizes(n_items, len(self))
         whole = np.isfinite(flat) & (flat == np.floor(flat))
         _refuse(~whole, instance, flat, "values must be whole numbers, got rank {}")
         _refuse(flat < 1, instance, flat, "values must be ranks of at least 1, got rank {}")
-        beyond = flat > self._pool[instance]
+        beyond = flat > self._sizes[instance]
         _refuse(beyond, instance, flat, "values must not exceed n_items, got rank {}")
         self._rank = frozen(flat.astype(np.int64))
         self._one_tie = int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None
         self._tie = frozen(_ties_like(ties, self._n_relevant, self._nested))
         self._terms = _arranged(self._rank, self._tie, instance, self._n_relevant)
-        _check_terms(self._terms, self._pool)
+        _check_terms(self._terms, self._sizes)
 
     def __len__(self) -> int:
         return len(self._n_relevant)
 
     def __repr__(self) -> str:
-        items = np.unique(self._pool)
-        pool = f"{items[0]}" if len(items) == 1 else f"{items[0]} to {items[-1]}"
+        sizes = np.unique(self._sizes)
+        items = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         tied = f", {int((self._terms.ties > 0).sum())} tied" if self._terms.ties.any() else ""
-        return f"<Ranks: {len(self)} instances, {len(self._terms.rank)} ranks, {pool} items{tied}>"
+        return f"<Ranks: {len(self)} instances, {len(self._terms.rank)} ranks, {items} items{tied}>"
 
     @property
     def values(self) -> Integers | tuple[Integers, ...]:
@@ -160,7 +158,7 @@ class Ranks:
         >>> rs.Ranks([[5, 3], [1]], n_items=10).n_irrelevant
         array([8, 9])
         """
-        return self._pool - self._n_relevant
+        return self._sizes - self._n_relevant
 
     def each_alone(self) -> "Ranks":
         """Every relevant item as an instance of its own, ranked among the irrelevant items only.
@@ -292,67 +290,22 @@ def predicted_ranks(
     >>> ranks.values, ranks.ties
     (array([2, 4]), array([1, 0]))
     """
-    score_block, n_users, n_items = score_blocks(scores)
-    exclude = item_sets("exclude", exclude, n_users, n_items)
     one_each = not sparse.issparse(relevant)
-    if one_each:
-        items = whole_numbers("relevant", relevant)
-        if items.shape != (n_users,):
-            raise ValueError(
-                f"relevant must hold one item for each of the {n_users} users, "
-                f"got an array of shape {items.shape}"
-            )
-        outside = (items < 0) | (items >= n_items)
-        _refuse(
-            outside,
-            np.arange(n_users),
-            items,
-            f"relevant must hold items from 0 to {n_items - 1}, got item {{}}",
-        )
-        relevant = sparse.csr_matrix(
-            (np.ones(n_users, bool), items, np.arange(n_users + 1)), shape=(n_users, n_items)
-        )
-    else:
-        relevant = item_sets("relevant", relevant, n_users, n_items)
-    both = relevant.multiply(exclude).tocoo()
-    _refuse(
-        np.ones(both.nnz, bool),
-        both.row,
-        both.col,
-        "relevant and exclude must not share an item, got item {}",
-    )
-    pool = n_items - np.diff(exclude.indptr)
-    _refuse(
-        pool == 0, np.arange(n_users), pool, "exclude must leave an item to rank, got {} items left"
-    )
-
     count = _count_one if one_each else _count_many
-    counted = []
-    step = max(1, _BLOCK // n_items)
-    for start in range(0, n_users, step):
-        rows = slice(start, min(start + step, n_users))
-        block = score_block(rows)
-        nan = np.isnan(block)
-        if nan.any():
-            user, item = np.argwhere(nan)[0]
-            raise ValueError(
-                f"scores must not be NaN, got NaN for user {start + user}, item {item}"
-            )
-        counted.append(count(block, relevant[rows], exclude[rows]))
+    relevant, exclude, blocks = scored_pools(scores, relevant, exclude)
+    counted = [count(block, relevant[rows], exclude[rows]) for rows, block in blocks]
     rank, tied = (np.concatenate(parts) for parts in zip(*counted))
+    sizes = relevant.shape[1] - np.diff(exclude.indptr)
     if one_each:
-        return Ranks(rank, pool, ties=tied)
+        return Ranks(rank, sizes, ties=tied)
     ends = relevant.indptr[1:-1]
-    return Ranks(np.split(rank, ends), pool, ties=np.split(tied, ends))
+    return Ranks(np.split(rank, ends), sizes, ties=np.split(tied, ends))
 
 
 def _count_one(scores, relevant, exclude):
     """Best-case ranks and tied irrelevant items where every user has one relevant item."""
-    mine = scores[np.arange(len(scores)), relevant.indices][:, None]
-    higher, same = scores > mine, scores == mine
-    higher[exclude.nonzero()] = False
-    same[exclude.nonzero()] = False
-    return 1 + higher.sum(axis=1), same.sum(axis=1) - 1
+    higher, same = outranking(scores, relevant, exclude)
+    return 1 + higher.sum(axis=1), same.sum(axis=1)
 
 
 def _count_many(scores, relevant, exclude):
@@ -370,56 +323,11 @@ def _count_many(scores, relevant, exclude):
     return np.concatenate(ranks), np.concatenate(ties)
 
 
-def score_blocks(scores):
-    """A function from a slice of users to their scores, and the numbers of users and items."""
-    if isinstance(scores, tuple):
-        if len(scores) != 2:
-            raise ValueError(
-                "scores must be one array or the pair (user_factors, item_factors), "
-                f"got {len(scores)} arrays"
-            )
-        users, items = (numbers("scores", factors) for factors in scores)
-        if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
-            raise ValueError(
-                "scores must be a pair of factors of shapes (users, d) and (items, d), "
-                f"got {users.shape} and {items.shape}"
-            )
-        if not len(users) or not len(items):
-            raise ValueError(
-                f"scores must not be empty, got {len(users)} users, {len(items)} items"
-            )
-        # A matrix product may round the scores of identical items differently, column by column,
-        # and so lose a tie: each different item is scored once.
-        items, which = np.unique(items, axis=0, return_inverse=True)
-        which = which.reshape(-1)
-        return (lambda rows: (users[rows] @ items.T)[:, which]), len(users), len(which)
-    scores = numbers("scores", scores)
-    if scores.ndim != 2 or not scores.size:
-        raise ValueError(
-            f"scores must have shape (users, items), neither of them 0, got {scores.shape}"
-        )
-    return (lambda rows: scores[rows]), *scores.shape
-
-
-def item_sets(name, matrix, n_users, n_items):
-    """A canonical boolean CSR matrix of the stored non-zeros; all empty for None."""
-    if matrix is None:
-        return sparse.csr_matrix((n_users, n_items), dtype=bool)
-    if not sparse.issparse(matrix) or matrix.shape != (n_users, n_items):
-        shape = getattr(matrix, "shape", type(matrix).__name__)
-        raise ValueError(
-            f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got {shape}"
-        )
-    matrix = sparse.csr_matrix(matrix != 0)
-    matrix.sort_indices()
-    return matrix
-
-
 def flattened(name, values):
     """All numbers of `values` in one array, how many each instance has, and whether in lists."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise ValueError(f"{name} must be an array of numbers, got {values!r}")
-    if not hasattr(values, "dtype"):
+    if not hasattr(values, "dtype") and not hasattr(values, "__array__"):  # a table has the second
         kinds = {_is_list(v) for v in values}
         if len(kinds) == 2:
             raise ValueError(f"{name} must be all numbers or all lists, got a mixture of both")
@@ -432,7 +340,9 @@ def flattened(name, values):
     if len(values) == 0:
         raise ValueError(f"{name} must hold at least one instance, got none")
     lengths = np.array([len(v) for v in values]) if nested else np.ones(len(values), dtype=np.int64)
-    if nested:
+    if nested and _are_like_arrays(values):
+        values = np.concatenate(values)
+    elif nested:
         values = list(chain.from_iterable(values))
         if any(_is_list(v) for v in values):
             raise ValueError(f"{name} must hold numbers or lists of numbers, got lists of lists")
@@ -440,11 +350,20 @@ def flattened(name, values):
     if lengths.sum() == 0:
         flat = flat.astype(np.int64)
     if flat.dtype.kind not in "iuf" or flat.ndim != 1:
-        raise ValueError(f"{name} must be whole numbers, got an array of type {flat.dtype}")
+        raise ValueError(f"{name} must be numbers, got an array of type {flat.dtype}")
     return flat, lengths, nested
 
 
+def _are_like_arrays(values):
+    """Whether these are one-dimensional arrays of one type, which can be joined as a whole."""
+    return all(
+        isinstance(v, np.ndarray) and v.ndim == 1 and v.dtype == values[0].dtype for v in values
+    )
+
+
 def _is_list(value):
+    if isinstance(value, (str, bytes)):
+        return False
     return hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
 
 
@@ -498,14 +417,14 @@ def _arranged(rank, ties, instance, n_relevant):
     return _Terms(instance, order, rank, ties, group, place)
 
 
-def _check_terms(terms, pool):
+def _check_terms(terms, sizes):
     instance, _, rank, ties, group, place = terms
     same = instance[1:] == instance[:-1]
     twice = same & (rank[1:] == rank[:-1])
     _refuse(twice, instance[1:], rank[1:], "values must not hold a rank twice, got rank {} twice")
     # The worst case of a group: all its ties ahead of all its relevant items.
     last = rank + ties + group - place
-    beyond = last > pool[instance]
+    beyond = last > sizes[instance]
     _refuse(beyond, instance, last, "values + ties must not exceed n_items, got a worst rank of {}")
     overlap = same & (place[1:] == 1) & (last[:-1] >= rank[1:])
     _refuse(

@@ -1,7 +1,7 @@
 """What an evaluation with sampled metrics should have printed.
 
 `report` takes the sampled ranks of one run and says, for each metric, the sampled value and how far
-off it is expected to be, a corrected value with an interval, what can be certified without any
+off it is expected to be, a corrected value with limits, what can be certified without any
 assumption on the ranks, and a sentence that says all this in a paper.
 """
 
@@ -19,11 +19,19 @@ from scipy import special
 
 from recsample._typing import Floats
 from recsample._validation import positive_int, whole_numbers
-from recsample.bounds import certified_interval
+from recsample.bounds import Interval, certified_interval
 from recsample.corrections import BiasVariance
 from recsample.estimation import best_gamma, expectation_maximisation, plausible_prior, plug_in
-from recsample.metrics import AP, AUC, NDCG, LinearMetric, Metric, Recall, standard_error
-from recsample.metrics import metric as parse_metric
+from recsample.metrics import (
+    AP,
+    AUC,
+    NDCG,
+    LinearMetric,
+    Metric,
+    Recall,
+    metrics_of,
+    standard_error,
+)
 from recsample.ranks import Ranks
 from recsample.sampling import UniformSampling
 
@@ -49,6 +57,7 @@ class Report:
         how far above the exact value that is expected to be, under the EM estimate of the
         distribution of the ranks. ``corrected``, ``low``, ``high``: the corrected value and its
         limits under three priors. ``certified low``, ``certified high``: the limits that need none.
+        Limits that there are none of are NaN, and shown as "none".
     sentences : tuple of str
         One per metric, to be put into a paper.
     warnings : tuple of str
@@ -73,7 +82,7 @@ class Report:
         def listed(lines):
             return [fill(line, 88, initial_indent="- ", subsequent_indent="  ") for line in lines]
 
-        table = self.table.to_string(float_format="{:.4f}".format)
+        table = self.table.to_string(float_format="{:.4f}".format, na_rep="none")
         parts = [fill(self.head, 88), "", table, "", *listed(self.sentences)]
         if self.warnings:
             parts += ["", "Warnings", *listed(self.warnings)]
@@ -86,7 +95,8 @@ class Report:
             items = "".join(f"<li>{escape(line)}</li>" for line in lines)
             return f"<p><strong>{title}</strong></p><ul>{items}</ul>" if lines else ""
 
-        table = self.table.to_html(float_format="{:.4f}".format, border=0)
+        # A column for each metric, so that the table is narrow enough for a phone.
+        table = self.table.T.to_html(float_format="{:.4f}".format, na_rep="none", border=0)
         return (
             f"<p>{escape(self.head)}</p>{table}"
             + listed("For the paper", self.sentences)
@@ -113,6 +123,11 @@ def report(
     behind, the limits can miss. `bounds.certified_interval` covers the sampling and all bias, with
     a probability of at least 95 %, for these instances and without any prior. All of it takes the
     items to be drawn uniformly, from a pool of the same size for every instance.
+
+    Corrected values and limits are kept within what the metric can be, and a warning says where a
+    corrected value was not. There are no limits where all three intervals have no width, as for
+    ranks that are all the same: such ranks do not show their error. There are no certified limits
+    where no distribution of the ranks fits.
 
     Parameters
     ----------
@@ -149,17 +164,16 @@ def report(
     m, n_items = positive_int("m", m), positive_int("n_items", n_items)
     sampler = UniformSampling(m, replace)
     ranks = sampled if isinstance(sampled, Ranks) else _ranks_of(sampled, m)
-    if isinstance(metrics, (str, Metric)):
-        raise ValueError(f"metrics must be a list of metrics, got {metrics!r}")
-    chosen = [one if isinstance(one, Metric) else parse_metric(one) for one in metrics]
-    if not chosen:
-        raise ValueError("metrics must hold at least one metric, got none")
+    if len(ranks) < 2:
+        raise ValueError(f"sampled must hold at least two instances, got {len(ranks)}")
+    chosen = metrics_of(metrics)
     study = _Study(ranks, sampler, n_items, expectation_maximisation(ranks, sampler, n_items))
-    rows, warnings = {}, _of_the_study(study)
-    for one in chosen:
-        intervals = _intervals(one, study)
-        rows[one] = _row(one, intervals, study)
-        warnings += _of_the_metric(one, rows[one], intervals, study)
+    intervals = [_intervals(one, study) for one in chosen]
+    certified = _certified(chosen, study)
+    rows, warnings = {}, _of_the_study(certified, study)
+    for one, found, limits in zip(chosen, intervals, certified):
+        rows[one] = _row(one, found, limits, study)
+        warnings += _of_the_metric(one, rows[one], found, study)
     return Report(
         pd.DataFrame.from_dict({str(one): row for one, row in rows.items()}, orient="index"),
         tuple(_sentence(one, row, study) for one, row in rows.items()),
@@ -170,7 +184,11 @@ def report(
 
 def _ranks_of(sampled, m):
     """A column of sampled ranks, checked here so that a message speaks of m and not of a pool."""
+    if hasattr(sampled, "tolist"):  # whole numbers that a table holds as objects are welcome too
+        sampled = sampled.tolist()
     values = whole_numbers("sampled", sampled, lowest=1)
+    if not values.size:
+        raise ValueError("sampled must hold at least two instances, got none")
     if values.ndim != 1:
         raise ValueError(
             f"sampled must be one-dimensional, one rank per instance, got shape {values.shape}"
@@ -214,15 +232,16 @@ class _Study(NamedTuple):
 
 
 class _Corrected(NamedTuple):
-    """A corrected value and the ends of its interval."""
+    """A corrected value and the ends of its interval, within what the metric can be."""
 
     value: float
     low: float
     high: float
+    mean: float  # the value before it was kept within
 
 
 def _intervals(metric, study):
-    """Under the plausible, the uniform and the learned prior, within what the metric can be."""
+    """Under the plausible, the uniform and the learned prior."""
     found, exact = [], metric.of_rank(np.arange(1, study.n_items + 1), study.n_items)
     # The learned prior is kept above 0, so that every sampled rank has a probability.
     for prior in (plausible_prior(study.n_items), None, np.maximum(study.distribution, 1e-12)):
@@ -230,21 +249,33 @@ def _intervals(metric, study):
         corrected = BiasVariance(metric, sampler, n_items, gamma=study.gamma, prior=prior)
         values = corrected(study.sampled)
         mean, reach = float(values.mean()), _REACH * standard_error(values)
-        ends = np.clip([mean - reach, mean + reach], exact.min(), exact.max())
-        found.append(_Corrected(mean, *ends.tolist()))
+        kept = np.clip([mean, mean - reach, mean + reach], exact.min(), exact.max())
+        found.append(_Corrected(*kept.tolist(), mean))
     return found
 
 
-def _row(metric, intervals, study):
+def _certified(metrics, study):
+    """The certified limits; NaN for all metrics where no distribution of the ranks fits."""
+    run = study.sampled, study.sampler, study.n_items
+    try:
+        return [certified_interval(metric, *run, level=_LEVEL) for metric in metrics]
+    except ValueError:  # everything else was refused before
+        return [Interval(np.nan, np.nan)] * len(metrics)
+
+
+def _row(metric, intervals, certified, study):
     sampled, sampler, n_items, distribution = study
     every = Ranks(np.arange(1, n_items + 1), n_items)
-    certified = certified_interval(metric, sampled, sampler, n_items, level=_LEVEL)
+    low = min(interval.low for interval in intervals)
+    high = max(interval.high for interval in intervals)
+    if max(interval.high - interval.low for interval in intervals) < 1e-9:
+        low = high = np.nan
     return {
         "sampled": metric(sampled).mean(),
         "off by": distribution @ sampler.expect(metric, every) - plug_in(metric, distribution),
         "corrected": intervals[0].value,
-        "low": min(interval.low for interval in intervals),
-        "high": max(interval.high for interval in intervals),
+        "low": low,
+        "high": high,
         "certified low": certified.low,
         "certified high": certified.high,
     }
@@ -255,46 +286,78 @@ def _sentence(metric, row, study):
         uncorrected = "which a linear metric does not need; without correction it is"
     else:
         uncorrected = "without which the metric of the ranks among m + 1 items is"
+    if np.isnan(row["low"]):
+        limits, origin = "no limits", "No error can be told from these ranks"
+    else:
+        limits = f"{row['low']:.3f} to {row['high']:.3f}"
+        origin = (
+            "The limits are the outermost of three 95 % intervals, with that prior, a uniform one "
+            "and one learned by EM"
+        )
+    if np.isnan(row["certified low"]):
+        certified = "no distribution of the ranks fits these data"
+    else:
+        certified = f"these data say {row['certified low']:.3f} to {row['certified high']:.3f}"
     return (
-        f"{metric} is estimated at {row['corrected']:.3f} ({row['low']:.3f} to {row['high']:.3f}) "
-        f"from the sampled ranks of {study.head}. It is corrected by the bias-variance estimator "
-        f"of Krichene and Rendle with gamma = {study.gamma:.2g}, {uncorrected} "
-        f"{row['sampled']:.3f}. "
-        "The limits are the outermost of three 95 % intervals, each under another prior of the "
-        "rank; without any prior, with 95 % confidence, these data say "
-        f"{row['certified low']:.3f} to {row['certified high']:.3f}."
+        f"{metric} is estimated at {row['corrected']:.3f} ({limits}) from the sampled ranks of "
+        f"{study.head}. It is corrected by the bias-variance estimator of Krichene and Rendle with "
+        f"gamma = {study.gamma:.2g} and a mean of power laws as prior, {uncorrected} "
+        f"{row['sampled']:.3f}. {origin}; without any prior, with 95 % confidence, {certified}."
     )
 
 
-def _of_the_study(study):
-    if study.n_instances >= 1000:
-        return []
-    return [
-        f"{study.n_instances} instances are few: with gamma = {study.gamma:.2g} the corrected "
-        "values lean on the prior."
-    ]
+def _of_the_study(certified, study):
+    found = []
+    if np.isnan(certified).any():
+        found.append(
+            f"These ranks can hardly come from m = {study.m} uniform draws among the "
+            f"{study.n_items - 1} irrelevant items: no distribution of the exact ranks fits them. "
+            "Check m, n_items, whether a list was cut off, and whether the negatives were drawn "
+            "in another way."
+        )
+    if study.n_instances < 1000:
+        found.append(
+            f"{study.n_instances} instances are few: with gamma = {study.gamma:.2g} the corrected "
+            "values lean on the prior."
+        )
+    return found
 
 
 def _of_the_metric(metric, row, intervals, study):
     found, (plausible, uniform, learned) = [], intervals
     ranks_per_item = study.n_items / (study.m + 1)
+    advice = "rely on the certified limits"
+    if np.isnan(row["certified low"]):
+        advice = "there is nothing to rely on"
+    if abs(plausible.mean - plausible.value) > 1e-9:
+        found.append(
+            f"{metric}: the corrected mean is {plausible.mean:.4g}; the nearest value that the "
+            f"metric can have, {plausible.value:.4g}, is given in its place."
+        )
+    if np.isnan(row["low"]):
+        found.append(
+            f"{metric}: no error can be told from these ranks, as the three intervals have no "
+            f"width: {advice}."
+        )
     if metric.cutoff is not None and metric.cutoff > study.m:
         found.append(
             f"{metric}: every sampled rank lies within the cut-off, so the uncorrected value is "
             "that of a metric without one."
         )
-    if metric.cutoff is not None and metric.cutoff < ranks_per_item:
+    if row["certified high"] - row["certified low"] > abs(row["corrected"]):
         found.append(
-            f"{metric}: one sampled item stands for about {ranks_per_item:.0f} ranks, so what "
-            f"happens within the first {metric.cutoff} is seen through the prior only. So is a "
-            "difference of two recommenders there."
+            f"{metric}: one sampled item stands for about {ranks_per_item:.0f} ranks, and the "
+            "certified limits are further apart than the value itself: the prior decides much of "
+            "it, and of any difference of two recommenders."
         )
+    if row["corrected"] < row["certified low"] or row["corrected"] > row["certified high"]:
+        found.append(f"{metric}: the corrected value is outside the certified limits: {advice}.")
     low, high = min(plausible.low, uniform.low), max(plausible.high, uniform.high)
     if not low <= learned.value <= high:
         found.append(
             f"{metric}: with a prior learned from these ranks the value is {learned.value:.3f}, "
             f"outside the {low:.3f} to {high:.3f} of the other two priors. The ranks are unlike "
-            "either, and may be unlike the learned one too: rely on the certified limits."
+            f"either, and may be unlike the learned one too: {advice}."
         )
     if row["high"] - row["low"] > abs(row["corrected"]):
         found.append(f"{metric}: the limits are further apart than the value itself.")

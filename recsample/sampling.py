@@ -14,6 +14,7 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +27,10 @@ from recsample._counts import (
     inverse_rank_with,
     inverse_rank_without,
     laws_in_group,
+    likely_counts,
     row_blocks,
 )
-from recsample._joint import blocks_of, moments_per_hit, sum_moments
+from recsample._joint import linear_moments, moments_of
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import fits_in_memory, generator, positive_int, true_or_false
 from recsample.metrics import (
@@ -201,9 +203,7 @@ class UniformSampling:
         """
         k = positive_int("k", k)
         targets, of_term = self._targets(ranks)
-        within = np.concatenate(
-            [[], *(self._within(law, k - targets.order[r]) for r, law in self._pmf_blocks(targets))]
-        )[of_term]
+        within = self._reaches(targets, k)[of_term]
         instance, order = ranks._terms[:2]
         at_least = np.zeros((len(ranks), int(ranks.n_relevant.max()) + 2))
         at_least[:, 0] = 1.0
@@ -323,11 +323,7 @@ class UniformSampling:
         return warned_of_nan(metric, mean)
 
     def variance(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The variance of a metric on the sampled ranks, by summing over their joint law.
-
-        The sampled ranks of several relevant items form a Markov chain; mean and variance of their
-        sum are passed along it, in O(L m^2) operations for L relevant items. Relevant items that
-        are tied with irrelevant ones take O(m^3).
+        """The variance of a metric on the sampled ranks, exactly: the second of its `moments`.
 
         Parameters
         ----------
@@ -343,7 +339,7 @@ class UniformSampling:
         ------
         ValueError
             If a pool is too small to draw from; the message names the instance. Also for a `metric`
-            that is none.
+            that is none, and for an m whose joint law the memory cannot hold.
 
         Examples
         --------
@@ -355,6 +351,47 @@ class UniformSampling:
         metric._check_cutoff()
         self._check_instances(ranks)
         return warned_of_nan(metric, self._instance_moments(metric, ranks)[1])
+
+    def moments(self, metric: Metric, ranks: Ranks) -> tuple[Floats, Floats]:
+        """Expectation and variance of a metric on the sampled ranks, from the same joint law.
+
+        The sampled ranks of several relevant items form a Markov chain; mean and variance of their
+        sum are passed along it, in O(L m^2) operations for L relevant items. Where g of them are
+        tied with irrelevant ones, only the different items sampled from the tie matter: O(g m^2)
+        operations more, times the copies of one item that may be drawn. How many ties there are
+        makes no difference. Linear metrics such as AUC have a closed form.
+
+        Parameters
+        ----------
+        metric : Metric
+            Also a corrected metric.
+        ranks : Ranks
+
+        Returns
+        -------
+        mean : ndarray of float, shape (instances,)
+            NaN for an instance without relevant item, with a warning.
+        variance : ndarray of float, shape (instances,)
+            NaN where the mean is.
+
+        Raises
+        ------
+        ValueError
+            If a pool is too small to draw from; the message names the instance. Also for a `metric`
+            that is none, and for an m whose joint law the memory cannot hold.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> mean, variance = rs.UniformSampling(m=1).moments(rs.AUC, rs.Ranks([1, 3], n_items=5))
+        >>> mean, variance
+        (array([1. , 0.5]), array([0.  , 0.25]))
+        """
+        check_metric(metric)
+        metric._check_cutoff()
+        self._check_instances(ranks)
+        mean, variance = self._instance_moments(metric, ranks)
+        return warned_of_nan(metric, mean), variance
 
     def std_of_mean(self, metric: Metric, ranks: Ranks) -> float:
         """Standard deviation, over repeated sampling, of the metric's mean over the instances.
@@ -433,15 +470,33 @@ class UniformSampling:
                 pmf[i] = known[key][part.place[i] - 1]
             yield rows, pmf
 
+    def _likely_blocks(self, targets):
+        """Rows of the targets, the counts that matter to them, and a function that makes their law.
+
+        That is the law up to rounding, where `_pmf_blocks` has every digit of the smallest chance.
+        """
+        untied, tied = np.flatnonzero(targets.ties == 0), np.flatnonzero(targets.ties)
+        alone = targets.of(untied)
+        for rows, counts in likely_counts(alone.above, alone.pool, self.m, self.replace):
+            part = alone.of(rows)
+            law = partial(count_pmf, part.above, part.pool, self.m, self.replace, counts=counts)
+            yield untied[rows], counts, law
+        for rows, pmf in self._pmf_blocks(targets.of(tied)):
+            yield tied[rows], slice(None), lambda pmf=pmf: pmf
+
     def _moments(self, metric, targets):
         """Mean and variance of each target's part of the metric, by the sum (16) over the law."""
         fits_in_memory(64 * (self.m + 1), f"the law of one instance with m={self.m}")
         kinds = np.stack([targets.order, targets.n_relevant], 1)
         kinds, kind = np.unique(kinds, axis=0, return_inverse=True)
         values, kind = self._values(metric, *kinds.T), kind.reshape(-1)
-        mean, variance = np.empty(len(targets.pool)), np.empty(len(targets.pool))
-        for rows, pmf in self._pmf_blocks(targets):
-            value = values[kind[rows]] if len(values) > 1 else values
+        mean, variance = np.empty(len(targets.pool)), np.zeros(len(targets.pool))
+        for rows, counts, law in self._likely_blocks(targets):
+            value = values[:, counts][kind[rows] if len(values) > 1 else [0]]
+            if (value == value[0, 0]).all():  # beyond a cut-off
+                mean[rows] = value[0, 0]
+                continue
+            pmf = law()
             mean[rows] = (pmf * value).sum(axis=1)
             variance[rows] = (pmf * (value - mean[rows, None]) ** 2).sum(axis=1)
         return mean, variance
@@ -455,36 +510,37 @@ class UniformSampling:
 
     def _instance_moments(self, metric, ranks):
         """Mean and variance of the metric for every instance."""
-        n_relevant, n_instances = ranks.n_relevant, len(ranks)
-        mean, variance = np.full(n_instances, np.nan), np.full(n_instances, np.nan)
+        if isinstance(metric, LinearMetric):
+            return self._linear_moments(metric, ranks)
+        n_relevant = ranks.n_relevant
+        mean, variance = np.full((2, len(ranks)), np.nan)
         one = n_relevant == 1
         if one.any():
             targets, of_term = self._targets(ranks)
             single = one[ranks._terms.instance]
             rows, of_single = np.unique(of_term[single], return_inverse=True)
             moments = self._moments(metric, targets.of(rows))
-            mean[one], variance[one] = (moment[of_single] for moment in moments)
-        several = np.flatnonzero(n_relevant > 1)
-        if len(several):
+            mean[one], variance[one] = (moment[of_single.reshape(-1)] for moment in moments)
+        several = n_relevant > 1
+        if several.any():
             fits_in_memory(64 * (self.m + 1) ** 2, f"the joint law of ranks with m={self.m}")
-        ends, known = np.cumsum(n_relevant), {}
-        for i in several:
-            size, pool = int(n_relevant[i]), int(ranks.n_irrelevant[i])
-            blocks = tuple(blocks_of(ranks._terms, slice(ends[i] - size, ends[i])))
-            key = (blocks, size, pool)
-            if key not in known:
-                known[key] = self._joint_moments(metric, size, blocks, pool)
-            mean[i], variance[i] = known[key]
+
+            def values(n):
+                order = np.arange(1, n + 1)
+                return self._values(metric, order, np.full_like(order, n))
+
+            def law(end, pool, _):
+                return count_pmf(np.array([end]), np.array([pool]), self.m, self.replace)[0]
+
+            found = moments_of(metric, ranks, several, values, law, self.replace)
+            mean[several], variance[several] = found
         return mean, variance
 
-    def _joint_moments(self, metric, n_relevant, blocks, pool):
-        """Mean and variance of the metric for one instance with several relevant items."""
-        order = np.arange(1, n_relevant + 1)
-        if metric.additive:
-            values = self._values(metric, order, np.full_like(order, n_relevant))
-            return sum_moments(values, blocks, pool, self.replace)
-        precision = order[:, None] / (order[:, None] + np.arange(self.m + 1.0))
-        return moments_per_hit(precision, blocks, pool, metric.cutoff, self.replace)
+    def _linear_moments(self, metric, ranks):
+        """Mean and variance of a metric that is linear in the counts."""
+        pool, m = ranks.n_irrelevant, self.m
+        noise = 1 / m if self.replace else (pool - m) / np.maximum(pool - 1, 1) / m
+        return linear_moments(metric, ranks, noise)
 
     def _means(self, metric, targets):
         """The expectation of each target's part of the metric."""
@@ -535,11 +591,10 @@ class UniformSampling:
             inside = np.clip(k, 1, self.m)
             below = special.betaincc(inside, self.m - inside + 1, above / pool)
             return np.where(k < 1, 0.0, np.where(k > self.m, 1.0, below))
-        if k.min() > self.m:
+        if k.min(initial=self.m + 1) > self.m:
             return np.ones(len(pool))
-        parts = (self._within(pmf, k[rows] - 1) for rows, pmf in self._pmf_blocks(targets))
-        return np.concatenate(list(parts))
-
-    def _within(self, pmf, most):
-        """P(s <= most) for each row of a law."""
-        return (pmf * (np.arange(self.m + 1) <= most[:, None])).sum(axis=1)
+        within = np.empty(len(pool))
+        for rows, counts, law in self._likely_blocks(targets):
+            inside = np.arange(*counts.indices(self.m + 1)) < k[rows, None]
+            within[rows] = (law() * inside).sum(axis=1) if inside.any() else 0.0
+        return within

@@ -6,14 +6,17 @@ A `Scan` is what a sampler of `recsample.sequential` works on where the ranks ar
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from recsample._counts import row_blocks
+from recsample._scores import item_sets, refuse_shared, relevant_sets
 from recsample._typing import Integers, Sparse
 from recsample._validation import numbers, positive_int, shown, whole_numbers
-from recsample.ranks import item_sets
+from recsample.ranks import Ranks
 
 __all__ = ["Scan", "item_at"]
 
@@ -24,9 +27,9 @@ class Scan:
     """Real scores, looked at block by block in a random order of the items for each user.
 
     Ranks are not known here. Each user's items are met in the order of `item_at`, those in
-    `exclude` and the relevant one are skipped, and the scan goes only as far as it is told to: give
-    it to the ``scan`` method of a sampler. What is kept is a few numbers per user and a copy of
-    `exclude`; scores are held for one block of items at a time.
+    `exclude` and the relevant ones are skipped, and the scan goes only as far as it is told to:
+    give it to the ``scan`` method of a sampler. What is kept is a few numbers per relevant item and
+    a copy of `exclude`; scores are held for one block of items at a time.
 
     Parameters
     ----------
@@ -34,8 +37,9 @@ class Scan:
         ``score(users, items)`` returns the scores, higher is better, where `users` has shape
         (u, 1), `items` has shape (u, w), and the scores shape (u, w). The score of an item must not
         depend on what is scored with it.
-    relevant : array_like of int, shape (users,)
-        The relevant item of each user (0-based).
+    relevant : array_like of int, shape (users,), or sparse matrix, shape (users, n_items)
+        The relevant item of each user (0-based), or a matrix whose stored non-zeros are the
+        relevant items, at least one for each user.
     n_items : int
         Number of items in the catalogue.
     exclude : sparse matrix, shape (users, n_items), optional
@@ -47,18 +51,18 @@ class Scan:
 
     Attributes
     ----------
+    n_relevant : ndarray of int, shape (users,)
+        Relevant items of each user.
     n_irrelevant : ndarray of int, shape (users,)
         Irrelevant items in each user's pool.
     scored : ndarray of int, shape (users,)
         How many of these have been looked at. Up to a block more have been scored.
-    above : ndarray of int, shape (users,)
-        How many of those looked at outrank the relevant item; tied ones in a random order.
 
     Raises
     ------
     ValueError
-        For an item that does not exist, a relevant item that is excluded, and scores that are NaN
-        or have another shape.
+        For an item that does not exist, a user without a relevant item, a relevant item that is
+        excluded, and scores that are NaN or have another shape.
 
     Examples
     --------
@@ -73,14 +77,14 @@ class Scan:
     (array([2, 0]), array([4, 4]))
     """
 
+    n_relevant: Integers
     n_irrelevant: Integers
     scored: Integers
-    above: Integers
 
     def __init__(
         self,
         score: Score,
-        relevant: ArrayLike,
+        relevant: ArrayLike | Sparse,
         n_items: int,
         *,
         exclude: Sparse | None = None,
@@ -91,33 +95,87 @@ class Scan:
             raise ValueError(f"score must be a function of users and items, got {shown(score)}")
         self._score, self._n_items = score, positive_int("n_items", n_items)
         self._seed, self._block = int(whole_numbers("seed", seed)), positive_int("block", block)
-        self._relevant = whole_numbers("relevant", relevant, lowest=0)
-        if self._relevant.ndim != 1 or not len(self._relevant):
-            raise ValueError(
-                f"relevant must hold one item per user, got shape {self._relevant.shape}"
-            )
-        outside = self._relevant >= self._n_items
-        if outside.any():
-            user = int(np.argmax(outside))
-            raise ValueError(
-                f"relevant must hold items from 0 to {self._n_items - 1}, "
-                f"got item {self._relevant[user]} for user {user}"
-            )
-        n_users = len(self._relevant)
-        self._excluded, counts = _excluded_pairs(exclude, n_users, self._n_items)
-        users = np.arange(n_users)
-        both = self._is_excluded(users[:, None], self._relevant[:, None])[:, 0]
-        if both.any():
-            user = int(np.argmax(both))
-            raise ValueError(
-                "relevant and exclude must not share an item, "
-                f"got item {self._relevant[user]} for user {user}"
-            )
-        self.n_irrelevant = self._n_items - 1 - counts
-        self.scored, self.above = np.zeros(n_users, np.int64), np.zeros(n_users, np.int64)
+        self._nested = sparse.issparse(relevant)
+        given: Any = relevant if self._nested else whole_numbers("relevant", relevant)
+        n_users = given.shape[0] if given.ndim else 0
+        sets = relevant_sets(given, n_users, self._n_items)
+        self.n_relevant = np.diff(sets.indptr).astype(np.int64)
+        if not n_users or not self.n_relevant.all():
+            got = f"none for user {np.argmin(self.n_relevant)}" if n_users else "no user"
+            raise ValueError(f"relevant must hold at least one item for each user, got {got}")
+        exclude = item_sets("exclude", exclude, n_users, self._n_items)
+        refuse_shared(sets, exclude)
+        skipped = sets + exclude
+        skipped.sort_indices()
+        self._skipped = _user_of(skipped) * self._n_items + skipped.indices
+        self.n_irrelevant = self._n_items - np.diff(skipped.indptr).astype(np.int64)
+        self.scored = np.zeros(n_users, np.int64)
         self._next = np.zeros(n_users, np.int64)  # place in the order of all items
-        self._mine = self._scores(users[:, None], self._relevant[:, None])[:, 0]
-        self._check_scores(self._mine[:, None], users, self._relevant[:, None])
+
+        # The relevant items in one array, those of each user together and the best of them first.
+        user, item = _user_of(sets), sets.indices.astype(np.int64)
+        mine = self._scores(user[:, None], item[:, None])
+        self._check_scores(mine, user, item[:, None])
+        mine, number = mine[:, 0], _tie_number(user, item, self._seed)
+        best_first = np.lexsort((~number, -mine, user))
+        self._mine, self._number = mine[best_first], number[best_first]
+        self._best = sets.indptr[:-1].astype(np.int64)
+        self._above, self._first = np.zeros((2, len(item)), np.int64)
+
+    @property
+    def above(self) -> Integers | tuple[Integers, ...]:
+        """How many of the items looked at outrank each relevant item; tied ones in a random order.
+
+        An array of shape (users,), or one array per user where `relevant` is a matrix, the best
+        relevant item of each user first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import recsample as rs
+        >>> from scipy import sparse
+        >>> relevant = sparse.csr_matrix([[0, 0, 1, 0, 1], [1, 0, 0, 0, 0]])
+        >>> scan = rs.scanning.Scan(lambda users, items: items, relevant, n_items=5)
+        >>> scan.advance(5)
+        >>> scan.above
+        (array([0, 1]), array([4]))
+        """
+        return self._by_user(self._above.copy())
+
+    @property
+    def first(self) -> Integers | tuple[Integers, ...]:
+        """Where the first one that outranks each relevant item stands among the items looked at.
+
+        It is ``scored + 1`` as long as there is none. In the form of `above`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> scan = rs.scanning.Scan(lambda users, items: items, [9, 0], n_items=10)
+        >>> scan.advance(9)
+        >>> scan.first
+        array([10,  1])
+        """
+        none_yet = np.repeat(self.scored + 1, self.n_relevant)
+        return self._by_user(np.where(self._above == 0, none_yet, self._first))
+
+    @property
+    def ranks(self) -> Ranks:
+        """The ranks of the relevant items as if all items not yet looked at were below them.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> scan = rs.scanning.Scan(lambda users, items: items, [9, 0], n_items=10)
+        >>> scan.advance(4)
+        >>> scan.ranks.values
+        array([1, 5])
+        """
+        order = 1 + np.arange(len(self._above)) - np.repeat(self._best, self.n_relevant)
+        return Ranks(self._by_user(self._above + order), self.n_irrelevant + self.n_relevant)
+
+    def _by_user(self, flat):
+        return tuple(np.split(flat, self._best[1:])) if self._nested else flat
 
     def advance(self, scored: ArrayLike, above: int | None = None) -> None:
         """Look at further items of each user.
@@ -128,7 +186,7 @@ class Scan:
             Go on until this many irrelevant items of the user have been looked at, or all. No user
             goes back.
         above : int, optional
-            Or until this many outrank the relevant item, and not an item further.
+            Or until this many outrank the best relevant item, and not an item further.
 
         Examples
         --------
@@ -144,7 +202,7 @@ class Scan:
         most = np.minimum(whole_numbers("scored", scored, lowest=0), self.n_irrelevant)
         enough = self._n_items if above is None else positive_int("above", above)
         while True:
-            active = np.flatnonzero((self.scored < most) & (self.above < enough))
+            active = np.flatnonzero((self.scored < most) & (self._above[self._best] < enough))
             if not len(active):
                 return
             for rows in row_blocks(len(active), self._block):
@@ -155,23 +213,36 @@ class Scan:
         place = self._next[users, None] + np.arange(self._block)
         row, items = users[:, None], np.minimum(place, self._n_items - 1)
         items = item_at(items, row, self._n_items, seed=self._seed)
-        pool = (place < self._n_items) & (items != self._relevant[row])
-        pool &= ~self._is_excluded(row, items)
-        scores, mine = self._scores(row, items), self._mine[row]
+        pool = (place < self._n_items) & ~self._is_skipped(row, items)
+        scores = self._scores(row, items)
         self._check_scores(np.where(pool, scores, 0.0), users, items)
-        tied = np.flatnonzero((pool & (scores == mine)).any(axis=1))
-        outranks = pool & (scores > mine)
-        if len(tied):  # each item has a number of its own, and a higher one breaks the tie
-            numbered = _tie_number(row[tied], items[tied], self._seed)
-            own = _tie_number(row[tied], self._relevant[row[tied]], self._seed)
-            outranks[tied] |= pool[tied] & (scores[tied] == mine[tied]) & (numbered > own)
+        outranks = self._outranks(self._best[users], users, items, scores) & pool
         scored = self.scored[users, None] + np.cumsum(pool, axis=1)
-        above = self.above[users, None] + np.cumsum(outranks, axis=1)
+        above = self._above[self._best[users], None] + np.cumsum(outranks, axis=1)
         over = (scored >= most[:, None]) | (above >= enough)
         last = np.where(over.any(axis=1), over.argmax(axis=1), self._block - 1)
-        each = np.arange(len(users))
-        self.scored[users], self.above[users] = scored[each, last], above[each, last]
+        looked_at = pool & (np.arange(self._block) <= last[:, None])
+        for worse in range(self.n_relevant[users].max()):
+            rows = np.flatnonzero(self.n_relevant[users] > worse)
+            mine = self._best[users[rows]] + worse
+            if worse:
+                outranks = self._outranks(mine, users[rows], items[rows], scores[rows])
+            outranks &= looked_at[rows]
+            new = np.flatnonzero((self._above[mine] == 0) & outranks.any(axis=1))
+            self._first[mine[new]] = scored[rows[new], outranks[new].argmax(axis=1)]
+            self._above[mine] += outranks.sum(axis=1)
+        self.scored[users] = scored[np.arange(len(users)), last]
         self._next[users] += last + 1
+
+    def _outranks(self, mine, users, items, scores):
+        """Which items of a block outrank one relevant item of each user."""
+        outranks = scores > self._mine[mine, None]
+        same = scores == self._mine[mine, None]
+        tied = np.flatnonzero(same.any(axis=1))
+        if len(tied):  # each item has a number of its own, and a higher one breaks the tie
+            numbered = _tie_number(users[tied, None], items[tied], self._seed)
+            outranks[tied] |= same[tied] & (numbered > self._number[mine[tied], None])
+        return outranks
 
     def _scores(self, users, items):
         scores = numbers("scores", self._score(users, items))
@@ -189,12 +260,21 @@ class Scan:
                 f"scores must not be NaN, got NaN for user {users[row]}, item {items[row, column]}"
             )
 
-    def _is_excluded(self, users, items):
+    def _is_skipped(self, users, items):
         pairs = users * self._n_items + items
-        if not len(self._excluded):
-            return np.zeros(pairs.shape, bool)
-        place = np.searchsorted(self._excluded, pairs)
-        return self._excluded[np.minimum(place, len(self._excluded) - 1)] == pairs
+        place = np.searchsorted(self._skipped, pairs)
+        return self._skipped[np.minimum(place, len(self._skipped) - 1)] == pairs
+
+
+def check_new(scan: Scan) -> Scan:
+    """``scan``; one that has been advanced, past what a design must see first, is refused."""
+    if scan.scored.any():
+        user = int(np.argmax(scan.scored > 0))
+        raise ValueError(
+            "scan must be a new Scan, with no item looked at, "
+            f"got {scan.scored[user]} items looked at for user {user}"
+        )
+    return scan
 
 
 def item_at(place: ArrayLike, user: ArrayLike, n_items: int, *, seed: int = 0) -> Integers:
@@ -281,11 +361,6 @@ def _tie_number(user, item, seed):
     return _mixed(_mixed(~_key(user, seed)) + item.astype(np.uint64))
 
 
-def _excluded_pairs(exclude, n_users, n_items):
-    """The excluded items as sorted numbers, user * n_items + item, and how many each user has."""
-    if exclude is None:
-        return np.empty(0, np.int64), np.zeros(n_users, np.int64)
-    matrix = item_sets("exclude", exclude, n_users, n_items)
-    counts = np.diff(matrix.indptr).astype(np.int64)
-    users = np.repeat(np.arange(n_users), counts)
-    return users * n_items + matrix.indices, counts
+def _user_of(sets):
+    """The user of each item of the sets."""
+    return np.repeat(np.arange(sets.shape[0]), np.diff(sets.indptr))

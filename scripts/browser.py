@@ -110,16 +110,18 @@ def problems(browser, base, folder, name):
     window = open_window(browser)
     page, errors, requests = visit(window, base + name)
     found = {"links": links(page, base, folder), "buttons": buttons(page, base)}
-    found |= {"keyboard": keyboard(page), "formulas": formulas(page)}
+    # As files, pages look and react the same, once they are complete.
+    served = base.startswith("http")
+    found["keyboard"] = keyboard(page) if served else page.evaluate("reader.unfold()")
+    found["formulas"] = formulas(page)
     drawn = {}
-    # As files, pages look the same, once they are complete.
-    for theme, width in LOOKS if base.startswith("http") else LOOKS[:1]:
+    for theme, width in LOOKS if served else LOOKS[:1]:
         set_look(page, theme, width)
         for check in (figures, scrolling, contrast):
             found[f"{check.__name__}, {theme}, {width} px"] = check(page)
-        if width == DESKTOP:
+        if served and width == DESKTOP:
             drawn[theme] = drawings(page)
-    found["dark figures"] = dark_figures(drawn["light"], drawn.get("dark", drawn["light"]))
+    found["dark figures"] = dark_figures(*drawn.values()) if served else []
     found["outside"] = outside(page, requests, base)
     window.close()
     return {check: lines for check, lines in {**found, "console": errors}.items() if lines}

@@ -8,15 +8,11 @@ Writes recorded_several.npz and recorded_several.md to recsample/data. Takes abo
 recommenders are those of scripts/record_ranks.py.
 """
 
-import argparse
-from pathlib import Path
-
 import numpy as np
-from record_ranks import RECOMMENDERS, read_pairs, versions
+from record_ranks import RECOMMENDERS, arguments, versions
 from scipy import sparse
 
 from recsample import predicted_ranks
-from recsample.datasets import load_movielens
 
 PROVENANCE = """# Recorded ranks of ten held-out movies per user, MovieLens-1M
 
@@ -50,20 +46,7 @@ SEED = 0
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, help="archive or folder, as load_movielens takes it")
-    parser.add_argument("--pairs", type=Path, help="npz with user_id and movie_id of all ratings")
-    parser.add_argument("--held-out", type=Path, help="with --pairs: the split's list")
-    parser.add_argument(
-        "--output", type=Path, default=Path(__file__).parents[1] / "recsample" / "data"
-    )
-    args = parser.parse_args()
-    if (args.pairs is None) != (args.held_out is None) or (args.pairs and args.data):
-        parser.error("give either --data, or --pairs and --held-out together, or none of them")
-    data = read_pairs(args.pairs, args.held_out) if args.pairs else load_movielens(args.data)
-
+    data, output = arguments(__doc__)
     train, held_out = split(data)
     arrays = {}
     for name, recommender in RECOMMENDERS.items():
@@ -73,9 +56,9 @@ def main():
         arrays |= {f"rank_{name}": np.stack(ranks.values), f"ties_{name}": np.stack(ranks.ties)}
         arrays["n_items"] = ranks.n_items
     arrays = {key: array.astype(np.uint16) for key, array in arrays.items()}
-    np.savez_compressed(args.output / "recorded_several.npz", **arrays)
-    (args.output / "recorded_several.md").write_text(provenance(data, train), encoding="utf-8")
-    print(f"written to {args.output}")
+    np.savez_compressed(output / "recorded_several.npz", **arrays)
+    (output / "recorded_several.md").write_text(provenance(data, train), encoding="utf-8")
+    print(f"written to {output}")
 
 
 def split(data):

@@ -15,6 +15,12 @@ Graph tags. Here every page gets them.
 Jupyter Book loads Thebe even where it is switched off: scripts that name another server, one of
 which stops with an error. Here they are left out.
 
+A browser breaks a line before or after any formula, be there a comma or not. Here a formula is held
+together with the punctuation beside it.
+
+A column of numbers is aligned to the right, of words to the left, but pandas does not say in its
+HTML which is which. Here the cells of columns of words are marked.
+
 autodoc lists every field of a named tuple as an "Alias for field number 0". Here it is left to the
 docstring of the tuple to say what they are.
 """
@@ -27,6 +33,8 @@ from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.transforms import SphinxTransform
 from sphinx.writers.html5 import HTML5Translator
+
+_NUMBER = re.compile(r"\s*[-−+±]?[.\d]")
 
 
 class TableFigure(nodes.figure):
@@ -121,6 +129,62 @@ def leave_thebe_out(app, config):
                 app.disconnect(listener.id)
 
 
+def keep_punctuation(app, document):
+    """Hold each formula together with the brackets, commas and the like that touch it."""
+    for formula in list(document.findall(nodes.math)):
+        line, place = formula.parent, formula.parent.index(formula)
+        before, after = _text(line[:place][-1:]), _text(line[place + 1 :][:1])
+        opening = re.search(r"[(\[“]*$", before)[0]
+        closing = re.match(r"[^\w\s(\[“]*", after)[0]
+        if opening:
+            line[place - 1] = nodes.Text(before.removesuffix(opening))
+        if closing:
+            line[place + 1] = nodes.Text(after.removeprefix(closing))
+        if opening or closing:
+            kept = [nodes.Text(opening), formula.deepcopy(), nodes.Text(closing)]
+            line[place] = nodes.inline("", "", *kept, classes=["kept"])
+
+
+def _text(found):
+    """The text of a list of at most one node; of markup, nothing."""
+    return "".join(node for node in found if isinstance(node, nodes.Text))
+
+
+def mark_words(app, document, page):
+    """Mark in the tables of cells each column in which nothing starts with a number."""
+    for output in document.findall(nodes.raw):
+        if "text_html" in output["classes"]:
+            marked = re.sub(r"(?s)<table.*?</table>", _mark_columns, output.astext())
+            output.children = [nodes.Text(marked)]
+
+
+def _mark_columns(table):
+    rows = [re.findall(r"(?s)<td.*?</td>", row) for row in table[0].split("</tr>")]
+    columns = zip(*filter(None, rows))
+    words = [not any(map(_NUMBER.match, map(_without_tags, cells))) for cells in columns]
+
+    def mark_row(row):
+        cells = re.split(r"(?=<t[hd][ >])", row[0])
+        if "colspan" in row[0] or len(cells) <= len(words):
+            return row[0]
+        first = len(cells) - len(words)
+        return "".join(cells[:first]) + "".join(map(_mark_cell, cells[first:], words))
+
+    return re.sub(r"(?s)<tr.*?</tr>", mark_row, table[0])
+
+
+def _mark_cell(cell, words):
+    if not words:
+        return cell
+    if 'class="' in cell:
+        return cell.replace('class="', 'class="words ', 1)
+    return f'{cell[:3]} class="words"{cell[3:]}'
+
+
+def _without_tags(html):
+    return re.sub(r"<[^>]*>", "", html)
+
+
 def skip_tuple_fields(app, what, name, member, skip, options):
     """Do not list the fields of a named tuple; None leaves the choice to others."""
     return True if type(member).__name__ == "_tuplegetter" else None
@@ -138,5 +202,7 @@ def setup(app):
     app.connect("config-inited", leave_thebe_out)
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("doctree-read", shorten_citations)
+    app.connect("doctree-read", keep_punctuation)
+    app.connect("doctree-resolved", mark_words)
     app.connect("html-page-context", add_card)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -148,21 +148,30 @@ BROKEN = {
 }
 
 
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """A picture of a curve, and an empty one."""
+    pictures = tmp_path_factory.mktemp("pictures")
+    figure, axes = plt.subplots(figsize=(3, 2))
+    plt.close(figure)
+    axes.plot([1, 2, 3], color="black", linewidth=3)
+    figure.savefig(pictures / "curve.png", transparent=True)
+    axes.remove()
+    figure.savefig(pictures / "blank.png")
+    return pictures
+
+
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, pictures):
     """A folder with everything that the good page needs."""
     mathjax = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
     (tmp_path / "mathjax").symlink_to(mathjax / "static/mathjax")
+    for picture in pictures.iterdir():
+        (tmp_path / picture.name).symlink_to(picture)
     (tmp_path / "other.html").write_text(OTHER)
     (tmp_path / "_sources").mkdir()
     (tmp_path / "_sources/page.md").write_text("# Ranks")
     (tmp_path / "_sources/page.ipynb").write_text("{}")
-    figure, axes = plt.subplots(figsize=(3, 2))
-    plt.close(figure)
-    axes.plot([1, 2, 3], color="black", linewidth=3)
-    figure.savefig(tmp_path / "curve.png", transparent=True)
-    axes.remove()
-    figure.savefig(tmp_path / "blank.png")
     return tmp_path
 
 

@@ -487,3 +487,47 @@ def test_rankings_that_no_library_can_be_given_are_refused():
         peers.evaluate("implicit", "map@5", Ranks([[1], []], 20))
     with pytest.raises(ValueError, match="one entry for each of 2 instances, got 1"):
         peers.evaluate_scores("implicit", "map@5", [[1, 2], [2, 1]], [[0]])
+
+
+@pytest.mark.parametrize(
+    ("scores", "relevant", "message"),
+    [
+        ([[1, np.nan]], [[0]], r"scores\[0\] must not be NaN, got NaN for item 1"),
+        ([["a"]], [[0]], r"scores\[0\] must be an array of numbers, got \['a'\]"),
+        ([1, 2], [[0], [0]], r"scores\[0\] must be a list, got 1"),
+        (3, [[0]], "scores must hold one list for each instance, got 3"),
+        ([], [], "scores must hold at least one instance, got none"),
+        ([[1, 2]], [[0.7]], r"relevant\[0\] must be whole numbers of at least 0, got 0.7"),
+        ([[1, 2], [2, 1]], [[0], [-1]], r"relevant\[1\] must be .* of at least 0, got -1"),
+        ([[1, 2]], [0], r"relevant\[0\] must be a list, got 0"),
+        ([[1, 2]], 0, "relevant must hold one list for each instance, got 0"),
+        ([[1, 2]], ["0"], r"relevant\[0\] must be whole numbers, got '0'"),
+    ],
+)
+@pytest.mark.parametrize("library", ["implicit", "pytrec_eval"])
+def test_scores_and_items_that_are_none_are_refused(library, scores, relevant, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate_scores(library, {"implicit": "map@2"}.get(library, "map"), scores, relevant)
+
+
+@pytest.mark.parametrize("library", peers.LIBRARIES)
+@pytest.mark.parametrize("metric", [None, 5, ["map@5"]])
+def test_a_metric_is_a_name(library, metric):
+    with pytest.raises(ValueError, match="metric must be a name such as 'map@5', got"):
+        evaluate(library, metric, TOY)
+
+
+@pytest.mark.parametrize("metric", ["P", "recall", "ndcg_cut"])
+def test_a_family_of_metrics_is_refused(metric):
+    """pytrec_eval returns all cut-offs of one, several numbers for each instance."""
+    message = f"metric must have one value for each of 2 instances, got '{metric}' with [0-9]+"
+    with pytest.raises(ValueError, match=message):
+        evaluate("pytrec_eval", metric, TOY)
+
+
+@pytest.mark.parametrize(
+    ("library", "name"), [("implicit", "map@3"), ("RecTools", "MAP(k=3)"), ("pytrec_eval", "map")]
+)
+def test_a_relevant_item_that_is_listed_twice_counts_once(library, name):
+    found = evaluate_scores(library, name, [[3, 2, 1]] * 2, [[0, 2], [2, 0, 0]])
+    assert found[0] == found[1] == pytest.approx((1 + 2 / 3) / 2)

@@ -1,6 +1,7 @@
 """Consistency, decided by the package, against counting with exact laws and a published example."""
 
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ import recsample as rs
 from recsample import AP, AUC, NDCG, PercentileRank, Ranks, Recall, UniformSampling
 from recsample.consistency import (
     CATALOGUE,
-    _simplest_between,
     counterexample,
     properties,
     under_sampling,
@@ -18,6 +18,24 @@ from recsample.consistency import (
 
 both_ways = pytest.mark.parametrize("replace", [False, True])
 every_metric = pytest.mark.parametrize("M", CATALOGUE, ids=str)
+
+
+# What is not in `reference.METRICS`, which has other cut-offs.
+AT_10 = {
+    "HitRate@10": lambda rel: reference.hit_rate(rel, 10),
+    "Recall@10": lambda rel: reference.recall(rel, 10),
+    "Precision@10": lambda rel: reference.precision(rel, 10),
+    "F1@10": lambda rel: reference.f_score(rel, 10),
+    "AR@10": lambda rel: reference.average_recall(rel, 10),
+    "RR@10": lambda rel: reference.reciprocal_rank(rel, 10),
+    "AP@10": lambda rel: reference.average_precision(rel, 10),
+    "AP(relevant)@10": lambda rel: sum(reference.precisions_at_hits(rel, 10)) / sum(rel),
+    "AP(hits)@10": lambda rel: reference.ap_over_hits(rel, 10),
+    "AP(k)@10": lambda rel: sum(reference.precisions_at_hits(rel, 10)) / 10,
+    "DCG@10": lambda rel: reference.dcg(rel, 10),
+    "NDCG@10": lambda rel: reference.ndcg(rel, 10),
+    "RankScore(5)": lambda rel: reference.rank_score(rel, 5),
+}
 
 
 def exact_mean(M, ranks):
@@ -64,30 +82,41 @@ class TestCounterexample:
             sampled = {n: UniformSampling(99).expect(M, r).mean() for n, r in ranks.items()}
             assert sorted(exact, key=exact.get) != sorted(sampled, key=sampled.get)
 
-    @pytest.mark.parametrize(
-        "low, high, between",
-        [
-            ("0.3", "0.6", "1/2"),
-            ("0", "1", "1/2"),
-            ("0", "0.4", "1/3"),
-            ("1/2", "1", "2/3"),
-            ("0.98", "1", "50/51"),
-            ("3.1", "3.2", "19/6"),
-            ("1.5", "4", "2"),
-        ],
-    )
-    def test_simplest_fraction_by_trying_every_denominator(self, low, high, between):
-        low, high = Fraction(low), Fraction(high)
-        tried = next(
-            Fraction(a, b)
-            for b in range(1, 200)
-            for a in range(5 * b)
-            if low < Fraction(a, b) < high
-        )
-        assert _simplest_between(low, high).denominator == tried.denominator
-        assert low < _simplest_between(low, high) < high
-        if between != "50/51":
-            assert _simplest_between(low, high) == Fraction(between)
+    @both_ways
+    @pytest.mark.parametrize("name", ["AP", "NDCG@3", "RBP(0.8)", "DCG", "Recall@2"])
+    @pytest.mark.parametrize("n_items, m", [(9, 2), (9, 4), (9, 7)])
+    def test_no_two_such_recommenders_need_fewer_instances(self, name, n_items, m, replace):
+        """In exact fractions, every rank and every share of rank 1, with more and more instances.
+
+        Logarithms and decimal fractions are taken as the floats they are.
+        """
+        M = rs.metric(name)
+        exact = [Fraction(M.of_rank(r, n_items)) for r in range(1, n_items + 1)]
+        values = [Fraction(M.of_rank(s, m + 1)) for s in range(1, m + 2)]
+        sampled = [
+            sum(p * v for p, v in zip(reference.exact_law(r, n_items, m, replace), values))
+            for r in range(1, n_items + 1)
+        ]
+
+        def lead(means, rank, first, size):
+            mixed = first * means[0] + (size - first) * means[-1]
+            return mixed - size * means[rank - 1]
+
+        def reversed_by(size):
+            return any(
+                max(products := (lead(exact, rank, first, size), lead(sampled, rank, first, size)))
+                > 1e-9
+                and min(products) < -1e-9
+                for rank in range(2, n_items)
+                for first in range(size + 1)
+            )
+
+        pair = counterexample(M, UniformSampling(m, replace), n_items)
+        assert len(pair["steady"]) == next(size for size in count(1) if reversed_by(size))
+
+    def test_ndcg_at_10_takes_two_instances_though_not_on_the_rank_of_the_widest_gap(self):
+        pair = counterexample(NDCG @ 10, UniformSampling(12), 40)
+        assert pair["steady"].values.tolist() == [4, 4] and pair["mixed"].values.tolist() == [1, 40]
 
     def test_refusals(self):
         sampler = UniformSampling(m=5)
@@ -99,6 +128,12 @@ class TestCounterexample:
             counterexample(AP, sampler, 4)
         with pytest.raises(ValueError, match="n_items must be a whole number of at least 1"):
             counterexample(AP, sampler, 0)
+        for wrong in (10, UniformSampling, None):
+            for call in (counterexample, properties):
+                with pytest.raises(ValueError, match="sampler must be a sampler such as Uniform"):
+                    call(*((AP, wrong, 100) if call is counterexample else (wrong, 100, [AP])))
+            with pytest.raises(ValueError, match="sampler must be a sampler such as Uniform"):
+                under_sampling({"a": Ranks([1], 9)}, wrong, [AP])
 
 
 class TestTables:
@@ -110,11 +145,9 @@ class TestTables:
     def test_extreme_recommenders(self):
         table = properties(UniformSampling(6), n_items=15)
         assert table.index.tolist() == [str(M) for M in CATALOGUE]
+        of = {**reference.METRICS, **AT_10}
         for name, row in table.iterrows():
-            base, _, k = name.partition("@")  # the reference's own names have other cut-offs
-            if k or base in ("RankScore(5)",):
-                continue
-            values = [reference.of_rank(name, r, 15) for r in range(1, 16)]
+            values = [of[name](reference.relevance([r], 15)) for r in range(1, 16)]
             assert row["perfect"] == pytest.approx(values[0])
             assert row["random"] == pytest.approx(sum(values) / 15)
             assert row["worst"] == pytest.approx(values[-1])
@@ -144,3 +177,51 @@ class TestTables:
                 assert row["corrected"] == pytest.approx(
                     sampler.expect(corrected, r).mean(), abs=1e-12
                 )
+
+    @both_ways
+    def test_several_relevant_items(self, replace):
+        """Against the mean over many draws, for what is sampled and what is corrected."""
+        sampler, runs = UniformSampling(8, replace), 10_000
+        values, ties = [[1, 4], [3, 5, 20], [7]], [[0, 0], [0, 0, 0], [0]]
+        if not replace:
+            ties = [[0, 2], [0, 0, 3], [1]]
+        metrics = [AP, NDCG @ 3, "AP(hits)@3", AUC, "F1@2"]
+        ranks = Ranks(values, 30, ties=ties)
+        table = under_sampling({"a": ranks}, sampler, metrics, gamma=0.1)["a"]
+        drawn = sampler.draw(Ranks(values * runs, 30, ties=ties * runs), rng=5)
+        for name, row in table.iterrows():
+            M = rs.metric(name)
+            assert row["exact"] == pytest.approx(M(ranks).mean(), abs=1e-14)
+            estimators = {"sampled": M}
+            if M.additive:
+                estimators["corrected"] = rs.BiasVariance(M, sampler, 30, gamma=0.1)
+            else:
+                assert np.isnan(row["corrected"])
+            for kind, estimator in estimators.items():
+                means = estimator(drawn).reshape(runs, 3).mean(axis=1)
+                error = means.std(ddof=1) / np.sqrt(runs)
+                assert abs(row[kind] - means.mean()) < 4 * error + 1e-12, (name, kind)
+
+    def test_names_of_metrics_do(self):
+        sampler = UniformSampling(4)
+        ranks = {"a": Ranks([1, 4], 9)}
+        assert under_sampling(ranks, sampler, ["ndcg@3"]).equals(
+            under_sampling(ranks, sampler, [NDCG @ 3])
+        )
+        assert properties(sampler, 9, ["ndcg@3"]).equals(properties(sampler, 9, [NDCG @ 3]))
+
+    @pytest.mark.parametrize(
+        "metrics, message",
+        [
+            (AP, "metrics must be a list of metrics, got AP"),
+            ("AP", "metrics must be a list of metrics, got 'AP'"),
+            (3, "metrics must be a list of metrics, got 3"),
+            ([], "metrics must hold at least one metric, got none"),
+            (["ncdg"], "name must be that of a metric, got 'ncdg'"),
+        ],
+    )
+    def test_tables_refuse_what_is_no_list_of_metrics(self, metrics, message):
+        with pytest.raises(ValueError, match=message):
+            properties(UniformSampling(5), 100, metrics)
+        with pytest.raises(ValueError, match=message):
+            under_sampling({"a": Ranks([1], 9)}, UniformSampling(5), metrics)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recsample import datasets, negatives
+from recsample import _movielens, datasets, negatives
 from recsample.datasets import (
     Interactions,
     load_movielens,
@@ -140,13 +140,13 @@ LISTED = "0\t1\t3\t978302109\n1\t1\t1\t978298413\n2\t2\t5\t978300000\n"
 @pytest.fixture
 def small(monkeypatch, tmp_path):
     """Seven ratings of three users count as complete; the cache is empty, the network is off."""
-    monkeypatch.setattr(datasets, "_N_RATINGS", 7)
-    monkeypatch.setattr(datasets, "_N_USERS", 3)
+    monkeypatch.setattr(_movielens, "N_RATINGS", 7)
+    monkeypatch.setattr(_movielens, "N_USERS", 3)
     monkeypatch.setenv("RECSAMPLE_DATA", str(tmp_path / "cache"))
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         nowhere = f"http://127.0.0.1:{closed.getsockname()[1]}"
-    monkeypatch.setattr(datasets, "_URLS", {name: f"{nowhere}/{name}" for name in datasets._URLS})
+    monkeypatch.setattr(_movielens, "URLS", {name: f"{nowhere}/{name}" for name in _movielens.URLS})
     for proxy in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(proxy, raising=False)
     folder = tmp_path / "data"
@@ -355,9 +355,9 @@ class Server:
 
 
 def published(monkeypatch, server, contents):
-    monkeypatch.setattr(datasets, "_URLS", {name: f"{server.url}/{name}" for name in contents})
+    monkeypatch.setattr(_movielens, "URLS", {name: f"{server.url}/{name}" for name in contents})
     sums = {name: hashlib.sha256(body).hexdigest() for name, body in contents.items()}
-    monkeypatch.setattr(datasets, "_SHA256", sums)
+    monkeypatch.setattr(_movielens, "SHA256", sums)
 
 
 @pytest.fixture
@@ -436,7 +436,7 @@ def test_default_cache_is_the_operating_systems(monkeypatch):
     asked = {}
     monkeypatch.delenv("RECSAMPLE_DATA", raising=False)
     monkeypatch.setattr(pooch, "retrieve", lambda *args, **kwargs: asked.update(kwargs) or "file")
-    datasets._download("ml-1m.zip")
+    _movielens.download("ml-1m.zip", "load_movielens")
     assert asked["path"] == pooch.os_cache("recsample")
 
 
@@ -448,8 +448,8 @@ NEGATIVES = "(0,1)\t3\t1\n(1,1)\t0\t2\n(2,2)\t1\t3\n"
 
 @pytest.fixture
 def few(small, monkeypatch):
-    monkeypatch.setattr(datasets, "_N_ITEMS", 4)
-    monkeypatch.setattr(datasets, "_N_NEGATIVES", 2)
+    monkeypatch.setattr(_movielens, "N_ITEMS", 4)
+    monkeypatch.setattr(_movielens, "N_NEGATIVES", 2)
     return small
 
 
@@ -515,7 +515,7 @@ def test_offline_negatives_say_what_to_do(few):
 
 def test_the_published_negatives(ml_1m):
     content = gzip.decompress((ml_1m / "ncf.test.negative.gz").read_bytes())
-    assert hashlib.sha256(content).hexdigest() == datasets._SHA256["ml-1m.test.negative"]
+    assert hashlib.sha256(content).hexdigest() == _movielens.SHA256["ml-1m.test.negative"]
     lists = load_negatives(ml_1m)
     assert lists.shape == (6040, 99) and (lists.min(), lists.max()) == (0, 3705)
     first, last = content.decode().split("\n")[0], content.decode().split("\n")[6039]
@@ -576,7 +576,7 @@ def test_full_size_last_split_as_the_docstring_says(full_size, movielens):
 
 def test_the_checksum_of_the_held_out_events(ml_1m):
     file = (ml_1m / "ncf.test.rating").read_bytes()
-    assert hashlib.sha256(file).hexdigest() == datasets._SHA256["ml-1m.test.rating"]
+    assert hashlib.sha256(file).hexdigest() == _movielens.SHA256["ml-1m.test.rating"]
 
 
 # ---------------------------------------------------------------------------- recorded ranks
@@ -815,8 +815,8 @@ def test_record_lists_from_the_command_line(tmp_path, monkeypatch):
     root = Path(__file__).parents[1]
     arguments = ["--pairs", "pairs.npz", "--held-out", "held_out", "--negatives", "negatives"]
     small = f"import runpy, sys; sys.path.insert(0, {str(root / 'scripts')!r}); "
-    small += "from recsample import datasets; datasets._N_USERS = 200; "
-    small += f"datasets._N_ITEMS = {len(index)}; "
+    small += "from recsample import _movielens; _movielens.N_USERS = 200; "
+    small += f"_movielens.N_ITEMS = {len(index)}; "
     small += "import record_lists; record_lists.main()"
     subprocess.run(
         [sys.executable, "-c", small, *arguments, "--output", "."],

@@ -358,6 +358,25 @@ def test_best_gamma_refuses(size, c, message):
         estimation.best_gamma(size, c)
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_em_of_several_runs_is_that_of_each(replace):
+    sampler = UniformSampling(6, replace)
+    runs = [Ranks(ranks, 7) for ranks in ([1, 1, 2], [7, 7, 7, 7], [1, 2, 3, 4, 5, 6, 7], [3] * 9)]
+    counts = np.stack([estimation.sampled_counts(run, sampler) for run in runs], axis=1)
+    law = sampler.law(40)
+    for run, p in zip(runs, estimation.em_of_counts(counts, law, 25).T):
+        assert p == pytest.approx(em_by_instance(run, law, 25), abs=1e-13)
+        alone = estimation.expectation_maximisation(run, sampler, 40, iterations=25)
+        assert p == pytest.approx(alone, abs=1e-15)
+
+
+@pytest.mark.parametrize("method", ["em", "mes", "spline"])
+@pytest.mark.parametrize("sampler", [rs.InverseSampling(), rs.UniformSampling, 100])
+def test_refuses_other_samplers(method, sampler):
+    with pytest.raises(ValueError, match="sampler must be UniformSampling, such as .*, got "):
+        estimation.rank_distribution(Ranks([1, 2], 3), sampler, 9, method)
+
+
 def test_learned_prior_corrects_better_than_the_uniform_one():
     sampled, sampler = some_run(300, 30, size=20_000)
     weights = 1 / np.arange(1, 301)
@@ -373,7 +392,7 @@ def test_learned_prior_corrects_better_than_the_uniform_one():
 
 def test_comparison_of_estimators_on_its_own_draws():
     ranks = {"A": Ranks([1, 4, 30, 100] * 30, 120), "B": Ranks([1, 2, 9] * 40, 120)}
-    table = rs.experiments.comparison_of_estimators(10, 3, 7, ranks=ranks)
+    table = rs.studies.comparison_of_estimators(ranks, m=10, repetitions=3, rng=7)
     sampler, rng = UniformSampling(10), np.random.default_rng(7)
     for name, r in ranks.items():
         runs = [sampler.draw(r, rng) for _ in range(3)]

@@ -13,7 +13,9 @@ from recsample import (
     AUC,
     NDCG,
     BiasVariance,
+    InverseSampling,
     PercentileRank,
+    PopularitySampling,
     RankEstimate,
     Ranks,
     Recall,
@@ -264,6 +266,28 @@ def test_order_probability_with_several_relevant_items_and_ties(a, b):
     assert 0.55 < found < 0.995 and found == pytest.approx(simulated, abs=0.025)
 
 
+def test_pools_of_an_instance_may_differ():
+    """Each recommender leaves out other items: with one sample the two AUC are 0 or 1."""
+    a, b = Ranks([3, 2], [5, 9]), Ranks([2, 3], [4, 6])
+    chances = 1 - np.array([2 / 4, 1 / 8]), 1 - np.array([1 / 3, 2 / 5])
+    mean = (chances[0] - chances[1]).mean()
+    variance = sum((p * (1 - p)).sum() for p in chances) / 4
+    found = inference.order_probability(AUC, a, b, UniformSampling(1))
+    assert found == pytest.approx(stats.norm.cdf(abs(mean) / np.sqrt(variance)), rel=1e-12)
+    assert inference.paired_comparison(AUC, a, b).difference == pytest.approx(mean, rel=1e-12)
+
+
+def test_equal_sampled_means_count_half():
+    """Of both studies, each with 50 coins, the law of the difference is known."""
+    a, b = Ranks([100] * 50, n_items=1000), Ranks([200] * 50, n_items=1000)
+    heads = [stats.binom.pmf(np.arange(51), 50, 1 - x / 999) for x in (99, 199)]
+    both = np.outer(*heads)
+    above, equal = np.tril(both, -1).sum(), np.trace(both)
+    found = inference.order_probability(AUC, a, b, UniformSampling(1))
+    assert found == pytest.approx(above + equal / 2, abs=0.002)
+    assert equal > 0.04
+
+
 def test_order_of_a_metric_where_lower_is_better():
     sampler = UniformSampling(5)
     same = [inference.order_probability(m, MIXED, STEADY, sampler) for m in (AUC, PercentileRank)]
@@ -280,6 +304,14 @@ def test_order_of_a_metric_where_lower_is_better():
         (lambda s: inference.order_probability(AP, A, B, s, overlap=[0, 3]), "between 0 and 2"),
         (lambda s: inference.shared_covariance(AP, A, B, s, [0]), r"shape \(2,\), got \(1,\)"),
         (lambda s: inference.shared_covariance(AP, A, B, s, [-1, 0]), "overlap must be"),
+        (
+            lambda _: inference.order_probability(AP, A, B, PopularitySampling(3, [1.0] * 9)),
+            "sampler must be UniformSampling, such as .*, got PopularitySampling",
+        ),
+        (
+            lambda _: inference.shared_covariance(AP, A, B, InverseSampling(), [0, 0]),
+            "sampler must be UniformSampling, such as .*, got InverseSampling",
+        ),
         (
             lambda s: inference.shared_covariance(AP, A, Ranks([2, 3], [9, 8]), s, [0, 0]),
             "pools of the same size",
@@ -415,6 +447,23 @@ def test_required_samples_is_the_first_from_which_all_are_enough(metric, probabi
     assert type(found) is int
 
 
+@pytest.mark.parametrize(
+    ("n_items", "exponent", "seed", "probability"),
+    # Few instances: the probability falls again just before everything is sampled.
+    [(61, 0.8, 169, 0.8), (61, 0.8, 304, 0.8), (301, 0.9, 23, 0.9), (301, 0.9, 121, 0.9)],
+)
+def test_required_samples_sees_a_dip_where_nearly_all_is_sampled(
+    n_items, exponent, seed, probability
+):
+    rng = np.random.default_rng(seed)
+    p = np.arange(1.0, n_items + 1) ** -exponent
+    p /= p.sum()
+    a, b = (Ranks(rng.choice(np.arange(1, n_items + 1), 20, p=p), n_items) for _ in "ab")
+    found = inference.required_samples(NDCG @ 5, a, b, probability=probability)
+    assert found > 0.9 * n_items - 1
+    assert found == brute_force(NDCG @ 5, a, b, probability, False, n_items - 1)
+
+
 def test_a_sampled_metric_needs_more_samples_than_its_correction():
     a, b = Ranks([1] * 15 + [30] * 45, 60), Ranks([5] * 60, 60)
     corrected = inference.required_samples(lambda s: BiasVariance(AP, s, 60, gamma=0.02), a, b)
@@ -474,6 +523,8 @@ def test_a_pilot_that_sees_no_difference_says_so():
         ({"probability": 0}, "probability must be"),
         ({"largest": 40}, "largest must be at most 19"),
         ({"repetitions": 0}, "repetitions must be"),
+        ({"n_items": "20"}, "n_items must be a whole number of at least 1, got '20'"),
+        ({"sampler": InverseSampling()}, "sampler must be UniformSampling, .* got InverseSampling"),
     ],
 )
 def test_planning_from_a_pilot_refuses(changes, message):
@@ -523,3 +574,17 @@ def test_sampling_that_is_always_faster_has_no_break_even(monkeypatch):
 def test_break_even_refuses(users, items, message):
     with pytest.raises(ValueError, match=message):
         inference.break_even(users, items, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        ("AP", "metrics must be a list of metrics, got 'AP'"),
+        (AP, "metrics must be a list of metrics, got AP"),
+        ([], "metrics must hold at least one metric, got none"),
+    ],
+)
+def test_pairs_are_compared_by_a_list_of_metrics(metrics, message):
+    ranks = {"a": Ranks([1, 2], 9), "b": Ranks([2, 2], 9)}
+    with pytest.raises(ValueError, match=message):
+        inference.compare_pairs(ranks, metrics)

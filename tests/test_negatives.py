@@ -1,6 +1,7 @@
 from itertools import combinations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse, stats
 
@@ -92,7 +93,7 @@ def test_a_pair_is_scored_in_blocks(monkeypatch):
     pair = rng.integers(3, size=(9, 2)), rng.integers(3, size=(8, 2))
     lists = np.tile(np.arange(1, 8), (9, 1))
     whole = rs.given_ranks(pair, np.zeros(9, int), lists)
-    monkeypatch.setattr(negatives, "_BLOCK", 40)
+    monkeypatch.setattr("recsample._counts.BLOCK", 40)
     assert same(whole, rs.given_ranks(pair, np.zeros(9, int), lists))
 
 
@@ -151,10 +152,12 @@ SCORES = [[0.5, 0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4, 0.5]]
         ({"relevant": [4, 3]}, "must not share an item, got item 4 for user 0"),
         ({"scores": [[np.nan, 0, 0, 0, 0]] * 2}, "scores must not be NaN, .* user 0, item 0"),
         ({"scores": [1.0, 2.0]}, r"scores must have shape \(users, items\)"),
-        ({"scores": (np.ones((2, 3)), np.ones((5, 2)))}, r"got 2 arrays of shapes \[\(2, 3\),"),
-        ({"scores": (np.ones((2, 3)),)}, "a pair of factors .* got 1 arrays"),
+        ({"scores": (np.ones((2, 3)), np.ones((5, 2)))}, r"got \(2, 3\) and \(5, 2\)"),
+        ({"scores": (np.ones((2, 3)),)}, "one array or the pair .* got 1 arrays"),
         ({"drop": "relevant"}, "drop must hold kinds of .* got 'relevant'"),
         ({"drop": ["unknown"]}, r"drop must hold kinds of .* got \['unknown'\]"),
+        ({"drop": None}, "drop must hold kinds of .* got None"),
+        ({"drop": True}, "drop must hold kinds of .* got True"),
     ],
 )
 def test_given_ranks_refuses(changed, message):
@@ -178,6 +181,17 @@ def test_wrong_entries_are_left_out_on_request_only():
     for missing in kinds:
         with pytest.raises(ValueError, match="negatives must not hold"):
             rs.given_ranks(SCORES, [0, 3], lists, exclude, drop=set(kinds) - {missing})
+
+
+def test_a_table_is_an_array():
+    scores, relevant, _ = random_case(4, 1)
+    relevant = [mine[0] for mine in relevant]
+    lists = np.array([[i for i in range(15) if i != mine][:6] for mine in relevant])
+    expected = rs.given_ranks(scores, relevant, lists)
+    for columns in (None, list("abcdef")):
+        assert same(
+            expected, rs.given_ranks(scores, relevant, pd.DataFrame(lists, columns=columns))
+        )
 
 
 def test_nothing_left_is_an_error():
@@ -264,7 +278,7 @@ def test_both_statistics_have_the_mean_and_spread_of_all_lists():
 def test_covariances_are_summed_in_blocks(monkeypatch):
     lists = enumerated(EXCLUDE, SIZES)[9]
     whole = negatives.uniformity(lists, EXCLUDE)
-    monkeypatch.setattr(negatives, "_BLOCK", 15)
+    monkeypatch.setattr("recsample._counts.BLOCK", 15)
     assert np.allclose(whole, negatives.uniformity(lists, EXCLUDE), rtol=1e-13)
 
 

@@ -221,10 +221,10 @@ def test_sampled_weight_and_corrections_draw_every_column(ax):
         assert list(by_label(ax)) == list(part)
 
 
-def test_rank_distribution_names_each_peak_and_leaves_out_what_cannot_be_seen(ax):
+def test_sampled_rank_law_names_each_peak_and_leaves_out_what_cannot_be_seen(ax):
     law = rs.UniformSampling(20).law(1000)
     data = pd.DataFrame({r: law[r - 1] for r in (2, 500)}, index=np.arange(1, 22))
-    plotting.rank_distribution(data, ax)
+    plotting.sampled_rank_law(data, ax)
     assert [text.get_text() for text in ax.texts] == ["rank 2", "rank 500"]
     for line, text, r in zip(ax.lines, ax.texts, data):
         assert line.get_ydata().tolist() == data[r][data[r] > 5e-4].tolist()
@@ -252,6 +252,66 @@ def test_trade_off_draws_bias_against_spread(ax):
     plotting.trade_off(curve, ax=ax)
     line = ax.lines[0].get_xydata()
     assert sorted(map(sorted, line.tolist())) == [[0.1, 0.4], [0.2, 0.3]]
+
+
+def drawn_foreign(names, ax):
+    """Every function with one look per name, on names that have no fixed one."""
+    ranks = {name: [0.1, 0.5, 0.9] for name in names}
+    table = pd.DataFrame(ranks, index=[1, 10, 100])
+    yield plotting.percentile_rank_cdf(ranks, ax)
+    scaled = rs.consistency.scaled(rs.AP, rs.UniformSampling(3), 20)
+    yield plotting.sampled_against_exact(dict.fromkeys(names, scaled), ax)
+    for draw in (
+        plotting.metric_by_rank,
+        plotting.metric_by_samples,
+        plotting.corrected_values,
+        plotting.rank_histogram,
+    ):
+        yield draw(table, ax)
+
+
+@pytest.mark.parametrize("style", [plotting.use_style, lambda: None])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("BPR", "EASE", "popular"),
+        ("BPR", "X", "Z"),
+        ("F1@10", "AP", "RBP(0.8)", "AUC"),
+        ("BV 1", "mine", "CLS"),
+        tuple(range(5)),
+    ],
+)
+def test_foreign_names_get_colours_of_the_cycle_that_differ(names, style):
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        style()
+        ax = plt.subplots()[1]
+        for _ in drawn_foreign(names, ax):
+            shapes = ax.lines or ax.patches
+            colours = [
+                matplotlib.colors.to_hex(s.get_color() if ax.lines else s.get_edgecolor())
+                for s in shapes
+            ]
+            assert len(set(colours)) == len(names)
+            ax.clear()
+        plt.close(ax.figure)
+
+
+def test_known_names_keep_their_look_beside_foreign_ones(ax):
+    values = {name: [0.1, 0.5] for name in ("BPR", "X", "EASE", "Y")}
+    lines = by_label(plotting.percentile_rank_cdf(values, ax))
+    for name in "XY":
+        colour, _, line = plotting.RECOMMENDER[name]
+        assert (lines[name].get_color(), lines[name].get_linestyle()) == (colour, line)
+
+
+@pytest.mark.parametrize("known", [(), ("Y",), ("X", "Y", "Z")])
+def test_more_names_than_colours_still_differ(ax, known):
+    values = dict.fromkeys([*known, *range(12)], [0.1, 0.5])
+    with matplotlib.rc_context():
+        plotting.use_style()
+        lines = plotting.percentile_rank_cdf(values, ax).lines
+    assert len({(line.get_color(), str(line._dash_pattern)) for line in lines}) == len(values)
 
 
 @pytest.mark.parametrize(

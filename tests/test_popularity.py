@@ -230,6 +230,13 @@ def test_items_of_weight_0_are_never_drawn():
         np.testing.assert_allclose(sampler.pmf(items), [[1, 0, 0]], atol=1e-12)
 
 
+@pytest.mark.filterwarnings("error")
+def test_weights_may_be_far_apart():
+    # The two heavy items first, then each of the others with the same chance.
+    sampler = PopularitySampling(3, [1, 1e-299, 1e-299, 2, 1])
+    np.testing.assert_allclose(sampler.pmf(ranked([1, 0, 1, 0]))[0], [0, 0.5, 0.5, 0], atol=1e-12)
+
+
 def test_a_heavy_excluded_item_costs_no_digits():
     one = sparse.csr_matrix([[1, 0, 0, 0]])
     items = RankedItems(one, [2], sparse.csr_matrix([[0, 0, 0, 1]]))
@@ -406,7 +413,8 @@ def test_ranked_items_of_factors_and_in_blocks(monkeypatch):
     users, factors = rng.normal(size=(30, 3)), rng.normal(size=(40, 3))
     relevant = rng.integers(40, size=30)
     whole = rs.ranked_items(users @ factors.T, relevant)
-    monkeypatch.setattr("recsample._counts.BLOCK", 100)
+    for module in ("_counts", "_scores", "_rings"):
+        monkeypatch.setattr(f"recsample.{module}.BLOCK", 100)
     parts = rs.ranked_items((users, factors), relevant)
     assert (whole.above != parts.above).nnz == 0
     weights = rng.random(40)
@@ -414,10 +422,11 @@ def test_ranked_items_of_factors_and_in_blocks(monkeypatch):
         sampler = PopularitySampling(4, weights, replace)
         blocks = sampler.pmf(whole)
         drawn = sampler.draw_items(whole, 1)
-        monkeypatch.setattr("recsample._counts.BLOCK", 2**22)
-        np.testing.assert_allclose(sampler.pmf(whole), blocks, atol=1e-13)
-        np.testing.assert_array_equal(sampler.draw_items(whole, 1), drawn)
-        monkeypatch.setattr("recsample._counts.BLOCK", 100)
+        with monkeypatch.context() as in_one:
+            for module in ("_counts", "_rings"):
+                in_one.setattr(f"recsample.{module}.BLOCK", 2**22)
+            np.testing.assert_allclose(sampler.pmf(whole), blocks, atol=1e-13)
+            np.testing.assert_array_equal(sampler.draw_items(whole, 1), drawn)
 
 
 def above(*rows):
@@ -484,7 +493,7 @@ def above(*rows):
             lambda: RankedItems(above([1, 0]), [1, 0]),
             "relevant must hold one item for each of the 1",
         ),
-        (lambda: RankedItems(above([1, 0]), [2]), "items from 0 to 1, got item 2 in instance 0"),
+        (lambda: RankedItems(above([1, 0]), [2]), "items from 0 to 1, got item 2 for user 0"),
         (
             lambda: RankedItems(above([1, 0], [1, 0]), [1, 0]),
             "must not share an item, got item 0 twice in instance 1",
@@ -507,9 +516,25 @@ def above(*rows):
         ),
         (
             lambda: rs.ranked_items(np.eye(2), sparse.eye(2, format="csr")),
-            "relevant must hold one item for each user, got a sparse matrix",
+            "one item for each user, got a sparse matrix: .* a row of its own, .* in exclude",
+        ),
+        (
+            lambda: RankedItems(above([1, 0]), above([0, 1])),
+            "one item for each user, got a sparse matrix: .* a row of its own, .* in exclude",
+        ),
+        (
+            lambda: PopularitySampling(1, [1, 0, 3e-308, 1e-310], True),
+            r"0 or at least 1e-300 of the largest, 1.0, got 3e-308 \(at position 2\)",
+        ),
+        (
+            lambda: PopularitySampling(1, [1e300, 1e-20]),
+            r"of the largest, 1e\+300, got 1e-20 \(at position 1\)",
         ),
         (lambda: rs.ranked_items([[1.0, np.nan]], [0]), "scores must not be NaN"),
+        (
+            lambda: rs.BiasVariance(AP, PopularitySampling(1, [1, 2]), 3),
+            "such as UniformSampling.* got PopularitySampling.* to PopularitySampling.estimate",
+        ),
     ],
 )
 def test_bad_input_is_refused_by_name(call, message):

@@ -9,6 +9,7 @@ from scipy import sparse, stats
 
 import recsample as rs
 from recsample import negatives, protocols
+from recsample._counts import different_pmf
 from recsample.protocols import PooledSampling
 from recsample.ranks import Ranks
 
@@ -22,6 +23,9 @@ METRICS = [
     rs.Precision @ 2,
     rs.RR,
     rs.HitRate @ 1,
+    rs.PercentileRank,
+    rs.RBP(0.8),
+    rs.metric("AP(hits)@2"),
 ]
 
 
@@ -57,18 +61,17 @@ def test_sizes_have_the_mean_that_each_item_gives():
 def every_evaluation(ranks, n_items, ties, m):
     """All equally likely sampled ranks of one instance: pairs of a list of ranks and a size.
 
-    The order of the pool is that of the ranks; the irrelevant items tied with a relevant one take
-    any order with it.
+    The order of the pool is that of the ranks; irrelevant items that are tied with the relevant
+    ones take any order with them.
     """
     n_irrelevant = n_items - len(ranks)
     taken = set(ranks)
     order = ["relevant" if place in taken else "other" for place in range(1, n_items + 1)]
     if ties:
         start = ranks[0] - 1
-        group = order[start : start + ties + 1]
+        end = start + ties + len(ranks)
         orders = [
-            order[:start] + list(middle) + order[start + ties + 1 :]
-            for middle in permutations(group)
+            order[:start] + list(middle) + order[end:] for middle in permutations(order[start:end])
         ]
     else:
         orders = [order]
@@ -90,6 +93,8 @@ CASES = [
     ([2, 5], 6, 0, 2),
     ([1, 2, 4], 6, 0, 1),
     ([2, 3], 5, 0, 3),
+    ([2, 3], 6, 2, 2),
+    ([1, 2], 4, 2, 3),
 ]
 
 
@@ -155,6 +160,60 @@ def test_instances_of_all_kinds_at_once():
     drawn = sampler.draw(together, rng=0)
     assert drawn.n_relevant.tolist() == [1, 2, 1, 3]
     assert (drawn.n_irrelevant <= sampler.m * drawn.n_relevant).all()
+
+
+def test_walks_agree_with_the_sums_over_all_sizes_of_the_sample():
+    """Given D, `UniformSampling` without replacement of that size; D by its law."""
+    ranks = Ranks([[2, 9, 40], [5, 6, 7], [30, 31, 60]], 63, ties=[[0, 0, 9], [8] * 3, [4, 4, 0]])
+    sampler = PooledSampling(6)
+    sizes = sampler.sizes(60, 3)
+    for metric in METRICS:
+        moments = [rs.UniformSampling(d).moments(metric, ranks) for d in range(1, 19)]
+        means, variances = np.moveaxis(np.array(moments), 1, 0)
+        mean = sizes[1:] @ means
+        assert sampler.expect(metric, ranks) == pytest.approx(mean, abs=1e-12), str(metric)
+        variance = sizes[1:] @ (variances + (means - mean) ** 2)
+        assert sampler.variance(metric, ranks) == pytest.approx(variance, abs=1e-12), str(metric)
+
+
+def test_different_items_above():
+    """The occupancy law of the items above, against a sum over how many draws are above."""
+    for above, n_items, n_draws in [(1, 3, 4), (4, 9, 6), (9, 9, 6), (30, 200, 60), (199, 200, 60)]:
+        drawn = [
+            Fraction(comb(n_draws, k) * above**k * (n_items - above) ** (n_draws - k))
+            / n_items**n_draws
+            for k in range(n_draws + 1)
+        ]
+        laws = [[Fraction(1)], *(different(above, k) for k in range(1, n_draws + 1))]
+        exact = [
+            float(sum(p * law[s] for p, law in zip(drawn[s:], laws[s:])))
+            for s in range(n_draws + 1)
+        ]
+        found = different_pmf(np.array([above]), np.array([n_items]), n_draws)[0]
+        assert found == pytest.approx(exact, rel=1e-12, abs=1e-300)
+        pruned = different_pmf(np.array([above]), np.array([n_items]), n_draws, 1e-25)[0]
+        assert pruned == pytest.approx(exact, rel=1e-12, abs=1e-20)
+
+
+def test_real_users():
+    """Ten relevant items and a thousand draws: seconds for a hundred users, not minutes."""
+    recorded = rs.datasets.recorded_several()
+    for ranks in (recorded["X"], recorded["Z"]):
+        few = Ranks(ranks.values[:3], ranks.n_items[:3], ties=ranks.ties[:3])
+        sampler = PooledSampling(100)
+        for metric in (rs.AP, rs.AUC, rs.NDCG @ 10):
+            by_items = sampler.expect(metric, few)
+            walked, variance = sampler._moments(metric, few)
+            assert walked == pytest.approx(by_items, abs=1e-12)
+            assert (variance > 0).all()
+
+
+def test_corrections_are_refused_where_the_size_is_random():
+    ranks = Ranks([[3], [5]], 9)
+    corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(2), 9)
+    for method in (PooledSampling(2).expect, PooledSampling(2).variance):
+        with pytest.raises(ValueError, match="sampled ranks with n_items = m"):
+            method(corrected, ranks)
 
 
 def test_simulated_metrics_at_the_size_of_movielens():

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -61,7 +60,9 @@ def test_sentences_hold_the_numbers_of_the_table(found):
         start = f"{name} is estimated at {row['corrected']:.3f} ({row['low']:.3f} to "
         assert sentence.startswith(start + f"{row['high']:.3f}) from the sampled ranks of 1200")
         assert "m = 29 of 299 irrelevant items drawn uniformly without replacement" in sentence
-        assert "gamma = 0.041" in sentence and f"{row['sampled']:.3f}" in sentence
+        assert "gamma = 0.041 and a mean of power laws as prior, " in sentence
+        assert "intervals, with that prior, a uniform one and one learned by EM; " in sentence
+        assert f"{row['sampled']:.3f}" in sentence
         assert sentence.endswith(
             f"data say {row['certified low']:.3f} to {row['certified high']:.3f}."
         )
@@ -69,12 +70,55 @@ def test_sentences_hold_the_numbers_of_the_table(found):
     assert "a linear metric" not in found.sentences[0]
 
 
-def test_limits_keep_to_what_the_metric_can_be(quick):
-    best, worst = Ranks([1] * 900, N_ITEMS), Ranks([N_ITEMS] * 900, N_ITEMS)
-    for ranks in (best, worst):
-        rows = report(SAMPLER.draw(ranks, 0), M, N_ITEMS, metrics=[Recall @ 20, AP, AUC]).table
-        assert (rows[["low", "high"]].to_numpy() >= 0).all()
-        assert (rows[["low", "high"]].to_numpy() <= 1).all()
+@pytest.mark.parametrize("ranks", [[1] * 880 + [20] * 20, list(range(40, 301)) * 4])
+def test_values_and_limits_keep_to_what_the_metric_can_be(quick, ranks):
+    run = SAMPLER.draw(Ranks(ranks, N_ITEMS), 0)
+    shown = report(run, M, N_ITEMS, metrics=[Recall @ 20, AP, AUC])
+    rows = shown.table[["corrected", "low", "high"]].to_numpy()
+    assert (rows >= 0).all() and (rows <= 1).all()
+    assert (rows[:, 1] <= rows[:, 0]).all() and (rows[:, 0] <= rows[:, 2]).all()
+    # A corrected value that is not the mean of the corrected metric is reported.
+    gamma, prior = 51 / (50 + len(run)), rs.estimation.plausible_prior(N_ITEMS)
+    for metric, value in zip((Recall @ 20, AP, AUC), rows[:, 0]):
+        mean = BiasVariance(metric, SAMPLER, N_ITEMS, gamma=gamma, prior=prior)(run).mean()
+        said = f"{metric}: the corrected mean is {mean:.4g}; the nearest value that the metric can"
+        assert any(w.startswith(said) for w in shown.warnings) == (abs(mean - value) > 1e-9)
+    assert any("the corrected mean is" in w for w in shown.warnings)
+
+
+@pytest.mark.parametrize(("rank", "value"), [(1, "1.000"), (M + 1, "0.000")])
+def test_ranks_that_are_all_the_same_show_no_error(rank, value):
+    shown = report([rank] * 500, M, N_ITEMS, metrics=[Recall @ 10, AUC])
+    assert shown.table[["low", "high"]].isna().all(axis=None)
+    assert shown.table[["certified low", "certified high"]].notna().all(axis=None)
+    assert shown.sentences[0].startswith(f"Recall@10 is estimated at {value} (no limits) from the")
+    assert "No error can be told from these ranks; without any prior" in shown.sentences[0]
+    assert "intervals" not in shown.sentences[0]
+    said = "Recall@10: no error can be told from these ranks, as the three intervals have no width"
+    assert f"{said}: rely on the certified limits." in shown.warnings
+    assert "none" in str(shown) and "<td>none</td>" in shown._repr_html_()
+    assert "nan" not in str(shown) + shown._repr_html_()
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3] * 400, [2] * 1200])
+def test_ranks_that_no_distribution_can_give_have_no_certified_limits(values):
+    shown = report(values, M, N_ITEMS, metrics=[Recall @ 10, AP])
+    assert shown.table[["certified low", "certified high"]].isna().all(axis=None)
+    assert all(
+        sentence.endswith("with 95 % confidence, no distribution of the ranks fits these data.")
+        for sentence in shown.sentences
+    )
+    assert shown.warnings[0].startswith("These ranks can hardly come from m = 29 uniform draws")
+    assert sum("can hardly come" in warning for warning in shown.warnings) == 1
+    assert not any("rely on the certified" in warning for warning in shown.warnings)
+    assert not any("outside the certified" in warning for warning in shown.warnings)
+    assert "none" in str(shown) and "nan" not in str(shown) + shown._repr_html_()
+
+
+def test_a_list_that_was_cut_off_is_noticed():
+    warnings = report(np.minimum(some_run().values, 4), M, N_ITEMS, metrics=[Recall @ 10]).warnings
+    assert warnings[0].startswith("These ranks can hardly come from")
+    assert not any("can hardly come" in w for w in report(some_run(), M, N_ITEMS).warnings)
 
 
 def test_linear_metrics_are_off_by_nothing(found):
@@ -83,12 +127,14 @@ def test_linear_metrics_are_off_by_nothing(found):
     assert row["corrected"] == pytest.approx(row["sampled"], abs=0.005)
 
 
-@pytest.mark.parametrize("replace", [False, True])
-def test_a_column_of_a_table_and_ranks_give_the_same(replace):
-    column = pd.DataFrame({"rank": some_run().values})["rank"]
+@pytest.mark.parametrize(
+    ("replace", "dtype"), [(False, int), (True, int), (False, float), (False, object)]
+)
+def test_a_column_of_a_table_and_ranks_give_the_same(replace, dtype):
+    column = pd.DataFrame({"rank": some_run().values})["rank"].astype(dtype)
     both = [
         report(run, M, N_ITEMS, metrics=[AUC], replace=replace)
-        for run in (column, Ranks(column.to_numpy(), M + 1))
+        for run in (column, Ranks(some_run().values, M + 1))
     ]
     assert both[0].table.equals(both[1].table) and both[0].sentences == both[1].sentences
     assert ("uniformly with replacement" in both[0].head) == replace
@@ -100,7 +146,7 @@ def test_a_column_of_a_table_and_ranks_give_the_same(replace):
 @pytest.fixture
 def quick(monkeypatch):
     """Without the linear programs, which have their own tests."""
-    nothing = SimpleNamespace(low=0.0, high=1.0)
+    nothing = rs.bounds.Interval(0.0, 1.0)
     monkeypatch.setattr(reporting, "certified_interval", lambda *_, **__: nothing)
 
 
@@ -153,7 +199,7 @@ def warnings_of(**changes):
     return report(run, M, N_ITEMS, **{"metrics": [AUC], **changes}).warnings
 
 
-def test_sound_data_bring_no_warning(quick):
+def test_sound_data_bring_no_warning():
     assert warnings_of() == ()
     assert warnings_of(metrics=[Recall @ 20], run=some_run(1.1)) == ()
 
@@ -164,6 +210,13 @@ def test_sound_data_bring_no_warning(quick):
         ({"run": some_run(size=999)}, "999 instances are few"),
         ({"metrics": [Recall @ 30]}, "Recall@30: every sampled rank lies within the cut-off"),
         ({"metrics": [Recall @ 9]}, "Recall@9: one sampled item stands for about 10 ranks"),
+        # Without a cut-off, too: what decides is what the data leave open.
+        ({"metrics": [AP]}, "AP: one sampled item stands for about 10 ranks, and the certified"),
+        ({"metrics": [rs.RBP(0.8)]}, "RBP(0.8): one sampled item stands for about 10 ranks, and"),
+        (
+            {"metrics": [AP], "run": Ranks([1] * 995 + [2] * 5, M + 1)},
+            "AP: the corrected value is outside the certified limits: rely on the certified",
+        ),
         (
             {"metrics": [Recall @ 1], "run": some_run(0.1)},
             "Recall@1: the limits are further apart than the value",
@@ -171,14 +224,21 @@ def test_sound_data_bring_no_warning(quick):
         ({"metrics": [Recall @ 3]}, "Recall@3: the uncorrected value is expected to be off by"),
     ],
 )
-def test_warns_where_the_data_cannot_carry_the_claim(quick, changes, message):
+def test_warns_where_the_data_cannot_carry_the_claim(changes, message):
     assert any(warning.startswith(message) for warning in warnings_of(**changes))
 
 
-def test_no_warning_just_before_each_limit(quick):
+def test_no_warning_just_before_each_limit():
     assert warnings_of(run=some_run(size=1000)) == ()
     assert not any("every sampled rank" in w for w in warnings_of(metrics=[Recall @ 29]))
-    assert not any("stands for" in w for w in warnings_of(metrics=[Recall @ 10]))
+
+
+def test_warns_of_the_prior_where_the_certified_limits_are_further_apart_than_the_value():
+    shown = report(some_run(), M, N_ITEMS, metrics=[Recall @ k for k in range(2, 30, 3)])
+    width = shown.table["certified high"] - shown.table["certified low"]
+    for name, apart in (width > shown.table["corrected"]).items():
+        assert any(w.startswith(f"{name}: one sampled") for w in shown.warnings) == apart
+    assert 0 < sum("one sampled" in w for w in shown.warnings) < len(width)
 
 
 # Text and HTML
@@ -195,7 +255,7 @@ def test_text_holds_everything(quick):
     assert f"{shown.table.loc['Recall@9', 'corrected']:.4f}" in text and "Warnings" in text
 
 
-def test_text_without_warnings_has_no_such_heading(quick):
+def test_text_without_warnings_has_no_such_heading():
     shown = report(some_run(), M, N_ITEMS, metrics=[AUC])
     assert "Warnings" not in str(shown) and "Warnings" not in shown._repr_html_()
 
@@ -208,7 +268,10 @@ def test_html_is_well_formed_and_holds_everything(quick):
     shown = report(some_run(size=900), M, N_ITEMS, metrics=[Recall @ 9, AUC])
     page = parsed(shown)
     assert page.find("p").text == shown.head
-    assert len(page.findall(".//tbody/tr")) == 2
+    assert [cell.text for cell in page.findall(".//thead/tr/th")[1:]] == ["Recall@9", "AUC"]
+    rows = page.findall(".//tbody/tr")
+    assert [row.find("th").text for row in rows] == list(shown.table)
+    assert [float(row.find("td").text) for row in rows] == shown.table.iloc[0].round(4).tolist()
     assert [item.text for item in page.iter("li")] == [*shown.sentences, *shown.warnings]
 
 
@@ -250,8 +313,11 @@ def test_readme_five_lines_print_the_sentence_below_them(tmp_path, monkeypatch, 
         ({"sampled": ["1", "2"]}, "sampled must be whole numbers"),
         ({"sampled": [[1, 2], [3, 4]]}, r"one-dimensional.*got shape \(2, 2\)"),
         ({"sampled": 3}, r"one-dimensional.*got shape \(\)"),
-        ({"sampled": []}, "sampled must hold|at least"),
-        ({"sampled": [1]}, "at least two instances"),
+        ({"sampled": []}, "sampled must hold at least two instances, got none"),
+        ({"sampled": [1]}, "sampled must hold at least two instances, got 1"),
+        ({"sampled": Ranks([1], 6)}, "sampled must hold at least two instances, got 1"),
+        ({"sampled": pd.Series([1, None], dtype="Int64")}, "whole numbers, got \\[1, "),
+        ({"sampled": pd.Series([1, "2"] * 50)}, "whole numbers, got [^\\n]*$"),
         ({"sampled": Ranks([1, 2], 6, ties=1)}, "no ties"),
         ({"sampled": Ranks([[1, 2], [3]], 7)}, "one relevant item per instance"),
         ({"sampled": Ranks([1, 2], 9)}, r"n_items = m \+ 1 = 6, got 9"),

@@ -1,8 +1,10 @@
 """The law of the sampled rank, its draws and its moments, against counting and simulation."""
 
+import tracemalloc
 import warnings
 from fractions import Fraction
 from math import comb, exp
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -27,6 +29,7 @@ from recsample import (
     Recall,
     UniformSampling,
 )
+from recsample._counts import count_pmf, likely_counts
 
 ALL = [
     AUC,
@@ -146,6 +149,33 @@ class TestLaw:
     def test_the_default_is_without_replacement(self):
         assert UniformSampling(5) == UniformSampling(5, replace=False)
         assert UniformSampling(5) != UniformSampling(5, replace=True)
+
+    @both_ways
+    @pytest.mark.parametrize(
+        "n_items, m", [(400, 10), (400, 399), (3706, 300), (3706, 3000), (10**7, 5000)]
+    )
+    def test_what_lies_beyond_the_likely_counts(self, n_items, m, replace):
+        ranks = np.unique(np.geomspace(1, n_items, 300).round().astype(int))
+        above, pool = ranks - 1, np.full(len(ranks), n_items - 1)
+        law = UniformSampling(m, replace).pmf(Ranks(ranks, n_items))
+        seen = []
+        for rows, counts in likely_counts(above, pool, m, replace):
+            seen += rows.tolist()
+            beyond = law[rows]
+            beyond[:, counts] = 0.0
+            assert beyond.sum(axis=1).max() < 1e-19
+            found = count_pmf(above[rows], pool[rows], m, replace, counts=counts)
+            assert np.abs(found - law[rows, counts]).max() < 1e-15
+        assert sorted(seen) == list(range(len(ranks)))
+
+    @both_ways
+    def test_expectations_are_sums_over_the_whole_law(self, replace):
+        ranks = Ranks(np.arange(1, 3000, 7), n_items=3706)
+        sampler = UniformSampling(1000, replace)
+        for M in (AP, NDCG, NDCG @ 10, Recall @ 10, RBP(0.9)):
+            mean, variance = sum_over_law(M, sampler, ranks)
+            assert sampler.expect(M, ranks) == pytest.approx(mean, abs=1e-14)
+            assert sampler.variance(M, ranks) == pytest.approx(variance, abs=1e-14)
 
 
 class TestTies:
@@ -319,6 +349,24 @@ class TestDraw:
         assert sampler.draw(ranks, rng).values.tolist() == first
         assert sampler.draw(ranks, rng).values.tolist() != first
 
+    def test_memory_is_that_of_the_output_and_time_is_short(self):
+        """The rank is drawn from its law: 100 of 100,000 items, and no item is touched."""
+
+        def peak(n_instances):
+            ranks = Ranks(np.arange(n_instances) % 10**5 + 1, n_items=10**5 + 1)
+            tracemalloc.start()
+            UniformSampling(100).draw(ranks, rng=0)
+            used = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            return used / n_instances
+
+        # A sampled rank takes 8 bytes; a list of 100 items would take 800.
+        small, large = peak(20_000), peak(200_000)
+        assert large < 400 and large < 1.2 * small
+        start = perf_counter()
+        UniformSampling(100).draw(Ranks(np.full(200_000, 500), n_items=10**5 + 1), rng=0)
+        assert perf_counter() - start < 10
+
     def test_all_items_give_the_rank_back(self):
         ranks = Ranks([1, 4, 9], n_items=9)
         assert UniformSampling(8).draw(ranks, 0).values.tolist() == [1, 4, 9]
@@ -384,6 +432,19 @@ class TestMoments:
             fourth = sampler.pmf(one)[0] @ (M.of_rank(np.arange(1, 12), 11) - mean) ** 4
             error = np.sqrt(max(fourth - variance**2, 0) / size)
             assert abs(values.var() - variance) <= 4 * error + 1e-12
+
+    @both_ways
+    def test_both_moments_at_once(self, replace):
+        ranks = Ranks([[2, 9], [5], [30, 31, 40]], 60, ties=[[0, 4], [3], [7, 7, 0]])
+        sampler = UniformSampling(8, replace)
+        for M in ALL:
+            mean, variance = sampler.moments(M, ranks)
+            assert mean == pytest.approx(sampler.expect(M, ranks), abs=1e-13)
+            assert variance.tolist() == sampler.variance(M, ranks).tolist()
+        with pytest.warns(UserWarning, match="undefined for 1 of 2 instances") as warned:
+            mean, variance = sampler.moments(AP, Ranks([[], [2]], 20))
+        assert len(warned) == 1
+        assert np.isnan([mean[0], variance[0]]).all() and not np.isnan([mean[1], variance[1]]).any()
 
     def test_the_spread_of_a_mean(self):
         ranks = Ranks([3, 10, 40, 100, 7], n_items=200, ties=[0, 5, 0, 60, 0])
@@ -491,6 +552,7 @@ class TestRefusals:
             lambda s: s.draw(ranks, 0),
             lambda s: s.expect(AUC, ranks),
             lambda s: s.variance(AP, ranks),
+            lambda s: s.moments(AUC, ranks),
             lambda s: s.std_of_mean(AP, ranks),
         ):
             with pytest.raises(ValueError, match="without replacement, got 3 in instance 2"):
@@ -506,7 +568,7 @@ class TestRefusals:
         for call in (lambda: sampler.pmf([1, 2]), lambda: sampler.expect(AP, [1, 2])):
             with pytest.raises(ValueError, match="ranks must be Ranks, got list"):
                 call()
-        for method in (sampler.expect, sampler.variance, sampler.std_of_mean):
+        for method in (sampler.expect, sampler.variance, sampler.moments, sampler.std_of_mean):
             with pytest.raises(ValueError, match="metric must be a Metric such as .* got 'AP'"):
                 method("AP", ranks)
             with pytest.raises(ValueError, match="Recall needs a cut-off"):
@@ -530,8 +592,11 @@ class TestRefusals:
             huge.expect(NDCG, one)
         with pytest.raises(ValueError, match="the chances of 1 ranks with m=100000000000 takes"):
             huge.expect(AP, one)
-        with pytest.raises(ValueError, match="the law of 1 ranks with m=100000000000 takes"):
-            huge.expect(Recall @ 5, one)
+
+    def test_counts_that_do_not_matter_need_no_memory(self):
+        huge, one = UniformSampling(10**11), Ranks([10], n_items=10**12 + 1)
+        # Each of the 9 items above is drawn with probability 1/10, nearly independently.
+        assert huge.expect(Recall @ 5, one)[0] == pytest.approx(stats.binom.cdf(4, 9, 0.1), 1e-9)
 
     def test_closed_forms_need_no_memory(self):
         huge, one = UniformSampling(10**11, replace=True), Ranks([10**6 + 1], n_items=10**12 + 1)

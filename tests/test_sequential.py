@@ -7,37 +7,22 @@ from math import comb, factorial, log2
 
 import numpy as np
 import pytest
+from enumeration import in_scan, mean, order_of, orders, position
 from scipy import sparse
 
 import recsample as rs
 from recsample import AP, AUC, DCG, NDCG, RBP, RR, PercentileRank, Ranks, RankScore, Recall
 from recsample.scanning import Scan, item_at
-from recsample.sequential import DoublingSampling, EarlyStopping, InverseSampling, TwoPhase
+from recsample.sequential import EarlyStopping, InverseSampling, TwoPhase
 
 WHOLE = [AP, RR, NDCG, DCG, RBP(0.8), RBP(0.01), RankScore(5), RankScore(500), AUC, PercentileRank]
 CUT = [Recall @ 3, NDCG @ 3, AP @ 3, RR @ 2, rs.HitRate @ 1, rs.Precision @ 3]
-
-
-def orders(n_irrelevant, above):
-    """All distinct orders of the irrelevant items; True for those above the relevant one."""
-    items = [True] * above + [False] * (n_irrelevant - above)
-    return sorted(set(permutations(items)))
-
-
-def position(order, k=1):
-    """Where the k-th item above stands, behind all if there is none."""
-    places = [t for t, above in enumerate(order, 1) if above]
-    return places[k - 1] if len(places) >= k else len(order) + 1
 
 
 def survival(n_irrelevant):
     """P(T > t) as exact fractions, a row for each number of items above."""
     N = n_irrelevant
     return [[Fraction(comb(N - a, t), comb(N, t)) for t in range(N + 1)] for a in range(N + 1)]
-
-
-def mean(values):
-    return sum(values) / len(values)
 
 
 # Inverse sampling
@@ -249,6 +234,16 @@ def test_cost_of_early_stopping_by_enumeration(k):
     assert tied == pytest.approx([mean(cost[1:5])])
 
 
+def test_what_early_stopping_draws():
+    drawn = EarlyStopping(4).draw(Ranks([2] * 60_000, 9, ties=5), rng=1)
+    counts = np.bincount(drawn.values, minlength=6)  # ranks 2 to 7, of which 5 to 7 look the same
+    assert counts[:2].tolist() == [0, 0] and counts.sum() == 60_000
+    assert (np.abs(counts[2:] - [10_000, 10_000, 10_000, 30_000]) < 600).all()
+    several = EarlyStopping(2).draw(Ranks([[7, 1], [3], [5, 9], []], n_items=9), rng=0)
+    assert [each.tolist() for each in several.values] == [[1, 4], [3], [3, 4], []]
+    assert several.n_items == 9 and not several._terms.ties.any()
+
+
 @pytest.mark.parametrize("metric", CUT, ids=str)
 def test_early_stopping_is_exact(metric):
     ranks = Ranks([[1, 4], [2, 3, 9], [10]], n_items=12)
@@ -326,86 +321,7 @@ def test_figures_of_two_phases_on_movielens():
         assert 0.0007 < sampler.std_of_mean(Recall @ 10, ranks) < 0.0009
 
 
-# Doubling
-
-
-def observations(m0, m, n, above):
-    """Numbers of observations over all orders, straight from the description of the design."""
-    totals = [m0]
-    while totals[-1] < m:
-        totals.append(min(2 * totals[-1], m))
-    numbered = {(totals[-1], 0): 1}
-    for before, after in zip([0, *totals][-2::-1], totals[::-1]):
-        for count in range(1, after - before + 1):
-            numbered[after, count] = len(numbered) + 1
-    assert len(numbered) == m + 1
-    seen = []
-    for order in orders(n - 1, above):
-        ends = (total for total in totals if total == m or any(order[:total]))
-        end = next(ends)
-        seen.append((numbered[end, sum(order[:end])], end))
-    return seen
-
-
-@pytest.mark.parametrize(("m0", "m"), [(1, 6), (2, 5), (1, 4), (3, 3)])
-def test_law_of_doubling_by_enumeration(m0, m):
-    n, design = 8, DoublingSampling(m0, m)
-    law = design.law(n)
-    cost = design.cost(Ranks(range(1, n + 1), n))
-    for a in range(n):
-        seen = observations(m0, m, n, a)
-        counts = np.bincount([number for number, _ in seen], minlength=m + 2)[1:]
-        assert law[a] == pytest.approx(counts / len(seen), abs=1e-14)
-        assert cost[a] == pytest.approx(mean([end for _, end in seen]))
-    tied = Ranks([2], n, ties=[3])
-    assert design.pmf(tied)[0] == pytest.approx(law[1:5].mean(axis=0))
-    assert design.cost(tied) == pytest.approx([cost[1:5].mean()])
-
-
-def test_drawn_observations_have_their_law():
-    design, repetitions = DoublingSampling(2, 9), 40_000
-    for rank in (1, 2, 6, 30):
-        ranks = Ranks([rank] * repetitions, 30)
-        drawn = design.draw(ranks, rng=rank)
-        assert drawn.n_items == 10
-        expected = repetitions * design.pmf(Ranks([rank], 30))[0]
-        counts = np.bincount(drawn.values, minlength=11)[1:]
-        assert (np.abs(counts - expected) <= 5 * np.sqrt(expected) + 1e-9).all()
-
-
-def test_correction_of_doubling_solves_its_least_squares_problem():
-    design, n, gamma = DoublingSampling(3, 12), 40, 0.1
-    corrected = rs.BiasVariance(Recall @ 4, design, n, gamma=gamma)
-    law, target = design.law(n), (Recall @ 4).of_rank(range(1, n + 1), n)
-    # Rows for the bias, and for the standard deviation as a factor of the covariance.
-    covariance = np.diag(law.sum(0)) - law.T @ law
-    normal = law.T @ law + gamma * covariance
-    assert normal @ corrected.values == pytest.approx(law.T @ target, abs=1e-9)
-    ranks = Ranks(range(1, n + 1), n)
-    mean_, square = law @ corrected.values, law @ corrected.values**2
-    assert design.expect(corrected, ranks) == pytest.approx(mean_)
-    assert design.variance(corrected, ranks) == pytest.approx(square - mean_**2)
-    drawn = design.estimate(corrected, Ranks([3] * 20_000, n), rng=5)
-    error = np.sqrt((square - mean_**2)[2] / 20_000)
-    assert abs(drawn.mean() - mean_[2]) < 4 * error
-
-
 # Real scores
-
-
-def order_of(user, n_items, seed):
-    return item_at(np.arange(n_items), user, n_items, seed=seed).tolist()
-
-
-def explicit(table, relevant, excluded, seed):
-    """Each user's irrelevant items in the order of the scan: whether they outrank the relevant."""
-    for user, item in enumerate(relevant):
-        order = order_of(user, table.shape[1], seed)
-        yield [
-            bool(table[user, i] > table[user, item])
-            for i in order
-            if i != item and i not in excluded[user]
-        ]
 
 
 @pytest.fixture(scope="module")
@@ -429,7 +345,7 @@ def test_scan_is_the_same_as_ranking_in_the_explicit_order(study, block):
     def scan():
         return Scan(lambda u, i: table[u, i], relevant, 83, exclude=exclude, seed=8, block=block)
 
-    above = list(explicit(table, relevant, excluded, seed=8))
+    above = [in_scan(table[u], u, i, excluded[u] | {i}, 8) for u, i in enumerate(relevant)]
     pool = np.array([len(order) for order in above])
     assert scan().n_irrelevant.tolist() == pool.tolist()
     found = InverseSampling().scan(scan())
@@ -444,11 +360,48 @@ def test_scan_is_the_same_as_ranking_in_the_explicit_order(study, block):
     exact = rs.predicted_ranks(table, relevant, exclude)
     for metric in (Recall @ 4, NDCG @ 4):
         assert metric(ranks).tolist() == metric(exact).tolist()
+    assert EarlyStopping(4).draw(exact, 0).values.tolist() == ranks.values.tolist()
 
 
-def test_two_phases_and_doubling_in_a_scan(study):
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_scan_with_several_relevant_items(study, block):
+    table, relevant, exclude, excluded = study
+    n_users, n = table.shape
+    kept = (np.random.default_rng(11).random(table.shape) < 0.04) & (exclude.toarray() == 0)
+    kept[np.arange(n_users), relevant] = True
+    matrix = sparse.csr_matrix(kept)
+
+    def scan():
+        return Scan(lambda u, i: table[u, i], matrix, n, exclude=exclude, seed=8, block=block)
+
+    above, pool = [], scan().n_irrelevant
+    for u in range(n_users):
+        items = sorted(np.flatnonzero(kept[u]).tolist(), key=lambda i: -table[u, i])
+        skipped = excluded[u] | set(items)
+        above.append([in_scan(table[u], u, i, skipped, 8) for i in items])
+        assert pool[u] == len(above[u][0])
+    assert max(map(len, above)) > 4
+    exact = rs.predicted_ranks(table, matrix, exclude)
+    for cap in (None, 6):
+        used = scan()
+        found = InverseSampling(cap).scan(used)
+        last = [len(each[0]) if cap is None else min(len(each[0]), cap) for each in above]
+        expected = [[min(position(o), end + 1) for o in each] for each, end in zip(above, last)]
+        assert [each.tolist() for each in found] == expected
+        assert used.scored.tolist() == [min(each[0], end) for each, end in zip(expected, last)]
+    ranks = EarlyStopping(4).scan(used)  # goes on where the other has stopped
+    full = [[min(sum(o), 4) + i for i, o in enumerate(each, 1)] for each in above]
+    assert [each.tolist() for each in ranks.values] == full
+    assert used.scored.tolist() == [min(position(each[0], 4), len(each[0])) for each in above]
+    for known in (ranks, EarlyStopping(4).draw(exact, 0)):
+        assert [each.tolist() for each in known.values] == full
+        for metric in (Recall @ 4, NDCG @ 4, AP @ 4):
+            assert metric(known) == pytest.approx(metric(exact))
+
+
+def test_two_phases_in_a_scan(study):
     table, relevant, *_ = study
-    above = list(explicit(table, relevant, [set()] * len(relevant), seed=0))
+    above = [in_scan(table[u], u, i, {i}, 0) for u, i in enumerate(relevant)]
     scan = Scan(lambda u, i: table[u, i], relevant, 83, block=5)
     design = TwoPhase(20, 3, [0.8, 0.4, 0.2])
     sample = design.scan(scan, rng=9)
@@ -465,14 +418,44 @@ def test_two_phases_and_doubling_in_a_scan(study):
     estimate = design.of_sample(Recall @ 3, sample)
     assert (estimate[sample.weight == 0] == 0).all()
 
-    scan = Scan(lambda u, i: table[u, i], relevant, 83, block=5)
-    design = DoublingSampling(4, 30)
-    observed = design.scan(scan).values
-    for i, order in enumerate(above):
-        end = next(total for total in (4, 8, 16, 30) if total == 30 or any(order[:total]))
-        count = sum(order[:end])
-        assert observed[i] == (1 if count == 0 else 30 - end + count + 1)
-        assert scan.scored[i] == end
+
+def test_two_phases_of_several_relevant_items_in_a_scan(study):
+    """The best one decides when a phase ends, and by its count whether there is a second one."""
+    table, relevant, *_ = study
+    kept = table > 1.2
+    kept[np.arange(len(table)), relevant] = True
+    matrix = sparse.csr_matrix(kept)
+    scan = Scan(lambda u, i: table[u, i], matrix, 83)
+    design = TwoPhase(20, 3, [0.8, 0.4, 0.2])
+    sample = design.scan(scan, rng=9)
+    chance, uniform = np.append(design.probability, 1.0), np.random.default_rng(9).random(len(kept))
+    exact = rs.predicted_ranks(table, matrix)
+    for user, row in enumerate(kept):
+        best = max(np.flatnonzero(row).tolist(), key=lambda i: table[user, i])
+        order = in_scan(table[user], user, best, set(np.flatnonzero(row).tolist()), 0)
+        s = min(sum(order[:20]), 3)
+        assert sample.weight[user] == (1 / chance[s] if uniform[user] < chance[s] else 0)
+    finished = sample.weight > 0
+    assert 10 < finished.sum() < 50
+    for metric in (NDCG @ 3, Recall @ 3):
+        estimate = design.of_sample(metric, sample)
+        assert estimate == pytest.approx(sample.weight * metric(exact))
+
+
+def test_scan_that_has_been_advanced(study):
+    """Where the first item above stands is known afterwards; how many were above is not."""
+    table, relevant, *_ = study
+
+    def scan():
+        return Scan(lambda u, i: table[u, i], relevant, 83)
+
+    used = scan()
+    EarlyStopping(10).scan(used)
+    for sampler in (InverseSampling(), InverseSampling(5)):
+        assert sampler.scan(used).tolist() == sampler.scan(scan()).tolist()
+    message = r"scan must be a new Scan, .* got \d+ items looked at for user 0"
+    with pytest.raises(ValueError, match=message):
+        TwoPhase(20, 3, 0.5).scan(used, 0)
 
 
 def test_ties_in_a_scan_are_broken_at_random():
@@ -486,6 +469,18 @@ def test_ties_in_a_scan_are_broken_at_random():
     ranks = EarlyStopping(n - 1).scan(scan).values
     counts = np.bincount(ranks, minlength=n + 1)[1:]
     assert (np.abs(counts - n_users / n) < 5 * np.sqrt(n_users / n)).all()
+
+
+def test_several_relevant_items_tied_in_a_scan():
+    """Two relevant among six items, all with one score."""
+    n_users, n = 20_000, 6
+    relevant = sparse.csr_matrix(np.tile([True, False, True, False, False, False], (n_users, 1)))
+    scan = Scan(lambda u, i: np.ones(np.broadcast_shapes(u.shape, i.shape)), relevant, n)
+    found = InverseSampling().of_position(AP, InverseSampling().scan(scan), n)
+    expected = AP(Ranks([[1, 2]], n, ties=[[4, 4]]))[0]
+    assert abs(found.mean() - expected) < 4 * found.std() / np.sqrt(n_users)
+    exact = AP(Ranks(EarlyStopping(n).scan(scan).values, n))
+    assert abs(exact.mean() - expected) < 4 * exact.std() / np.sqrt(n_users)
 
 
 def test_scan_of_factors_estimates_ap():
@@ -542,7 +537,7 @@ def test_error_against_cost_is_that_of_each_method():
         "Y": Ranks([1, 4, 40, 7, 90] * 20, np.arange(201, 301)),
         "Z": Ranks([2, 30, 5, 9, 60] * 20, np.arange(201, 301), ties=[0, 3, 0, 8, 2] * 20),
     }
-    table = rs.experiments.error_against_cost(ranks, samples=[20, 150], most=160)
+    table = rs.studies.error_against_cost(ranks, samples=[20, 150], most=160, repetitions=1)
     metrics = ["AP", "NDCG@10", "Recall@10"]
     assert list(table.index.unique("metric")) == metrics
     assert list(table) == ["cost", "bias", "std", "error"]
@@ -561,7 +556,7 @@ def test_error_against_cost_is_that_of_each_method():
             bias = sampler.expect(corrected, r).mean() - metric(r).mean()
             expected = [150, 100 * bias, 100 * sampler.std_of_mean(corrected, r)]
             assert row[:3].tolist() == pytest.approx(expected, abs=1e-7)
-            design = DoublingSampling(50, 160)
+            design = rs.DoublingSampling(50, 160)
             corrected = rs.BiasVariance(metric, design, n)
             row = table.loc[(str(metric), "BV 0.1, doubling", name, 160)]
             bias = design.expect(corrected, r).mean() - metric(r).mean()
@@ -575,8 +570,44 @@ def test_error_against_cost_is_that_of_each_method():
                 assert row[:3].tolist() == pytest.approx(expected)
         row = table.loc[("AP", "rank everything", name, 0)]
         assert row.tolist() == pytest.approx([r.n_irrelevant.mean(), 0, 0, 0])
-    with_cls = table.xs("CLS", level="method").index.unique("setting")
-    assert list(with_cls) == [20]
+        capped = InverseSampling(100)
+        bias = capped.expect(AP, r).mean() - AP(r).mean()
+        expected = [capped.cost(r).mean(), 100 * bias, 100 * capped.std_of_mean(AP, r)]
+        row = table.loc[("AP", "inverse sampling, cap", name, 100)]
+        assert row[:3].tolist() == pytest.approx(expected)
+    for few in ("CLS", "MES", "BV, learned prior"):
+        assert list(table.xs(few, level="method").index.unique("setting")) == [20]
+
+
+def test_error_against_cost_of_methods_that_learn_from_a_run():
+    """The same runs, drawn again."""
+    ranks = {"Y": Ranks([1, 4, 40, 7, 90] * 20, 201), "Z": Ranks([2, 30, 5, 9, 60] * 20, 201)}
+    table = rs.studies.error_against_cost(ranks, samples=[20, 60], most=160, repetitions=3, rng=4)
+    rng = np.random.default_rng(4)
+    for m in (20, 60):
+        sampler = rs.UniformSampling(m)
+        for name, r in ranks.items():
+            runs = [sampler.draw(r, rng) for _ in range(3)]
+            priors = [rs.estimation.expectation_maximisation(run, sampler, 201) for run in runs]
+            splines = [rs.estimation.log_spline(run, sampler, 201) for run in runs]
+            for metric in (AP, Recall @ 10):
+                corrections = [rs.BiasVariance(metric, sampler, 201, prior=p) for p in priors]
+                found = {
+                    "EM": [p @ metric.of_rank(range(1, 202), 201) for p in priors],
+                    "spline": [fit.mean(metric)[0] for fit in splines],
+                    "BV, learned prior": [c(run).mean() for c, run in zip(corrections, runs)],
+                }
+                for method, means in found.items():
+                    row = table.loc[(str(metric), method, name, m)]
+                    bias = np.mean(means) - metric(r).mean()
+                    expected = [m, 100 * bias, 100 * np.std(means)]
+                    assert row[:3].tolist() == pytest.approx(expected)
+                plausible = rs.estimation.plausible_prior(201)
+                corrected = rs.BiasVariance(metric, sampler, 201, prior=plausible)
+                bias = sampler.expect(corrected, r).mean() - metric(r).mean()
+                row = table.loc[(str(metric), "BV, plausible prior", name, m)]
+                expected = [m, 100 * bias, 100 * sampler.std_of_mean(corrected, r)]
+                assert row[:3].tolist() == pytest.approx(expected)
 
 
 # Edges and refusals
@@ -589,6 +620,19 @@ def test_pool_without_irrelevant_items():
     assert InverseSampling().cost(ranks).tolist() == [0.0]
     assert InverseSampling().variance(RBP(0.5), ranks).tolist() == [0.0]
     assert EarlyStopping(3).cost(ranks).tolist() == [0.0]
+
+
+def test_auc_without_irrelevant_items_is_undefined():
+    """One warning that says so, and none of the arithmetic behind it."""
+    sampler = InverseSampling()
+    for call in (
+        lambda: sampler.estimate(AUC, Ranks([1, 2], [1, 5]), 0),
+        lambda: sampler.estimated_variance(AUC, [1, 2], [1, 5]),
+    ):
+        with pytest.warns(UserWarning, match="AUC is undefined for 1 of 2 instances") as seen:
+            assert np.isnan(call()).tolist() == [True, False]
+        assert len(seen) == 1
+    assert np.isnan(sampler.variance(AUC, Ranks([1, 2], [1, 5]))).tolist() == [True, False]
 
 
 def test_instance_without_relevant_item_is_undefined():
@@ -632,21 +676,22 @@ def scores(users, items):
         (lambda: EarlyStopping(3).expect(AP, RANKS), "cut-off of at most k=3, got AP"),
         (lambda: EarlyStopping(3).expect(AP @ 4, RANKS), "cut-off of at most k=3, got AP@4"),
         (lambda: EarlyStopping(3).cost(5), "ranks must be Ranks, got int"),
+        (lambda: EarlyStopping(3).draw(5, 0), "ranks must be Ranks, got int"),
         (lambda: TwoPhase(0, 3, 0.5), "m0 must be a whole number of at least 1, got 0"),
         (lambda: TwoPhase(5, 3, 0.0), "probability must be above 0 and at most 1, got 0.0"),
         (lambda: TwoPhase(5, 3, 1.5), "probability must be above 0 and at most 1, got 1.5"),
         (lambda: TwoPhase(5, 3, [1, 0.5]), r"shape \(3,\), got shape \(2,\)"),
         (lambda: TwoPhase(5, 3, 0.5).cost(RANKS), "at least 5 irrelevant .* got 4 in instance 0"),
         (lambda: TwoPhase(2, 3, 0.5).expect(NDCG, RANKS), "cut-off of at most k=3, got NDCG"),
-        (lambda: DoublingSampling(10, 5), "m must be at least m0=10, got 5"),
-        (lambda: DoublingSampling(2, 8).pmf(RANKS), "at least 8 irrelevant items .* got 4"),
-        (
-            lambda: DoublingSampling(1, 2).expect(AP, RANKS),
-            r"metric must be a correction for DoublingSampling\(m0=1, m=2\), got AP",
-        ),
         (lambda: Scan(None, ITEMS, 5), "score must be a function of users and items, got None"),
         (lambda: Scan(scores, [0, 5], 5), "items from 0 to 4, got item 5 for user 1"),
-        (lambda: Scan(scores, [[0]], 5), r"one item per user, got shape \(1, 1\)"),
+        (lambda: Scan(scores, [[0]], 5), r"one item for each of the 1 users, .* shape \(1, 1\)"),
+        (lambda: Scan(scores, [], 5), "at least one item for each user, got no user"),
+        (lambda: Scan(scores, 3, 5), r"one item for each of the 0 users, .* shape \(\)"),
+        (
+            lambda: Scan(scores, sparse.csr_matrix([[0, 1], [0, 0]]), 2),
+            "relevant must hold at least one item for each user, got none for user 1",
+        ),
         (
             lambda: Scan(scores, ITEMS, 5, exclude=sparse.csr_matrix(np.eye(2, 5))),
             "relevant and exclude must not share an item, got item 0 for user 0",

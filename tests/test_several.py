@@ -5,10 +5,11 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 
 import recsample as rs
 from recsample import AP, AR, AUC, F1, NDCG, RR, Ranks, Recall, RPrecision, UniformSampling
+from recsample._joint import moments_of
 from recsample.consistency import CATALOGUE
 
 METRICS = [*CATALOGUE, AP @ 3, RR @ 2, AR @ 2, F1 @ 3, RPrecision, rs.metric("AP(hits)@3")]
@@ -53,7 +54,7 @@ def sampled_ranks_counted(scores, relevant, m, replace):
     return Ranks([list(r) for r in ranks], m + len(relevant)), np.array(times) / sum(times)
 
 
-def cases(replace, n_cases=30):
+def cases(replace, n_cases=50):
     rng = np.random.default_rng(5)
     while n_cases:
         scores, relevant = tied_scores(rng)
@@ -64,7 +65,7 @@ def cases(replace, n_cases=30):
 
 
 class TestAgainstEnumeration:
-    """30 random rankings with ties for each law, every metric, to 1e-12."""
+    """50 random rankings with ties for each law, every metric, to 1e-12."""
 
     @both_ways
     def test_mean_and_variance_of_every_metric(self, replace):
@@ -72,13 +73,13 @@ class TestAgainstEnumeration:
             ranks, sampler = ranks_of(scores, relevant), UniformSampling(m, replace)
             sampled, chance = sampled_ranks_counted(scores, relevant, m, replace)
             for M in METRICS:
-                if replace and not M.additive and len(relevant) > 1 and np.any(ranks.ties[0]):
-                    continue  # refused, see below
                 values = M(sampled)
                 mean = chance @ values
                 assert sampler.expect(M, ranks)[0] == pytest.approx(mean, abs=1e-12), M
                 variance = chance @ (values - mean) ** 2
                 assert sampler.variance(M, ranks)[0] == pytest.approx(variance, abs=1e-12), M
+                both = np.ravel(sampler.moments(M, ranks))
+                assert both == pytest.approx([mean, variance], abs=1e-12), M
 
     @both_ways
     def test_the_law_of_each_item_and_of_the_hits(self, replace):
@@ -109,11 +110,10 @@ class TestAgainstEnumeration:
             assert sampler.variance(corrected, ranks)[0] == pytest.approx(variance, abs=1e-11)
 
 
-def many_ranks(rng, n_instances=40, n_items=500, ties=False):
-    """Ranks of 1 to 8 relevant items, half of them good, with ties between some of them."""
+def many_ranks(rng, n_instances=40, n_items=500, tied=0):
+    """Ranks of 1 to 8 relevant items, half of them good; the first `tied` sets have many ties."""
     scores = rng.standard_normal((n_instances, n_items))
-    if ties:
-        scores = np.round(scores, 1)
+    scores[:tied] = np.round(2 * scores[:tied]) / 2
     relevant = sparse.lil_matrix((n_instances, n_items))
     for user in range(n_instances):
         items = rng.choice(n_items, rng.integers(1, 9), replace=False)
@@ -122,31 +122,68 @@ def many_ranks(rng, n_instances=40, n_items=500, ties=False):
     return rs.predicted_ranks(scores, relevant.tocsr())
 
 
+def outcomes(ranks, sampler, n_draws, rng):
+    """The different vectors of sampled ranks of each instance, and how often each was drawn.
+
+    A vector is written as one number, in the base of the largest sampled rank.
+    """
+    n, base = len(ranks), sampler.m + int(ranks.n_relevant.max()) + 1
+    seen = Counter()
+    again = 2_000
+    sizes = np.tile(ranks.n_items, again)
+    many = Ranks([*ranks.values] * again, sizes, ties=[*ranks.ties] * again)
+    for _ in range(n_draws // again):
+        drawn = sampler.draw(many, rng)._terms
+        digits = drawn.rank * base ** (drawn.order - 1)
+        codes = np.zeros(n * again, np.int64)
+        np.add.at(codes, drawn.instance, digits)
+        found, times = np.unique(np.arange(n * again) % n + n * codes, return_counts=True)
+        seen.update(dict(zip(found.tolist(), times.tolist())))
+    instance, values = [], []
+    for code in seen:
+        code, which = divmod(code, n)
+        instance.append(which)
+        values.append([])
+        while code:
+            code, digit = divmod(code, base)
+            values[-1].append(digit)
+    sizes = sampler.m + ranks.n_relevant[instance]
+    return np.array(instance), Ranks(values, sizes), np.array([*seen.values()]) / n_draws
+
+
 class TestAgainstSimulation:
-    N_DRAWS = 2_500  # times 40 instances
+    """50 random sets of ranks, half with ties, for each law: 300,000 draws, every metric."""
+
+    N_SETS, N_DRAWS = 50, 6_000
 
     @both_ways
-    @pytest.mark.parametrize("ties", [False, True])
-    def test_draws_have_the_mean_and_the_spread(self, replace, ties):
+    def test_draws_have_the_mean_and_the_variance(self, replace):
         rng = np.random.default_rng(11)
-        ranks = many_ranks(rng, ties=ties)
-        sampler = UniformSampling(30, replace)
-        metrics = [AUC, AP, AP @ 5, NDCG, NDCG @ 5, Recall @ 5, RR, rs.RBP(0.8), F1 @ 5]
-        if replace and ties:  # 10,000 orders of the tied items are the limit for the variance
-            ranks = ranks.break_ties("random", 0)
-        sums = {M: np.zeros((2, len(ranks))) for M in metrics}
-        for _ in range(self.N_DRAWS):
-            drawn = sampler.draw(ranks, rng)
-            for M in metrics:
-                values = M(drawn)
-                sums[M] += values, values**2
-        for M, (total, squares) in sums.items():
-            mean, variance = sampler.expect(M, ranks), sampler.variance(M, ranks)
-            error = np.sqrt(variance.sum() / self.N_DRAWS)
-            # The mean over all instances, within 4 standard errors
-            assert abs((total / self.N_DRAWS - mean).sum()) < 4 * error, M
-            seen = (squares / self.N_DRAWS - (total / self.N_DRAWS) ** 2).sum()
-            assert seen == pytest.approx(variance.sum(), rel=0.04), M
+        ranks = many_ranks(rng, self.N_SETS, n_items=200, tied=self.N_SETS // 2)
+        shared = ranks._terms.ties[ranks._terms.group > 1]
+        assert len(shared) > 10 and shared.max() > 5
+        sampler = UniformSampling(10, replace)
+        instance, sampled, share = outcomes(ranks, sampler, self.N_DRAWS, rng)
+        errors = []
+        for M in METRICS:
+            mean, variance = sampler.moments(M, ranks)
+            off = M(sampled) - mean[instance]
+            # Fewer than 25 draws off by a standard deviation tell little about a normal error.
+            far = np.bincount(instance, share * (off**2 >= variance[instance]))
+            often = (far * self.N_DRAWS >= 25) & (variance > 1e-20)
+            first, second, fourth = (
+                np.bincount(instance, share * off**power) for power in (1, 2, 4)
+            )
+            # The mean, and the mean square about the exact mean, with their variances
+            for missed, noise in ((first, variance), (second - variance, fourth - second**2)):
+                missed, noise = missed[often], np.maximum(noise[often], 1e-20)
+                error = np.sqrt(noise / self.N_DRAWS)
+                assert abs(missed.sum()) <= 4 * np.sqrt((error**2).sum()), M
+                errors.extend(abs(missed) / error)
+            assert abs(first[~often]).max(initial=0) < 4 * np.sqrt(25) / self.N_DRAWS, M
+        # One in a thousand such tests, with all sets and metrics together, would fail by chance.
+        assert len(errors) > 2 * self.N_SETS * len(METRICS) * 0.8
+        assert max(errors) < stats.norm.isf(1e-3 / 2 / len(errors))
 
     @both_ways
     def test_drawing_real_items(self, replace):
@@ -163,6 +200,108 @@ class TestAgainstSimulation:
         # A correlation of 20,000 pairs has a standard error of at most 1 / sqrt(20,000).
         difference = np.corrcoef(above.T) - np.corrcoef(counted.T)
         assert abs(difference).max() < 4 * np.sqrt(2 / 20_000)
+
+
+def by_every_place(values, above, ties, pool, m, replace):
+    """Mean and variance of the sum over tied items, by all tied irrelevant items one by one.
+
+    Of x of these and j relevant items in a random order, the last is relevant with probability
+    j / (x + j); otherwise the draws of it are taken away.
+    """
+    g, s = len(values), np.arange(m + 1)
+    moments = np.zeros((g + 1, 2, m + 1))
+    for x in range(ties + 1):
+        n = above + x
+        law = np.zeros((m + 1, m + 1))  # row s: how many of s draws among n are not of the last
+        for drawn in s:
+            if replace and n:
+                law[drawn] = stats.binom.pmf(s, drawn, 1 - 1 / n)
+            elif n and drawn <= n:
+                law[drawn, drawn], law[drawn, drawn - 1] = 1 - drawn / n, drawn / n
+        passed = moments @ law.T if x else moments
+        moments = np.zeros_like(moments)
+        moments[0] = passed[0]
+        for j, value in enumerate(values, 1):
+            mean, square = moments[j - 1]
+            added = np.stack([mean + value, square + 2 * value * mean + value**2])
+            moments[j] = (j * added + x * passed[j]) / (x + j)
+    law = stats.binom.pmf(s, m, n / pool) if replace else stats.hypergeom.pmf(s, pool, n, m)
+    mean, square = moments[-1] @ law
+    return mean, square - mean**2
+
+
+class TestManyTies:
+    """Ties as numerous as in real data, where nothing can be enumerated."""
+
+    @both_ways
+    @pytest.mark.parametrize(
+        "above, ties, group, pool, m",
+        [(20, 300, 4, 400, 12), (0, 90, 2, 90, 20), (3, 40, 9, 99, 7)],
+    )
+    def test_against_a_walk_over_all_of_them(self, above, ties, group, pool, m, replace):
+        ranks = Ranks([above + np.arange(1, group + 1)], pool + group, ties=[[ties] * group])
+        order, s = np.arange(1, group + 1)[:, None], np.arange(m + 1)
+        sampler = UniformSampling(m, replace)
+        for M in (AP, NDCG @ 3, Recall @ 2, AUC, rs.PercentileRank, rs.RBP(0.8)):
+            values = M._term(order + s, order, group, m + group) + np.zeros((group, m + 1))
+            found = np.ravel(sampler.moments(M, ranks))
+            expected = by_every_place(values, above, ties, pool, m, replace)
+            assert found == pytest.approx(expected, abs=1e-12), M
+            assert sampler.expect(M, ranks)[0] == pytest.approx(expected[0], abs=1e-12), M
+
+    @both_ways
+    def test_real_data(self, replace):
+        """Users with thousands of items at score 0, several relevant ones among them."""
+        recorded = rs.datasets.recorded_several()["Z"]
+        ranks = Ranks(recorded.values[:8], recorded.n_items[:8], ties=recorded.ties[:8])
+        assert ranks._terms.ties[ranks._terms.group > 1].max() > 3_000
+        sampler, n = UniformSampling(100, replace), 2_000
+        many = Ranks([*ranks.values] * n, np.tile(ranks.n_items, n), ties=[*ranks.ties] * n)
+        drawn = sampler.draw(many, 0)
+        for M in (AP, AUC, Recall @ 2, RR, rs.metric("AP(hits)@3")):
+            values = M(drawn).reshape(n, -1)
+            mean, variance = sampler.moments(M, ranks)
+            assert mean == pytest.approx(sampler.expect(M, ranks), abs=1e-12)
+            first, second, fourth = (((values - mean) ** k).mean(axis=0) for k in (1, 2, 4))
+            error = np.sqrt(variance / n) + 1e-12
+            assert (abs(first) < 4.5 * error).all(), M
+            if M in (AP, AUC, RR):  # others vary too rarely
+                error = np.sqrt((fourth - variance**2) / n) + 1e-12
+                assert (abs(second - variance) < 4.5 * error).all(), M
+
+    @both_ways
+    def test_a_million_ties(self, replace):
+        """The walk against the law of each item, which comes from another formula."""
+        sampler = UniformSampling(100, replace)
+        for ranks in (
+            Ranks([[5, 6]], 2 * 10**6, ties=[[10**6] * 2]),
+            Ranks([np.arange(3, 63)], 5_000, ties=[[2_000] * 60]),
+        ):
+            for M in (AP, NDCG @ 10):
+                mean = sampler.moments(M, ranks)[0]
+                assert mean == pytest.approx(sampler.expect(M, ranks), abs=1e-13)
+
+    def test_alone_among_ties(self):
+        """12,000 tied items, each place for itself: mean and mean square over the places."""
+        ranks, m = Ranks([[1, 3600]], 20_000, ties=[[3000, 12_000]]), 100
+        sampler = UniformSampling(m, replace=True)
+        # Two items: E[s_1 s_2] = m (m - 1) p_1 p_2 + m p_1, and so on, averaged over the places
+        pool = 19_998
+        p_1, p_2 = np.arange(3001) / pool, (3598 + np.arange(12_001)) / pool
+        mean_1, mean_2 = p_1.mean(), p_2.mean()
+        squares = [(p**2).mean() for p in (p_1, p_2)]
+        covariance = m * (mean_1 - mean_1 * mean_2)
+        variances = [
+            m * (p.mean() - square) + m**2 * (square - p.mean() ** 2)
+            for p, square in zip((p_1, p_2), squares)
+        ]
+        expected = (sum(variances) + 2 * covariance) / (2 * m) ** 2
+        assert sampler.variance(AUC, ranks)[0] == pytest.approx(expected, rel=1e-12)
+        # The walk knows nothing of this closed form.
+        values = np.tile((1 - np.arange(m + 1) / m) / 2, (2, 1))
+        law = stats.binom.pmf(np.arange(m + 1), m, 15_598 / pool)
+        walked = moments_of(AP, ranks, [True], lambda _: values, lambda *_: law, True)
+        assert walked[1, 0] == pytest.approx(expected, rel=1e-11)
 
 
 class TestIndependence:
@@ -230,7 +369,7 @@ class TestBreakTies:
         assert chisquare(list(seen.values())).pvalue > 1e-4
 
     def test_metrics_lie_between(self):
-        ranks = many_ranks(np.random.default_rng(6), ties=True)
+        ranks = many_ranks(np.random.default_rng(6), tied=40)
         for M in (AP, AUC, NDCG @ 5):
             best, worst = (M(ranks.break_ties(how)) for how in ("optimistic", "pessimistic"))
             assert (worst <= M(ranks) + 1e-12).all() and (M(ranks) <= best + 1e-12).all()
@@ -244,7 +383,7 @@ class TestBreakTies:
 
 class TestMeanRank:
     def test_auc_agrees_and_others_do_not(self):
-        ranks = many_ranks(np.random.default_rng(6), ties=True)
+        ranks = many_ranks(np.random.default_rng(6), tied=40)
         at_mean_rank = rs.metrics.at_mean_rank
         assert at_mean_rank(AUC, ranks) == pytest.approx(AUC(ranks), abs=1e-14)
         assert abs(at_mean_rank(AP, ranks) - AP(ranks)).max() > 1e-4
@@ -282,15 +421,6 @@ class TestRefusals:
         for call in (sampler.pmf, lambda r: sampler.draw(r, 0), lambda r: sampler.expect(AP, r)):
             with pytest.raises(ValueError, match="to draw m=4 .* got 3 in instance 1"):
                 call(ranks)
-
-    def test_what_has_no_law_with_replacement(self):
-        ranks, sampler = Ranks([[1, 2]], n_items=9, ties=[[3, 3]]), UniformSampling(4, replace=True)
-        with pytest.raises(ValueError, match="a metric divides by its hits"):
-            sampler.expect(rs.metric("AP(hits)@3"), ranks)
-        ranks = Ranks([[1, 2]], n_items=300, ties=[[200, 200]])
-        with pytest.raises(ValueError, match="tie 2 relevant with 200 .* 20301 orders"):
-            sampler.variance(AP, ranks)
-        assert 0 < sampler.expect(AP, ranks)[0] < 1
 
     @pytest.mark.parametrize("k", [0, -2, 1.5, "3"])
     def test_k(self, k):

@@ -1,12 +1,17 @@
 """What scripts/sphinx_additions.py makes of a page, in a book of one page."""
 
 import re
+from html import escape
 
 import chapters
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
 sphinx = pytest.importorskip("sphinx.application")
+nodes = pytest.importorskip("docutils.nodes")
+sphinx_additions = pytest.importorskip("sphinx_additions")
 
 PAGE = """\
 # A *title*
@@ -20,6 +25,8 @@ The map.
 ```
 
 ![A line, drawn.](line.svg)
+
+One ($b = 1$; $n$-th), $\\alpha$ words, *($c$)*.
 """
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"><a href="other.html"><text>{}</text></a></svg>'
 
@@ -31,7 +38,13 @@ def page(tmp_path_factory):
     (folder / "map.svg").write_text(SVG.format("There"))
     (folder / "line.svg").write_text(SVG.format("Line"))
     settings = {
-        "extensions": ["myst_parser", "sphinx.ext.autodoc", "sphinx_additions"],
+        "extensions": [
+            "myst_parser",
+            "sphinx.ext.autodoc",
+            "sphinx_additions",
+            "sphinx.ext.mathjax",
+        ],
+        "myst_enable_extensions": ["dollarmath"],
         "html_theme": "basic",
         "html_title": "The book",
         "html_baseurl": "https://example.org/book/",
@@ -56,6 +69,40 @@ def test_an_inline_picture_is_part_of_the_page_with_its_links_and_its_alternativ
 def test_other_pictures_stay_files(page):
     assert re.search(r'<img [^>]*alt="A line, drawn."[^>]* src="_images/line.svg"', page)
     assert "<text>Line" not in page
+
+
+def test_no_line_breaks_between_a_formula_and_its_punctuation(page):
+    (line,) = re.findall(r"<p>(One .*)</p>", page)
+    kept = re.findall(
+        r'<span class="kept">(.*?)<span class="math[^>]*>(.*?)</span>(.*?)</span>', line
+    )
+    assert kept == [("(", r"\(b = 1\)", ";"), ("", r"\(n\)", "-"), ("(", r"\(c\)", ")")]
+    text = re.sub(r"<[^>]*>", "", line)
+    assert text == r"One (\(b = 1\); \(n\)-th), \(\alpha\) words, (\(c\))."
+
+
+TABLES = {
+    "a frame": pd.DataFrame({"is": ["AP@5", "not 1"], "value": ["0.5", "is not"]}),
+    "a frame with a named index": pd.DataFrame(
+        {"is": ["<b>", "x"], "value": [-0.5, np.nan]}, index=pd.Index(["p", "q"], name="one")
+    ),
+    "groups": pd.DataFrame(
+        [["x", 1], ["y", 2]], columns=pd.MultiIndex.from_product([["g"], ["is", "value"]])
+    ),
+    "a styled frame": pd.DataFrame({"is": ["a", "b"], "value": [1, 2]}).style,
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_columns_of_words_are_marked_and_nothing_else(table):
+    html = table._repr_html_()
+    output = nodes.raw("", html, format="html", classes=["output", "text_html"])
+    sphinx_additions.mark_words(None, nodes.container("", output), "page")
+    marked = re.findall(r'(?s)<t[hd][^>]*class="words[^>]*>(.*?)</t[hd]>', output.astext())
+    data = getattr(table, "data", table)
+    words = [escape(word) for word in data.iloc[:, 0]]
+    assert [text for text in marked if text] == ["is", *words]
+    assert re.sub(r'( class="words"|words )', "", output.astext()) == html
 
 
 def test_every_page_has_a_card(page):

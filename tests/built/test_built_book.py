@@ -54,6 +54,16 @@ def test_search_leads_to_the_chapter(window, base):
     assert errors == []
 
 
+def test_paper_is_light_and_the_page_stays_dark(window, base):
+    page, errors, _ = browser.visit(window, f"{base}{PAGES[0]}.html")
+    browser.set_look(page, "dark", browser.DESKTOP)
+    theme = "document.documentElement.dataset.theme"
+    page.evaluate(f"addEventListener('beforeprint', () => window.printed = {theme})")
+    page.pdf()
+    assert page.evaluate(f"[window.printed, {theme}]") == ["light", "dark"]
+    assert errors == []
+
+
 def test_downloaded_notebooks_hold_what_the_tests_execute(tmp_path):
     chapters.make_notebooks(tmp_path)
     for name in EXECUTED:

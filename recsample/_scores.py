@@ -1,0 +1,138 @@
+"""Scores of users and items, and sets of items for each user, as arguments that are checked.
+
+What is ranked, drawn from or looked up starts here: scores are read a block of users at a time, and
+every set of items is a canonical boolean CSR matrix, users by items.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from recsample._counts import row_blocks
+from recsample._validation import numbers, whole_numbers
+
+# Scores are formed and compared for about this many at a time (32 MiB of float64). With blocks as
+# small as those of the laws, slicing the sets of items would take longer than the comparing.
+BLOCK = 2**22
+
+
+def checked_scores(scores):
+    """The scores as an array (users, items), or as the pair of their factors."""
+    if not isinstance(scores, tuple):
+        scores = numbers("scores", scores)
+        if scores.ndim != 2 or not scores.size:
+            raise ValueError(
+                f"scores must have shape (users, items), neither of them 0, got {scores.shape}"
+            )
+        return scores
+    if len(scores) != 2:
+        raise ValueError(
+            "scores must be one array or the pair (user_factors, item_factors), "
+            f"got {len(scores)} arrays"
+        )
+    users, items = (numbers("scores", factors) for factors in scores)
+    if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
+        raise ValueError(
+            "scores must be a pair of factors of shapes (users, d) and (items, d), "
+            f"got {users.shape} and {items.shape}"
+        )
+    if not len(users) or not len(items):
+        raise ValueError(f"scores must not be empty, got {len(users)} users, {len(items)} items")
+    return users, items
+
+
+def score_blocks(scores):
+    """A function from a slice of users to their scores, and the numbers of users and items."""
+    scores = checked_scores(scores)
+    if not isinstance(scores, tuple):
+        return (lambda rows: scores[rows]), *scores.shape
+    users, items = scores
+    # A matrix product may round the scores of identical items differently, column by column, and so
+    # lose a tie: each different item is scored once.
+    items, which = np.unique(items, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    return (lambda rows: (users[rows] @ items.T)[:, which]), len(users), len(which)
+
+
+def scored_pools(scores, relevant, exclude):
+    """The relevant and the excluded items, and the scores as pairs of a slice and its block."""
+    score_block, n_users, n_items = score_blocks(scores)
+    exclude = item_sets("exclude", exclude, n_users, n_items)
+    relevant = relevant_sets(relevant, n_users, n_items)
+    refuse_shared(relevant, exclude)
+    full = np.flatnonzero(np.diff(exclude.indptr) == n_items)
+    if len(full):
+        raise ValueError(f"exclude must leave an item to rank, got 0 items left for user {full[0]}")
+    return relevant, exclude, _checked_blocks(score_block, n_users, n_items)
+
+
+def _checked_blocks(score_block, n_users, n_items):
+    for rows in row_blocks(n_users, n_items, BLOCK):
+        block = score_block(rows)
+        nan = np.isnan(block)
+        if nan.any():
+            user, item = np.argwhere(nan)[0]
+            raise ValueError(
+                f"scores must not be NaN, got NaN for user {rows.start + user}, item {item}"
+            )
+        yield rows, block
+
+
+def outranking(block, relevant, exclude):
+    """Which candidates score higher than the user's one relevant item, and which exactly the same.
+
+    Three times the same users: a block of scores, and sets of items.
+    """
+    own = np.arange(len(block)), relevant.indices
+    mine = block[own][:, None]
+    higher, same = block > mine, block == mine
+    same[own] = False
+    excluded = np.repeat(own[0], np.diff(exclude.indptr)), exclude.indices
+    higher[excluded] = False
+    same[excluded] = False
+    return higher, same
+
+
+def item_sets(name, matrix, n_users, n_items):
+    """A canonical boolean CSR matrix of the stored non-zeros; all empty for None."""
+    if matrix is None:
+        return sparse.csr_matrix((n_users, n_items), dtype=bool)
+    if not sparse.issparse(matrix) or matrix.shape != (n_users, n_items):
+        shape = getattr(matrix, "shape", type(matrix).__name__)
+        raise ValueError(
+            f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got {shape}"
+        )
+    matrix = sparse.csr_matrix(matrix != 0)
+    matrix.sort_indices()
+    return matrix
+
+
+def relevant_sets(relevant, n_users, n_items):
+    """The relevant items, one number per user or already a matrix, as sets."""
+    if sparse.issparse(relevant):
+        return item_sets("relevant", relevant, n_users, n_items)
+    items = whole_numbers("relevant", relevant)
+    if items.shape != (n_users,):
+        raise ValueError(
+            f"relevant must hold one item for each of the {n_users} users, "
+            f"got an array of shape {items.shape}"
+        )
+    outside = (items < 0) | (items >= n_items)
+    if outside.any():
+        user = int(np.argmax(outside))
+        raise ValueError(
+            f"relevant must hold items from 0 to {n_items - 1}, got item {items[user]} "
+            f"for user {user}"
+        )
+    return sparse.csr_matrix(
+        (np.ones(n_users, bool), items, np.arange(n_users + 1)), shape=(n_users, n_items)
+    )
+
+
+def refuse_shared(relevant, exclude):
+    """Refuse a relevant item that is excluded."""
+    both = relevant.multiply(exclude).tocoo()
+    if both.nnz:
+        raise ValueError(
+            "relevant and exclude must not share an item, "
+            f"got item {both.col[0]} for user {both.row[0]}"
+        )

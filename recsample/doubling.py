@@ -1,0 +1,347 @@
+"""Drawing a sample that doubles as long as no drawn item outranks the relevant one.
+
+A correction needs the law of an observation for every rank and nothing else, so it need not be the
+count in a sample of fixed size. `DoublingSampling` draws few items for most instances, many where
+they are needed, and is corrected like any other sampler. It is biased as those corrections are; the
+designs of `recsample.sequential` are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recsample._counts import row_blocks
+from recsample._stopping import check_pool, per_instance, rows_of, survival
+from recsample._typing import Floats, Rng
+from recsample._validation import fits_in_memory, generator, positive_int, shown
+from recsample.corrections import Correction
+from recsample.metrics import Metric
+from recsample.ranks import Ranks, check_one_relevant
+from recsample.sampling import UniformSampling
+from recsample.scanning import Scan, check_new
+from recsample.sequential import SequentialSampling
+
+__all__ = ["DoublingSampling"]
+
+
+@dataclass(frozen=True)
+class DoublingSampling(SequentialSampling):
+    """Draw `m0` irrelevant items, and double their number while none outranks the relevant one.
+
+    The drawing ends after the stage in which an item outranked the relevant one, or with `m` items.
+    The observation is the stage together with the number of items above in it; there are m + 1
+    different ones. They are numbered like ranks, 1 for "none of m" and then by stage from the last
+    to the first and by count from 1: so a correction such as ``BiasVariance(metric, design,
+    n_items)`` is solved on the law of the observation, and is a metric on the drawn observations.
+
+    The assumption: items are drawn uniformly without replacement, and a correction has the bias and
+    the variance of its own objective.
+
+    Parameters
+    ----------
+    m0 : int
+        Items in the first stage.
+    m : int
+        Items drawn at most.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> design = rs.DoublingSampling(m0=10, m=80)
+    >>> corrected = rs.BiasVariance(rs.Recall @ 2, design, n_items=100)
+    >>> ranks = rs.Ranks([1, 2, 3, 30], n_items=100)
+    >>> design.expect(corrected, ranks).round(2)
+    array([1.02, 0.8 , 0.16, 0.  ])
+    >>> design.cost(ranks).round(1)
+    array([80. , 58.8, 44.9, 10.3])
+    """
+
+    m0: int
+    m: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m0", positive_int("m0", self.m0))
+        object.__setattr__(self, "m", positive_int("m", self.m))
+        if self.m < self.m0:
+            raise ValueError(f"m must be at least m0={self.m0}, got {self.m}")
+
+    @property
+    def _stages(self):
+        """How many items have been drawn before and after each stage."""
+        totals = [0, self.m0]
+        while totals[-1] < self.m:
+            totals.append(min(2 * totals[-1], self.m))
+        return list(zip(totals, totals[1:]))
+
+    def law(self, n_items: int) -> Floats:
+        """The law of the observation for every rank of a pool.
+
+        Parameters
+        ----------
+        n_items : int
+            Size of the pool, more than m.
+
+        Returns
+        -------
+        ndarray of float, shape (n_items, m + 1)
+            Row r - 1 is the law at rank r.
+
+        Raises
+        ------
+        ValueError
+            For a pool that is too small, or a law that the memory cannot hold.
+
+        Examples
+        --------
+        One item, then another if the first is not above. At rank 1 none is, at rank 3 of 3 the
+        first is, and at rank 2 each case has the probability 1/2:
+
+        >>> import recsample as rs
+        >>> rs.DoublingSampling(m0=1, m=2).law(n_items=3)
+        array([[1. , 0. , 0. ],
+               [0. , 0.5, 0.5],
+               [0. , 0. , 1. ]])
+        """
+        n_items = positive_int("n_items", n_items)
+        fits_in_memory(8 * n_items * (self.m + 1), f"the law for n_items={n_items}, m={self.m}")
+        return self.pmf(Ranks(np.arange(1, n_items + 1), n_items))
+
+    def pmf(self, ranks: Ranks) -> Floats:
+        """The law of the observation of each instance.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            One relevant item per instance.
+
+        Returns
+        -------
+        ndarray of float, shape (instances, m + 1)
+
+        Raises
+        ------
+        ValueError
+            If an instance has not exactly one relevant item, or a pool holds fewer than m
+            irrelevant items.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.DoublingSampling(m0=1, m=2).pmf(rs.Ranks([2], n_items=3))
+        array([[0. , 0.5, 0.5]])
+        """
+        check_pool(check_one_relevant(ranks), self.m)
+        fits_in_memory(24 * len(ranks) * (self.m + 1), f"the law of {len(ranks)} instances")
+        pmf = np.empty((len(ranks), self.m + 1))
+        for before, after in self._stages:
+            # The s items above among the first `after` must all be among the last ones of these.
+            law = UniformSampling(after).pmf(ranks)
+            s = np.arange(1.0, after - before + 1)
+            late = np.cumprod((after - before - s + 1) / (after - s + 1))
+            first = self._number(1, after) - 1
+            pmf[:, first : first + len(s)] = law[:, 1 : 1 + len(s)] * late
+            pmf[:, 0] = law[:, 0]
+        return pmf
+
+    def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
+        """Observations, drawn from their law.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            One relevant item per instance.
+        rng : int or numpy.random.Generator
+            A seed, or a generator that is advanced.
+
+        Returns
+        -------
+        Ranks
+            The number of the observation, with ``n_items = m + 1``.
+
+        Raises
+        ------
+        ValueError
+            As for `pmf`, and for an `rng` that is neither a seed nor a generator.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.DoublingSampling(m0=10, m=80).draw(rs.Ranks([1, 2, 100], n_items=100), rng=0).values
+        array([ 1,  2, 81])
+        """
+        pool = check_pool(check_one_relevant(ranks), self.m)
+        rng = generator(rng)
+        above = ranks.break_ties("random", rng)._terms.rank - 1
+        observed = np.ones(len(ranks), np.int64)
+        for before, after in self._stages:
+            at = np.flatnonzero(observed == 1)  # until now none is above
+            count = rng.hypergeometric(above[at], pool[at] - before - above[at], after - before)
+            observed[at] = self._number(count, after)
+        return Ranks(observed, self.m + 1)
+
+    def scan(self, scan: Scan) -> Ranks:
+        """Observations in a scan of real scores.
+
+        Parameters
+        ----------
+        scan : Scan
+            A new one, with one relevant item per user. It is advanced as far as needed.
+
+        Returns
+        -------
+        Ranks
+            The number of the observation, with ``n_items = m + 1``.
+
+        Raises
+        ------
+        ValueError
+            If a pool holds fewer than m irrelevant items, for a scan that has been advanced
+            already, and one of several relevant items per user.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> scan = rs.scanning.Scan(lambda users, items: items, [9, 0], n_items=10)
+        >>> rs.DoublingSampling(m0=2, m=8).scan(scan).values
+        array([1, 9])
+        """
+        check_one_relevant(check_new(scan).ranks, "scan")
+        observed = np.ones(len(check_pool(scan, self.m)), np.int64)
+        for _, after in self._stages:
+            at = np.flatnonzero(observed == 1)
+            scan.advance(np.where(observed == 1, after, 0))
+            above = scan.ranks._terms.rank[at] - 1
+            observed[at] = self._number(above, after)
+        return Ranks(observed, self.m + 1)
+
+    def estimate(self, metric: Metric, ranks: Ranks, rng: Rng) -> Floats:
+        """One estimate per instance: the correction on what `draw` gives.
+
+        Parameters
+        ----------
+        metric : Correction
+            A least-squares correction for this design, such as `BiasVariance`.
+        ranks : Ranks
+            One relevant item per instance.
+        rng : int or numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As for `draw`, and for a metric that is no correction for this design.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> design = rs.DoublingSampling(m0=10, m=80)
+        >>> corrected = rs.BiasVariance(rs.Recall @ 2, design, n_items=100)
+        >>> design.estimate(corrected, rs.Ranks([1], n_items=100), rng=0).round(2)
+        array([1.02])
+        """
+        self._check_correction(metric)
+        return metric(self.draw(ranks, rng))
+
+    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
+        """The expectation of `estimate`, by summing over the law.
+
+        Parameters
+        ----------
+        metric : Correction
+        ranks : Ranks
+            One relevant item per instance.
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As for `pmf`, and for a metric that is no correction for this design.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> design = rs.DoublingSampling(m0=1, m=2)
+        >>> corrected = rs.BiasVariance(rs.Recall @ 1, design, n_items=3)
+        >>> design.expect(corrected, rs.Ranks([1], n_items=3)).round(3)
+        array([1.])
+        """
+        return self.pmf(ranks) @ self._check_correction(metric).values
+
+    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
+        """The variance of `estimate`, by summing over the law.
+
+        Parameters
+        ----------
+        metric : Correction
+        ranks : Ranks
+            One relevant item per instance.
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As for `pmf`, and for a metric that is no correction for this design.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> design = rs.DoublingSampling(m0=1, m=2)
+        >>> corrected = rs.BiasVariance(rs.Recall @ 1, design, n_items=3)
+        >>> design.variance(corrected, rs.Ranks([1], n_items=3)).round(3)
+        array([0.])
+        """
+        values, pmf = self._check_correction(metric).values, self.pmf(ranks)
+        mean = pmf @ values
+        return np.maximum(pmf @ values**2 - mean**2, 0.0)
+
+    def cost(self, ranks: Ranks) -> Floats:
+        """The expected number of irrelevant items that are drawn.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            One relevant item per instance.
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As for `pmf`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.DoublingSampling(m0=1, m=2).cost(rs.Ranks([1, 2, 3], n_items=3))
+        array([2. , 1.5, 1. ])
+        """
+        check_pool(check_one_relevant(ranks), self.m)
+        rows = rows_of(ranks)
+        cost = np.zeros(len(rows.pool))
+        for part in row_blocks(len(cost), self.m + 1):
+            chance = survival(rows.of(part), self.m)
+            for before, after in self._stages:
+                cost[part] += (after - before) * chance[:, before]
+        return per_instance(rows, cost, len(ranks))
+
+    def _number(self, count, after):
+        """The number of an observation: how many items are above after a stage; none is 1."""
+        return np.where(count == 0, 1, self.m - after + count + 1)
+
+    def _check_correction(self, metric):
+        if not isinstance(metric, Correction) or metric.sampler != self:
+            raise ValueError(f"metric must be a correction for {self}, got {shown(metric)}")
+        return metric
