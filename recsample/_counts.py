@@ -21,6 +21,15 @@ def row_blocks(n_rows, row_length, block=None):
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
+def check_drawable(pool):
+    """Refuse pools from which NumPy cannot draw hypergeometric numbers."""
+    if pool.max() >= 10**9:
+        raise ValueError(
+            "n_items must be at most 1,000,000,000 to draw without replacement, "
+            f"got {pool.max() + 1} in instance {np.argmax(pool)}"
+        )
+
+
 def likely_counts(above, pool, m, replace):
     """Blocks of targets, as arrays of rows, each with the slice of the counts that matter to them.
 

@@ -64,7 +64,7 @@ def rows_of(ranks, best_only=False):
 
 def per_instance(rows, values, n_instances):
     """The sum of the values of an instance's rows, weighted."""
-    return np.bincount(rows.instance, rows.weight * values, n_instances)
+    return np.bincount(rows.instance, rows.weight * values, n_instances).astype(float)
 
 
 def untied(rows, below):

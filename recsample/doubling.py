@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recsample._counts import row_blocks
+from recsample._counts import check_drawable, row_blocks
 from recsample._stopping import check_pool, per_instance, rows_of, survival
 from recsample._typing import Floats, Rng
 from recsample._validation import fits_in_memory, generator, positive_int, shown
@@ -173,6 +173,7 @@ class DoublingSampling(SequentialSampling):
         """
         pool = check_pool(check_one_relevant(ranks), self.m)
         rng = generator(rng)
+        check_drawable(pool)
         above = ranks.break_ties("random", rng)._terms.rank - 1
         observed = np.ones(len(ranks), np.int64)
         for before, after in self._stages:

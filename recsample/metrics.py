@@ -1174,13 +1174,13 @@ def check_recommenders(ranks: object) -> None:
 
 
 def metrics_of(metrics: Sequence[Metric | str]) -> list[Metric]:
-    """The metrics, with their names read; what is not a list of at least one is refused."""
+    """The different metrics, with their names read; refuses what is not a list of at least one."""
     if isinstance(metrics, (str, Metric)) or not hasattr(metrics, "__iter__"):
         raise ValueError(f"metrics must be a list of metrics, got {metrics!r}")
     found = [one if isinstance(one, Metric) else metric(one) for one in metrics]
     if not found:
         raise ValueError("metrics must hold at least one metric, got none")
-    return found
+    return list(dict.fromkeys(found))
 
 
 def mean_pool_size(ranks: Mapping[str, Ranks]) -> int:

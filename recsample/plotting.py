@@ -40,10 +40,10 @@ __all__ = [
     "rank_histogram",
     "regularisation_path",
     "sampled_against_exact",
+    "sampled_rank_law",
     "sampled_weight",
     "trade_off",
     "use_style",
-    "sampled_rank_law",
 ]
 
 # From dark to light, so that they differ in grey as well; the lightest stands out on white.
@@ -676,11 +676,15 @@ def _plot_estimators(ax, data):
 def _looks(fixed, names):
     """The look of each name: the fixed one, or else colour, marker and line that no other has.
 
-    The colours are those of the style's cycle. Where they are used up, only the dash differs.
+    The colours are those of the style's cycle. Where they are used up, only the dash differs; after
+    five colours in five dashes looks repeat.
     """
     import matplotlib as mpl
 
-    looks = {name: fixed[name] for name in names if name in fixed}
+    looks = {}
+    for name in names:
+        if name in fixed and fixed[name] not in looks.values():
+            looks[name] = fixed[name]
     taken = {part for look in looks.values() for part in look}
     colours, markers, lines = (
         sorted(parts, key=lambda part: part in taken)

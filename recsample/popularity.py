@@ -66,7 +66,7 @@ class RankedItems:
     ------
     ValueError
         For shapes that do not fit, an item that does not exist, and an item in two of the sets;
-        the message names the instance.
+        the message names the user, which is the instance.
 
     Examples
     --------

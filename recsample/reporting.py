@@ -238,6 +238,7 @@ class _Corrected(NamedTuple):
     low: float
     high: float
     mean: float  # the value before it was kept within
+    reach: float  # half the width of the interval before that
 
 
 def _intervals(metric, study):
@@ -250,7 +251,7 @@ def _intervals(metric, study):
         values = corrected(study.sampled)
         mean, reach = float(values.mean()), _REACH * standard_error(values)
         kept = np.clip([mean, mean - reach, mean + reach], exact.min(), exact.max())
-        found.append(_Corrected(*kept.tolist(), mean))
+        found.append(_Corrected(*kept.tolist(), mean, reach))
     return found
 
 
@@ -268,7 +269,7 @@ def _row(metric, intervals, certified, study):
     every = Ranks(np.arange(1, n_items + 1), n_items)
     low = min(interval.low for interval in intervals)
     high = max(interval.high for interval in intervals)
-    if max(interval.high - interval.low for interval in intervals) < 1e-9:
+    if max(interval.reach for interval in intervals) < 1e-9:
         low = high = np.nan
     return {
         "sampled": metric(sampled).mean(),
@@ -338,6 +339,11 @@ def _of_the_metric(metric, row, intervals, study):
         found.append(
             f"{metric}: no error can be told from these ranks, as the three intervals have no "
             f"width: {advice}."
+        )
+    elif row["low"] == row["high"]:
+        found.append(
+            f"{metric}: all three intervals lie beyond what the metric can be, and the limits are "
+            f"the nearest value: {advice}."
         )
     if metric.cutoff is not None and metric.cutoff > study.m:
         found.append(

@@ -23,6 +23,7 @@ from scipy import special
 from recsample._counts import (
     average_with,
     average_without,
+    check_drawable,
     count_pmf,
     inverse_rank_with,
     inverse_rank_without,
@@ -246,11 +247,8 @@ class UniformSampling:
         self._check_instances(ranks)
         rng = generator(rng)
         pool, n_relevant = ranks.n_irrelevant, ranks.n_relevant
-        if not self.replace and pool.max() >= 10**9:
-            raise ValueError(
-                "n_items must be at most 1,000,000,000 to draw without replacement, "
-                f"got {pool.max() + 1}; replace=True has no such limit"
-            )
+        if not self.replace:
+            check_drawable(pool)
         untied = ranks.break_ties("random", rng)
         order = untied._terms.order
         above = untied._terms.rank - order

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from recsample._counts import count_pmf, row_blocks
+from recsample._counts import check_drawable, count_pmf, row_blocks
 from recsample._stopping import (
     check_pool,
     cost_until,
@@ -484,8 +484,8 @@ class InverseSampling(SequentialSampling):
             each = np.empty(len(rows.pool))
             for same, pool in rows_by_pool(rows):
                 last = int(self._last(pool))
-                for part in row_blocks(len(same), last):
-                    each[same[part]] = survival(rows.of(same[part]), last - 1).sum(axis=1)
+                for part in row_blocks(len(same), last + 1):
+                    each[same[part]] = survival(rows.of(same[part]), last)[:, :last].sum(axis=1)
         return per_instance(rows, each, len(ranks))
 
     def _last(self, pool):
@@ -815,6 +815,7 @@ class TwoPhase(SequentialSampling):
         rng = generator(rng)
         ordered = ranks.break_ties("random", rng)
         above = _best_rank(ordered) - 1
+        check_drawable(pool)
         count = rng.hypergeometric(above, pool - above, self.m0)
         return TwoPhaseSample(ordered, self._weight(count, rng.random(len(pool))))
 

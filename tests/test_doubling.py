@@ -121,3 +121,8 @@ RANKS = Ranks([1, 2], 5)
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_pools_too_large_to_draw_from():
+    with pytest.raises(ValueError, match=r"n_items must be at most 1,000,000,000 .* in instance 0"):
+        DoublingSampling(2, 8).draw(Ranks([1], 2 * 10**9), 0)

@@ -297,6 +297,12 @@ def test_foreign_names_get_colours_of_the_cycle_that_differ(names, style):
         plt.close(ax.figure)
 
 
+def test_names_with_the_same_fixed_look_are_told_apart():
+    looks = plotting._looks(plotting.RECOMMENDER, ["X", "other", "A"])
+    assert looks["X"] == plotting.RECOMMENDER["X"] == plotting.RECOMMENDER["A"]
+    assert len({(colour, line) for colour, _, line in looks.values()}) == 3
+
+
 def test_known_names_keep_their_look_beside_foreign_ones(ax):
     values = {name: [0.1, 0.5] for name in ("BPR", "X", "EASE", "Y")}
     lines = by_label(plotting.percentile_rank_cdf(values, ax))

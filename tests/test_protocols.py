@@ -196,7 +196,7 @@ def test_different_items_above():
 
 
 def test_real_users():
-    """Ten relevant items and a thousand draws: seconds for a hundred users, not minutes."""
+    """Ten relevant items and a thousand draws, item by item and in one walk."""
     recorded = rs.datasets.recorded_several()
     for ranks in (recorded["X"], recorded["Z"]):
         few = Ranks(ranks.values[:3], ranks.n_items[:3], ties=ranks.ties[:3])

@@ -100,6 +100,22 @@ def test_ranks_that_are_all_the_same_show_no_error(rank, value):
     assert "nan" not in str(shown) + shown._repr_html_()
 
 
+def test_intervals_beyond_what_the_metric_can_be_leave_its_nearest_value():
+    run = UniformSampling(40).draw(Ranks([40] * 1000, 100), 0)
+    assert (np.ptp(run.values)) > 0 and (Recall @ 10)(Ranks([40], 100))[0] == 0
+    shown = report(run, 40, 100, metrics=[Recall @ 10])
+    assert shown.table.loc["Recall@10", ["low", "high"]].tolist() == [0.0, 0.0]
+    said = "Recall@10: all three intervals lie beyond what the metric can be"
+    assert any(w.startswith(said) for w in shown.warnings)
+    assert not any("no error can be told" in w for w in shown.warnings)
+
+
+def test_a_metric_under_two_names_is_reported_once():
+    run = UniformSampling(M).draw(Ranks(np.arange(1, 301, 3), N_ITEMS), 0)
+    once, twice = (report(run, M, N_ITEMS, metrics=given) for given in (["AP"], ["AP", "MAP"]))
+    assert str(once) == str(twice)
+
+
 @pytest.mark.parametrize("values", [[1, 2, 3] * 400, [2] * 1200])
 def test_ranks_that_no_distribution_can_give_have_no_certified_limits(values):
     shown = report(values, M, N_ITEMS, metrics=[Recall @ 10, AP])

@@ -720,3 +720,20 @@ def test_log2_of_the_second_rank():
     """T is 1 or 2 at n = 2: the value is 1 / log2(3) where the only other item is above."""
     found = InverseSampling().of_position(NDCG, [1, 2], 2)
     assert found == pytest.approx([1 / log2(3), 1], abs=1e-15)
+
+
+def test_instances_without_relevant_or_without_irrelevant_items():
+    none = Ranks([[], []], 9)
+    with pytest.warns(UserWarning, match="AP is undefined for 2 of 2 instances"):
+        assert np.isnan(InverseSampling(4).expect(AP, none)).all()
+    for sampler in (InverseSampling(), InverseSampling(4), EarlyStopping(2)):
+        cost = sampler.cost(none)
+        assert cost.tolist() == [0.0, 0.0] and cost.dtype == float
+    only_relevant = Ranks([[1, 2], [1]], [2, 9])
+    assert InverseSampling(4).cost(only_relevant).tolist() == [0.0, 4.0]
+    assert InverseSampling().cost(only_relevant).tolist() == [0.0, 8.0]
+
+
+def test_pools_too_large_to_draw_from():
+    with pytest.raises(ValueError, match=r"n_items must be at most 1,000,000,000 .* in instance 1"):
+        TwoPhase(10, k=3, probability=0.5).draw(Ranks([1, 1], [50, 2 * 10**9]), 0)
