@@ -101,17 +101,14 @@ def error_against_cost(
     targets = {M: {"BV 0.1, doubling": BiasVariance(M, doubling, n_items)} for M in _METRICS}
     costs = {name: doubling.cost(r).mean() for name, r in ranks.items()}
     rows |= _errors_of_law(ranks, targets, doubling, exact, costs)
-    rows |= _errors_without_bias(ranks, [AP], "inverse sampling", InverseSampling())
+    rows |= _errors_of_design(ranks, [AP], "inverse sampling", InverseSampling(), exact)
     for cap in (100, 300, 900):
-        for name, r in ranks.items():
-            capped = InverseSampling(cap)
-            bias = capped.expect(AP, r).mean() - exact[AP, name]
-            row = _error_row(capped.cost(r).mean(), bias, capped.std_of_mean(AP, r))
-            rows["AP", "inverse sampling, cap", name, cap] = row
+        capped = InverseSampling(cap)
+        rows |= _errors_of_design(ranks, [AP], "inverse sampling, cap", capped, exact, cap)
     for c in (0.25, 0.5, 0.75, 1.0):
         phases = TwoPhase(min(100, largest_sample(ranks)), 10, c * 0.7 ** np.arange(10.0))
-        rows |= _errors_without_bias(ranks, _METRICS[1:], "two phases", phases, c)
-    rows |= _errors_without_bias(ranks, _METRICS[1:], "early stopping", EarlyStopping(10))
+        rows |= _errors_of_design(ranks, _METRICS[1:], "two phases", phases, exact, c)
+    rows |= _errors_of_design(ranks, _METRICS[1:], "early stopping", EarlyStopping(10), exact)
     for metric, name in exact:
         cost = ranks[name].n_irrelevant.mean()
         rows[str(metric), "rank everything", name, 0] = _error_row(cost, 0.0, 0.0)
@@ -171,13 +168,15 @@ def _errors_of_law(ranks, targets, sampler, exact, costs):
     return rows
 
 
-def _errors_without_bias(ranks, metrics, method, sampler, setting=0):
+def _errors_of_design(ranks, metrics, method, design, exact, setting=0):
+    """The errors of a sequential design, which knows its expectation, variance and cost."""
     rows = {}
     for name, r in ranks.items():
-        cost = sampler.cost(r).mean()
+        cost = design.cost(r).mean()
         for metric in metrics:
-            std = sampler.std_of_mean(metric, r)
-            rows[str(metric), method, name, setting] = _error_row(cost, 0.0, std)
+            bias = design.expect(metric, r).mean() - exact[metric, name]
+            std = design.std_of_mean(metric, r)
+            rows[str(metric), method, name, setting] = _error_row(cost, bias, std)
     return rows
 
 
