@@ -1,119 +1,13 @@
 """Metrics for item recommendation: exact, sampled and corrected."""
 
-from recsample import (
-    bounds,
-    consistency,
-    corrections,
-    datasets,
-    doubling,
-    estimation,
-    experiments,
-    feedback,
-    graded,
-    inference,
-    metrics,
-    negatives,
-    peers,
-    plotting,
-    popularity,
-    protocols,
-    ranks,
-    ratings,
-    recommenders,
-    reporting,
-    sampling,
-    scanning,
-    sequential,
-    sets,
-    studies,
-)
-from recsample.corrections import BiasVariance, ConstrainedLeastSquares, MinimalBias, RankEstimate
-from recsample.doubling import DoublingSampling
-from recsample.metrics import (
-    AP,
-    AR,
-    AUC,
-    DCG,
-    F1,
-    NDCG,
-    RBP,
-    RR,
-    Accuracy,
-    HitRate,
-    PercentileRank,
-    Precision,
-    RankScore,
-    Recall,
-    RPrecision,
-    compare,
-    metric,
-)
-from recsample.negatives import given_ranks
-from recsample.popularity import PopularitySampling, RankedItems, ranked_items
-from recsample.protocols import PooledSampling
-from recsample.ranks import Ranks, predicted_ranks
-from recsample.reporting import report
-from recsample.sampling import UniformSampling
-from recsample.sequential import EarlyStopping, InverseSampling, TwoPhase
+import lazy_loader
 
-__all__ = [
-    "AP",
-    "AR",
-    "AUC",
-    "Accuracy",
-    "BiasVariance",
-    "ConstrainedLeastSquares",
-    "DCG",
-    "DoublingSampling",
-    "EarlyStopping",
-    "F1",
-    "HitRate",
-    "InverseSampling",
-    "MinimalBias",
-    "NDCG",
-    "PercentileRank",
-    "PooledSampling",
-    "PopularitySampling",
-    "Precision",
-    "RBP",
-    "RPrecision",
-    "RR",
-    "RankEstimate",
-    "RankScore",
-    "RankedItems",
-    "Ranks",
-    "Recall",
-    "TwoPhase",
-    "UniformSampling",
-    "bounds",
-    "compare",
-    "consistency",
-    "corrections",
-    "datasets",
-    "doubling",
-    "estimation",
-    "experiments",
-    "feedback",
-    "given_ranks",
-    "graded",
-    "inference",
-    "metric",
-    "metrics",
-    "negatives",
-    "peers",
-    "plotting",
-    "popularity",
-    "predicted_ranks",
-    "protocols",
-    "ranked_items",
-    "ranks",
-    "ratings",
-    "recommenders",
-    "report",
-    "reporting",
-    "sampling",
-    "scanning",
-    "sequential",
-    "sets",
-    "studies",
-]
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name):
+    if name == "__version__":  # not at import: looking it up takes longer than all the rest
+        from importlib.metadata import version
+
+        return version("recsample")
+    return _load(name)

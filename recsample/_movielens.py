@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from recsample._extras import extra
+
 # MovieLens-1M as GroupLens publishes it, the held-out events of the split that the paper uses, and
 # the negatives published with that split.
 ARCHIVE = "ml-1m.zip"
@@ -40,9 +42,7 @@ N_NEGATIVES = 99
 
 def download(name, loader):
     """The path of a published file in the cache, downloaded with a progress bar if need be."""
-    import pooch
-    import requests
-
+    pooch, requests = extra("pooch"), extra("requests")
     folder = Path(os.environ.get("RECSAMPLE_DATA") or pooch.os_cache("recsample"))
     try:
         # pooch writes to a temporary file and moves it here only if the checksum is right.

@@ -4,10 +4,12 @@ What is ranked, drawn from or looked up starts here: scores are read a block of 
 every set of items is a canonical boolean CSR matrix, users by items.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from scipy import sparse
 
-from recsample._counts import row_blocks
+from recsample._indexing import owners, row_blocks
 from recsample._validation import numbers, whole_numbers
 
 # Scores are formed and compared for about this many at a time (32 MiB of float64). With blocks as
@@ -86,7 +88,7 @@ def outranking(block, relevant, exclude):
     mine = block[own][:, None]
     higher, same = block > mine, block == mine
     same[own] = False
-    excluded = np.repeat(own[0], np.diff(exclude.indptr)), exclude.indices
+    excluded = owners(np.diff(exclude.indptr)), exclude.indices
     higher[excluded] = False
     same[excluded] = False
     return higher, same

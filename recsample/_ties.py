@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from recsample._indexing import owners, places_in
+
 # Ties are averaged over in blocks of about this many positions (32 MiB of float64).
 _BLOCK = 2**22
 
@@ -19,18 +21,16 @@ def blocks(sizes):
     return [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:])]
 
 
-def orders_of_ties(terms, places, part):
+def orders_of_ties(rows, places):
     """The best `places` ranks of each relevant item among its ties, with their probabilities.
 
     In a random order of g relevant and t irrelevant items the j-th relevant one has x irrelevant
     items ahead with probability C(x + j - 1, x) C(t - x + g - j, t - x) / C(t + g, t).
     """
-    instance, order, rank, ties, group, place = (column[part] for column in terms)
-    places = places[part]
+    instance, order, rank, ties, group, place = rows
     if not ties.any():
         return instance, order, rank, 1.0
-    row = np.repeat(np.arange(len(ties)), places)
-    ahead = np.arange(len(row)) - np.repeat(np.cumsum(places) - places, places)
+    row, ahead = owners(places), places_in(places)
     weight = 1.0 / (ties[row] + 1)
     shared = (group > 1) & (ties > 0)
     if shared.any():

@@ -1,6 +1,7 @@
 """Checks of arguments: every refusal names the argument, the value received and what is allowed."""
 
-import os
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -98,19 +99,6 @@ def generator(rng: Rng) -> np.random.Generator:
         raise ValueError(
             f"rng must be a whole number of at least 0 or a numpy Generator, got {shown(rng)}"
         ) from None
-
-
-def fits_in_memory(n_bytes: float, what: str) -> None:
-    """Refuse an array that the machine's memory cannot hold, before the machine starts to swap."""
-    try:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # no sysconf on Windows
-        memory = 8 * 2**30
-    if n_bytes > memory / 2:
-        raise ValueError(
-            f"{what} takes {n_bytes / 2**30:,.1f} GiB, "
-            f"and at most half of the memory ({memory / 2**31:,.1f} GiB) is used"
-        )
 
 
 def _float(value: Any) -> float:

@@ -28,24 +28,25 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, optimize
 
+from recsample._memory import fits_in_memory
+from recsample._over_ranks import average_errors, normalised_prior
 from recsample._ties import ties_ahead
-from recsample._typing import Floats, Sampler
-from recsample._validation import (
-    fits_in_memory,
-    numbers,
-    positive_float,
-    positive_int,
-    true_or_false,
-)
-from recsample.metrics import Metric, check_metric, warned_of_nan
-from recsample.ranks import Ranks, frozen
-from recsample.sampling import UniformSampling
+from recsample._typing import Floats
+from recsample._validation import positive_float, positive_int, true_or_false
+from recsample._value import Value, frozen
+from recsample.metrics._checks import check_metric
+from recsample.metrics._undefined import warned_of_nan
+from recsample.metrics.base import Metric
+from recsample.ranks import Ranks
+from recsample.sampling._checks import check_law
+from recsample.sampling.base import Design, HasLaw
+from recsample.sampling.uniform import UniformSampling
 
 __all__ = [
     "BiasVariance",
@@ -58,24 +59,30 @@ __all__ = [
 ]
 
 
-class Correction(Metric):
+class Correction(Value, Metric):
     """A metric on sampled ranks that estimates a metric on all items.
 
-    The base of `RankEstimate`, `MinimalBias`, `ConstrainedLeastSquares` and `BiasVariance`.
+    The base of `RankEstimate`, `MinimalBias`, `ConstrainedLeastSquares` and `BiasVariance`. It
+    reads the observations of one kind of sampler or design, and refuses others: the count among m
+    uniform items (one made for draws with replacement reads draws without it too, as in the paper's
+    tables), or what a design with a law observes, `HasLaw`.
 
     Parameters
     ----------
     metric : Metric
         What is estimated.
-    sampler : UniformSampling
-        How the sampled ranks come about.
+    sampler : Sampler or Design
+        How the observations come about; see `HasLaw`.
     n_items : int
         Size of the pool that they come from.
 
     Attributes
     ----------
     values : ndarray of float, shape (m + 1,)
-        The corrected metric at the sampled ranks 1, ..., m + 1 of a single relevant item.
+        The corrected metric at the observations 0, ..., m, for a sampler the sampled ranks
+        1, ..., m + 1, of a single relevant item.
+    prior : ndarray of float, shape (n_items,)
+        The weights of the ranks over which errors are averaged, with sum 1.
 
     Examples
     --------
@@ -85,28 +92,68 @@ class Correction(Metric):
     """
 
     metric: Metric
-    sampler: Sampler
+    sampler: Any
     n_items: int
     values: Floats
+    prior: Floats
     takes_cutoff = False
+    _known: dict[int, Floats]  # the values for several relevant items
 
-    def __init__(self, metric: Metric, sampler: Sampler, n_items: int) -> None:
+    def __init__(self, metric: Metric, sampler: HasLaw, n_items: int) -> None:
         check_metric(metric)
-        if isinstance(sampler, type) or not hasattr(sampler, "law"):
-            message = f"sampler must be a sampler such as UniformSampling(100), got {sampler!r}"
-            if hasattr(sampler, "draw_items"):  # the rank alone does not give its law
-                message += (
-                    "; correct for UniformSampling(m, replace=True), and pass the correction "
-                    "to PopularitySampling.estimate"
-                )
-            raise ValueError(message)
-        self.metric = metric
-        self.sampler = sampler
-        self.n_items = positive_int("n_items", n_items)
-        metric._check_cutoff()
-        self.higher_is_better = metric.higher_is_better
-        self._known: dict[int, Floats] = {}
-        self.name = f"{type(self).__name__}({metric})"
+        check_law(sampler)
+        vars(self).update(
+            metric=metric,
+            sampler=sampler,
+            n_items=positive_int("n_items", n_items),
+            higher_is_better=metric.higher_is_better,
+            name=f"{type(self).__name__}({metric})",
+            _known={},
+        )
+
+    def _content(self) -> tuple[Any, ...]:
+        return self.metric, self.sampler, self.n_items
+
+    @property
+    def squared_bias(self) -> float:
+        """Mean over the prior of (E[x | r] - M(r))^2, the objective of eq. (21).
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        Over the ranks 1, 2, 3 the expectation of this estimate is off by 0, 1/6 and 0:
+
+        >>> import recsample as rs
+        >>> estimate = rs.RankEstimate(rs.AP, rs.UniformSampling(m=1), n_items=3)
+        >>> round(estimate.squared_bias * 108, 9)
+        1.0
+        """
+        return self._errors[1]
+
+    @property
+    def mean_variance(self) -> float:
+        """Mean over the prior of Var[x | r], the second part of the objective of eq. (24).
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> estimate = rs.RankEstimate(rs.AP, rs.UniformSampling(m=1), n_items=3)
+        >>> round(estimate.mean_variance * 27, 9)
+        1.0
+        """
+        return self._errors[2]
+
+    @cached_property
+    def _errors(self):
+        law, target = self.sampler.law(self.n_items), self._exact(np.arange(self.n_items), 1, 1)
+        return tuple(map(float, average_errors(self.values, law, target, self.prior)))
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
@@ -176,7 +223,36 @@ class Correction(Metric):
     def _values_of_all(self, n_relevant):
         """`values_of` for the orders 1, ..., `n_relevant`, one row each."""
 
-    def _term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """What one relevant item contributes at its sampled rank.
+
+        Parameters
+        ----------
+        rank, order, n_relevant, n_items : ndarray of int
+            As of `Metric.term`.
+
+        Returns
+        -------
+        ndarray of float
+
+        Raises
+        ------
+        ValueError
+            For ranks among other numbers of items than m + L, and for a correction of a design,
+            whose observations are no ranks.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> estimate = rs.RankEstimate(rs.AP, rs.UniformSampling(m=2), n_items=5)
+        >>> float(estimate.term(2, 1, 1, 3).round(3))
+        0.333
+        """
+        if isinstance(self.sampler, Design):
+            raise ValueError(
+                f"{self} reads what {self.sampler} observes, which is no ranking: the estimate is "
+                "design.of(correction, observed)"
+            )
         columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
         rank, order, n_relevant, n_items = (np.ravel(column) for column in columns)
         m = self.sampler.m
@@ -197,7 +273,7 @@ class Correction(Metric):
     def _exact(self, above, order, n_relevant):
         """The term f_i of the exact metric, where `above` irrelevant items outrank the item."""
         rank, n_relevant = order + above, np.int64(n_relevant)
-        values = self.metric._term(rank, np.int64(order), n_relevant, np.int64(self.n_items))
+        values = self.metric.term(rank, np.int64(order), n_relevant, np.int64(self.n_items))
         return warned_of_nan(self.metric, values + np.zeros(len(rank)))
 
 
@@ -227,6 +303,9 @@ class RankEstimate(Correction):
     array([1.   , 0.333, 0.2  , 0.143, 0.111])
     """
 
+    rounding: str
+    plus_one: bool
+
     def __init__(
         self,
         metric: Metric,
@@ -250,22 +329,42 @@ class RankEstimate(Correction):
             raise ValueError(
                 f"n_items times m must be below 2**63, got n_items={n_items} and m={m}"
             )
-        self._denominator = m + 1 if true_or_false("plus_one", plus_one) else m
-        self._rounding = rounding
-        options = [f"rounding={rounding}"] * (rounding != "floor") + ["plus_one"] * bool(plus_one)
-        self.name = f"RankEstimate({', '.join([str(metric), *options])})"
-        self.values = frozen(self._values_of_all(1)[0])
+        plus_one = true_or_false("plus_one", plus_one)
+        options = [f"rounding={rounding}"] * (rounding != "floor") + ["plus_one"] * plus_one
+        vars(self).update(
+            rounding=rounding,
+            plus_one=plus_one,
+            name=f"RankEstimate({', '.join([str(metric), *options])})",
+        )
+        vars(self).update(values=frozen(self._values_of_all(1)[0]))
+
+    def _content(self) -> tuple[Any, ...]:
+        return *super()._content(), self.rounding, self.plus_one
+
+    @cached_property
+    def prior(self) -> Floats:  # type: ignore[override]
+        """The weights of the ranks over which errors are averaged: uniform.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.RankEstimate(rs.AP, rs.UniformSampling(m=1), n_items=4).prior
+        array([0.25, 0.25, 0.25, 0.25])
+        """
+        return normalised_prior(None, self.n_items)
 
     def _values_of_all(self, n_relevant):
         # Whole-number division: a float quotient could fall just below the rank it should reach.
         pool = self.n_items - n_relevant
-        whole, rest = np.divmod(pool * np.arange(self.sampler.m + 1), self._denominator)
+        denominator = self.sampler.m + self.plus_one
+        scaled = pool * np.arange(self.sampler.m + 1, dtype=np.int64)
+        whole, rest = np.divmod(scaled, denominator)
         orders = range(1, n_relevant + 1)
         values = np.stack([self._exact(whole, i, n_relevant) for i in orders])
-        if self._rounding == "linear":
+        if self.rounding == "linear":
             beyond = np.minimum(whole + 1, pool)
             following = np.stack([self._exact(beyond, i, n_relevant) for i in orders])
-            values = values + rest / self._denominator * (following - values)
+            values = values + rest / denominator * (following - values)
         return values
 
 
@@ -288,10 +387,6 @@ class LeastSquaresCorrection(Correction):
     ----------
     prior : ndarray of float, shape (n_items,)
         The weights of the ranks, normalised to sum to 1.
-    squared_bias : float
-        Mean over the prior of (E[x | r] - M(r))^2, the objective of eq. (21).
-    mean_variance : float
-        Mean over the prior of Var[x | r], the second part of the objective of eq. (24).
 
     Examples
     --------
@@ -303,22 +398,24 @@ class LeastSquaresCorrection(Correction):
     (True, True)
     """
 
-    prior: Floats
-    squared_bias: float
-    mean_variance: float
+    _given: bool  # whether a prior was given
 
     def __init__(
-        self, metric: Metric, sampler: Sampler, n_items: int, prior: ArrayLike | None
+        self, metric: Metric, sampler: HasLaw, n_items: int, prior: ArrayLike | None
     ) -> None:
         super().__init__(metric, sampler, n_items)
-        fits_in_memory(32 * (sampler.m + 1) ** 2, f"the least-squares problem for m={sampler.m}")
+        m, given = sampler.m, prior is not None
+        fits_in_memory(32 * (m + 1) ** 2, f"the least-squares problem for m={m}")
         law = sampler.law(self.n_items)  # the largest array first, so that it is refused first
-        self._given = prior is not None
-        self.prior = normalised_prior(prior, self.n_items)
         target = self._exact(np.arange(self.n_items), 1, 1)
-        self.values = frozen(self._solve(law, target, self.prior))
-        _, squared_bias, variance = average_errors(self.values, law, target, self.prior)
-        self.squared_bias, self.mean_variance = float(squared_bias), float(variance)
+        weights = frozen(normalised_prior(prior, self.n_items))
+        vars(self).update(prior=weights, _given=given)
+        values = frozen(self.solve(law, target, weights))
+        errors = tuple(map(float, average_errors(values, law, target, weights)))
+        vars(self).update(values=values, _errors=errors)
+
+    def _content(self) -> tuple[Any, ...]:
+        return *super()._content(), self.prior, self._given
 
     def _values_of_all(self, n_relevant):
         pool = self.n_items - n_relevant
@@ -329,12 +426,35 @@ class LeastSquaresCorrection(Correction):
                 prior = normalised_prior(self.prior[: pool + 1], pool + 1)
             else:  # how many irrelevant items the i-th relevant one follows in a random order
                 prior = ties_ahead(pool, n_relevant, i)
-            values[i - 1] = self._solve(law, self._exact(above, i, n_relevant), prior)
+            values[i - 1] = self.solve(law, self._exact(above, i, n_relevant), prior)
         return values
 
     @abstractmethod
-    def _solve(self, law, target, prior):
-        """The values that minimise the squared errors under `law` with respect to `target`."""
+    def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
+        """The values that minimise the squared errors: all that a further correction must say.
+
+        Parameters
+        ----------
+        law : ndarray of float, shape (n, m + 1)
+            Of the observation at each rank.
+        target : ndarray of float, shape (n,)
+            The exact metric at each rank.
+        prior : ndarray of float, shape (n,)
+            The weights of the ranks, with sum 1.
+
+        Returns
+        -------
+        ndarray of float, shape (m + 1,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import recsample as rs
+        >>> law = rs.UniformSampling(m=1).law(3)
+        >>> corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(m=1), n_items=3, gamma=1)
+        >>> corrected.solve(law, 1 / np.arange(1.0, 4), np.full(3, 1 / 3)).round(4)
+        array([0.8333, 0.3889])
+        """
 
 
 class BiasVariance(LeastSquaresCorrection):
@@ -367,24 +487,30 @@ class BiasVariance(LeastSquaresCorrection):
     array([0.8333, 0.3889])
     """
 
+    gamma: float
+
     def __init__(
         self,
         metric: Metric,
-        sampler: Sampler,
+        sampler: HasLaw,
         n_items: int,
         *,
         gamma: float = 0.1,
         prior: ArrayLike | None = None,
     ) -> None:
-        self.gamma = positive_float("gamma", gamma)
-        if self.gamma < 1e-10:
+        price = positive_float("gamma", gamma)
+        if price < 1e-10:
             raise ValueError(
                 f"gamma must be at least 1e-10 (for less, use MinimalBias), got {gamma}"
             )
+        vars(self).update(gamma=price)
         super().__init__(metric, sampler, n_items, prior)
-        self.name = f"BiasVariance({metric}, gamma={self.gamma:g})"
+        vars(self).update(name=f"BiasVariance({metric}, gamma={price:g})")
 
-    def _solve(self, law, target, prior):
+    def _content(self) -> tuple[Any, ...]:
+        return *super()._content(), self.gamma
+
+    def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
         reach, white = _whitened(law, prior)
         matrix = (1 - self.gamma) * (white.T @ white) + self.gamma * np.eye(len(reach))
         right = white.T @ (np.sqrt(prior) * target)
@@ -432,21 +558,26 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
     .. [1] C. Lawson, R. Hanson, "Solving Least Squares Problems", Prentice-Hall 1974, chapter 23.
     """
 
+    nonnegative: bool
+
     def __init__(
         self,
         metric: Metric,
-        sampler: Sampler,
+        sampler: HasLaw,
         n_items: int,
         *,
         nonnegative: bool = True,
         prior: ArrayLike | None = None,
     ) -> None:
-        self.nonnegative = true_or_false("nonnegative", nonnegative)
+        vars(self).update(nonnegative=true_or_false("nonnegative", nonnegative))
         super().__init__(metric, sampler, n_items, prior)
         if not self.nonnegative:
-            self.name = f"ConstrainedLeastSquares({metric}, nonnegative=False)"
+            vars(self).update(name=f"ConstrainedLeastSquares({metric}, nonnegative=False)")
 
-    def _solve(self, law, target, prior):
+    def _content(self) -> tuple[Any, ...]:
+        return *super()._content(), self.nonnegative
+
+    def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
         _reach(law, prior)
         root = np.sqrt(prior)
         reduced = linalg.qr(np.column_stack([root[:, None] * law, root * target]), mode="r")[0]
@@ -462,13 +593,35 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
 
     def _nonnegative_solution(self, steps, right):
         if self.nonnegative:
-            return optimize.nnls(steps, right)[0]
+            return _nonnegative_least_squares(steps, right)
         # The last unknown is free: project it out, solve for the others, and put it back.
         level = steps[:, -1] / linalg.norm(steps[:, -1])
         others = steps[:, :-1] - np.outer(level, level @ steps[:, :-1])
-        decrements = optimize.nnls(others, right - level * (level @ right))[0]
+        decrements = _nonnegative_least_squares(others, right - level * (level @ right))
         free = level @ (right - steps[:, :-1] @ decrements) / linalg.norm(steps[:, -1])
         return np.append(decrements, free)
+
+
+def _nonnegative_least_squares(matrix, right):
+    """The least-squares solution of ``matrix @ x = right`` over x >= 0.
+
+    Where the right side is met but for rounding, as the terms of many relevant items are, there is
+    nothing left to decide which unknowns are 0, and the search may go round in circles. Then it is
+    tried with columns of length 1, and after that with a penalty so small that it changes
+    no digit that is determined.
+    """
+    n = matrix.shape[1]
+    unit = np.maximum(linalg.norm(matrix, axis=0), np.finfo(float).tiny)
+    for scale, penalty in ((1.0, 0.0), *((unit, p) for p in (0.0, 1e-8, 1e-7, 1e-6, 1e-5))):
+        rows, wanted = matrix / scale, right
+        if penalty:
+            rows = np.vstack([rows, penalty * np.eye(n)])
+            wanted = np.append(right, np.zeros(n))
+        try:
+            return optimize.nnls(rows, wanted, maxiter=30 * n)[0] / scale
+        except RuntimeError:  # too many iterations
+            continue
+    raise RuntimeError(f"the search for a non-negative solution of {n} unknowns did not end")
 
 
 class RegularisationPath(NamedTuple):
@@ -538,14 +691,14 @@ class MinimalBias(LeastSquaresCorrection):
     def __init__(
         self,
         metric: Metric,
-        sampler: Sampler,
+        sampler: HasLaw,
         n_items: int,
         *,
         prior: ArrayLike | None = None,
     ) -> None:
         super().__init__(metric, sampler, n_items, prior)
 
-    def _solve(self, law, target, prior):
+    def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
         return self._along_directions(law, target, prior)[0]
 
     @cached_property
@@ -657,37 +810,3 @@ def _reach(law, prior):
             f"got none for sampled rank {unseen}"
         )
     return reach
-
-
-def average_errors(
-    values: Floats, law: Floats, target: Floats, prior: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Bias, squared bias and variance of an estimator, averaged over the ranks, given its values.
-
-    `values` may have a column for each of several estimators; `target` then needs one column.
-    """
-    mean = law @ values
-    bias = mean - target
-    variance = (prior @ law) @ values**2 - prior @ mean**2
-    return prior @ bias, prior @ bias**2, variance
-
-
-def normalised_prior(prior: ArrayLike | None, n_items: int) -> Floats:
-    """The weights of the ranks 1, ..., n, with sum 1; uniform for None."""
-    if prior is None:
-        return np.full(n_items, 1.0 / n_items)
-    weights = numbers("prior", prior).astype(float)
-    if weights.shape != (n_items,):
-        raise ValueError(
-            f"prior must have shape ({n_items},), one weight a rank, got {weights.shape}"
-        )
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        raise ValueError(
-            "prior must hold finite weights of at least 0, "
-            f"got {weights[bad][0]} for rank {np.argmax(bad) + 1}"
-        )
-    if not weights.any():
-        raise ValueError("prior must hold a weight above 0, got only zeros")
-    weights = weights / weights.max()  # whose sum cannot overflow
-    return weights / weights.sum()

@@ -18,9 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
 from recsample import _movielens as movielens
+from recsample._extras import extra
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import generator, positive_int, shown, whole_numbers
-from recsample.ranks import Ranks, frozen
+from recsample._value import frozen
+from recsample.ranks import Ranks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -422,8 +424,7 @@ def recorded_lists() -> dict[str, RecordedLists]:
     >>> recorded_lists()["published"].ranks["Y"]
     <Ranks: 6040 instances, 6040 ranks, 99 to 100 items, 1 tied>
     """
-    import pandas as pd
-
+    pd = extra("pandas")
     file = resources.files("recsample") / "data" / "recorded_lists.npz"
     with file.open("rb") as stream, np.load(stream) as arrays:
 

@@ -10,40 +10,39 @@ https://doi.org/10.1145/3394486.3403226.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, localcontext
 from functools import cache
 from importlib import resources
 from itertools import combinations
-from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from recsample._estimators import (
+    given_or_recorded,
+    largest_sample,
+    mean_and_std,
+    values_at,
+    values_of_estimators,
+)
+from recsample._extras import extra
+from recsample._indexing import counted
+from recsample._instances import mean_pool_size
+from recsample._over_ranks import average_errors, normalised_prior
+from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int
-from recsample.corrections import (
-    BiasVariance,
-    ConstrainedLeastSquares,
-    RankEstimate,
-    average_errors,
-    normalised_prior,
-)
-from recsample.datasets import recorded_ranks
-from recsample.metrics import (
-    AP,
-    AUC,
-    NDCG,
-    Metric,
-    Recall,
-    check_recommenders,
-    compare,
-    mean_pool_size,
-)
+from recsample.corrections import BiasVariance, ConstrainedLeastSquares, RankEstimate
+from recsample.metrics.averages import compare
+from recsample.metrics.base import Metric
+from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.ranks import Ranks
-from recsample.sampling import UniformSampling
+from recsample.sampling._checks import check_law
+from recsample.sampling.base import HasLaw
+from recsample.sampling.uniform import UniformSampling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +61,6 @@ __all__ = [
     "figure4",
     "figure5",
     "figure6",
-    "minimal_bias_in_decimals",
     "order_changes",
     "printed_table",
     "smallest_sample_in_order",
@@ -119,8 +117,7 @@ def printed_table(number: int) -> pd.DataFrame:
     >>> float(experiments.printed_table(3).loc[("AP", "Y", "Sampled"), "mean"])
     30.01
     """
-    import pandas as pd
-
+    pd = extra("pandas")
     if number not in (1, 2, 3, 4):
         raise ValueError(f"number must be one of the paper's tables 1, 2, 3, 4, got {number!r}")
     with resources.files("recsample").joinpath("data/printed_tables.csv").open() as file:
@@ -396,8 +393,7 @@ def figure1(n_items: int = 10_000) -> pd.DataFrame:
     >>> experiments.figure1(100).loc[10].round(3).to_dict()
     {'AUC': 0.909, 'AP': 0.1, 'NDCG': 0.289, 'Recall@10': 1.0}
     """
-    import pandas as pd
-
+    pd = extra("pandas")
     r = np.arange(1, positive_int("n_items", n_items) + 1)
     return pd.DataFrame(
         {str(metric): metric.of_rank(r, n_items) for metric in TOY_METRICS},
@@ -527,8 +523,7 @@ def figure3(
     >>> experiments.figure3(largest_rank=2).loc[("Recall@10", 2)].tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    import pandas as pd
-
+    pd = extra("pandas")
     r = np.arange(1, largest_rank + 1)
     ranks = Ranks(r, n_items)
     parts = {}
@@ -580,8 +575,7 @@ def figure4(metric: Metric = AP, *, n_items: int = 10_000, m: int = 100) -> Corr
     >>> data.expected.columns[:2].tolist()
     ['Exact', 'Sampled']
     """
-    import pandas as pd
-
+    pd = extra("pandas")
     law = UniformSampling(m, replace=True).law(n_items)
     sampled_rank, rank = np.arange(1, m + 2), np.arange(1, n_items + 1)
     found = estimators(metric, m, n_items)
@@ -598,7 +592,7 @@ def figure4(metric: Metric = AP, *, n_items: int = 10_000, m: int = 100) -> Corr
 def bias_and_variance(
     estimators: Mapping[Any, Metric],
     metric: Metric,
-    sampler: UniformSampling,
+    sampler: HasLaw,
     n_items: int,
     *,
     prior: ArrayLike | None = None,
@@ -615,7 +609,8 @@ def bias_and_variance(
         Metrics for sampled ranks: corrections, or the metric itself.
     metric : Metric
         What they estimate.
-    sampler : UniformSampling
+    sampler : Sampler or Design
+        One with a law, see `recsample.sampling.HasLaw`.
     n_items : int
         Size n of the pool.
     prior : array_like of float, shape (n_items,), optional
@@ -636,11 +631,9 @@ def bias_and_variance(
     >>> table.round(4).values.tolist()
     [[0.1389, 0.1735, 0.1443]]
     """
-    import pandas as pd
-
-    law, prior = sampler.law(n_items), normalised_prior(prior, n_items)
-    sampled_rank = np.arange(1, sampler.m + 2)
-    values = np.stack([e.of_rank(sampled_rank, sampler.m + 1) for e in estimators.values()], axis=1)
+    pd = extra("pandas")
+    law, prior = check_law(sampler).law(n_items), normalised_prior(prior, n_items)
+    values = np.stack([values_at(e, sampler) for e in estimators.values()], axis=1)
     target = metric.of_rank(np.arange(1, n_items + 1), n_items)[:, None]
     bias, squared_bias, variance = average_errors(values, law, target, prior)
     columns = {
@@ -649,79 +642,6 @@ def bias_and_variance(
         "std": np.sqrt(np.maximum(variance, 0.0)),
     }
     return pd.DataFrame(columns, index=list(estimators))
-
-
-def minimal_bias_in_decimals(
-    metric: Metric, *, n_items: int = 10_000, m: int = 100
-) -> tuple[Floats, float]:
-    """The minimiser of eq. (21) in long decimal arithmetic, for a uniform prior.
-
-    Drawing with replacement. A least-squares polynomial in p = (r - 1) / (n - 1), by its normal
-    equations; then each power p^d is replaced by its unbiased estimate C(s, d) / C(m, d). The
-    equations lose about 1.5 m digits, so 2 m + 40 are carried. Slow, and of no use for estimates:
-    it shows what the exact solution looks like.
-
-    Parameters
-    ----------
-    metric : Metric
-    n_items : int, optional
-        Size n of the pool, more than m.
-    m : int, optional
-        Number of sampled items.
-
-    Returns
-    -------
-    values : ndarray of float, shape (m + 1,)
-        The solution of eq. (22), rounded to double precision at the end.
-    squared_bias : float
-        The minimum of eq. (21).
-
-    Raises
-    ------
-    ValueError
-        If n is not above m.
-
-    Examples
-    --------
-    With m = 1 it is the least-squares line through (1, 1), (2, 1/2), (3, 1/3), at ranks 1 and 3:
-
-    >>> import recsample as rs
-    >>> values, squared_bias = rs.experiments.minimal_bias_in_decimals(rs.AP, n_items=3, m=1)
-    >>> values.round(4), round(squared_bias, 6)          # 17/18 and 5/18; 1/162
-    (array([0.9444, 0.2778]), 0.006173)
-    """
-    n_items, m = positive_int("n_items", n_items), positive_int("m", m)
-    if n_items <= m:
-        raise ValueError(f"n_items must be more than m = {m}, got {n_items}")
-    with localcontext() as context:
-        context.prec = 2 * m + 40
-        target = metric.of_rank(np.arange(1, n_items + 1), n_items)
-        target = np.array([Decimal(value) for value in target.tolist()])
-        p = np.array([Decimal(above) / (n_items - 1) for above in range(n_items)])
-        power, moments, products = np.full(n_items, Decimal(1)), [], []
-        for degree in range(2 * m + 1):
-            moments.append(power.sum())
-            if degree <= m:
-                products.append(power @ target)
-            power = power * p
-        hankel = np.array([moments[d : d + m + 1] for d in range(m + 1)])
-        right = np.array(products)
-        coefficients = _solved(hankel, right)
-        squared_bias = (target @ target - coefficients @ right) / n_items
-        chances = [[Decimal(comb(s, d)) / comb(m, d) for d in range(m + 1)] for s in range(m + 1)]
-        return (np.array(chances) @ coefficients).astype(float), float(squared_bias)
-
-
-def _solved(matrix, right):
-    """Gaussian elimination on arrays of Decimal, for a positive definite matrix."""
-    rows = np.column_stack([matrix, right])
-    for k in range(len(rows)):
-        rows[k] = rows[k] / rows[k, k]
-        rows[k + 1 :, k:] -= np.outer(rows[k + 1 :, k], rows[k, k:])
-    solution = rows[:, -1]
-    for k in reversed(range(len(rows))):
-        solution[:k] -= rows[:k, k] * solution[k]
-    return solution
 
 
 def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd.DataFrame:
@@ -747,8 +667,7 @@ def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd
     >>> rs.experiments.figure5(ranks)["A"].round(2).tolist()
     [1.0, 1.0]
     """
-    import pandas as pd
-
+    pd = extra("pandas")
     ranks = given_or_recorded(ranks)
     largest = max(int(np.max(r.n_items)) for r in ranks.values())
     ends = np.arange(width, largest + width, positive_int("width", width))
@@ -837,21 +756,10 @@ def smallest_sample_in_order(
         means = _expected_means(metric, gamma, m, pair)
         return means["better"] > means["worse"]
 
-    low, high = 0, largest_sample(pair)
-    if not in_order(high):
-        raise ValueError(f"better must be ahead of worse with m = {high} samples, and is not")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if in_order(middle) else (middle, high)
-    return high
-
-
-def given_or_recorded(ranks):
-    """The given ranks, checked, or the recorded ones of X, Y and Z."""
-    if ranks is None:
-        return recorded_ranks()
-    check_recommenders(ranks)
-    return ranks
+    largest = largest_sample(pair)
+    if not in_order(largest):
+        raise ValueError(f"better must be ahead of worse with m = {largest} samples, and is not")
+    return 1 + bisect_left(range(1, largest), True, key=in_order)
 
 
 def _number_up_to(ends, ranks):
@@ -868,11 +776,6 @@ def _expected_means(metric, gamma, m, ranks):
     return {name: sampler.expect(metric, r).mean() for name, r in ranks.items()}
 
 
-def largest_sample(ranks):
-    """How many items can be drawn without replacement for every instance."""
-    return min(int(r.n_irrelevant.min()) for r in ranks.values())
-
-
 def _movielens_runs(ranks, m, repetitions, rng):
     """What Tables 3 and 4 are made of: the law of every estimator, and its repetitions."""
     targets = {metric: estimators(metric, m, mean_pool_size(ranks)) for metric in MOVIELENS_METRICS}
@@ -883,7 +786,7 @@ def _movielens_runs(ranks, m, repetitions, rng):
 
 def _law_table(ranks, targets, sampler):
     """Mean and standard deviation of every estimator for every recommender, from the law."""
-    keys, values = values_of_estimators(targets, sampler.m)
+    keys, values = values_of_estimators(targets, sampler)
     found = {}
     for name, r in ranks.items():
         for metric in targets:
@@ -899,26 +802,9 @@ def _law_table(ranks, targets, sampler):
     return table_of(found, _INDEX).loc[rows]
 
 
-def mean_and_std(values, law):
-    """Of each estimator's mean over the instances, from their laws, one row each."""
-    each = law @ values
-    variance = np.maximum(law @ values**2 - each**2, 0).sum(axis=0)
-    return each.mean(axis=0), np.sqrt(variance) / len(law)
-
-
-def table_of(rows, names):
-    """A table from its rows, dictionaries by column, indexed by the tuples that they come with."""
-    import pandas as pd
-
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=names)
-    return table
-
-
 def _with_repetitions(table, repeated):
     """The table with the mean and standard deviation over the repetitions beside the law's."""
-    import pandas as pd
-
+    pd = extra("pandas")
     found = {
         "repeated mean": {key: means.mean() for key, means in repeated.items()},
         "repeated std": {key: means.std(ddof=1) for key, means in repeated.items()},
@@ -929,28 +815,20 @@ def _with_repetitions(table, repeated):
 def _repeated_means(ranks, targets, sampler, repetitions, rng):
     """The mean of every estimator in each repetition of the sampling, all on the same draws."""
     rng = generator(rng)
-    keys, values = values_of_estimators(targets, sampler.m)
+    keys, values = values_of_estimators(targets, sampler)
     shares = {
         name: np.empty((positive_int("repetitions", repetitions), len(values))) for name in ranks
     }
     for i in range(repetitions):
         for name, r in ranks.items():
             drawn = sampler.draw(r, rng).values
-            shares[name][i] = np.bincount(drawn - 1, minlength=len(values)) / len(r)
+            shares[name][i] = counted(drawn - 1, len(values)) / len(r)
     means = {name: share @ values for name, share in shares.items()}
     return {
         (str(metric), name, estimator): means[name][:, k]
         for k, (metric, estimator) in enumerate(keys)
         for name in ranks
     }
-
-
-def values_of_estimators(targets, m):
-    """Every estimator's value at every sampled rank, shape (m + 1, estimators), and their keys."""
-    sampled_rank = np.arange(1, m + 2)
-    keys = [(metric, estimator) for metric, found in targets.items() for estimator in found]
-    values = [targets[metric][estimator].of_rank(sampled_rank, m + 1) for metric, estimator in keys]
-    return keys, np.stack(values, axis=1)
 
 
 def _order(values):

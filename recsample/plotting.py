@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import os
 import zlib
-from itertools import count, cycle, islice
+from itertools import count, cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import optimize
+
+from recsample._extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from pandas.io.formats.style import Styler
 
-    from recsample.consistency import Scaled
     from recsample.corrections import RegularisationPath
+    from recsample.sampling.consistency import Scaled
 
 __all__ = [
     "best_in_bold",
@@ -104,9 +106,7 @@ def use_style() -> None:
     >>> from recsample import plotting
     >>> plotting.use_style()
     """
-    import matplotlib as mpl
-    from cycler import cycler
-
+    mpl, cycler = extra("matplotlib"), extra("cycler").cycler
     ink = "#222222"
     mpl.rcParams.update(
         {
@@ -161,8 +161,7 @@ def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
     >>> plotting.panels(2, 2, sharex=True).shape
     (2, 2)
     """
-    import matplotlib.pyplot as plt
-
+    plt = extra("matplotlib.pyplot")
     width, height = plt.rcParams["figure.figsize"]
     return plt.subplots(rows, columns, figsize=(width, 0.8 * rows * height), **sharing)[1]
 
@@ -435,7 +434,7 @@ def sampled_against_exact(values: Mapping[str, Scaled], ax: Axes | None = None) 
     Examples
     --------
     >>> import recsample as rs
-    >>> found = {"AP": rs.consistency.scaled(rs.AP, rs.UniformSampling(5), n_items=20)}
+    >>> found = {"AP": rs.sampling.consistency.scaled(rs.AP, rs.UniformSampling(5), n_items=20)}
     >>> rs.plotting.sampled_against_exact(found).get_xlabel()
     'exact metric, scaled'
     """
@@ -576,8 +575,7 @@ def trade_off(
     >>> rs.plotting.trade_off(curve).get_xlabel()
     'rms bias'
     """
-    from matplotlib import ticker
-
+    ticker = extra("matplotlib.ticker")
     ax = _axes(ax)
     ax.plot(curve["rms bias"], curve["std"], "-", color=BLUE)
     power = np.log10(np.asarray(curve.index, dtype=float))
@@ -620,7 +618,7 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> import recsample as rs
     >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
-    >>> table = rs.studies.error_against_cost(ranks, samples=[50], most=100)
+    >>> table = rs.inference.studies.error_against_cost(ranks, samples=[50], most=100)
     >>> rs.plotting.error_against_cost(table.loc["AP"]).get_ylabel()
     'error, points'
     """
@@ -662,8 +660,7 @@ def _best_of_recommenders(table):
 def _axes(ax):
     if ax is not None:
         return ax
-    import matplotlib.pyplot as plt
-
+    plt = extra("matplotlib.pyplot")
     return plt.subplots()[1]
 
 
@@ -679,31 +676,36 @@ def _looks(fixed, names):
     The colours are those of the style's cycle. Where they are used up, only the dash differs; after
     five colours in five dashes looks repeat.
     """
-    import matplotlib as mpl
-
     looks = {}
     for name in names:
         if name in fixed and fixed[name] not in looks.values():
             looks[name] = fixed[name]
-    taken = {part for look in looks.values() for part in look}
-    colours, markers, lines = (
-        sorted(parts, key=lambda part: part in taken)
-        for parts in (mpl.rcParams["axes.prop_cycle"].by_key()["color"], "DvPX", LINES)
-    )
-    spare = (
-        (colour, marker, line)
-        for turn in count()
-        for colour, marker, line in zip(colours, cycle(markers), islice(cycle(lines), turn, None))
-        if (colour, line) not in {(look[0], look[-1]) for look in looks.values()}
-    )
+    used = {(look[0], look[-1]) for look in looks.values()}
+    spare = (look for look in _all_looks(looks.values()) if (look[0], look[-1]) not in used)
     return {name: looks.get(name) or next(spare) for name in names}
+
+
+def _all_looks(taken):
+    """Colours, markers and lines, all combinations in turn; those not taken come first."""
+    mpl = extra("matplotlib")
+    parts_taken = {part for look in taken for part in look}
+
+    def free_first(parts):
+        return sorted(parts, key=lambda part: part in parts_taken)
+
+    colours = free_first(mpl.rcParams["axes.prop_cycle"].by_key()["color"])
+    markers, lines = free_first("DvPX"), free_first(LINES)
+    for turn in count():  # each turn gives every colour the next line
+        for i, colour in enumerate(colours):
+            yield colour, markers[i % len(markers)], lines[(i + turn) % len(lines)]
 
 
 def _shades(n):
     """Blue, from light to dark, in n steps."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("blue", [LIGHT_BLUE, BLUE])(np.linspace(0, 1, n))
+    colors = extra("matplotlib.colors")
+    return colors.LinearSegmentedColormap.from_list("blue", [LIGHT_BLUE, BLUE])(
+        np.linspace(0, 1, n)
+    )
 
 
 def _power_of_ten(number):
@@ -725,8 +727,7 @@ def _write_names(ax, ends):
 
     Each of `ends` is a name, a point and a colour.
     """
-    import matplotlib as mpl
-
+    mpl = extra("matplotlib")
     low, high = sorted(ax.get_ylim())
     ends = [(name, (x, np.clip(y, low, high)), colour) for name, (x, y), colour in ends]
     ends = sorted(ends, key=lambda end: end[1][1])

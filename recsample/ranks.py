@@ -5,33 +5,108 @@ certain *ranks* (1 is best) among ``n_items`` ranked items. Everything else in t
 from these ranks: a metric is a function of them, sampling changes them, a correction undoes that.
 """
 
-from itertools import chain
-from typing import Any, Literal, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from recsample._extras import extra
+from recsample._indexing import counted, owners, places_in, repeated, starts_of
+from recsample._lists import flattened, split
 from recsample._scores import outranking, scored_pools
 from recsample._typing import Integers, Rng, Sparse
 from recsample._validation import generator, shown, whole_numbers
+from recsample._value import Value, frozen
 
-__all__ = ["Ranks", "predicted_ranks"]
+if TYPE_CHECKING:
+    import pandas as pd
 
-
-class _Terms(NamedTuple):
-    """One row per relevant item, instances in order and ranks ascending within an instance."""
-
-    instance: Integers  # to which instance the relevant item belongs, 0-based
-    order: Integers  # it is the order-th best ranked relevant item of its instance, 1-based
-    rank: Integers  # its best-case rank, 1-based
-    ties: Integers  # irrelevant items with its score
-    group: Integers  # relevant items with its score, itself included
-    place: Integers  # its place among these, 1-based
+__all__ = ["Ranks", "Rows", "predicted_ranks"]
 
 
-class Ranks:
+class Rows(NamedTuple):
+    """`Ranks` with one row per relevant item, as metrics and samplers read them: `Ranks.rows`.
+
+    Instances stand in order, and within an instance the best ranked item comes first. All are
+    arrays of int, shape (relevant items,).
+
+    Parameters
+    ----------
+    instance : ndarray
+        To which instance the relevant item belongs, 0-based.
+    order : ndarray
+        i: it is the i-th best ranked relevant item of its instance, 1-based.
+    rank : ndarray
+        Its rank, 1-based; with ties, in the best case.
+    ties : ndarray
+        How many irrelevant items have its score.
+    group : ndarray
+        How many relevant items have its score, itself included.
+    place : ndarray
+        Its place among these, 1-based.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rows = rs.Ranks([[5, 3], [1]], n_items=10).rows
+    >>> rows.instance, rows.order, rows.rank
+    (array([0, 0, 1]), array([1, 2, 1]), array([3, 5, 1]))
+
+    How many irrelevant items outrank each relevant one:
+
+    >>> rows.above
+    array([2, 3, 0])
+    """
+
+    instance: Integers
+    order: Integers
+    rank: Integers
+    ties: Integers
+    group: Integers
+    place: Integers
+
+    @property
+    def above(self) -> Integers:
+        """How many irrelevant items outrank each relevant one, in the best case: rank - order.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).rows.above
+        array([2, 3, 0])
+        """
+        return self.rank - self.order
+
+    def of(self, which: Any) -> Rows:
+        """Some of the rows.
+
+        Parameters
+        ----------
+        which : slice, or array of bool or int
+            Which rows, as an index of an array.
+
+        Returns
+        -------
+        Rows
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rows = rs.Ranks([[5, 3], [1]], n_items=10).rows
+        >>> rows.of(rows.order == 1).rank
+        array([3, 1])
+        """
+        return Rows(*(column[which] for column in self))
+
+
+class Ranks(Value):
     """Where the relevant items of each instance stand in a ranking of n items.
+
+    Ranks are a value: they cannot be changed, and are equal (``==``) where they hold the same.
 
     Parameters
     ----------
@@ -44,11 +119,17 @@ class Ranks:
         How many irrelevant items score exactly the same as the relevant one; `values` is then the
         best case, and ``values + ties`` the worst. One number, or the same shape as `values`.
         Relevant items that share one score stand at consecutive ranks and name the same ties.
+    ids : array_like, optional
+        The name of each instance, such as the user's id: numbers or strings, shape (instances,).
 
     Attributes
     ----------
     n_items : int or ndarray of int, shape (instances,)
         The sizes of the pools as given.
+    ids : ndarray, shape (instances,), or None
+        The names as given.
+    rows : Rows
+        One row per relevant item, best ranked first: what metrics and samplers read.
 
     Raises
     ------
@@ -65,6 +146,8 @@ class Ranks:
     >>> ranks = rs.Ranks([212, 2, 743, 5342, 1548], n_items=10_000)
     >>> len(ranks)
     5
+    >>> ranks[1:3] == rs.Ranks([2, 743], n_items=10_000)
+    True
 
     Two instances with two and one relevant items:
 
@@ -78,21 +161,51 @@ class Ranks:
     """
 
     n_items: int | Integers
+    ids: NDArray[Any] | None
+    rows: Rows
+    _rank: Integers  # as given, flat
+    _tie: Integers
+    _one_tie: int | None
+    _n_relevant: Integers
+    _nested: bool
+    _sizes: Integers  # of the pool of each instance
 
-    def __init__(self, values: ArrayLike, n_items: ArrayLike, *, ties: ArrayLike = 0) -> None:
-        flat, self._n_relevant, self._nested = flattened("values", values)
-        instance = np.repeat(np.arange(len(self)), self._n_relevant)
-        self.n_items, self._sizes = _pool_sizes(n_items, len(self))
+    def __init__(
+        self,
+        values: ArrayLike,
+        n_items: ArrayLike,
+        *,
+        ties: ArrayLike = 0,
+        ids: ArrayLike | None = None,
+    ) -> None:
+        if isinstance(values, Ranks):
+            raise ValueError(f"values must be ranks, which are numbers, got {values}")
+        flat, n_relevant, nested = flattened("values", values)
+        instance = owners(n_relevant)
+        one_size, sizes = _pool_sizes(n_items, len(n_relevant))
         whole = np.isfinite(flat) & (flat == np.floor(flat))
         _refuse(~whole, instance, flat, "values must be whole numbers, got rank {}")
         _refuse(flat < 1, instance, flat, "values must be ranks of at least 1, got rank {}")
-        beyond = flat > self._sizes[instance]
+        beyond = flat > sizes[instance]
         _refuse(beyond, instance, flat, "values must not exceed n_items, got rank {}")
-        self._rank = frozen(flat.astype(np.int64))
-        self._one_tie = int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None
-        self._tie = frozen(_ties_like(ties, self._n_relevant, self._nested))
-        self._terms = _arranged(self._rank, self._tie, instance, self._n_relevant)
-        _check_terms(self._terms, self._sizes)
+        rank = flat.astype(np.int64)
+        tie = _ties_like(ties, n_relevant, nested)
+        rows = _arranged(rank, tie, n_relevant)
+        _check_rows(rows, sizes)
+        vars(self).update(
+            n_items=one_size,
+            ids=_names(ids, len(n_relevant)),
+            rows=rows,
+            _rank=frozen(rank),
+            _tie=frozen(tie),
+            _one_tie=int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None,
+            _n_relevant=frozen(n_relevant),
+            _nested=nested,
+            _sizes=frozen(sizes),
+        )
+
+    def _content(self) -> tuple[Any, ...]:
+        return self._rank, self._n_relevant, self._sizes, self._tie, self.ids
 
     def __len__(self) -> int:
         return len(self._n_relevant)
@@ -100,8 +213,30 @@ class Ranks:
     def __repr__(self) -> str:
         sizes = np.unique(self._sizes)
         items = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        tied = f", {int((self._terms.ties > 0).sum())} tied" if self._terms.ties.any() else ""
-        return f"<Ranks: {len(self)} instances, {len(self._terms.rank)} ranks, {items} items{tied}>"
+        tied = f", {int((self.rows.ties > 0).sum())} tied" if self.rows.ties.any() else ""
+        return f"<Ranks: {len(self)} instances, {len(self._rank)} ranks, {items} items{tied}>"
+
+    def __getitem__(self, users: Any) -> Ranks:
+        """The Ranks of some of the instances: a number, a slice, a mask, or a list of numbers."""
+        which = self._numbers(users)
+        lengths = self._n_relevant[which]
+        entries = repeated(starts_of(self._n_relevant)[which], lengths) + places_in(lengths)
+        values, ties = self._rank[entries], self._tie[entries]
+        return Ranks(
+            split(values, lengths) if self._nested else values,
+            self.n_items if isinstance(self.n_items, int) else self.n_items[which],
+            ties=self._one_tie
+            if self._one_tie is not None
+            else (split(ties, lengths) if self._nested else ties),
+            ids=None if self.ids is None else self.ids[which],
+        )
+
+    def _numbers(self, users):
+        """The numbers of the chosen instances, at least one."""
+        which = np.atleast_1d(np.arange(len(self))[users])
+        if not len(which):
+            raise ValueError("users must choose at least one instance, got none")
+        return which
 
     @property
     def values(self) -> Integers | tuple[Integers, ...]:
@@ -132,9 +267,21 @@ class Ranks:
         return self._as_given(self._tie) if self._one_tie is None else self._one_tie
 
     def _as_given(self, flat):
-        if not self._nested:
-            return flat
-        return tuple(np.split(flat, np.cumsum(self._n_relevant)[:-1]))
+        return tuple(split(flat, self._n_relevant)) if self._nested else flat
+
+    @property
+    def sizes(self) -> Integers:
+        """Number of ranked items of each instance, array of int, shape (instances,).
+
+        The same as `n_items`, with a number per instance even where one was given for all.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([5, 1], n_items=10).sizes
+        array([10, 10])
+        """
+        return self._sizes
 
     @property
     def n_relevant(self) -> Integers:
@@ -146,7 +293,7 @@ class Ranks:
         >>> rs.Ranks([[5, 3], [1]], n_items=10).n_relevant
         array([2, 1])
         """
-        return self._n_relevant.copy()
+        return self._n_relevant
 
     @property
     def n_irrelevant(self) -> Integers:
@@ -160,12 +307,84 @@ class Ranks:
         """
         return self._sizes - self._n_relevant
 
-    def each_alone(self) -> "Ranks":
+    @classmethod
+    def concatenate(cls, parts: Sequence[Ranks]) -> Ranks:
+        """The instances of several `Ranks`, one after the other.
+
+        Parameters
+        ----------
+        parts : sequence of Ranks
+            With names of the instances in all of them or in none.
+
+        Returns
+        -------
+        Ranks
+
+        Raises
+        ------
+        ValueError
+            If there is no part, for anything but `Ranks`, and where only some have names.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> both = rs.Ranks.concatenate([rs.Ranks([3, 1], n_items=10), rs.Ranks([7], n_items=20)])
+        >>> both.values, both.n_items
+        (array([3, 1, 7]), array([10, 10, 20]))
+        """
+        parts = list(parts)
+        if not parts or not all(isinstance(part, Ranks) for part in parts):
+            raise ValueError(f"parts must be a list of Ranks, got {shown(parts)}")
+        named = [part.ids for part in parts if part.ids is not None]
+        if named and len(named) < len(parts):
+            raise ValueError(f"parts must all have ids or none, got {len(named)} of {len(parts)}")
+        rank, tie, lengths, sizes = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("_rank", "_tie", "_n_relevant", "_sizes")
+        )
+        nested = any(part._nested for part in parts)
+        return Ranks(
+            split(rank, lengths) if nested else rank,
+            sizes,
+            ties=split(tie, lengths) if nested else tie,
+            ids=np.concatenate(named) if named else None,
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """The ranks as a table: one row per relevant item, best ranked first in each instance.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns "user" (the name of the instance; without names its number, 0-based), "rank",
+            "n_items" and "ties".
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([[5, 3], [1]], n_items=10, ids=["ann", "bob"]).to_frame()
+          user  rank  n_items  ties
+        0  ann     3       10     0
+        1  ann     5       10     0
+        2  bob     1       10     0
+        """
+        rows = self.rows
+        names = np.arange(len(self)) if self.ids is None else self.ids
+        return extra("pandas").DataFrame(
+            {
+                "user": names[rows.instance],
+                "rank": rows.rank,
+                "n_items": self._sizes[rows.instance],
+                "ties": rows.ties,
+            }
+        )
+
+    def each_alone(self) -> Ranks:
         """Every relevant item as an instance of its own, ranked among the irrelevant items only.
 
         That is how an evaluation looks that ranks each held-out item without the others. Instances
-        follow in order, best ranked items first: ``np.repeat(np.arange(len(ranks)),
-        ranks.n_relevant)`` says from which instance each comes.
+        follow in order, best ranked items first: ``ranks.rows.instance`` says from which instance
+        each comes, and it keeps the name of that instance.
 
         Returns
         -------
@@ -185,14 +404,54 @@ class Ranks:
         >>> alone.values, alone.n_items
         (array([3, 4, 1]), array([ 9,  9, 10]))
         """
-        instance, order, rank, ties, _, _ = self._terms
-        if not len(rank):
+        instance = self.rows.instance
+        if not len(instance):
             raise ValueError("ranks must hold at least one relevant item, got none")
-        return Ranks(rank - order + 1, self.n_irrelevant[instance] + 1, ties=ties)
+        return Ranks(
+            self.rows.above + 1,
+            self.n_irrelevant[instance] + 1,
+            ties=self.rows.ties,
+            ids=None if self.ids is None else self.ids[instance],
+        )
+
+    def at(self, rank: ArrayLike, n_items: ArrayLike) -> Ranks:
+        """The same instances with their relevant items at other ranks, without ties.
+
+        Parameters
+        ----------
+        rank : array_like of int, shape (relevant items,)
+            A rank for each of the `rows`.
+        n_items : int or array_like of int
+            As of `Ranks`.
+
+        Returns
+        -------
+        Ranks
+            As lists where these ranks are lists, the best first.
+
+        Raises
+        ------
+        ValueError
+            As `Ranks`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).at([1, 2, 4], n_items=5).values
+        (array([1, 2]), array([4]))
+        """
+        flat = np.asarray(rank)
+        if flat.shape != self._rank.shape:
+            raise ValueError(
+                f"rank must hold one number for each of the {len(self._rank)} relevant items, "
+                f"got an array of shape {flat.shape}"
+            )
+        values = split(flat, self._n_relevant) if self._nested else flat
+        return Ranks(values, n_items, ids=self.ids)
 
     def break_ties(
         self, how: Literal["random", "optimistic", "pessimistic"], rng: Rng = None
-    ) -> "Ranks":
+    ) -> Ranks:
         """Ranks without ties. Metrics and samplers need no such decision: they average over it.
 
         Parameters
@@ -220,31 +479,27 @@ class Ranks:
         >>> ranks.break_ties("optimistic").values, ranks.break_ties("pessimistic").values
         (array([2, 7]), array([5, 7]))
         """
-        _, _, rank, ties, group, place = self._terms
         if how == "random":
-            ahead = _random_ahead(ties, group, place, generator(rng))
+            ahead = _random_ahead(self.rows, generator(rng))
         elif how in ("optimistic", "pessimistic"):
-            ahead = ties * (how == "pessimistic")
+            ahead = self.rows.ties * (how == "pessimistic")
         else:
             raise ValueError(
                 f"how must be 'random', 'optimistic' or 'pessimistic', got {shown(how)}"
             )
-        values = rank + ahead
-        if self._nested:
-            values = np.split(values, np.cumsum(self._n_relevant)[:-1])
-        return Ranks(values, self.n_items)
+        return self.at(self.rows.rank + ahead, self.n_items)
 
 
-def _random_ahead(ties, group, place, rng):
+def _random_ahead(rows, rng):
     """How many of its ties are ahead of each relevant item in a random order."""
-    ahead = np.zeros_like(ties)
-    if not ties.any():
+    ahead = np.zeros_like(rows.ties)
+    if not rows.ties.any():
         return ahead
-    alone = group == 1
-    ahead[alone] = rng.integers(0, ties[alone], endpoint=True)
-    for start in np.flatnonzero(~alone & (place == 1)):
-        size = group[start]
-        places = np.sort(rng.choice(size + ties[start], size, replace=False))
+    alone = rows.group == 1
+    ahead[alone] = rng.integers(0, rows.ties[alone], endpoint=True)
+    for start in np.flatnonzero(~alone & (rows.place == 1)):
+        size = rows.group[start]
+        places = np.sort(rng.choice(size + rows.ties[start], size, replace=False))
         ahead[start : start + size] = places - np.arange(size)
     return ahead
 
@@ -323,51 +578,8 @@ def _count_many(scores, relevant, exclude):
     return np.concatenate(ranks), np.concatenate(ties)
 
 
-def flattened(name, values):
-    """All numbers of `values` in one array, how many each instance has, and whether in lists."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-        raise ValueError(f"{name} must be an array of numbers, got {values!r}")
-    if not hasattr(values, "dtype") and not hasattr(values, "__array__"):  # a table has the second
-        kinds = {_is_list(v) for v in values}
-        if len(kinds) == 2:
-            raise ValueError(f"{name} must be all numbers or all lists, got a mixture of both")
-        nested = kinds == {True}
-    else:
-        values = np.asarray(values)
-        if values.ndim == 0 or values.ndim > 2:
-            raise ValueError(f"{name} must be an array of numbers, got one of shape {values.shape}")
-        nested = values.ndim == 2 or values.dtype == object
-    if len(values) == 0:
-        raise ValueError(f"{name} must hold at least one instance, got none")
-    lengths = np.array([len(v) for v in values]) if nested else np.ones(len(values), dtype=np.int64)
-    if nested and _are_like_arrays(values):
-        values = np.concatenate(values)
-    elif nested:
-        values = list(chain.from_iterable(values))
-        if any(_is_list(v) for v in values):
-            raise ValueError(f"{name} must hold numbers or lists of numbers, got lists of lists")
-    flat = np.array(values)
-    if lengths.sum() == 0:
-        flat = flat.astype(np.int64)
-    if flat.dtype.kind not in "iuf" or flat.ndim != 1:
-        raise ValueError(f"{name} must be numbers, got an array of type {flat.dtype}")
-    return flat, lengths, nested
-
-
-def _are_like_arrays(values):
-    """Whether these are one-dimensional arrays of one type, which can be joined as a whole."""
-    return all(
-        isinstance(v, np.ndarray) and v.ndim == 1 and v.dtype == values[0].dtype for v in values
-    )
-
-
-def _is_list(value):
-    if isinstance(value, (str, bytes)):
-        return False
-    return hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0
-
-
 def _pool_sizes(n_items, n_instances):
+    """The sizes as given, one number or an array, and one per instance."""
     sizes = whole_numbers("n_items", n_items, lowest=1)
     if sizes.ndim == 0:
         return int(sizes), np.full(n_instances, sizes)
@@ -397,11 +609,24 @@ def _ties_like(ties, n_relevant, nested):
     return whole_numbers("ties", flat, lowest=0)
 
 
-def _arranged(rank, ties, instance, n_relevant):
-    """The terms by ascending rank within each instance, with groups of equal score found."""
+def _names(ids, n_instances):
+    """The names of the instances, as an array that cannot be written to."""
+    if ids is None:
+        return None
+    names = np.asarray(ids)
+    if names.shape != (n_instances,):
+        raise ValueError(
+            f"ids must hold one name for each of the {n_instances} instances, "
+            f"got an array of shape {names.shape}"
+        )
+    return frozen(names)
+
+
+def _arranged(rank, ties, n_relevant):
+    """The rows by ascending rank within each instance, with groups of equal score found."""
+    instance = owners(n_relevant)
     by_rank = np.lexsort((rank, instance))
     rank, ties = rank[by_rank], ties[by_rank]
-    order = 1 + np.arange(len(rank)) - np.repeat(np.cumsum(n_relevant) - n_relevant, n_relevant)
     # Consecutive ranks with the same ties can only be one group: apart, their ties would overlap.
     starts = np.ones(len(rank), bool)
     starts[1:] = (
@@ -410,23 +635,26 @@ def _arranged(rank, ties, instance, n_relevant):
         | (ties[1:] != ties[:-1])
         | (rank[1:] != rank[:-1] + 1)
     )
-    group_of = np.cumsum(starts) - 1
-    first = np.flatnonzero(starts)
-    group = np.bincount(group_of)[group_of] if len(rank) else np.empty(0, np.int64)
-    place = 1 + np.arange(len(rank)) - first[group_of] if len(rank) else np.empty(0, np.int64)
-    return _Terms(instance, order, rank, ties, group, place)
+    number = np.cumsum(starts) - 1
+    sizes = counted(number, int(starts.sum()))
+    return Rows(
+        *map(
+            frozen,
+            (instance, 1 + places_in(n_relevant), rank, ties, sizes[number], 1 + places_in(sizes)),
+        )
+    )
 
 
-def _check_terms(terms, sizes):
-    instance, _, rank, ties, group, place = terms
+def _check_rows(rows, sizes):
+    instance, rank = rows.instance, rows.rank
     same = instance[1:] == instance[:-1]
     twice = same & (rank[1:] == rank[:-1])
     _refuse(twice, instance[1:], rank[1:], "values must not hold a rank twice, got rank {} twice")
     # The worst case of a group: all its ties ahead of all its relevant items.
-    last = rank + ties + group - place
+    last = rank + rows.ties + rows.group - rows.place
     beyond = last > sizes[instance]
     _refuse(beyond, instance, last, "values + ties must not exceed n_items, got a worst rank of {}")
-    overlap = same & (place[1:] == 1) & (last[:-1] >= rank[1:])
+    overlap = same & (rows.place[1:] == 1) & (last[:-1] >= rank[1:])
     _refuse(
         overlap,
         instance[1:],
@@ -440,28 +668,3 @@ def _refuse(bad, instance, value, message):
     if np.any(bad):
         where = int(np.argmax(bad))
         raise ValueError(message.format(value[where]) + f" in instance {instance[where]}")
-
-
-def check_ranks(ranks: Any, name: str = "ranks") -> Ranks:
-    """``ranks``; what is not `Ranks` is refused."""
-    if not isinstance(ranks, Ranks):
-        raise ValueError(f"{name} must be Ranks, got {type(ranks).__name__}")
-    return ranks
-
-
-def check_one_relevant(ranks: Any, name: str = "ranks") -> Ranks:
-    """``ranks``; what has not exactly one relevant item per instance is refused."""
-    several = np.flatnonzero(check_ranks(ranks, name).n_relevant != 1)
-    if len(several):
-        raise ValueError(
-            f"{name} must hold one relevant item per instance, "
-            f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
-        )
-    return ranks
-
-
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy that cannot be written to."""
-    array = array.copy()
-    array.flags.writeable = False
-    return array

@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from recsample._extras import extra
+from recsample._indexing import owners, summed
+from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Rng, Sparse
 from recsample._validation import (
-    fits_in_memory,
     generator,
     positive_float,
     positive_int,
@@ -110,8 +112,7 @@ class _Recommender(ABC):
         >>> ItemKNN(exponent=1, n_neighbors=1).fit(data.train).ranks(data).values
         array([1, 1, 1])
         """
-        from tqdm import tqdm
-
+        tqdm = extra("tqdm").tqdm
         if not hasattr(interactions, "held_out"):
             raise ValueError(f"interactions must be Interactions, got {shown(interactions)}")
         train, held_out = interactions.train, interactions.held_out
@@ -254,25 +255,23 @@ class MatrixFactorization(_Recommender):
         >>> x.user_factors.shape, x.item_factors.shape
         ((3, 2), (3, 2))
         """
-        from threadpoolctl import threadpool_limits
-        from tqdm import TqdmWarning, tqdm
-
+        limits, tqdm = extra("threadpoolctl"), extra("tqdm")
         with warnings.catch_warnings():
             # implicit asks tqdm for a notebook's progress bar, which it is not going to show.
-            warnings.simplefilter("ignore", TqdmWarning)
-            from implicit.als import AlternatingLeastSquares
+            warnings.simplefilter("ignore", tqdm.TqdmWarning)
+            als = extra("implicit.als")
 
         train = _events(train)
         alpha, scale = self.alpha, 1 + self.alpha
         # BLAS threads slow implicit down (it warns of them) and change the order of sums. Threads
         # of implicit's own change nothing, but stall each other where the cores are busy.
         with (
-            threadpool_limits(1, "blas"),
-            tqdm(
+            limits.threadpool_limits(1, "blas"),
+            tqdm.tqdm(
                 total=self.n_iterations, desc="matrix factorisation", unit="iteration", delay=10
             ) as progress,
         ):
-            model = AlternatingLeastSquares(
+            model = als.AlternatingLeastSquares(
                 factors=self.n_factors,
                 regularization=self.regularization * scale / alpha,
                 dtype=np.float64,
@@ -405,7 +404,7 @@ class ItemKNN(_Recommender):
         # no exponent is too large.
         largest = kept.max(axis=0).toarray().ravel()
         kept.data = (kept.data / largest[kept.indices]) ** (self.exponent / 2)
-        norm = np.sqrt(np.bincount(kept.indices, kept.data**2, minlength=len(largest)))
+        norm = np.sqrt(summed(kept.indices, kept.data**2, len(largest)))
         kept.data /= norm[kept.indices]
         # Dense where that takes less memory: 8 bytes for every number against 12 for a non-zero.
         self._from = kept.toarray() if 12 * kept.nnz > 8 * len(norm) ** 2 else kept
@@ -421,8 +420,7 @@ class ItemKNN(_Recommender):
 
 def _squared_cosines(train, n_neighbors):
     """CSR matrix: row j holds the squared cosine of i and j for the items i that are kept for j."""
-    from tqdm import tqdm
-
+    tqdm = extra("tqdm").tqdm
     by_item = train.T.tocsr().astype(float)
     n_events = np.diff(by_item.indptr)
     n_items = len(n_events)
@@ -434,7 +432,7 @@ def _squared_cosines(train, n_neighbors):
             # floats, and the neighbours at the border are as tied here as they are on paper.
             block = (by_item[start:stop] @ train).tocsr()
             block.sort_indices()
-            row = start + np.repeat(np.arange(stop - start), np.diff(block.indptr))
+            row = start + owners(np.diff(block.indptr))
             block.data = block.data**2 / (n_events[row].astype(float) * n_events[block.indices])
             if n_neighbors is not None:
                 block = _nearest(block, start, n_neighbors)
@@ -456,7 +454,7 @@ def _item_blocks(train):
 
 def _nearest(block, start, n_neighbors):
     """The n_neighbors largest entries of each row, its own item left out, lower index first."""
-    row = start + np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    row = start + owners(np.diff(block.indptr))
     block.data[block.indices == row] = 0
     for long in np.flatnonzero(np.diff(block.indptr) > n_neighbors):
         entries = block.data[block.indptr[long] : block.indptr[long + 1]]

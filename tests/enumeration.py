@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 
-from recsample.scanning import item_at
+from recsample.sampling.scanning import item_at
 
 
 def orders(n_irrelevant, above):

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recsample import _movielens, datasets, negatives
+from recsample import _movielens, datasets
+from recsample.sampling import given_lists, list_checks
 from recsample.datasets import (
     Interactions,
     load_movielens,
@@ -764,7 +765,7 @@ def test_recorded_lists_of_the_lowest_ids_are_far_from_the_law():
 
 def test_recorded_lists_describe_the_published_ones(ml_1m, movielens):
     lists, recorded = load_negatives(ml_1m), recorded_lists()["published"]
-    counts = negatives.item_counts(lists, movielens.train)
+    counts = list_checks.item_counts(lists, movielens.train)
     assert (counts["observed"] == np.bincount(lists.ravel(), minlength=3706)).all()
     assert (counts["observed"] == recorded.counts["observed"]).all()
     assert np.abs(counts["expected"] - recorded.counts["expected"]).max() <= 0.05 + 1e-9
@@ -772,7 +773,7 @@ def test_recorded_lists_describe_the_published_ones(ml_1m, movielens):
     # The ranks of Z, which takes least time to train.
     recommender = ItemKNN(1, 10).fit(movielens.train)
     scores = recommender.scores(np.arange(500))
-    ranks = negatives.given_ranks(
+    ranks = given_lists.given_ranks(
         scores, movielens.held_out[:500], lists[:500], movielens.train[:500], drop=["relevant"]
     )
     assert (ranks.values == recorded.ranks["Z"].values[:500]).all()
@@ -806,7 +807,7 @@ def test_record_lists_from_the_command_line(tmp_path, monkeypatch):
     train = sparse.lil_matrix((200, len(index)), dtype=bool)
     for user, item in zip(*data.train.nonzero()):
         train[user, index[item]] = True
-    lists = negatives.uniform_lists(99, train.tocsr(), rng=0)
+    lists = given_lists.uniform_lists(99, train.tocsr(), rng=0)
     text = [
         f"({u},{i})\t" + "\t".join(map(str, row)) for u, (i, row) in enumerate(zip(held_out, lists))
     ]
@@ -826,7 +827,7 @@ def test_record_lists_from_the_command_line(tmp_path, monkeypatch):
     )
     with np.load(tmp_path / "recorded_lists.npz") as arrays:
         scores = ItemKNN(1, 10).fit(train.tocsr()).scores(np.arange(200))
-        expected = negatives.given_ranks(scores, held_out, lists, drop=["relevant"])
+        expected = given_lists.given_ranks(scores, held_out, lists, drop=["relevant"])
         assert (arrays["published_rank_Z"] == expected.values).all()
         assert (arrays["published_ties_Z"] == expected.ties).all()
         assert (arrays["published_n_items"] == expected.n_items).all()

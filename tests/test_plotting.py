@@ -259,7 +259,7 @@ def drawn_foreign(names, ax):
     ranks = {name: [0.1, 0.5, 0.9] for name in names}
     table = pd.DataFrame(ranks, index=[1, 10, 100])
     yield plotting.percentile_rank_cdf(ranks, ax)
-    scaled = rs.consistency.scaled(rs.AP, rs.UniformSampling(3), 20)
+    scaled = rs.sampling.consistency.scaled(rs.AP, rs.UniformSampling(3), 20)
     yield plotting.sampled_against_exact(dict.fromkeys(names, scaled), ax)
     for draw in (
         plotting.metric_by_rank,

@@ -67,15 +67,15 @@ class TestRanks:
     def test_relevant_items_may_share_a_score(self):
         # Three relevant and two irrelevant items on the places 2 to 6, another one right after.
         ranks = Ranks([[3, 2, 4, 7]], n_items=7, ties=[[2, 2, 2, 0]])
-        assert ranks._terms.group.tolist() == [3, 3, 3, 1]
-        assert ranks._terms.place.tolist() == [1, 2, 3, 1]
+        assert ranks.rows.group.tolist() == [3, 3, 3, 1]
+        assert ranks.rows.place.tolist() == [1, 2, 3, 1]
 
     def test_ties_may_reach_the_end_of_the_pool(self):
         assert Ranks([[6, 7]], n_items=9, ties=2).n_irrelevant.tolist() == [7]
 
     def test_neighbours_with_the_same_ties_may_be_two_groups(self):
         ranks = Ranks([[2, 5]], n_items=7, ties=2)
-        assert ranks._terms.group.tolist() == [1, 1]
+        assert ranks.rows.group.tolist() == [1, 1]
 
     def test_repr(self):
         assert repr(Ranks([3, 1], n_items=10)) == "<Ranks: 2 instances, 2 ranks, 10 items>"
@@ -279,7 +279,7 @@ class TestPredictedRanks:
         usual = predicted_ranks(scores, relevant, exclude)
         monkeypatch.setattr("recsample._scores.BLOCK", block)
         ranks = predicted_ranks(scores, relevant, exclude)
-        assert np.array_equal(np.concatenate(ranks._terms), np.concatenate(usual._terms))
+        assert np.array_equal(np.concatenate(ranks.rows), np.concatenate(usual.rows))
         assert ranks.n_items.tolist() == usual.n_items.tolist()
 
     @pytest.mark.parametrize("block", [1, 33, 10**6])

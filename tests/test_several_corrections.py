@@ -18,7 +18,7 @@ from scipy import optimize, stats
 import recsample as rs
 from recsample import AP, AUC, NDCG, BiasVariance, MinimalBias, RankEstimate, Ranks, UniformSampling
 from recsample._ties import ties_ahead
-from recsample.consistency import CATALOGUE
+from recsample.sampling.consistency import CATALOGUE
 
 CUT_AT_2 = ["HitRate@2", "Recall@2", "Precision@2", "F1@2", "AR@2", "RR@2", "AP@2", "NDCG@2"]
 METRICS = [M for M in CATALOGUE if M.additive] + [rs.metric(name) for name in CUT_AT_2]
@@ -188,7 +188,7 @@ class TestPrior:
         for M in METRICS:
             corrected = BiasVariance(M, UniformSampling(m, replace), n, gamma=1)
             for i in range(1, L + 1):
-                term = np.array([M._term(np.int64(r[i - 1]), i, L, n) for r in sets], dtype=float)
+                term = np.array([M.term(np.int64(r[i - 1]), i, L, n) for r in sets], dtype=float)
                 count = np.array(vectors)[:, i - 1] - i
                 mass = np.bincount(count, joint.sum(axis=0), minlength=m + 1)
                 mean = np.bincount(count, term @ joint, minlength=m + 1) / mass
@@ -257,7 +257,7 @@ class TestEachCorrection:
         for i in range(1, self.L + 1):
             weight = stats.betabinom(N, i, self.L + 1 - i).pmf(np.arange(N + 1))
             rank = i + np.arange(N + 1)
-            target = M._term(rank, np.int64(i), np.int64(self.L), np.int64(self.n))
+            target = M.term(rank, np.int64(i), np.int64(self.L), np.int64(self.n))
             sign = 1 if M.higher_is_better else -1
             objective, least = best_by_slsqp(law, weight, target, sign, nonnegative)
             mine = corrected.values_of(i, self.L)

@@ -1,0 +1,53 @@
+"""Checks of the ranks that a function is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from recsample._validation import shown
+from recsample.ranks import Ranks
+
+
+def check_ranks(ranks: Any, name: str = "ranks") -> Ranks:
+    """``ranks``; what is not `Ranks` is refused."""
+    if not isinstance(ranks, Ranks):
+        raise ValueError(f"{name} must be Ranks, got {type(ranks).__name__}")
+    return ranks
+
+
+def check_one_relevant(ranks: Any, name: str = "ranks") -> Ranks:
+    """``ranks``; what has not exactly one relevant item per instance is refused."""
+    several = np.flatnonzero(check_ranks(ranks, name).n_relevant != 1)
+    if len(several):
+        raise ValueError(
+            f"{name} must hold one relevant item per instance, "
+            f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
+        )
+    return ranks
+
+
+def check_same_instances(ranks_a: Any, ranks_b: Any) -> None:
+    """Refuse two recommenders with different numbers of instances."""
+    for ranks in (ranks_a, ranks_b):
+        check_ranks(ranks)
+    if len(ranks_a) != len(ranks_b):
+        raise ValueError(
+            f"both recommenders must have the same instances, got {len(ranks_a)} and {len(ranks_b)}"
+        )
+
+
+def check_recommenders(ranks: object) -> Mapping[str, Ranks]:
+    """``ranks``; what does not map at least one name to `Ranks` is refused."""
+    if not isinstance(ranks, Mapping) or not all(isinstance(r, Ranks) for r in ranks.values()):
+        raise ValueError(f"ranks must map the names of recommenders to Ranks, got {shown(ranks)}")
+    if not ranks:
+        raise ValueError("ranks must hold at least one recommender, got none")
+    return ranks
+
+
+def mean_pool_size(ranks: Mapping[str, Ranks]) -> int:
+    """The mean pool size of recommenders, rounded: the one n that a correction for all assumes."""
+    return round(float(np.mean([np.mean(r.n_items) for r in ranks.values()])))

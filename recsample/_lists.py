@@ -1,0 +1,67 @@
+"""Lists of different lengths, one for each instance, as one array of numbers."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recsample._typing import Integers
+
+
+def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
+    """All numbers of `values` in one array, how many each instance has, and whether in lists."""
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+        raise ValueError(f"{name} must be an array of numbers, got {values!r}")
+    if hasattr(values, "dtype") or hasattr(values, "__array__"):  # a table has the second only
+        values = np.asarray(values)
+        if values.ndim == 0 or values.ndim > 2:
+            raise ValueError(f"{name} must be an array of numbers, got one of shape {values.shape}")
+    if len(values) == 0:
+        raise ValueError(f"{name} must hold at least one instance, got none")
+    nested = _is_nested(name, values)
+    lengths = np.array([len(v) for v in values]) if nested else np.ones(len(values))
+    flat = np.array(_joined(name, values) if nested else _plain(values))
+    if not lengths.any():
+        flat = flat.astype(np.int64)
+    if flat.dtype.kind not in "iuf" or flat.ndim != 1:
+        raise ValueError(f"{name} must be numbers, got an array of type {flat.dtype}")
+    return flat, lengths.astype(np.int64), nested
+
+
+def split(flat: NDArray[Any], lengths: Integers) -> list[NDArray[Any]]:
+    """What `flattened` has joined, in an array for each instance again."""
+    return np.split(flat, np.cumsum(lengths)[:-1])
+
+
+def _is_nested(name, values):
+    """Whether each entry is a list."""
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return values.ndim == 2
+    kinds = {_is_list(v) for v in values}
+    if len(kinds) == 2:
+        raise ValueError(f"{name} must be all numbers or all lists, got a mixture of both")
+    return kinds == {True}
+
+
+def _joined(name, lists):
+    """All entries of the lists, one after the other."""
+    if all(isinstance(v, np.ndarray) and v.ndim == 1 and v.dtype == lists[0].dtype for v in lists):
+        return np.concatenate(lists)
+    entries = list(chain.from_iterable(lists))
+    if any(map(_is_list, entries)):
+        raise ValueError(f"{name} must hold numbers or lists of numbers, got lists of lists")
+    return entries
+
+
+def _plain(values):
+    """Numbers that a table holds as objects, as a list, from which NumPy reads their type."""
+    return values.tolist() if isinstance(values, np.ndarray) and values.dtype == object else values
+
+
+def _is_list(value):
+    if isinstance(value, (str, bytes)):
+        return False
+    return hasattr(value, "__len__") and getattr(value, "ndim", 1) > 0

@@ -1,0 +1,57 @@
+"""Objects that are values: immutable, and equal where they hold the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+class Value:
+    """What is made once and never changed; a subclass says in `_content` what it holds.
+
+    A constructor sets its attributes by ``vars(self).update(...)``.
+    """
+
+    def _content(self) -> tuple[Any, ...]:
+        """What decides whether two objects of one class are equal."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = self._content(), other._content()
+        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
+
+    def __hash__(self) -> int:
+        return hash((type(self), *map(_hashable, self._content())))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot be changed: make a new one")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy that cannot be written to."""
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def _same(one: Any, other: Any) -> bool:
+    if sparse.issparse(one) and sparse.issparse(other):
+        return one.shape == other.shape and (one != other).nnz == 0
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return bool(np.array_equal(one, other))
+    return bool(one == other)
+
+
+def _hashable(part: Any) -> object:
+    if sparse.issparse(part):
+        return part.shape, part.nnz
+    if isinstance(part, np.ndarray):
+        return part.shape, part.tolist()[0] if part.size and part.ndim == 1 else part.size
+    return part

@@ -1,0 +1,250 @@
+"""What sampled ranks can say about a metric at all, whatever the distribution of the ranks is.
+
+Many distributions p of the ranks have the same law q = A^T p of the sampled ranks, and with it the
+same sampled evaluation, even over infinitely many instances. The mean of a metric under them fills
+an interval: `sharp_bounds`. From one run, q is known only within a confidence band, and the
+interval is wider: `certified_interval`. Any estimate that is more precise owes that to an
+assumption on p; `decreasing` is a weak one, that no rank is more frequent than a better one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg, optimize, special
+
+from recsample._validation import finite_numbers, share, true_or_false
+from recsample.inference._runs import check_uniform, sampled_counts
+from recsample.metrics._checks import check_metric
+from recsample.metrics.base import Metric
+from recsample.ranks import Ranks
+from recsample.sampling.uniform import UniformSampling
+
+__all__ = ["Interval", "certified_interval", "sharp_bounds"]
+
+
+class Interval(NamedTuple):
+    """The smallest and the largest value that the mean of a metric can have.
+
+    Parameters
+    ----------
+    low : float
+    high : float
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.inference.Interval(0.1, 0.3).high
+    0.3
+    """
+
+    low: float
+    high: float
+
+
+def sharp_bounds(
+    metric: Metric,
+    sampled_law: ArrayLike,
+    sampler: UniformSampling,
+    n_items: int,
+    *,
+    decreasing: bool = False,
+) -> Interval:
+    """All values that the mean of a metric can have where the law of the sampled ranks is known.
+
+    Parameters
+    ----------
+    metric : Metric
+    sampled_law : array_like of float, shape (m + 1,)
+        Probabilities of the sampled ranks 1, ..., m + 1, such as the mean of ``sampler.pmf(ranks)``
+        over the instances. A histogram from one run is in general the law of no distribution of the
+        ranks: for that `certified_interval` is made.
+    sampler : UniformSampling
+    n_items : int
+        Size n of the pool that was sampled from.
+    decreasing : bool, optional
+        Allow only distributions with p(1) >= p(2) >= ... >= p(n).
+
+    Returns
+    -------
+    Interval
+        By linear programming over the distributions of the ranks. Each end comes from a feasible
+        point of the dual program, so that rounding can only widen the interval. For m above about
+        25 some of the m + 1 conditions are lost in rounding (at m = 100 about 60 are left), and the
+        others are asked for to 1e-6.
+
+    Raises
+    ------
+    ValueError
+        For probabilities of another shape, that are negative or do not sum to 1, and where no
+        distribution of the ranks has this law.
+
+    Examples
+    --------
+    Three items, one sampled. Half of the sampled ranks are 1: all ranks may be 2, or half of them 1
+    and the others 3.
+
+    >>> import recsample as rs
+    >>> sampler = rs.UniformSampling(m=1)
+    >>> low, high = rs.inference.sharp_bounds(rs.Recall @ 1, [0.5, 0.5], sampler, n_items=3)
+    >>> round(low, 9), round(high, 9)
+    (0.0, 0.5)
+    """
+    check_uniform(sampler)
+    q = finite_numbers("sampled_law", sampled_law, lowest=0.0)
+    if q.shape != (sampler.m + 1,) or abs(q.sum() - 1) > 1e-9:
+        raise ValueError(
+            f"sampled_law must be {sampler.m + 1} probabilities with sum 1, "
+            f"got shape {q.shape} with sum {q.sum()}"
+        )
+    law, values = _law_and_values(metric, sampler, n_items, decreasing)
+    # The columns of the law are nearly dependent. Along its well determined directions the
+    # conditions are orthonormal; the others would say no more than rounding errors do.
+    left, singular, right = linalg.svd(law, full_matrices=False)
+    kept = singular > 1e-8 * singular[0]
+    rows, reached = left.T[kept], right[kept] @ q / singular[kept]
+    # Where some are lost the program is ill-conditioned, and cannot be solved without some room.
+    room = 0.0 if kept.all() else 1e-6
+    return _extremes(values, rows, reached - room, reached + room, decreasing)
+
+
+def certified_interval(
+    metric: Metric,
+    sampled: Ranks,
+    sampler: UniformSampling,
+    n_items: int,
+    *,
+    level: float = 0.95,
+    decreasing: bool = False,
+) -> Interval:
+    """An interval that holds the exact metric with the given probability, without any prior.
+
+    For each s the number of instances with at most s sampled items ahead is a sum of independent
+    yes-or-no outcomes, one per instance. Its mean lies within the exact limits of Clopper and
+    Pearson for the binomial law, which hold for unequal probabilities too (Hoeffding, 1956 [1]_).
+    They are taken at (1 - level) / m for each s < m, so that all hold at once; the interval is from
+    the smallest to the largest mean of the metric over all distributions that keep to them. For m
+    above 100 some of the larger s are left out: it takes less time, and fewer limits have to hold.
+
+    Parameters
+    ----------
+    metric : Metric
+    sampled : Ranks
+        One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
+    sampler : UniformSampling
+    n_items : int
+        Size n of the pool that was sampled from, for every instance.
+    level : float, optional
+        Between 0 and 1, both excluded. The probability is over the sampling; the instances are
+        taken as they are.
+    decreasing : bool, optional
+        Allow only distributions with p(1) >= p(2) >= ... >= p(n). That can be assumed of a
+        distribution that the ranks are drawn from, hardly of the ranks of finitely many instances;
+        so the interval is then for the mean under it, over the drawing of the instances too.
+
+    Returns
+    -------
+    Interval
+
+    Raises
+    ------
+    ValueError
+        For ranks that are not sampled ranks of this sampler, a level outside its limits, and where
+        no distribution, or no decreasing one, keeps to all limits.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> sampler = rs.UniformSampling(m=20)
+    >>> ranks = rs.Ranks(range(1, 301), n_items=300)
+    >>> sampled = sampler.draw(ranks, rng=0)
+    >>> low, high = rs.inference.certified_interval(rs.AUC, sampled, sampler, n_items=300)
+    >>> low < 0.5 < high
+    True
+
+    References
+    ----------
+    .. [1] W. Hoeffding, "On the distribution of the number of successes in independent trials",
+       Annals of Mathematical Statistics 27(3), 1956.
+    """
+    level = share("level", level)
+    counts = sampled_counts(sampled, sampler)
+    n_instances = counts.sum()
+    few = _spread(sampler.m, 200)  # of the s; up to m = 100, all
+    hits = np.cumsum(counts)[few]  # instances with at most s sampled items ahead
+    misses = n_instances - hits
+    risk = (1 - level) / (2 * len(few))
+    low = special.betaincinv(np.maximum(hits, 1), misses + 1, risk) * (hits > 0)
+    high = 1 - special.betaincinv(np.maximum(misses, 1), hits + 1, risk) * (misses > 0)
+    law, values = _law_and_values(metric, sampler, n_items, decreasing)
+    return _extremes(values, np.cumsum(law, axis=1)[:, few].T, low, high, decreasing)
+
+
+def _law_and_values(metric, sampler, n_items, decreasing):
+    """The law of the sampled rank and the metric for every rank.
+
+    A decreasing distribution is a mixture of the uniform ones on the ranks 1, ..., r: with
+    `decreasing`, for each of these instead.
+    """
+    check_metric(metric)
+    law = sampler.law(n_items)
+    values = metric.of_rank(np.arange(1, len(law) + 1), len(law))
+    if true_or_false("decreasing", decreasing):
+        size = np.arange(1.0, len(law) + 1)
+        law, values = np.cumsum(law, axis=0) / size[:, None], np.cumsum(values) / size
+    return law, values
+
+
+def _extremes(values, rows, low, high, decreasing):
+    """The extremes of values @ p over distributions p with low <= rows @ p <= high."""
+    smallest, minus_largest = (
+        _minimum(sign * values, rows, low, high, decreasing) for sign in (1, -1)
+    )
+    return Interval(smallest, -minus_largest)
+
+
+def _minimum(values, rows, low, high, decreasing):
+    """The smaller of the two, from the dual program.
+
+    For any multipliers y, values @ p = (values - y @ rows) @ p + y @ (rows @ p) is at least the
+    smallest entry of the first bracket plus the smallest value of the second part. The solver's
+    multipliers give the largest such bound, up to rounding, which can only lower it.
+
+    Close ranks have nearly the same law, so the program is solved on a part of the ranks; to it are
+    added those at which the multipliers found make the first bracket smaller. The interior-point
+    method tells programs without a solution from others; the simplex method can give up on them.
+    """
+    k, n = rows.shape
+    used = _spread(n, 10 * k)
+    while True:
+        # The unknowns are p and t = rows @ p, so that the limits on t need one row each, not two.
+        size = len(used)
+        lowest, highest = np.append(np.zeros(size), low), np.append(np.full(size, np.inf), high)
+        found = optimize.linprog(
+            np.append(values[used], np.zeros(k)),
+            A_eq=np.block([[rows[:, used], -np.eye(k)], [np.ones(size), np.zeros(k)]]),
+            b_eq=np.append(np.zeros(k), 1.0),
+            bounds=np.column_stack([lowest, highest]),
+            method="highs-ipm",
+        )
+        if found.status == 0:
+            y = found.eqlin.marginals[:-1]
+            rest = values - y @ rows
+            missed = np.flatnonzero(rest < rest[used].min() - 1e-7)
+            if not len(missed):
+                return float(max(rest.min() + y @ np.where(y > 0, low, high), values.min()))
+            used = np.union1d(used, missed)
+        elif size < n:  # too few of the ranks
+            used = _spread(n, 4 * size)
+        else:
+            raise ValueError(
+                f"no {'decreasing ' if decreasing else ''}distribution of the ranks was found that "
+                "has such a law of the sampled ranks"
+            )
+
+
+def _spread(n, number):
+    """At most that many of the indices 0, ..., n - 1, closest at the start; all for 2 n."""
+    return np.unique((np.linspace(0, 1, number) ** 2 * (n - 1)).round().astype(int))

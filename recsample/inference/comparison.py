@@ -1,0 +1,431 @@
+"""How sure a sampled evaluation is of its value, and of the order of two recommenders.
+
+A mean over ``|D|`` sampled instances varies for two reasons: other negatives could have been drawn,
+and other instances could have been evaluated. The variance of the values over the instances,
+divided by ``|D|``, holds both, whatever the metric:
+
+    total^2 = sampling^2 + users^2.
+
+Two recommenders are compared on the same instances, so their differences count, instance by
+instance. All statements are about the expectation of the metric that is given: for a metric of
+sampled ranks that is not the exact metric, which a corrected metric comes closer to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from recsample._extras import extra
+from recsample._instances import check_recommenders, check_same_instances
+from recsample._statistics import standard_error
+from recsample._typing import Floats, Rng
+from recsample._validation import generator, positive_int, share, whole_numbers
+from recsample.inference._order import (
+    defined_values,
+    difference_moments,
+    differences_of,
+    exact_order,
+    normal_probability,
+)
+from recsample.inference._runs import check_uniform, sampled_counts
+from recsample.inference.distribution import expectation_maximisation
+from recsample.metrics._chosen import chosen_metrics
+from recsample.metrics.base import Metric
+from recsample.ranks import Ranks
+from recsample.sampling._checks import check_readable
+from recsample.sampling._counts import count_pmf
+from recsample.sampling._joint import thinning
+from recsample.sampling.uniform import UniformSampling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Comparison",
+    "StandardErrors",
+    "bootstrap_order",
+    "compare_pairs",
+    "order_probability",
+    "paired_comparison",
+    "shared_covariance",
+    "standard_errors",
+]
+
+
+class StandardErrors(NamedTuple):
+    """The standard error of a mean over sampled instances, and its two parts.
+
+    Parameters
+    ----------
+    total : float
+        Over other instances, sampled anew.
+    sampling : float
+        Over other samples for the same instances.
+    users : float
+        Over other instances, as if each were evaluated without sampling noise.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.inference.StandardErrors(0.05, 0.03, 0.04).users
+    0.04
+    """
+
+    total: float
+    sampling: float
+    users: float
+
+
+def standard_errors(
+    metric: Metric, sampled: Ranks, sampler: UniformSampling, n_items: int
+) -> StandardErrors:
+    """The standard error of a sampled or corrected mean from one run, and what it is made of.
+
+    The total is ``s / sqrt(|D|)``, with s the standard deviation over the instances. The part of
+    the sampling is the mean variance of the metric given the rank. One run samples each instance
+    once and so shows no such variance; it is taken under the EM estimate of the distribution of
+    ranks. Where the exact ranks had ties, their random order counts as part of the instance.
+
+    Parameters
+    ----------
+    metric : Metric
+        A metric of sampled ranks, also a corrected one.
+    sampled : Ranks
+        One sampled evaluation of at least two instances, one relevant item each.
+    sampler : UniformSampling
+    n_items : int
+        Size n of the pool that was sampled from.
+
+    Returns
+    -------
+    StandardErrors
+        Where noise makes the sampling part exceed the total, the part of the users is 0.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two instances, and ranks that are not sampled ranks of this sampler.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> sampler = rs.UniformSampling(m=99)
+    >>> sampled = sampler.draw(rs.Ranks([500] * 2000, n_items=1000), rng=0)
+    >>> errors = rs.inference.standard_errors(rs.AUC, sampled, sampler, n_items=1000)
+    >>> errors.sampling < errors.total < 0.0013
+    True
+    """
+    sampled_counts(sampled, sampler)  # refuses what is not a run of this sampler
+    check_readable(metric, sampler)
+    total = standard_error(defined_values(metric, sampled))
+    distribution = expectation_maximisation(sampled, sampler, n_items)
+    variance = sampler.variance(metric, Ranks(np.arange(1, n_items + 1), n_items))
+    sampling = float(np.sqrt(distribution @ variance / len(sampled)))
+    return StandardErrors(total, sampling, float(np.sqrt(max(0.0, total**2 - sampling**2))))
+
+
+class Comparison(NamedTuple):
+    """Two recommenders compared on the same instances.
+
+    Parameters
+    ----------
+    difference : float
+        Mean of A minus mean of B.
+    standard_error : float
+        Of the difference, over other instances, sampled anew.
+    probability : float
+        That the expected difference is above 0, by the normal approximation and a flat prior.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> low, high = rs.inference.Comparison(0.02, 0.01, 0.977).interval()
+    >>> round(low, 4), round(high, 4)
+    (0.0004, 0.0396)
+    """
+
+    difference: float
+    standard_error: float
+    probability: float
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """A confidence interval of the difference.
+
+        Parameters
+        ----------
+        level : float, optional
+            Between 0 and 1, both excluded.
+
+        Returns
+        -------
+        tuple of float
+
+        Raises
+        ------
+        ValueError
+            For a level outside its limits.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> low, high = rs.inference.Comparison(0.02, 0.01, 0.977).interval(0.5)
+        >>> round(low, 4), round(high, 4)
+        (0.0133, 0.0267)
+        """
+        reach = special.ndtri(0.5 + share("level", level) / 2) * self.standard_error
+        return float(self.difference - reach), float(self.difference + reach)
+
+
+def paired_comparison(metric: Metric, ranks_a: Ranks, ranks_b: Ranks) -> Comparison:
+    """Compare two recommenders on the same instances, instance by instance.
+
+    Works for exact and for sampled ranks, on the same negatives or on different ones: what the two
+    have in common cancels in the differences.
+
+    Parameters
+    ----------
+    metric : Metric
+        Also a corrected metric.
+    ranks_a, ranks_b : Ranks
+        The ranks of the two recommenders, the same instances in the same order, at least two. The
+        pools of an instance may differ, as where each recommender leaves out other items.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        For different numbers of instances, fewer than two, and values that are undefined.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> a, b = rs.Ranks([1, 2, 1, 4], n_items=10), rs.Ranks([2, 4, 1, 5], n_items=10)
+    >>> found = rs.inference.paired_comparison(rs.AP, a, b)
+    >>> found.difference, round(found.probability, 3)
+    (0.2, 0.961)
+    """
+    differences = differences_of(metric, ranks_a, ranks_b)
+    mean, error = float(differences.mean()), standard_error(differences)
+    return Comparison(mean, error, normal_probability(mean, error))
+
+
+def bootstrap_order(
+    metric: Metric, ranks_a: Ranks, ranks_b: Ranks, rng: Rng, *, repetitions: int = 2000
+) -> float:
+    """The share of bootstrap samples of the instances in which A's mean is above B's.
+
+    A check of `paired_comparison` that needs no normal approximation. Equal means count half.
+
+    Parameters
+    ----------
+    metric : Metric
+    ranks_a, ranks_b : Ranks
+        The ranks of the two recommenders, the same instances in the same order, at least two.
+    rng : int or numpy.random.Generator
+        A seed, or a generator that is advanced.
+    repetitions : int, optional
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        As `paired_comparison`.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> a, b = rs.Ranks([1, 2, 1, 4] * 9, n_items=10), rs.Ranks([2, 3, 2, 5] * 9, n_items=10)
+    >>> rs.inference.bootstrap_order(rs.AP, a, b, rng=0)
+    1.0
+    """
+    differences, rng = differences_of(metric, ranks_a, ranks_b), generator(rng)
+    means = np.empty(positive_int("repetitions", repetitions))
+    for i in range(len(means)):
+        means[i] = differences[rng.integers(0, len(differences), len(differences))].mean()
+    return float(((means > 0) + 0.5 * (means == 0)).mean())
+
+
+def compare_pairs(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -> pd.DataFrame:
+    """For each pair of recommenders and each metric: difference, standard error and probability.
+
+    Parameters
+    ----------
+    ranks : mapping of str to Ranks
+        At least two recommenders, over the same instances in the same order.
+    metrics : sequence of Metric or str
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by (metric, first, second), with the columns of `Comparison`; `probability` is that
+        of the first being above the second.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two recommenders, for what is not a list of at least one metric, and as
+        `paired_comparison`.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> ranks = {"A": rs.Ranks([1, 2, 1, 4], 10), "B": rs.Ranks([2, 4, 1, 5], 10)}
+    >>> table = rs.inference.compare_pairs(ranks, ["AP", "recall@1"])
+    >>> table.loc[("AP", "A", "B"), "probability"].round(3).item()
+    0.961
+    """
+    pd = extra("pandas")
+    check_recommenders(ranks)
+    if len(ranks) < 2:
+        raise ValueError(f"ranks must hold at least two recommenders, got {len(ranks)}")
+    rows = {
+        (str(one), *pair): paired_comparison(one, *(ranks[name] for name in pair))
+        for one in chosen_metrics(metrics)
+        for pair in combinations(ranks, 2)
+    }
+    table = pd.DataFrame(list(rows.values()), columns=list(Comparison._fields))
+    table.index = pd.MultiIndex.from_tuples(list(rows), names=["metric", "first", "second"])
+    return table
+
+
+def order_probability(
+    metric: Metric,
+    ranks_a: Ranks,
+    ranks_b: Ranks,
+    sampler: UniformSampling,
+    *,
+    overlap: ArrayLike | None = None,
+) -> float:
+    """The probability that a sampled evaluation puts two recommenders in their exact order.
+
+    By the normal approximation of the difference of the two means, whose mean and variance over the
+    sampling are exact. Equal sampled means count half, as if a coin decided: few instances with few
+    samples often have equal means, and are then in strict order less often.
+
+    Parameters
+    ----------
+    metric : Metric
+        A metric, or a corrected one, whose exact order is that of the metric it corrects.
+    ranks_a, ranks_b : Ranks
+        The exact ranks of the two recommenders, the same instances in the same order. Of any number
+        of relevant items, with or without ties. Without an overlap the pools of an instance may
+        differ, as where each recommender leaves out other items.
+    sampler : UniformSampling
+    overlap : array_like of int, shape (instances,), optional
+        By default each recommender has negatives of its own. If both are ranked against the same
+        ones: how many irrelevant items outrank the relevant one for both recommenders. This needs
+        one relevant item per instance and no ties, see `shared_covariance`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        For different numbers of instances, means that are exactly equal or undefined, a pool too
+        small to draw from, an overlap that does not fit the ranks, and another kind of sampler.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> a, b = rs.Ranks([100] * 50, n_items=1000), rs.Ranks([200] * 50, n_items=1000)
+    >>> round(rs.inference.order_probability(rs.AUC, a, b, rs.UniformSampling(m=10)), 4)
+    1.0
+    >>> round(rs.inference.order_probability(rs.AUC, a, b, rs.UniformSampling(m=1)), 4)
+    0.9221
+    """
+    check_uniform(sampler)
+    sign = exact_order(metric, ranks_a, ranks_b)
+    mean, variance = difference_moments(metric, ranks_a, ranks_b, sampler)
+    if overlap is not None:
+        covariance = shared_covariance(metric, ranks_a, ranks_b, sampler, overlap)
+        variance = max(0.0, variance - 2 * covariance.sum() / len(ranks_a) ** 2)
+    return normal_probability(sign * mean, np.sqrt(variance))
+
+
+def shared_covariance(
+    metric: Metric, ranks_a: Ranks, ranks_b: Ranks, sampler: UniformSampling, overlap: ArrayLike
+) -> Floats:
+    """The covariance of a metric of two recommenders that are ranked against the same negatives.
+
+    Given how many of the sampled items outrank A's item, those that outrank B's are two independent
+    counts: among these, and among the other sampled items. With replacement, for AUC, this is
+    (c / N - p_a p_b) / m, where c items outrank both, and p_a and p_b are the shares that outrank
+    each. It takes O(m^3) operations for every different case of (N, a, b, c).
+
+    Parameters
+    ----------
+    metric : Metric
+        A metric of sampled ranks, also a corrected one.
+    ranks_a, ranks_b : Ranks
+        The exact ranks, one relevant item per instance, without ties.
+    sampler : UniformSampling
+    overlap : array_like of int, shape (instances,)
+        How many irrelevant items outrank the relevant one for both recommenders.
+
+    Returns
+    -------
+    ndarray of float, shape (instances,)
+
+    Raises
+    ------
+    ValueError
+        For several relevant items, ties, pools that differ, an overlap that is impossible, and
+        another kind of sampler.
+
+    Examples
+    --------
+    One sampled item, and the same items outrank both: the variance of one of them.
+
+    >>> import recsample as rs
+    >>> ranks, sampler = rs.Ranks([3], n_items=5), rs.UniformSampling(m=1)
+    >>> rs.inference.shared_covariance(rs.AUC, ranks, ranks, sampler, overlap=[2])
+    array([0.25])
+    """
+    check_uniform(sampler)
+    check_readable(metric, sampler)
+    check_same_instances(ranks_a, ranks_b)
+    for ranks in (ranks_a, ranks_b):
+        if (ranks.n_relevant != 1).any() or ranks.rows.ties.any():
+            raise ValueError(
+                f"ranks must hold one relevant item per instance and no ties, got {ranks}"
+            )
+    pool, a, b = ranks_a.n_irrelevant, ranks_a.rows.rank - 1, ranks_b.rows.rank - 1
+    if not np.array_equal(pool, ranks_b.n_irrelevant):
+        raise ValueError("ranks_a and ranks_b must have pools of the same size")
+    both = whole_numbers("overlap", overlap, lowest=0)
+    if both.shape != a.shape:
+        raise ValueError(f"overlap must have shape {a.shape}, got {both.shape}")
+    wrong = (both > np.minimum(a, b)) | (a + b - both > pool)
+    if wrong.any():
+        where = int(np.argmax(wrong))
+        raise ValueError(
+            f"overlap must lie between {max(0, a[where] + b[where] - pool[where])} and "
+            f"{min(a[where], b[where])}, got {both[where]} in instance {where}"
+        )
+    m = sampler.m
+    values = metric.of_rank(np.arange(1, m + 2), m + 1)
+    place = np.arange(m + 1)[:, None] + np.arange(m + 1)
+    b_values = np.where(place <= m, values[np.minimum(place, m)], 0.0)  # by the two counts
+    cases, of_instance = np.unique(np.stack([pool, a, b, both], 1), axis=0, return_inverse=True)
+    covariance = np.empty(len(cases))
+    for i, (n, above_a, above_b, shared) in enumerate(cases.tolist()):
+        law = count_pmf(np.array([above_a]), np.array([n]), m, sampler.replace)[0]
+        among = thinning(shared, above_a, m, sampler.replace)
+        others = thinning(above_b - shared, n - above_a, m, sampler.replace)[::-1]
+        mean_b = ((among @ b_values) * others).sum(axis=1)  # of B's value, given A's count
+        covariance[i] = law @ ((values - law @ values) * (mean_b - law @ mean_b))
+    return covariance[of_instance.reshape(-1)]

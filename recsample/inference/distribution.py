@@ -1,0 +1,471 @@
+"""The distribution of the ranks, estimated from sampled ranks.
+
+Take the ranks of the instances for draws from a distribution p(r). Then the sampled ranks follow
+q = A^T p, with the law A of the sampling, and p is to be found from their histogram h. That problem
+is ill-posed: ranks closer than about n / m are hardly told apart, and h is noisy. Each method fills
+the gap in its own way: `expectation_maximisation` by stopping early, `maximum_entropy` by taking
+the flattest distribution that fits, `log_spline` by a smooth curve with few parameters, which also
+has a standard error.
+
+What comes out is a distribution over the ranks 1, ..., n. Its mean of a metric is an estimate of
+the metric, `plug_in`, and it can be the ``prior`` of a corrected metric. A prior must come from the
+same run as the ranks that are corrected with it, or be known beforehand as `plausible_prior` is.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy import linalg, optimize, special
+
+from recsample._typing import Floats
+from recsample._validation import (
+    finite_numbers,
+    nonnegative_float,
+    positive_float,
+    positive_int,
+)
+from recsample.inference._runs import em_of_counts, sampled_counts
+from recsample.metrics._checks import check_metric
+from recsample.metrics.base import Metric
+from recsample.ranks import Ranks
+from recsample.sampling.uniform import UniformSampling
+
+__all__ = [
+    "LogSpline",
+    "best_gamma",
+    "expectation_maximisation",
+    "log_spline",
+    "maximum_entropy",
+    "plausible_prior",
+    "plug_in",
+    "rank_distribution",
+]
+
+
+def rank_distribution(
+    sampled: Ranks,
+    sampler: UniformSampling,
+    n_items: int,
+    method: Literal["em", "mes", "spline"] = "em",
+) -> Floats:
+    """The distribution of the ranks, estimated from one run of sampled ranks.
+
+    Parameters
+    ----------
+    sampled : Ranks
+        One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
+    sampler : UniformSampling
+        How it was sampled.
+    n_items : int
+        Size n of the pool that was sampled from.
+    method : {"em", "mes", "spline"}, optional
+        `expectation_maximisation`, `maximum_entropy` or `log_spline`, with their defaults.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items,)
+        Probabilities of the ranks 1, ..., n.
+
+    Raises
+    ------
+    ValueError
+        For another method, ranks that are not sampled ranks of this sampler, ties, and a pool that
+        is too small.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> sampler = rs.UniformSampling(m=99)
+    >>> sampled = sampler.draw(rs.Ranks([50] * 1000, n_items=10_000), rng=0)
+    >>> p = rs.inference.rank_distribution(sampled, sampler, 10_000)
+    >>> p.shape, bool(p[:200].sum() > 0.9)
+    ((10000,), True)
+    """
+    if method == "em":
+        return expectation_maximisation(sampled, sampler, n_items)
+    if method == "mes":
+        return maximum_entropy(sampled, sampler, n_items)
+    if method == "spline":
+        return log_spline(sampled, sampler, n_items).distribution
+    raise ValueError(f"method must be 'em', 'mes' or 'spline', got {method!r}")
+
+
+def expectation_maximisation(
+    sampled: Ranks, sampler: UniformSampling, n_items: int, *, iterations: int = 30
+) -> Floats:
+    """The EM estimate of the distribution of the ranks, from a uniform start.
+
+    Every iteration multiplies p(r) by the mean, over h, of p(s | r) / q(s), which raises the
+    likelihood; it takes O(n m) operations, whatever the number of instances. The maximum itself is
+    a distribution on a few ranks that fits the noise, so the iterations stop before it is reached:
+    their number is the regulariser.
+
+    Parameters
+    ----------
+    sampled : Ranks
+        One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
+    sampler : UniformSampling
+    n_items : int
+        Size n of the pool that was sampled from.
+    iterations : int, optional
+        At least 1.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items,)
+
+    Raises
+    ------
+    ValueError
+        As `rank_distribution`.
+
+    Examples
+    --------
+    Two ranks, one sampled item, which is the other one: the histogram is the distribution.
+
+    >>> import recsample as rs
+    >>> sampled = rs.Ranks([1, 1, 2, 1], n_items=2)
+    >>> rs.inference.expectation_maximisation(sampled, rs.UniformSampling(m=1), 2)
+    array([0.75, 0.25])
+    """
+    counts, law = sampled_counts(sampled, sampler), sampler.law(n_items)
+    return em_of_counts(counts[:, None], law, positive_int("iterations", iterations))[:, 0]
+
+
+def maximum_entropy(
+    sampled: Ranks, sampler: UniformSampling, n_items: int, *, weight: float = 30.0
+) -> Floats:
+    """The distribution of the ranks with the best balance of entropy and fit.
+
+    Maximises ``weight`` times the entropy of p minus chi^2 / 2, where chi^2 is the sum over s of
+    ``|D| (h_s - q_s)^2 / v_s`` for ``|D|`` instances, with v_s the law of the sampled ranks under
+    the EM estimate (the histogram itself in its place would pull the fit towards cells that are
+    small by chance). The solution is p(r) proportional to exp(sum over s of lambda_s p(s | r)), and
+    lambda maximises a concave function of m + 1 variables, by Newton's method.
+
+    Parameters
+    ----------
+    sampled : Ranks
+        One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
+    sampler : UniformSampling
+    n_items : int
+        Size n of the pool that was sampled from.
+    weight : float, optional
+        The weight of the entropy, above 0. It approaches the uniform distribution as it grows.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items,)
+
+    Raises
+    ------
+    ValueError
+        As `rank_distribution`, and for a weight that is not positive.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> sampler = rs.UniformSampling(m=4)
+    >>> sampled = rs.Ranks([1, 1, 2, 1, 1, 3], n_items=5)
+    >>> p = rs.inference.maximum_entropy(sampled, sampler, n_items=20)
+    >>> bool(p[0] > p[10] > p[19]), round(float(p.sum()), 12)
+    (True, 1.0)
+    """
+    counts, law = sampled_counts(sampled, sampler), sampler.law(n_items)
+    weight = positive_float("weight", weight)
+    share = counts / counts.sum()
+    expected = expectation_maximisation(sampled, sampler, n_items) @ law
+    ridge = weight * np.maximum(expected, 1e-3 / counts.sum()) / counts.sum()
+
+    def dual(multipliers):
+        exponent = law @ multipliers
+        return multipliers @ (share - ridge * multipliers / 2) - special.logsumexp(exponent)
+
+    multipliers, value = np.zeros(len(share)), -np.log(n_items)
+    for _ in range(200):
+        p = special.softmax(law @ multipliers)
+        q = p @ law
+        gradient = share - q - ridge * multipliers
+        curvature = (law * p[:, None]).T @ law - np.outer(q, q) + np.diag(ridge)
+        step = linalg.solve(curvature, gradient, assume_a="pos")
+        gain = gradient @ step
+        if gain < 1e-13:
+            break
+        # Halved until the dual rises as its slope promises, up to rounding.
+        while dual(multipliers + step) < value + 1e-4 * gain - 1e-14:
+            step, gain = step / 2, gain / 2
+        multipliers = multipliers + step
+        value = dual(multipliers)
+    else:
+        raise RuntimeError(f"maximum entropy has not converged with weight={weight} in 200 steps")
+    return p
+
+
+class LogSpline(NamedTuple):
+    """A smooth estimate of the distribution of the ranks, with what its uncertainty needs.
+
+    Parameters
+    ----------
+    distribution : ndarray of float, shape (n_items,)
+        Probabilities of the ranks 1, ..., n.
+    gradient : ndarray of float, shape (n_items, parameters)
+        Their derivatives with respect to the parameters.
+    covariance : ndarray of float, shape (parameters, parameters)
+        Of the estimated parameters.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> sampler = rs.UniformSampling(m=99)
+    >>> sampled = sampler.draw(rs.Ranks(range(1, 1001), n_items=1000), rng=0)
+    >>> fit = rs.inference.log_spline(sampled, sampler, n_items=1000)
+    >>> fit.distribution.shape, fit.covariance.shape
+    ((1000,), (5, 5))
+    """
+
+    distribution: Floats
+    gradient: Floats
+    covariance: Floats
+
+    def mean(self, metric: Metric) -> tuple[float, float]:
+        """The mean of a metric under the distribution, and its standard error.
+
+        The standard error is that of the mean over other instances like these, sampled anew, as far
+        as the curve can follow the true distribution: it holds both parts of the noise, no bias.
+
+        Parameters
+        ----------
+        metric : Metric
+
+        Returns
+        -------
+        tuple of float
+            The mean and its standard error.
+
+        Raises
+        ------
+        ValueError
+            For a metric that is none, or needs a cut-off and has none.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> sampler = rs.UniformSampling(m=99)
+        >>> sampled = sampler.draw(rs.Ranks(range(1, 1001), n_items=1000), rng=0)
+        >>> mean, error = rs.inference.log_spline(sampled, sampler, 1000).mean(rs.AUC)
+        >>> abs(mean - 0.5) < 3 * error < 0.05
+        True
+        """
+        values = _metric_values(metric, len(self.distribution))
+        slope = values @ self.gradient
+        return float(values @ self.distribution), float(np.sqrt(slope @ self.covariance @ slope))
+
+
+def log_spline(
+    sampled: Ranks, sampler: UniformSampling, n_items: int, *, parameters: int = 5
+) -> LogSpline:
+    """A distribution of the ranks whose logarithm is a smooth curve, with standard errors.
+
+    log p is a natural cubic spline in log(1 + (r - 1)(m + 1) / n), up to its constant: ranks that
+    sampling hardly tells apart lie close together on that scale. The parameters maximise the
+    likelihood of the histogram minus half their square, Efron's g-modelling [1]_; their covariance
+    is (I + 1)^-1 I (I + 1)^-1, with the information I.
+
+    Parameters
+    ----------
+    sampled : Ranks
+        One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
+    sampler : UniformSampling
+    n_items : int
+        Size n of the pool that was sampled from.
+    parameters : int, optional
+        How many degrees of freedom the curve has, at least 2.
+
+    Returns
+    -------
+    LogSpline
+
+    Raises
+    ------
+    ValueError
+        As `rank_distribution`, and for fewer than 2 parameters or more than ranks.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> sampler = rs.UniformSampling(m=99)
+    >>> sampled = sampler.draw(rs.Ranks(range(1, 1001), n_items=1000), rng=0)
+    >>> fit = rs.inference.log_spline(sampled, sampler, 1000)
+    >>> round(float(fit.distribution.sum()), 12)
+    1.0
+
+    References
+    ----------
+    .. [1] B. Efron, "Empirical Bayes deconvolution estimates", Biometrika 103(1), 2016.
+    """
+    counts, law = sampled_counts(sampled, sampler), sampler.law(n_items)
+    parameters = positive_int("parameters", parameters)
+    if not 2 <= parameters < n_items:
+        raise ValueError(
+            f"parameters must be at least 2 and below n_items = {n_items}, got {parameters}"
+        )
+    basis = _natural_spline(np.log1p(np.arange(n_items) * (sampler.m + 1) / n_items), parameters)
+
+    def loss(theta):
+        p = special.softmax(basis @ theta)
+        q = p @ law
+        ratio = np.divide(counts, q, out=np.zeros_like(q), where=counts > 0)
+        gradient = basis.T @ (p * (law @ ratio - counts.sum()))
+        return -special.xlogy(counts, q).sum() + theta @ theta / 2, theta - gradient
+
+    # Scaled by the number of instances, so that the tolerance means the same for any number.
+    scale = counts.sum()
+    found = optimize.minimize(
+        lambda theta: tuple(part / scale for part in loss(theta)),
+        np.zeros(parameters),
+        jac=True,
+        method="BFGS",
+        options={"gtol": 1e-7, "maxiter": 1000},
+    )
+    # Near the optimum rounding may leave no further step, which is reported as a failure.
+    if not found.success and np.abs(found.jac).max() > 1e-5:
+        raise RuntimeError(f"the spline with {parameters} parameters has not converged")
+    p = special.softmax(basis @ found.x)
+    gradient = p[:, None] * (basis - p @ basis)
+    q, slopes = p @ law, gradient.T @ law
+    information = scale * (slopes / np.maximum(q, 1e-300)) @ slopes.T
+    inverse = linalg.inv(information + np.eye(parameters))
+    return LogSpline(p, gradient, inverse @ information @ inverse)
+
+
+def _natural_spline(x, parameters):
+    """Orthogonal columns that span the natural cubic splines in x without the constant.
+
+    Knots lie at equal distances; columns have mean 0 and mean square 1 over the points.
+    """
+    x = (x - x[0]) / (x[-1] - x[0])
+    knots = np.linspace(0, 1, parameters + 1)
+    cubes = np.maximum(x[:, None] - knots, 0) ** 3
+    parts = (cubes[:, :-1] - cubes[:, -1:]) / (1 - knots[:-1])
+    columns = np.column_stack([x, parts[:, :-1] - parts[:, -1:]])
+    return linalg.qr(columns - columns.mean(axis=0), mode="economic")[0] * np.sqrt(len(x))
+
+
+def plug_in(metric: Metric, distribution: Floats) -> float:
+    """The mean of a metric under a distribution of the ranks.
+
+    Parameters
+    ----------
+    metric : Metric
+    distribution : array_like of float, shape (n_items,)
+        Probabilities of the ranks 1, ..., n, with sum 1.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        For a metric that is none, and for probabilities that are negative or do not sum to 1.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.inference.plug_in(rs.AP, [0.5, 0.5, 0.0, 0.0])
+    0.75
+    """
+    p = finite_numbers("distribution", distribution, lowest=0.0)
+    if p.ndim != 1 or abs(p.sum() - 1) > 1e-9:
+        raise ValueError(
+            "distribution must be an array of probabilities with sum 1, "
+            f"got shape {p.shape} with sum {p.sum()}"
+        )
+    return float(p @ _metric_values(metric, len(p)))
+
+
+def _metric_values(metric, n_items):
+    check_metric(metric)
+    return metric.of_rank(np.arange(1, n_items + 1), n_items)
+
+
+def plausible_prior(n_items: int) -> Floats:
+    """The mean of a family of plausible rank distributions, to be used before any data are seen.
+
+    The members are p(r) proportional to (r - 1 + d)^-beta: power laws with beta = 0, 0.1, ..., 1,
+    from a random recommender to one whose ranks are evenly spread on a logarithmic scale, that
+    level off above a rank of about d = 1, 10 or 100. Without the levelling off they would have far
+    more relevant items on the very first ranks than recommenders have.
+
+    Parameters
+    ----------
+    n_items : int
+        Size n of the pool.
+
+    Returns
+    -------
+    ndarray of float, shape (n_items,)
+
+    Raises
+    ------
+    ValueError
+        For a size below 1.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> prior = rs.inference.plausible_prior(1000)
+    >>> corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(m=99), 1000, prior=prior)
+    """
+    ahead = np.arange(positive_int("n_items", n_items))
+    prior = np.zeros(len(ahead))
+    for level in (1.0, 10.0, 100.0):
+        for power in np.linspace(0, 1, 11):
+            member = (ahead + level) ** -power
+            prior += member / member.sum()
+    return prior / prior.sum()
+
+
+def best_gamma(n_instances: int, concentration: float = 0.0) -> float:
+    """The price of variance in `BiasVariance` that suits the size of a study.
+
+    Let the ranks of ``|D|`` instances be draws from a distribution p, and p unknown: a draw from
+    the Dirichlet law with mean p0 and concentration c. Among all values that can be averaged over
+    the instances, the bias-variance ones with prior p0 and
+
+        ``gamma = (c + 1) / (c + |D|)``
+
+    have the least expected squared error. One instance has gamma = 1, the posterior mean, however
+    large c is. In a large study gamma is close to ``(c + 1) / |D|``: the variance averages out, the
+    bias remains. With c near 0 next to nothing is believed of p; a large c is a firm belief in p0.
+
+    Parameters
+    ----------
+    n_instances : int
+        ``|D|``, at least 1.
+    concentration : float, optional
+        The number c, at least 0.
+
+    Returns
+    -------
+    float
+        Above 0, at most 1.
+
+    Raises
+    ------
+    ValueError
+        For a size below 1 and a negative concentration.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.inference.best_gamma(1), rs.inference.best_gamma(5000)
+    (1.0, 0.0002)
+    >>> rs.inference.best_gamma(4951, concentration=49)
+    0.01
+    """
+    n_instances = positive_int("n_instances", n_instances)
+    c = nonnegative_float("concentration", concentration)
+    return (c + 1) / (c + n_instances)

@@ -1,0 +1,77 @@
+"""Means of metrics over the instances, for several recommenders at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from recsample._extras import extra
+from recsample._instances import check_recommenders
+from recsample._statistics import standard_error
+from recsample._validation import true_or_false
+from recsample.metrics._chosen import chosen_metrics
+from recsample.metrics.base import Metric
+from recsample.ranks import Ranks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["compare"]
+
+
+def compare(
+    ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str], *, errors: bool = False
+) -> pd.DataFrame:
+    """Recommenders by metrics: the mean of each metric over the instances of each recommender.
+
+    A single instance for which a metric is undefined, such as one without a relevant item, makes
+    the mean NaN, and a warning says so.
+
+    Parameters
+    ----------
+    ranks : mapping of str to Ranks
+        The predicted ranks of each recommender, over the same instances in the same order.
+    metrics : sequence of Metric or str
+    errors : bool, optional
+        Add the standard error of each mean, over other instances like these: the standard deviation
+        of the metric over the instances, divided by the square root of their number. Two such
+        errors say little about a difference on the same instances: that, and the probability of
+        each pair's order, are in `recsample.inference.compare_pairs`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per recommender, one column per metric. With `errors` two, (metric, "mean") and
+        (metric, "standard error").
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to compare, or the recommenders have different numbers of instances. For
+        standard errors of fewer than two instances.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> a = rs.Ranks([100] * 5, n_items=10_000)
+    >>> b = rs.Ranks([40, 40, 8437, 9266, 4482], n_items=10_000)
+    >>> rs.compare({"A": a, "B": b}, [rs.AUC, "recall@50"]).round(3)
+         AUC  Recall@50
+    A  0.990        0.0
+    B  0.555        0.4
+    >>> rs.compare({"B": b}, [rs.AUC], errors=True).loc["B", "AUC"].round(3).to_dict()
+    {'mean': 0.555, 'standard error': 0.197}
+    """
+    pd = extra("pandas")
+    check_recommenders(ranks)
+    chosen = chosen_metrics(metrics)
+    lengths = {name: len(r) for name, r in ranks.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"ranks must have the same number of instances, got {lengths}")
+    names = [str(m) for m in chosen]
+    values = [[m(r) for m in chosen] for r in ranks.values()]
+    if not true_or_false("errors", errors):
+        return pd.DataFrame([[v.mean() for v in row] for row in values], list(ranks), names)
+    rows = [[x for v in row for x in (v.mean(), standard_error(v))] for row in values]
+    columns = pd.MultiIndex.from_product([names, ["mean", "standard error"]])
+    return pd.DataFrame(rows, list(ranks), columns)

@@ -1,0 +1,325 @@
+"""What a metric is: a sum over the relevant items of an instance.
+
+Every metric here is
+
+    M(R) = sum over i of f_i(r_i),        r_1 < r_2 < ... < r_L,
+
+over the relevant items, best ranked first, where ``f_i`` knows only the rank ``r_i``, the order
+``i``, the number of relevant items ``L`` and the size of the pool ``n``. A metric is that function
+``f_i``, its `term`; everything else follows from it. (One definition found in the field,
+``AP(hits)`` with a cut-off, is no such sum, and is treated apart.)
+
+Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
+KDD 2020, https://doi.org/10.1145/3394486.3403226.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recsample._indexing import summed
+from recsample._instances import check_ranks
+from recsample._memory import fits_in_memory
+from recsample._ties import blocks, orders_of_ties
+from recsample._typing import Floats
+from recsample._validation import positive_int, whole_numbers
+from recsample.metrics._undefined import warned_of_nan
+from recsample.metrics.shapes import Shape
+from recsample.ranks import Ranks
+
+if TYPE_CHECKING:
+    from recsample.sampling.base import Design, Sampler
+
+__all__ = ["Metric"]
+
+_Self = TypeVar("_Self", bound="Metric")
+
+
+class Metric(ABC):
+    """A function of `Ranks`: one value per instance.
+
+    Use the ready-made metrics `AUC`, `AP`, `NDCG`, ... and cut them off with ``@``: only ranks up
+    to the cut-off count. Called with ranks, a metric gives its values; called with options by name,
+    it gives the same metric with these, ``AP(over="relevant")``. Metrics are values: they compare
+    equal by definition, hash, and print the name that `metric` parses.
+
+    To add one, derive a frozen data class with a `name` and a `term`, and a `cutoff` if it takes
+    one. Ties, cut-offs, several relevant items, samplers and corrections work with it at once.
+
+    Attributes
+    ----------
+    name : str
+        What it is called without a cut-off.
+    cutoff : int or None
+        The last rank that counts.
+    takes_cutoff, needs_cutoff : bool
+        Whether it may have a cut-off, and whether it must.
+    higher_is_better : bool
+    additive : bool
+        Whether it is a sum of its terms over the relevant items.
+    sampler : Sampler, Design or None
+        Whose observations it reads: None for a metric of any ranks; a `Correction` is made for one.
+
+    Examples
+    --------
+    >>> from recsample import AP, NDCG, Ranks
+    >>> (NDCG @ 10)(Ranks([1, 3, 11], n_items=100))
+    array([1. , 0.5, 0. ])
+    >>> NDCG @ 10
+    NDCG@10
+    >>> AP(over="relevant") @ 5
+    AP(relevant)@5
+    """
+
+    cutoff: int | None = None
+    name: str
+    takes_cutoff: bool = True
+    needs_cutoff: bool = False
+    higher_is_better: bool = True
+    additive: bool = True
+    sampler: Sampler | Design | None = None
+
+    @abstractmethod
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """f_i(r_i): what one relevant item contributes.
+
+        Parameters
+        ----------
+        rank : ndarray of int
+            Its rank r_i, 1 is best.
+        order : ndarray of int
+            i: it is the i-th best ranked relevant item of its instance.
+        n_relevant : ndarray of int
+            L, the number of relevant items of its instance.
+        n_items : ndarray of int
+            n, the number of ranked items.
+
+        Returns
+        -------
+        ndarray of float
+            The four arguments have one shape or broadcast; so does the result.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import recsample as rs
+        >>> rs.AP.term(np.array([1, 4]), np.array([1, 2]), 2, 10)
+        array([0.5 , 0.25])
+        """
+
+    @property
+    def shape(self) -> Shape:
+        """What is known of `term` as a function of the rank, by which closed forms are chosen.
+
+        Returns
+        -------
+        Shape
+            One of `recsample.metrics.shapes`; a plain `Shape` says that nothing is known.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.AP.shape, (rs.AP @ 10).shape
+        (Reciprocal(), Shape())
+        """
+        return Shape()
+
+    @overload
+    def __call__(self, ranks: Ranks, /) -> Floats: ...
+    @overload
+    def __call__(self: _Self, /, **options: Any) -> _Self: ...
+
+    def __call__(self, ranks: Any = None, /, **options: Any) -> Any:
+        """The metric of every instance, in expectation over a random order of tied items.
+
+        Parameters
+        ----------
+        ranks : Ranks
+        **options
+            In place of ranks: what the metric that is returned has otherwise than this one.
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+            NaN where the metric is undefined: for an instance without relevant item, and for AUC
+            and percentile rank without irrelevant item. A warning says for how many instances.
+
+        Raises
+        ------
+        ValueError
+            For anything but `Ranks`, for a metric that needs a cut-off and has none, and for an
+            option that the metric has not.
+        """
+        if ranks is None and options:
+            return self._with(options)
+        if options:
+            raise ValueError(f"{self} takes either ranks or options, got both")
+        self.check_cutoff()
+        check_ranks(ranks)
+        values = self._mean_over_ties(ranks)
+        values[ranks.n_relevant == 0] = np.nan
+        return warned_of_nan(self, values)
+
+    def _with(self, options):
+        known = [f.name for f in dataclasses.fields(self)] if dataclasses.is_dataclass(self) else []
+        for name in options:
+            if name not in known:
+                raise ValueError(f"{self} must be given options of {known}, got {name!r}")
+        return dataclasses.replace(self, **options)
+
+    def _mean_over_ties(self, ranks):
+        rows, sizes, n_relevant = ranks.rows, ranks.sizes, ranks.n_relevant
+        places = rows.ties + 1
+        if self.cutoff is not None:  # beyond it nothing counts; one place keeps the item itself
+            places = np.clip(self.cutoff + 1 - rows.rank, 1, places)
+        most = np.max(places, initial=1)
+        fits_in_memory(100 * most, f"the average over {most} places of a tied item")
+        values = np.zeros(len(ranks))
+        for part in blocks(places):
+            instance, order, rank, weight = orders_of_ties(rows.of(part), places[part])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                gain = self.term(rank, order, n_relevant[instance], sizes[instance])
+            values += summed(instance, weight * gain, len(ranks))
+        return values
+
+    @overload
+    def of_rank(self, r: int | np.integer, n_items: ArrayLike) -> float: ...
+    @overload
+    def of_rank(self, r: Sequence[int] | NDArray[Any], n_items: ArrayLike) -> Floats: ...
+
+    def of_rank(self, r: ArrayLike, n_items: ArrayLike) -> float | Floats:
+        """The metric as a function of a single rank, for one relevant item (eqs. 7 to 13).
+
+        Parameters
+        ----------
+        r : int or array_like of int
+            Rank of the only relevant item, between 1 and `n_items`.
+        n_items : int or array_like of int
+            Size of the ranked pool.
+
+        Returns
+        -------
+        float or ndarray of float, shape of `r`
+
+        Raises
+        ------
+        ValueError
+            For a rank that is not a whole number from 1 to `n_items`, and for a metric that needs a
+            cut-off and has none.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.AP.of_rank([1, 2, 4], n_items=100)
+        array([1.  , 0.5 , 0.25])
+        >>> rs.AUC.of_rank(100, n_items=10_000)
+        0.9900990099009901
+        """
+        self.check_cutoff()
+        r = whole_numbers("r", r, lowest=1)
+        n_items = whole_numbers("n_items", n_items, lowest=1)
+        if n_items.ndim and n_items.shape != r.shape:
+            raise ValueError(
+                f"n_items must be one number or have the shape of r, {r.shape}, got {n_items.shape}"
+            )
+        beyond = r > n_items
+        if beyond.any():
+            rank, size = (np.broadcast_to(x, beyond.shape)[beyond][0] for x in (r, n_items))
+            raise ValueError(f"r must not exceed n_items = {size}, got {rank}")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = self.term(r, np.int64(1), np.int64(1), n_items) + np.zeros(r.shape)
+        values = warned_of_nan(self, values)
+        return values if values.ndim else float(values)
+
+    def __post_init__(self) -> None:
+        if self.cutoff is not None:
+            object.__setattr__(self, "cutoff", positive_int("cutoff", self.cutoff))
+
+    def __matmul__(self: _Self, cutoff: int) -> _Self:
+        """``M @ k``: the metric that looks at the first `k` ranks only."""
+        if not self.takes_cutoff:
+            raise ValueError(f"{self} takes no cut-off, got @ {cutoff!r}")
+        cutoff = positive_int("cutoff", cutoff)
+        # This class is no dataclass, but every metric that takes a cut-off is.
+        return dataclasses.replace(self, cutoff=cutoff)  # type: ignore[type-var]
+
+    def check_cutoff(self) -> None:
+        """Refuse a metric that needs a cut-off and has none.
+
+        Raises
+        ------
+        ValueError
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> (rs.Recall @ 10).check_cutoff()
+        """
+        if self.needs_cutoff and self.cutoff is None:
+            raise ValueError(f"{self.name} needs a cut-off: write {self.name} @ 10")
+
+    def label(self) -> str:
+        """The name with its options, without the cut-off.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> (rs.AP(over="relevant") @ 5).label()
+        'AP(relevant)'
+        """
+        return self.name
+
+    def __str__(self) -> str:
+        return self.label() if self.cutoff is None else f"{self.label()}@{self.cutoff}"
+
+    __repr__ = __str__
+
+    def within(self, rank: Any) -> Any:
+        """Whether a rank counts: all do without a cut-off.
+
+        Parameters
+        ----------
+        rank : ndarray of int
+
+        Returns
+        -------
+        ndarray of bool, or True
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import recsample as rs
+        >>> (rs.AP @ 2).within(np.array([1, 3]))
+        array([ True, False])
+        """
+        return True if self.cutoff is None else rank <= self.cutoff
+
+    def best_places(self, n_relevant: Any) -> Any:
+        """How many relevant items a perfect ranking shows: min(L, k) of eqs. (5) and (6).
+
+        Parameters
+        ----------
+        n_relevant : ndarray of int
+
+        Returns
+        -------
+        ndarray of int
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import recsample as rs
+        >>> (rs.NDCG @ 2).best_places(np.array([1, 3]))
+        array([1, 2])
+        """
+        return n_relevant if self.cutoff is None else np.minimum(n_relevant, self.cutoff)

@@ -1,0 +1,318 @@
+"""What a ranking is worth where relevance has grades: stars, or irrelevant, useful, perfect.
+
+A rank alone does not say how relevant the item there is, so these functions start from the grades
+of the recommended items in the order of the list, for one list or for many,
+
+    DCG = sum over the places i of gain(grade_i) / log2(i + 1),
+
+and NDCG divides by the DCG of the ideal order. With the grades 0 and 1 it is `recsample.NDCG`.
+
+Reference: K. Järvelin, J. Kekäläinen, "Cumulated Gain-Based Evaluation of IR Techniques", ACM
+TOIS 20(4), 2002, https://doi.org/10.1145/582415.582418.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recsample._indexing import counted, owners, places_in, repeated, summed
+from recsample._memory import fits_in_memory
+from recsample._typing import Floats, Integers
+from recsample._validation import (
+    nonnegative_float,
+    numbers,
+    positive_int,
+    shown,
+)
+from recsample.metrics._undefined import warned_of_nan
+from recsample.metrics.ranking import NDCG
+
+__all__ = ["cg", "dcg", "ndcg"]
+
+Grades = Sequence[float] | Sequence[Sequence[float]] | Sequence[NDArray[Any]] | NDArray[Any]
+Gain = Literal["linear", "exponential"]
+
+
+def cg(grades: Grades, k: int | None = None, *, lowest: float = 0) -> float | Floats:
+    """Cumulative gain: the sum of the first k grades. Their order does not count.
+
+    Between 0 and k times the highest grade; with grades from 0 up, worst 0.
+
+    Parameters
+    ----------
+    grades : array_like of float, or sequence of array_likes
+        The grades of the recommended items, best place first: one list, or one list per instance,
+        of any lengths.
+    k : int, optional
+        How many places count; None for all.
+    lowest : float, optional
+        The lowest grade of the scale. A list shorter than `k` is filled up with it; with 0, this
+        changes nothing.
+
+    Returns
+    -------
+    float, or ndarray of float, shape (instances,)
+
+    Raises
+    ------
+    ValueError
+        For an empty list, a grade that is not a finite number or is below `lowest`, a negative
+        `lowest`, and a `k` that is not positive.
+
+    Examples
+    --------
+    >>> from recsample.metrics.graded import cg
+    >>> cg([3, 2, 0, 1])
+    6.0
+    >>> cg([[3, 2, 0, 1], [0, 2]], k=3)
+    array([5., 2.])
+    """
+    k, lowest = _cutoff(k), nonnegative_float("lowest", lowest)
+    lists = _read("grades", grades, "linear", lowest)
+    return _one_or_all(_sums(_first(lists, k, lowest), "linear", discounted=False), lists)
+
+
+def dcg(
+    grades: Grades, k: int | None = None, *, gain: Gain = "linear", lowest: float = 0
+) -> float | Floats:
+    r"""Discounted cumulative gain: the gains of the first k places, each over a logarithm.
+
+    .. math:: \mathrm{DCG} = \sum_{i=1}^k \frac{\mathrm{gain}(\mathrm{grade}_i)}{\log_2(i + 1)}
+
+    The gain is the grade itself [1]_ or, more in favour of the highest grades,
+    :math:`2^{\mathrm{grade}} - 1` [2]_. For the grades 0 and 1 the two agree. Perfect is the
+    descending order of the grades, worst the ascending one; a random order gives the mean gain
+    times the sum of :math:`1 / \log_2(i + 1)`.
+
+    Parameters
+    ----------
+    grades : array_like of float, or sequence of array_likes
+        The grades of the recommended items, best place first: one list, or one list per instance,
+        of any lengths.
+    k : int, optional
+        How many places count; None for all.
+    gain : {"linear", "exponential"}, optional
+        The gain of a grade: the grade itself or :math:`2^{\mathrm{grade}} - 1`.
+    lowest : float, optional
+        The lowest grade of the scale. A list shorter than `k` is filled up with it; with 0, this
+        changes nothing.
+
+    Returns
+    -------
+    float, or ndarray of float, shape (instances,)
+
+    Raises
+    ------
+    ValueError
+        For an empty list, a grade that is not a finite number or is below `lowest`, a negative
+        `lowest`, an unknown `gain`, a `k` that is not positive, and a grade or a sum that is too
+        large for a float.
+
+    Examples
+    --------
+    >>> from recsample.metrics.graded import dcg
+    >>> dcg([3, 0, 2])                               # 3/1 + 2/2
+    4.0
+    >>> dcg([3, 0, 2], gain="exponential")           # 7/1 + 3/2
+    8.5
+    >>> dcg([3], k=3, lowest=1)                      # 3/1 + 1/log2(3) + 1/2
+    4.130929753571458
+
+    References
+    ----------
+    .. [1] K. Järvelin, J. Kekäläinen, "Cumulated Gain-Based Evaluation of IR Techniques", ACM
+       TOIS 20(4), 2002.
+    .. [2] C. Burges et al., "Learning to Rank using Gradient Descent", ICML 2005.
+    """
+    k, lowest = _cutoff(k), nonnegative_float("lowest", lowest)
+    lists = _read("grades", grades, gain, lowest)
+    return _one_or_all(_sums(_first(lists, k, lowest), gain), lists)
+
+
+def ndcg(
+    grades: Grades,
+    k: int | None = None,
+    *,
+    gain: Gain = "linear",
+    judged: Grades | None = None,
+    lowest: float = 0,
+) -> float | Floats:
+    r"""Normalised discounted cumulative gain: `dcg` over that of the ideal list.
+
+    The ideal list holds the `judged` grades in descending order, and is cut off at k like the list
+    itself. Perfect 1; random, for a random order of all judged items, the mean gain times the sum
+    of :math:`1 / \log_2(i + 1)` over the DCG of the ideal; worst 0 where `lowest` is 0 and k items
+    have that grade.
+
+    Parameters
+    ----------
+    grades : array_like of float, or sequence of array_likes
+        The grades of the recommended items, best place first: one list, or one list per instance,
+        of any lengths.
+    k : int, optional
+        How many places count; None for all.
+    gain : {"linear", "exponential"}, optional
+        The gain of a grade: the grade itself or :math:`2^{\mathrm{grade}} - 1`.
+    judged : array_like of float, or sequence of array_likes, optional
+        The grades of all items that the user could have been recommended, in any order; items of
+        the lowest grade may be left out. None takes those of the list itself: then a list is only
+        compared with other orders of the same items, and one that misses the best items is not
+        punished for it.
+    lowest : float, optional
+        The lowest grade of the scale. A list shorter than `k`, or without `k` than `judged`, is
+        filled up with it, and the ideal list likewise, so that both have the same places. With 0,
+        this changes nothing.
+
+    Returns
+    -------
+    float, or ndarray of float, shape (instances,)
+        NaN where the ideal DCG is 0: no item has a grade above 0. A warning says for how many
+        instances.
+
+    Raises
+    ------
+    ValueError
+        For an empty list, a grade that is not a finite number or is below `lowest`, a negative
+        `lowest`, an unknown `gain`, a `k` that is not positive, a grade or a sum that is too large
+        for a float, and `judged` that lacks a grade of the list.
+
+    Examples
+    --------
+    >>> from recsample.metrics.graded import ndcg
+    >>> round(ndcg([3, 0, 2]), 4)                           # (3 + 2/2) / (3 + 2/log2(3))
+    0.9386
+    >>> round(ndcg([3, 0, 2], gain="exponential"), 4)       # (7 + 3/2) / (7 + 3/log2(3))
+    0.9558
+
+    Two users; the second has an item of grade 3 that the list misses:
+
+    >>> ndcg([[3, 0, 2], [0, 2]], k=2, judged=[[3, 2, 0], [3, 2, 0]]).round(4)
+    array([0.7039, 0.2961])
+    """
+    k, lowest = _cutoff(k), nonnegative_float("lowest", lowest)
+    listed = ideal = _read("grades", grades, gain, lowest)
+    if judged is not None:
+        ideal = _read("judged", judged, gain, lowest)
+        _check_judged(listed, ideal, lowest)
+    places = np.maximum(listed.length, ideal.length) if k is None else k
+    ideal = ideal._replace(grade=ideal.grade[np.lexsort((-ideal.grade, ideal.instance))])
+    best = _sums(_first(ideal, places, lowest), gain)
+    values = np.full(len(best), np.nan)
+    np.divide(_sums(_first(listed, places, lowest), gain), best, out=values, where=best > 0)
+    return _one_or_all(warned_of_nan(NDCG if k is None else NDCG @ k, values), listed)
+
+
+class _Lists(NamedTuple):
+    """The grades of several lists, one list after the other."""
+
+    name: str  # of the argument that they came in
+    several: bool  # whether they came as a list of lists
+    grade: Floats
+    length: Integers  # of each list
+
+    @property
+    def instance(self) -> Integers:
+        """To which list each grade belongs, 0-based."""
+        return owners(self.length)
+
+    @property
+    def place(self) -> Integers:
+        """The place of each grade in its list, 1-based."""
+        return 1 + places_in(self.length)
+
+    def where(self, instance):
+        """For messages: which list it is."""
+        return f" in instance {instance}" if self.several else ""
+
+
+def _read(name, values, gain, lowest):
+    """The lists of an argument, checked."""
+    if gain not in ("linear", "exponential"):
+        raise ValueError(f"gain must be 'linear' or 'exponential', got {gain!r}")
+    if hasattr(values, "__array__"):
+        values = np.asarray(values)
+    elif not isinstance(values, Sequence):  # a set has no order
+        raise ValueError(f"{name} must be a list of grades, got {shown(values)}")
+    several = np.iterable(values) and {np.iterable(v) for v in values} == {True}
+    arrays = [numbers(name, v) for v in (values if several else [values])]
+    if any(array.ndim != 1 for array in arrays):
+        raise ValueError(
+            f"{name} must be a list of grades or a list of such lists, got {shown(values)}"
+        )
+    length = np.array([len(array) for array in arrays])
+    lists = _Lists(name, several, np.concatenate(arrays, dtype=np.float64), length)
+    if not length.all():
+        where = lists.where(int(np.argmin(length)))
+        raise ValueError(f"{name} must hold at least one grade, got none{where}")
+    highest = 1024 if gain == "exponential" else np.inf
+    bad = ~((lists.grade >= lowest) & (lists.grade < highest))
+    if bad.any():
+        at = int(np.argmax(bad))
+        raise ValueError(
+            f"{name} must be finite numbers of at least {str(lowest).removesuffix('.0')}"
+            + (" and below 1024, where 2^grade overflows" if gain == "exponential" else "")
+            + f", got {lists.grade[at]} (at position {lists.place[at] - 1})"
+            + lists.where(lists.instance[at])
+        )
+    return lists
+
+
+def _cutoff(k):
+    return None if k is None else positive_int("k", k)
+
+
+def _first(lists, places, lowest):
+    """The lists cut off at, or filled up to, so many places; None leaves them as they are."""
+    if places is None:
+        return lists
+    # The lowest grade 0 adds nothing to a sum, so that nothing has to be filled up.
+    shorter = np.minimum(lists.length, places)
+    length = shorter if lowest == 0 else np.full_like(shorter, places)
+    fits_in_memory(40 * length.sum(dtype=float), f"filling up to {np.max(places)} places")
+    first = lists._replace(grade=np.full(length.sum(), lowest), length=length)
+    kept = lists.place <= repeated(shorter, lists.length)
+    first.grade[first.place <= shorter[first.instance]] = lists.grade[kept]
+    return first
+
+
+def _sums(lists, gain, discounted=True):
+    """The sum of the gains of each list."""
+    gains = lists.grade if gain == "linear" else np.exp2(lists.grade) - 1
+    if discounted:
+        gains = gains / np.log2(lists.place + 1.0)
+    sums = summed(lists.instance, gains, len(lists.length))
+    if np.isinf(sums).any():
+        where = lists.where(int(np.argmax(np.isinf(sums))))
+        raise ValueError(f"{lists.name} must have a finite sum of gains, got inf{where}")
+    return sums
+
+
+def _check_judged(listed, judged, lowest):
+    """Refuse judged grades that lack one of the list: NDCG could exceed 1."""
+    if (judged.several, len(judged.length)) != (listed.several, len(listed.length)):
+        shapes = [f"{len(x.length)} lists" if x.several else "one list" for x in (judged, listed)]
+        raise ValueError(
+            "judged must hold one list for each list of grades, got {} for {}".format(*shapes)
+        )
+    grade, kind = np.unique(np.concatenate([listed.grade, judged.grade]), return_inverse=True)
+    instance = np.concatenate([listed.instance, judged.instance])
+    # One number for each grade of each instance: numpy is slow to find equal rows of two.
+    pair, which = np.unique(instance * len(grade) + kind, return_inverse=True)
+    in_both = np.split(which, [len(listed.grade)])
+    needed, held = (counted(some, len(pair)) for some in in_both)
+    lacking = (needed > held) & (grade[pair % len(grade)] > lowest)
+    if lacking.any():
+        at = int(np.argmax(lacking))
+        instance, kind = divmod(pair[at], len(grade))
+        raise ValueError(
+            f"judged must hold all grades of the list above the lowest, got grade {grade[kind]} "
+            f"{needed[at]} times in grades and {held[at]} times in judged" + listed.where(instance)
+        )
+
+
+def _one_or_all(values, lists):
+    return values if lists.several else float(values[0])

@@ -1,0 +1,496 @@
+"""How other libraries value the same ranking.
+
+`evaluate` hands a ranking to ranx, pytrec_eval, ir-measures, RecTools or implicit and returns what
+the library says, one value per instance. `counterparts` lists the metrics of these libraries that
+have a counterpart here: which one their name suggests, and which one has the same values.
+
+None of the five is needed by anything else in this package. What is absent is imported nowhere and
+says how it is installed.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import warnings
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from recsample._extras import extra
+from recsample._indexing import owners
+from recsample._instances import check_ranks
+from recsample._typing import Floats
+from recsample._validation import numbers, positive_int, shown, whole_numbers
+from recsample.ranks import Ranks
+
+__all__ = [
+    "LIBRARIES",
+    "Counterpart",
+    "Library",
+    "counterparts",
+    "evaluate",
+    "evaluate_scores",
+    "missing",
+]
+
+
+class Library(NamedTuple):
+    """Another library: what is imported, what it is called on PyPI, and how it is installed.
+
+    Parameters
+    ----------
+    module : str
+        The module that holds its metrics.
+    distribution : str
+        Its name on PyPI, under which `importlib.metadata` knows its version.
+    install : str
+        The command that installs it.
+
+    Examples
+    --------
+    >>> from recsample.metrics import peers
+    >>> peers.LIBRARIES["pytrec_eval"].install
+    'pip install pytrec-eval-terrier'
+    """
+
+    module: str
+    distribution: str
+    install: str
+
+
+#: The libraries, by the names that `evaluate` takes.
+LIBRARIES = {
+    "ranx": Library("ranx", "ranx", "pip install ranx"),
+    "pytrec_eval": Library("pytrec_eval", "pytrec-eval-terrier", "pip install pytrec-eval-terrier"),
+    "ir_measures": Library("ir_measures", "ir-measures", "pip install ir-measures"),
+    # With its dependencies it would ask for an old NumPy and replace implicit by a copy of it.
+    "RecTools": Library(
+        "rectools.metrics",
+        "rectools",
+        "pip install attrs pandas pydantic typeguard && pip install --no-deps rectools",
+    ),
+    "implicit": Library("implicit.evaluation", "implicit", "pip install implicit"),
+}
+
+
+class Counterpart(NamedTuple):
+    """A metric of another library, and its counterpart in this package.
+
+    Parameters
+    ----------
+    library : str
+        One of `LIBRARIES`.
+    metric : str
+        What the library calls it; `evaluate` takes this name.
+    namesake : str
+        The metric of this package that one would take it for.
+    same_as : str
+        The metric of this package that has the same values; empty where none has.
+    note : str
+        What it is instead, where no metric of this package is the same.
+
+    Examples
+    --------
+    >>> from recsample.metrics import peers
+    >>> peers.Counterpart("ranx", "map@5", "AP@5", "AP(relevant)@5").agrees
+    False
+    """
+
+    library: str
+    metric: str
+    namesake: str
+    same_as: str
+    note: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the metric is what its name suggests.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from recsample.metrics import peers
+        >>> peers.Counterpart("ranx", "mrr@5", "RR@5", "RR@5").agrees
+        True
+        """
+        return self.namesake == self.same_as
+
+
+# Library, its metric, the metric here that one would take it for, and the one that is the same
+# (empty: the first; a dash: none, and what it is follows).
+_COUNTERPARTS = """
+ranx        | hit_rate@{k}                             | HitRate@{k}   |
+ranx        | hits@{k}                                 | HitRate@{k}   | - | number of hits
+ranx        | precision@{k}                            | Precision@{k} |
+ranx        | recall@{k}                               | Recall@{k}    |
+ranx        | f1@{k}                                   | F1@{k}        |
+ranx        | r-precision                              | RPrecision    |
+ranx        | map                                      | AP            |
+ranx        | map@{k}                                  | AP@{k}        | AP(relevant)@{k}
+ranx        | mrr                                      | RR            |
+ranx        | mrr@{k}                                  | RR@{k}        |
+ranx        | dcg@{k}                                  | DCG@{k}       |
+ranx        | dcg_burges@{k}                           | DCG@{k}       |
+ranx        | ndcg                                     | NDCG          |
+ranx        | ndcg@{k}                                 | NDCG@{k}      |
+ranx        | ndcg_burges@{k}                          | NDCG@{k}      |
+ranx        | rbp.80                                   | RBP(0.8)      |
+pytrec_eval | success_{k}                              | HitRate@{k}   |
+pytrec_eval | P_{k}                                    | Precision@{k} |
+pytrec_eval | recall_{k}                               | Recall@{k}    |
+pytrec_eval | Rprec                                    | RPrecision    |
+pytrec_eval | map                                      | AP            |
+pytrec_eval | map_cut_{k}                              | AP@{k}        | AP(relevant)@{k}
+pytrec_eval | recip_rank                               | RR            |
+pytrec_eval | ndcg                                     | NDCG          |
+pytrec_eval | ndcg_cut_{k}                             | NDCG@{k}      |
+ir_measures | Success@{k}                              | HitRate@{k}   |
+ir_measures | P@{k}                                    | Precision@{k} |
+ir_measures | R@{k}                                    | Recall@{k}    |
+ir_measures | Rprec                                    | RPrecision    |
+ir_measures | AP                                       | AP            |
+ir_measures | AP@{k}                                   | AP@{k}        | AP(relevant)@{k}
+ir_measures | RR                                       | RR            |
+ir_measures | RR@{k}                                   | RR@{k}        |
+ir_measures | nDCG                                     | NDCG          |
+ir_measures | nDCG@{k}                                 | NDCG@{k}      |
+ir_measures | Accuracy                                 | Accuracy      | AUC
+RecTools    | HitRate(k={k})                           | HitRate@{k}   |
+RecTools    | Precision(k={k})                         | Precision@{k} |
+RecTools    | Precision(k={k}, r_precision=True)       | RPrecision    | - | hits / min(k, relevant)
+RecTools    | Recall(k={k})                            | Recall@{k}    |
+RecTools    | F1Beta(k={k})                            | F1@{k}        |
+RecTools    | MAP(k={k})                               | AP@{k}        | AP(relevant)@{k}
+RecTools    | MAP(k={k}, divide_by_k=True)             | AP@{k}        | AP(k)@{k}
+RecTools    | MRR(k={k})                               | RR@{k}        |
+RecTools    | NDCG(k={k})                              | NDCG@{k}      | - | ideal: all k places
+RecTools    | NDCG(k={k}, divide_by_achievable=True)   | NDCG@{k}      |
+implicit    | precision@{k}                            | Precision@{k} | - | hits / min(k, relevant)
+implicit    | map@{k}                                  | AP@{k}        |
+implicit    | ndcg@{k}                                 | NDCG@{k}      |
+implicit    | auc@{k}                                  | AUC           | - | below k spread evenly
+"""
+
+
+def counterparts(k: int, library: str | None = None) -> list[Counterpart]:
+    """Metrics of other libraries and their counterparts here, at a cut-off.
+
+    Parameters
+    ----------
+    k : int
+        The cut-off of those metrics that have one.
+    library : str, optional
+        Those of one library only.
+
+    Returns
+    -------
+    list of Counterpart
+
+    Raises
+    ------
+    ValueError
+        For a cut-off below 1 and a library that is not known.
+
+    Examples
+    --------
+    >>> from recsample.metrics import peers
+    >>> [c.metric for c in peers.counterparts(5, "implicit") if c.agrees]
+    ['map@5', 'ndcg@5']
+    """
+    k = positive_int("k", k)
+    if library is not None:
+        _known(library)
+    rows = ([f.strip() for f in line.split("|")] for line in _COUNTERPARTS.format(k=k).split("\n"))
+    found = []
+    for name, metric, namesake, same_as, *note in (row for row in rows if len(row) > 1):
+        same_as = {"": namesake, "-": ""}.get(same_as, same_as)
+        found.append(Counterpart(name, metric, namesake, same_as, *note))
+    return [c for c in found if library in (None, c.library)]
+
+
+def missing(library: str) -> str:
+    """Why a library cannot be used here, with the command that installs it.
+
+    Parameters
+    ----------
+    library : str
+        One of `LIBRARIES`.
+
+    Returns
+    -------
+    str
+        Empty where the library can be used.
+
+    Raises
+    ------
+    ValueError
+        For a library that is not known.
+
+    Examples
+    --------
+    >>> from recsample.metrics import peers
+    >>> peers.missing("implicit")
+    ''
+    """
+    try:
+        _imported(library)
+    except ImportError as error:
+        return str(error)
+    return ""
+
+
+def evaluate(library: str, metric: str, ranks: Ranks) -> Floats:
+    """What another library says of the same ranking.
+
+    Parameters
+    ----------
+    library : str
+        One of `LIBRARIES`.
+    metric : str
+        The name that the library itself gives to the metric: ``"map@5"`` for ranx,
+        ``"map_cut_5"`` for pytrec_eval, ``"AP@5"`` for ir_measures. For RecTools the expression
+        that makes it, ``"MAP(k=5)"``, and for implicit what `ranking_metrics_at_k` returns at
+        which K, ``"map@5"``.
+    ranks : Ranks
+        Without ties, and with a relevant item for every instance.
+
+    Returns
+    -------
+    ndarray of float, shape (instances,)
+        What the library says of each instance, whatever that is.
+
+    Raises
+    ------
+    ImportError
+        If the library cannot be imported; the message has the command that installs it.
+    ValueError
+        For a library that is not known, a metric that the library does not know or that has several
+        values, ties, and an instance without relevant item.
+
+    Notes
+    -----
+    ranx compiles itself when it is first used in an environment, which takes minutes. It does
+    without, and is fast enough for a few hundred instances, where the environment variable
+    ``NUMBA_DISABLE_JIT`` is 1 before it is imported.
+
+    Examples
+    --------
+    Hits on ranks 1 and 4, with 3 and with 8 relevant items. implicit calls precision what is
+    divided by the best number of hits, min(k, relevant):
+
+    >>> from recsample import Ranks
+    >>> from recsample.metrics import peers
+    >>> ranks = Ranks([[1, 4, 9], [1, 4, 9, 10, 11, 12, 13, 14]], n_items=20)
+    >>> peers.evaluate("implicit", "map@5", ranks)
+    array([0.5, 0.3])
+    >>> peers.evaluate("implicit", "precision@5", ranks)
+    array([0.66666667, 0.4       ])
+    """
+    check_ranks(ranks)
+    if ranks.rows.ties.any():
+        raise ValueError(f"ranks must have no ties, got {ranks}; evaluate_scores takes tied scores")
+    scores = [np.arange(n, 0, -1) for n in ranks.n_relevant + ranks.n_irrelevant]
+    return evaluate_scores(library, metric, scores, [np.atleast_1d(r) - 1 for r in ranks.values])
+
+
+def evaluate_scores(
+    library: str, metric: str, scores: Sequence[ArrayLike], relevant: Sequence[ArrayLike]
+) -> Floats:
+    """What another library says of given scores, which it sorts itself.
+
+    With equal scores the library decides on the order. Only RecTools is given an order, in which
+    items with equal scores stand by their numbers. ranx, pytrec_eval and ir_measures know an item
+    by a name, and the names sort as the numbers do. pytrec_eval, and with it most of ir_measures,
+    compares scores in single precision: what differs by less than a part in ten million is equal.
+
+    Parameters
+    ----------
+    library : str
+        One of `LIBRARIES`.
+    metric : str
+        The name that the library itself gives to the metric, as for `evaluate`.
+    scores : sequence of array_like of float
+        The scores of the items 0, 1, ... of each instance, higher is better, none of them NaN.
+    relevant : sequence of array_like of int
+        The relevant items of each instance; one that is listed twice counts once. An item beyond
+        the scores is one that was not retrieved; implicit, which ranks all items itself, knows no
+        such items.
+
+    Returns
+    -------
+    ndarray of float, shape (instances,)
+        What the library says of each instance, whatever that is.
+
+    Raises
+    ------
+    ImportError
+        If the library cannot be imported; the message has the command that installs it.
+    ValueError
+        For a library that is not known, a metric that the library does not know or that has several
+        values, for what is no list of scores and items, and an instance without relevant item.
+
+    Examples
+    --------
+    Two items have the same score. implicit puts the one with the higher number first:
+
+    >>> from recsample.metrics import peers
+    >>> peers.evaluate_scores("implicit", "map@2", [[0.5, 0.5], [0.5, 0.5]], [[0], [1]])
+    array([0.5, 1. ])
+    """
+    module = _imported(library)
+    if not isinstance(metric, str):
+        raise ValueError(f"metric must be a name such as 'map@5', got {shown(metric)}")
+    rows = [row.astype(float) for row in _lists("scores", scores, numbers)]
+    items = [np.unique(row) for row in _lists("relevant", relevant, _items)]
+    for where, row in enumerate(rows):
+        if np.isnan(row).any():
+            item = int(np.argmax(np.isnan(row)))
+            raise ValueError(f"scores[{where}] must not be NaN, got NaN for item {item}")
+    if len(rows) != len(items):
+        raise ValueError(
+            f"relevant must have one entry for each of {len(rows)} instances, got {len(items)}"
+        )
+    if not all(map(len, items)):
+        where = [len(row) for row in items].index(0)
+        raise ValueError(f"every instance must have a relevant item, got none in instance {where}")
+    # trec_eval's C code, behind two of the libraries, ends the whole process at a cut-off of 0.
+    if re.search(r"(?<![\d.])0+(?![\d.])", metric):
+        raise ValueError(f"metric must have a cut-off of at least 1, got {metric!r}")
+    try:
+        with _their_warnings_ignored():
+            values = np.array(_EVALUATE[library](module, metric, rows, items), dtype=float)
+    except Exception as error:  # each library refuses in a way of its own
+        raise ValueError(
+            f"metric must be one that {library} computes, got {metric!r} ({error})"
+        ) from error
+    if values.shape != (len(rows),):
+        raise ValueError(
+            f"metric must have one value for each of {len(rows)} instances, "
+            f"got {metric!r} with {values.size}"
+        )
+    return values
+
+
+def _lists(name, values, checked):
+    """One array per instance, each of them checked."""
+    if isinstance(values, (str, bytes)) or not np.iterable(values):
+        raise ValueError(f"{name} must hold one list for each instance, got {shown(values)}")
+    lists = []
+    for where, row in enumerate(values):
+        lists.append(checked(f"{name}[{where}]", row))
+        if lists[-1].ndim != 1:
+            raise ValueError(f"{name}[{where}] must be a list, got {shown(row)}")
+    if not lists:
+        raise ValueError(f"{name} must hold at least one instance, got none")
+    return lists
+
+
+def _items(name, values):
+    return whole_numbers(name, values, lowest=0)
+
+
+def _known(library):
+    if library not in LIBRARIES:
+        raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
+
+
+def _imported(library):
+    """The module of a library; an ImportError where it cannot be imported."""
+    _known(library)
+    try:
+        with _their_warnings_ignored():
+            return importlib.import_module(LIBRARIES[library].module)
+    except ImportError as error:
+        raise ImportError(
+            f"{library} cannot be imported ({error}); {LIBRARIES[library].install}"
+        ) from error
+
+
+@contextmanager
+def _their_warnings_ignored():
+    """What their code does in a deprecated way is for them to mend, and changes no value."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _by_name(scores, relevant):
+    """The run and the judgements, as dictionaries of dictionaries by instance and item."""
+    run, judged = {}, {}
+    for instance, (row, items) in enumerate(zip(scores, relevant)):
+        run[f"{instance:09}"] = {f"{item:09}": score for item, score in enumerate(row.tolist())}
+        judged[f"{instance:09}"] = {f"{item:09}": 1 for item in items}
+    return run, judged
+
+
+def _ranx(ranx, metric, scores, relevant):
+    run, judged = _by_name(scores, relevant)
+    return ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), metric, return_mean=False)
+
+
+def _pytrec_eval(pytrec_eval, metric, scores, relevant):
+    run, judged = _by_name(scores, relevant)
+    found = pytrec_eval.RelevanceEvaluator(judged, {metric}).evaluate(run)
+    return [value for instance in run for value in found[instance].values()]
+
+
+def _ir_measures(ir_measures, metric, scores, relevant):
+    run, judged = _by_name(scores, relevant)
+    found = ir_measures.iter_calc([ir_measures.parse_measure(metric)], judged, run)
+    by_instance = {value.query_id: value.value for value in found}
+    return [by_instance[instance] for instance in run]
+
+
+def _rectools(metrics, metric, scores, relevant):
+    pd = extra("pandas")
+    call = ast.parse(metric, mode="eval").body
+    options = {option.arg: ast.literal_eval(option.value) for option in call.keywords}
+    ranked = [np.argsort(-row, kind="stable") for row in scores]
+    ranking, wanted = (
+        pd.DataFrame(
+            {
+                "user_id": owners(np.array([len(row) for row in lists])),
+                "item_id": np.concatenate(lists),
+                "rank": np.concatenate([np.arange(1, len(row) + 1) for row in lists]),
+            }
+        )
+        for lists in (ranked, relevant)
+    )
+    return getattr(metrics, call.func.id)(**options).calc_per_user(ranking, wanted)
+
+
+def _implicit(evaluation, metric, scores, relevant):
+    from implicit.bpr import BayesianPersonalizedRanking
+
+    # A model of one factor that nobody trained: the factor of an item is its score.
+    model = BayesianPersonalizedRanking(factors=1, use_gpu=False, num_threads=1)
+    model.user_factors = np.ones((1, 1))
+    name, _, k = metric.partition("@")
+    values = []
+    for row, items in zip(scores, relevant):
+        model.item_factors = row[:, None]
+        shape = (1, len(row))
+        test = sparse.csr_matrix((np.ones(len(items)), (0 * items, items)), shape=shape)
+        found = evaluation.ranking_metrics_at_k(
+            model, sparse.csr_matrix(shape), test, K=int(k), show_progress=False
+        )
+        values.append(found[name])
+    return values
+
+
+_EVALUATE = {
+    "ranx": _ranx,
+    "pytrec_eval": _pytrec_eval,
+    "ir_measures": _ir_measures,
+    "RecTools": _rectools,
+    "implicit": _implicit,
+}

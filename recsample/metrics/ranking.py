@@ -1,0 +1,828 @@
+"""The field's metrics: what a ranking is worth, from the ranks of its relevant items.
+
+Each is a frozen data class that says what one relevant item contributes, its `term`, and which
+shape that has (`recsample.metrics.base` makes the rest of it). Ready-made ones stand at the end.
+
+Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
+KDD 2020, https://doi.org/10.1145/3394486.3403226.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recsample._indexing import counted, owners, summed
+from recsample._instances import check_ranks
+from recsample._lists import flattened
+from recsample._ties import ties_ahead
+from recsample._typing import Floats
+from recsample._validation import positive_float, share, shown
+from recsample.metrics._checks import check_metric
+from recsample.metrics._undefined import warned_of_nan
+from recsample.metrics.base import Metric
+from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
+from recsample.ranks import Ranks
+
+__all__ = [
+    "AP",
+    "AR",
+    "AUC",
+    "DCG",
+    "F1",
+    "FScore",
+    "NDCG",
+    "RBP",
+    "RR",
+    "Accuracy",
+    "AreaUnderCurve",
+    "AveragePrecision",
+    "AverageRecallAt",
+    "DiscountedGain",
+    "HitRate",
+    "HitRatioAt",
+    "NormalizedDCG",
+    "PercentileRank",
+    "PercentileRankMetric",
+    "Precision",
+    "PrecisionAt",
+    "PrecisionAtRelevant",
+    "RPrecision",
+    "RankScore",
+    "Recall",
+    "RecallAt",
+    "ReciprocalRank",
+    "TopOneAccuracy",
+    "at_mean_rank",
+    "expected_percentile_rank",
+]
+
+
+def _short(number):
+    """A number as the name of a metric shows it: 5, 0.8."""
+    return str(number).removesuffix(".0")
+
+
+@dataclass(frozen=True, repr=False)
+class AreaUnderCurve(Metric):
+    """Area under the ROC curve: the chance that a relevant item outranks an irrelevant one.
+
+    Eq. (2), and eq. (7), (n - r) / (n - 1), for one relevant item. Perfect 1, random 1/2, worst 0.
+    Undefined without irrelevant items. Takes no cut-off.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.AUC(rs.Ranks([1, 50, 99], n_items=99))
+    array([1. , 0.5, 0. ])
+    """
+
+    name = "AUC"
+    takes_cutoff = False
+
+    @property
+    def shape(self) -> Shape:
+        return Linear()
+
+    def term(self, rank, order, n_relevant, n_items):
+        # rank - order irrelevant items stand ahead of this relevant one.
+        return (1 - (rank - order) / (n_items - n_relevant)) / n_relevant
+
+
+@dataclass(frozen=True, repr=False)
+class PrecisionAt(Metric):
+    """Precision at k: the share of the first k places that hold a relevant item.
+
+    Eq. (3), and eq. (8), 1[r <= k] / k, for one relevant item. Perfect min(L, k) / k, random L / n,
+    worst 0 while there are k irrelevant items.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        The k; ``Precision @ 5`` sets it to 5.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> (rs.Precision @ 5)(rs.Ranks([[1, 4, 9]], n_items=20))
+    array([0.4])
+    """
+
+    cutoff: int | None = None
+    name = "Precision"
+    needs_cutoff = True
+
+    @property
+    def shape(self) -> Shape:
+        return Step(self.cutoff)
+
+    def term(self, rank, order, n_relevant, n_items):
+        return self.within(rank) / self.cutoff
+
+
+@dataclass(frozen=True, repr=False)
+class RecallAt(Metric):
+    """Recall at k: the share of the relevant items that stand in the first k places.
+
+    Eq. (4), and eq. (9), 1[r <= k], for one relevant item. Perfect min(L, k) / L, random k / n,
+    worst 0 while there are k irrelevant items.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        The k; ``Recall @ 5`` sets it to 5.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> (rs.Recall @ 5)(rs.Ranks([[1, 4, 9, 20]], n_items=20))
+    array([0.5])
+    """
+
+    cutoff: int | None = None
+    name = "Recall"
+    needs_cutoff = True
+
+    @property
+    def shape(self) -> Shape:
+        return Step(self.cutoff)
+
+    def term(self, rank, order, n_relevant, n_items):
+        return self.within(rank) / n_relevant
+
+
+@dataclass(frozen=True, repr=False)
+class FScore(Metric):
+    """F-score at k: the harmonic mean of precision and recall, recall weighted by beta^2.
+
+    (1 + b^2) P R / (b^2 P + R) with b = beta, which is (1 + b^2) h / (b^2 L + k) with h relevant
+    items in the first k places, and 0 without any [1]_. Perfect (1 + b^2) min(L, k) / (b^2 L + k),
+    random (1 + b^2) k L / (n (b^2 L + k)), worst 0 while there are k irrelevant items.
+
+    Parameters
+    ----------
+    beta : float, optional
+        How many times as much recall counts as precision, above 0.
+    cutoff : int, optional
+        The k; ``F1 @ 5`` sets it to 5.
+
+    Examples
+    --------
+    Precision 2/5 and recall 2/3:
+
+    >>> import recsample as rs
+    >>> (rs.F1 @ 5)(rs.Ranks([[1, 4, 9]], n_items=20))
+    array([0.5])
+    >>> rs.metrics.FScore(2) @ 5
+    F2@5
+
+    References
+    ----------
+    .. [1] C. J. van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
+    """
+
+    beta: float = 1.0
+    cutoff: int | None = None
+    name = "F"
+    needs_cutoff = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "beta", positive_float("beta", self.beta))
+
+    @property
+    def shape(self) -> Shape:
+        return Step(self.cutoff)
+
+    def term(self, rank, order, n_relevant, n_items):
+        # Numerator and denominator over 1 + beta^2, which is too large for a float if beta is.
+        weight = 1 / (1 + self.beta * self.beta)
+        return self.within(rank) / (weight * self.cutoff + (1 - weight) * n_relevant)
+
+    def label(self) -> str:
+        return f"F{_short(self.beta)}"
+
+
+@dataclass(frozen=True, repr=False)
+class PrecisionAtRelevant(Metric):
+    """R-precision: precision at L, the number of relevant items, where it equals recall [1]_.
+
+    Perfect 1, random L / n, worst 0 while there are L irrelevant items. For one relevant item it is
+    accuracy. Takes no cut-off.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.RPrecision(rs.Ranks([[1, 4, 9], [1, 2, 3]], n_items=20))
+    array([0.33333333, 1.        ])
+
+    References
+    ----------
+    .. [1] C. D. Manning, P. Raghavan, H. Schuetze, "Introduction to Information Retrieval",
+       Cambridge University Press, 2008, section 8.4.
+    """
+
+    name = "RPrecision"
+    takes_cutoff = False
+
+    @property
+    def shape(self) -> Shape:
+        return Step(None)
+
+    def term(self, rank, order, n_relevant, n_items):
+        return (rank <= n_relevant) / n_relevant
+
+
+@dataclass(frozen=True, repr=False)
+class AveragePrecision(Metric):
+    """Average precision: the precision at every relevant item that is found, summed and divided.
+
+    Eq. (5), and eqs. (10) and (12), 1[r <= k] / r, for one relevant item. The paper divides by
+    min(L, k), the best number of hits there can be; others divide otherwise. Without a cut-off the
+    first three are the same.
+
+    Perfect 1, random about ln(n) / n for one relevant item (exactly H_n / n), worst 1 / n for one
+    relevant item, or 0 with a cut-off. Divided by L, a perfect ranking gets min(L, k) / L only;
+    divided by k, min(L, k) / k; divided by the hits, even one hit in the first place gets 1.
+
+    Parameters
+    ----------
+    over : {"best", "relevant", "hits", "k"}, optional
+        Divide by min(L, k), by L, by the number of relevant items in the first k places [1]_, or by
+        k. By default as in the paper.
+    cutoff : int, optional
+        Ranks beyond it do not count; ``AP @ 10`` sets it to 10.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.AP(rs.Ranks([[1, 4]], n_items=10))     # (1/1 + 2/4) / 2
+    array([0.75])
+
+    Hits in places 1 and 4, and six relevant items that are not found:
+
+    >>> ranks = rs.Ranks([[1, 4, 10, 11, 12, 13, 14, 15]], n_items=20)
+    >>> names = ["AP@5", "AP(relevant)@5", "AP(hits)@5", "AP(k)@5"]
+    >>> [round(float(rs.metric(name)(ranks)[0]), 4) for name in names]
+    [0.3, 0.1875, 0.75, 0.3]
+
+    References
+    ----------
+    .. [1] J. Lamar, "Metrics for Evaluating Recommender Systems", 2024.
+    """
+
+    over: str = "best"
+    cutoff: int | None = None
+    name = "AP"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.over not in ("best", "relevant", "hits", "k"):
+            raise ValueError(
+                f"over must be 'best', 'relevant', 'hits' or 'k', got {shown(self.over)}"
+            )
+        if self.over == "k":
+            object.__setattr__(self, "needs_cutoff", True)
+
+    @property
+    def shape(self) -> Shape:
+        return _uncut(self, Reciprocal())
+
+    def term(self, rank, order, n_relevant, n_items):
+        # "hits" gets here with one relevant item or no cut-off: then every hit counts.
+        divisor = {
+            "best": self.best_places(n_relevant),
+            "relevant": n_relevant,
+            "hits": n_relevant,
+            "k": self.cutoff,
+        }
+        return self.within(rank) * order / (rank * divisor[self.over])
+
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        """Whether it is a sum over the relevant items: not where the number of hits divides it.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> (rs.AP @ 5).additive, rs.metric("AP(hits)@5").additive
+        (True, False)
+        """
+        return self.over != "hits" or self.cutoff is None
+
+    def _mean_over_ties(self, ranks):
+        if self.additive:
+            return super()._mean_over_ties(ranks)
+        return _mean_over_hits(ranks, self.cutoff)
+
+    def label(self) -> str:
+        return self.name if self.over == "best" else f"{self.name}({self.over})"
+
+
+@dataclass(frozen=True, repr=False)
+class AverageRecallAt(Metric):
+    """Average recall at k, known as MAR: the mean recall over the places of the hits.
+
+    With h hits in the first k places it is (1 + 2 + ... + h) / (h L) = (h + 1) / (2 L), and 0
+    without a hit [1]_: the mean of Recall@k and HitRate@k / L, so it says nothing that these do not
+    say. Even perfect rankings get (k + 1) / (2 L) only, where L >= k, or (L + 1) / (2 L). Random
+    (L k / n + P(h > 0)) / (2 L), worst 0 while there are k irrelevant items.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        The k; ``AR @ 5`` sets it to 5.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> (rs.AR @ 5)(rs.Ranks([[1, 4, 9], [1, 2, 3]], n_items=20))
+    array([0.5       , 0.66666667])
+
+    References
+    ----------
+    .. [1] J. Lamar, "Metrics for Evaluating Recommender Systems", 2024.
+    """
+
+    cutoff: int | None = None
+    name = "AR"
+    needs_cutoff = True
+
+    @property
+    def shape(self) -> Shape:
+        return Step(self.cutoff)
+
+    def term(self, rank, order, n_relevant, n_items):
+        return self.within(rank) * (1.0 + (order == 1)) / (2 * n_relevant)
+
+
+@dataclass(frozen=True, repr=False)
+class DiscountedGain(Metric):
+    """Discounted cumulative gain (DCG): the sum of 1 / log2(r + 1) over the relevant items.
+
+    The numerator of eq. (6); for grades of relevance see `recsample.metrics.graded`. Perfect, the
+    same sum over the ranks 1, ..., min(L, k), which exceeds 1 for several relevant items; random,
+    for one of them, the mean over the ranks; worst, for one, 1 / log2(n + 1), or 0 with a cut-off.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        Ranks beyond it do not count; ``DCG @ 10`` sets it to 10.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.DCG(rs.Ranks([[1, 3], [3, 7]], n_items=10))
+    array([1.5       , 0.83333333])
+    """
+
+    cutoff: int | None = None
+    name = "DCG"
+
+    @property
+    def shape(self) -> Shape:
+        return _uncut(self, Logarithmic())
+
+    def term(self, rank, order, n_relevant, n_items):
+        return self.within(rank) * _discount(rank)
+
+
+@dataclass(frozen=True, repr=False)
+class NormalizedDCG(Metric):
+    """Normalised discounted cumulative gain: inverse logarithms of the ranks, over the best case.
+
+    Eq. (6), and eqs. (11) and (13), 1[r <= k] / log2(r + 1), for one relevant item. Perfect 1,
+    random the mean of that over the ranks 1, ..., n, worst 1 / log2(n + 1) for one relevant item,
+    or 0 with a cut-off.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        Ranks beyond it do not count; ``NDCG @ 10`` sets it to 10.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.NDCG(rs.Ranks([1, 3, 7], n_items=10))
+    array([1.        , 0.5       , 0.33333333])
+    """
+
+    cutoff: int | None = None
+    name = "NDCG"
+
+    @property
+    def shape(self) -> Shape:
+        return _uncut(self, Logarithmic())
+
+    def term(self, rank, order, n_relevant, n_items):
+        ideal = _cumulative(_discount, self.best_places(n_relevant))
+        return self.within(rank) * _discount(rank) / ideal
+
+
+@dataclass(frozen=True, repr=False)
+class ReciprocalRank(Metric):
+    """Reciprocal rank of the best ranked relevant item. The mean over instances is known as MRR.
+
+    For one relevant item it is average precision (section 3.1 of the paper). Perfect 1, random
+    H_n / n for one relevant item, worst 1 / (n - L + 1), or 0 with a cut-off.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        Ranks beyond it do not count; ``RR @ 10`` sets it to 10.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.RR(rs.Ranks([[2, 3], [2, 9]], n_items=10))
+    array([0.5, 0.5])
+    """
+
+    cutoff: int | None = None
+    name = "RR"
+
+    @property
+    def shape(self) -> Shape:
+        return _uncut(self, Reciprocal())
+
+    def term(self, rank, order, n_relevant, n_items):
+        return self.within(rank) * (order == 1) / rank
+
+
+@dataclass(frozen=True, repr=False)
+class HitRatioAt(Metric):
+    """Hit ratio at k: 1 where at least one relevant item stands in the first k places, else 0.
+
+    For one relevant item it is recall (section 3.1 of the paper). Perfect 1, random k / n for one
+    relevant item, worst 0 while there are k irrelevant items.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        The k; ``HitRate @ 5`` sets it to 5.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> (rs.HitRate @ 3)(rs.Ranks([[2, 3], [4, 9]], n_items=10))
+    array([1., 0.])
+    """
+
+    cutoff: int | None = None
+    name = "HitRate"
+    needs_cutoff = True
+
+    @property
+    def shape(self) -> Shape:
+        return Step(self.cutoff)
+
+    def term(self, rank, order, n_relevant, n_items):
+        return 1.0 * (self.within(rank) & (order == 1))
+
+
+@dataclass(frozen=True, repr=False)
+class TopOneAccuracy(Metric):
+    """Accuracy: 1 where the first place holds a relevant item, else 0.
+
+    The same as recall at 1 for one relevant item, and always as precision at 1 (section 3.1 of the
+    paper). Perfect 1, random L / n, worst 0.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.Accuracy(rs.Ranks([1, 2], n_items=10))
+    array([1., 0.])
+    """
+
+    name = "Accuracy"
+    takes_cutoff = False
+
+    @property
+    def shape(self) -> Shape:
+        return Step(1)
+
+    def term(self, rank, order, n_relevant, n_items):
+        return 1.0 * (rank == 1)
+
+
+@dataclass(frozen=True, repr=False)
+class RankScore(Metric):
+    """Rank score: each hit counts half as much every `half_life` places, over the best possible.
+
+    sum over the relevant items of 2^(-(r - 1) / half_life), divided by its value for the ranks
+    1, ..., L [1]_. Perfect 1; for one relevant item random the mean of 2^(-(r - 1) / half_life)
+    over the ranks 1, ..., n, and worst 2^(-(n - 1) / half_life).
+
+    Parameters
+    ----------
+    half_life : float
+        Ranks after which the weight of a hit has halved, above 0.
+    cutoff : int, optional
+        Ranks beyond it do not count; ``RankScore(5) @ 10`` sets it to 10.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.RankScore(5)(rs.Ranks([1, 6, 11], n_items=20))
+    array([1.  , 0.5 , 0.25])
+
+    References
+    ----------
+    .. [1] J. Breese, D. Heckerman, C. Kadie, "Empirical Analysis of Predictive Algorithms for
+       Collaborative Filtering", UAI 1998.
+    """
+
+    half_life: float
+    cutoff: int | None = None
+    name = "RankScore"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "half_life", positive_float("half_life", self.half_life))
+
+    def _weight(self, place):
+        return np.exp2(-(place - 1.0) / self.half_life)
+
+    @property
+    def shape(self) -> Shape:
+        return _uncut(self, Geometric(2 ** (-1 / self.half_life)))
+
+    def term(self, rank, order, n_relevant, n_items):
+        ideal = _cumulative(self._weight, self.best_places(n_relevant))
+        return self.within(rank) * self._weight(rank) / ideal
+
+    def label(self) -> str:
+        return f"{self.name}({_short(self.half_life)})"
+
+
+@dataclass(frozen=True, repr=False)
+class RBP(Metric):
+    """Rank-biased precision: what a reader finds who goes on to the next place with `persistence`.
+
+    (1 - p) times the sum of p^(r - 1) over the relevant items [1]_. Perfect 1 - p^L, random
+    (1 - p^n) L / n, worst p^(n - L) (1 - p^L).
+
+    Parameters
+    ----------
+    persistence : float
+        The probability p, between 0 and 1, both excluded.
+    cutoff : int, optional
+        Ranks beyond it do not count; ``RBP(0.8) @ 10`` sets it to 10.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.RBP(0.5)(rs.Ranks([[1], [2], [1, 2]], n_items=20))
+    array([0.5 , 0.25, 0.75])
+
+    References
+    ----------
+    .. [1] A. Moffat, J. Zobel, "Rank-Biased Precision for Measurement of Retrieval Effectiveness",
+       ACM Transactions on Information Systems 27(1), 2008.
+    """
+
+    persistence: float
+    cutoff: int | None = None
+    name = "RBP"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "persistence", share("persistence", self.persistence))
+
+    @property
+    def shape(self) -> Shape:
+        return _uncut(self, Geometric(self.persistence))
+
+    def term(self, rank, order, n_relevant, n_items):
+        return self.within(rank) * (1 - self.persistence) * self.persistence ** (rank - 1.0)
+
+    def label(self) -> str:
+        return f"{self.name}({_short(self.persistence)})"
+
+
+@dataclass(frozen=True, repr=False)
+class PercentileRankMetric(Metric):
+    """Percentile rank: the share of irrelevant items that outrank a relevant one. Lower is better.
+
+    (r - 1) / (n - 1) for one relevant item [1]_, so 1 - AUC; the mean over several. Perfect 0,
+    random 1/2, worst 1. Undefined without irrelevant items. Takes no cut-off.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.PercentileRank(rs.Ranks([1, 50, 99], n_items=99))
+    array([0. , 0.5, 1. ])
+
+    References
+    ----------
+    .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
+       ICDM 2008.
+    """
+
+    name = "PercentileRank"
+    takes_cutoff = False
+    higher_is_better = False
+
+    @property
+    def shape(self) -> Shape:
+        return Linear()
+
+    def term(self, rank, order, n_relevant, n_items):
+        return (rank - order) / (n_items - n_relevant) / n_relevant
+
+
+#: The ready-made `AreaUnderCurve`.
+AUC = AreaUnderCurve()
+#: The ready-made `PrecisionAt`.
+Precision = PrecisionAt()
+#: The ready-made `RecallAt`.
+Recall = RecallAt()
+#: The ready-made `FScore`, with precision and recall of equal weight.
+F1 = FScore()
+#: The ready-made `PrecisionAtRelevant`.
+RPrecision = PrecisionAtRelevant()
+#: The ready-made `AveragePrecision`, as in the paper.
+AP = AveragePrecision()
+#: The ready-made `AverageRecallAt`.
+AR = AverageRecallAt()
+#: The ready-made `DiscountedGain`.
+DCG = DiscountedGain()
+#: The ready-made `NormalizedDCG`.
+NDCG = NormalizedDCG()
+#: The ready-made `ReciprocalRank`.
+RR = ReciprocalRank()
+#: The ready-made `HitRatioAt`.
+HitRate = HitRatioAt()
+#: The ready-made `TopOneAccuracy`.
+Accuracy = TopOneAccuracy()
+#: The ready-made `PercentileRankMetric`.
+PercentileRank = PercentileRankMetric()
+
+
+def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None) -> float:
+    """The mean percentile rank of the consumed items, weighted by how much of each was consumed.
+
+    Eq. (8) of Hu, Koren and Volinsky [1]_: the percentile rank of an item, (r - 1) / (n - 1), is 0
+    at the head of the list and 1 at its end. Perfect about 0, random 1/2, worst about 1. For one
+    relevant item per instance and equal weights it is the mean of `PercentileRank`, which counts
+    only the irrelevant items ahead and so does not charge a relevant item for another.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        The consumed items of each user. Tied items count at the middle of their ties.
+    consumption : array_like of float, optional
+        One number per relevant item, in the shape of ``ranks.values``, not negative: what the user
+        consumed in the test period. By default equal.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If there is no relevant item, the lengths do not match, a number is negative or not finite,
+        all are 0, or a pool holds one item only.
+
+    Examples
+    --------
+    One user watched the item in place 1 for three hours, another the last of 101 for one:
+
+    >>> import recsample as rs
+    >>> rs.metrics.expected_percentile_rank(rs.Ranks([1, 101], n_items=101), [3, 1])
+    0.25
+
+    References
+    ----------
+    .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
+       ICDM 2008.
+    """
+    check_ranks(ranks)
+    instance, _, rank, ties, group, place = ranks.rows
+    if not len(rank):
+        raise ValueError("ranks must hold at least one relevant item, got none")
+    size = ranks.sizes[instance]
+    if (size == 1).any():
+        raise ValueError("n_items must be at least 2 for a percentile rank, got 1")
+    # Tied items, relevant or not, have the middle of their places on average.
+    middle = rank - place + 1 + (group + ties - 1) / 2
+    weight = np.ones(len(rank)) if consumption is None else _weights(consumption, ranks)
+    return float(weight @ ((middle - 1) / (size - 1)) / weight.sum())
+
+
+def _weights(consumption, ranks):
+    """One weight per relevant item, in the order of the rows of `ranks`."""
+    weight, lengths, nested = flattened("consumption", consumption)
+    given, expected, lists = flattened("values", ranks.values)
+    if nested != lists or not np.array_equal(lengths, expected):
+        raise ValueError(
+            "consumption must hold one number per relevant item, in the shape of ranks.values, "
+            f"got {shown(consumption)}"
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise ValueError(
+            f"consumption must be finite numbers of at least 0, got {weight[where]} "
+            f"(at position {where})"
+        )
+    if not weight.any():
+        raise ValueError("consumption must not be 0 throughout")
+    return weight[np.lexsort((given, owners(lengths)))]
+
+
+def at_mean_rank(metric: Metric, ranks: Ranks) -> Floats:
+    """The metric at the mean rank that tied items have in a random order.
+
+    Some libraries report this under ties. Unless the metric is linear in the rank, as AUC is, it is
+    not the mean of the metric, which ``metric(ranks)`` gives: a constant scorer over 101 items has
+    a mean rank of 51, whose reciprocal is .0196, and a mean reciprocal rank of .0515.
+
+    Parameters
+    ----------
+    metric : Metric
+    ranks : Ranks
+        The j-th of g relevant items that are tied with t irrelevant ones has t j / (g + 1) of them
+        ahead on average.
+
+    Returns
+    -------
+    ndarray of float, shape (instances,)
+        NaN where the metric is undefined, with a warning.
+
+    Raises
+    ------
+    ValueError
+        For anything but a metric and `Ranks`, and for a metric that is no sum over the relevant
+        items.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> constant = rs.Ranks([1], n_items=101, ties=100)
+    >>> rs.metrics.at_mean_rank(rs.RR, constant).round(4), rs.RR(constant).round(4)
+    (array([0.0196]), array([0.0515]))
+    """
+    check_metric(metric)
+    check_ranks(ranks)
+    if not metric.additive:
+        raise ValueError(f"metric must be a sum over the relevant items, got {metric}")
+    instance, order, rank, ties, group, place = ranks.rows
+    mean_rank = rank + ties * place / (group + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = metric.term(mean_rank, order, ranks.n_relevant[instance], ranks.sizes[instance])
+    values = summed(instance, gain, len(ranks))
+    values[ranks.n_relevant == 0] = np.nan
+    return warned_of_nan(metric, values)
+
+
+def _mean_over_hits(ranks, cutoff):
+    """AP(hits)@k: the precision at the hits in the first k places over their number h.
+
+    h varies where a group of tied items reaches across the cut-off. Its q places up to k hold j of
+    its g relevant items with a hypergeometric probability, and given j any j of the q places do.
+    """
+    from scipy.stats import hypergeom
+
+    instance, order, rank, ties, group, place = ranks.rows
+    first = rank - place + 1
+    last = first + group + ties - 1
+    surely = counted(instance[last <= cutoff], len(ranks))
+    total = cutoff * AveragePrecision("k", cutoff)._mean_over_ties(ranks)
+    values = np.divide(total, surely, out=np.zeros(len(ranks)), where=surely > 0)
+    for i in np.flatnonzero((first <= cutoff) & (last > cutoff) & (place == 1)):
+        t, g, q, before = ties[i], group[i], cutoff + 1 - first[i], order[i] - 1
+        hits = np.arange(max(0, q - t), min(g, q) + 1)
+        chance = hypergeom.pmf(hits, g + t, g, q)
+        found = np.zeros(len(hits))  # the sum of precisions of j hits in the group
+        for row, j in enumerate(hits):
+            for which in range(1, j + 1):
+                ahead = np.arange(q - j + 1)
+                precision = (before + which) / (first[i] + which - 1 + ahead)
+                found[row] += ties_ahead(q - j, j, which) @ precision
+        known = total[instance[i]] - chance @ found
+        some = before + hits > 0
+        values[instance[i]] = chance[some] @ ((known + found) / np.maximum(before + hits, 1))[some]
+    return values
+
+
+def _uncut(metric, shape):
+    """The shape of a metric that has it only as long as it is not cut off."""
+    return shape if metric.cutoff is None else Shape()
+
+
+def _discount(place):
+    return 1 / np.log2(place + 1.0)
+
+
+def _cumulative(weight, places):
+    """weight(1) + ... + weight(places), for an array of numbers of places."""
+    sums = np.append(0.0, np.cumsum(weight(np.arange(1.0, np.max(places, initial=0) + 1))))
+    return sums[places]

@@ -1,0 +1,125 @@
+"""How far predicted ratings are from the ratings that users gave.
+
+These errors ask another question than the metrics of this package's other modules: they know
+nothing of a ranking, and a recommender with a smaller error need not recommend better items.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recsample._validation import finite_numbers
+
+__all__ = ["mae", "mse", "rmse"]
+
+
+def mae(predicted: ArrayLike, actual: ArrayLike) -> float:
+    r"""Mean absolute error.
+
+    .. math:: \frac 1 n \sum_{i=1}^n |\hat r_i - r_i|
+
+    Perfect 0, no upper bound. The best constant prediction, the median of the ratings, gets their
+    mean absolute deviation from it.
+
+    Parameters
+    ----------
+    predicted : array_like of float
+        Predicted ratings, of any shape.
+    actual : array_like of float, same shape as predicted
+        The ratings that were given.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        For an entry that is not a finite number, for different shapes, and for no rating at all.
+
+    Examples
+    --------
+    >>> from recsample.metrics.ratings import mae
+    >>> mae(predicted=[4, 3, 5, 1], actual=[5, 3, 3, 2])     # (1 + 0 + 2 + 1) / 4
+    1.0
+    """
+    return float(np.mean(np.abs(_errors(predicted, actual))))
+
+
+def mse(predicted: ArrayLike, actual: ArrayLike) -> float:
+    r"""Mean squared error.
+
+    .. math:: \frac 1 n \sum_{i=1}^n (\hat r_i - r_i)^2
+
+    Perfect 0, no upper bound. The best constant prediction, the mean of the ratings, gets their
+    variance.
+
+    Parameters
+    ----------
+    predicted : array_like of float
+        Predicted ratings, of any shape.
+    actual : array_like of float, same shape as predicted
+        The ratings that were given.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        For an entry that is not a finite number, for different shapes, and for no rating at all.
+
+    Examples
+    --------
+    >>> from recsample.metrics.ratings import mse
+    >>> mse(predicted=[4, 3, 5, 1], actual=[5, 3, 3, 2])     # (1 + 0 + 4 + 1) / 4
+    1.5
+    """
+    return float(np.mean(_errors(predicted, actual) ** 2))
+
+
+def rmse(predicted: ArrayLike, actual: ArrayLike) -> float:
+    r"""Root mean squared error: the root of `mse`, in the unit of the ratings.
+
+    .. math:: \sqrt{\frac 1 n \sum_{i=1}^n (\hat r_i - r_i)^2}
+
+    Perfect 0, no upper bound, never below `mae`. The best constant prediction, the mean of the
+    ratings, gets their standard deviation.
+
+    Parameters
+    ----------
+    predicted : array_like of float
+        Predicted ratings, of any shape.
+    actual : array_like of float, same shape as predicted
+        The ratings that were given.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        For an entry that is not a finite number, for different shapes, and for no rating at all.
+
+    Examples
+    --------
+    >>> from recsample.metrics.ratings import rmse
+    >>> rmse(predicted=[4, 3, 5, 1], actual=[5, 3, 1, 1])    # the root of (1 + 0 + 16 + 0) / 4
+    2.0615528128088303
+    """
+    return float(np.sqrt(np.mean(_errors(predicted, actual) ** 2)))
+
+
+def _errors(predicted, actual):
+    predicted, actual = finite_numbers("predicted", predicted), finite_numbers("actual", actual)
+    if predicted.shape != actual.shape:
+        raise ValueError(
+            "predicted and actual must have the same shape, "
+            f"got {predicted.shape} and {actual.shape}"
+        )
+    if not actual.size:
+        raise ValueError(f"actual must hold at least one rating, got none in shape {actual.shape}")
+    return predicted - actual

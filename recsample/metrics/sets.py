@@ -1,0 +1,279 @@
+"""What a set of recommended items is worth, whatever their order, and what is covered at all.
+
+`precision`, `recall` and `f_score` compare two sets of one user: the recommended and the relevant
+items. Their mean over the users is what studies report. For the first k items of a ranking they
+are ``Precision @ k`` and ``Recall @ k`` of `recsample.metrics`. The two coverages look at what was
+recommended to all users, relevant or not.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+
+import numpy as np
+from scipy import sparse
+
+from recsample._validation import positive_float, positive_int, shown
+
+__all__ = ["f_score", "item_coverage", "precision", "recall", "user_coverage"]
+
+
+def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:
+    """Precision: the share of the recommended items that are relevant [1]_.
+
+    ``len(recommended & relevant) / len(recommended)`` for sets. Perfect min(L, k) / k
+    for k recommended and L relevant among n items, random L / n, worst 0 while there are k
+    irrelevant items.
+
+    Parameters
+    ----------
+    recommended : collection of hashable items
+        The items that were recommended to one user. Their order does not matter.
+    relevant : collection of hashable items
+        The items that are relevant for the user. One that is listed twice counts once.
+
+    Returns
+    -------
+    float
+        NaN, with a warning, where nothing was recommended.
+
+    Raises
+    ------
+    ValueError
+        For an item that is recommended twice, and for what is not a collection of items.
+
+    Examples
+    --------
+    Ten recommended items, five of them among the twenty relevant ones:
+
+    >>> from recsample.metrics.sets import precision
+    >>> precision(recommended=range(10), relevant=range(5, 25))
+    0.5
+
+    References
+    ----------
+    .. [1] C. Manning, P. Raghavan, H. Schütze, "Introduction to Information Retrieval", Cambridge
+       University Press 2008, section 8.3.
+    """
+    chosen, wanted = _recommended("recommended", recommended), _relevant("relevant", relevant)
+    if not chosen:
+        return _undefined("precision", "no recommended item")
+    return len(chosen & wanted) / len(chosen)
+
+
+def recall(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:
+    """Recall: the share of the relevant items that are recommended [1]_.
+
+    ``len(recommended & relevant) / len(relevant)`` for sets. Perfect min(L, k) / L
+    for k recommended and L relevant among n items, random k / n, worst 0 while there are k
+    irrelevant items.
+
+    Parameters
+    ----------
+    recommended : collection of hashable items
+        The items that were recommended to one user. Their order does not matter.
+    relevant : collection of hashable items
+        The items that are relevant for the user. One that is listed twice counts once.
+
+    Returns
+    -------
+    float
+        NaN, with a warning, where nothing is relevant.
+
+    Raises
+    ------
+    ValueError
+        For an item that is recommended twice, and for what is not a collection of items.
+
+    Examples
+    --------
+    Five recommended items, three of them among the twenty relevant ones:
+
+    >>> from recsample.metrics.sets import recall
+    >>> recall(recommended=range(5), relevant=range(2, 22))
+    0.15
+
+    References
+    ----------
+    .. [1] C. Manning, P. Raghavan, H. Schütze, "Introduction to Information Retrieval", Cambridge
+       University Press 2008, section 8.3.
+    """
+    chosen, wanted = _recommended("recommended", recommended), _relevant("relevant", relevant)
+    if not wanted:
+        return _undefined("recall", "no relevant item")
+    return len(chosen & wanted) / len(wanted)
+
+
+def f_score(
+    recommended: Iterable[Hashable], relevant: Iterable[Hashable], beta: float = 1
+) -> float:
+    r"""F-score: precision P and recall R in one number, their weighted harmonic mean [1]_.
+
+    .. math::
+
+        F_\beta = \frac{(1 + \beta^2) \, P R}{\beta^2 P + R}
+                = \frac{(1 + \beta^2) \, \text{hits}}
+                       {\beta^2 \, |\text{relevant}| + |\text{recommended}|}
+
+    The second form is the one computed: it also holds without a hit, where P = R = 0. For k
+    recommended and L relevant among n items: perfect with min(L, k) hits, which is 1 for k = L;
+    random with kL / n hits; worst 0 while there are k irrelevant items.
+
+    Parameters
+    ----------
+    recommended : collection of hashable items
+        The items that were recommended to one user. Their order does not matter.
+    relevant : collection of hashable items
+        The items that are relevant for the user. One that is listed twice counts once.
+    beta : float, optional
+        How many times as much recall counts as precision, above 0.
+
+    Returns
+    -------
+    float
+        NaN, with a warning, where nothing was recommended and nothing is relevant.
+
+    Raises
+    ------
+    ValueError
+        For an item that is recommended twice, for what is not a collection of items, and for a
+        `beta` that is not a finite number above 0.
+
+    Examples
+    --------
+    A precision of 5/10 and a recall of 5/20:
+
+    >>> from recsample.metrics.sets import f_score
+    >>> f_score(recommended=range(10), relevant=range(5, 25))
+    0.3333333333333333
+
+    References
+    ----------
+    .. [1] C. Manning, P. Raghavan, H. Schütze, "Introduction to Information Retrieval", Cambridge
+       University Press 2008, section 8.3.
+    """
+    chosen, wanted = _recommended("recommended", recommended), _relevant("relevant", relevant)
+    beta = positive_float("beta", beta)
+    if not chosen and not wanted:
+        return _undefined("F-score", "no recommended and no relevant item")
+    hits = len(chosen & wanted)
+    if not hits:
+        return 0.0
+    weight = 1 / (1 + beta * beta)
+    return hits / (weight * len(chosen) + (1 - weight) * len(wanted))
+
+
+def user_coverage(recommended: Iterable[Iterable[Hashable]]) -> float:
+    """User coverage: the share of users for whom the recommender has a recommendation.
+
+    Between 0 and 1. It knows nothing of relevance: a random recommender covers every user.
+
+    Parameters
+    ----------
+    recommended : sequence of collections of hashable items
+        The recommended items of each user, an empty collection where there are none.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If there is no user, for an item that a user is recommended twice, and for what is not one
+        collection of items per user.
+
+    Examples
+    --------
+    >>> from recsample.metrics.sets import user_coverage
+    >>> user_coverage([["a", "b"], [], ["a"], ["c"]])
+    0.75
+    """
+    return float(np.mean([len(items) > 0 for items in _by_user(recommended)]))
+
+
+def item_coverage(recommended: Iterable[Iterable[Hashable]], n_items: int) -> float:
+    """Item coverage: the share of the catalogue that is recommended to at least one user.
+
+    Between 0 and 1. It knows nothing of relevance: k random items for each of U users cover
+    1 - (1 - k / n)^U of n items on average, usually more than a good recommender does.
+
+    Parameters
+    ----------
+    recommended : sequence of collections of hashable items
+        The recommended items of each user, an empty collection where there are none.
+    n_items : int
+        Number of items that could be recommended.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If there is no user, if more than `n_items` different items are recommended, for an item
+        that a user is recommended twice, and for what is not one collection of items per user.
+
+    Examples
+    --------
+    >>> from recsample.metrics.sets import item_coverage
+    >>> item_coverage([["a", "b"], [], ["a"], ["c"]], n_items=12)
+    0.25
+    """
+    n_items = positive_int("n_items", n_items)
+    covered = len(set().union(*_by_user(recommended)))
+    if covered > n_items:
+        raise ValueError(
+            f"n_items must be at least the number of different recommended items, {covered}, "
+            f"got {n_items}"
+        )
+    return covered / n_items
+
+
+def _by_user(recommended):
+    """The set of each user."""
+    if isinstance(recommended, (str, bytes, Mapping)) or not np.iterable(recommended):
+        raise ValueError(
+            f"recommended must be one collection of items per user, got {shown(recommended)}"
+        )
+    users = [_recommended(f"recommended[{user}]", items) for user, items in enumerate(recommended)]
+    if not users:
+        raise ValueError("recommended must hold at least one user, got none")
+    return users
+
+
+def _recommended(name, items):
+    """The set of some recommended items; a list that holds an item twice is refused."""
+    counts = _counts(name, items)
+    for item, count in counts.most_common(1):
+        if count > 1:
+            raise ValueError(f"{name} must hold every item once, got {shown(item)} {count} times")
+    return set(counts)
+
+
+def _relevant(name, items):
+    """The set of some relevant items."""
+    return set(_counts(name, items))
+
+
+def _counts(name, items):
+    # Iterating over a sparse matrix gives its rows, which are hashable but no items.
+    if isinstance(items, (str, bytes)) or sparse.issparse(items) or not np.iterable(items):
+        raise ValueError(f"{name} must be a collection of items, got {shown(items)}")
+    items = items.tolist() if hasattr(items, "tolist") else list(items)
+    try:
+        counts = Counter(items)
+    except TypeError:
+        raise ValueError(f"{name} must hold hashable items, got {shown(items)}") from None
+    # NaN is not even equal to itself, so it would never be found among the relevant items.
+    if any(isinstance(item, float) and item != item for item in counts):
+        raise ValueError(f"{name} must not hold NaN, got {shown(items)}")
+    return counts
+
+
+def _undefined(name, reason):
+    warnings.warn(f"{name} is undefined ({reason}): nan", stacklevel=3)
+    return float("nan")

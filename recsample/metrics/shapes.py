@@ -1,0 +1,126 @@
+"""The forms that metrics have as functions of a rank, by which closed forms are chosen.
+
+For one relevant item, with everything but its rank held fixed, most metrics are one of a few simple
+functions. What sampling makes of such a function has a closed form, which
+`recsample.sampling` looks up by the shape. A metric names its own, `Metric.shape`, and a cut-off
+changes it: AP is `Reciprocal`, AP@10 has no name.
+
+Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
+KDD 2020, https://doi.org/10.1145/3394486.3403226.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recsample._typing import Integers
+
+__all__ = ["Geometric", "Linear", "Logarithmic", "Reciprocal", "Shape", "Step"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A metric of which nothing is known: what follows for it is summed over a law.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> (rs.AP @ 10).shape
+    Shape()
+    """
+
+
+@dataclass(frozen=True)
+class Linear(Shape):
+    """A linear function of the rank, such as AUC. Sampling keeps its expectation, eq. (17).
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.AUC.shape
+    Linear()
+    """
+
+
+@dataclass(frozen=True)
+class Step(Shape):
+    """Constant up to a last place and 0 beyond it: its expectation is a probability, eq. (18).
+
+    Parameters
+    ----------
+    last_place : int or None
+        None for as many places as there are relevant items.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> (rs.Recall @ 10).shape, rs.RPrecision.shape
+    (Step(last_place=10), Step(last_place=None))
+    """
+
+    last_place: int | None
+
+    def last_places(self, n_relevant: Integers) -> Integers:
+        """The last place that counts, for instances with given numbers of relevant items.
+
+        Parameters
+        ----------
+        n_relevant : ndarray of int
+
+        Returns
+        -------
+        ndarray of int, shape of `n_relevant`
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import recsample as rs
+        >>> rs.RPrecision.shape.last_places(np.array([1, 5]))
+        array([1, 5])
+        """
+        return n_relevant if self.last_place is None else np.full_like(n_relevant, self.last_place)
+
+
+@dataclass(frozen=True)
+class Reciprocal(Shape):
+    """In proportion to 1 / r, such as AP and RR: eq. (19), and its like without replacement.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.AP.shape
+    Reciprocal()
+    """
+
+
+@dataclass(frozen=True)
+class Geometric(Shape):
+    """Falls by the same ratio from place to place: a value of the generating function.
+
+    Parameters
+    ----------
+    ratio : float
+        The value on a rank over that on the rank before, between 0 and 1.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.RBP(0.8).shape
+    Geometric(ratio=0.8)
+    """
+
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Logarithmic(Shape):
+    """In proportion to 1 / log(r + 1), such as DCG and NDCG.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.NDCG.shape
+    Logarithmic()
+    """

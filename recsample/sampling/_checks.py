@@ -1,0 +1,57 @@
+"""Checks of samplers, designs, and of what is to be read from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recsample._validation import shown
+from recsample.metrics._checks import check_metric
+from recsample.metrics.base import Metric
+from recsample.sampling.base import Design, HasLaw, Observed, Sampler
+
+
+def check_sampler(sampler: Any) -> Sampler:
+    """``sampler``; a design, and what is neither, is refused."""
+    if isinstance(sampler, Design):
+        raise ValueError(
+            f"sampler must be a sampler, which gives ranks again, got the design {shown(sampler)}: "
+            "what it observes is no ranking"
+        )
+    if not isinstance(sampler, Sampler):
+        raise ValueError(
+            f"sampler must be a sampler such as UniformSampling(100), got {shown(sampler)}"
+        )
+    return sampler
+
+
+def check_law(sampler: Any) -> HasLaw:
+    """``sampler``, or design; one whose observation has no law given the rank alone is refused."""
+    if not isinstance(sampler, (Sampler, Design)):
+        raise ValueError(
+            f"sampler must be a sampler such as UniformSampling(100), got {shown(sampler)}"
+        )
+    if not isinstance(sampler, HasLaw):
+        raise ValueError(
+            "sampler must have a law that depends on the rank alone, as UniformSampling(100) has, "
+            f"got {shown(sampler)}"
+        )
+    return sampler
+
+
+def check_readable(metric: Any, drawn: Sampler | Design) -> Metric:
+    """``metric``; a correction for another kind of observation than those drawn is refused."""
+    made_for = check_metric(metric).sampler
+    if made_for is not None and not made_for.same_kind(drawn):
+        raise ValueError(
+            f"metric must read what {drawn} gives, got {metric}, which is made for {made_for}"
+        )
+    return metric
+
+
+def check_observed(observed: Any, design: Design) -> Observed:
+    """``observed``; what is no observation of the design is refused."""
+    if not isinstance(observed, Observed):
+        raise ValueError(f"observed must be what {design} observes, got {shown(observed)}")
+    if not design.same_kind(observed.design):
+        raise ValueError(f"observed must be of {design}, got one of {observed.design}")
+    return observed

@@ -1,0 +1,238 @@
+"""How many of the sampled items outrank a target: the laws of a count, and sums over them.
+
+Of N items, a outrank the target and m are drawn. The count s of drawn items that outrank it is
+binomial, B(m, a / N), or hypergeometric, H(N, a, m).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from recsample._indexing import row_blocks
+from recsample._memory import fits_in_memory
+from recsample._ties import ties_ahead
+
+
+def check_drawable(pool):
+    """Refuse pools from which NumPy cannot draw hypergeometric numbers."""
+    if pool.max() >= 10**9:
+        raise ValueError(
+            "n_items must be at most 1,000,000,000 to draw without replacement, "
+            f"got {pool.max() + 1} in instance {np.argmax(pool)}"
+        )
+
+
+def likely_counts(above, pool, m, replace):
+    """Blocks of targets, as arrays of rows, each with the slice of the counts that matter to them.
+
+    All others together have a chance below 1e-19, by Bernstein's inequality: a count is distributed
+    like a sum of independent indicators, the hypergeometric one too, since its generating function
+    has real zeros only. Targets are taken in the order of their means, so that the same counts
+    matter to those of a block.
+    """
+    mean = m * (above / pool)
+    variance = mean * (1 - above / pool)
+    if not replace:
+        variance *= (pool - m) / np.maximum(pool - 1, 1)
+    reach = 9.6 * np.sqrt(variance) + 31
+    first = np.maximum(np.floor(mean - reach), 0).astype(int)
+    last = np.minimum(np.ceil(mean + reach), m).astype(int)
+    in_order = np.argsort(mean, kind="stable")
+    for block in range(0, len(above), 128):
+        rows = in_order[block : block + 128]
+        yield rows, slice(first[rows].min(), last[rows].max() + 1)
+
+
+def count_pmf(above, pool, m, replace, draws=None, counts=None):
+    """P(s = 0, ..., m) for each target, shape (targets, m + 1).
+
+    With replacement `above` may be real. Where `draws` is given, fewer than m items are drawn for
+    a target: row i is the law for draws[i] of them. `counts` is a slice of those that matter, see
+    `likely_counts`; the others are left out.
+
+    Neighbouring probabilities have a simple ratio, so the law is built from its mode outwards and
+    then normalised. No step subtracts or overflows: near the mode the relative error is a few units
+    in the last place per step, where formulas through log-gamma lose it all for large pools.
+    """
+    first, end, _ = (counts or slice(None)).indices(m + 1)
+    fits_in_memory(64 * len(above) * (end - first), f"the law of {len(above)} ranks with m={m}")
+    s = np.arange(first + 1.0, end)
+    a, rest = above[:, None].astype(float), (pool - above)[:, None].astype(float)
+    drawn = m if draws is None else draws[:, None].astype(float)
+    left = np.maximum(drawn - s + 1, 0.0)  # to draw after s - 1 of them
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if replace:
+            ratio = left / s * (a / rest)  # p(s) / p(s - 1)
+            ratio[(a == 0) | (left == 0)] = 0.0
+        else:
+            ratio = (a - s + 1) / s * (left / (rest - drawn + s))
+            ratio[a < s] = 0.0  # more than there are
+            ratio[rest - drawn + s <= 0] = np.inf  # s - 1 is below the smallest possible count
+        rising = ratio >= 1.0
+        up = np.cumprod(np.where(rising, 1.0, ratio), axis=1)
+        down = np.cumprod(np.where(rising, 1.0 / ratio, 1.0)[:, ::-1], axis=1)[:, ::-1]
+    pmf = np.ones((len(above), end - first))
+    pmf[:, 1:] *= up
+    pmf[:, :-1] *= down
+    return pmf / pmf.sum(axis=1, keepdims=True)
+
+
+def average_without(above, ties, pool, m):
+    """The mean of the hypergeometric laws of a, ..., a + t.
+
+    C(a, s) C(N - a, m - s) counts the subsets of size m + 1 of {0, ..., N} whose (s + 1)-th
+    smallest element is a. Summed over a this telescopes to the law of one more draw from one more
+    item:
+
+        sum over a < A of p(s | a) = (N + 1) / (m + 1) P(H(N + 1, A, m + 1) > s).
+
+    The mean over t + 1 laws is a difference of two such sums. Where t is so small that the
+    difference would cost more than two digits, the laws themselves are averaged.
+    """
+    pmf = np.empty((len(above), m + 1))
+    few = (pool + 1) > 100 * (m + 1) * (ties + 1)
+    for i in np.flatnonzero(few):
+        each = above[i] + np.arange(ties[i] + 1)
+        pmf[i] = weighted_pmf(np.full(len(each), 1.0 / len(each)), each, pool[i], m, False)
+    above, ties, pool = above[~few], ties[~few], pool[~few]
+    difference = _exceeds(above + ties + 1, pool + 1, m + 1) - _exceeds(above, pool + 1, m + 1)
+    difference = np.maximum(difference, 0.0)  # rounding may fall below 0
+    pmf[~few] = difference / difference.sum(axis=1, keepdims=True)
+    return pmf
+
+
+def _exceeds(above, pool, m):
+    """P(H(N, a, m) > s) for s = 0, ..., m - 1."""
+    upper = np.cumsum(count_pmf(above, pool, m, False)[:, ::-1], axis=1)[:, ::-1]
+    return upper[:, 1:]
+
+
+def average_with(above, ties, pool, m):
+    """The mean of the binomial laws of a, ..., a + t.
+
+    p(s | a) is a polynomial of degree m in a, so Gauss quadrature for the uniform weight on the t +
+    1 points, with at least (m + 1) / 2 nodes, gives the mean exactly. Fewer do for large m: on the
+    ellipse around the points where |p| + |1 - p| = cosh(u) no p(s | a) exceeds cosh(u)^m, so the
+    error of K nodes is of the order of min over u of exp(m u^2 / 2 - 2 K u) = exp(-2 K^2 / m).
+    """
+    pmf = np.empty((len(above), m + 1))
+    for i, (a, t, n) in enumerate(zip(above, ties, pool)):
+        nodes, weights = gauss_on_points(t + 1, _enough_nodes(m))
+        pmf[i] = weighted_pmf(weights, a + nodes, n, m, True)
+    return pmf
+
+
+def _enough_nodes(m):
+    return min(m // 2 + 1, int(4.5 * np.sqrt(m)) + 2)  # exp(-40) = 4e-18
+
+
+def weighted_pmf(weights, above, pool, m, replace):
+    """The weighted sum of the laws of several numbers of items above, formed in blocks."""
+    total = np.zeros((*weights.shape[:-1], m + 1))
+    for part in row_blocks(len(above), m + 1):
+        each = above[part]
+        total += weights[..., part] @ count_pmf(each, np.full_like(each, pool), m, replace)
+    return total
+
+
+def laws_in_group(above, ties, group, pool, m, replace):
+    """The laws of all `group` relevant items that are tied with the same `ties` irrelevant ones.
+
+    Shape (group, m + 1). With replacement they are averages over the places, by Gauss quadrature:
+    the chance of x items ahead is a polynomial of degree group - 1 in x.
+    """
+    if not replace:
+        end = count_pmf(np.array([above + ties]), np.array([pool]), m, False)[0]
+        return laws_given_end(end, above, ties, group)
+    nodes, weights = gauss_on_points(ties + 1, _enough_nodes(m) + group // 2)
+    i = np.arange(1.0, group)[:, None]
+    ahead, behind = (
+        np.cumsum(np.vstack([0 * x, np.log((x + i) / (ties + i))]), axis=0)
+        for x in (nodes, ties - nodes)
+    )
+    chance = ahead + behind[::-1]  # log of C(x + j - 1, x) C(t - x + g - j, t - x), less a constant
+    weights = weights * np.exp(chance - chance.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weighted_pmf(weights, above + nodes, pool, m, True)
+
+
+def laws_given_end(end, above, ties, group):
+    """These laws where different items are drawn, from the law of their number down to the end.
+
+    With b of them above the group and c in it, the relevant items are in a random order with the c.
+    Counts with a chance below 1e-20 are left out.
+    """
+    m = len(end) - 1
+    drawn = np.flatnonzero(end > 1e-20)
+    split = np.full_like(drawn, above), np.full_like(drawn, above + ties)
+    joint = end[drawn, None] * count_pmf(*split, m, False, draws=drawn)
+    row, before = np.nonzero(joint > 1e-20)
+    inside = drawn[row] - before
+    first, least = before.min(), inside.min()
+    table = np.zeros((before.max() + 1 - first, inside.max() + 1 - least))
+    table[before - first, inside - least] = joint[row, before]
+    laws = np.zeros((group, m + 1))
+    for law, j in zip(laws, range(1, group + 1)):
+        found = table @ ties_ahead(np.arange(least, least + table.shape[1]), group, j)
+        for b, ahead in enumerate(found, first):
+            law[b : b + len(ahead)] += ahead[: m + 1 - b]
+    return laws / laws.sum(axis=1, keepdims=True)
+
+
+def different_pmf(above, pool, n_draws, least=0.0):
+    """P(s = 0, ..., n_draws) of the different items that are drawn among the first `above`.
+
+    Draws are with replacement. With s of them drawn, the next draw is one more with probability
+    (a - s) / N: the classical occupancy law. Chances that fall below `least` on the way are left
+    out.
+    """
+    fits_in_memory(8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws")
+    law = np.zeros((len(above), n_draws + 1))
+    law[:, 0] = 1.0
+    for start in range(0, len(above), 16):  # a few rows with much the same counts
+        a, n = (column[start : start + 16, None] for column in (above, pool))
+        s = np.arange(min(n_draws, int(a.max())) + 1)
+        more, same = np.maximum(a - s, 0) / n, np.minimum(n - a + s, n) / n
+        part = law[start : start + 16, : len(s)]
+        low, high = 0, 1
+        for k in range(1, n_draws + 1):
+            up = part[:, low:high] * more[:, low:high]
+            part[:, low:high] *= same[:, low:high]
+            high = min(high + 1, len(s))
+            part[:, low + 1 : high] += up[:, : high - low - 1]
+            if k % 16 == 0 and least:
+                part[part < least] = 0.0
+                low, high = np.flatnonzero(part.any(axis=0))[[0, -1]] + [0, 1]
+    return law
+
+
+def gauss_on_points(n_points, n_nodes):
+    """Nodes and weights of the Gauss rule for the uniform distribution on 0, ..., n_points - 1.
+
+    From the recurrence of the discrete Legendre (Gram) polynomials, by Golub and Welsch.
+    """
+    if n_nodes >= n_points:
+        return np.arange(n_points, dtype=float), np.full(n_points, 1.0 / n_points)
+    k = np.arange(1.0, n_nodes)
+    off = np.sqrt(k**2 * (float(n_points) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
+    nodes, vectors = linalg.eigh_tridiagonal(np.full(n_nodes, (n_points - 1) / 2), off)
+    return np.clip(nodes, 0, n_points - 1), vectors[0] ** 2
+
+
+def inverse_rank_with(p, m):
+    """Eq. (19): E[1 / (s + 1)] for s ~ B(m, p), with its limit 1 at p = 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = -np.expm1((m + 1) * np.log1p(-p)) / (p * (m + 1))
+    return np.where(p == 0, 1.0, mean)
+
+
+def inverse_rank_without(above, pool, m):
+    """E[1 / (s + 1)] for s ~ H(N, a, m); see `UniformSampling.expect`."""
+    fits_in_memory(64 * len(above) * (m + 1), f"the chances of {len(above)} ranks with m={m}")
+    j = np.arange(m + 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # log of C(N - a, m + 1) / C(N + 1, m + 1), the chance that m + 1 of N + 1 miss a + 1 items
+        share = (above[:, None] + 1.0) / (pool[:, None] + 1.0 - j)
+        missed = np.where(share >= 1, -np.inf, np.log1p(-np.minimum(share, 1))).sum(axis=1)
+    return -np.expm1(missed) * (pool + 1) / ((above + 1.0) * (m + 1))

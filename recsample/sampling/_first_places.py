@@ -1,0 +1,52 @@
+"""What a design knows that looks at the first k places only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from recsample._instances import check_one_relevant
+from recsample._lists import split
+from recsample.metrics._checks import check_metric
+from recsample.ranks import Ranks
+from recsample.sampling._positions import cases_of, per_instance, untied
+from recsample.sampling.base import Observed
+
+
+def check_within(metric, k):
+    """Refuse a metric that looks beyond the first k places."""
+    check_metric(metric)
+    if metric.cutoff is None or metric.cutoff > k:
+        raise ValueError(f"metric must have a cut-off of at most k={k}, got {metric}")
+
+
+def best_rank(ranks):
+    """The best rank of each instance, 1 where it has no relevant item."""
+    rank, best = np.ones(len(ranks), np.int64), ranks.rows.of(ranks.rows.order == 1)
+    rank[best.instance] = best.rank
+    return rank
+
+
+def known_up_to(design, ranks, k, **columns):
+    """Ranks without ties as far as cut-offs up to k see them: each has at most k items above."""
+    rank = np.minimum(ranks.rows.above, k) + ranks.rows.order
+    return Observed(design, ranks.sizes, ranks.n_relevant, rank=rank, **columns)
+
+
+def known_ranks(observed):
+    """What was observed, as ranks that metrics with a cut-off can read."""
+    n_relevant = observed.n_relevant
+    one_each = (n_relevant == 1).all()
+    rank = observed["rank"] if one_each else split(observed["rank"], n_relevant)
+    return Ranks(rank, observed.n_items)
+
+
+def variance_of_weighted(metric, k, ranks, mean_weight):
+    """The variance of M times an independent weight with the mean 1 given the order of ties.
+
+    `mean_weight` gives the mean of its square; M is 0 unless fewer than k are above.
+    """
+    check_within(metric, k)
+    cases = untied(cases_of(check_one_relevant(ranks)), k)
+    value = metric.of_rank(cases.above + 1, cases.pool + 1)
+    square = per_instance(cases, value**2 * mean_weight(cases), len(ranks))
+    return np.maximum(square - metric(ranks) ** 2, 0.0)

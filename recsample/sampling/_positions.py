@@ -1,0 +1,146 @@
+"""Where a random order of the irrelevant items has those that outrank a relevant one.
+
+N items are met in a random order, a of which outrank the relevant item; T is the position of the
+first of these, N + 1 if there is none.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from recsample._indexing import owners, places_in, summed
+from recsample._memory import fits_in_memory
+from recsample._ties import orders_of_ties
+from recsample._typing import Floats, Integers
+
+
+class Cases(NamedTuple):
+    """One row per relevant item, or several where it shares its ties with others."""
+
+    instance: Integers
+    order: Integers  # it is the order-th best of its instance, 1-based
+    above: Integers  # irrelevant items that outrank it, in the best case
+    ties: Integers  # irrelevant items with its score, all orders of them being as likely
+    pool: Integers  # all irrelevant items
+    n_relevant: Integers
+    weight: Floats
+
+    def of(self, which):
+        return Cases(*(column[which] for column in self))
+
+
+def check_pool(instances, needed):
+    """The number of irrelevant items of each instance, of Ranks or a Scan; at least `needed`."""
+    pool = instances.n_irrelevant
+    if pool.min() < needed:
+        raise ValueError(
+            f"n_items must leave at least {needed} irrelevant items to draw, "
+            f"got {pool.min()} in instance {np.argmin(pool)}"
+        )
+    return pool
+
+
+def cases_of(ranks, best_only=False):
+    """The situation of each relevant item, or of the best of each instance only."""
+    rows = ranks.rows.of(ranks.rows.order == 1) if best_only else ranks.rows
+    shared = (rows.group > 1) & (rows.ties > 0)
+    instance, order, rank, ties, _, _ = rows.of(~shared)
+    weight = np.ones(len(rank))
+    if shared.any():  # a case for each number of tied items that may be ahead
+        tied = rows.of(shared)
+        more = orders_of_ties(tied, tied.ties + 1)
+        instance, order, rank, weight = (
+            np.append(old, new) for old, new in zip((instance, order, rank, weight), more)
+        )
+        ties = np.append(ties, np.zeros(len(rank) - len(ties), np.int64))
+    pool, n_relevant = ranks.n_irrelevant[instance], ranks.n_relevant[instance]
+    return Cases(instance, order, rank - order, ties, pool, n_relevant, weight)
+
+
+def per_instance(cases, values, n_instances):
+    """The sum of the values of an instance's cases, weighted."""
+    return summed(cases.instance, cases.weight * values, n_instances)
+
+
+def untied(cases, below):
+    """A case for every number of items above that the ties can give and that is under `below`."""
+    places = np.clip(below - cases.above, 0, cases.ties + 1)
+    spread, ahead = cases.of(owners(places)), places_in(places)
+    return spread._replace(
+        above=spread.above + ahead,
+        ties=np.zeros_like(ahead),
+        weight=spread.weight / (spread.ties + 1),
+    )
+
+
+def cases_by_pool(cases):
+    """The cases of each pool, the largest pools first, and its size."""
+    by_pool = np.argsort(-cases.pool, kind="stable")
+    starts = np.flatnonzero(np.diff(cases.pool[by_pool], prepend=-1))
+    for start, end in zip(starts, [*starts[1:], len(by_pool)]):
+        yield by_pool[start:end], cases.pool[by_pool[start]]
+
+
+def survival(cases, last):
+    """P(T > t) for t = 0, ..., `last`, in a pool that holds at least so many irrelevant items.
+
+    The mean over ties of a, ..., a + t is a difference, since C(N - a, j) is one of C(N - a, j + 1)
+    in a: the sum of C(N - x, j) / C(N, j) over x = a, ..., a + t is, in a pool of N + 1,
+
+        (N + 1) / (j + 1) (C(N + 1 - a, j + 1) - C(N - a - t, j + 1)) / C(N + 1, j + 1).
+    """
+    fits_in_memory(24 * len(cases.pool) * (last + 1), f"the law of {len(cases.pool)} instances")
+    chance = _none_above(cases.above, cases.pool, last)
+    tied = np.flatnonzero(cases.ties)
+    if len(tied):
+        above, ties, pool = cases.above[tied], cases.ties[tied], cases.pool[tied]
+        first, behind = (
+            _none_above(a, pool + 1, last + 1)[:, 1:] for a in (above, above + ties + 1)
+        )
+        scale = (pool + 1.0)[:, None] / (np.arange(1, last + 2) * (ties + 1.0)[:, None])
+        chance[tied] = scale * (first - behind)
+    return chance
+
+
+def _none_above(above, pool, last):
+    """C(N - a, t) / C(N, t) for t = 0, ..., `last`."""
+    t = np.arange(float(last))
+    chance = np.ones((len(above), last + 1))
+    left = np.maximum((pool - above)[:, None] - t, 0.0)
+    np.cumprod(left / (pool[:, None] - t), axis=1, out=chance[:, 1:])
+    return chance
+
+
+def cost_until(k, above, ties, pool):
+    """The mean position of the k-th item above, or all of the pool, averaged over ties."""
+    few = np.clip(k - above, 0, ties + 1)  # of the numbers of items above, those below k
+    best, worst = above + few + 1.0, above + ties + 1.0
+    position = k * (pool + 1.0) * mean_inverse(np.minimum(best, worst), worst)
+    share = few / (ties + 1)
+    return share * pool + (1 - share) * position
+
+
+def mean_inverse(first, last):
+    """The mean of 1 / x over x = first, ..., last."""
+    both = special.digamma(last + 1.0) - special.digamma(first)
+    return np.where(first == last, 1 / first, both / (last - first + 1))
+
+
+def count_chance(s, m, above, pool, log_factorial):
+    """P(s of m drawn items are above), from log(0!), log(1!), ..."""
+    others, left = above - s, pool - m - above + s
+    possible = (others >= 0) & (left >= 0)
+    among_others = log_factorial[np.maximum(others, 0)] + log_factorial[np.maximum(left, 0)]
+    among_all = log_factorial[above] + log_factorial[pool - above]
+    ways = log_factorial[m] - log_factorial[s] - log_factorial[m - s]
+    ways = ways + log_factorial[pool - m] - log_factorial[pool]
+    return np.where(possible, np.exp(ways + among_all - among_others), 0.0)
+
+
+def first_above(rng, above, pool):
+    """Where the first of `above` items stands in a random order of `pool`; if none, behind all."""
+    share = np.where(above == 0, 1.0, rng.beta(1.0, np.maximum(above, 1)))
+    return 1 + rng.binomial(pool - above, share)

@@ -1,0 +1,579 @@
+"""The two kinds of experiment: a sampler gives ranks again, a design gives an estimate.
+
+A `Sampler` draws a number of items and ranks the relevant ones among them: the result is a shorter
+ranking, `Ranks` like any other. A `Design` draws until enough is known, or with unequal chances:
+what it has seen, `Observed`, is no ranking, and an estimate of a metric is read off it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recsample._typing import Floats, Integers, Rng
+from recsample._validation import shown, whole_numbers
+from recsample._value import Value, frozen
+from recsample.metrics.base import Metric
+from recsample.ranks import Ranks
+
+if TYPE_CHECKING:
+    from recsample.sampling.scanning import Scan
+
+__all__ = ["Design", "HasLaw", "Observed", "Sampler"]
+
+
+class Sampler(ABC):
+    """A way to draw some of the irrelevant items, among which the relevant ones are ranked.
+
+    To write one, derive a class with `draw` and `moments`; the rest follows. One whose sampled rank
+    depends on the rank alone may have a `HasLaw.law` too, and then the least-squares corrections
+    work for it. Samplers are values: frozen data classes, equal where they draw alike.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> isinstance(rs.UniformSampling(99), rs.Sampler)
+    True
+    """
+
+    @abstractmethod
+    def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
+        """Sampled ranks: one sampled evaluation.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            Tied items are put in a random order.
+        rng : int, numpy.random.Generator or None
+            A seed, a generator that is advanced, or None for fresh entropy.
+
+        Returns
+        -------
+        Ranks
+            The ranks among the drawn items, of the same instances in the same order.
+
+        Raises
+        ------
+        ValueError
+            For ranks that cannot be sampled from.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> ranks = rs.Ranks([212, 2, 743, 5342, 1548], n_items=10_000)
+        >>> rs.UniformSampling(m=99).draw(ranks, rng=0).values
+        array([ 2,  1,  7, 52, 15])
+        """
+
+    @abstractmethod
+    def moments(self, metric: Metric, ranks: Ranks) -> tuple[Floats, Floats]:
+        """Expectation and variance of a metric on the sampled ranks, for each instance.
+
+        Parameters
+        ----------
+        metric : Metric
+            A `Correction` must be made for sampling of this kind.
+        ranks : Ranks
+            Averaged over a random order of tied items.
+
+        Returns
+        -------
+        tuple of two ndarrays of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            For ranks that cannot be sampled from, and a correction for another kind of sampling.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> mean, variance = rs.UniformSampling(99).moments(rs.AUC, rs.Ranks([100, 500], 1000))
+        >>> mean.round(3), variance.round(4)
+        (array([0.901, 0.501]), array([0.0008, 0.0023]))
+        """
+
+    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
+        """The expectation of a metric on the sampled ranks, for each instance.
+
+        Parameters
+        ----------
+        metric : Metric
+        ranks : Ranks
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As `moments`.
+
+        Examples
+        --------
+        Recommender C of the paper's Table 2 has an average precision of .101, and reports .326:
+
+        >>> import recsample as rs
+        >>> c = rs.Ranks([212, 2, 743, 5342, 1548], n_items=10_000)
+        >>> round(float(rs.UniformSampling(99).expect(rs.AP, c).mean()), 3)
+        0.326
+        """
+        return self.moments(metric, ranks)[0]
+
+    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
+        """The variance of a metric on the sampled ranks, for each instance.
+
+        Parameters
+        ----------
+        metric : Metric
+        ranks : Ranks
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As `moments`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.UniformSampling(99).variance(rs.Recall @ 10, rs.Ranks([1, 90, 900], 1000)).round(3)
+        array([0.   , 0.237, 0.   ])
+        """
+        return self.moments(metric, ranks)[1]
+
+    def std_of_mean(self, metric: Metric, ranks: Ranks) -> float:
+        """Standard deviation, over repeated sampling, of the metric's mean over the instances.
+
+        Instances are sampled independently of each other.
+
+        Parameters
+        ----------
+        metric : Metric
+        ranks : Ranks
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            As `moments`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> round(rs.UniformSampling(99).std_of_mean(rs.AUC, rs.Ranks([100, 500], 1000)), 4)
+        0.0278
+        """
+        return _std_of_mean(self, metric, ranks)
+
+    def same_kind(self, other: object) -> bool:
+        """Whether what this draws can be read by what is made for another sampler or design.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+            By default whether they are equal.
+
+        Examples
+        --------
+        The paper's tables read draws without replacement by corrections for draws with it:
+
+        >>> import recsample as rs
+        >>> rs.UniformSampling(99).same_kind(rs.UniformSampling(99, replace=True))
+        True
+        """
+        return bool(self == other)
+
+
+class Design(ABC):
+    """A way to draw items until enough is known, or with unequal chances, and what is read off.
+
+    `expect`, `variance` and `std_of_mean` are those of the estimate. Designs are values, as
+    samplers are.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> isinstance(rs.InverseSampling(), rs.Design)
+    True
+    """
+
+    @abstractmethod
+    def draw(self, ranks: Ranks, rng: Rng) -> Observed:
+        """What one run sees, drawn from its law without drawing any items.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            Tied items are put in a random order.
+        rng : int, numpy.random.Generator or None
+            A seed, a generator that is advanced, or None for fresh entropy.
+
+        Returns
+        -------
+        Observed
+
+        Raises
+        ------
+        ValueError
+            For ranks that cannot be drawn from.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> observed = rs.InverseSampling().draw(rs.Ranks([1, 40, 900], n_items=1_000), rng=0)
+        >>> observed["position"]
+        array([1000,    3,    1])
+        """
+
+    def scan(self, scan: Scan, rng: Rng = None) -> Observed:
+        """What one run sees of real scores, block by block.
+
+        Parameters
+        ----------
+        scan : Scan
+            Advanced as far as the design needs.
+        rng : int, numpy.random.Generator or None, optional
+            For designs that toss a coin on the way.
+
+        Returns
+        -------
+        Observed
+
+        Raises
+        ------
+        ValueError
+            For a design that does not look at items in a uniformly random order.
+        """
+        raise ValueError(f"{self} must draw its items itself, and cannot read them off a scan")
+
+    @abstractmethod
+    def of(self, metric: Metric, observed: Observed) -> Floats:
+        """The estimate of a metric, for each instance.
+
+        Parameters
+        ----------
+        metric : Metric
+        observed : Observed
+            Of this design.
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            For a metric that the design cannot estimate, and for what is no observation of it.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> design = rs.InverseSampling()
+        >>> design.of(rs.AP, design.draw(rs.Ranks([1, 40, 900], n_items=1_000), rng=0))
+        array([1.   , 0.003, 0.001])
+        """
+
+    @abstractmethod
+    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
+        """The expectation of the estimate, for each instance.
+
+        Parameters
+        ----------
+        metric : Metric
+        ranks : Ranks
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As `draw` and `of`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.InverseSampling().expect(rs.AP, rs.Ranks([1, 40, 900], n_items=1_000)).round(4)
+        array([1.    , 0.025 , 0.0011])
+        """
+
+    @abstractmethod
+    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
+        """The variance of the estimate, for each instance.
+
+        Parameters
+        ----------
+        metric : Metric
+        ranks : Ranks
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As `draw` and `of`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.InverseSampling().variance(rs.AP, rs.Ranks([1, 40, 900], n_items=1_000)).round(6)
+        array([0.      , 0.000571, 0.      ])
+        """
+
+    @abstractmethod
+    def cost(self, ranks: Ranks) -> Floats:
+        """The expected number of irrelevant items that are drawn, for each instance.
+
+        Parameters
+        ----------
+        ranks : Ranks
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As `draw`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.InverseSampling().cost(rs.Ranks([1, 40, 900], n_items=1_000)).round(1)
+        array([999. ,  25. ,   1.1])
+        """
+
+    def estimate(self, metric: Metric, ranks: Ranks, rng: Rng) -> Floats:
+        """One estimate per instance: `draw`, then `of`.
+
+        Parameters
+        ----------
+        metric : Metric
+        ranks : Ranks
+        rng : int, numpy.random.Generator or None
+            A seed, a generator that is advanced, or None for fresh entropy.
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As `draw` and `of`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.InverseSampling().estimate(rs.AP, rs.Ranks([1, 40, 900], n_items=1_000), rng=0)
+        array([1.   , 0.003, 0.001])
+        """
+        return self.of(metric, self.draw(ranks, rng))
+
+    def std_of_mean(self, metric: Metric, ranks: Ranks) -> float:
+        """Standard deviation, over repeated drawing, of the estimate's mean over the instances.
+
+        Instances are drawn for independently of each other.
+
+        Parameters
+        ----------
+        metric : Metric
+        ranks : Ranks
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            As `variance`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> ranks = rs.Ranks([1, 40, 900], n_items=1_000)
+        >>> round(rs.InverseSampling().std_of_mean(rs.AP, ranks), 4)
+        0.008
+        """
+        return _std_of_mean(self, metric, ranks)
+
+    def same_kind(self, other: object) -> bool:
+        """Whether what this observes can be read by what is made for another: if they are equal.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.InverseSampling().same_kind(rs.InverseSampling(cap=100))
+        False
+        """
+        return bool(self == other)
+
+
+class Observed(Value):
+    """What one run of a `Design` has seen: a value that only its design can read.
+
+    Parameters
+    ----------
+    design : Design
+        Whose observation it is.
+    n_items : int or array_like of int
+        The sizes of the pools, the relevant items included: one number, or one per instance.
+    n_relevant : int or array_like of int, optional
+        How many relevant items each instance has.
+    **columns : array_like
+        What was seen, by name: one entry per instance, or per relevant item, those of an instance
+        together and the best of them first. Which names there are is said by the design.
+
+    Attributes
+    ----------
+    design : Design
+    n_items, n_relevant : ndarray of int, shape (instances,)
+    columns : mapping of str to ndarray
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> observed = rs.Observed(rs.InverseSampling(), n_items=1_000, position=[37, 1])
+    >>> observed
+    <Observed: 2 instances of InverseSampling(cap=None), position>
+    >>> observed.design.of(rs.AP, observed)
+    array([0.037, 0.001])
+    """
+
+    design: Design
+    n_items: Integers
+    n_relevant: Integers
+    columns: Mapping[str, NDArray[Any]]
+
+    def __init__(
+        self,
+        design: Design,
+        n_items: ArrayLike,
+        n_relevant: ArrayLike = 1,
+        **columns: ArrayLike,
+    ) -> None:
+        if not isinstance(design, Design):
+            raise ValueError(
+                f"design must be a Design such as InverseSampling(), got {shown(design)}"
+            )
+        if not columns:
+            raise ValueError("columns must hold what was seen, got none")
+        arrays = {name: frozen(np.asarray(column)) for name, column in columns.items()}
+        relevant = whole_numbers("n_relevant", n_relevant, lowest=0)
+        n_instances = len(relevant) if relevant.ndim else len(next(iter(arrays.values())))
+        relevant = np.broadcast_to(relevant, n_instances)
+        for name, column in arrays.items():
+            if len(column) not in (n_instances, relevant.sum()):
+                raise ValueError(
+                    f"{name} must hold an entry for each of {n_instances} instances, or of their "
+                    f"{relevant.sum()} relevant items, got {len(column)}"
+                )
+        sizes = np.broadcast_to(whole_numbers("n_items", n_items, lowest=1), n_instances)
+        vars(self).update(
+            design=design,
+            n_items=frozen(sizes),
+            n_relevant=frozen(relevant),
+            columns=MappingProxyType(arrays),
+        )
+
+    def _content(self) -> tuple[Any, ...]:
+        columns = (part for item in self.columns.items() for part in item)
+        return self.design, self.n_items, self.n_relevant, *columns
+
+    def __len__(self) -> int:
+        return len(self.n_items)
+
+    def __repr__(self) -> str:
+        return f"<Observed: {len(self)} instances of {self.design}, {', '.join(self.columns)}>"
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """What was seen under a name."""
+        return self.columns[name]
+
+
+@runtime_checkable
+class HasLaw(Protocol):
+    """What a least-squares correction needs of a sampler or design.
+
+    The observation must be one of ``m + 1``, the number s = 0, ..., m (for a sampler, how many
+    drawn items outrank the relevant one), whose law depends on the rank of the relevant item alone.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> from recsample.sampling import HasLaw
+    >>> isinstance(rs.UniformSampling(99), HasLaw), isinstance(rs.PooledSampling(99), HasLaw)
+    (True, False)
+    """
+
+    @property
+    def m(self) -> int:
+        """One less than the number of different observations.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.UniformSampling(99).m
+        99
+        """
+
+    def law(self, n_items: int) -> Floats:
+        """The law of the observation for every rank of a pool.
+
+        Parameters
+        ----------
+        n_items : int
+            Size of the pool, the relevant item included.
+
+        Returns
+        -------
+        ndarray of float, shape (n_items, m + 1)
+            Row r - 1 holds the probabilities of s = 0, ..., m for the rank r.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.UniformSampling(1).law(3)
+        array([[1. , 0. ],
+               [0.5, 0.5],
+               [0. , 1. ]])
+        """
+
+
+def _std_of_mean(drawn: Sampler | Design, metric: Metric, ranks: Ranks) -> float:
+    """Of both kinds, since instances are drawn for independently."""
+    return float(np.sqrt(drawn.variance(metric, ranks).sum()) / len(ranks))

@@ -1,0 +1,362 @@
+"""Negatives that were drawn before: a list of items for each user, against which to rank.
+
+Many studies rank the held-out item among a published list of negatives instead of drawing anew.
+`given_ranks` turns scores and such lists into sampled ranks, `GivenLists` does it where the items
+above are known. Negatives drawn properly come from `uniform_lists`. WarpRec draws more items than
+it needs, sorts them and keeps the lowest numbers: `lowest_ids` does the same, so that it can be
+seen what this leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from recsample._indexing import counted, owners, places_in, row_blocks, summed
+from recsample._lists import split
+from recsample._scores import checked_scores, relevant_sets
+from recsample._typing import Floats, Integers, Rng, Sparse
+from recsample._validation import generator, positive_int
+from recsample._value import Value, frozen
+from recsample.metrics.base import Metric
+from recsample.ranks import Ranks, predicted_ranks
+from recsample.sampling._checks import check_readable
+from recsample.sampling._item_lists import (
+    as_excluded,
+    candidates_of,
+    read_lists,
+    refuse_wrong,
+    wrong_entries,
+)
+from recsample.sampling._weighted import check_ranked
+from recsample.sampling.base import Sampler
+
+__all__ = ["GivenLists", "given_ranks", "lowest_ids", "uniform_lists"]
+
+# What `given_ranks` may leave out on request; an item that does not exist is always an error.
+_DROPPABLE = ("duplicates", "relevant", "excluded")
+
+
+def given_ranks(
+    scores: ArrayLike | tuple[ArrayLike, ArrayLike],
+    relevant: ArrayLike | Sparse,
+    negatives: ArrayLike | Sequence[ArrayLike],
+    exclude: Sparse | None = None,
+    *,
+    drop: Collection[str] = (),
+) -> Ranks:
+    """Ranks of the relevant items among given negatives, with ties counted.
+
+    All relevant items of a user are ranked together against the user's list. Where only the listed
+    items have been scored, `predicted_ranks` does the same: give it these scores as an array with
+    the relevant item in the first column, and ``relevant=np.zeros(n_users, int)``.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (users, items), or pair of arrays
+        As `predicted_ranks` takes them. Only the scores of relevant and listed items are looked at,
+        and only these products are formed of a pair of factors.
+    relevant : array_like of int, shape (users,), or sparse matrix, shape (users, items)
+        The relevant item of each user, or a matrix whose stored non-zeros are the relevant items.
+    negatives : array_like of int, shape (users, m), or sequence of sequences of int
+        The listed items of each user, in any order. Lists may differ in length.
+    exclude : sparse matrix, shape (users, items), optional
+        Items that should not be listed, such as the training set.
+    drop : collection of {"duplicates", "relevant", "excluded"}, optional
+        Which wrong entries to leave out: all but the first of several equal ones, relevant items of
+        the user, excluded items. The list becomes shorter by as much.
+
+    Returns
+    -------
+    Ranks
+        With the length of the list plus the relevant items as ``n_items``, one number per user.
+
+    Raises
+    ------
+    ValueError
+        For a list with an entry that is wrong and not in `drop`, with an item that does not exist
+        or with nothing left; for a score that is NaN, and shapes that do not fit. The message
+        names the user.
+
+    See Also
+    --------
+    faults : How many entries of each list are wrong, and in what way.
+
+    Examples
+    --------
+    The second user's list holds the held-out item itself:
+
+    >>> import recsample as rs
+    >>> scores = [[.9, .5, .1, .5, .3], [.2, .7, .1, .0, .4]]
+    >>> ranks = rs.given_ranks(scores, [1, 4], [[0, 3], [4, 2]], drop=["relevant"])
+    >>> ranks.values, ranks.ties, ranks.n_items
+    (array([2, 1]), array([1, 0]), array([3, 2]))
+    """
+    pick, n_users, n_items = _picked_scores(scores)
+    sets = relevant_sets(relevant, n_users, n_items)
+    kinds = isinstance(drop, Collection) and not isinstance(drop, str)
+    if not kinds or any(kind not in _DROPPABLE for kind in drop):
+        raise ValueError(f"drop must hold kinds of {list(_DROPPABLE)}, got {drop!r}")
+    lists = read_lists(negatives, n_users)
+    kept = np.ones(len(lists.item), bool)
+    for kind, wrong in wrong_entries(lists, sets, exclude, n_items).items():
+        if kind in drop:
+            kept &= ~wrong
+        else:
+            refuse_wrong(lists, kind, wrong)
+    user, item = lists.user[kept], lists.item[kept]
+    length = counted(user, n_users)
+    if not length.all():
+        raise ValueError(
+            f"negatives must hold an item for every user, got none for user {np.argmin(length)}"
+        )
+
+    # One row per user: the relevant items, then the negatives, then nothing.
+    n_relevant = np.diff(sets.indptr)
+    width = n_relevant + length
+    filled = np.arange(width.max()) < width[:, None]
+    is_relevant = np.arange(width.max()) < n_relevant[:, None]
+    candidates = np.zeros(filled.shape, np.int64)
+    candidates[is_relevant] = sets.indices
+    candidates[filled & ~is_relevant] = item
+    chosen = pick(candidates)
+    nan = np.isnan(chosen) & filled
+    if nan.any():
+        where, place = np.argwhere(nan)[0]
+        raise ValueError(
+            f"scores must not be NaN, got NaN for user {where}, item {candidates[where, place]}"
+        )
+    chosen[~filled] = 0.0
+    one_each = not sparse.issparse(relevant)
+    return predicted_ranks(
+        chosen,
+        np.zeros(n_users, np.int64) if one_each else sparse.csr_matrix(is_relevant),
+        exclude=sparse.csr_matrix(~filled),
+    )
+
+
+class GivenLists(Sampler, Value):
+    """Rank among items that were listed before, the same in every run.
+
+    Nothing is drawn but a random order of tied items. With published lists of negatives it shows
+    what a study of these lists reports, where all exact ranks are known.
+
+    Parameters
+    ----------
+    lists : array_like of int, shape (instances, m), or sequence of sequences of int
+        The listed items of each instance: candidates of it, each once. Lists may differ in length.
+
+    Raises
+    ------
+    ValueError
+        For what are no lists of items.
+
+    Examples
+    --------
+    Item 0 outranks the relevant item 3, and is on the first list only:
+
+    >>> import recsample as rs
+    >>> ranked = rs.ranked_items([[.9, .1, .2, .5]] * 2, relevant=[3, 3])
+    >>> rs.sampling.GivenLists([[0, 1], [1, 2]]).draw(ranked, rng=0).values
+    array([2, 1])
+    """
+
+    lists: tuple[Integers, ...]
+
+    def __init__(self, lists: ArrayLike | Sequence[ArrayLike]) -> None:
+        n_lists = len(lists) if hasattr(lists, "__len__") else 0  # type: ignore[arg-type]
+        entries = read_lists(lists, n_lists)
+        vars(self).update(lists=tuple(map(frozen, split(entries.item, entries.length))))
+
+    def _content(self) -> tuple[Any, ...]:
+        return self.lists
+
+    def __repr__(self) -> str:
+        return f"GivenLists({len(self.lists)} lists)"
+
+    def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
+        """The ranks among the listed items, tied ones in a random order.
+
+        Parameters
+        ----------
+        ranks : RankedItems
+            As many instances as there are lists.
+        rng : int, numpy.random.Generator or None
+            A seed, a generator that is advanced, or None for fresh entropy.
+
+        Returns
+        -------
+        Ranks
+
+        Raises
+        ------
+        ValueError
+            For ranks that do not know their items, another number of instances, and a list with an
+            item that is no candidate, or twice there.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> ranked = rs.ranked_items([[.9, .1, .2, .5]], relevant=[3])
+        >>> rs.sampling.GivenLists([[1, 0]]).draw(ranked, rng=0)
+        <Ranks: 1 instances, 1 ranks, 3 items>
+        """
+        return self._among_listed(ranks).break_ties("random", generator(rng))
+
+    def moments(self, metric: Metric, ranks: Ranks) -> tuple[Floats, Floats]:
+        """Mean and variance of a metric of the ranks among the lists, over the order of ties.
+
+        Parameters
+        ----------
+        metric : Metric
+        ranks : RankedItems
+
+        Returns
+        -------
+        mean, variance : ndarray of float, shape (instances,)
+            The variance is 0 where no listed item is tied with the relevant one.
+
+        Raises
+        ------
+        ValueError
+            As `draw`, and for a correction: the lists are fixed, and have no law.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> ranked = rs.ranked_items([[.9, .1, .5, .5]], relevant=[3])
+        >>> rs.sampling.GivenLists([[0, 2]]).moments(rs.AP, ranked)
+        (array([0.41666667]), array([0.00694444]))
+        """
+        check_readable(metric, self)
+        given = self._among_listed(ranks)
+        places = given.rows.ties + 1
+        instance = owners(places)
+        rank = given.rows.rank[instance] + places_in(places)
+        value = metric.of_rank(rank, given.sizes[instance])
+        mean = summed(instance, value, len(given)) / places
+        square = summed(instance, (value - mean[instance]) ** 2, len(given)) / places
+        return mean, square
+
+    def _among_listed(self, ranks):
+        """The ranks among the listed items, with ties."""
+        ranked = check_ranked(ranks)
+        entries = read_lists(self.lists, len(ranked))
+        n_items = ranked.above.shape[1]
+        relevant = relevant_sets(ranked.relevant, *ranked.above.shape)
+        left_out = (ranked.excluded.astype(np.int8) - relevant.astype(np.int8)).astype(bool)
+        for kind, wrong in wrong_entries(entries, relevant, left_out, n_items).items():
+            refuse_wrong(entries, kind, wrong)
+        above, tied = (
+            counted(
+                entries.user[np.asarray(items[entries.user, entries.item]).ravel()], len(ranked)
+            )
+            for items in (ranked.above, ranked.tied)
+        )
+        return Ranks(1 + above, 1 + entries.length, ties=tied, ids=ranked.ids)
+
+
+def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
+    """Lists of negatives as they should be: uniform draws from each user's candidates.
+
+    Parameters
+    ----------
+    m : int
+        Length of each list.
+    exclude : sparse matrix, shape (users, items)
+        The items that are not drawn: the training set and the relevant items.
+    rng : int or numpy.random.Generator
+        A seed, or a generator that is advanced.
+
+    Returns
+    -------
+    ndarray of int, shape (users, m)
+        Without repetition within a user, in random order.
+
+    Raises
+    ------
+    ValueError
+        If a user has fewer than m candidates; the message names the user.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> import recsample as rs
+    >>> exclude = sparse.csr_matrix([[1, 1, 0, 0], [0, 0, 1, 1]])
+    >>> rs.uniform_lists(2, exclude, rng=0).tolist()
+    [[2, 3], [1, 0]]
+    """
+    m, exclude, rng = positive_int("m", m), as_excluded(exclude), generator(rng)
+    candidates = candidates_of(exclude, m)
+    return np.stack([rng.choice(items, m, replace=False) for items in candidates])
+
+
+def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:
+    """Lists of negatives from a sampler with a mistake: it keeps the lowest item numbers.
+
+    For each user 2 m items are drawn with replacement, excluded ones are left out, the rest is
+    sorted and made unique, and the first m are kept. Where fewer are left, further candidates are
+    drawn one by one.
+
+    Parameters
+    ----------
+    m : int
+        Length of each list.
+    exclude : sparse matrix, shape (users, items)
+        The items that are not drawn: the training set and the relevant items.
+    rng : int or numpy.random.Generator
+        A seed, or a generator that is advanced.
+
+    Returns
+    -------
+    ndarray of int, shape (users, m)
+        Without repetition within a user.
+
+    Raises
+    ------
+    ValueError
+        If a user has fewer than m candidates; the message names the user.
+
+    Examples
+    --------
+    The upper half of the items is hardly ever listed:
+
+    >>> from scipy import sparse
+    >>> from recsample.sampling import given_lists
+    >>> lists = given_lists.lowest_ids(10, sparse.csr_matrix((100, 1000)), rng=0)
+    >>> round(float((lists >= 500).mean()), 2)
+    0.1
+    """
+    m, exclude, rng = positive_int("m", m), as_excluded(exclude), generator(rng)
+    lists = np.empty((exclude.shape[0], m), np.int64)
+    for row, candidates in zip(lists, candidates_of(exclude, m)):
+        drawn = np.unique(rng.integers(exclude.shape[1], size=2 * m))
+        kept = np.intersect1d(drawn, candidates, assume_unique=True)[:m]
+        others = np.setdiff1d(candidates, kept, assume_unique=True)
+        row[:] = np.append(kept, rng.choice(others, m - len(kept), replace=False))
+    return lists
+
+
+def _picked_scores(scores):
+    """A function from candidates (users, width) to their scores, and the numbers of both."""
+    scores = checked_scores(scores)
+    if not isinstance(scores, tuple):
+
+        def entries(candidates):
+            return np.take_along_axis(scores, candidates, axis=1).astype(float)
+
+        return entries, *scores.shape
+    users, items = scores
+
+    def products(candidates):
+        chosen = np.empty(candidates.shape)
+        for rows in row_blocks(len(chosen), candidates.shape[1] * max(1, users.shape[1])):
+            # A matrix product may round the scores of equal items differently and lose a tie.
+            chosen[rows] = (users[rows, None] * items[candidates[rows]]).sum(axis=2)
+        return chosen
+
+    return products, len(users), len(items)

@@ -1,0 +1,279 @@
+"""Bounds on a metric, against enumeration, other linear programs and simulation."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from recsample import AP, AUC, NDCG, InverseSampling, Ranks, Recall, UniformSampling, inference
+
+METRICS = [AP, NDCG, Recall @ 2, Recall @ 3]
+both_ways = pytest.mark.parametrize("replace", [False, True])
+
+
+def values_of(metric, n):
+    return metric.of_rank(np.arange(1, n + 1), n)
+
+
+def over_vertices(values, law, q):
+    """The extremes over the distributions with this law: no vertex has more ranks than columns."""
+    found = []
+    for ranks in combinations(range(len(law)), law.shape[1]):
+        p = np.linalg.lstsq(law[list(ranks)].T, q, rcond=None)[0]
+        if p.min() > -1e-9 and np.allclose(p @ law[list(ranks)], q, atol=1e-10):
+            found.append(p @ values[list(ranks)])
+    return min(found), max(found)
+
+
+def directly(values, **conditions):
+    """The extremes by a linear program over the probabilities of all ranks, as it is written."""
+    total = {"A_eq": np.ones((1, len(values))), "b_eq": [1.0]}
+    ends = []
+    for sign in (1, -1):
+        found = optimize.linprog(sign * values, **{**total, **conditions}, method="highs-ds")
+        assert found.status == 0
+        ends.append(sign * found.fun)
+    return tuple(ends)
+
+
+def falling(n):
+    """A @ p <= 0 where p falls."""
+    return np.eye(n, k=1)[:-1] - np.eye(n)[:-1]
+
+
+# Sharp bounds
+
+
+@both_ways
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+def test_sharp_bounds_by_going_through_all_vertices(metric, replace):
+    n, sampler = 8, UniformSampling(2, replace)
+    law = sampler.law(n)
+    for p in np.random.default_rng(0).dirichlet(np.full(n, 0.5), size=5):
+        found = inference.sharp_bounds(metric, p @ law, sampler, n)
+        assert found == pytest.approx(over_vertices(values_of(metric, n), law, p @ law), abs=1e-8)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+def test_sharp_bounds_of_a_decreasing_distribution(metric):
+    n, sampler = 40, UniformSampling(4)
+    law = sampler.law(n)
+    p = np.sort(np.random.default_rng(1).dirichlet(np.ones(n)))[::-1]
+    found = inference.sharp_bounds(metric, p @ law, sampler, n, decreasing=True)
+    conditions = {
+        "A_eq": law.T, "b_eq": p @ law, "A_ub": falling(n), "b_ub": np.zeros(n - 1)
+    }  # fmt: skip
+    assert found == pytest.approx(directly(values_of(metric, n), **conditions), abs=1e-6)
+    wide = inference.sharp_bounds(metric, p @ law, sampler, n)
+    assert wide.low - 1e-7 <= found.low <= p @ values_of(metric, n) + 1e-9
+    assert p @ values_of(metric, n) - 1e-9 <= found.high <= wide.high + 1e-7
+
+
+def test_sharp_bounds_use_every_rank():
+    # So many ranks that the program begins with a part of them.
+    n, sampler = 3000, UniformSampling(8)
+    law = sampler.law(n)
+    p = 1 / np.arange(1, n + 1) / sum(1 / np.arange(1, n + 1))
+    for metric in (AP, Recall @ 700):
+        found = inference.sharp_bounds(metric, p @ law, sampler, n)
+        whole = directly(values_of(metric, n), A_eq=law.T, b_eq=p @ law)
+        assert found == pytest.approx(whole, abs=1e-6)
+
+
+def test_sharp_bounds_hold_what_is_true_where_the_law_is_hard_to_tell():
+    n, sampler = 400, UniformSampling(60)
+    rng = np.random.default_rng(2)
+    for p in (rng.dirichlet(np.full(n, 0.1)), np.eye(n)[6]):
+        truth = p @ values_of(Recall @ 10, n)
+        low, high = inference.sharp_bounds(Recall @ 10, p @ sampler.law(n), sampler, n)
+        assert 0 <= low <= truth + 1e-9 and truth - 1e-9 <= high <= 1
+
+
+def test_auc_is_known_from_its_samples():
+    n, sampler = 30, UniformSampling(3)
+    p = np.random.default_rng(3).dirichlet(np.ones(n))
+    found = inference.sharp_bounds(AUC, p @ sampler.law(n), sampler, n)
+    assert found == pytest.approx([p @ values_of(AUC, n)] * 2, abs=1e-9)
+
+
+def test_everything_is_known_where_everything_is_sampled():
+    p = np.array([0.1, 0.4, 0.2, 0.3])
+    found = inference.sharp_bounds(AP, p, UniformSampling(3), 4)
+    assert found == pytest.approx([p @ values_of(AP, 4)] * 2, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        ([0.5, 0.5], "sampled_law must be 3 probabilities with sum 1, got shape .2,. with sum 1"),
+        ([0.5, 0.5, 0.5], "sum 1, got shape .3,. with sum 1.5"),
+        ([1.5, -0.5, 0.0], "sampled_law must be finite numbers of at least 0.0, got -0.5"),
+        # With two draws, neither above nor below by chance: no mixture of ranks can have this law.
+        ([0.0, 1.0, 0.0], "no distribution of the ranks was found"),
+    ],
+)
+def test_sharp_bounds_refuse(law, message):
+    with pytest.raises(ValueError, match=message):
+        inference.sharp_bounds(AP, law, UniformSampling(2, replace=True), 10)
+
+
+def test_sharp_bounds_refuse_a_law_of_no_decreasing_distribution():
+    sampler = UniformSampling(3)
+    law = sampler.law(20)[14]  # every rank is 15
+    assert inference.sharp_bounds(AP, law, sampler, 20)
+    with pytest.raises(ValueError, match="no decreasing distribution of the ranks was found"):
+        inference.sharp_bounds(AP, law, sampler, 20, decreasing=True)
+
+
+def test_refuse_other_metrics_and_options():
+    other = InverseSampling()
+    with pytest.raises(ValueError, match=r"sampler must be UniformSampling, .* got InverseSam"):
+        inference.sharp_bounds(AP, [0.5, 0.5], other, 3)
+    with pytest.raises(ValueError, match=r"sampler must be UniformSampling, .* got InverseSam"):
+        inference.certified_interval(AP, Ranks([1, 2], 3), other, 9)
+    with pytest.raises(ValueError, match="metric must be"):
+        inference.sharp_bounds("AP", [0.5, 0.5], UniformSampling(1), 3)
+    with pytest.raises(ValueError, match="decreasing must be True or False, got 1"):
+        inference.sharp_bounds(AP, [0.5, 0.5], UniformSampling(1), 3, decreasing=1)
+    with pytest.raises(ValueError, match="n_items"):
+        inference.sharp_bounds(AP, [0.5, 0.5, 0.0], UniformSampling(2), 2)
+
+
+# The certified interval
+
+
+@pytest.mark.parametrize("hits", [0, 1, 30, 99, 100])
+def test_certified_interval_of_one_probability_is_that_of_clopper_and_pearson(hits):
+    # Two items: the sampled rank is the rank, and Recall@1 the probability of rank 1.
+    sampled = Ranks([1] * hits + [2] * (100 - hits), 2)
+    found = inference.certified_interval(Recall @ 1, sampled, UniformSampling(1), 2, level=0.9)
+    exact = stats.binomtest(hits, 100).proportion_ci(0.9, method="exact")
+    assert found == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+def run(n, m, size, replace=False, seed=0):
+    rng = np.random.default_rng(seed)
+    p = 1 / np.arange(1, n + 1)
+    ranks = Ranks(rng.choice(np.arange(1, n + 1), size=size, p=p / p.sum()), n)
+    return ranks, UniformSampling(m, replace).draw(ranks, rng)
+
+
+@both_ways
+@pytest.mark.parametrize("decreasing", [False, True])
+def test_certified_interval_by_the_program_as_it_is_written(decreasing, replace):
+    n, m, size = 60, 5, 500
+    sampler = UniformSampling(m, replace)
+    _, sampled = run(n, m, size, replace)
+    upto = np.cumsum(sampler.law(n), axis=1)[:, :-1].T
+    limits = [
+        stats.binomtest(int((sampled.values <= s).sum()), size).proportion_ci(
+            1 - 0.05 / m, method="exact"
+        )
+        for s in range(1, m + 1)
+    ]
+    rows = [upto, -upto] + [falling(n)] * decreasing
+    right = [[c.high for c in limits], [-c.low for c in limits]] + [[0] * (n - 1)] * decreasing
+    for metric in METRICS:
+        found = inference.certified_interval(metric, sampled, sampler, n, decreasing=decreasing)
+        conditions = {"A_ub": np.concatenate(rows), "b_ub": np.concatenate(right)}
+        assert found == pytest.approx(directly(values_of(metric, n), **conditions), abs=1e-6)
+
+
+def test_certified_interval_holds_the_exact_metric_as_often_as_promised():
+    n, m, level, repetitions = 30, 2, 0.5, 400
+    sampler, metric = UniformSampling(m), AUC
+    ranks, _ = run(n, m, 60)
+    rng = np.random.default_rng(4)
+    exact, held = metric(ranks).mean(), 0
+    for _ in range(repetitions):
+        low, high = inference.certified_interval(
+            metric, sampler.draw(ranks, rng), sampler, n, level=level
+        )
+        held += low <= exact <= high
+    assert held / repetitions >= level
+
+
+def test_certified_interval_with_a_decreasing_distribution_is_for_its_mean():
+    n, m = 50, 3
+    sampler, rng = UniformSampling(m), np.random.default_rng(5)
+    p = 1 / np.arange(1, n + 1) / sum(1 / np.arange(1, n + 1))
+    truth, held = p @ values_of(Recall @ 10, n), 0
+    for _ in range(100):
+        ranks = Ranks(rng.choice(np.arange(1, n + 1), size=200, p=p), n)
+        low, high = inference.certified_interval(
+            Recall @ 10, sampler.draw(ranks, rng), sampler, n, level=0.8, decreasing=True
+        )
+        held += low <= truth <= high
+    assert held >= 80
+
+
+def test_certified_interval_of_many_samples_holds_the_sharp_bounds():
+    n, m = 500, 200
+    ranks, sampled = run(n, m, 2000)
+    few = UniformSampling(20).draw(ranks, 0)
+    law = UniformSampling(m).pmf(ranks).mean(axis=0)
+    for metric in (AP, Recall @ 10):
+        wide = inference.certified_interval(metric, few, UniformSampling(20), n)
+        sharp = inference.sharp_bounds(metric, law, UniformSampling(m), n)
+        found = inference.certified_interval(metric, sampled, UniformSampling(m), n)
+        assert found.low <= sharp.low <= metric(ranks).mean() <= sharp.high <= found.high
+        assert found.high - found.low < (wide.high - wide.low) / 2
+
+
+def test_certified_interval_shrinks_with_assumptions_and_confidence():
+    _, sampled = run(200, 10, 2000)
+    sampler = UniformSampling(10)
+
+    def interval(**options):
+        return inference.certified_interval(AP, sampled, sampler, 200, **options)
+
+    inside = [
+        (interval(level=0.5), interval(level=0.95)),
+        (interval(level=0.95), interval(level=0.999)),
+        (interval(decreasing=True), interval()),
+    ]
+    for narrow, wide in inside:
+        assert wide.low <= narrow.low < narrow.high <= wide.high
+        assert wide.high - wide.low > narrow.high - narrow.low + 1e-4
+
+
+def test_certified_interval_of_more_instances_nears_the_sharp_bounds():
+    n, sampler = 100, UniformSampling(4)
+    ranks, _ = run(n, 4, 300)
+    law = sampler.pmf(ranks).mean(axis=0)
+    sharp = inference.sharp_bounds(AP, law, sampler, n)
+    width = []
+    for times in (1, 100, 10_000):
+        counts = np.round(law * 300 * times).astype(int)
+        sampled = Ranks(np.repeat(np.arange(1, 6), counts), 5)
+        found = inference.certified_interval(AP, sampled, sampler, n)
+        assert found.low <= sharp.low + 1e-4 and sharp.high - 1e-4 <= found.high
+        width.append(found.high - found.low)
+    assert width[0] > width[1] > width[2]
+    assert width[2] == pytest.approx(sharp.high - sharp.low, abs=0.01)
+
+
+@pytest.mark.parametrize("level", [0, 1, 1.5, -0.1, np.nan])
+def test_certified_interval_refuses_other_levels(level):
+    with pytest.raises(ValueError, match="level must be"):
+        inference.certified_interval(AP, Ranks([1, 2], 3), UniformSampling(2), 9, level=level)
+
+
+def test_certified_interval_refuses_what_is_no_run_of_the_sampler():
+    with pytest.raises(ValueError, match=r"n_items = m \+ 1 = 3, got 4 in instance 0"):
+        inference.certified_interval(AP, Ranks([1, 2], 4), UniformSampling(2), 9)
+
+
+def test_certified_interval_refuses_sampled_ranks_that_no_distribution_can_give():
+    sampled = Ranks([2] * 500, 3)
+    with pytest.raises(ValueError, match="^no distribution of the ranks was found that has such"):
+        inference.certified_interval(AP, sampled, UniformSampling(2, replace=True), 100)
+
+
+def test_certified_interval_tells_ranks_of_a_list_that_was_cut_off():
+    # A program on which the simplex method gives up.
+    ranks, sampled = run(2000, 60, 3000)
+    cut = Ranks(np.minimum(sampled.values, 9), 61)
+    with pytest.raises(ValueError, match="^no distribution of the ranks was found that has such"):
+        inference.certified_interval(AP, cut, UniformSampling(60), 2000)

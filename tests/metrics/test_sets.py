@@ -1,0 +1,241 @@
+"""Precision, recall, F-score and coverage, against counts in exact fractions."""
+
+import warnings
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import recsample as rs
+from recsample.metrics.sets import f_score, item_coverage, precision, recall, user_coverage
+
+some_items = st.lists(st.integers(0, 12), unique=True, max_size=12)
+items = some_items.filter(len)
+
+
+def counted(recommended, relevant):
+    """Hits, precision and recall, item by item."""
+    hits = Fraction(sum(1 for item in recommended if item in relevant))
+    return hits, hits / len(recommended), hits / len(relevant)
+
+
+class TestDefinitions:
+    def test_five_of_ten_and_three_of_five_among_twenty_relevant(self):
+        relevant = [f"item {i}" for i in range(20)]
+        ten = relevant[:5] + ["a", "b", "c", "d", "e"]
+        five = ["a", relevant[7], "b", relevant[19], relevant[0]]
+        assert precision(ten, relevant) == 5 / 10
+        assert recall(ten, relevant) == 5 / 20
+        assert precision(five, relevant) == 3 / 5
+        assert recall(five, relevant) == 3 / 20
+        # F1 = 2PR / (P + R): 2 * 1/2 * 1/4 / (3/4), and 2 * 3/5 * 3/20 / (15/20)
+        assert f_score(ten, relevant) == pytest.approx(1 / 3, rel=1e-15)
+        assert f_score(five, relevant) == pytest.approx(6 / 25, rel=1e-15)
+
+    @settings(max_examples=150, deadline=None)
+    @given(items, items, st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2), Fraction(7)]))
+    def test_against_fractions(self, recommended, relevant, beta):
+        hits, p, r = counted(recommended, relevant)
+        assert precision(recommended, relevant) == float(p)
+        assert recall(recommended, relevant) == float(r)
+        f = (1 + beta**2) * p * r / (beta**2 * p + r) if hits else 0
+        assert f_score(recommended, relevant, float(beta)) == pytest.approx(float(f), rel=1e-15)
+
+    @settings(max_examples=80, deadline=None)
+    @given(st.permutations(range(12)), items, st.integers(1, 12))
+    def test_the_first_k_of_a_ranking(self, ranking, relevant, k):
+        relevant = [item for item in relevant if item < 12] or [0]
+        ranks = rs.Ranks([[1 + ranking.index(item) for item in relevant]], n_items=12)
+        assert precision(ranking[:k], relevant) == pytest.approx((rs.Precision @ k)(ranks)[0])
+        assert recall(ranking[:k], relevant) == pytest.approx((rs.Recall @ k)(ranks)[0])
+
+    @pytest.mark.parametrize(
+        "collection",
+        [
+            set,
+            frozenset,
+            tuple,
+            iter,
+            np.array,
+            lambda items: np.array(items, dtype=np.uint8),
+            dict.fromkeys,
+        ],
+    )
+    def test_every_collection_of_items(self, collection):
+        recommended, relevant = [1, 2, 3, 4], [4, 5, 2]
+        assert precision(collection(recommended), collection(relevant)) == 2 / 4
+        assert recall(collection(recommended), relevant) == 2 / 3
+        assert f_score(recommended, collection(relevant)) == pytest.approx(4 / 7)
+
+    def test_items_of_every_kind(self):
+        assert precision(["a", (1, 2), None], {(1, 2), None}) == pytest.approx(2 / 3)
+
+    def test_a_relevant_item_that_is_listed_twice_counts_once(self):
+        assert recall([1], [1, 1, 2]) == precision([1, 3], [1, 1, 2]) == 1 / 2
+
+
+class TestProperties:
+    @settings(max_examples=100, deadline=None)
+    @given(items, items)
+    def test_exchanging_the_sets_exchanges_precision_and_recall(self, a, b):
+        assert precision(a, b) == recall(b, a)
+        assert f_score(a, b, 2) == pytest.approx(f_score(b, a, 1 / 2))
+        assert f_score(a, b) == pytest.approx(f_score(b, a))
+
+    @settings(max_examples=100, deadline=None)
+    @given(items, items, st.randoms())
+    def test_order_does_not_matter(self, recommended, relevant, random):
+        moved = random.sample(recommended, len(recommended))
+        for score in (precision, recall, f_score):
+            assert score(moved, relevant) == score(recommended, relevant)
+
+    @settings(max_examples=100, deadline=None)
+    @given(items, items, st.floats(1e-3, 1e3))
+    def test_the_f_score_lies_between_precision_and_recall(self, recommended, relevant, beta):
+        low, high = sorted([precision(recommended, relevant), recall(recommended, relevant)])
+        assert low - 1e-15 <= f_score(recommended, relevant, beta) <= high + 1e-15
+
+    @pytest.mark.parametrize(
+        "beta, limit", [(1e-200, precision), (1e-9, precision), (1e200, recall)]
+    )
+    def test_the_f_score_of_an_extreme_beta(self, beta, limit):
+        assert f_score(range(10), range(5, 25), beta) == pytest.approx(
+            limit(range(10), range(5, 25))
+        )
+        assert f_score([], [1], beta) == f_score([1], [], beta) == f_score([1], [2], beta) == 0
+
+    @pytest.mark.parametrize("k, n_relevant", [(3, 2), (2, 3), (2, 2), (4, 1)])
+    def test_values_of_perfect_random_and_worst_rankers_in_the_docstrings(self, k, n_relevant):
+        n, relevant = 7, range(n_relevant)
+        every = list(combinations(range(n), k))
+        most, mean = min(k, n_relevant), k * n_relevant / n
+        for score, of_hits in [
+            (precision, lambda hits: hits / k),
+            (recall, lambda hits: hits / n_relevant),
+            (f_score, lambda hits: 2 * hits / (k + n_relevant)),
+        ]:
+            values = [score(recommended, relevant) for recommended in every]
+            assert np.mean(values) == pytest.approx(of_hits(mean))
+            assert max(values) == pytest.approx(of_hits(most))
+            assert min(values) == 0
+        assert np.mean([precision(r, relevant) for r in every]) == pytest.approx(n_relevant / n)
+        assert np.mean([recall(r, relevant) for r in every]) == pytest.approx(k / n)
+
+
+class TestUndefined:
+    @pytest.mark.parametrize(
+        "score, recommended, relevant, message",
+        [
+            (precision, [], [1], r"^precision is undefined \(no recommended item\): nan$"),
+            (recall, [1], [], r"^recall is undefined \(no relevant item\): nan$"),
+            (
+                f_score,
+                [],
+                [],
+                r"^F-score is undefined \(no recommended and no relevant item\): nan$",
+            ),
+        ],
+    )
+    def test_nothing_to_divide_by(self, score, recommended, relevant, message):
+        with pytest.warns(UserWarning, match=message) as log:
+            assert np.isnan(score(recommended, relevant))
+        assert len(log) == 1 and log[0].filename == __file__
+
+    def test_nothing_else_is_undefined(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert precision([1], []) == recall([], [1]) == 0
+            assert f_score([1], []) == f_score([], [1]) == f_score([1], [2]) == 0
+
+
+class TestCoverage:
+    users = [["a", "b"], [], ("a",), {"c"}]
+
+    def test_by_hand(self):
+        assert user_coverage(self.users) == 3 / 4
+        assert item_coverage(self.users, n_items=12) == 3 / 12
+        assert type(user_coverage(self.users)) is type(item_coverage(self.users, 12)) is float
+
+    def test_all_and_nothing(self):
+        assert user_coverage([[], []]) == item_coverage([[], []], 5) == 0
+        assert user_coverage([[3]]) == item_coverage([[0, 1], [2, 1]], 3) == 1
+
+    @settings(max_examples=80, deadline=None)
+    @given(st.lists(some_items, min_size=1, max_size=6))
+    def test_against_counts(self, users):
+        assert user_coverage(users) == float(Fraction(sum(1 for u in users if u), len(users)))
+        covered = [i for i in range(13) if any(i in u for u in users)]
+        assert item_coverage(users, 13) == float(Fraction(len(covered), 13))
+        assert user_coverage(users[::-1]) == user_coverage(iter(users)) == user_coverage(users)
+
+    def test_an_array_of_users(self):
+        assert item_coverage(np.array([[0, 1], [3, 1]]), 4) == 3 / 4
+
+    def test_random_lists_cover_what_the_docstring_says(self):
+        n, k, n_users = 5, 2, 3
+        lists = list(combinations(range(n), k))
+        values = [item_coverage((a, b, c), n) for a in lists for b in lists for c in lists]
+        assert np.mean(values) == pytest.approx(1 - (1 - k / n) ** n_users)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("score", [precision, recall, f_score])
+    @pytest.mark.parametrize(
+        "recommended, relevant, message",
+        [
+            ([1, 2, 1], [1], "recommended must hold every item once, got 1 2 times$"),
+            (["x", "y", "y", "y"], [1], "recommended must hold every item once, got 'y' 3 times$"),
+            ("abc", [1], "recommended must be a collection of items, got 'abc'$"),
+            ([1], "abc", "relevant must be a collection of items, got 'abc'$"),
+            ([1], 5, "relevant must be a collection of items, got 5$"),
+            (None, [1], "recommended must be a collection of items, got None$"),
+            (sparse.csr_array([[1, 0]]), [0], "recommended must be a collection of items, got <"),
+            ([1], sparse.csr_matrix([[1, 0]]), "relevant must be a collection of items, got <"),
+            ([[1, 2]], [1], r"recommended must hold hashable items, got \[\[1, 2\]\]$"),
+            (np.ones((2, 2)), [1], "recommended must hold hashable items, got "),
+            ([1], [{2}], r"relevant must hold hashable items, got \[\{2\}\]$"),
+            ([1.0, np.nan], [1], r"recommended must not hold NaN, got \[1.0, nan\]$"),
+            ([1], np.array([np.nan]), r"relevant must not hold NaN, got \[nan\]$"),
+        ],
+    )
+    def test_sets(self, score, recommended, relevant, message):
+        with pytest.raises(ValueError, match=message):
+            score(recommended, relevant)
+
+    @pytest.mark.parametrize("beta", [0, -1, np.nan, np.inf, None, "a"])
+    def test_beta(self, beta):
+        with pytest.raises(ValueError, match="beta must be a finite number above 0, got "):
+            f_score([1], [1], beta)
+
+    @pytest.mark.parametrize("coverage", [user_coverage, lambda users: item_coverage(users, 9)])
+    @pytest.mark.parametrize(
+        "users, message",
+        [
+            ([], "recommended must hold at least one user, got none$"),
+            ([[1], [2, 2]], r"recommended\[1\] must hold every item once, got 2 2 times$"),
+            ([1, 2], r"recommended\[0\] must be a collection of items, got 1$"),
+            ([[1], "ab"], r"recommended\[1\] must be a collection of items, got 'ab'$"),
+            ("ab", "recommended must be one collection of items per user, got 'ab'$"),
+            ({1: [2]}, r"recommended must be one collection of items per user, got \{1: \[2\]\}$"),
+            (7, "recommended must be one collection of items per user, got 7$"),
+        ],
+    )
+    def test_users(self, coverage, users, message):
+        with pytest.raises(ValueError, match=message):
+            coverage(users)
+
+    @pytest.mark.parametrize(
+        "n_items, message",
+        [
+            (0, "n_items must be a whole number of at least 1, got 0$"),
+            (2.5, "n_items must be a whole number of at least 1, got 2.5$"),
+            (2, "n_items must be at least the number of different recommended items, 3, got 2$"),
+        ],
+    )
+    def test_size_of_the_catalogue(self, n_items, message):
+        with pytest.raises(ValueError, match=message):
+            item_coverage([[1, 2], [3]], n_items)

@@ -1,0 +1,314 @@
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations, product
+from math import comb
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+import recsample as rs
+from recsample.sampling import given_lists, list_checks
+from recsample.sampling._counts import different_pmf
+from recsample.sampling import PooledSampling
+from recsample.ranks import Ranks
+
+METRICS = [
+    rs.AUC,
+    rs.AP,
+    rs.AP @ 2,
+    rs.NDCG @ 3,
+    rs.NDCG,
+    rs.Recall @ 2,
+    rs.Precision @ 2,
+    rs.RR,
+    rs.HitRate @ 1,
+    rs.PercentileRank,
+    rs.RBP(0.8),
+    rs.metric("AP(hits)@2"),
+]
+
+
+def different(n_items, n_draws):
+    """P(D = d) for d = 0, ..., n_draws, by inclusion and exclusion."""
+    law = [
+        Fraction(
+            comb(n_items, d) * sum((-1) ** j * comb(d, j) * (d - j) ** n_draws for j in range(d)),
+            n_items**n_draws,
+        )
+        for d in range(n_draws + 1)
+    ]
+    return law
+
+
+@pytest.mark.parametrize(
+    ("n_items", "m", "n_relevant"), [(1, 3, 1), (3, 2, 1), (7, 5, 1), (9, 6, 3), (200, 99, 1)]
+)
+def test_sizes_follow_the_occupancy_law(n_items, m, n_relevant):
+    expected = [float(p) for p in different(n_items, m * n_relevant)]
+    found = PooledSampling(m).sizes(n_items, n_relevant)
+    assert found == pytest.approx(expected, rel=1e-11, abs=1e-300)
+    assert found.sum() == pytest.approx(1, rel=1e-13)
+
+
+def test_sizes_have_the_mean_that_each_item_gives():
+    law = PooledSampling(100).sizes(3540, 30)
+    assert law @ np.arange(len(law)) == pytest.approx(
+        3540 * (1 - (1 - 1 / 3540) ** 3000), rel=1e-11
+    )
+
+
+def every_evaluation(ranks, n_items, ties, m):
+    """All equally likely sampled ranks of one instance: pairs of a list of ranks and a size.
+
+    The order of the pool is that of the ranks; irrelevant items that are tied with the relevant
+    ones take any order with them.
+    """
+    n_irrelevant = n_items - len(ranks)
+    taken = set(ranks)
+    order = ["relevant" if place in taken else "other" for place in range(1, n_items + 1)]
+    if ties:
+        start = ranks[0] - 1
+        end = start + ties + len(ranks)
+        orders = [
+            order[:start] + list(middle) + order[end:] for middle in permutations(order[start:end])
+        ]
+    else:
+        orders = [order]
+    for order in orders:
+        irrelevant = [place for place, kind in enumerate(order) if kind == "other"]
+        for drawn in product(irrelevant, repeat=m * len(ranks)):
+            pool = sorted({*drawn, *(p for p, kind in enumerate(order) if kind == "relevant")})
+            found = [1 + pool.index(p) for p, kind in enumerate(order) if kind == "relevant"]
+            assert len(irrelevant) == n_irrelevant
+            yield tuple(found), len(pool)
+
+
+CASES = [
+    ([1], 5, 0, 3),
+    ([3], 6, 0, 4),
+    ([5], 5, 0, 4),
+    ([2], 2, 0, 3),
+    ([2], 5, 2, 3),
+    ([2, 5], 6, 0, 2),
+    ([1, 2, 4], 6, 0, 1),
+    ([2, 3], 5, 0, 3),
+    ([2, 3], 6, 2, 2),
+    ([1, 2], 4, 2, 3),
+]
+
+
+@pytest.mark.parametrize(("ranks", "n_items", "ties", "m"), CASES)
+def test_moments_by_enumeration(ranks, n_items, ties, m):
+    law = Counter(every_evaluation(ranks, n_items, ties, m))
+    chance = np.array(list(law.values())) / sum(law.values())
+    sampled = Ranks([list(values) for values, _ in law], [size for _, size in law])
+    given = Ranks([ranks], n_items, ties=[[ties] * len(ranks)])
+    sampler = PooledSampling(m)
+    for metric in METRICS:
+        values = metric(sampled)
+        mean = chance @ values
+        assert sampler.expect(metric, given)[0] == pytest.approx(mean, abs=1e-12), str(metric)
+        variance = chance @ (values - mean) ** 2
+        assert sampler.variance(metric, given)[0] == pytest.approx(variance, abs=1e-12), str(metric)
+
+
+@pytest.mark.parametrize(("ranks", "n_items", "ties", "m"), CASES)
+def test_draws_by_enumeration(ranks, n_items, ties, m):
+    law = Counter(every_evaluation(ranks, n_items, ties, m))
+    n = 8000
+    given = Ranks([ranks] * n, n_items, ties=[[ties] * len(ranks)] * n)
+    drawn = PooledSampling(m).draw(given, rng=3)
+    found = Counter(zip((tuple(v.tolist()) for v in drawn.values), drawn.n_items.tolist()))
+    assert set(found) <= set(law)
+    expected = np.array([n * count / sum(law.values()) for count in law.values()])
+    observed = np.array([found[outcome] for outcome in law])
+    # Outcomes that are too rare for chi-square count as one.
+    rare = expected < 5
+    if rare.any() and not rare.all():
+        observed = np.append(observed[~rare], observed[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+    if len(expected) > 1:
+        assert stats.chisquare(observed, expected).pvalue > 0.001
+
+
+def test_given_the_size_the_law_is_that_of_uniform_sampling():
+    # The joint law of different items above and in all: N = 5, a = 2, four draws.
+    joint = Counter(
+        (len({i for i in drawn if i < 2}), len(set(drawn))) for drawn in product(range(5), repeat=4)
+    )
+    sizes = PooledSampling(4).sizes(5)
+    for (above, size), count in joint.items():
+        given_size = rs.UniformSampling(size).pmf(Ranks([3], 6))[0, above]
+        assert count / 5**4 == pytest.approx(sizes[size] * given_size, rel=1e-13)
+
+
+def test_instances_of_all_kinds_at_once():
+    kinds = [([3], 6, 0, 2), ([1, 4], 9, 0, 2), ([2], 5, 2, 2), ([2, 3, 7], 7, 0, 2)]
+    together = Ranks(
+        [r for r, *_ in kinds],
+        [n for _, n, *_ in kinds],
+        ties=[[t] * len(r) for r, _, t, _ in kinds],
+    )
+    sampler = PooledSampling(2)
+    for metric in (rs.AP, rs.AUC, rs.NDCG @ 2):
+        alone = [Ranks([r], n, ties=[[t] * len(r)]) for r, n, t, _ in kinds]
+        for moment in ("expect", "variance"):
+            found = getattr(sampler, moment)(metric, together)
+            expected = [getattr(sampler, moment)(metric, ranks)[0] for ranks in alone]
+            assert found == pytest.approx(expected, abs=1e-14)
+    drawn = sampler.draw(together, rng=0)
+    assert drawn.n_relevant.tolist() == [1, 2, 1, 3]
+    assert (drawn.n_irrelevant <= sampler.m * drawn.n_relevant).all()
+
+
+def test_walks_agree_with_the_sums_over_all_sizes_of_the_sample():
+    """Given D, `UniformSampling` without replacement of that size; D by its law."""
+    ranks = Ranks([[2, 9, 40], [5, 6, 7], [30, 31, 60]], 63, ties=[[0, 0, 9], [8] * 3, [4, 4, 0]])
+    sampler = PooledSampling(6)
+    sizes = sampler.sizes(60, 3)
+    for metric in METRICS:
+        moments = [rs.UniformSampling(d).moments(metric, ranks) for d in range(1, 19)]
+        means, variances = np.moveaxis(np.array(moments), 1, 0)
+        mean = sizes[1:] @ means
+        assert sampler.expect(metric, ranks) == pytest.approx(mean, abs=1e-12), str(metric)
+        variance = sizes[1:] @ (variances + (means - mean) ** 2)
+        assert sampler.variance(metric, ranks) == pytest.approx(variance, abs=1e-12), str(metric)
+
+
+def test_different_items_above():
+    """The occupancy law of the items above, against a sum over how many draws are above."""
+    for above, n_items, n_draws in [(1, 3, 4), (4, 9, 6), (9, 9, 6), (30, 200, 60), (199, 200, 60)]:
+        drawn = [
+            Fraction(comb(n_draws, k) * above**k * (n_items - above) ** (n_draws - k))
+            / n_items**n_draws
+            for k in range(n_draws + 1)
+        ]
+        laws = [[Fraction(1)], *(different(above, k) for k in range(1, n_draws + 1))]
+        exact = [
+            float(sum(p * law[s] for p, law in zip(drawn[s:], laws[s:])))
+            for s in range(n_draws + 1)
+        ]
+        found = different_pmf(np.array([above]), np.array([n_items]), n_draws)[0]
+        assert found == pytest.approx(exact, rel=1e-12, abs=1e-300)
+        pruned = different_pmf(np.array([above]), np.array([n_items]), n_draws, 1e-25)[0]
+        assert pruned == pytest.approx(exact, rel=1e-12, abs=1e-20)
+
+
+def test_real_users():
+    """Ten relevant items and a thousand draws, item by item and in one walk."""
+    recorded = rs.datasets.recorded_several()
+    for ranks in (recorded["X"], recorded["Z"]):
+        few = Ranks(ranks.values[:3], ranks.n_items[:3], ties=ranks.ties[:3])
+        sampler = PooledSampling(100)
+        for metric in (rs.AP, rs.AUC, rs.NDCG @ 10):
+            by_items = sampler.expect(metric, few)
+            walked, variance = sampler._moments(metric, few)
+            assert walked == pytest.approx(by_items, abs=1e-12)
+            assert (variance > 0).all()
+
+
+def test_corrections_are_refused_where_the_size_is_random():
+    ranks = Ranks([[3], [5]], 9)
+    corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(2), 9)
+    for method in (PooledSampling(2).expect, PooledSampling(2).variance):
+        with pytest.raises(ValueError, match="sampled ranks with n_items = m"):
+            method(corrected, ranks)
+
+
+def test_simulated_metrics_at_the_size_of_movielens():
+    one, n = Ranks([[40, 300, 2000]], 3540), 5_000
+    sampler = PooledSampling(50)
+    drawn = sampler.draw(Ranks([[40, 300, 2000]] * n, 3540), rng=8)
+    for metric in (rs.AUC, rs.NDCG @ 10, rs.Recall @ 10):
+        mean, variance = sampler.expect(metric, one)[0], sampler.variance(metric, one)[0]
+        values = metric(drawn)
+        assert abs(values.mean() - mean) < 4 * np.sqrt(variance / n)
+        assert values.var() / variance == pytest.approx(1, abs=0.1)
+
+
+def test_many_draws_leave_nothing_to_chance():
+    ranks = Ranks([[2, 5], [1, 8]], 8)
+    sampler = PooledSampling(400)
+    assert sampler.expect(rs.AP, ranks) == pytest.approx(rs.AP(ranks), abs=1e-12)
+    assert sampler.variance(rs.AP, ranks) == pytest.approx([0, 0], abs=1e-12)
+    drawn = sampler.draw(ranks, rng=0)
+    assert [v.tolist() for v in drawn.values] == [[2, 5], [1, 8]]
+
+
+def test_draws_follow_the_seed_and_keep_the_order():
+    ranks = Ranks(np.arange(1, 1001), 1000)
+    draws = [PooledSampling(5).draw(ranks, rng) for rng in (4, np.random.default_rng(4), 5)]
+    assert (draws[0].values == draws[1].values).all()
+    assert (draws[0].values != draws[2].values).any()
+    assert draws[0].values[:10].mean() < 1.5 and draws[0].values[-10:].mean() > 5
+
+
+@pytest.mark.parametrize(
+    ("ranks", "message"),
+    [
+        (Ranks([[1], []], 3), "relevant items in every instance, got none in instance 1"),
+        (Ranks([[1], [1, 2]], 2), "irrelevant items in every instance, got none in instance 1"),
+        ([1, 2], "ranks must be Ranks, got list"),
+    ],
+)
+def test_pooled_sampling_refuses(ranks, message):
+    sampler = PooledSampling(3)
+    for use in (
+        lambda: sampler.draw(ranks, 0),
+        lambda: sampler.expect(rs.AP, ranks),
+        lambda: sampler.variance(rs.AP, ranks),
+    ):
+        with pytest.raises(ValueError, match=message):
+            use()
+
+
+def test_pooled_sampling_refuses_numbers():
+    for m in (0, 1.5, "many"):
+        with pytest.raises(ValueError, match="m must be a whole number of at least 1"):
+            PooledSampling(m)
+    with pytest.raises(ValueError, match="n_irrelevant must be"):
+        PooledSampling(2).sizes(0)
+
+
+# ---------------------------------------------------------------------------- lowest_ids
+
+
+def test_lowest_ids_follow_the_algorithm():
+    # Five items, of which item 1 is excluded; two of four draws are kept.
+    law = Counter()
+    for drawn in product(range(5), repeat=4):
+        kept = sorted(set(drawn) - {1})[:2]
+        others = [i for i in (0, 2, 3, 4) if i not in kept]
+        needed = 2 - len(kept)
+        ways = [extra for extra in permutations(others, needed)]
+        for extra in ways:
+            law[tuple(sorted([*kept, *extra]))] += Fraction(1, len(ways) * 5**4)
+    n = 20_000
+    exclude = sparse.csr_matrix(np.tile([0, 1, 0, 0, 0], (n, 1)))
+    found = Counter(map(tuple, np.sort(given_lists.lowest_ids(2, exclude, rng=0)).tolist()))
+    assert set(found) == set(law)
+    expected = [float(n * law[pair]) for pair in law]
+    assert stats.chisquare([found[pair] for pair in law], expected).pvalue > 0.01
+
+
+def test_lowest_ids_are_lists_without_faults():
+    rng = np.random.default_rng(0)
+    exclude = sparse.csr_matrix(rng.random((80, 60)) < rng.random((80, 1)) * 0.6)
+    lists = given_lists.lowest_ids(10, exclude, rng)
+    found = list_checks.faults(lists, sparse.csr_matrix(exclude.shape), 60, exclude)
+    assert lists.shape == (80, 10) and (found == 0).all(axis=None)
+
+
+def test_the_uniformity_tests_notice_lowest_ids():
+    exclude = sparse.csr_matrix((60, 3706), dtype=bool)
+    found = list_checks.uniformity(given_lists.lowest_ids(99, exclude, rng=0), exclude)
+    assert (found["p-value"] < 1e-100).all()
+    # Five users are enough for the mean.
+    few = list_checks.uniformity(given_lists.lowest_ids(99, exclude[:5], rng=0), exclude[:5])
+    assert few.loc["mean item", "p-value"] < 1e-20
+
+
+def test_lowest_ids_refuse():
+    with pytest.raises(ValueError, match="must leave at least m=3 items, got 2 for user 0"):
+        given_lists.lowest_ids(3, sparse.csr_matrix([[1, 0, 0]]), rng=0)
