@@ -3,6 +3,7 @@ from . import comparison as comparison
 from . import distribution as distribution
 from . import planning as planning
 from . import reporting as reporting
+from . import results as results
 from . import studies as studies
 from .bounds import Interval as Interval
 from .bounds import certified_interval as certified_interval
@@ -23,10 +24,12 @@ from .distribution import maximum_entropy as maximum_entropy
 from .distribution import plausible_prior as plausible_prior
 from .distribution import plug_in as plug_in
 from .distribution import rank_distribution as rank_distribution
+from .limits import Limits as Limits
+from .limits import limits as limits
 from .planning import BreakEven as BreakEven
 from .planning import RequiredSamples as RequiredSamples
 from .planning import break_even as break_even
 from .planning import required_samples as required_samples
 from .planning import required_samples_from_pilot as required_samples_from_pilot
-from .reporting import Report as Report
 from .reporting import report as report
+from .results import Result as Result
