@@ -4,20 +4,12 @@ An editable install reads the source tree, so whatever the wheel lacks shows now
 """
 
 import json
-import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
-import binder
 import chapters
-import pytest
-
-pytestmark = pytest.mark.skipif(
-    not (chapters.ROOT / ".git").exists(),
-    reason="not a Git checkout, so what to build is not known",
-)
 
 # Where each module was imported from.
 IMPORT_ALL = """\
@@ -34,36 +26,6 @@ def module_name(file):
     """What the source file recsample/a/b.py is imported as."""
     parts = Path(file).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-@pytest.fixture(scope="module")
-def sources():
-    """The files of the package, as paths within the project."""
-    return [name for name in binder.project_files() if name.startswith("recsample/")]
-
-
-@pytest.fixture(scope="module")
-def wheel(sources, tmp_path_factory):
-    """The wheel, built in a copy: a folder `build` in the project would leak into it."""
-    project, built = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("built")
-    for name in [*sources, "pyproject.toml", "README.md", "LICENSE"]:
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(chapters.ROOT / name, project / name)
-    pip("wheel", "--no-deps", "--wheel-dir", built, project)
-    return next(built.glob("*.whl"))
-
-
-@pytest.fixture(scope="module")
-def site(wheel, tmp_path_factory):
-    """A folder with the wheel installed and nothing else."""
-    folder = tmp_path_factory.mktemp("site")
-    pip("install", "--no-deps", "--target", folder, wheel)
-    return folder
-
-
-def pip(*arguments):
-    quiet = ["--quiet", "--disable-pip-version-check"]
-    subprocess.run([sys.executable, "-m", "pip", *quiet, *arguments], check=True)
 
 
 def test_every_module_is_imported_from_where_the_wheel_was_installed(sources, site, tmp_path):
