@@ -61,7 +61,8 @@ def outcomes(node, runtime, site, tmp_path_factory):
     """What became of the examples of each module."""
     folder = tmp_path_factory.mktemp("pyodide")
     shutil.copytree(site, folder, dirs_exist_ok=True)
-    shutil.copy(examples.__file__, folder)
+    for name in ["examples.py", "large.py"]:
+        shutil.copy(HERE / name, folder)
     parts = json.loads((runtime / "pyodide-lock.json").read_text())["packages"]
     for name in sorted((required() | COPIED) - set(parts)):
         source = Path(importlib.util.find_spec(name.replace("-", "_")).origin).parent
