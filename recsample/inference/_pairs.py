@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import special
 
@@ -15,16 +17,23 @@ from recsample.metrics.shapes import Linear
 _FAR = 30.0
 
 
+class Difference(NamedTuple):
+    """Of the exact means of two recommenders, as far as sampled ranks tell it."""
+
+    difference: float
+    low: float
+    high: float
+    probability: float  # that the first mean is larger
+
+
 def compared(
-    metric: Metric, a: Evidence, b: Evidence, assumption: Assumption | str, level: float
-) -> dict[str, float | str]:
+    metric: Metric, a: Evidence, b: Evidence, assumption: Assumption, level: float
+) -> Difference:
     """The difference of two means, its limits, and the probability that the first is larger."""
-    if not assumption:
-        return _row(np.nan, np.nan, np.nan, np.nan, assumption)
     if isinstance(metric.shape, Linear):
         differences = metric(a.sampled) - metric(b.sampled)
         mean, limits = differences.mean(), limits_of_mean(differences, level)
-        return _row(mean, *limits, probability_above_0(differences), assumption)
+        return Difference(float(mean), *limits, probability_above_0(differences))
     groups = a.groups(metric, assumption) + [
         g._replace(mean=-g.mean) for g in b.groups(metric, assumption)
     ]
@@ -41,7 +50,7 @@ def compared(
     z = np.sqrt(_distance_to_0(paths[-ahead], -ahead, factor))
     if assumption == "none":
         estimate = np.nan
-    return _row(estimate, low, high, float(special.ndtr(ahead * z)), assumption)
+    return Difference(estimate, float(low), float(high), float(special.ndtr(ahead * z)))
 
 
 def _distance_to_0(path, sign, factor):
@@ -56,16 +65,6 @@ def _distance_to_0(path, sign, factor):
         else:
             high = middle
     return high
-
-
-def _row(difference, low, high, probability, assumption):
-    return {
-        "difference": float(difference),
-        "low": float(low),
-        "high": float(high),
-        "probability": float(probability),
-        "assumption": assumption,
-    }
 
 
 def probability_above_0(values: np.ndarray) -> float:

@@ -17,13 +17,15 @@ from scipy import special
 
 from recsample._extras import extra
 from recsample._indexing import counted
+from recsample._instances import mean_pool_size
 from recsample._statistics import standard_error
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int
 from recsample.corrections import BiasVariance
 from recsample.datasets import recorded_ranks
-from recsample.inference._evidence import Evidence
+from recsample.inference._evidence import Evidence, limits_of_mean
+from recsample.inference._pairs import compared
 from recsample.inference._strata import ASSUMPTIONS
 from recsample.inference.bounds import certified_interval
 from recsample.inference.distribution import best_gamma, log_spline, plausible_prior
@@ -32,14 +34,23 @@ from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
+from recsample.sampling.inverse import InverseSampling
 from recsample.sampling.uniform import UniformSampling
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Population", "coverage", "populations", "recorded_coverage"]
+__all__ = [
+    "Population",
+    "coverage",
+    "coverage_of_designs",
+    "coverage_of_pairs",
+    "populations",
+    "recorded_coverage",
+]
 
 _LEVEL = 0.95
+_REACH = special.ndtri((1 + _LEVEL) / 2)
 
 
 class Population(NamedTuple):
@@ -96,7 +107,7 @@ def populations(n_items: int) -> dict[str, Population]:
     >>> import recsample as rs
     >>> found = rs.inference.coverage.populations(3541)
     >>> sum(p.held_out for p in found.values()), len(found)
-    (9, 26)
+    (10, 26)
     """
     n = positive_int("n_items", n_items)
     if n < 1000:
@@ -150,7 +161,7 @@ def populations(n_items: int) -> dict[str, Population]:
     if n == round(np.mean(recorded["X"].n_items)):
         for name, ranks in recorded.items():
             drawn = np.minimum(ranks.break_ties("random", 0).rows.rank, n)
-            # What is recorded is a sample, and falls but for chance: the assumption is a hypothesis.
+            # What is recorded is a sample, which falls but for chance: of a hypothetical law.
             found[name] = Population(counted(drawn - 1, n) / len(ranks), True, False, name == "Y")
     return found
 
@@ -160,36 +171,42 @@ def _normalised(weights):
 
 
 def coverage(
-    population: Population,
+    population: Population | Ranks,
     *,
     m: int = 100,
     n_instances: int = 6000,
     metrics: Sequence[Metric | str] = (Recall @ 10, NDCG @ 10, AP, AUC),
     repetitions: int = 400,
+    others: bool = False,
     rng: Rng = 0,
 ) -> pd.DataFrame:
-    """How often intervals from one run hold the exact mean, and how wide they are.
+    """How often limits from one run hold the exact mean, and how wide they are.
 
     Each repetition draws instances from the population and samples for them anew.
 
     Parameters
     ----------
-    population : Population
+    population : Population or Ranks
+        Instances are drawn from `Ranks` with replacement, each with its pool, ties and relevant
+        items.
     m, n_instances : int, optional
         How many items are drawn for each of how many instances.
     metrics : sequence of Metric or str, optional
     repetitions : int, optional
+    others : bool, optional
+        Methods that this package does not recommend, too; for one relevant item in equal pools.
     rng : int or numpy.random.Generator, optional
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by method and metric. The methods: `limits` under each assumption; "report", the
-        limits that `report` would print; "certified", `certified_interval`; "spline"; and a
-        corrected mean with 1.96 standard errors, ``BiasVariance`` with gamma = 0.1, and with a
+        Indexed by method and metric. The methods: `limits` under each assumption; "report", those
+        that `report` prints. Others: "certified", `certified_interval`; "spline", `log_spline` with
+        1.96 standard errors; and so a corrected mean, ``BiasVariance`` with gamma = 0.1, or with a
         plausible prior and `best_gamma`. Columns: ``held``, the share of intervals with the exact
         mean over the instances in them; ``held for all``, with the mean over the population;
-        ``width``, the median; ``error``, the root of the mean squared error of the estimate.
+        ``width``, the median; ``error``, the root of the mean squared error of the estimate;
+        ``contradicted``, for "report" the share of runs that contradict "decreasing".
 
     Raises
     ------
@@ -203,78 +220,258 @@ def coverage(
     >>> study = rs.inference.coverage.coverage(
     ...     flat, m=20, n_instances=300, metrics=["Recall@10"], repetitions=5
     ... )
-    >>> study.loc[("decreasing", "Recall@10"), "held"]
-    np.float64(1.0)
+    >>> float(study.loc[("decreasing", "Recall@10"), "held"])
+    1.0
     """
-    rng, chosen = generator(rng), chosen_metrics(metrics)
-    n = len(population.chances)
-    sampler, cumulated = UniformSampling(m), np.cumsum(population.chances)
-    every = np.arange(1, n + 1)
-    over_all = {metric: float(metric.of_rank(every, n) @ population.chances) for metric in chosen}
-    corrections = {metric: _corrections(metric, sampler, n, n_instances) for metric in chosen}
+    rng, chosen, sampler = generator(rng), chosen_metrics(metrics), UniformSampling(m)
+    over_all = {metric: _mean_over(population, metric) for metric in chosen}
+    corrections = _corrections(population, sampler, chosen, n_instances) if others else {}
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for _ in range(positive_int("repetitions", repetitions)):
-        drawn = np.searchsorted(cumulated, rng.random(n_instances) * cumulated[-1])
-        ranks = Ranks(np.minimum(drawn + 1, n), n)
+        ranks = _instances_of(population, n_instances, rng)
         sampled = sampler.draw(ranks, rng)
-        for metric, method, value, low, high in _said(sampled, sampler, n, chosen, corrections):
-            exact = float(metric(ranks).mean())
-            # Limits are found to four digits or so; where there is no noise that may decide.
-            room = 1e-4 * abs(exact) + 1e-9
+        said = list(_said(sampled, ranks.sizes, chosen))
+        said += _said_by_others(sampled, sampler, corrections)
+        exact = {metric: float(metric(ranks).mean()) for metric in chosen}
+        for metric, method, value, low, high, *down in said:
             row = (
-                low - room <= exact <= high + room,
-                low - room <= over_all[metric] <= high + room,
+                _holds(low, high, exact[metric]),
+                _holds(low, high, over_all[metric]),
                 high - low,
-                (value - exact) ** 2,
+                (value - exact[metric]) ** 2,
+                *(down or [np.nan]),
             )
             found.setdefault((method, str(metric)), []).append(row)
-    rows = {}
-    for key, values in found.items():
-        held, held_for_all, width, square = np.array(values, float).T
-        rows[key] = {
-            "held": held.mean(),
-            "held for all": held_for_all.mean(),
-            "width": np.median(width),
-            "error": np.sqrt(square.mean()),
-        }
-    return table_of(rows, ["method", "metric"])
+    columns = ["held", "held for all", "width", "error", "contradicted"]
+    return table_of(
+        {key: dict(zip(columns, _summary(rows))) for key, rows in found.items()},
+        ["method", "metric"],
+    )
 
 
-def _corrections(metric, sampler, n, n_instances):
-    if isinstance(metric.shape, Linear):
-        return {}
-    gamma = best_gamma(n_instances, 50)
-    return {
-        "BV 0.1": BiasVariance(metric, sampler, n, gamma=0.1),
-        "BV, best gamma": BiasVariance(metric, sampler, n, gamma=gamma, prior=plausible_prior(n)),
-    }
+def _summary(rows):
+    held, for_all, width, square, *further = np.array(rows, float).T
+    means = [column.mean() for column in further]
+    return held.mean(), for_all.mean(), np.nanmedian(width), np.sqrt(np.nanmean(square)), *means
 
 
-def _said(sampled, sampler, n, metrics, corrections):
-    """Metric, method, estimate and limits of every method."""
-    evidence = Evidence(sampled, n, sampler.replace, metrics)
-    spline = log_spline(sampled, sampler, n)
-    reach = special.ndtri((1 + _LEVEL) / 2)
+def _holds(low, high, exact):
+    # Limits are found to four digits or so, which decides where there is no noise.
+    room = 1e-4 * abs(exact) + 1e-9
+    return low - room <= exact <= high + room
+
+
+def _instances_of(population, n_instances, rng):
+    """Instances drawn from a population."""
+    if isinstance(population, Ranks):
+        return population[rng.integers(0, len(population), n_instances)]
+    n, cumulated = len(population.chances), np.cumsum(population.chances)
+    drawn = np.searchsorted(cumulated, rng.random(n_instances) * cumulated[-1])
+    return Ranks(np.minimum(drawn + 1, n), n)
+
+
+def _mean_over(population, metric):
+    if isinstance(population, Ranks):
+        return float(metric(population).mean())
+    n = len(population.chances)
+    return float(metric.of_rank(np.arange(1, n + 1), n) @ population.chances)
+
+
+def _said(sampled, sizes, metrics):
+    """Metric, method, estimate and limits of the methods of this package."""
+    evidence = Evidence(sampled, sizes, False, metrics)
     for metric in metrics:
         value = evidence.estimate(metric)
-        limits = {a: evidence.limits(metric, a, _LEVEL) for a in ASSUMPTIONS}
         if isinstance(metric.shape, Linear):
-            yield metric, "report", value, *limits["none"]
+            yield metric, "report", value, *evidence.limits(metric, "none", _LEVEL)
             continue
+        limits = {a: evidence.limits(metric, a, _LEVEL) for a in ASSUMPTIONS}
         for assumption, (low, high) in limits.items():
             yield metric, assumption, value, low, high
         rungs = ("decreasing", "none")
         used = next((a for a in rungs if not evidence.contradicts(metric, a)), None)
         low, high = limits[used] if used else (np.nan, np.nan)
-        yield metric, "report", float(np.clip(value, low, high)), low, high
-        mean, error = spline.mean(metric)
-        yield metric, "spline", mean, mean - reach * error, mean + reach * error
-        for name, correction in corrections[metric].items():
+        shown = float(np.clip(value, low, high))
+        yield metric, "report", shown, low, high, used != "decreasing"
+
+
+def _corrections(population, sampler, metrics, n_instances):
+    """By metric and name, for the methods that need them."""
+    n, gamma = len(population.chances), best_gamma(n_instances, 50)
+    return {
+        metric: {
+            "BV 0.1": BiasVariance(metric, sampler, n, gamma=0.1),
+            "BV, best gamma": BiasVariance(
+                metric, sampler, n, gamma=gamma, prior=plausible_prior(n)
+            ),
+        }
+        for metric in metrics
+        if not isinstance(metric.shape, Linear)
+    }
+
+
+def _said_by_others(sampled, sampler, corrections):
+    if not corrections:
+        return
+    n = next(iter(next(iter(corrections.values())).values())).n_items
+    spline = log_spline(sampled, sampler, n)
+    for metric, by_name in corrections.items():
+        yield metric, "spline", *_interval(*spline.mean(metric))
+        for name, correction in by_name.items():
             values = correction(sampled)
-            mean, error = values.mean(), standard_error(values)
-            yield metric, name, mean, mean - reach * error, mean + reach * error
+            yield metric, name, *_interval(values.mean(), standard_error(values))
         low, high = certified_interval(metric, sampled, sampler, n, level=_LEVEL)
         yield metric, "certified", (low + high) / 2, low, high
+
+
+def _interval(mean, error):
+    return mean, mean - _REACH * error, mean + _REACH * error
+
+
+def coverage_of_pairs(
+    a: Ranks,
+    b: Ranks,
+    *,
+    m: int = 100,
+    n_instances: int = 6000,
+    metrics: Sequence[Metric | str] = (Recall @ 10, AP, AUC),
+    repetitions: int = 400,
+    rng: Rng = 0,
+) -> pd.DataFrame:
+    """How often what is said of the difference of two recommenders is true.
+
+    Each repetition draws instances with replacement, the same for both, and samples for each
+    recommender by itself.
+
+    Parameters
+    ----------
+    a, b : Ranks
+        One relevant item per instance.
+    m, n_instances : int, optional
+    metrics : sequence of Metric or str, optional
+    repetitions : int, optional
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by method and metric. The methods: "report", the pairs of `report`; and, not
+        recommended, the paired interval of a corrected metric, with 1.96 standard errors, for gamma
+        = 0.1 and 0.01. Columns: ``held``, the share of intervals with the exact difference in
+        them; ``width``, the median; ``decided``, the share of runs in which 0 is not in the
+        interval; ``right``, in which the sign of the interval is right, of those decided.
+
+    Raises
+    ------
+    ValueError
+        For numbers that are not whole and positive.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> a, b = rs.Ranks(range(1, 301), n_items=1000), rs.Ranks(range(300, 600), n_items=1000)
+    >>> study = rs.inference.coverage.coverage_of_pairs(
+    ...     a, b, m=20, n_instances=300, metrics=["AUC"], repetitions=5
+    ... )
+    >>> float(study.loc[("report", "AUC"), "right"])
+    1.0
+    """
+    rng, chosen, sampler = generator(rng), chosen_metrics(metrics), UniformSampling(m)
+    n = mean_pool_size({"a": a, "b": b})
+    biased = {
+        (metric, gamma): BiasVariance(metric, sampler, n, gamma=gamma)
+        for metric in chosen
+        if not isinstance(metric.shape, Linear)
+        for gamma in (0.1, 0.01)
+    }
+    found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    for _ in range(positive_int("repetitions", repetitions)):
+        drawn = rng.integers(0, len(a), n_instances)
+        exact = {metric: (metric(a[drawn]) - metric(b[drawn])).mean() for metric in chosen}
+        runs = [sampler.draw(ranks[drawn], rng) for ranks in (a, b)]
+        of_a, of_b = (Evidence(run, r.sizes[drawn], False, chosen) for run, r in zip(runs, (a, b)))
+        said = []
+        for metric in chosen:
+            contradicted = any(e.contradicts(metric, "decreasing") for e in (of_a, of_b))
+            one = compared(metric, of_a, of_b, "none" if contradicted else "decreasing", _LEVEL)
+            said.append((metric, "report", one.low, one.high))
+        for (metric, gamma), correction in biased.items():
+            differences = correction(runs[0]) - correction(runs[1])
+            interval = _interval(differences.mean(), standard_error(differences))
+            said.append((metric, f"BV {gamma:g}, paired", *interval[1:]))
+        for metric, method, low, high in said:
+            sign = np.sign(low) if low * high > 0 else 0.0
+            row = _holds(low, high, exact[metric]), high - low, sign, sign * exact[metric] > 0
+            found.setdefault((method, str(metric)), []).append(row)
+    rows = {}
+    for key, values in found.items():
+        held, width, sign, right = np.array(values, float).T
+        decided = sign != 0
+        rows[key] = {
+            "held": held.mean(),
+            "width": np.median(width),
+            "decided": decided.mean(),
+            "right": right[decided].mean() if decided.any() else np.nan,
+        }
+    return table_of(rows, ["method", "metric"])
+
+
+def coverage_of_designs(
+    population: Population | Ranks,
+    *,
+    n_instances: int = 1000,
+    repetitions: int = 400,
+    rng: Rng = 0,
+) -> pd.DataFrame:
+    """How often the interval of a design without bias, from one run of it, holds the exact AP.
+
+    Parameters
+    ----------
+    population : Population or Ranks
+        One relevant item per instance.
+    n_instances : int, optional
+    repetitions : int, optional
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per method: the mean of `InverseSampling` with 1.96 standard errors, from
+        `InverseSampling.estimated_variance` ("one run"), or by Student's t from the spread of the
+        estimates ("Student"). Columns ``held``, for the mean over the instances; ``held for all``,
+        over the population; ``width``.
+
+    Raises
+    ------
+    ValueError
+        For numbers that are not whole and positive.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> ranks = rs.datasets.recorded_ranks()["Y"]
+    >>> study = rs.inference.coverage.coverage_of_designs(ranks, repetitions=20)
+    >>> bool(study.loc["Student", "held"] > 0.7)
+    True
+    """
+    rng, design = generator(rng), InverseSampling()
+    over_all = _mean_over(population, AP)
+    found: dict[str, list[tuple[float, ...]]] = {"one run": [], "Student": []}
+    for _ in range(positive_int("repetitions", repetitions)):
+        ranks = _instances_of(population, n_instances, rng)
+        exact, observed = float(AP(ranks).mean()), design.draw(ranks, rng)
+        values = design.of(AP, observed)
+        variance = design.estimated_variance(AP, observed).sum() / n_instances**2
+        _, *one_run = _interval(values.mean(), np.sqrt(max(0.0, variance)))
+        for method, (low, high) in (
+            ("one run", one_run),
+            ("Student", limits_of_mean(values, _LEVEL)),
+        ):
+            row = _holds(low, high, exact), _holds(low, high, over_all), high - low, 0.0
+            found[method].append(row)
+    columns = ["held", "held for all", "width"]
+    pd = extra("pandas")
+    return pd.DataFrame({k: dict(zip(columns, _summary(v))) for k, v in found.items()}).T
 
 
 def recorded_coverage() -> pd.DataFrame:

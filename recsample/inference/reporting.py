@@ -13,7 +13,7 @@ from recsample._extras import extra
 from recsample._tables import table_of
 from recsample._validation import shown, true_or_false, whole_numbers
 from recsample.inference._evidence import Evidence
-from recsample.inference._pairs import compared
+from recsample.inference._pairs import Difference, compared
 from recsample.inference._strata import ASSUMPTIONS
 from recsample.inference._ways import ways_to
 from recsample.inference.results import Result
@@ -272,13 +272,13 @@ def _pairs(evidence, metrics, rows):
     for a, b in combinations(evidence, 2):
         for metric in metrics:
             used = {rows[name, str(metric)]["assumption"] for name in (a, b)}
-            assumption = "" if "" in used else "none" if "none" in used else "decreasing"
-            found[a, b, str(metric)] = compared(
-                metric, evidence[a], evidence[b], assumption, _LEVEL
-            )
+            one = Difference(np.nan, np.nan, np.nan, np.nan)
+            weaker = "" if "" in used else "none" if "none" in used else "decreasing"
+            if weaker:
+                one = compared(metric, evidence[a], evidence[b], weaker, _LEVEL)
+            found[a, b, str(metric)] = one._asdict() | {"assumption": weaker}
     if not found:
-        columns = ["difference", "low", "high", "probability", "assumption"]
-        return pd.DataFrame(columns=columns)
+        return pd.DataFrame(columns=[*Difference._fields, "assumption"])
     return table_of(found, ["a", "b", "metric"])
 
 
