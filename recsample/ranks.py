@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     instance : ndarray
         To which instance the relevant item belongs, 0-based.
     order : ndarray
-        i: it is the i-th best ranked relevant item of its instance, 1-based.
+        It is the i-th best ranked relevant item of its instance: i, 1-based.
     rank : ndarray
         Its rank, 1-based; with ties, in the best case.
     ties : ndarray

@@ -260,6 +260,15 @@ class Design(ABC):
         ------
         ValueError
             For a design that does not look at items in a uniformly random order.
+
+        Examples
+        --------
+        Item i has the score i, so nothing outranks item 9:
+
+        >>> import recsample as rs
+        >>> scan = rs.sampling.Scan(lambda users, items: items, relevant=[9], n_items=10)
+        >>> rs.EarlyStopping(3).scan(scan)["rank"]
+        array([1])
         """
         raise ValueError(f"{self} must draw its items itself, and cannot read them off a scan")
 

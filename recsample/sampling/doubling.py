@@ -252,8 +252,9 @@ class DoublingSampling(Design):
         """
         values, observed = self._values(metric), check_observed(observed, self)
         drawn, above = observed["drawn"], observed["above"]
-        possible = np.isin(drawn, [after for _, after in self._stages]) & (above >= 0)
-        possible &= (above <= drawn) & ((above > 0) | (drawn == self.m))
+        possible = (above == 0) & (drawn == self.m)
+        for before, after in self._stages:  # what is above is among the last items drawn
+            possible |= (drawn == after) & (above >= 1) & (above <= after - before)
         if not possible.all():
             where = int(np.argmin(possible))
             raise ValueError(

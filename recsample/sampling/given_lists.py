@@ -217,8 +217,9 @@ class GivenLists(Sampler, Value):
 
         Returns
         -------
-        mean, variance : ndarray of float, shape (instances,)
-            The variance is 0 where no listed item is tied with the relevant one.
+        mean : ndarray of float, shape (instances,)
+        variance : ndarray of float, shape (instances,)
+            0 where no listed item is tied with the relevant one.
 
         Raises
         ------

@@ -192,7 +192,8 @@ class PooledSampling(Sampler):
 
         Returns
         -------
-        mean, variance : ndarray of float, shape (instances,)
+        mean : ndarray of float, shape (instances,)
+        variance : ndarray of float, shape (instances,)
 
         Raises
         ------

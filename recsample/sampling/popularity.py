@@ -166,7 +166,8 @@ class PopularitySampling(WeightedDraws, Sampler):
 
         Returns
         -------
-        mean, variance : ndarray of float, shape (instances,)
+        mean : ndarray of float, shape (instances,)
+        variance : ndarray of float, shape (instances,)
 
         Raises
         ------

@@ -34,6 +34,8 @@ class RankedItems(Ranks):
         the candidates from which negatives are drawn.
     tied : sparse matrix, shape (instances, items), optional
         The candidates with exactly the score of the relevant item.
+    ids : array_like, optional
+        As of `Ranks`.
 
     Attributes
     ----------

@@ -408,6 +408,6 @@ class UniformSampling(Sampler):
     def _values(self, metric, order, n_relevant):
         """What items of the given orders contribute at s = 0, ..., m, shape (orders, m + 1)."""
         order, n_relevant = order[:, None], n_relevant[:, None]
-        fits_in_memory(32 * len(order) * (self.m + 1), f"the values of {metric} with m={self.m}")
+        fits_in_memory(32 * len(order) * (self.m + 1), f"the table of {metric} with m={self.m}")
         rank = order + np.arange(self.m + 1)
         return metric.term(rank, order, n_relevant, self.m + n_relevant) + np.zeros(rank.shape)
