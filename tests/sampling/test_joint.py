@@ -310,10 +310,12 @@ class TestIndependence:
         sampler = UniformSampling(100)
         several = ranks.n_relevant > 3
         # The variances of the terms added up, as if they were independent
-        recall = Recall @ 10
-        targets, of_term = sampler._targets(ranks)
-        alone = sampler._moments(recall, targets)[1][of_term]
-        alone = np.bincount(ranks.rows.instance, alone)
+        recall, law, order = Recall @ 10, sampler.pmf(ranks), ranks.rows.order[:, None]
+        n_relevant = ranks.n_relevant[ranks.rows.instance][:, None]
+        rank = order + np.arange(101)
+        terms = recall.term(rank, order, n_relevant, 100 + n_relevant)
+        each = (law * terms**2).sum(axis=1) - (law * terms).sum(axis=1) ** 2
+        alone = np.bincount(ranks.rows.instance, each)
         ratio = np.sqrt(sampler.variance(recall, ranks)[several].sum() / alone[several].sum())
         assert ratio > 1.2
 
