@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import rank_and_ties
 from scipy import sparse
+from scipy.stats import chisquare
+from tied import many_ranks, orders, ranks_of, tied_scores
 
-from recsample import Ranks, predicted_ranks
+from recsample import AP, AUC, NDCG, Ranks, predicted_ranks
 
 RNG = np.random.default_rng
 
@@ -174,6 +177,67 @@ class TestRanks:
     def test_refusals(self, values, n_items, ties, message):
         with pytest.raises(ValueError, match=message):
             Ranks(values, n_items, ties=ties)
+
+
+class TestEachAlone:
+    def test_each_item_among_the_irrelevant_ones(self):
+        ranks = Ranks([[7, 3], [1], []], n_items=[9, 5, 4])
+        alone = ranks.each_alone()
+        assert alone.values.tolist() == [3, 6, 1]
+        assert alone.n_items.tolist() == [8, 8, 5]
+
+    def test_ties_stay(self):
+        scores, relevant = np.array([3, 2, 2, 2, 1, 2]), [1, 5, 4]
+        alone = ranks_of(scores, relevant).each_alone()
+        assert alone.values.tolist() == [2, 2, 4] and alone.ties.tolist() == [2, 2, 0]
+
+    def test_against_scores(self):
+        rng = np.random.default_rng(1)
+        for _ in range(50):
+            scores, relevant = tied_scores(rng)
+            alone = ranks_of(scores, relevant).each_alone()
+            others = np.delete(scores, relevant)
+            mine = np.sort(scores[relevant])[::-1]
+            assert alone.values.tolist() == [1 + int((others > x).sum()) for x in mine]
+            assert alone.ties.tolist() == [int((others == x).sum()) for x in mine]
+
+    def test_nothing_relevant(self):
+        with pytest.raises(ValueError, match="at least one relevant item, got none"):
+            Ranks([[], []], n_items=4).each_alone()
+
+
+class TestBreakTies:
+    def test_best_and_worst(self):
+        rng = np.random.default_rng(8)
+        for _ in range(50):
+            scores, relevant = tied_scores(rng)
+            places = 1 + np.array(orders(scores, relevant))
+            ranks = ranks_of(scores, relevant)
+            best, worst = ranks.break_ties("optimistic"), ranks.break_ties("pessimistic")
+            assert best.values[0].tolist() == places.min(axis=0).tolist()
+            assert worst.values[0].tolist() == places.max(axis=0).tolist()
+
+    def test_random_orders_are_equally_likely(self):
+        scores, relevant = np.array([5, 4, 4, 4, 4, 1]), [1, 3]
+        possible = sorted(orders(scores, relevant))
+        rng, seen = np.random.default_rng(4), Counter()
+        ranks = ranks_of(scores, relevant)
+        for _ in range(6_000):
+            seen[tuple(ranks.break_ties("random", rng).values[0])] += 1
+        assert sorted(seen) == [tuple(np.add(p, 1)) for p in possible]
+        assert chisquare(list(seen.values())).pvalue > 1e-4
+
+    def test_metrics_lie_between(self):
+        ranks = many_ranks(np.random.default_rng(6), tied=40)
+        for M in (AP, AUC, NDCG @ 5):
+            best, worst = (M(ranks.break_ties(how)) for how in ("optimistic", "pessimistic"))
+            assert (worst <= M(ranks) + 1e-12).all() and (M(ranks) <= best + 1e-12).all()
+
+    def test_refusals(self):
+        with pytest.raises(ValueError, match="how must be 'random', .* got 'mean'"):
+            Ranks([1], 5).break_ties("mean")
+        with pytest.raises(ValueError, match="rng must be"):
+            Ranks([1], 5).break_ties("random", "seed")
 
 
 def brute_force(scores, relevant, exclude):
