@@ -29,6 +29,7 @@ from recsample.inference.distribution import (
     plausible_prior,
     plug_in,
 )
+from recsample.metrics._checks import check_exact
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
@@ -172,7 +173,7 @@ def report(
     ranks = sampled if isinstance(sampled, Ranks) else _ranks_of(sampled, m)
     if len(ranks) < 2:
         raise ValueError(f"sampled must hold at least two instances, got {len(ranks)}")
-    chosen = chosen_metrics(metrics)
+    chosen = [check_exact(one) for one in chosen_metrics(metrics)]
     study = _Study(ranks, sampler, n_items, expectation_maximisation(ranks, sampler, n_items))
     intervals = [_intervals(one, study) for one in chosen]
     certified = _certified(chosen, study)

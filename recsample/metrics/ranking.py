@@ -21,7 +21,7 @@ from recsample._lists import flattened
 from recsample._ties import ties_ahead
 from recsample._typing import Floats
 from recsample._validation import positive_float, share, shown
-from recsample.metrics._checks import check_metric
+from recsample.metrics._checks import check_exact
 from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
@@ -772,7 +772,7 @@ def at_mean_rank(metric: Metric, ranks: Ranks) -> Floats:
     >>> rs.metrics.at_mean_rank(rs.RR, constant).round(4), rs.RR(constant).round(4)
     (array([0.0196]), array([0.0515]))
     """
-    check_metric(metric)
+    check_exact(metric)
     check_ranks(ranks)
     if not metric.additive:
         raise ValueError(f"metric must be a sum over the relevant items, got {metric}")

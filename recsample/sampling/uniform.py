@@ -28,10 +28,10 @@ from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
-from recsample.sampling._checks import check_readable
 from recsample.sampling._closed_forms import expected_terms, linear_moments
 from recsample.sampling._counts import check_drawable, count_pmf
 from recsample.sampling._joint import moments_of
+from recsample.sampling._readable import check_readable
 from recsample.sampling._targets import chance_within, moments_over_law, pmf_blocks, targets_of
 from recsample.sampling.base import Sampler
 
