@@ -31,7 +31,8 @@ class Value:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} cannot be changed: make a new one")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot be changed: make a new one")
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

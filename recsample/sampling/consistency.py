@@ -230,12 +230,13 @@ def properties(
     every_rank = np.arange(1, positive_int("n_items", n_items) + 1)
     rows = {}
     for one in chosen_metrics(metrics):
+        consistent = _same(scaled(one, sampler, n_items))
         values = one.of_rank(every_rank, n_items)
         rows[str(one)] = {
             "perfect": values[0],
             "random": values.mean(),
             "worst": values[-1],
-            "consistent": _same(scaled(one, sampler, n_items)),
+            "consistent": consistent,
             "closed form": name_of_closed_form(one),
         }
     return pd.DataFrame(rows.values(), index=list(rows))

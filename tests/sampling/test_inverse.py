@@ -314,7 +314,7 @@ RANKS = Ranks([1, 2], 5)
         ),
         (
             lambda: of_positions(InverseSampling(), AP, [[1, 2]], 5),
-            r"position must hold one number for each of 1 relevant items, got .* shape \(1, 2\)",
+            r"position must have shape \(1,\) for InverseSampling\(cap=None\), got \(1, 2\)",
         ),
         (
             lambda: InverseSampling().estimated_variance(
