@@ -42,6 +42,12 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def frozen_sparse(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """A copy whose entries cannot be written to."""
+    parts = frozen(matrix.data), frozen(matrix.indices), frozen(matrix.indptr)
+    return sparse.csr_matrix(parts, shape=matrix.shape)
+
+
 def _same(one: Any, other: Any) -> bool:
     if sparse.issparse(one) and sparse.issparse(other):
         return one.shape == other.shape and (one != other).nnz == 0
