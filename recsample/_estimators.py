@@ -6,7 +6,8 @@ import numpy as np
 
 from recsample._instances import check_recommenders
 from recsample.datasets import recorded_ranks
-from recsample.sampling._checks import check_readable, check_sampler
+from recsample.sampling._checks import check_sampler
+from recsample.sampling._readable import check_readable
 
 
 def given_or_recorded(ranks):

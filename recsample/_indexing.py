@@ -49,7 +49,7 @@ def owners(lengths: Integers) -> Integers:
     return repeated(np.arange(len(lengths), dtype=np.int64), lengths)
 
 
-def row_blocks(n_rows: int, row_length: int, block: int = BLOCK) -> list[slice]:
+def row_blocks(n_rows: int, row_length: int, block: int | None = None) -> list[slice]:
     """Slices of consecutive rows that hold about a block of numbers each."""
-    step = max(1, block // row_length)
+    step = max(1, (block or BLOCK) // row_length)
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]

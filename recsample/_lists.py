@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import chain
 from typing import Any
 
@@ -13,7 +14,7 @@ from recsample._typing import Integers
 
 def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
     """All numbers of `values` in one array, how many each instance has, and whether in lists."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+    if isinstance(values, (str, bytes)) or not isinstance(values, Collection):
         raise ValueError(f"{name} must be an array of numbers, got {values!r}")
     if hasattr(values, "dtype") or hasattr(values, "__array__"):  # a table has the second only
         values = np.asarray(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 # Where Linux says what a container may use: version 2 and version 1 of control groups.
@@ -19,6 +20,7 @@ def fits_in_memory(n_bytes: float, what: str) -> None:
         )
 
 
+@cache  # asked before every large array, and reading files takes longer than most of them
 def available() -> float:
     """Bytes of memory: those of the machine, or of the container that the process is in."""
     try:

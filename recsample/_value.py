@@ -31,7 +31,8 @@ class Value:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} cannot be changed: make a new one")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot be changed: make a new one")
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -39,6 +40,12 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     array = array.copy()
     array.flags.writeable = False
     return array
+
+
+def frozen_sparse(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """A copy whose entries cannot be written to."""
+    parts = frozen(matrix.data), frozen(matrix.indices), frozen(matrix.indptr)
+    return sparse.csr_matrix(parts, shape=matrix.shape)
 
 
 def _same(one: Any, other: Any) -> bool:

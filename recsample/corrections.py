@@ -41,7 +41,7 @@ from recsample._ties import ties_ahead
 from recsample._typing import Floats
 from recsample._validation import positive_float, positive_int, true_or_false
 from recsample._value import Value, frozen
-from recsample.metrics._checks import check_metric
+from recsample.metrics._checks import check_exact
 from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
@@ -101,7 +101,7 @@ class Correction(Value, Metric):
     _known: dict[int, Floats]  # the values for several relevant items
 
     def __init__(self, metric: Metric, sampler: HasLaw, n_items: int) -> None:
-        check_metric(metric)
+        check_exact(metric)
         check_law(sampler)
         vars(self).update(
             metric=metric,

@@ -36,6 +36,7 @@ from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int
 from recsample.corrections import BiasVariance, ConstrainedLeastSquares, RankEstimate
+from recsample.metrics._checks import check_exact
 from recsample.metrics.averages import compare
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
@@ -632,6 +633,7 @@ def bias_and_variance(
     [[0.1389, 0.1735, 0.1443]]
     """
     pd = extra("pandas")
+    check_exact(metric)
     law, prior = check_law(sampler).law(n_items), normalised_prior(prior, n_items)
     values = np.stack([values_at(e, sampler) for e in estimators.values()], axis=1)
     target = metric.of_rank(np.arange(1, n_items + 1), n_items)[:, None]

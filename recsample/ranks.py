@@ -7,7 +7,7 @@ from these ranks: a metric is a function of them, sampling changes them, a corre
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     instance : ndarray
         To which instance the relevant item belongs, 0-based.
     order : ndarray
-        i: it is the i-th best ranked relevant item of its instance, 1-based.
+        It is the i-th best ranked relevant item of its instance: i, 1-based.
     rank : ndarray
         Its rank, 1-based; with ties, in the best case.
     ties : ndarray
@@ -308,12 +308,12 @@ class Ranks(Value):
         return self._sizes - self._n_relevant
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Ranks]) -> Ranks:
+    def concatenate(cls, parts: Iterable[Ranks]) -> Ranks:
         """The instances of several `Ranks`, one after the other.
 
         Parameters
         ----------
-        parts : sequence of Ranks
+        parts : iterable of Ranks
             With names of the instances in all of them or in none.
 
         Returns
@@ -332,9 +332,9 @@ class Ranks(Value):
         >>> both.values, both.n_items
         (array([3, 1, 7]), array([10, 10, 20]))
         """
-        parts = list(parts)
+        given, parts = parts, list(parts) if isinstance(parts, Iterable) else []
         if not parts or not all(isinstance(part, Ranks) for part in parts):
-            raise ValueError(f"parts must be a list of Ranks, got {shown(parts)}")
+            raise ValueError(f"parts must be a list of Ranks, got {shown(given)}")
         named = [part.ids for part in parts if part.ids is not None]
         if named and len(named) < len(parts):
             raise ValueError(f"parts must all have ids or none, got {len(named)} of {len(parts)}")

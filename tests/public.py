@@ -7,17 +7,27 @@ import pkgutil
 
 import recsample
 
+
+def _is_public(name):
+    return not any(part.startswith("_") for part in name.split("."))
+
+
+# Packages too: what they offer is defined in their modules.
 MODULES = [
-    importlib.import_module(f"recsample.{found.name}")
-    for found in pkgutil.iter_modules(recsample.__path__)
-    if not found.name.startswith("_")
+    importlib.import_module(found.name)
+    for found in pkgutil.walk_packages(recsample.__path__, "recsample.")
+    if _is_public(found.name)
 ]
 
 
 def names():
-    """Every public function and class by its full name."""
+    """Every public function and class by its full name, where it is defined."""
     found = {f"{m.__name__}.{name}": getattr(m, name) for m in MODULES for name in m.__all__}
-    return {name: o for name, o in found.items() if inspect.isclass(o) or inspect.isfunction(o)}
+    return {
+        name: o
+        for name, o in found.items()
+        if (inspect.isclass(o) or inspect.isfunction(o)) and name.startswith(o.__module__ + ".")
+    }
 
 
 def members(special=False):
@@ -35,6 +45,20 @@ def members(special=False):
                 if function and wanted and _written_in_package(function):
                     found[f"{base.__module__}.{base.__qualname__}.{name}"] = function
     return found
+
+
+def documented():
+    """All names and members but what says of itself in a base class all there is to say."""
+    inherited = {
+        f"{cls.__module__}.{cls.__qualname__}.{name}"
+        for cls in filter(inspect.isclass, names().values())
+        for name, value in vars(cls).items()
+        if (function := _function(value)) and not function.__doc__
+        for base in cls.__mro__[1:]
+        if getattr(_function(vars(base).get(name)), "__doc__", None)
+    }
+    everything = {**names(), **members()}
+    return {name: o for name, o in everything.items() if name not in inherited}
 
 
 def _function(value):

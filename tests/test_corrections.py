@@ -160,6 +160,20 @@ class TestMinimalBias:
         assert 0 < minimum < 1e-27
         assert best.optimal_squared_bias == pytest.approx(minimum, rel=1e-3, abs=0)
 
+    @pytest.mark.parametrize("M, n_items, m", [(Recall @ 10, 500, 20), (AP, 80, 5)], ids=str)
+    def test_the_minimum_and_few_values_against_many_digits(self, M, n_items, m):
+        with localcontext(Context(prec=60)):
+            ranks = range(1, n_items + 1)
+            law = [reference.decimal_law(r, n_items, m, True, 60) for r in ranks]
+            prior = [Decimal(1) / n_items] * n_items
+            target = [Decimal(int(r <= 10)) if M.cutoff else Decimal(1) / r for r in ranks]
+            solution = reference.minimal_bias(law, target, prior)
+            minimum = float(reference.squared_bias(law, target, prior, solution))
+        best = MinimalBias(M, UniformSampling(m, replace=True), n_items)
+        assert best.optimal_squared_bias == pytest.approx(minimum, rel=1e-11, abs=0)
+        if best.directions == m + 1 == 6:
+            assert best.values == pytest.approx(floats(solution), abs=1e-10)
+
     @pytest.mark.parametrize("n_items, m", [(30, 5), (3541, 100), (101, 100), (500, 300)])
     def test_singular_values_in_closed_form(self, n_items, m):
         # Uniform prior, without replacement: the squares are mu_k(m) / mu_k(n - 1) with
@@ -540,11 +554,10 @@ class TestEveryCorrection:
         law = [floats(reference.exact_law(r, 30, 4, replace)) for r in range(1, 31)]
         expected = np.array(law) @ corrected.values
         assert sampler.expect(corrected, ranks) == pytest.approx(expected, abs=1e-13)
-        if correction is not RankEstimate:
-            miss = ((expected - NDCG(ranks)) ** 2).mean()
-            assert corrected.squared_bias == pytest.approx(miss, abs=1e-14)
-            variance = sampler.variance(corrected, ranks).mean()
-            assert corrected.mean_variance == pytest.approx(variance, rel=1e-9, abs=0)
+        miss = ((expected - NDCG(ranks)) ** 2).mean()
+        assert corrected.squared_bias == pytest.approx(miss, abs=1e-14)
+        variance = sampler.variance(corrected, ranks).mean()
+        assert corrected.mean_variance == pytest.approx(variance, rel=1e-9, abs=0)
 
     @pytest.mark.parametrize("correction", CORRECTIONS)
     def test_draws_average_to_its_expectation(self, correction):
@@ -566,8 +579,10 @@ class TestEveryCorrection:
         ):
             with pytest.raises(ValueError, match=message):
                 call()
-        with pytest.raises(ValueError, match="n_items = m [+] 1 = 5 for .*, got n_items = 8"):
-            UniformSampling(7).expect(corrected, Ranks([3], 30))
+        message = r"metric must read what UniformSampling\(m=7.* made for UniformSampling\(m=4"
+        for replace in (False, True):
+            with pytest.raises(ValueError, match=message):
+                UniformSampling(7, replace).expect(corrected, Ranks([3], 30))
 
     @pytest.mark.parametrize("correction", CORRECTIONS)
     def test_other_refusals(self, correction):

@@ -15,7 +15,6 @@ import pytest
 from scipy import sparse
 
 from recsample import _movielens, datasets
-from recsample.sampling import given_lists, list_checks
 from recsample.datasets import (
     Interactions,
     load_movielens,
@@ -27,7 +26,7 @@ from recsample.datasets import (
 from recsample.metrics import AP, AUC, NDCG, Recall
 from recsample.ranks import predicted_ranks
 from recsample.recommenders import ItemKNN, MatrixFactorization
-from recsample.sampling import UniformSampling
+from recsample.sampling import UniformSampling, given_lists, list_checks
 
 # ---------------------------------------------------------------------------- from_pairs
 

@@ -10,7 +10,7 @@ import public
 import pytest
 from numpydoc.validate import validate
 
-DOCUMENTED = {**public.names(), **public.members()}
+DOCUMENTED = public.documented()
 
 # Of numpydoc's checks these are left out, the others all hold.
 LEFT_OUT = {
@@ -22,11 +22,14 @@ LEFT_OUT = {
     "SS05",  # a verb in the infinitive: it takes nouns in the plural for verbs
 }
 
+# A protocol is not called: its parameters are those of any class that has its methods.
+PROTOCOLS = {"recsample.sampling.base.HasLaw": {"PR01"}}
+
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_docstring_is_complete(name):
-    found = validate(name)["errors"]
-    assert [message for code, message in found if code not in LEFT_OUT] == []
+    found, left_out = validate(name)["errors"], LEFT_OUT | PROTOCOLS.get(name, set())
+    assert [message for code, message in found if code not in left_out] == []
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)

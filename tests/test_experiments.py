@@ -15,7 +15,6 @@ from recsample import (
     AUC,
     NDCG,
     BiasVariance,
-    MinimalBias,
     Ranks,
     Recall,
     UniformSampling,
@@ -284,21 +283,6 @@ def test_bias_and_variance_are_the_parts_of_the_objective():
     assert table.loc["BV", "rms bias"] ** 2 == pytest.approx(weights @ bias**2, rel=1e-12)
     variance = weights @ sampler.variance(corrected, ranks)
     assert table.loc["BV", "std"] ** 2 == pytest.approx(variance, rel=1e-12)
-
-
-def test_minimal_bias_in_decimals_against_orthogonal_polynomials():
-    sampler = UniformSampling(20, replace=True)
-    stable = MinimalBias(Recall @ 10, sampler, 500)
-    _, squared_bias = experiments.minimal_bias_in_decimals(Recall @ 10, n_items=500, m=20)
-    assert squared_bias == pytest.approx(stable.optimal_squared_bias, rel=1e-11)
-    few = MinimalBias(AP, UniformSampling(5, replace=True), 80)
-    values, _ = experiments.minimal_bias_in_decimals(AP, n_items=80, m=5)
-    assert few.values == pytest.approx(values, abs=1e-10)
-
-
-def test_minimal_bias_in_decimals_refuses_more_samples_than_items():
-    with pytest.raises(ValueError, match="n_items must be more than m = 5, got 5"):
-        experiments.minimal_bias_in_decimals(AP, n_items=5, m=5)
 
 
 @pytest.mark.parametrize("ranks", [[1, 2], 3, {}])

@@ -1,7 +1,6 @@
 """`Ranks` and `predicted_ranks`: what they hold, what they count and what they refuse."""
 
-import subprocess
-import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import rank_and_ties
 from scipy import sparse
+from scipy.stats import chisquare
+from tied import many_ranks, orders, ranks_of, tied_scores
 
-from recsample import Ranks, predicted_ranks
+from recsample import AP, AUC, NDCG, Ranks, predicted_ranks
 
 RNG = np.random.default_rng
 
@@ -174,6 +175,250 @@ class TestRanks:
     def test_refusals(self, values, n_items, ties, message):
         with pytest.raises(ValueError, match=message):
             Ranks(values, n_items, ties=ties)
+
+
+class TestEachAlone:
+    def test_each_item_among_the_irrelevant_ones(self):
+        ranks = Ranks([[7, 3], [1], []], n_items=[9, 5, 4])
+        alone = ranks.each_alone()
+        assert alone.values.tolist() == [3, 6, 1]
+        assert alone.n_items.tolist() == [8, 8, 5]
+
+    def test_ties_stay(self):
+        scores, relevant = np.array([3, 2, 2, 2, 1, 2]), [1, 5, 4]
+        alone = ranks_of(scores, relevant).each_alone()
+        assert alone.values.tolist() == [2, 2, 4] and alone.ties.tolist() == [2, 2, 0]
+
+    def test_against_scores(self):
+        rng = np.random.default_rng(1)
+        for _ in range(50):
+            scores, relevant = tied_scores(rng)
+            alone = ranks_of(scores, relevant).each_alone()
+            others = np.delete(scores, relevant)
+            mine = np.sort(scores[relevant])[::-1]
+            assert alone.values.tolist() == [1 + int((others > x).sum()) for x in mine]
+            assert alone.ties.tolist() == [int((others == x).sum()) for x in mine]
+
+    def test_nothing_relevant(self):
+        with pytest.raises(ValueError, match="at least one relevant item, got none"):
+            Ranks([[], []], n_items=4).each_alone()
+
+
+class TestBreakTies:
+    def test_best_and_worst(self):
+        rng = np.random.default_rng(8)
+        for _ in range(50):
+            scores, relevant = tied_scores(rng)
+            places = 1 + np.array(orders(scores, relevant))
+            ranks = ranks_of(scores, relevant)
+            best, worst = ranks.break_ties("optimistic"), ranks.break_ties("pessimistic")
+            assert best.values[0].tolist() == places.min(axis=0).tolist()
+            assert worst.values[0].tolist() == places.max(axis=0).tolist()
+
+    def test_random_orders_are_equally_likely(self):
+        scores, relevant = np.array([5, 4, 4, 4, 4, 1]), [1, 3]
+        possible = sorted(orders(scores, relevant))
+        rng, seen = np.random.default_rng(4), Counter()
+        ranks = ranks_of(scores, relevant)
+        for _ in range(6_000):
+            seen[tuple(ranks.break_ties("random", rng).values[0])] += 1
+        assert sorted(seen) == [tuple(np.add(p, 1)) for p in possible]
+        assert chisquare(list(seen.values())).pvalue > 1e-4
+
+    def test_metrics_lie_between(self):
+        ranks = many_ranks(np.random.default_rng(6), tied=40)
+        for M in (AP, AUC, NDCG @ 5):
+            best, worst = (M(ranks.break_ties(how)) for how in ("optimistic", "pessimistic"))
+            assert (worst <= M(ranks) + 1e-12).all() and (M(ranks) <= best + 1e-12).all()
+
+    def test_refusals(self):
+        with pytest.raises(ValueError, match="how must be 'random', .* got 'mean'"):
+            Ranks([1], 5).break_ties("mean")
+        with pytest.raises(ValueError, match="rng must be"):
+            Ranks([1], 5).break_ties("random", "seed")
+
+
+class TestRows:
+    """What metrics and samplers read: a row for each relevant item, best ranked first."""
+
+    def test_by_hand(self):
+        ranks = Ranks([[9, 3, 4], [], [7]], [12, 5, 9], ties=[[0, 4, 4], [], [2]])
+        rows = ranks.rows
+        assert rows.instance.tolist() == [0, 0, 0, 2]
+        assert rows.order.tolist() == [1, 2, 3, 1]
+        assert rows.rank.tolist() == [3, 4, 9, 7]
+        assert rows.above.tolist() == [2, 2, 6, 6]
+        assert rows.ties.tolist() == [4, 4, 0, 2]
+        assert rows.group.tolist() == [2, 2, 1, 1]
+        assert rows.place.tolist() == [1, 2, 1, 1]
+        assert all(column.dtype == np.int64 for column in rows)
+
+    def test_some_of_the_rows(self):
+        rows = Ranks([[9, 3], [7]], 12).rows
+        for which in ([True, False, True], [0, 2], slice(None, None, 2)):
+            some = rows.of(which)
+            assert type(some) is type(rows)
+            assert some.rank.tolist() == [3, 7] and some.instance.tolist() == [0, 1]
+
+    @pytest.mark.parametrize("seed", range(30))
+    def test_against_scores(self, seed):
+        """How many irrelevant items score higher, and as high, counted."""
+        scores, relevant = tied_scores(np.random.default_rng(seed))
+        rows = ranks_of(scores, relevant).rows
+        mine, others = np.sort(scores[relevant])[::-1], np.delete(scores, relevant)
+        assert rows.above.tolist() == [(others > x).sum() for x in mine]
+        assert rows.ties.tolist() == [(others == x).sum() for x in mine]
+        tied = rows.ties > 0  # apart from the others there is nothing to order
+        assert rows.group[tied].tolist() == [(mine == x).sum() for x in mine[tied]]
+        places = [1 + (mine[:i] == mine[i]).sum() for i in np.flatnonzero(tied)]
+        assert rows.place[tied].tolist() == places
+
+
+NAMED = Ranks([3, 1, 10, 2], [12, 9, 10, 5], ties=[2, 0, 0, 1], ids=["ann", "bob", "cid", "dan"])
+LISTS = Ranks([[5, 3], [], [1], [7, 8, 2]], 12, ties=[[0, 1], [], [3], [2, 2, 0]])
+
+
+class TestPartsOfThem:
+    @pytest.mark.parametrize(
+        ("users", "chosen"),
+        [
+            (slice(1, 3), [1, 2]),
+            (slice(None, None, -1), [3, 2, 1, 0]),
+            ([2, 0, 2], [2, 0, 2]),
+            (np.array([True, False, False, True]), [0, 3]),
+            (np.array([3]), [3]),
+            (2, [2]),
+            (-1, [3]),
+            (np.int64(1), [1]),
+        ],
+    )
+    def test_the_instances_chosen(self, users, chosen):
+        part = NAMED[users]
+        assert part.values.tolist() == NAMED.values[chosen].tolist()
+        assert part.n_items.tolist() == NAMED.n_items[chosen].tolist()
+        assert part.ties.tolist() == NAMED.ties[chosen].tolist()
+        assert part.ids.tolist() == NAMED.ids[chosen].tolist()
+        lists = LISTS[users]
+        assert [v.tolist() for v in lists.values] == [LISTS.values[i].tolist() for i in chosen]
+        assert [t.tolist() for t in lists.ties] == [LISTS.ties[i].tolist() for i in chosen]
+        assert lists.n_items == 12 and lists.ids is None
+
+    def test_metrics_of_a_part_are_the_part_of_the_metrics(self):
+        for which in ([2, 0], slice(2, None), np.array([False, False, True, True])):
+            assert AP(NAMED[which]).tolist() == AP(NAMED)[which].tolist()
+            assert NDCG(LISTS[which]).tolist() == [NDCG(LISTS[i])[0] for i in np.arange(4)[which]]
+
+    def test_what_is_one_number_stays_one(self):
+        part = Ranks([3, 1, 2], 10, ties=1)[1:]
+        assert part.n_items == 10 and part.ties == 1
+        assert repr(part) == "<Ranks: 2 instances, 2 ranks, 10 items, 2 tied>"
+
+    def test_all_of_them_one_by_one(self):
+        assert Ranks.concatenate(list(NAMED)) == NAMED
+        assert [one.ids[0] for one in NAMED] == NAMED.ids.tolist()
+
+    def test_none_of_them(self):
+        for nobody in ([], slice(4, None), np.zeros(4, bool)):
+            with pytest.raises(ValueError, match="users must choose at least one instance, got n"):
+                NAMED[nobody]
+
+    def test_users_that_do_not_exist(self):
+        for wrong in (4, -5, [0, 4], np.ones(3, bool), "ann", 1.5):
+            with pytest.raises(IndexError):
+                NAMED[wrong]
+
+
+class TestJoined:
+    def test_all_instances_one_after_the_other(self):
+        both = Ranks.concatenate([NAMED, NAMED[2:]])
+        assert both.values.tolist() == [3, 1, 10, 2, 10, 2]
+        assert both.n_items.tolist() == [12, 9, 10, 5, 10, 5]
+        assert both.ties.tolist() == [2, 0, 0, 1, 0, 1]
+        assert both.ids.tolist() == ["ann", "bob", "cid", "dan", "cid", "dan"]
+        assert both[:4] == NAMED
+
+    def test_lists_and_numbers(self):
+        both = Ranks.concatenate([Ranks([4], 9, ties=2), LISTS])
+        assert [v.tolist() for v in both.values] == [[4], [5, 3], [], [1], [7, 8, 2]]
+        assert both.n_items.tolist() == [9, 12, 12, 12, 12]
+        assert both[1:] == LISTS and both[:1] == Ranks([4], 9, ties=2)
+
+    def test_an_iterator_will_do(self):
+        assert Ranks.concatenate(NAMED[[i]] for i in range(4)) == NAMED
+
+    @pytest.mark.parametrize(
+        ("parts", "message"),
+        [
+            ([], r"parts must be a list of Ranks, got \[\]"),
+            ([Ranks([1], 3), [1]], "parts must be a list of Ranks, got"),
+            (3, "parts must be a list of Ranks, got 3"),
+            (NAMED, "parts must be a list of Ranks, got <Ranks: 4 instances"),
+            ([NAMED, LISTS], "parts must all have ids or none, got 1 of 2"),
+        ],
+    )
+    def test_refusals(self, parts, message):
+        with pytest.raises(ValueError, match=message):
+            Ranks.concatenate(parts)
+
+
+class TestFrames:
+    def test_a_row_for_each_relevant_item(self):
+        frame = LISTS.to_frame()
+        assert frame.columns.tolist() == ["user", "rank", "n_items", "ties"]
+        assert frame.to_numpy().tolist() == [
+            [0, 3, 12, 1],
+            [0, 5, 12, 0],
+            [2, 1, 12, 3],
+            [3, 2, 12, 0],
+            [3, 7, 12, 2],
+            [3, 8, 12, 2],
+        ]
+
+    def test_users_by_their_names(self):
+        frame = NAMED.to_frame()
+        assert frame["user"].tolist() == ["ann", "bob", "cid", "dan"]
+        assert frame["n_items"].tolist() == [12, 9, 10, 5]
+
+    def test_back_again(self):
+        frame = NAMED.to_frame()
+        again = Ranks(frame["rank"], frame["n_items"], ties=frame["ties"], ids=frame["user"])
+        assert again == NAMED
+
+
+class TestNames:
+    def test_they_stay_with_their_instances(self):
+        lists = Ranks(LISTS.values, 12, ties=LISTS.ties, ids=np.array([11, 12, 13, 14]))
+        assert lists.ids.tolist() == [11, 12, 13, 14]
+        assert lists.each_alone().ids.tolist() == [11, 11, 13, 14, 14, 14]
+        assert lists.break_ties("optimistic").ids.tolist() == [11, 12, 13, 14]
+        assert lists.at([1, 2, 3, 4, 5, 6], 12).ids.tolist() == [11, 12, 13, 14]
+        assert Ranks([1], 3).ids is None
+
+    @pytest.mark.parametrize("ids", [["a"], [["a"], ["b"]], "ab", 3])
+    def test_refusals(self, ids):
+        message = r"ids must hold one name for each of the 2 instances, got an array of shape \("
+        with pytest.raises(ValueError, match=message):
+            Ranks([1, 2], 9, ids=ids)
+
+
+class TestAt:
+    def test_the_same_instances_at_other_ranks(self):
+        moved = LISTS.at([1, 2, 3, 4, 5, 6], n_items=[9, 8, 7, 6])
+        assert [v.tolist() for v in moved.values] == [[1, 2], [], [3], [4, 5, 6]]
+        assert moved.n_items.tolist() == [9, 8, 7, 6] and not moved.rows.ties.any()
+        assert NAMED.at([4, 3, 2, 1], 4).values.tolist() == [4, 3, 2, 1]
+
+    def test_refusals(self):
+        with pytest.raises(ValueError, match=r"rank must hold one number for each of the 4 .*\(3,"):
+            NAMED.at([1, 2, 3], 9)
+        with pytest.raises(ValueError, match="values must not exceed n_items, got rank 7 in inst"):
+            NAMED.at([1, 7, 2, 3], 5)
+
+
+def test_ranks_of_ranks_are_refused():
+    for values in (NAMED, [NAMED, NAMED]):
+        with pytest.raises(ValueError, match="values must"):
+            Ranks(values, 10)
 
 
 def brute_force(scores, relevant, exclude):
@@ -360,10 +605,3 @@ class TestPredictedRanks:
     def test_refusals(self, scores, relevant, exclude, message):
         with pytest.raises(ValueError, match=message):
             predicted_ranks(scores, relevant, exclude)
-
-
-def test_importing_the_package_loads_nothing_heavy():
-    code = "import sys, recsample; print(' '.join(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy = {"matplotlib", "pandas", "implicit", "pooch", "tqdm", "requests"}
-    assert not heavy & set(run.stdout.split())

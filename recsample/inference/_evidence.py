@@ -15,7 +15,7 @@ from recsample._typing import Floats
 from recsample._validation import whole_numbers
 from recsample.inference._mixtures import Group, Point, extremes, fitted, limit
 from recsample.inference._strata import Assumption, columns_of, groups_of, strata_of
-from recsample.metrics._checks import check_metric
+from recsample.metrics._checks import check_exact
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
@@ -33,7 +33,7 @@ class Evidence:
         self.sampled, self.replace = check_ranks(sampled, "sampled"), replace
         self.sizes = _checked_sizes(sampled, n_items, replace)
         for metric in metrics:
-            _check_exact(metric)
+            _check_additive(metric)
         self.cutoffs = tuple({metric.cutoff for metric in metrics if metric.cutoff is not None})
         self.strata = strata_of(sampled, self.sizes)
         self.columns = cache(self._columns)
@@ -224,9 +224,7 @@ def _checked_sizes(sampled, n_items, replace):
     return sizes
 
 
-def _check_exact(metric):
+def _check_additive(metric):
     """Refuse a correction, and a metric that is no sum over the relevant items."""
-    if check_metric(metric).sampler is not None:
-        raise ValueError(f"metric must be an exact metric, got the correction {metric}")
-    if not metric.additive:
+    if not check_exact(metric).additive:
         raise ValueError(f"metric must be a sum over the relevant items, got {metric}")

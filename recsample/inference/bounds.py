@@ -17,7 +17,7 @@ from scipy import linalg, optimize, special
 
 from recsample._validation import finite_numbers, share, true_or_false
 from recsample.inference._runs import check_uniform, sampled_counts
-from recsample.metrics._checks import check_metric
+from recsample.metrics._checks import check_exact
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
 from recsample.sampling.uniform import UniformSampling
@@ -188,7 +188,7 @@ def _law_and_values(metric, sampler, n_items, decreasing):
     A decreasing distribution is a mixture of the uniform ones on the ranks 1, ..., r: with
     `decreasing`, for each of these instead.
     """
-    check_metric(metric)
+    check_exact(metric)
     law = sampler.law(n_items)
     values = metric.of_rank(np.arange(1, len(law) + 1), len(law))
     if true_or_false("decreasing", decreasing):

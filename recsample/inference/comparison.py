@@ -41,9 +41,9 @@ from recsample.inference.distribution import expectation_maximisation
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
-from recsample.sampling._checks import check_readable
 from recsample.sampling._counts import count_pmf
 from recsample.sampling._joint import thinning
+from recsample.sampling._readable import check_readable
 from recsample.sampling.base import Observed
 from recsample.sampling.uniform import UniformSampling
 

@@ -27,7 +27,7 @@ from recsample._validation import (
     positive_int,
 )
 from recsample.inference._runs import em_of_counts, sampled_counts
-from recsample.metrics._checks import check_metric
+from recsample.metrics._checks import check_exact
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
 from recsample.sampling.uniform import UniformSampling
@@ -387,7 +387,7 @@ def plug_in(metric: Metric, distribution: Floats) -> float:
 
 
 def _metric_values(metric, n_items):
-    check_metric(metric)
+    check_exact(metric)
     return metric.of_rank(np.arange(1, n_items + 1), n_items)
 
 

@@ -29,7 +29,7 @@ from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, NDCG, Recall
 from recsample.ranks import Ranks
-from recsample.sampling._checks import check_law
+from recsample.sampling._checks import check_law, check_sampler
 from recsample.sampling.base import Sampler
 from recsample.sampling.consistency import CATALOGUE
 from recsample.sampling.doubling import DoublingSampling
@@ -89,10 +89,11 @@ def under_sampling(
     """
     pd = extra("pandas")
     check_recommenders(ranks)
+    with_law = check_law(check_sampler(sampler))
     n_items = mean_pool_size(ranks)
     rows: dict[str, dict[tuple[str, str], float]] = {}
     for one in chosen_metrics(metrics):
-        corrected = BiasVariance(one, check_law(sampler), n_items, gamma=gamma)
+        corrected = BiasVariance(one, with_law, n_items, gamma=gamma)
         row = rows[str(one)] = {}
         for name, r in ranks.items():
             row[name, "exact"] = one(r).mean()

@@ -87,18 +87,18 @@ class Metric(ABC):
 
     @abstractmethod
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
-        """f_i(r_i): what one relevant item contributes.
+        """What one relevant item contributes, f_i(r_i).
 
         Parameters
         ----------
         rank : ndarray of int
             Its rank r_i, 1 is best.
         order : ndarray of int
-            i: it is the i-th best ranked relevant item of its instance.
+            It is the i-th best ranked relevant item of its instance: i.
         n_relevant : ndarray of int
-            L, the number of relevant items of its instance.
+            The number L of relevant items of its instance.
         n_items : ndarray of int
-            n, the number of ranked items.
+            The number n of ranked items.
 
         Returns
         -------

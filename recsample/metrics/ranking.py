@@ -10,6 +10,7 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +21,7 @@ from recsample._lists import flattened
 from recsample._ties import ties_ahead
 from recsample._typing import Floats
 from recsample._validation import positive_float, share, shown
-from recsample.metrics._checks import check_metric
+from recsample.metrics._checks import check_exact
 from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
@@ -86,7 +87,7 @@ class AreaUnderCurve(Metric):
     def shape(self) -> Shape:
         return Linear()
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         # rank - order irrelevant items stand ahead of this relevant one.
         return (1 - (rank - order) / (n_items - n_relevant)) / n_relevant
 
@@ -118,7 +119,7 @@ class PrecisionAt(Metric):
     def shape(self) -> Shape:
         return Step(self.cutoff)
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) / self.cutoff
 
 
@@ -149,7 +150,7 @@ class RecallAt(Metric):
     def shape(self) -> Shape:
         return Step(self.cutoff)
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) / n_relevant
 
 
@@ -196,10 +197,11 @@ class FScore(Metric):
     def shape(self) -> Shape:
         return Step(self.cutoff)
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         # Numerator and denominator over 1 + beta^2, which is too large for a float if beta is.
         weight = 1 / (1 + self.beta * self.beta)
-        return self.within(rank) / (weight * self.cutoff + (1 - weight) * n_relevant)
+        places: Any = self.cutoff
+        return self.within(rank) / (weight * places + (1 - weight) * n_relevant)
 
     def label(self) -> str:
         return f"F{_short(self.beta)}"
@@ -231,7 +233,7 @@ class PrecisionAtRelevant(Metric):
     def shape(self) -> Shape:
         return Step(None)
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return (rank <= n_relevant) / n_relevant
 
 
@@ -290,7 +292,7 @@ class AveragePrecision(Metric):
     def shape(self) -> Shape:
         return _uncut(self, Reciprocal())
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         # "hits" gets here with one relevant item or no cut-off: then every hit counts.
         divisor = {
             "best": self.best_places(n_relevant),
@@ -358,7 +360,7 @@ class AverageRecallAt(Metric):
     def shape(self) -> Shape:
         return Step(self.cutoff)
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * (1.0 + (order == 1)) / (2 * n_relevant)
 
 
@@ -389,7 +391,7 @@ class DiscountedGain(Metric):
     def shape(self) -> Shape:
         return _uncut(self, Logarithmic())
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * _discount(rank)
 
 
@@ -420,7 +422,7 @@ class NormalizedDCG(Metric):
     def shape(self) -> Shape:
         return _uncut(self, Logarithmic())
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         ideal = _cumulative(_discount, self.best_places(n_relevant))
         return self.within(rank) * _discount(rank) / ideal
 
@@ -451,7 +453,7 @@ class ReciprocalRank(Metric):
     def shape(self) -> Shape:
         return _uncut(self, Reciprocal())
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * (order == 1) / rank
 
 
@@ -482,7 +484,7 @@ class HitRatioAt(Metric):
     def shape(self) -> Shape:
         return Step(self.cutoff)
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return 1.0 * (self.within(rank) & (order == 1))
 
 
@@ -507,7 +509,7 @@ class TopOneAccuracy(Metric):
     def shape(self) -> Shape:
         return Step(1)
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return 1.0 * (rank == 1)
 
 
@@ -553,7 +555,7 @@ class RankScore(Metric):
     def shape(self) -> Shape:
         return _uncut(self, Geometric(2 ** (-1 / self.half_life)))
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         ideal = _cumulative(self._weight, self.best_places(n_relevant))
         return self.within(rank) * self._weight(rank) / ideal
 
@@ -599,7 +601,7 @@ class RBP(Metric):
     def shape(self) -> Shape:
         return _uncut(self, Geometric(self.persistence))
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * (1 - self.persistence) * self.persistence ** (rank - 1.0)
 
     def label(self) -> str:
@@ -633,7 +635,7 @@ class PercentileRankMetric(Metric):
     def shape(self) -> Shape:
         return Linear()
 
-    def term(self, rank, order, n_relevant, n_items):
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return (rank - order) / (n_items - n_relevant) / n_relevant
 
 
@@ -770,7 +772,7 @@ def at_mean_rank(metric: Metric, ranks: Ranks) -> Floats:
     >>> rs.metrics.at_mean_rank(rs.RR, constant).round(4), rs.RR(constant).round(4)
     (array([0.0196]), array([0.0515]))
     """
-    check_metric(metric)
+    check_exact(metric)
     check_ranks(ranks)
     if not metric.additive:
         raise ValueError(f"metric must be a sum over the relevant items, got {metric}")

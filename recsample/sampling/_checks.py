@@ -1,12 +1,12 @@
-"""Checks of samplers, designs, and of what is to be read from them."""
+"""Checks of samplers, designs, and of what designs have observed."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import NDArray
+
 from recsample._validation import shown
-from recsample.metrics._checks import check_metric
-from recsample.metrics.base import Metric
 from recsample.sampling.base import Design, HasLaw, Observed, Sampler
 
 
@@ -38,16 +38,6 @@ def check_law(sampler: Any) -> HasLaw:
     return sampler
 
 
-def check_readable(metric: Any, drawn: Sampler | Design) -> Metric:
-    """``metric``; a correction for another kind of observation than those drawn is refused."""
-    made_for = check_metric(metric).sampler
-    if made_for is not None and not made_for.same_kind(drawn):
-        raise ValueError(
-            f"metric must read what {drawn} gives, got {metric}, which is made for {made_for}"
-        )
-    return metric
-
-
 def check_observed(observed: Any, design: Design) -> Observed:
     """``observed``; what is no observation of the design is refused."""
     if not isinstance(observed, Observed):
@@ -55,3 +45,17 @@ def check_observed(observed: Any, design: Design) -> Observed:
     if not design.same_kind(observed.design):
         raise ValueError(f"observed must be of {design}, got one of {observed.design}")
     return observed
+
+
+def column_of(observed: Observed, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """What was observed under a name; refused where it is missing or has another shape."""
+    if name not in observed.columns:
+        raise ValueError(
+            f"observed must hold {name!r} for {observed.design}, got {', '.join(observed.columns)}"
+        )
+    column = observed[name]
+    if column.shape != shape:
+        raise ValueError(
+            f"{name} must have shape {shape} for {observed.design}, got {column.shape}"
+        )
+    return column

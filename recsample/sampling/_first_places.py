@@ -8,6 +8,7 @@ from recsample._instances import check_one_relevant
 from recsample._lists import split
 from recsample.metrics._checks import check_metric
 from recsample.ranks import Ranks
+from recsample.sampling._checks import column_of
 from recsample.sampling._positions import cases_of, per_instance, untied
 from recsample.sampling.base import Observed
 
@@ -35,9 +36,9 @@ def known_up_to(design, ranks, k, **columns):
 def known_ranks(observed):
     """What was observed, as ranks that metrics with a cut-off can read."""
     n_relevant = observed.n_relevant
+    rank = column_of(observed, "rank", (int(n_relevant.sum()),))
     one_each = (n_relevant == 1).all()
-    rank = observed["rank"] if one_each else split(observed["rank"], n_relevant)
-    return Ranks(rank, observed.n_items)
+    return Ranks(rank if one_each else split(rank, n_relevant), observed.n_items)
 
 
 def variance_of_weighted(metric, k, ranks, mean_weight):

@@ -20,6 +20,7 @@ from recsample._validation import shown, whole_numbers
 from recsample._value import Value, frozen
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
+from recsample.sampling._readable import check_readable
 
 if TYPE_CHECKING:
     from recsample.sampling.scanning import Scan
@@ -124,6 +125,7 @@ class Sampler(ABC):
         >>> round(float(rs.UniformSampling(99).expect(rs.AP, c).mean()), 3)
         0.326
         """
+        check_readable(metric, self)
         return self.moments(metric, ranks)[0]
 
     def variance(self, metric: Metric, ranks: Ranks) -> Floats:
@@ -149,6 +151,7 @@ class Sampler(ABC):
         >>> rs.UniformSampling(99).variance(rs.Recall @ 10, rs.Ranks([1, 90, 900], 1000)).round(3)
         array([0.   , 0.237, 0.   ])
         """
+        check_readable(metric, self)
         return self.moments(metric, ranks)[1]
 
     def std_of_mean(self, metric: Metric, ranks: Ranks) -> float:
@@ -260,6 +263,15 @@ class Design(ABC):
         ------
         ValueError
             For a design that does not look at items in a uniformly random order.
+
+        Examples
+        --------
+        Item i has the score i, so nothing outranks item 9:
+
+        >>> import recsample as rs
+        >>> scan = rs.sampling.Scan(lambda users, items: items, relevant=[9], n_items=10)
+        >>> rs.EarlyStopping(3).scan(scan)["rank"]
+        array([1])
         """
         raise ValueError(f"{self} must draw its items itself, and cannot read them off a scan")
 
@@ -458,7 +470,6 @@ class Observed(Value):
     ----------
     design : Design
     n_items, n_relevant : ndarray of int, shape (instances,)
-    columns : mapping of str to ndarray
 
     Examples
     --------
@@ -473,7 +484,7 @@ class Observed(Value):
     design: Design
     n_items: Integers
     n_relevant: Integers
-    columns: Mapping[str, NDArray[Any]]
+    _columns: dict[str, NDArray[Any]]
 
     def __init__(
         self,
@@ -488,7 +499,7 @@ class Observed(Value):
             )
         if not columns:
             raise ValueError("columns must hold what was seen, got none")
-        arrays = {name: frozen(np.asarray(column)) for name, column in columns.items()}
+        arrays = {name: frozen(np.atleast_1d(column)) for name, column in columns.items()}
         relevant = whole_numbers("n_relevant", n_relevant, lowest=0)
         n_instances = len(relevant) if relevant.ndim else len(next(iter(arrays.values())))
         relevant = np.broadcast_to(relevant, n_instances)
@@ -498,17 +509,45 @@ class Observed(Value):
                     f"{name} must hold an entry for each of {n_instances} instances, or of their "
                     f"{relevant.sum()} relevant items, got {len(column)}"
                 )
-        sizes = np.broadcast_to(whole_numbers("n_items", n_items, lowest=1), n_instances)
+        sizes = whole_numbers("n_items", n_items, lowest=1)
+        if sizes.shape not in ((), (n_instances,)):
+            raise ValueError(
+                f"n_items must be one number or one for each of {n_instances} instances, "
+                f"got an array of shape {sizes.shape}"
+            )
+        sizes = np.broadcast_to(sizes, n_instances)
+        small = np.flatnonzero(sizes < relevant)
+        if len(small):
+            raise ValueError(
+                f"n_items must be at least n_relevant = {relevant[small[0]]}, "
+                f"got {sizes[small[0]]} in instance {small[0]}"
+            )
         vars(self).update(
             design=design,
             n_items=frozen(sizes),
             n_relevant=frozen(relevant),
-            columns=MappingProxyType(arrays),
+            _columns=arrays,
         )
 
     def _content(self) -> tuple[Any, ...]:
         columns = (part for item in self.columns.items() for part in item)
         return self.design, self.n_items, self.n_relevant, *columns
+
+    @property
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """What was seen, by name.
+
+        Returns
+        -------
+        mapping of str to ndarray
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> list(rs.Observed(rs.InverseSampling(), n_items=1_000, position=[37, 1]).columns)
+        ['position']
+        """
+        return MappingProxyType(self._columns)  # which no pickle holds
 
     def __len__(self) -> int:
         return len(self.n_items)

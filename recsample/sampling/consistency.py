@@ -18,7 +18,7 @@ import numpy as np
 from recsample._extras import extra
 from recsample._typing import Floats
 from recsample._validation import positive_int
-from recsample.metrics._checks import check_metric
+from recsample.metrics._checks import check_exact
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
 from recsample.metrics.names import metric
@@ -168,7 +168,7 @@ def scaled(metric: Metric, sampler: Sampler, n_items: int) -> Scaled:
     >>> values.exact, values.sampled
     (array([1.  , 0.25, 0.  ]), array([1. , 0.5, 0. ]))
     """
-    check_metric(metric)
+    check_exact(metric)
     check_sampler(sampler)
     every_rank = np.arange(1, positive_int("n_items", n_items) + 1)
     exact = metric.of_rank(every_rank, n_items)
@@ -230,12 +230,13 @@ def properties(
     every_rank = np.arange(1, positive_int("n_items", n_items) + 1)
     rows = {}
     for one in chosen_metrics(metrics):
+        consistent = _same(scaled(one, sampler, n_items))
         values = one.of_rank(every_rank, n_items)
         rows[str(one)] = {
             "perfect": values[0],
             "random": values.mean(),
             "worst": values[-1],
-            "consistent": _same(scaled(one, sampler, n_items)),
+            "consistent": consistent,
             "closed form": name_of_closed_form(one),
         }
     return pd.DataFrame(rows.values(), index=list(rows))

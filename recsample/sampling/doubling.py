@@ -20,7 +20,7 @@ from recsample._validation import generator, positive_int, shown
 from recsample.metrics._checks import check_metric
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
-from recsample.sampling._checks import check_observed
+from recsample.sampling._checks import check_observed, column_of
 from recsample.sampling._counts import check_drawable
 from recsample.sampling._positions import cases_of, check_pool, per_instance, survival
 from recsample.sampling.base import Design, Observed
@@ -251,9 +251,10 @@ class DoublingSampling(Design):
         array([1.02, 0.  ])
         """
         values, observed = self._values(metric), check_observed(observed, self)
-        drawn, above = observed["drawn"], observed["above"]
-        possible = np.isin(drawn, [after for _, after in self._stages]) & (above >= 0)
-        possible &= (above <= drawn) & ((above > 0) | (drawn == self.m))
+        drawn, above = (column_of(observed, name, (len(observed),)) for name in ("drawn", "above"))
+        possible = (above == 0) & (drawn == self.m)
+        for before, after in self._stages:  # what is above is among the last items drawn
+            possible |= (drawn == after) & (above >= 1) & (above <= after - before)
         if not possible.all():
             where = int(np.argmin(possible))
             raise ValueError(

@@ -24,7 +24,6 @@ from recsample._validation import generator, positive_int
 from recsample._value import Value, frozen
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks, predicted_ranks
-from recsample.sampling._checks import check_readable
 from recsample.sampling._item_lists import (
     as_excluded,
     candidates_of,
@@ -32,6 +31,7 @@ from recsample.sampling._item_lists import (
     refuse_wrong,
     wrong_entries,
 )
+from recsample.sampling._readable import check_readable
 from recsample.sampling._weighted import check_ranked
 from recsample.sampling.base import Sampler
 
@@ -217,8 +217,9 @@ class GivenLists(Sampler, Value):
 
         Returns
         -------
-        mean, variance : ndarray of float, shape (instances,)
-            The variance is 0 where no listed item is tied with the relevant one.
+        mean : ndarray of float, shape (instances,)
+        variance : ndarray of float, shape (instances,)
+            0 where no listed item is tied with the relevant one.
 
         Raises
         ------

@@ -40,8 +40,9 @@ from recsample._validation import generator
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
-from recsample.sampling._checks import check_observed, check_readable
+from recsample.sampling._checks import check_observed, column_of
 from recsample.sampling._counts import count_pmf, gauss_on_points
+from recsample.sampling._readable import check_readable
 from recsample.sampling._weighted import WeightedDraws, count_in, random_place
 from recsample.sampling.base import Design, Observed
 from recsample.sampling.uniform import UniformSampling
@@ -163,8 +164,10 @@ class ImportanceSampling(WeightedDraws, Design):
         """
         x = self._values(metric)
         observed = check_observed(observed, self)
-        place = 0.5 if isinstance(metric.shape, Linear) else observed["place"][:, None]
-        weights = observed["above"] + place * observed["tied"]
+        shape = len(observed), self.m
+        above, tied = (column_of(observed, name, shape) for name in ("above", "tied"))
+        place = column_of(observed, "place", shape[:1])[:, None]
+        weights = above + (0.5 if isinstance(metric.shape, Linear) else place) * tied
         estimate = np.empty(len(observed))
         for rows in row_blocks(len(observed), self.m + 1):
             # De Casteljau's algorithm with another argument in each step.

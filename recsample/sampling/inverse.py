@@ -18,7 +18,7 @@ from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Reciprocal
 from recsample.ranks import Ranks
-from recsample.sampling._checks import check_observed
+from recsample.sampling._checks import check_observed, column_of
 from recsample.sampling._estimates import (
     check_estimable,
     estimates,
@@ -378,13 +378,9 @@ class InverseSampling(Design):
     def _positions(self, observed):
         """The positions T, checked, and the instance of each."""
         n_relevant = check_observed(observed, self).n_relevant
-        position = whole_numbers("position", observed["position"], lowest=1)
         instance = owners(n_relevant)
-        if position.shape != instance.shape:
-            raise ValueError(
-                f"position must hold one number for each of {len(instance)} relevant items, "
-                f"got an array of shape {position.shape}"
-            )
+        column = column_of(observed, "position", instance.shape)
+        position = whole_numbers("position", column, lowest=1)
         last = (observed.n_items - n_relevant + 1)[instance]
         beyond = position > last
         if beyond.any():

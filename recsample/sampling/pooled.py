@@ -14,10 +14,10 @@ from recsample._validation import generator, positive_int
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
-from recsample.sampling._checks import check_readable
 from recsample.sampling._closed_forms import linear_moments
 from recsample.sampling._counts import different_pmf, laws_given_end
 from recsample.sampling._joint import moments_of
+from recsample.sampling._readable import check_readable
 from recsample.sampling.base import Sampler
 from recsample.sampling.uniform import UniformSampling
 
@@ -192,7 +192,8 @@ class PooledSampling(Sampler):
 
         Returns
         -------
-        mean, variance : ndarray of float, shape (instances,)
+        mean : ndarray of float, shape (instances,)
+        variance : ndarray of float, shape (instances,)
 
         Raises
         ------

@@ -21,10 +21,10 @@ from recsample._typing import Floats, Rng
 from recsample._validation import generator
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
-from recsample.sampling._checks import check_readable
 from recsample.sampling._clocks import BLOCK as CLOCKS_BLOCK
 from recsample.sampling._clocks import first_rings
 from recsample.sampling._counts import average_with, count_pmf
+from recsample.sampling._readable import check_readable
 from recsample.sampling._weighted import WeightedDraws, count_in, random_place
 from recsample.sampling.base import Sampler
 
@@ -166,7 +166,8 @@ class PopularitySampling(WeightedDraws, Sampler):
 
         Returns
         -------
-        mean, variance : ndarray of float, shape (instances,)
+        mean : ndarray of float, shape (instances,)
+        variance : ndarray of float, shape (instances,)
 
         Raises
         ------

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from recsample._scores import item_sets, outranking, relevant_sets, scored_pools
 from recsample._typing import Integers, Sparse
-from recsample._value import frozen
+from recsample._value import frozen, frozen_sparse
 from recsample.ranks import Ranks
 
 __all__ = ["RankedItems", "ranked_items"]
@@ -34,6 +34,8 @@ class RankedItems(Ranks):
         the candidates from which negatives are drawn.
     tied : sparse matrix, shape (instances, items), optional
         The candidates with exactly the score of the relevant item.
+    ids : array_like, optional
+        As of `Ranks`.
 
     Attributes
     ----------
@@ -95,7 +97,12 @@ class RankedItems(Ranks):
         excluded = left_out + own
         n_above, n_tied, n_excluded = (np.diff(one.indptr) for one in (above, tied, excluded))
         super().__init__(1 + n_above, 1 + shape[1] - n_excluded, ties=n_tied, ids=ids)
-        vars(self).update(above=above, tied=tied, excluded=excluded, relevant=frozen(own.indices))
+        vars(self).update(
+            above=frozen_sparse(above),
+            tied=frozen_sparse(tied),
+            excluded=frozen_sparse(excluded),
+            relevant=frozen(own.indices),
+        )
 
     def _content(self) -> tuple[Any, ...]:
         return self.above, self.tied, self.excluded, self.relevant, self.ids

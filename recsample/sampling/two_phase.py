@@ -14,7 +14,7 @@ from recsample._typing import Floats, Rng
 from recsample._validation import finite_numbers, generator, positive_int, shown
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
-from recsample.sampling._checks import check_observed
+from recsample.sampling._checks import check_observed, column_of
 from recsample.sampling._counts import check_drawable, count_pmf
 from recsample.sampling._first_places import (
     best_rank,
@@ -201,7 +201,8 @@ class TwoPhase(Design):
         array([0., 0., 0., 0.])
         """
         check_within(metric, self.k)
-        return check_observed(observed, self)["weight"] * metric(known_ranks(observed))
+        weight = column_of(check_observed(observed, self), "weight", (len(observed),))
+        return weight * metric(known_ranks(observed))
 
     def expect(self, metric: Metric, ranks: Ranks) -> Floats:
         """The expectation of the estimate: the metric itself.

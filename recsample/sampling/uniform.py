@@ -28,10 +28,10 @@ from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
-from recsample.sampling._checks import check_readable
 from recsample.sampling._closed_forms import expected_terms, linear_moments
 from recsample.sampling._counts import check_drawable, count_pmf
 from recsample.sampling._joint import moments_of
+from recsample.sampling._readable import check_readable
 from recsample.sampling._targets import chance_within, moments_over_law, pmf_blocks, targets_of
 from recsample.sampling.base import Sampler
 
@@ -408,6 +408,6 @@ class UniformSampling(Sampler):
     def _values(self, metric, order, n_relevant):
         """What items of the given orders contribute at s = 0, ..., m, shape (orders, m + 1)."""
         order, n_relevant = order[:, None], n_relevant[:, None]
-        fits_in_memory(32 * len(order) * (self.m + 1), f"the values of {metric} with m={self.m}")
+        fits_in_memory(32 * len(order) * (self.m + 1), f"the table of {metric} with m={self.m}")
         rank = order + np.arange(self.m + 1)
         return metric.term(rank, order, n_relevant, self.m + n_relevant) + np.zeros(rank.shape)

@@ -389,35 +389,3 @@ def test_learned_prior_corrects_better_than_the_uniform_one():
         for prior in (learned, None)
     ]
     assert error[0] < error[1] / 2
-
-
-def test_comparison_of_estimators_on_its_own_draws():
-    ranks = {"A": Ranks([1, 4, 30, 100] * 30, 120), "B": Ranks([1, 2, 9] * 40, 120)}
-    table = rs.inference.studies.comparison_of_estimators(ranks, m=10, repetitions=3, rng=7)
-    sampler, rng = UniformSampling(10), np.random.default_rng(7)
-    for name, r in ranks.items():
-        runs = [sampler.draw(r, rng) for _ in range(3)]
-        learned = [inference.rank_distribution(run, sampler, 120) for run in runs]
-        for metric in (AP, Recall @ 10):
-            exact = metric(r).mean()
-            prior = {
-                "BV, learned prior": learned,
-                "BV, averaged prior": [sum(learned) / 3] * 3,
-                "BV, uniform prior": [None] * 3,
-                "BV, plausible prior": [inference.plausible_prior(120)] * 3,
-            }
-            errors = {
-                key: [
-                    BiasVariance(metric, sampler, 120, prior=p)(run).mean() - exact
-                    for p, run in zip(given, runs)
-                ]
-                for key, given in prior.items()
-            }
-            errors["EM"] = [inference.plug_in(metric, p) - exact for p in learned]
-            errors["Sampled"] = [metric(run).mean() - exact for run in runs]
-            for key, error in errors.items():
-                row = table.loc[str(metric), name, key] / 100
-                assert row["exact"] == pytest.approx(exact)
-                assert row["bias"] == pytest.approx(np.mean(error), abs=1e-12)
-                assert row["std"] == pytest.approx(np.std(error), abs=1e-9)
-                assert row["error"] == pytest.approx(np.hypot(row["bias"], row["std"]), abs=1e-9)

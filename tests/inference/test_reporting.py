@@ -302,7 +302,7 @@ def test_html_is_escaped():
 
 
 def test_readme_five_lines_print_the_sentence_below_them(tmp_path, monkeypatch, capsys):
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     lines = next(c for c in re.findall(r"```python\n(.*?)```", readme, re.S) if "rs.report" in c)
     quoted = " ".join(re.findall(r"^> (.*)$", readme, re.M))
     run = UniformSampling(m=100).draw(rs.datasets.recorded_ranks()["Y"], rng=0)

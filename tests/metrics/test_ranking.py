@@ -9,15 +9,16 @@ from math import log2
 import numpy as np
 import pytest
 import reference
+from all_metrics import ALL, CUT_OFF
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tied import many_ranks, orders, ranks_of, tied_scores
 
 import recsample as rs
 from recsample import (
     AP,
     AR,
     AUC,
-    DCG,
     F1,
     NDCG,
     RBP,
@@ -36,15 +37,6 @@ from recsample import (
 )
 from recsample.metrics import AveragePrecision, DiscountedGain, FScore, expected_percentile_rank
 
-CUT_OFF = [
-    *(Precision, Recall, F1, FScore(2), AP, NDCG, DCG, RR, HitRate, AR, RankScore(5), RBP(0.8)),
-    *(AveragePrecision(over) for over in ("relevant", "hits", "k")),
-]
-UNCUT = [
-    *(AUC, AP, NDCG, DCG, RR, Accuracy, RPrecision, PercentileRank, RankScore(5), RBP(0.8)),
-    *(AveragePrecision(over) for over in ("relevant", "hits")),
-]
-ALL = UNCUT + [M @ 4 for M in CUT_OFF]
 HIGHER_IS_BETTER = [M for M in ALL if M != PercentileRank]
 
 every_metric = pytest.mark.parametrize("name", reference.METRICS)
@@ -370,83 +362,6 @@ class TestUndefined:
         assert [M(Ranks([[1, 2]], 2))[0] for M in (AP, NDCG, RR, Recall @ 2)] == [1, 1, 1, 1]
 
 
-class TestNames:
-    @pytest.mark.parametrize("M", ALL + [M @ 10 for M in CUT_OFF], ids=str)
-    def test_a_printed_name_parses_back(self, M):
-        assert metric(str(M)) == metric(str(M).lower()) == metric(f" {M} ".upper()) == M
-        assert repr(M) == str(M)
-        assert hash(metric(str(M))) == hash(M)
-
-    @pytest.mark.parametrize(
-        "other, name",
-        [
-            *(("mrr", "RR"), ("MRR@10", "RR@10"), ("MAP@5", "AP@5"), ("map(relevant)@5", None)),
-            *(("Hits@3", "HitRate@3"), ("hit@3", "HitRate@3"), ("HR@10", "HitRate@10")),
-            *(("P@5", "Precision@5"), ("R-Precision", "RPrecision"), ("rprec", "RPrecision")),
-            *(("MAR@5", "AR@5"), ("MPR", "PercentileRank"), ("success@1", "HitRate@1")),
-            *(("F(2)@5", "F2@5"), ("F(1)@5", "F1@5"), ("AP(best)@5", "AP@5"), ("f.5@3", "F0.5@3")),
-            *(("hit_rate@10", "HitRate@10"), ("hit ratio@10", "HitRate@10"), ("R@5", "Recall@5")),
-            *(("rank-score (5) @ 3", "RankScore(5)@3"), ("percentile rank", "PercentileRank")),
-        ],
-    )
-    def test_names_that_others_use(self, other, name):
-        assert str(metric(other)) == (name or "AP(relevant)@5")
-
-    @pytest.mark.parametrize("name", reference.METRICS)
-    def test_every_name_of_the_reference_prints_back(self, name):
-        assert str(metric(name)) == name
-
-    @pytest.mark.parametrize("half_life", [5, 0.1, 1 / 3, 2.5e-7, 1e22])
-    def test_every_half_life_parses_back(self, half_life):
-        assert metric(str(RankScore(half_life) @ 3)) == RankScore(half_life) @ 3
-
-    @pytest.mark.parametrize("beta", [1e-200, 2.5e-7, 0.5, 1, 3, 1e16, 1e22, 1e160])
-    def test_every_beta_parses_back(self, beta):
-        assert metric(str(FScore(beta) @ 5)) == FScore(beta) @ 5
-
-    def test_spelling(self):
-        assert str(NDCG @ 10) == "NDCG@10"
-        assert str(RankScore(5) @ 10) == "RankScore(5)@10"
-        assert metric("ndcg @ 10") == NDCG @ 10
-        assert (NDCG @ 10) @ 5 == NDCG @ 5
-        assert NDCG @ 10 != NDCG @ 5 and Recall @ 10 != Precision @ 10
-        assert {NDCG @ 10, NDCG @ 10, NDCG} == {NDCG, NDCG @ 10}
-
-    @pytest.mark.parametrize(
-        "name, message",
-        [
-            ("NCDG@10", "name must be that of a metric, got 'NCDG@10'; nearest: .*NDCG"),
-            ("mmr", "got 'mmr'; nearest: RR"),
-            ("hot", "got 'hot'; nearest: HitRate"),
-            ("rankscore", r"got 'rankscore'; nearest: RankScore\(5\)"),
-            ("rbp", r"got 'rbp'; nearest: RBP\(0.8\)"),
-            ("f", "got 'f'; nearest: F1"),
-            ("", "got ''; nearest: AUC, Precision, Recall, F1, .*Accuracy, PercentileRank, RankSc"),
-            (3, "got 3; nearest: AUC"),
-            ("AP(5)", "over must be 'best', 'relevant', 'hits' or 'k', got '5'"),
-            ("NDCG(5)", r"got 'NDCG\(5\)'; nearest: NDCG"),
-            ("F0@10", "beta must be a finite number above 0, got '0'"),
-            ("F1x@10", "beta must be a finite number above 0, got '1x'"),
-            ("RBP(1)", "persistence must be between 0 and 1, both excluded, got '1'"),
-            ("RBP(-1)", "persistence must be between 0 and 1, both excluded, got '-1'"),
-            ("rprecision@3", "RPrecision takes no cut-off, got @ 3"),
-            ("ndcg@-1", "cutoff must be a whole number of at least 1, got '-1'"),
-            ("ndcg@2.5", "cutoff must be a whole number of at least 1, got '2.5'"),
-            ("ndcg@1e1", "cutoff must be a whole number of at least 1, got '1e1'"),
-            ("ndcg@", "got 'ndcg@'; nearest: NDCG"),
-            ("ndcg@5@3", "got 'ndcg@5@3'; nearest: NDCG"),
-            ("hit_rat@5", "got 'hit_rat@5'; nearest: HitRate"),
-            ("ndcg@0", "cutoff must be a whole number of at least 1, got 0"),
-            ("ndcg@ten", "cutoff must be a whole number of at least 1, got 'ten'"),
-            ("auc@10", "AUC takes no cut-off, got @ 10"),
-            ("RankScore(x)", "half_life must be a finite number above 0, got 'x'"),
-        ],
-    )
-    def test_unknown_names(self, name, message):
-        with pytest.raises(ValueError, match=message):
-            metric(name)
-
-
 class TestRefusals:
     @pytest.mark.parametrize("M", [Precision, Recall, HitRate])
     def test_some_need_a_cut_off(self, M):
@@ -504,46 +419,6 @@ class TestRefusals:
     def test_metrics_do_not_change(self):
         with pytest.raises(AttributeError):
             (NDCG @ 10).cutoff = 5
-
-
-class TestCompare:
-    ranks = {"first": Ranks([1, 4, 9], 20), "second": Ranks([[2, 3], [5], [6]], 20, ties=1)}
-
-    def test_means_by_recommender_and_metric(self):
-        table = compare(self.ranks, [AUC, "ndcg@3", Recall @ 5])
-        assert table.columns.tolist() == ["AUC", "NDCG@3", "Recall@5"]
-        assert table.index.tolist() == ["first", "second"]
-        for name, ranks in self.ranks.items():
-            for M in (AUC, NDCG @ 3, Recall @ 5):
-                assert table.loc[name, str(M)] == pytest.approx(M(ranks).mean())
-
-    def test_a_random_order_of_instances_gives_the_same_table(self):
-        moved = {"first": Ranks([9, 1, 4], 20)}
-        assert compare(moved, ALL).to_numpy() == pytest.approx(
-            compare({"first": self.ranks["first"]}, ALL).to_numpy(), abs=1e-15
-        )
-
-    @pytest.mark.parametrize(
-        "ranks, metrics, message",
-        [
-            ({}, [AP], "ranks must hold at least one recommender, got none"),
-            (ranks, [], "metrics must hold at least one metric, got none"),
-            (ranks, 3, "metrics must be a list of metrics, got 3"),
-            (
-                {"a": Ranks([1], 5), "b": Ranks([1, 2], 5)},
-                [AP],
-                "same number of .*{'a': 1, 'b': 2}",
-            ),
-            ([Ranks([1], 5)], [AP], "ranks must map the names of recommenders to Ranks, got"),
-            ({"a": [1, 2]}, [AP], "ranks must map the names of recommenders to Ranks, got"),
-            (ranks, "AP", "metrics must be a list of metrics, got 'AP'"),
-            (ranks, AP, "metrics must be a list of metrics, got AP"),
-            (ranks, ["ncdg"], "name must be that of a metric, got 'ncdg'"),
-        ],
-    )
-    def test_refusals(self, ranks, metrics, message):
-        with pytest.raises(ValueError, match=message):
-            compare(ranks, metrics)
 
 
 def test_every_public_metric_says_what_a_perfect_ranker_gets():
@@ -609,3 +484,25 @@ class TestExpectedPercentileRank:
                 expected_percentile_rank(Ranks([[], []], 5), consumption)
         with pytest.raises(ValueError, match="values must be numbers, got an array of type <U1"):
             Ranks(["1", "2"], 5)
+
+
+class TestMeanRank:
+    def test_auc_agrees_and_others_do_not(self):
+        ranks = many_ranks(np.random.default_rng(6), tied=40)
+        at_mean_rank = rs.metrics.at_mean_rank
+        assert at_mean_rank(AUC, ranks) == pytest.approx(AUC(ranks), abs=1e-14)
+        assert abs(at_mean_rank(AP, ranks) - AP(ranks)).max() > 1e-4
+
+    def test_mean_places(self):
+        for seed in range(30):
+            scores, relevant = tied_scores(np.random.default_rng(seed))
+            places = 1 + np.mean(orders(scores, relevant), axis=0)
+            exact = sum(1 / np.log2(1 + places))
+            found = rs.metrics.at_mean_rank(rs.DCG, ranks_of(scores, relevant))
+            assert found[0] == pytest.approx(exact, abs=1e-12)
+
+    def test_refusals(self):
+        with pytest.raises(ValueError, match="a sum over the relevant items, got AP"):
+            rs.metrics.at_mean_rank(rs.metric("AP(hits)@3"), Ranks([1], 5))
+        with pytest.raises(ValueError, match="ranks must be Ranks, got list"):
+            rs.metrics.at_mean_rank(AP, [1])

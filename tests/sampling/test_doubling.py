@@ -10,21 +10,30 @@ from recsample import AP, DoublingSampling, EarlyStopping, Ranks, Recall
 from recsample.sampling.scanning import Scan
 
 
+def totals(m0, m):
+    """How many items have been drawn after each stage."""
+    found = [m0]
+    while found[-1] < m:
+        found.append(min(2 * found[-1], m))
+    return found
+
+
+def numbers(m0, m):
+    """All observations, items drawn and items above, by their numbers s = 0, ..., m."""
+    ends = totals(m0, m)
+    found = [(m, 0)]
+    for before, after in zip([0, *ends][-2::-1], ends[::-1]):
+        found += [(after, count) for count in range(1, after - before + 1)]
+    assert len(found) == m + 1
+    return found
+
+
 def observations(m0, m, n, above):
     """Numbers of observations over all orders, straight from the description of the design."""
-    totals = [m0]
-    while totals[-1] < m:
-        totals.append(min(2 * totals[-1], m))
-    numbered = {(totals[-1], 0): 1}
-    for before, after in zip([0, *totals][-2::-1], totals[::-1]):
-        for count in range(1, after - before + 1):
-            numbered[after, count] = len(numbered) + 1
-    assert len(numbered) == m + 1
-    seen = []
+    numbered, seen = numbers(m0, m), []
     for order in orders(n - 1, above):
-        ends = (total for total in totals if total == m or any(order[:total]))
-        end = next(ends)
-        seen.append((numbered[end, sum(order[:end])], end))
+        end = next(end for end in totals(m0, m) if end == m or any(order[:end]))
+        seen.append((numbered.index((end, sum(order[:end]))), end))
     return seen
 
 
@@ -35,7 +44,7 @@ def test_law_of_doubling_by_enumeration(m0, m):
     cost = design.cost(Ranks(range(1, n + 1), n))
     for a in range(n):
         seen = observations(m0, m, n, a)
-        counts = np.bincount([number for number, _ in seen], minlength=m + 2)[1:]
+        counts = np.bincount([number for number, _ in seen], minlength=m + 1)
         assert law[a] == pytest.approx(counts / len(seen), abs=1e-14)
         assert cost[a] == pytest.approx(mean([end for _, end in seen]))
     tied = Ranks([2], n, ties=[3])
@@ -48,9 +57,11 @@ def test_drawn_observations_have_their_law():
     for rank in (1, 2, 6, 30):
         ranks = Ranks([rank] * repetitions, 30)
         drawn = design.draw(ranks, rng=rank)
-        assert drawn.n_items == 10
+        assert (drawn.n_items == 30).all()
         expected = repetitions * design.pmf(Ranks([rank], 30))[0]
-        counts = np.bincount(drawn.values, minlength=11)[1:]
+        number = {(end, count): s for s, (end, count) in enumerate(numbers(2, 9))}
+        seen = zip(drawn["drawn"].tolist(), drawn["above"].tolist())
+        counts = np.bincount([number[each] for each in seen], minlength=10)
         assert (np.abs(counts - expected) <= 5 * np.sqrt(expected) + 1e-9).all()
 
 
@@ -71,6 +82,16 @@ def test_correction_of_doubling_solves_its_least_squares_problem():
     assert abs(drawn.mean() - mean_[2]) < 4 * error
 
 
+@pytest.mark.parametrize(("m0", "m"), [(1, 6), (2, 5), (3, 12), (3, 3)])
+def test_a_correction_reads_the_observations_in_the_order_of_the_law(m0, m):
+    design = DoublingSampling(m0, m)
+    corrected = rs.BiasVariance(AP, design, 30)
+    drawn, above = zip(*numbers(m0, m))
+    observed = rs.Observed(design, 30, drawn=drawn, above=above)
+    assert design.of(corrected, observed).tolist() == corrected.values.tolist()
+    assert len(set(corrected.values.tolist())) == m + 1
+
+
 @pytest.fixture(scope="module")
 def table():
     return np.random.default_rng(6).normal(size=(60, 83))
@@ -79,12 +100,13 @@ def table():
 def test_doubling_in_a_scan(table):
     relevant = np.argsort(-table, axis=1)[np.arange(60), np.arange(60)]  # on ranks 1 to 60
     scan = Scan(lambda u, i: table[u, i], relevant, 83, block=5)
-    observed = DoublingSampling(4, 30).scan(scan).values
+    design = DoublingSampling(4, 30)
+    observed = design.scan(scan)
     for user, item in enumerate(relevant):
         order = in_scan(table[user], user, item, {item}, seed=0)
         end = next(total for total in (4, 8, 16, 30) if total == 30 or any(order[:total]))
         count = sum(order[:end])
-        assert observed[user] == (1 if count == 0 else 30 - end + count + 1)
+        assert (observed["drawn"][user], observed["above"][user]) == (end, count)
         assert scan.scored[user] == end
     assert len(set(scan.scored.tolist())) == 4
 
@@ -107,6 +129,11 @@ def test_scan_of_several_relevant_items_is_refused(table):
 RANKS = Ranks([1, 2], 5)
 
 
+def read(**columns):
+    design = DoublingSampling(3, 12)
+    return design.of(rs.BiasVariance(AP, design, 30), rs.Observed(design, 30, **columns))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -116,6 +143,12 @@ RANKS = Ranks([1, 2], 5)
             lambda: DoublingSampling(1, 2).expect(AP, RANKS),
             r"metric must be a correction for DoublingSampling\(m0=1, m=2\), got AP",
         ),
+        (lambda: read(drawn=[12, 6], above=[0, 0]), "got 0 of 6 above in instance 1"),
+        (lambda: read(drawn=[12, 7], above=[0, 1]), "got 1 of 7 above in instance 1"),
+        (lambda: read(drawn=[6, 12], above=[1, -1]), "got -1 of 12 above in instance 1"),
+        (lambda: read(drawn=[3], above=[4]), "got 4 of 3 above in instance 0"),
+        # Nothing was above among the first 3, so at most 3 of 6 are.
+        (lambda: read(drawn=[6, 6], above=[3, 4]), "got 4 of 6 above in instance 1"),
     ],
 )
 def test_refusals(call, message):

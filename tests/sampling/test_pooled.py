@@ -1,3 +1,5 @@
+"""Pooled sampling against every evaluation there is, and uniform sampling given its size."""
+
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations, product
@@ -5,13 +7,12 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy import sparse, stats
+from scipy import stats
 
 import recsample as rs
-from recsample.sampling import given_lists, list_checks
-from recsample.sampling._counts import different_pmf
-from recsample.sampling import PooledSampling
 from recsample.ranks import Ranks
+from recsample.sampling import PooledSampling
+from recsample.sampling._counts import different_pmf
 
 METRICS = [
     rs.AUC,
@@ -203,7 +204,7 @@ def test_real_users():
         sampler = PooledSampling(100)
         for metric in (rs.AP, rs.AUC, rs.NDCG @ 10):
             by_items = sampler.expect(metric, few)
-            walked, variance = sampler._moments(metric, few)
+            walked, variance = sampler.moments(metric, few)
             assert walked == pytest.approx(by_items, abs=1e-12)
             assert (variance > 0).all()
 
@@ -212,7 +213,9 @@ def test_corrections_are_refused_where_the_size_is_random():
     ranks = Ranks([[3], [5]], 9)
     corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(2), 9)
     for method in (PooledSampling(2).expect, PooledSampling(2).variance):
-        with pytest.raises(ValueError, match="sampled ranks with n_items = m"):
+        with pytest.raises(
+            ValueError, match=r"metric must read what PooledSampling\(m=2\) gives, got BiasVar"
+        ):
             method(corrected, ranks)
 
 
@@ -269,46 +272,3 @@ def test_pooled_sampling_refuses_numbers():
             PooledSampling(m)
     with pytest.raises(ValueError, match="n_irrelevant must be"):
         PooledSampling(2).sizes(0)
-
-
-# ---------------------------------------------------------------------------- lowest_ids
-
-
-def test_lowest_ids_follow_the_algorithm():
-    # Five items, of which item 1 is excluded; two of four draws are kept.
-    law = Counter()
-    for drawn in product(range(5), repeat=4):
-        kept = sorted(set(drawn) - {1})[:2]
-        others = [i for i in (0, 2, 3, 4) if i not in kept]
-        needed = 2 - len(kept)
-        ways = [extra for extra in permutations(others, needed)]
-        for extra in ways:
-            law[tuple(sorted([*kept, *extra]))] += Fraction(1, len(ways) * 5**4)
-    n = 20_000
-    exclude = sparse.csr_matrix(np.tile([0, 1, 0, 0, 0], (n, 1)))
-    found = Counter(map(tuple, np.sort(given_lists.lowest_ids(2, exclude, rng=0)).tolist()))
-    assert set(found) == set(law)
-    expected = [float(n * law[pair]) for pair in law]
-    assert stats.chisquare([found[pair] for pair in law], expected).pvalue > 0.01
-
-
-def test_lowest_ids_are_lists_without_faults():
-    rng = np.random.default_rng(0)
-    exclude = sparse.csr_matrix(rng.random((80, 60)) < rng.random((80, 1)) * 0.6)
-    lists = given_lists.lowest_ids(10, exclude, rng)
-    found = list_checks.faults(lists, sparse.csr_matrix(exclude.shape), 60, exclude)
-    assert lists.shape == (80, 10) and (found == 0).all(axis=None)
-
-
-def test_the_uniformity_tests_notice_lowest_ids():
-    exclude = sparse.csr_matrix((60, 3706), dtype=bool)
-    found = list_checks.uniformity(given_lists.lowest_ids(99, exclude, rng=0), exclude)
-    assert (found["p-value"] < 1e-100).all()
-    # Five users are enough for the mean.
-    few = list_checks.uniformity(given_lists.lowest_ids(99, exclude[:5], rng=0), exclude[:5])
-    assert few.loc["mean item", "p-value"] < 1e-20
-
-
-def test_lowest_ids_refuse():
-    with pytest.raises(ValueError, match="must leave at least m=3 items, got 2 for user 0"):
-        given_lists.lowest_ids(3, sparse.csr_matrix([[1, 0, 0]]), rng=0)

@@ -1,11 +1,12 @@
-"""Several relevant items per instance, and ties: against enumeration, and against simulation."""
+"""The joint law of several relevant items, and ties: against enumeration and simulation."""
 
 from collections import Counter
 from itertools import combinations, product
 
 import numpy as np
 import pytest
-from scipy import sparse, stats
+from scipy import stats
+from tied import many_ranks, orders, ranks_of, tied_scores
 
 import recsample as rs
 from recsample import AP, AR, AUC, F1, NDCG, RR, Ranks, Recall, RPrecision, UniformSampling
@@ -15,32 +16,6 @@ from recsample.sampling.consistency import CATALOGUE
 METRICS = [*CATALOGUE, AP @ 3, RR @ 2, AR @ 2, F1 @ 3, RPrecision, rs.metric("AP(hits)@3")]
 
 both_ways = pytest.mark.parametrize("replace", [False, True])
-
-
-def tied_scores(rng, most_items=8):
-    """A few scores with ties, and some relevant items."""
-    n_items = int(rng.integers(5, most_items + 1))
-    n_relevant = int(rng.integers(1, 4))
-    scores = rng.integers(0, rng.integers(2, 9), n_items)
-    return scores, rng.choice(n_items, n_relevant, replace=False)
-
-
-def ranks_of(scores, relevant):
-    matrix = sparse.csr_matrix(
-        (np.ones(len(relevant)), (np.zeros(len(relevant), int), relevant)), (1, len(scores))
-    )
-    return rs.predicted_ranks(np.array([scores], float), matrix)
-
-
-def orders(scores, relevant):
-    """The places that the relevant items have in every order in which no score rises, counted."""
-    blocks, place = [], 0
-    for score in sorted(set(scores), reverse=True):
-        items = np.flatnonzero(scores == score)
-        hits = int(np.isin(items, relevant).sum())
-        blocks.append([tuple(place + p for p in c) for c in combinations(range(len(items)), hits)])
-        place += len(items)
-    return [sorted(sum(choice, ())) for choice in product(*blocks)]
 
 
 def sampled_ranks_counted(scores, relevant, m, replace):
@@ -108,18 +83,6 @@ class TestAgainstEnumeration:
             assert sampler.expect(corrected, ranks)[0] == pytest.approx(mean, abs=1e-11)
             variance = chance @ (values - mean) ** 2
             assert sampler.variance(corrected, ranks)[0] == pytest.approx(variance, abs=1e-11)
-
-
-def many_ranks(rng, n_instances=40, n_items=500, tied=0):
-    """Ranks of 1 to 8 relevant items, half of them good; the first `tied` sets have many ties."""
-    scores = rng.standard_normal((n_instances, n_items))
-    scores[:tied] = np.round(2 * scores[:tied]) / 2
-    relevant = sparse.lil_matrix((n_instances, n_items))
-    for user in range(n_instances):
-        items = rng.choice(n_items, rng.integers(1, 9), replace=False)
-        relevant[user, items] = 1
-        scores[user, items[::2]] += 1.5
-    return rs.predicted_ranks(scores, relevant.tocsr())
 
 
 def outcomes(ranks, sampler, n_draws, rng):
@@ -310,97 +273,14 @@ class TestIndependence:
         sampler = UniformSampling(100)
         several = ranks.n_relevant > 3
         # The variances of the terms added up, as if they were independent
-        recall = Recall @ 10
-        targets, of_term = sampler._targets(ranks)
-        alone = sampler._moments(recall, targets)[1][of_term]
-        alone = np.bincount(ranks.rows.instance, alone)
+        recall, law, order = Recall @ 10, sampler.pmf(ranks), ranks.rows.order[:, None]
+        n_relevant = ranks.n_relevant[ranks.rows.instance][:, None]
+        rank = order + np.arange(101)
+        terms = recall.term(rank, order, n_relevant, 100 + n_relevant)
+        each = (law * terms**2).sum(axis=1) - (law * terms).sum(axis=1) ** 2
+        alone = np.bincount(ranks.rows.instance, each)
         ratio = np.sqrt(sampler.variance(recall, ranks)[several].sum() / alone[several].sum())
         assert ratio > 1.2
-
-
-class TestEachAlone:
-    def test_each_item_among_the_irrelevant_ones(self):
-        ranks = Ranks([[7, 3], [1], []], n_items=[9, 5, 4])
-        alone = ranks.each_alone()
-        assert alone.values.tolist() == [3, 6, 1]
-        assert alone.n_items.tolist() == [8, 8, 5]
-
-    def test_ties_stay(self):
-        scores, relevant = np.array([3, 2, 2, 2, 1, 2]), [1, 5, 4]
-        alone = ranks_of(scores, relevant).each_alone()
-        assert alone.values.tolist() == [2, 2, 4] and alone.ties.tolist() == [2, 2, 0]
-
-    def test_against_scores(self):
-        rng = np.random.default_rng(1)
-        for _ in range(50):
-            scores, relevant = tied_scores(rng)
-            alone = ranks_of(scores, relevant).each_alone()
-            others = np.delete(scores, relevant)
-            mine = np.sort(scores[relevant])[::-1]
-            assert alone.values.tolist() == [1 + int((others > x).sum()) for x in mine]
-            assert alone.ties.tolist() == [int((others == x).sum()) for x in mine]
-
-    def test_nothing_relevant(self):
-        with pytest.raises(ValueError, match="at least one relevant item, got none"):
-            Ranks([[], []], n_items=4).each_alone()
-
-
-class TestBreakTies:
-    def test_best_and_worst(self):
-        rng = np.random.default_rng(8)
-        for _ in range(50):
-            scores, relevant = tied_scores(rng)
-            places = 1 + np.array(orders(scores, relevant))
-            ranks = ranks_of(scores, relevant)
-            best, worst = ranks.break_ties("optimistic"), ranks.break_ties("pessimistic")
-            assert best.values[0].tolist() == places.min(axis=0).tolist()
-            assert worst.values[0].tolist() == places.max(axis=0).tolist()
-
-    def test_random_orders_are_equally_likely(self):
-        scores, relevant = np.array([5, 4, 4, 4, 4, 1]), [1, 3]
-        possible = sorted(orders(scores, relevant))
-        rng, seen = np.random.default_rng(4), Counter()
-        ranks = ranks_of(scores, relevant)
-        for _ in range(6_000):
-            seen[tuple(ranks.break_ties("random", rng).values[0])] += 1
-        assert sorted(seen) == [tuple(np.add(p, 1)) for p in possible]
-        from scipy.stats import chisquare
-
-        assert chisquare(list(seen.values())).pvalue > 1e-4
-
-    def test_metrics_lie_between(self):
-        ranks = many_ranks(np.random.default_rng(6), tied=40)
-        for M in (AP, AUC, NDCG @ 5):
-            best, worst = (M(ranks.break_ties(how)) for how in ("optimistic", "pessimistic"))
-            assert (worst <= M(ranks) + 1e-12).all() and (M(ranks) <= best + 1e-12).all()
-
-    def test_refusals(self):
-        with pytest.raises(ValueError, match="how must be 'random', .* got 'mean'"):
-            Ranks([1], 5).break_ties("mean")
-        with pytest.raises(ValueError, match="rng must be"):
-            Ranks([1], 5).break_ties("random", "seed")
-
-
-class TestMeanRank:
-    def test_auc_agrees_and_others_do_not(self):
-        ranks = many_ranks(np.random.default_rng(6), tied=40)
-        at_mean_rank = rs.metrics.at_mean_rank
-        assert at_mean_rank(AUC, ranks) == pytest.approx(AUC(ranks), abs=1e-14)
-        assert abs(at_mean_rank(AP, ranks) - AP(ranks)).max() > 1e-4
-
-    def test_mean_places(self):
-        for seed in range(30):
-            scores, relevant = tied_scores(np.random.default_rng(seed))
-            places = 1 + np.mean(orders(scores, relevant), axis=0)
-            exact = sum(1 / np.log2(1 + places))
-            found = rs.metrics.at_mean_rank(rs.DCG, ranks_of(scores, relevant))
-            assert found[0] == pytest.approx(exact, abs=1e-12)
-
-    def test_refusals(self):
-        with pytest.raises(ValueError, match="a sum over the relevant items, got AP"):
-            rs.metrics.at_mean_rank(rs.metric("AP(hits)@3"), Ranks([1], 5))
-        with pytest.raises(ValueError, match="ranks must be Ranks, got list"):
-            rs.metrics.at_mean_rank(AP, [1])
 
 
 class TestInstancesWithout:

@@ -1,0 +1,186 @@
+"""How many samples a comparison needs, against a search, and whether sampling saves time."""
+
+import numpy as np
+import pytest
+
+import recsample as rs
+from recsample import (
+    AP,
+    AUC,
+    NDCG,
+    BiasVariance,
+    InverseSampling,
+    RankEstimate,
+    Ranks,
+    Recall,
+    UniformSampling,
+    inference,
+)
+
+
+def population(exponent, size, seed, n_items):
+    """Ranks with p(r) proportional to a power of r."""
+    weights = np.arange(1.0, n_items + 1) ** -exponent
+    rng = np.random.default_rng(seed)
+    return rng.choice(np.arange(1, n_items + 1), size, p=weights / weights.sum())
+
+
+# How many samples
+
+
+def brute_force(metric, a, b, probability, replace, last):
+    short = 0
+    for m in range(1, last + 1):
+        sampler = UniformSampling(m, replace)
+        made = metric if isinstance(metric, rs.metrics.Metric) else metric(sampler)
+        if inference.order_probability(made, a, b, sampler) < probability:
+            short = m
+    return short + 1
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize(
+    ("metric", "probability"),
+    [
+        (AP, 0.9),
+        (Recall @ 3, 0.65),  # with replacement even 59 samples say little
+        (AUC, 0.9),
+        (lambda sampler: BiasVariance(AP, sampler, 60, gamma=0.02), 0.9),
+    ],
+    ids=["AP", "Recall@3", "AUC", "BV"],
+)
+def test_required_samples_is_the_first_from_which_all_are_enough(metric, probability, replace):
+    a, b = Ranks([1] * 15 + [30] * 45, 60), Ranks([5] * 60, 60)
+    a = a if metric is not AUC else Ranks([1] * 30 + [14] * 30, 60)
+    found = inference.required_samples(metric, a, b, probability=probability, replace=replace)
+    assert found == brute_force(metric, a, b, probability, replace, 59) > 1
+    assert type(found) is int
+
+
+@pytest.mark.parametrize(
+    ("n_items", "exponent", "seed", "probability"),
+    # Few instances: the probability falls again just before everything is sampled.
+    [(61, 0.8, 169, 0.8), (61, 0.8, 304, 0.8), (301, 0.9, 23, 0.9), (301, 0.9, 121, 0.9)],
+)
+def test_required_samples_sees_a_dip_where_nearly_all_is_sampled(
+    n_items, exponent, seed, probability
+):
+    rng = np.random.default_rng(seed)
+    p = np.arange(1.0, n_items + 1) ** -exponent
+    p /= p.sum()
+    a, b = (Ranks(rng.choice(np.arange(1, n_items + 1), 20, p=p), n_items) for _ in "ab")
+    found = inference.required_samples(NDCG @ 5, a, b, probability=probability)
+    assert found > 0.9 * n_items - 1
+    assert found == brute_force(NDCG @ 5, a, b, probability, False, n_items - 1)
+
+
+def test_a_sampled_metric_needs_more_samples_than_its_correction():
+    a, b = Ranks([1] * 15 + [30] * 45, 60), Ranks([5] * 60, 60)
+    corrected = inference.required_samples(lambda s: BiasVariance(AP, s, 60, gamma=0.02), a, b)
+    assert corrected < inference.required_samples(AP, a, b)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda a, b: inference.required_samples(AP, a, b, probability=1), "probability must be"),
+        (lambda a, b: inference.required_samples(AP, a, b, largest=60), "at most 59"),
+        (lambda a, b: inference.required_samples(AP, a, b, largest=5), "reached by 5 samples, got"),
+        (lambda a, b: inference.required_samples(AP, a, a), "differ in their mean"),
+        (lambda a, b: inference.required_samples(AP, a, Ranks([1, 5], 9)), "same instances"),
+        (lambda a, b: inference.required_samples("AP", a, b), "metric must be a Metric"),
+        (lambda a, b: inference.required_samples(lambda s: "AP", a, b), "metric must be a Metric"),
+        (
+            lambda a, b: inference.required_samples(RankEstimate(AP, UniformSampling(5), 60), a, b),
+            "function that makes a correction .* for m = 5 only",
+        ),
+    ],
+)
+def test_required_samples_refuses(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(Ranks([1] * 15 + [30] * 45, 60), Ranks([5] * 60, 60))
+
+
+def test_a_pilot_finds_about_the_number_that_known_ranks_give():
+    n, size = 120, 3000
+    a, b = (Ranks(population(e, size, seed=s, n_items=n), n) for e, s in ((0.9, 0), (0.7, 1)))
+    known = inference.required_samples(Recall @ 30, a, b, probability=0.95)
+    pilot = UniformSampling(20)
+    runs = [pilot.draw(x, seed) for seed, x in enumerate((a, b))]
+    found = inference.required_samples_from_pilot(
+        Recall @ 30, *runs, pilot, n, rng=0, repetitions=30
+    )
+    assert known > 30 and found.low <= found.samples <= found.high
+    assert found.low <= known <= found.high
+
+
+def test_a_pilot_that_sees_no_difference_says_so():
+    pilot = UniformSampling(20)
+    ranks = Ranks(population(0.8, 200, seed=0, n_items=120), 120)
+    runs = [pilot.draw(ranks, seed) for seed in (1, 2)]
+    found = inference.required_samples_from_pilot(
+        AUC, *runs, pilot, 120, rng=0, repetitions=20, largest=40
+    )
+    assert found.high == 40 and found.low < 40
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_items": 5}, "n_items"),
+        ({"sampler": UniformSampling(9)}, r"n_items = m \+ 1 = 10"),
+        ({"sampled_b": Ranks([1], 6)}, "same instances, got 2 and 1"),
+        ({"probability": 0}, "probability must be"),
+        ({"largest": 40}, "largest must be at most 19"),
+        ({"repetitions": 0}, "repetitions must be"),
+        ({"n_items": "20"}, "n_items must be a whole number of at least 1, got '20'"),
+        ({"sampler": InverseSampling()}, "sampler must be UniformSampling, .* got InverseSampling"),
+    ],
+)
+def test_planning_from_a_pilot_refuses(changes, message):
+    given = {
+        "metric": AP,
+        "sampled_a": Ranks([1, 3], 6),
+        "sampled_b": Ranks([2, 6], 6),
+        "sampler": UniformSampling(5),
+        "n_items": 20,
+        "rng": 0,
+    }
+    with pytest.raises(ValueError, match=message):
+        inference.required_samples_from_pilot(**{**given, **changes})
+
+
+# Against ranking everything
+
+
+def test_break_even_is_read_off_between_two_measured_times(monkeypatch):
+    # The clock is read before and after each piece of work: 10 s for all, then 4, 8 and 16 s.
+    ticks = iter([0, 10, 10, 14, 14, 22, 22, 38])
+    monkeypatch.setattr("recsample.inference.planning.perf_counter", lambda: next(ticks))
+    factors = np.random.default_rng(0).normal(size=(30, 4))
+    found = inference.break_even(factors, factors, rng=0, repetitions=1)
+    assert found.samples == 3  # half a sample beyond 2, rounded up
+    assert found.everything == 10
+    assert found.m.tolist() == [1, 2, 4] and found.sampled.tolist() == [4, 8, 16]
+
+
+def test_sampling_that_is_always_faster_has_no_break_even(monkeypatch):
+    ticks = iter([0, 10, *range(10, 100)])
+    monkeypatch.setattr("recsample.inference.planning.perf_counter", lambda: next(ticks))
+    factors = np.random.default_rng(0).normal(size=(7, 4))
+    found = inference.break_even(factors, factors, rng=0, repetitions=1)
+    assert found.samples is None and found.m.tolist() == [1, 2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("users", "items", "message"),
+    [
+        (np.ones((3, 2)), np.ones((4, 3)), r"got \(3, 2\) and \(4, 3\)"),
+        (np.ones(3), np.ones((4, 3)), r"got \(3,\) and \(4, 3\)"),
+        (np.ones((3, 2)), np.ones((1, 2)), "at least two items"),
+        (np.full((3, 2), np.nan), np.ones((4, 2)), "user_factors must be"),
+    ],
+)
+def test_break_even_refuses(users, items, message):
+    with pytest.raises(ValueError, match=message):
+        inference.break_even(users, items, rng=0)

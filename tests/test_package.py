@@ -1,0 +1,197 @@
+"""The package as a whole: its names and version, how it loads, and which extras it asks for."""
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import public
+import pytest
+
+import recsample as rs
+from recsample import _extras
+
+ROOT = Path(rs.__file__).parents[1]
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def run(code):
+    """What a fresh interpreter prints."""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return found.stdout.split()
+
+
+# Names
+
+
+def test_version_is_that_of_the_project():
+    assert rs.__version__ == metadata.version("recsample")
+    assert f'version = "{rs.__version__}"' in PYPROJECT
+
+
+def test_every_name_that_is_offered_is_there():
+    for module in [rs, *public.MODULES]:
+        assert len(set(module.__all__)) == len(module.__all__), module
+        for name in module.__all__:
+            assert getattr(module, name) is not None
+            assert name in dir(module)
+
+
+def test_what_packages_offer_is_defined_in_their_public_modules():
+    defined = list(public.names().values())
+    for module in [rs, *public.MODULES]:
+        for name in module.__all__:
+            offered = getattr(module, name)
+            if inspect.isclass(offered) or inspect.isfunction(offered):
+                assert any(offered is one for one in defined), (module, name)
+
+
+def test_names_of_the_contract():
+    """Those that stay wherever their modules go."""
+    top = (
+        "Ranks predicted_ranks metric compare report UniformSampling RankEstimate MinimalBias "
+        "ConstrainedLeastSquares BiasVariance InverseSampling EarlyStopping TwoPhase "
+        "DoublingSampling PooledSampling PopularitySampling given_ranks uniform_lists Sampler "
+        "Design Observed AUC Precision Recall AP NDCG RR HitRate RankScore PercentileRank"
+    )
+    inference = (
+        "rank_distribution order_probability required_samples paired_comparison standard_errors "
+        "certified_interval sharp_bounds report"
+    )
+    modules = "datasets recommenders experiments plotting metrics sampling inference"
+    for names, place in ((top, rs), (inference, rs.inference), (modules, rs)):
+        for name in names.split():
+            assert name in place.__all__ and hasattr(place, name)
+    assert rs.report is rs.inference.report
+    with pytest.raises(AttributeError, match="no_such_name|No recsample attribute"):
+        rs.no_such_name  # noqa: B018
+
+
+def test_each_stub_lists_the_modules_beside_it():
+    """The stubs decide what is loaded lazily: a module that they forget would not be found."""
+    for stub in Path(rs.__path__[0]).rglob("__init__.pyi"):
+        listed = set(re.findall(r"^from \. import (\w+) as \1$", stub.read_text(), re.M))
+        beside = {path.stem for path in stub.parent.glob("*.py")}
+        beside |= {path.parent.name for path in stub.parent.glob("*/__init__.py")}
+        assert listed == {name for name in beside if not name.startswith("_")}, stub
+
+
+# Loading
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    modules = run("import sys, recsample; print(' '.join(sys.modules))")
+    heavy = {"matplotlib", "pandas", "implicit", "pooch", "tqdm", "requests"}
+    assert not heavy & set(modules)
+    # Nothing but itself, until something is used.
+    assert [name for name in modules if name.startswith("recsample")] == ["recsample"]
+    assert not any(name.partition(".")[0] in {"numpy", "scipy"} for name in modules)
+
+
+def test_ranks_samplers_and_metrics_need_numpy_and_scipy_only():
+    modules = run(
+        "import sys, recsample as rs; ranks = rs.Ranks([1, 2], 9); rs.AP(ranks); "
+        "rs.UniformSampling(3).expect(rs.NDCG, ranks); rs.InverseSampling().cost(ranks); "
+        "print(' '.join(sys.modules))"
+    )
+    heavy = {"matplotlib", "pandas", "implicit", "pooch", "tqdm", "requests"}
+    assert not heavy & set(modules)
+    assert "recsample.inference" not in modules and "recsample.plotting" not in modules
+
+
+# Extras
+
+
+def test_extras_are_those_of_the_project():
+    given = metadata.metadata("recsample").get_all("Provides-Extra")
+    assert set(_extras._EXTRAS.values()) == set(given)
+    listed = set()
+    for line in metadata.requires("recsample"):
+        if found := re.match(r"(\w+).*extra == .(\w+)", line):
+            listed.add(found.groups())
+    libraries = {library for library, _ in listed}
+    # Others come along with one that is listed: cycler with matplotlib, requests with pooch.
+    assert libraries <= set(_extras._EXTRAS)
+    for library, extra in _extras._EXTRAS.items():
+        assert (library, extra) in listed or library not in libraries
+
+
+@pytest.fixture
+def blocked(monkeypatch):
+    """Makes a library look as if it were not installed."""
+
+    def block(library):
+        for name in [*sys.modules]:
+            if name.partition(".")[0] == library:
+                monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setattr(sys, "meta_path", [Missing(library), *sys.meta_path])
+
+    return block
+
+
+class Missing:
+    """A finder that has never heard of a library."""
+
+    def __init__(self, library):
+        self.library = library
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == self.library:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=self.library)
+
+
+RANKS = {"A": rs.Ranks([1, 2], 9)}
+SAMPLED = rs.Ranks([1, 2], 4)
+
+
+@pytest.mark.parametrize(
+    ("library", "extra", "call"),
+    [
+        ("pandas", "tables", lambda: rs.compare(RANKS, [rs.AP])),
+        ("pandas", "tables", lambda: rs.report(SAMPLED, m=3, n_items=9)),
+        ("pandas", "tables", lambda: RANKS["A"].to_frame()),
+        ("pandas", "tables", lambda: rs.inference.compare_pairs(RANKS, [rs.AP])),
+        ("pandas", "tables", lambda: rs.experiments.table1()),
+        (
+            "pandas",
+            "tables",
+            lambda: rs.sampling.consistency.properties(rs.UniformSampling(3), 9, [rs.AP]),
+        ),
+        ("pooch", "data", lambda: rs.datasets.load_movielens()),
+        ("implicit", "models", lambda: rs.recommenders.MatrixFactorization().fit(SMALL)),
+        ("matplotlib", "plots", lambda: rs.plotting.use_style()),
+        ("matplotlib", "plots", lambda: rs.plotting.panels(1, 1)),
+    ],
+)
+def test_a_missing_extra_is_named_with_the_command_that_installs_it(blocked, library, extra, call):
+    blocked(library)
+    message = rf'{library} is needed here and is not installed: pip install "recsample\[{extra}\]"$'
+    with pytest.raises(ModuleNotFoundError, match=message) as caught:
+        call()
+    assert caught.value.name == library
+
+
+def small_train():
+    from scipy import sparse
+
+    return sparse.csr_matrix([[1, 0, 1], [0, 1, 1]])
+
+
+SMALL = small_train()
+
+
+def test_what_an_extra_itself_lacks_is_not_blamed_on_the_extra(monkeypatch):
+    def broken(name):
+        raise ModuleNotFoundError("No module named 'pytz'", name="pytz")
+
+    monkeypatch.setattr(_extras, "import_module", broken)
+    with pytest.raises(ModuleNotFoundError, match="^No module named 'pytz'$"):
+        _extras.extra("pandas")
+
+
+def test_an_extra_that_is_there_is_given():
+    assert _extras.extra("pandas") is importlib.import_module("pandas")
+    assert _extras.extra("matplotlib.pyplot") is importlib.import_module("matplotlib.pyplot")
