@@ -129,8 +129,13 @@ class Evidence:
         return summed(rows.instance, off, n), summed(rows.instance, off**2, n)
 
     def contradicts(self, metric: Metric, assumption: Assumption) -> bool:
-        """Whether the data contradict an assumption; a linear metric does not rest on any."""
-        return not isinstance(metric.shape, Linear) and self.misfit(assumption) < _SURPRISE
+        """Whether the data contradict an assumption; a linear metric does not rest on any.
+
+        What contradicts every distribution contradicts each class of them.
+        """
+        if isinstance(metric.shape, Linear):
+            return False
+        return any(self.misfit(one) < _SURPRISE for one in {"none", assumption})
 
     def _misfit(self, assumption: Assumption) -> float:
         """The chance of data that fit as badly as these, if the assumption were true.
@@ -141,8 +146,9 @@ class Evidence:
         classes = self.columns(assumption), self.columns("none"), self.best(assumption)
         each = list(zip(self.strata, *classes))
         observed = sum(_misfit(s.counts, c, free, assumption) for s, c, free, _ in each)
-        if observed < len(self.strata):  # what chance alone brings about
-            return 1.0
+        cells = sum(sum((c > 0).sum() for c in s.counts) for s in self.strata)
+        if observed < (cells if assumption == "none" else len(self.strata)):
+            return 1.0  # what chance alone brings about
         mean, variance = 0.0, 0.0
         rng = np.random.default_rng(0)
         repetitions = max(4, -(-_REPETITIONS // len(self.strata)))
