@@ -22,18 +22,22 @@ from recsample._statistics import standard_error
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int
-from recsample.corrections import BiasVariance
+from recsample.corrections import BiasVariance, ConstrainedLeastSquares, RankEstimate
 from recsample.datasets import recorded_ranks
 from recsample.inference._evidence import Evidence, limits_of_mean
 from recsample.inference._pairs import compared
 from recsample.inference._strata import ASSUMPTIONS
+from recsample.inference._ways import ways_to
 from recsample.inference.bounds import certified_interval
+from recsample.inference.comparison import order_probability
 from recsample.inference.distribution import best_gamma, log_spline, plausible_prior
+from recsample.inference.planning import required_samples, required_samples_from_pilot
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
+from recsample.sampling.early_stopping import EarlyStopping
 from recsample.sampling.inverse import InverseSampling
 from recsample.sampling.uniform import UniformSampling
 
@@ -45,6 +49,9 @@ __all__ = [
     "coverage",
     "coverage_of_designs",
     "coverage_of_pairs",
+    "coverage_of_pilots",
+    "coverage_of_plans",
+    "errors_of_corrections",
     "populations",
     "recorded_coverage",
 ]
@@ -202,8 +209,8 @@ def coverage(
     pandas.DataFrame
         Indexed by method and metric. The methods: `limits` under each assumption; "report", those
         that `report` prints. Others: "certified", `certified_interval`; "spline", `log_spline` with
-        1.96 standard errors; and so a corrected mean, ``BiasVariance`` with gamma = 0.1, or with a
-        plausible prior and `best_gamma`. Columns: ``held``, the share of intervals with the exact
+        1.96 standard errors; and so a corrected mean, ``BiasVariance`` with gamma = 0.1 ("BV 0.1"),
+        or with a plausible prior and `best_gamma` ("BV, rule"). Columns: ``held``, the share of intervals with the exact
         mean over the instances in them; ``held for all``, with the mean over the population;
         ``width``, the median; ``error``, the root of the mean squared error of the estimate;
         ``contradicted``, for "report" the share of runs that contradict "decreasing".
@@ -297,13 +304,11 @@ def _said(sampled, sizes, metrics):
 
 def _corrections(population, sampler, metrics, n_instances):
     """By metric and name, for the methods that need them."""
-    n, gamma = len(population.chances), best_gamma(n_instances, 50)
+    n, gamma = len(population.chances), best_gamma(n_instances)
     return {
         metric: {
             "BV 0.1": BiasVariance(metric, sampler, n, gamma=0.1),
-            "BV, best gamma": BiasVariance(
-                metric, sampler, n, gamma=gamma, prior=plausible_prior(n)
-            ),
+            "BV, rule": BiasVariance(metric, sampler, n, gamma=gamma, prior=plausible_prior(n)),
         }
         for metric in metrics
         if not isinstance(metric.shape, Linear)
@@ -472,6 +477,232 @@ def coverage_of_designs(
     columns = ["held", "held for all", "width"]
     pd = extra("pandas")
     return pd.DataFrame({k: dict(zip(columns, _summary(v))) for k, v in found.items()}).T
+
+
+def errors_of_corrections(
+    population: Population,
+    *,
+    m: int = 100,
+    n_instances: int = 6000,
+    metrics: Sequence[Metric | str] = (Recall @ 10, NDCG @ 10, AP),
+) -> pd.DataFrame:
+    """How far corrected means are off the mean over the population, exactly, from the law.
+
+    Parameters
+    ----------
+    population : Population
+    m, n_instances : int, optional
+        How many items are drawn for each of how many instances.
+    metrics : sequence of Metric or str, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by method and metric. The methods: "sampled", not corrected; "Rank Estimate"; "CLS";
+        "BV 0.1" and "BV 0.01", with a uniform prior; "BV, rule", with `plausible_prior` and
+        `best_gamma`. Columns ``bias``, ``std`` over instances and samples, and ``error``, the root
+        of the sum of their squares.
+
+    Raises
+    ------
+    ValueError
+        For numbers that are not whole and positive, and too many samples for the pool.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> steep = rs.inference.coverage.populations(1000)["r^-1.5"]
+    >>> table = rs.inference.coverage.errors_of_corrections(steep, m=20, metrics=["AP"])
+    >>> table.loc[("BV 0.1", "AP")].round(2).tolist()
+    [-0.25, 0.0, 0.25]
+    """
+    n, sampler = len(population.chances), UniformSampling(m)
+    n_instances = positive_int("n_instances", n_instances)
+    seen = population.chances @ sampler.law(n)
+    rows = {}
+    for metric in chosen_metrics(metrics):
+        corrections = {
+            "sampled": metric,
+            "Rank Estimate": RankEstimate(metric, sampler, n),
+            "CLS": ConstrainedLeastSquares(metric, sampler, n),
+            **_corrections(population, sampler, [metric], n_instances)[metric],
+        }
+        exact = _mean_over(population, metric)
+        for name, correction in corrections.items():
+            values = correction.of_rank(np.arange(1, m + 2), m + 1)
+            mean = seen @ values
+            variance = max(0.0, seen @ values**2 - mean**2) / n_instances
+            bias, std = mean - exact, np.sqrt(variance)
+            rows[name, str(metric)] = {"bias": bias, "std": std, "error": np.hypot(bias, std)}
+    return table_of(rows, ["method", "metric"])
+
+
+def coverage_of_pilots(
+    a: Ranks,
+    b: Ranks,
+    *,
+    m: int = 100,
+    n_instances: int = 1000,
+    metrics: Sequence[Metric | str] = (Recall @ 10, AP, AUC),
+    repetitions: int = 100,
+    rng: Rng = 0,
+) -> pd.DataFrame:
+    """How often `required_samples_from_pilot` is right.
+
+    Each repetition draws instances with replacement, the same for both recommenders, and samples
+    for each by itself.
+
+    Parameters
+    ----------
+    a, b : Ranks
+        One relevant item per instance.
+    m, n_instances : int, optional
+        Of the pilot.
+    metrics : sequence of Metric or str, optional
+    repetitions : int, optional
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by metric. Columns: ``needed``, the median over the runs of `required_samples`, which
+        knows the exact ranks; ``planned``, the median of what the pilot says; ``held``, the share
+        of runs in which the interval of the pilot, of 90 %, holds what is needed; ``enough``, in
+        which the order has the probability that was asked for, .95, with as many samples as planned.
+
+    Raises
+    ------
+    ValueError
+        For numbers that are not whole and positive.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> a, b = rs.Ranks(range(1, 301), n_items=1000), rs.Ranks(range(150, 450), n_items=1000)
+    >>> study = rs.inference.coverage.coverage_of_pilots(
+    ...     a, b, m=20, n_instances=300, metrics=["AUC"], repetitions=3
+    ... )
+    >>> float(study.loc["AUC", "enough"])
+    1.0
+    """
+    rng, chosen, sampler = generator(rng), chosen_metrics(metrics), UniformSampling(m)
+    n = mean_pool_size({"a": a, "b": b})
+    found: dict[str, list[tuple[float, ...]]] = {str(metric): [] for metric in chosen}
+    for _ in range(positive_int("repetitions", repetitions)):
+        drawn = rng.integers(0, len(a), n_instances)
+        ranks = a[drawn], b[drawn]
+        pilots = [sampler.draw(one, rng) for one in ranks]
+        for metric in chosen:
+            said = required_samples_from_pilot(metric, *pilots, sampler, n, rng, repetitions=50)
+            most = int(min(one.n_irrelevant.min() for one in ranks))
+            needed = _required(metric, *ranks, most)
+            planned = min(said.samples, most)
+            reached = order_probability(metric, *ranks, UniformSampling(planned))
+            row = needed, planned, said.low <= needed <= said.high, reached >= _LEVEL
+            found[str(metric)].append(row)
+    rows = {}
+    for name, values in found.items():
+        needed, planned, held, enough = np.array(values, float).T
+        rows[name] = {
+            "needed": np.median(needed),
+            "planned": np.median(planned),
+            "held": held.mean(),
+            "enough": enough.mean(),
+        }
+    return table_of(rows, ["metric"])
+
+
+def _required(metric, a, b, most):
+    """The number of samples that exact ranks ask for; all if none is enough."""
+    try:
+        return required_samples(metric, a, b, probability=_LEVEL)
+    except ValueError:
+        return most
+
+
+def coverage_of_plans(
+    population: Population | Ranks,
+    *,
+    m: int = 100,
+    n_instances: int = 2000,
+    metrics: Sequence[Metric | str] = (Recall @ 10, NDCG @ 10, AP),
+    share: float = 0.7,
+    repetitions: int = 20,
+    rng: Rng = 0,
+) -> pd.DataFrame:
+    """Whether `Result.plan` leads where it says: each way is gone, and the limits are measured.
+
+    Parameters
+    ----------
+    population : Population or Ranks
+    m, n_instances : int, optional
+        Of the run from which is planned.
+    metrics : sequence of Metric or str, optional
+    share : float, optional
+        The width asked for, as a share of that of the run.
+    repetitions : int, optional
+    rng : int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by way and metric. Columns: ``offered``, the share of runs whose plan has this way;
+        ``width``, the mean over them of the width that is reached, over the width asked for;
+        ``reached``, the share in which it is at most a tenth above that; ``held``, in which the
+        limits hold the mean over the population.
+
+    Raises
+    ------
+    ValueError
+        For numbers that are not whole and positive.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> flat = rs.inference.coverage.populations(1000)["uniform"]
+    >>> study = rs.inference.coverage.coverage_of_plans(
+    ...     flat, m=20, n_instances=300, metrics=["Recall@10"], repetitions=2
+    ... )
+    >>> float(study.loc[("rank all items", "Recall@10"), "offered"])
+    1.0
+    """
+    rng, chosen = generator(rng), chosen_metrics(metrics)
+    over_all = {metric: _mean_over(population, metric) for metric in chosen}
+    found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    for _ in range(positive_int("repetitions", repetitions)):
+        ranks = _instances_of(population, n_instances, rng)
+        sampled = UniformSampling(m).draw(ranks, rng)
+        for metric in chosen:
+            evidence = Evidence(sampled, ranks.sizes, False, [metric])
+            low, high = evidence.limits(metric, "decreasing", _LEVEL)
+            width = share * (high - low)
+            for way, row in ways_to(metric, width, evidence).iterrows():
+                again = _instances_of(population, int(row["users"]), rng)
+                low, high = _gone(str(way), row["setting"], metric, again, rng)
+                ratio = (high - low) / width
+                held = _holds(low, high, over_all[metric])
+                found.setdefault((str(way), str(metric)), []).append((ratio, ratio <= 1.1, held))
+    rows = {}
+    for key, values in found.items():
+        ratio, reached, held = np.array(values, float).T
+        rows[key] = {
+            "offered": len(ratio) / repetitions,
+            "width": ratio.mean(),
+            "reached": reached.mean(),
+            "held": held.mean(),
+        }
+    return table_of(rows, ["way", "metric"])
+
+
+def _gone(way, setting, metric, ranks, rng):
+    """The limits from a study as a plan has it."""
+    if way == "rank all items":
+        return limits_of_mean(metric(ranks), _LEVEL)
+    if way == "more samples":
+        sampled = UniformSampling(int(setting.removeprefix("m = "))).draw(ranks, rng)
+        return Evidence(sampled, ranks.sizes, False, [metric]).limits(metric, "decreasing", _LEVEL)
+    design = InverseSampling() if metric.cutoff is None else EarlyStopping(metric.cutoff)
+    return limits_of_mean(design.of(metric, design.draw(ranks, rng)), _LEVEL)
 
 
 def recorded_coverage() -> pd.DataFrame:
