@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "report"]
 
-# The belief behind gamma, see `estimation.best_gamma`: that of 50 instances.
+# The belief behind gamma, see `distribution.best_gamma`: that of 50 instances.
 _CONCENTRATION = 50
 _LEVEL = 0.95
 _REACH = special.ndtri(0.5 + _LEVEL / 2)
@@ -117,9 +117,9 @@ def report(
     """What one run of a sampled evaluation says about the exact metrics.
 
     The corrected value is that of `BiasVariance` with the plausible prior and a gamma for the size
-    of the study, see `estimation.plausible_prior` and `estimation.best_gamma`. Its limits are the
-    outermost of three 95 % intervals, each under another prior: the plausible one, the uniform one,
-    and the EM estimate from these ranks. They cover the sampling, the choice of the instances and,
+    of the study, see `plausible_prior` and `best_gamma`. Its limits are the outermost of three 95 %
+    intervals, each under another prior: the plausible one, the uniform one, and the EM estimate
+    from these ranks. They cover the sampling, the choice of the instances and,
     as far as three priors can, the bias that remains. That is an assumption: where the ranks are
     unlike all three, such as when no relevant item is among the first ones but many are close
     behind, the limits can miss. `bounds.certified_interval` covers the sampling and all bias, with
