@@ -1,5 +1,6 @@
-# make book    executes every chapter and builds the book, from clean
+# make book    executes every chapter and builds the book, from clean; its theme needs Python 3.11
 # make test    unit tests, docstring examples, every chapter as a test
+# make tools   tests of what stands around the package: the checks of the pages, the book's pictures and extensions
 # make pages   every page of the built book in a browser
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
 # make binder  Binder's files, followed in a copy of the project: two chapters as notebooks
@@ -19,9 +20,11 @@ export MKL_NUM_THREADS := 1
 # ipykernel itself starts its event loop in a deprecated way, so that one warning is let through.
 WARNINGS := error,ignore:There is no current event loop
 
-.PHONY: book test pages lint binder oldest clean environment
+.PHONY: book test tools pages lint binder oldest clean environment
 
 book: environment
+	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
+		echo "The book's theme needs Python 3.11 or newer: make book PYTHON=python3.12" >&2; exit 1; }
 	rm -rf _build
 	$(BIN)/python scripts/chapters.py notebooks book
 	$(BIN)/python scripts/chapters.py execute _build/.jupyter_cache
@@ -32,6 +35,9 @@ test: environment
 	$(BIN)/python scripts/chapters.py notebooks build/notebooks
 	PYTHONWARNINGS="$(WARNINGS)" $(BIN)/python -m pytest -rs -n auto --dist loadscope \
 		--nbval-lax --nbval-current-env tests recsample build/notebooks
+
+tools: environment
+	$(BIN)/python -m pytest -rs -n auto --dist worksteal tests/tools
 
 # The layout of a chapter's code is left to its author: only the rules are checked there.
 lint: environment
@@ -50,7 +56,7 @@ oldest:
 	grep -oE '"[a-z]+>=[0-9.]+"' pyproject.toml | tr -d '"' | sed 's/>=/==/' > build/oldest.txt
 	PIP_CONSTRAINT="$(CURDIR)/build/oldest.txt" $(MAKE) environment VENV=build/oldest
 	build/oldest/bin/python -m pytest -n auto --dist loadscope -W "ignore::DeprecationWarning" \
-		--ignore tests/built --ignore tests/test_browser.py tests recsample
+		--ignore tests/built --ignore tests/tools tests recsample
 
 pages: environment
 	@test -f _build/html/index.html || { \
