@@ -1,7 +1,8 @@
-# make book    executes every chapter and builds the book, from clean
+# make book    executes every chapter and builds the book, from clean; its theme needs Python 3.11
 # make test    unit tests, docstring examples, every chapter as a test
 # make unit    unit tests and docstring examples alone
-# make tools   tests of what stands around the package: the wheel, the types, Binder, workflows, this file
+# make tools   tests of what stands around the package: the wheel, the types, the checks of the pages, pictures
+#              and extensions of the book, Binder, workflows, this file
 # make pages   every page of the built book in a browser
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
 # make binder  Binder's files, followed in a copy of the project: two chapters as notebooks
@@ -24,6 +25,8 @@ WARNINGS := error,ignore:There is no current event loop
 .PHONY: book test unit tools pages lint binder oldest clean environment FORCE
 
 book: environment
+	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
+		echo "The book's theme needs Python 3.11 or newer: make book PYTHON=python3.12" >&2; exit 1; }
 	rm -rf _build
 	$(BIN)/python scripts/chapters.py notebooks book
 	$(BIN)/python scripts/chapters.py execute _build/.jupyter_cache
