@@ -18,9 +18,9 @@ from recsample.inference import coverage
 FILE = Path(rs.__file__).parent / "data" / "recorded_coverage.csv"
 COLUMNS = "part population n_items m n_instances repetitions held_out decreasing smooth".split()
 COLUMNS += ["method", "metric", "held", "held for all", "width", "error", "contradicted"]
-COLUMNS += ["decided", "right"]
-FEW = ["r^-0.3", "r^-0.9", "r^-1.8", "uniform", "30 % r^-1.5, flat", "steps", "40 % up to 50, flat"]
-FEW += ["10 % up to 10, flat", "P(x) = (x/n)^0.25", "24 % at 11, far"]
+COLUMNS += ["decided", "right", "bias", "std", "needed", "planned", "enough", "offered", "reached"]
+FEW = ["r^-0.3", "r^-0.9", "r^-1.8", "uniform", "30 % r^-1.5, flat", "40 % up to 50, flat"]
+FEW += ["P(x) = (x/n)^0.25", "24 % at 11, far"]
 RECORDED = ["X", "Y", "Z"]
 MAIN = ["Recall@10", "NDCG@10", "AP", "AUC"]
 TWO = ["Recall@10", "AP"]
@@ -59,6 +59,16 @@ def cells(part):
         for name in ("X - Y", "X - Z", "Y - Z"):
             for n_instances in (6000, 1000):
                 yield "coverage_of_pairs", name, 0, dict(n_instances=n_instances)
+    if part == "corrections":
+        for name in coverage.populations(3541):
+            for n_instances in (300, 6000):
+                yield "errors_of_corrections", name, 3541, dict(n_instances=n_instances)
+    if part == "pilots":
+        for name in ("X - Y", "X - Z", "Y - Z"):
+            yield "coverage_of_pilots", name, 0, dict(n_instances=1000, repetitions=100)
+    if part == "plans":
+        for name in [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25"]:
+            yield "coverage_of_plans", name, 3541, dict(n_instances=2000, repetitions=40)
     if part == "designs":
         for name in [*RECORDED, "uniform", "r^-0.3", "r^-0.6", "r^-0.9", "40 % up to 50, flat"]:
             for n_instances in (100, 300, 1000, 6000):
@@ -86,7 +96,9 @@ def measured(part, function, name, n_items, options):
     options = {"m": 100, "n_instances": 6000, "repetitions": 400} | options
     if function == "coverage_of_designs":
         del options["m"]
-    if function == "coverage_of_pairs":
+    if function == "errors_of_corrections":
+        del options["repetitions"]
+    if " - " in name:
         recorded = rs.datasets.recorded_ranks()
         drawn = [recorded[one] for one in name.split(" - ")]
         kind = {}
@@ -97,6 +109,7 @@ def measured(part, function, name, n_items, options):
     table = getattr(coverage, function)(*drawn, **options).reset_index()
     if function == "coverage_of_designs":
         table = table.rename(columns={"index": "method"}).assign(metric="AP")
+    table = table.rename(columns={"index": "metric", "way": "method"})
     options.pop("metrics", None)
     options.pop("others", None)
     known = {"part": part, "population": name, "n_items": n_items or ""} | options | kind
@@ -121,7 +134,8 @@ def record(parts):
                 writer.writerows(rows + [row for i in sorted(done) for row in done[i]])
 
 
-PARTS = "base instances samples items pools several pairs designs others".split()
+PARTS = "base corrections pairs designs pools several plans items instances samples others".split()
+PARTS += ["pilots"]
 
 if __name__ == "__main__":
     record(sys.argv[1:] or PARTS)

@@ -126,24 +126,20 @@ def extremes(
     width = max(abs(g.share) * np.ptp(g.mean) for g in groups)
     if width == 0:
         return path
-    inside, size = 0.0, 1.0 / width
-    while (reached := point(new := tilted(size, weights))).distance <= distance:
-        weights, inside = new, size
-        path.append(reached)
-        if size * width > 1e4 * max(distance, 1.0):
-            return path  # the extreme of the class fits
-        size *= 2
-    # Between `inside` and `size` the distance is passed.
-    for _ in range(30):
-        middle = (inside + size) / 2
-        new = tilted(middle, weights)
-        if point(new).distance > distance:
-            size = middle
+    # The root of the distance grows like the tilt, at first: this leads to the next of some four
+    # steps, the last of which is at the distance or not far beyond.
+    root = np.sqrt(distance)
+    low, low_root, size = 0.0, 0.0, 1.0 / width
+    while low_root < root and low * width < 1e4 * max(distance, 1.0):
+        new = tilted(size, weights)
+        reached = point(new)
+        new_root, aim = np.sqrt(reached.distance), low_root + root / 4
+        if new_root > low_root + root / 2 and size - low > 1e-4 * size:
+            size = low + (size - low) * max((aim - low_root) / (new_root - low_root), 0.1)
             continue
-        weights, inside = new, middle
-        path.append(point(weights))
-        if path[-1].distance > 0.99 * distance or size - inside < 1e-4 * size:
-            break
+        path.append(reached)
+        weights, low, low_root = new, size, new_root
+        size *= min(max((low_root + root / 3) / max(low_root, 0.01 * root), 1.4), 100.0)
     return path
 
 
@@ -163,11 +159,12 @@ def limit(path: Sequence[Point], sign: int, distance: float) -> float:
     The latter is off what a member lets expect of these instances by a random amount. What is left
     of the distance may be spent on that.
     """
-    mean, spent, own, noise = np.transpose([p for p in path if p.distance <= distance])
+    mean, spent, own, noise = np.transpose(path)
+    roots = np.maximum.accumulate(np.sqrt(spent))
     # Between two members lie their mixtures, which are as many in the class.
-    at, fine = np.arange(len(mean)), np.linspace(0, len(mean) - 1, 8 * len(mean) - 7)
-    own, noise, root = (np.interp(fine, at, y) for y in (own, noise, np.sqrt(spent)))
-    over_these = sign * own + np.sqrt(np.maximum(distance - root**2, 0.0) * noise)
+    fine = np.linspace(0.0, min(np.sqrt(distance), roots[-1]), 33)
+    mean, own, noise = (np.interp(fine, roots, y) for y in (mean, own, noise))
+    over_these = sign * own + np.sqrt(np.maximum(distance - fine**2, 0.0) * noise)
     return float(sign * max((sign * mean).max(), over_these.max()))
 
 
