@@ -158,7 +158,7 @@ def populations(n_items: int) -> dict[str, Population]:
         ),
         "40 % up to 50, flat": steps(0.4 * upto(50) + 0.6 * flat),
         "10 % up to 10, flat": steps(0.1 * upto(10) + 0.9 * flat, True),
-        "20 % up to 5, far": steps(0.2 * upto(5) + 0.8 * np.where(r > n / 2, 2 / n, 0.0)),
+        "20 % up to 5, far": steps(0.2 * upto(5) + 0.8 * _normalised(np.where(r > n / 2, 1.0, 0))),
         "3 % at 3, far": humped(0.03 * at(3) + 0.97 * at(1000)),
         "24 % at 11, far": humped(0.24 * at(11) + 0.76 * at(1000), True),
         "30 % in 11 to 30, flat": humped(0.3 * (1.5 * upto(30) - 0.5 * upto(10)) + 0.7 * flat),
@@ -207,14 +207,14 @@ def coverage(
     Returns
     -------
     pandas.DataFrame
-        Indexed by method and metric. The methods: `limits` under each assumption; "report", those
-        that `report` prints. Others: "certified", `certified_interval`; "spline", `log_spline` with
-        1.96 standard errors; and so a corrected mean, ``BiasVariance`` with gamma = 0.1 ("BV 0.1")
-        or 0.01, or with a plausible prior and `best_gamma` ("BV, rule"). Columns: ``held``, the
-        share of intervals with the exact mean over the instances in them; ``held for all``, with
-        the mean over the population; ``width``, the median; ``error``, the root of the mean squared
-        error of the estimate; ``contradicted``, for "report" the share of runs that contradict
-        "decreasing".
+        Indexed by method and metric. The methods: limits under each assumption, be it contradicted
+        or not; "report", those that `report` prints. Others: "certified", `certified_interval`;
+        "spline", `log_spline` with 1.96 standard errors; and so a corrected mean, ``BiasVariance``
+        with gamma = 0.1 ("BV 0.1") or 0.01, or with a plausible prior and `best_gamma` ("BV,
+        rule"). Columns: ``held``, the share of intervals with the exact mean over the instances in
+        them; ``held for all``, with the mean over the population; ``width``, the median; ``error``,
+        the root of the mean squared error of the estimate; ``contradicted``, for "report" the share
+        of runs that contradict "decreasing".
 
     Raises
     ------
