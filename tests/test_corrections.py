@@ -28,7 +28,12 @@ from recsample import (
     metric,
 )
 
-CORRECTIONS = [RankEstimate, MinimalBias, ConstrainedLeastSquares, BiasVariance]
+
+def bias_variance(metric, sampler, n_items, **options):
+    return BiasVariance(metric, sampler, n_items, **{"gamma": 0.1} | options)
+
+
+CORRECTIONS = [RankEstimate, MinimalBias, ConstrainedLeastSquares, bias_variance]
 WITH_PRIOR = CORRECTIONS[1:]
 
 both_ways = pytest.mark.parametrize("replace", [False, True])
@@ -664,7 +669,7 @@ class TestRefusedOptions:
 
     def test_squares_that_the_memory_cannot_hold(self):
         with pytest.raises(ValueError, match="the least-squares problem for m=1000000 takes"):
-            rs.BiasVariance(rs.AP, rs.UniformSampling(10**6, replace=True), 50)
+            rs.BiasVariance(rs.AP, rs.UniformSampling(10**6, replace=True), 50, gamma=0.1)
 
     def test_options_show_in_the_name_and_values_cannot_be_changed(self):
         sampler = rs.UniformSampling(20)

@@ -310,7 +310,7 @@ class TestGivenPriors:
 
 class TestRefusals:
     def corrected(self, M=AP, **options):
-        return BiasVariance(M, UniformSampling(3), 9, **options)
+        return BiasVariance(M, UniformSampling(3), 9, gamma=0.1, **options)
 
     def test_a_prior_that_leaves_no_rank(self):
         corrected = self.corrected(prior=[0, 0, 0, 0, 1, 0, 0, 0, 0])  # all or none of 4 are above

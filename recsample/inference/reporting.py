@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,9 +24,6 @@ from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
 from recsample.sampling.base import Observed
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["report"]
 
 _LEVEL = 0.95
@@ -44,9 +41,9 @@ def report(
     """What one run of a sampled evaluation says about the exact metrics.
 
     Each metric gets an estimate and limits that hold with 95 % confidence, under an assumption on
-    how the exact ranks are distributed (`recsample.inference.limits` says which there are). By
-    default it is "decreasing": within the best fifth of the list, no rank is more frequent than a
-    better one. Where the data contradict that, the limits are those without any assumption, and
+    how the exact ranks are distributed; `recsample.inference.strict_limits` says which there are.
+    By default it is "decreasing": within the best fifth of the list, no rank is more frequent than
+    a better one. Where the data contradict that, the limits are those without any assumption, and
     there is no estimate; where not even these exist, the ranks cannot have come about as it is
     said. The sentences name what they rest on. Metrics that are linear in the rank, such as AUC,
     need no correction and no assumption.

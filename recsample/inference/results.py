@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -40,6 +40,8 @@ class Result:
         ``assumption``. Empty for one recommender.
     sentences : tuple of str
         One for each row of `table`, for a paper. Each names the assumption that it rests on.
+    ways : callable or None
+        What `plan` asks.
 
     Examples
     --------
@@ -56,7 +58,7 @@ class Result:
     ladder: pd.DataFrame
     pairs: pd.DataFrame
     sentences: tuple[str, ...]
-    _ways: Callable[[Metric | str, float], pd.DataFrame] | None = field(default=None, repr=False)
+    ways: Callable[[Metric | str, float], pd.DataFrame] | None = None
 
     def __str__(self) -> str:
         parts = [fill(self.head, _WIDTH), "", _text(self.table)]
@@ -113,9 +115,9 @@ class Result:
         >>> "rank all items" in found.plan("Recall@10", width=0.1).index
         True
         """
-        if self._ways is None:
+        if self.ways is None:
             raise ValueError("a plan is made for one recommender: report it alone")
-        return self._ways(metric, width)
+        return self.ways(metric, width)
 
 
 def _text(table):

@@ -52,7 +52,9 @@ FLAT = coverage.populations(1000)["r^-0.6"]
 
 def test_shares_are_those_of_a_loop():
     """The same draws, judged by the public function one by one."""
-    study = coverage.coverage(FLAT, m=20, n_instances=300, metrics=["Recall@10"], repetitions=6, rng=1)
+    study = coverage.coverage(
+        FLAT, m=20, n_instances=300, metrics=["Recall@10"], repetitions=6, rng=1
+    )
     rng, sampler, metric = np.random.default_rng(1), rs.UniformSampling(20), rs.Recall @ 10
     held, for_all, widths, errors = [], [], [], []
     truth = FLAT.chances[:10].sum()

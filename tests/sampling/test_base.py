@@ -470,7 +470,6 @@ OF_RANKS = {
     "standard_errors": lambda seen: inference.standard_errors(AP, seen, UNIFORM, N_ITEMS),
     "rank_distribution": lambda seen: inference.rank_distribution(seen, UNIFORM, N_ITEMS),
     "certified_interval": lambda seen: inference.certified_interval(AP, seen, UNIFORM, N_ITEMS),
-    "paired_comparison": lambda seen: inference.paired_comparison(AP, seen, seen),
     "required_samples_from_pilot": lambda seen: inference.required_samples_from_pilot(
         AP, seen, seen, UNIFORM, N_ITEMS, 0
     ),
