@@ -110,8 +110,8 @@ def test_values_are_compared_as_ranks_are():
 
 @pytest.mark.parametrize("design", [rs.InverseSampling(), rs.InverseSampling(40)], ids=str)
 def test_what_designs_have_observed_is_compared_without_bias(design):
-    """Their estimates, instance by instance; the exact difference is held as often as it is said."""
-    truth, held = None, 0
+    """Their estimates, instance by instance; limits hold the exact difference as often as said."""
+    held = 0
     for seed in range(60):
         a, b = (
             Ranks(population(e, 500, seed=seed + 100 * i), N_ITEMS) for i, e in ((0, 1), (1, 0))
