@@ -19,11 +19,12 @@ FILE = Path(rs.__file__).parent / "data" / "recorded_coverage.csv"
 COLUMNS = "part population n_items m n_instances repetitions held_out decreasing smooth".split()
 COLUMNS += ["method", "metric", "held", "held for all", "width", "error", "contradicted"]
 COLUMNS += ["decided", "right", "bias", "std", "needed", "planned", "enough", "offered", "reached"]
-FEW = ["r^-0.3", "r^-0.9", "r^-1.8", "uniform", "30 % r^-1.5, flat", "40 % up to 50, flat"]
-FEW += ["P(x) = (x/n)^0.25", "24 % at 11, far"]
+FEW = ["r^-0.9", "uniform", "30 % r^-1.5, flat", "40 % up to 50, flat", "P(x) = (x/n)^0.25"]
+FEW += ["24 % at 11, far"]
 RECORDED = ["X", "Y", "Z"]
 MAIN = ["Recall@10", "NDCG@10", "AP", "AUC"]
 TWO = ["Recall@10", "AP"]
+SOME = 200  # repetitions where there are many cells
 
 
 def cells(part):
@@ -32,43 +33,45 @@ def cells(part):
         for name in coverage.populations(3541):
             yield "coverage", name, 3541, dict(metrics=MAIN)
     if part == "others":
-        for name in [*RECORDED, "r^-0.6", "r^-0.9", "r^-1.5", "30 % r^-1.5, flat", "uniform"]:
+        for name in [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"]:
             yield "coverage", name, 3541, dict(metrics=MAIN[:3], others=True, repetitions=100)
     if part == "instances":
-        for n_instances in (100, 300, 1000, 20_000):
-            for name in [*FEW, *RECORDED]:
-                yield "coverage", name, 3541, dict(metrics=TWO, n_instances=n_instances)
+        for n_instances in (300, 1000, 20_000, 100):
+            for name in FEW:
+                options = dict(metrics=TWO, n_instances=n_instances, repetitions=SOME)
+                yield "coverage", name, 3541, options
     if part == "samples":
-        for m, repetitions in ((10, 400), (30, 400), (300, 400), (1000, 100)):
-            for name in [*FEW, *RECORDED][:: 1 if m < 1000 else 3]:
+        for m, repetitions in ((10, SOME), (30, SOME), (300, SOME), (1000, 50)):
+            for name in FEW[:: 1 if m < 1000 else 3]:
                 options = dict(metrics=TWO, m=m, n_instances=2000, repetitions=repetitions)
                 yield "coverage", name, 3541, options
     if part == "items":
-        for n_items in (1000, 30_000, 1_000_000):
+        for n_items in (30_000, 1000, 1_000_000):
             for name in FEW:
-                yield "coverage", name, n_items, dict(metrics=TWO)
+                yield "coverage", name, n_items, dict(metrics=TWO, repetitions=SOME)
     if part == "pools":
         for name in ("related pools", "unrelated pools", "X, own pools", "Z, own pools, ties"):
-            options = dict(metrics=TWO, m=30 if "related" in name else 100)
+            options = dict(metrics=TWO, m=30 if "related" in name else 100, repetitions=SOME)
             yield "coverage", name, 0, options
     if part == "several":
         for name in ("X, ten items", "Y, ten items", "Z, ten items"):
-            options = dict(metrics=["Recall@10", "NDCG@10", "AP", "AUC"], n_instances=1000)
-            yield "coverage", name, 0, options | dict(repetitions=100)
+            options = dict(metrics=MAIN, n_instances=1000, repetitions=50)
+            yield "coverage", name, 0, options
     if part == "pairs":
-        for name in ("X - Y", "X - Z", "Y - Z"):
-            for n_instances in (6000, 1000):
-                yield "coverage_of_pairs", name, 0, dict(n_instances=n_instances)
+        for n_instances in (6000, 1000):
+            for name in ("X - Y", "X - Z", "Y - Z"):
+                options = dict(n_instances=n_instances, repetitions=SOME)
+                yield "coverage_of_pairs", name, 0, options
     if part == "corrections":
         for name in coverage.populations(3541):
             for n_instances in (300, 6000):
                 yield "errors_of_corrections", name, 3541, dict(n_instances=n_instances)
     if part == "pilots":
         for name in ("X - Y", "X - Z", "Y - Z"):
-            yield "coverage_of_pilots", name, 0, dict(n_instances=1000, repetitions=100)
+            yield "coverage_of_pilots", name, 0, dict(n_instances=1000, repetitions=40)
     if part == "plans":
         for name in [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25"]:
-            yield "coverage_of_plans", name, 3541, dict(n_instances=2000, repetitions=40)
+            yield "coverage_of_plans", name, 3541, dict(n_instances=2000, repetitions=20)
     if part == "designs":
         for name in [*RECORDED, "uniform", "r^-0.3", "r^-0.6", "r^-0.9", "40 % up to 50, flat"]:
             for n_instances in (100, 300, 1000, 6000):
@@ -134,7 +137,7 @@ def record(parts):
                 writer.writerows(rows + [row for i in sorted(done) for row in done[i]])
 
 
-PARTS = "base corrections pairs designs pools several plans items instances samples others".split()
+PARTS = "base designs pairs corrections plans pools several items instances samples others".split()
 PARTS += ["pilots"]
 
 if __name__ == "__main__":

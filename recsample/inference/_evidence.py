@@ -149,21 +149,15 @@ class Evidence:
         cells = sum(sum((c > 0).sum() for c in s.counts) for s in self.strata)
         if observed < (cells if assumption == "none" else len(self.strata)):
             return 1.0  # what chance alone brings about
-        mean, variance = 0.0, 0.0
-        rng = np.random.default_rng(0)
-        repetitions = max(4, -(-_REPETITIONS // len(self.strata)))
-        for stratum, column, free, weights in each:
-            ends = np.cumsum([m + 1 for m in stratum.n_draws])[:-1]
-            laws = [p / p.sum() for p in np.split(column.law @ weights, ends)]
-            again = []
-            for _ in range(repetitions):
-                drawn = [
-                    rng.multinomial(round(counts.sum()), p).astype(float)
-                    for counts, p in zip(stratum.counts, laws)
-                ]
-                again.append(_misfit(drawn, column, free, assumption))
-            mean += np.mean(again)
-            variance += np.var(again, ddof=1)
+        again: list[list[float]] = []
+        rng, above = np.random.default_rng(0), 0
+        for _ in range(max(4, -(-_REPETITIONS // len(self.strata)))):
+            again.append([_misfit(_drawn(*one, rng), *one[1:3], assumption) for one in each])
+            # So large a misfit would be no surprise: the rest need not be simulated.
+            above += sum(again[-1]) >= observed
+            if above == 2:
+                return 1.0
+        mean, variance = np.mean(again, axis=0).sum(), np.var(again, axis=0, ddof=1).sum()
         if observed <= mean:
             return 1.0
         # Sums of squares, so much like a gamma distribution with this mean and variance.
@@ -177,6 +171,16 @@ def _without_metric(counts, column):
     seen = joined > 0
     nothing = np.zeros(column.law.shape[1])
     return Group(np.maximum(column.law[seen], 1e-300), joined[seen], nothing, nothing, 1.0)
+
+
+def _drawn(stratum, column, free, weights, rng):
+    """The counts of another run, if the weights were true."""
+    ends = np.cumsum([m + 1 for m in stratum.n_draws])[:-1]
+    laws = [p / p.sum() for p in np.split(column.law @ weights, ends)]
+    return [
+        rng.multinomial(round(counts.sum()), p).astype(float)
+        for counts, p in zip(stratum.counts, laws)
+    ]
 
 
 def _misfit(counts, column, free, assumption):
