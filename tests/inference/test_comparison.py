@@ -47,7 +47,7 @@ def runs_of(ranks, n_runs, rng, sampler=SAMPLER):
     "metric", [NDCG @ 10, BiasVariance(AP, SAMPLER, N_ITEMS, gamma=0.05)], ids=str
 )
 def test_parts_of_the_standard_error_are_what_repeated_runs_show(metric):
-    size, n_runs = 1000, 600  # the deviation of 600 means is known to 3 %
+    size, n_runs = 400, 600  # the deviation of 600 means is known to 3 %
     ranks = Ranks(population(1, size), N_ITEMS)
     values = metric(Ranks(runs_of(ranks, n_runs, 1).ravel(), M + 1)).reshape(n_runs, size)
     drawn = Ranks(population(1, size * n_runs, seed=2), N_ITEMS)
