@@ -1,10 +1,13 @@
-# make book    executes every chapter and builds the book, from clean
+# make book    executes every chapter and builds the book, from clean; its theme needs Python 3.11
 # make test    unit tests, docstring examples, every chapter as a test
+# make unit    unit tests and docstring examples alone
+# make tools   tests of what stands around the package: the wheel, the types, the checks of the pages, pictures
+#              and extensions of the book, Binder, workflows, this file
 # make pages   every page of the built book in a browser
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
 # make binder  Binder's files, followed in a copy of the project: two chapters as notebooks
-# make oldest  unit tests and docstring examples with the oldest versions that pyproject.toml allows
-# PYTHON=python3.12 picks the interpreter (3.10 to 3.13) for the environment in .venv.
+# make oldest  unit tests and docstring examples with the oldest libraries that requirements.txt allows
+# PYTHON=python3.12 picks the interpreter (3.10 to 3.14) for the environment in .venv.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -19,9 +22,11 @@ export MKL_NUM_THREADS := 1
 # ipykernel itself starts its event loop in a deprecated way, so that one warning is let through.
 WARNINGS := error,ignore:There is no current event loop
 
-.PHONY: book test pages lint binder oldest clean environment
+.PHONY: book test unit tools pages lint binder oldest clean environment FORCE
 
 book: environment
+	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
+		echo "The book's theme needs Python 3.11 or newer: make book PYTHON=python3.12" >&2; exit 1; }
 	rm -rf _build
 	$(BIN)/python scripts/chapters.py notebooks book
 	$(BIN)/python scripts/chapters.py execute _build/.jupyter_cache
@@ -32,6 +37,12 @@ test: environment
 	$(BIN)/python scripts/chapters.py notebooks build/notebooks
 	PYTHONWARNINGS="$(WARNINGS)" $(BIN)/python -m pytest -rs -n auto --dist loadscope \
 		--nbval-lax --nbval-current-env tests recsample build/notebooks
+
+unit: environment
+	$(BIN)/python -m pytest -rs -n auto --dist loadscope tests recsample
+
+tools: environment
+	$(BIN)/python -m pytest -rs -n auto --dist loadscope tests/tools
 
 # The layout of a chapter's code is left to its author: only the rules are checked there.
 lint: environment
@@ -46,11 +57,9 @@ binder: environment
 # In an environment of its own, for Python 3.10: newer ones have no wheels of the oldest versions.
 # Old versions of one library use what new versions of another have deprecated.
 oldest:
-	mkdir -p build
-	grep -oE '"[a-z]+>=[0-9.]+"' pyproject.toml | tr -d '"' | sed 's/>=/==/' > build/oldest.txt
-	PIP_CONSTRAINT="$(CURDIR)/build/oldest.txt" $(MAKE) environment VENV=build/oldest
-	build/oldest/bin/python -m pytest -n auto --dist loadscope -W "ignore::DeprecationWarning" \
-		--ignore tests/built --ignore tests/test_browser.py tests recsample
+	rm -rf build/oldest
+	UV_RESOLUTION=lowest-direct PYTEST_ADDOPTS="-W ignore::DeprecationWarning" \
+		$(MAKE) unit VENV=build/oldest
 
 pages: environment
 	@test -f _build/html/index.html || { \
@@ -60,8 +69,37 @@ pages: environment
 clean:
 	rm -rf _build build book/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
 
-environment:
-	@command -v "$(PYTHON)" > /dev/null || { \
-		echo "$(PYTHON) was not found. Install Python 3.10 to 3.13, or name one: make PYTHON=/path/to/python3.12" >&2; \
-		exit 1; }
-	@"$(PYTHON)" scripts/environment.py "$(VENV)"
+# The environment. A fresh machine has make and Python: pip brings uv, and uv all the rest.
+ANOTHER := or name another one: make PYTHON=/path/to/python3.12
+# uv does not read pip's configuration, which is where a mirror of the package index may be named.
+MIRROR = $(BIN)/python -m pip config list | sed -n "s/.*[.]index-url='\(.*\)'/\1/p" | head -n 1
+INSTALL = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(MIRROR))}" \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python
+
+environment: $(VENV)/installed
+
+# Of the libraries to compare with, what cannot be had here is left out: uv says why, and the tests
+# that need it are skipped. Therefore line by line. Nothing is compiled for them.
+$(VENV)/installed: $(VENV)/interpreter requirements.txt requirements-peers.txt pyproject.toml
+	@echo "Installing what requirements.txt lists into $(VENV), the first time over the network."
+	@$(INSTALL) --requirement requirements.txt --editable .
+	@sed 's/#.*//' requirements-peers.txt | while read -r peer; do test -z "$$peer" || \
+		$(INSTALL) --no-build --constraint requirements.txt $$peer < /dev/null || \
+		echo "$$peer: not installed, see above; what compares with it is skipped."; done
+	@touch $@
+
+# Another interpreter, or the project in another place, makes the environment from nothing.
+$(VENV)/interpreter: FORCE
+	@"$(PYTHON)" -c "import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))" 2> /dev/null || { \
+		echo "recsample needs Python 3.10 to 3.14. $(PYTHON) is: $$("$(PYTHON)" --version 2>&1)"; \
+		echo "Install Python, $(ANOTHER)"; exit 1; } >&2
+	@"$(PYTHON)" -c "import ensurepip, venv" || { \
+		echo "$(PYTHON) cannot make virtual environments, see above. On Debian and Ubuntu:"; \
+		echo "apt install python3-venv. Elsewhere install Python from python.org, $(ANOTHER)"; exit 1; } >&2
+	@is=$$("$(PYTHON)" -c "import os, sys; print(sys.base_prefix, sys.version, os.getcwd())"); \
+	test "$$is" = "$$(cat $@ 2> /dev/null)" || { \
+		"$(PYTHON)" -m venv --clear $(VENV) && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.txt uv && \
+		echo "$$is" > $@; }
+
+FORCE:

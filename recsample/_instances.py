@@ -48,6 +48,20 @@ def check_recommenders(ranks: object) -> Mapping[str, Ranks]:
     return ranks
 
 
+def check_one_kind(ranks: Mapping[str, Ranks]) -> None:
+    """Refuse ranks among all items beside ranks among drawn ones: their metrics do not compare.
+
+    Recommenders may leave out other items each, so their pools may differ, but not by much.
+    """
+    mean = {name: float(np.mean(r.sizes)) for name, r in ranks.items()}
+    if max(mean.values()) > 2 * min(mean.values()):
+        least, most = min(mean, key=mean.get), max(mean, key=mean.get)  # type: ignore[arg-type]
+        raise ValueError(
+            "ranks must all be among as many items, got some among all and some among drawn items: "
+            f"{mean[least]:.0f} of {least!r}, {mean[most]:.0f} of {most!r} on average"
+        )
+
+
 def mean_pool_size(ranks: Mapping[str, Ranks]) -> int:
     """The mean pool size of recommenders, rounded: the one n that a correction for all assumes."""
     return round(float(np.mean([np.mean(r.n_items) for r in ranks.values()])))

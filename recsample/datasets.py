@@ -308,8 +308,8 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
 
     Notes
     -----
-    What is wrong with the lists is for `recsample.negatives.faults` to say: 156 of them hold the
-    held-out movie of their user.
+    What is wrong with the lists is for `recsample.sampling.list_checks.faults` to say: 156 of them
+    hold the held-out movie of their user.
 
     Examples
     --------
@@ -385,13 +385,14 @@ class RecordedLists(NamedTuple):
         Of the held-out movies among the lists, for "X", "Y" and "Z", with ties counted. A held-out
         movie that stands in its own user's list is left out there, which makes the list shorter.
     faults : pandas.Series
-        By kind, the number of users whose list has the fault; see `recsample.negatives.faults`.
+        By kind, the number of users whose list has the fault; see
+        `recsample.sampling.list_checks.faults`.
     counts : pandas.DataFrame
-        As `recsample.negatives.item_counts` returns it, "expected" rounded to one decimal and
-        "std" to two. Candidates are all movies but the user's training events, and for "lowest ids"
-        but the held-out movie.
+        As `recsample.sampling.list_checks.item_counts` returns it, "expected" rounded to one
+        decimal and "std" to two. Candidates are all movies but the user's training events, and for
+        "lowest ids" but the held-out movie.
     uniformity : pandas.DataFrame
-        As `recsample.negatives.uniformity` returns it, for the same candidates.
+        As `recsample.sampling.list_checks.uniformity` returns it, for the same candidates.
 
     Examples
     --------
@@ -416,7 +417,7 @@ def recorded_lists() -> dict[str, RecordedLists]:
     -------
     dict of str to RecordedLists
         "published" for the lists that `load_negatives` reads, and "lowest ids" for lists drawn by
-        `recsample.protocols.lowest_ids`.
+        `recsample.sampling.given_lists.lowest_ids`.
 
     Examples
     --------

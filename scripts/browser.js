@@ -1,5 +1,11 @@
 // What scripts/browser.py asks of a page. It is loaded into every page, before the page's own scripts.
 
+// What would fade or slide is there at once.
+addEventListener("DOMContentLoaded", () => {
+  const style = document.head.appendChild(document.createElement("style"));
+  style.textContent = "* { transition: none !important; animation: none !important }";
+});
+
 window.reader = (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
@@ -16,28 +22,20 @@ window.reader = (() => {
     return box.width > 1 && box.height > 1 && visible(element);
   };
 
-  // Where a link leads; in a drawing, a link's own property is no text.
-  const target = (link) => new URL(link.getAttribute("href"), document.baseURI).href;
+  // Whether one of the elements can be read: in the window, and nothing over it.
+  const seen = (selector) =>
+    all(selector).some((element) => {
+      const { x, y, width, height } = element.getBoundingClientRect();
+      return shown(element) && element.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+    });
 
-  // The visible pieces of text that are not part of a formula or a drawing.
-  const texts = () => {
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const found = [];
-    while (walker.nextNode()) {
-      const parent = walker.currentNode.parentElement;
-      if (walker.currentNode.data.trim() && !parent.closest("mjx-container, svg") && shown(parent)) {
-        found.push(walker.currentNode);
-      }
-    }
-    return found;
-  };
+  // The text of an element that is not a part of another one in it.
+  const text = (element) =>
+    [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data).join("");
 
-  // Resolves when the page has taken notice of a change, and what fades or slides has come to rest.
+  // Resolves when the page has taken notice of a change.
   const still = async () => {
     for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
-    const ends = (animation) => animation.effect.getComputedTiming().endTime < Infinity;
-    const moving = document.getAnimations().filter(ends);
-    await Promise.allSettled(moving.map((animation) => animation.finished));
   };
 
   // Resolves when nothing more is to come: formulas typeset, fonts and images there.
@@ -51,22 +49,6 @@ window.reader = (() => {
     await still();
   };
 
-  // Open whatever is folded, as a reader may.
-  const unfold = async () => {
-    for (const details of all("details")) details.open = true;
-    for (const button of all("article button[aria-expanded=false]")) button.click();
-    await still();
-  };
-
-  // As if the reader had come so far with the Tab key.
-  const standBefore = (element) => {
-    const place = document.createElement("span");
-    place.tabIndex = -1;
-    element.before(place);
-    place.focus({ preventScroll: true });
-    place.remove();
-  };
-
   const formulas = () => {
     const found = [];
     for (const math of all(".math")) {
@@ -75,17 +57,19 @@ window.reader = (() => {
       else if (visible(math) && !shown(typeset)) found.push(`formula not visible: ${name(math)}`);
     }
     for (const formula of all("mjx-container")) {
+      const scrolls = formula.hasAttribute("display") && formula.scrollWidth > formula.clientWidth;
+      if (formula.tabIndex === 0 && !scrolls) {
+        found.push(`formula that stops the Tab key: ${name(formula.parentElement)}`);
+      }
       // What is read aloud holds no TeX, except for a command that MathJax does not know.
       if (formula.querySelector("mjx-merror") || formula.textContent.includes("\\")) {
         found.push(`formula with an error: ${name(formula.parentElement)}`);
       }
     }
     const tex = /\\[a-zA-Z]{2,}|\\[()[\]]|\$\$|\$[^$\s][^$]*\$/;
-    for (const text of texts()) {
-      const parent = text.parentElement;
-      if (!parent.closest("code, pre, kbd, samp") && tex.test(text.data)) {
-        found.push(`raw TeX: ${name(parent)}`);
-      }
+    const verbatim = "mjx-container *, svg *, :is(code, pre, kbd, samp), :is(code, pre) *";
+    for (const element of all(`body :not(${verbatim}, script, style)`)) {
+      if (tex.test(text(element)) && shown(element)) found.push(`raw TeX: ${name(element)}`);
     }
     if (tex.test(document.title)) found.push(`raw TeX in the title: ${document.title}`);
     return found;
@@ -108,9 +92,7 @@ window.reader = (() => {
           box.right > column.right - parseFloat(style.paddingRight) + 1) {
         found.push("is wider than the text");
       }
-      if (label.includes("_images/") || /\.(png|svg|jpe?g|gif|webp)$/i.test(label)) {
-        found.push("has the name of a file as alt text");
-      } else if (label.trim().split(/\s+/).length < 4) {
+      if (label.trim().split(/\s+/).length < 4) {
         found.push("has no alt text that describes it");
       } else if (caption.includes(label)) {
         found.push("has alt text that repeats its caption");
@@ -131,80 +113,88 @@ window.reader = (() => {
     if (scrollWidth <= clientWidth) return [];
     const scrolls = (element) =>
       element && (getComputedStyle(element).overflowX !== "visible" || scrolls(element.parentElement));
-    const right = (text) => {
-      const range = document.createRange();
-      range.selectNode(text);
-      return range.getBoundingClientRect().right;
+    const reach = (element) => {
+      const { left, right } = element.getBoundingClientRect();
+      return Math.max(right, left + element.scrollWidth);
     };
-    const wide = [
-      ...texts().filter((text) => right(text) > clientWidth).map((text) => text.parentElement),
-      ...all("body *").filter((e) => e.getBoundingClientRect().right > clientWidth && shown(e)),
-    ].filter((element) => !scrolls(element));
+    const wide = all("body *").filter((e) => reach(e) > clientWidth && shown(e) && !scrolls(e));
     const innermost = wide.filter((e) => !wide.some((other) => other !== e && e.contains(other)));
-    const names = [...new Set(innermost)].slice(0, 5).map(name).join(", ");
+    const names = innermost.slice(0, 5).map(name).join(", ");
     return [`the page is ${scrollWidth} px wide in a window of ${clientWidth}: ${names}`];
   };
 
-  // Any CSS colour as red, green, blue (0 to 255) and opacity.
-  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  const known = new Map();
-  const rgba = (colour) => {
-    if (!known.has(colour)) {
-      canvas.clearRect(0, 0, 1, 1);
-      canvas.fillStyle = colour;
-      canvas.fillRect(0, 0, 1, 1);
-      const [red, green, blue, opacity] = canvas.getImageData(0, 0, 1, 1).data;
-      known.set(colour, [red, green, blue, opacity / 255]);
-    }
-    return known.get(colour);
-  };
+  const ground = () => getComputedStyle(document.body).backgroundColor;
 
-  const over = (top, below) => below.map((value, i) => top[3] * top[i] + (1 - top[3]) * value);
-
-  // What an element stands on: the backgrounds of all that it is in, down to the first opaque one.
-  const background = (element) => {
-    if (!element) return [255, 255, 255];
-    const own = rgba(getComputedStyle(element).backgroundColor);
-    return own[3] === 1 ? own.slice(0, 3) : over(own, background(element.parentElement));
-  };
-
-  const opacity = (element) =>
-    element ? getComputedStyle(element).opacity * opacity(element.parentElement) : 1;
-
-  const luminance = (colour) => {
-    const [red, green, blue] = colour.map((value) =>
-      value <= 0.04045 * 255 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4,
-    );
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
-
-  const ratio = (one, other) => {
-    const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
-    return (light + 0.05) / (dark + 0.05);
-  };
-
-  // The Web Content Accessibility Guidelines (1.4.3, level AA) ask for 4.5, and for 3 where the text is large.
-  // They make no exception for the colours of code, which is read like any other text.
-  const contrast = () => {
-    const wantsDark = matchMedia("(prefers-color-scheme: dark)").matches;
-    if (wantsDark && luminance(background(document.body)) > 0.2) return ["the page stays light"];
-    const found = new Map();
-    const elements = new Set(texts().map((text) => text.parentElement));
-    for (const element of [...elements, ...all("mjx-container").filter(shown)]) {
-      const { color, fontSize, fontWeight } = getComputedStyle(element);
-      const large = parseFloat(fontSize) >= (fontWeight >= 700 ? 18.66 : 24);
-      const ground = background(element);
-      const ink = rgba(color);
-      const value = ratio(over([...ink.slice(0, 3), ink[3] * opacity(element)], ground), ground);
-      if (value < (large ? 3 : 4.5)) {
-        const kind = `${color} on rgb(${ground.map(Math.round).join(", ")})`;
-        if (!found.has(kind)) found.set(kind, `contrast ${value.toFixed(2)} (${kind}): ${name(element)}`);
+  // The first visible element of each kind, that is of all that differ in nothing but their text and place.
+  const kinds = (elements) => {
+    const known = new Map();
+    const kind = (element) => {
+      if (!element) return "";
+      if (!known.has(element)) {
+        const own = `${element.localName} ${element.className} ${element.getAttribute("style")}`;
+        known.set(element, `${own} < ${kind(element.parentElement)}`);
       }
+      return known.get(element);
+    };
+    return [...new Map(elements.filter(shown).reverse().map((element) => [kind(element), element])).values()];
+  };
+
+  // Make a page ready for axe-core, with all that it says and how it looks to it. It does not hear formulas: two letters
+  // stand for each, in its place, size and colour. Of the words of code one of each kind is kept, which saves most of
+  // the time. Shadows at the edges of what scrolls go, because it says nothing of text on a gradient.
+  const simplify = () => {
+    const sizes = all("mjx-container").map((formula) => [formula, formula.firstElementChild.getBoundingClientRect()]);
+    for (const [formula, { width, height }] of sizes) {
+      formula.innerHTML = `<span style="display: inline-block; width: ${width}px; height: ${height}px">xy</span>`;
     }
-    return [...found.values()];
+    const words = all(":is(pre, code, .sig) span");
+    const first = new Set(kinds(words));
+    words.filter((word) => !first.has(word)).forEach((word) => word.replaceWith(...word.childNodes));
+    const style = document.head.appendChild(document.createElement("style"));
+    style.textContent = "* { background-image: none !important }";
+  };
+
+  // What axe-core finds. The contrast is measured once for each kind of text. Only colours depend on the theme: the dark
+  // one is asked for nothing else. Two useful rules have to be asked for.
+  const accessibility = async () => {
+    const texts = kinds(all("body *").filter((element) => text(element).trim()));
+    all("[data-kind]").forEach((element) => element.removeAttribute("data-kind"));
+    texts.forEach((element) => element.setAttribute("data-kind", ""));
+    axe.configure({ rules: [{ id: "color-contrast", selector: "[data-kind]" }] });
+    const { violations } = await axe.run({
+      ...(matchMedia("(prefers-color-scheme: dark)").matches
+        ? { runOnly: ["color-contrast", "link-in-text-block"] }
+        : { rules: { "duplicate-id": { enabled: true }, "label-content-name-mismatch": { enabled: true } } }),
+      resultTypes: ["violations"],
+      elementRef: true,
+      selectors: false,
+      preload: false,
+    });
+    return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${name(node.element)}`));
+  };
+
+  // One of each kind of the stops of the Tab key that show no focus, neither on them nor about them.
+  const focus = () => {
+    const look = (element) =>
+      [element.parentElement, element, ...element.children].flatMap((part) =>
+        [null, "::before", "::after"].map((pseudo) => {
+          const { outline, outlineStyle, boxShadow, strokeWidth } = getComputedStyle(part, pseudo);
+          return [outlineStyle !== "none" && outline, boxShadow, strokeWidth].join();
+        }),
+      ).join();
+    const stops = kinds(all("a[href], button, input, summary, [tabindex='0']"));
+    return stops
+      .filter((stop) => {
+        document.activeElement.blur();
+        const before = look(stop);
+        stop.focus({ preventScroll: true });
+        return document.activeElement === stop && look(stop) === before;
+      })
+      .map((stop) => `no focus to be seen on ${name(stop)}`);
   };
 
   return {
-    all, name, shown, target, settled, still, unfold, standBefore, formulas, pictures, figures, centre, scrolling, contrast,
+    all, name, shown, seen, settled, still, formulas, pictures, figures, centre, scrolling, ground,
+    simplify, accessibility, focus,
   };
 })();

@@ -3,23 +3,21 @@
 python scripts/browser.py    is there a browser? Prints its path.
 
 A check takes a page that `visit` opened and returns what is wrong with it, one line each. What it
-has to ask the page itself is in browser.js. tests/test_browser.py tests the checks, on pages that
-are broken on purpose; tests/built uses them.
+has to ask the page itself is in browser.js. tests/tools/test_browser.py tests the checks, on pages
+that are broken on purpose; tests/built uses them.
 """
 
 import io
 import os
-import re
 import shutil
+import subprocess
 import sys
 import threading
 from contextlib import contextmanager
-from functools import cache, partial
-from html import unescape
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from urllib.parse import parse_qs, unquote, urlsplit
 
 NAMES = ["chromium", "chromium-browser", "google-chrome"]
 ABSENT = "There is no browser: install Chromium or Chrome, or name one in the variable CHROMIUM."
@@ -33,8 +31,9 @@ FLAGS = [
     "--no-first-run",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no name resolves: we are offline
 ]
-DESKTOP, PHONE = 1440, 375  # widths of windows in pixels
-LOOKS = [("light", DESKTOP), ("dark", DESKTOP), ("dark", PHONE), ("light", PHONE)]
+DESKTOP, TABLET, PHONE = 1440, 800, 375  # widths of windows in pixels
+MENUS = {".primary-toggle": ".bd-docs-nav", ".secondary-toggle": ".page-toc"}  # button, list
+LYCHEE = Path(sys.executable).with_name("lychee")  # there is none for Linux on ARM
 WAIT = 30_000  # milliseconds for a page to react, on a busy machine too
 
 
@@ -90,7 +89,7 @@ def visit(window, address):
     page.on("request", lambda request: requests.append(request.url))
     page.on("websocket", lambda socket: requests.append(socket.url))
     page.goto(address)
-    page.evaluate("reader.settled()")
+    ask(page, "settled")
     return page, errors, requests
 
 
@@ -102,29 +101,28 @@ def set_look(page, theme, width):
     """Set the theme of the system, which the book follows, and the width of the window."""
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=theme)
-    page.evaluate("reader.still()")
+    ask(page, "still")
 
 
-def problems(browser, base, folder, name):
-    """What is wrong with a page of the book in `folder`, seen at the address `base`, by check."""
+def problems(browser, base, name):
+    """What is wrong with a page at the address `base`, by check.
+
+    As a file a page looks and reacts as it does when it is served, once it is complete.
+    """
     window = open_window(browser)
     page, errors, requests = visit(window, base + name)
-    found = {"links": links(page, base, folder), "buttons": buttons(page, base)}
-    # As files, pages look and react the same, once they are complete.
-    served = base.startswith("http")
-    found["keyboard"] = keyboard(page) if served else page.evaluate("reader.unfold()")
-    found["formulas"] = formulas(page)
-    drawn = {}
-    for theme, width in LOOKS if served else LOOKS[:1]:
-        set_look(page, theme, width)
-        for check in (figures, scrolling, contrast):
-            found[f"{check.__name__}, {theme}, {width} px"] = check(page)
-        if served and width == DESKTOP:
-            drawn[theme] = drawings(page)
-    found["dark figures"] = dark_figures(*drawn.values()) if served else []
-    found["outside"] = outside(page, requests, base)
+    checks = [layout, formulas]
+    if base.startswith("http"):  # `keyboard` opens what is folded, the last takes the page apart
+        checks = [menus, keyboard, focus, themes, *checks, accessibility]
+    found = {check.__name__: check(page) for check in checks}
+    found |= {"outside": outside(page, requests, base), "console": errors}
     window.close()
-    return {check: lines for check, lines in {**found, "console": errors}.items() if lines}
+    return {check: lines for check, lines in found.items() if lines}
+
+
+def ask(page, check):
+    """What the page itself answers to a check of browser.js."""
+    return page.evaluate(f"reader.{check}()")
 
 
 # Checks of one page.
@@ -140,46 +138,62 @@ def outside(page, requests, base):
 
 
 def formulas(page):
-    """Formulas that are not rendered, and TeX that shows."""
-    return page.evaluate("reader.formulas()")
+    """Formulas that are not rendered or stop the Tab key, and TeX that shows."""
+    return ask(page, "formulas")
 
 
-def figures(page):
-    """Pictures that are missing, invisible, wider than the text or without describing alt text."""
-    return page.evaluate("reader.figures()")
+def layout(page):
+    """Pictures that are missing, too wide or poorly described; what is wider than the window."""
+    found = []
+    for width in (PHONE, DESKTOP):
+        set_look(page, "light", width)
+        lines = ask(page, "figures") + ask(page, "scrolling")
+        found += [f"{line} at {width} px" for line in lines]
+    return found
 
 
-def scrolling(page):
-    """What makes the page wider than the window."""
-    return page.evaluate("reader.scrolling()")
+def accessibility(page):
+    """What axe-core finds: contrast, names, roles, structure."""
+    from axe_playwright_python.base import AXE_SCRIPT
+
+    page.evaluate(AXE_SCRIPT)
+    ask(page, "simplify")
+    found = []
+    for theme, width in product(("light", "dark"), (PHONE, DESKTOP)):
+        set_look(page, theme, width)
+        found += [f"{line}, {theme} at {width} px" for line in ask(page, "accessibility")]
+    return found
 
 
-def contrast(page):
-    """Text that is hard to read on its background."""
-    return page.evaluate("reader.contrast()")
+def focus(page):
+    """What looks the same with the focus of the keyboard as without."""
+    page.keyboard.press("Tab")  # for the browser to show the focus
+    return ask(page, "focus")
 
 
-def drawings(page):
-    """Every picture as it is displayed: its name, and its pixels' contrasts to the background."""
+def themes(page):
+    """Pictures of which less stands out in the dark theme, and a page that has no such theme."""
+    (ground, light), (other, dark) = [_drawings(page, theme) for theme in ("light", "dark")]
+    found = ["the page stays light"] if ground == other else []
+    for (name, one), (_, two) in zip(light, dark):
+        if not (one >= 4.5).any():
+            found.append(f"{name} is empty")
+        elif (kept := _kept(one, two)) < 0.95:
+            found.append(f"{name} shows {kept:.0%} of its ink in the dark theme")
+    return found
+
+
+def _drawings(page, theme):
+    """The ground of a page, and of every picture its name and the contrasts of its pixels."""
     from matplotlib.image import imread
 
+    set_look(page, theme, DESKTOP)
     pictures = page.evaluate_handle("reader.pictures().filter(reader.shown)")
     drawn = []
     for picture in pictures.get_properties().values():
         shot = io.BytesIO(page.screenshot(clip=picture.evaluate("reader.centre")))
         drawn.append((picture.evaluate("reader.name"), _contrasts(imread(shot)[..., :3])))
-    return drawn
-
-
-def dark_figures(light, dark):
-    """Pictures of which less stands out in the dark theme than in the light one."""
-    found = []
-    for (name, one), (_, other) in zip(light, dark):
-        if not (one >= 4.5).any():
-            found.append(f"{name} is empty")
-        elif (kept := _kept(one, other)) < 0.95:
-            found.append(f"{name} shows {kept:.0%} of its ink in the dark theme")
-    return found
+    return ask(page, "ground"), drawn
 
 
 def _contrasts(pixels):
@@ -203,50 +217,45 @@ def _kept(light, dark):
     return (around >= 3)[light[:height, :width] >= 4.5].mean()
 
 
-def links(page, base, folder):
-    """Links within the book that do not land, and references that were not resolved."""
-    found = []
-    for href, name in page.evaluate(
-        "reader.all('a[href]').map(a => [reader.target(a), reader.name(a)])"
-    ):
-        if urlsplit(href)[:2] != urlsplit(base)[:2]:
-            continue  # to another site
-        address, _, anchor = href.partition("#")
-        target = folder / unquote(urlsplit(address.removeprefix(base)).path or "index.html")
-        if not address.startswith(base) or not target.is_file():
-            found.append(f"dead link to {href}: {name}")
-        elif anchor and unquote(anchor) not in _ids(target):
-            found.append(f"dead anchor {href}: {name}")
-    unresolved = ".problematic, .system-message, .xref:not(a, a *, .py)"
-    for name in page.evaluate(f"reader.all('{unresolved}').map(reader.name)"):
-        found.append(f"unresolved reference: {name}")
-    return found
+def menus(page):
+    """The first button of a menu that is dead, or list that cannot be reached, at any width."""
+    for width in (PHONE, TABLET, DESKTOP):
+        set_look(page, "light", width)
+        page.mouse.move(width / 2, 600)  # away from buttons, whose hints lie over others
+        for button, menu in MENUS.items():
+            if problem := _menu(page, button, menu):
+                page.keyboard.press("Escape")
+                return [f"{problem} at {width} px"]
+    return []
 
 
-@cache
-def _ids(path):
-    return set(map(unescape, re.findall(r'\bid="([^"]+)"', path.read_text(encoding="utf-8"))))
+def _menu(page, button, menu):
+    """What is wrong with a menu that lists anything: the link to the page itself has to be seen."""
+    links = f"{menu} a"
+    if not page.locator(links).count():
+        return None
+    if page.locator(f"{menu} .current > a").count():
+        links = f"{menu} .current > a"
+    control = page.locator(button).locator("visible=true")
+    before = _seen(page, links)
+    if not control.count():
+        return None if before else f"nothing shows {links}"
+    control.click()
+    if _seen(page, links) == before:
+        return f"{button} neither shows nor hides {links}"
+    if before:  # beside the page: the button shows again what it has hidden
+        control.click()
+    else:  # over the page
+        page.keyboard.press("Escape")
+    return None if _seen(page, links) == before else f"{button} cannot be undone"
 
 
-def buttons(page, base):
-    """What a page with code lacks: buttons to launch it and to download it as notebook and text."""
-    if not page.evaluate("reader.all('article .cell').length"):
-        return []
-    name = page.url.removeprefix(base).partition(".html")[0]
-    launched = page.evaluate("reader.all('.dropdown-launch-buttons a').map(a => a.href)")
-    downloaded = page.evaluate("reader.all('.dropdown-download-buttons a').map(a => a.href)")
-    opened = [parse_qs(urlsplit(href).query).get("urlpath", [""])[0] for href in launched]
-    found = []
-    if opened != [f"lab/tree/{name}.ipynb"]:
-        found.append(f"the launch buttons open {opened}, not {name}.ipynb")
-    for suffix in ("md", "ipynb"):
-        if f"{base}_sources/{name}.{suffix}" not in downloaded:
-            found.append(f"no button downloads {name}.{suffix}")
-    return found
+def _seen(page, selector):
+    return page.evaluate("selector => reader.still().then(() => reader.seen(selector))", selector)
 
 
 def keyboard(page):
-    """What is folded, such as a solution, and does not open and close with Tab, Enter and Space.
+    """What is folded, such as a solution, and does not open and close with Enter and Space.
 
     Leaves it open.
     """
@@ -254,9 +263,10 @@ def keyboard(page):
     for fold in page.query_selector_all("article details, article .dropdown"):
         name = fold.evaluate("reader.name")
         control = fold.query_selector("summary, button")
-        if not (control and _reach(page, fold, control)):
+        if not control or control.evaluate("control => control.tabIndex") < 0:
             found.append(f"Tab does not reach the button of {name}")
             continue
+        control.focus()
         height = fold.evaluate("fold => fold.offsetHeight")
         for key in ("Enter", "Space", "Enter"):
             page.keyboard.press(key)
@@ -267,71 +277,14 @@ def keyboard(page):
     return found
 
 
-def _reach(page, fold, control):
-    """Whether Tab leads to the button of what is folded, past the links in its title."""
-    fold.evaluate("reader.standBefore")
-    for _ in range(3):
-        page.keyboard.press("Tab")
-        if control.evaluate("control => control === document.activeElement"):
-            return True
-    return False
-
-
 # Checks of the whole book.
 
 
-def walk(page, addresses, button):
-    """Where a button, such as that to the next page, does not lead on through the addresses."""
-    page.goto(addresses[0], wait_until="domcontentloaded")
-    for here, there in zip(addresses, [*addresses[1:], None]):
-        led = page.evaluate(f"reader.all('{button}').map(a => a.href)")
-        if led != [there] * (there is not None):
-            return [f"{here}: {button} leads to {led}, not to {there}"]
-        if there:
-            page.locator(button).click()
-            page.wait_for_url(there, wait_until="domcontentloaded")
-    return []
-
-
-def search(page, words, wanted):
-    """Whether the search page finds words and leads to the address that is wanted."""
-    from playwright.sync_api import TimeoutError
-
-    page.locator("input[name=q]:visible").fill(words)
-    page.keyboard.press("Enter")
-    result = page.locator("#search-results a").and_(page.locator(f"a[href*='{wanted}']"))
-    try:
-        result.first.click()
-        page.wait_for_url(f"**/{wanted}*", wait_until="commit")
-    except TimeoutError:
-        hits = page.evaluate("reader.all('#search-results a').map(reader.name)")
-        return [f"a search for {words} does not lead to {wanted}, but to {hits}"]
-    return []
-
-
-def download(page, folder):
-    """The notebook that the download button of a page gives, saved in a folder."""
-    page.locator(".dropdown-download-buttons > button").click()
-    with page.expect_download() as waiting:
-        page.locator(".btn-download-notebook-button").click()
-    path = folder / waiting.value.suggested_filename
-    waiting.value.save_as(path)
-    return path
-
-
-def failures(notebook):
-    """The error at which a notebook stops when it is executed away from the project."""
-    import nbformat
-    from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
-
-    with TemporaryDirectory() as folder:
-        where = {"metadata": {"path": folder}}
-        try:
-            NotebookClient(nbformat.read(notebook, as_version=4), resources=where).execute()
-        except CellExecutionError as error:
-            return [str(error)]
-    return []
+def links(folder):
+    """Links within the pages of a folder that do not land, found by lychee."""
+    options = ["--offline", "--include-fragments", "--no-progress", "--exclude-path=_static"]
+    done = subprocess.run([LYCHEE, *options, "."], cwd=folder, capture_output=True, text=True)
+    return (done.stdout + done.stderr).splitlines() if done.returncode else []
 
 
 if __name__ == "__main__":

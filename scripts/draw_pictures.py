@@ -80,7 +80,7 @@ def _box(column, row, columns, page, name, meaning):
     )
     kind = ' class="noun"' if row == 0 else ""
     return f"""\
-<a href="{page}.html"{kind} aria-label="{" ".join(names)}: {" ".join(words)}">
+<a href="{page}.html"{kind}>
 <rect x="{x}" y="{TOP[row]}" width="{width}" height="{HEIGHT[row]}" rx="6"/>
 {lines}</a>
 """

@@ -16,8 +16,9 @@ import numpy as np
 from record_ranks import RECOMMENDERS, read_pairs, versions
 from scipy import sparse
 
-from recsample import negatives, protocols
 from recsample.datasets import load_movielens, load_negatives
+from recsample.sampling.given_lists import given_ranks, lowest_ids
+from recsample.sampling.list_checks import faults, item_counts, uniformity
 
 PROVENANCE = """# X, Y and Z on given lists of negatives, MovieLens-1M
 
@@ -27,8 +28,8 @@ It describes two sets of lists, one list of 99 movies for each of the {n_users:,
 
 - `published`: those of `datasets.load_negatives`, published with neural collaborative filtering
   (He et al., WWW 2017). {relevant} users have their own held-out movie in their list.
-- `lowest`: those of `protocols.lowest_ids(99, exclude, rng=0)`, with the training events and the
-  held-out movies excluded.
+- `lowest`: those of `sampling.given_lists.lowest_ids(99, exclude, rng=0)`, with the training events
+  and the held-out movies excluded.
 
 What it holds of each, the name with the prefix `published_` or `lowest_`:
 
@@ -39,7 +40,7 @@ What it holds of each, the name with the prefix `published_` or `lowest_`:
 - `observed`, `expected`, `std`: for each movie, in how many lists it is, and the mean and the
   standard deviation of this number for uniform draws, rounded to one and two decimals.
 - `faults`: by kind (array `kinds`), how many lists have the fault.
-- `uniformity`: the two tests of `negatives.uniformity` (arrays `tests`, `columns`).
+- `uniformity`: the two tests of `sampling.list_checks.uniformity` (arrays `tests`, `columns`).
 
 Where it comes from:
 
@@ -82,26 +83,24 @@ def main():
     # The published lists may hold the held-out movie, the others may not.
     lists = {
         "published": (published, data.train),
-        "lowest": (protocols.lowest_ids(99, both, rng=0), both),
+        "lowest": (lowest_ids(99, both, rng=0), both),
     }
     arrays = {}
     for name, (listed, exclude) in lists.items():
         # Rounded, since from the exact numbers one could tell who has rated a movie that few have.
-        counts = negatives.item_counts(listed, exclude).round({"expected": 1, "std": 2})
+        counts = item_counts(listed, exclude).round({"expected": 1, "std": 2})
         arrays |= {f"{name}_{column}": counts[column].to_numpy() for column in counts}
-        found = negatives.faults(listed, data.held_out, data.n_items, data.train)
+        found = faults(listed, data.held_out, data.n_items, data.train)
         arrays[f"{name}_faults"] = (found > 0).sum().to_numpy()
         arrays["kinds"] = found.columns.to_numpy(str)
-        table = negatives.uniformity(listed, exclude)
+        table = uniformity(listed, exclude)
         arrays |= {f"{name}_uniformity": table.to_numpy(), "tests": table.index.to_numpy(str)}
         arrays["columns"] = table.columns.to_numpy(str)
     for name, recommender in RECOMMENDERS.items():
         print(f"{name} = {recommender}")
         scores = all_scores(recommender.fit(data.train), data.n_users)
         for key, (listed, _) in lists.items():
-            ranks = negatives.given_ranks(
-                scores, data.held_out, listed, data.train, drop=["relevant"]
-            )
+            ranks = given_ranks(scores, data.held_out, listed, data.train, drop=["relevant"])
             arrays |= {f"{key}_rank_{name}": ranks.values, f"{key}_ties_{name}": ranks.ties}
             arrays[f"{key}_n_items"] = ranks.n_items
     np.savez_compressed(

@@ -53,7 +53,7 @@ def main():
             f"rank_{name}": (1 + ranked.above @ popularity).astype(np.uint32),
             f"ties_{name}": (ranked.tied @ popularity).astype(np.uint32),
         }
-        pool = ranked.ranks.n_irrelevant.astype(float)
+        pool = ranked.n_irrelevant.astype(float)
         for key, weights in weightings.items():
             squares = (ranked.above + 0.25 * ranked.tied) @ (1 / weights)
             total = weights.sum() - ranked.excluded @ weights

@@ -1,6 +1,8 @@
 """Fixtures that several test modules share."""
 
+import gzip
 import os
+import zipfile
 from pathlib import Path
 
 import browser
@@ -14,24 +16,45 @@ from recsample.datasets import Interactions
 hypothesis.settings.register_profile("repeatable", derandomize=True)
 hypothesis.settings.load_profile("repeatable")
 
-ML_1M = Path(__file__).parents[2] / "shared/data/ml-1m"
+# What the tests read of MovieLens-1M, which is not part of the project.
+PAIRS, SOME_RATINGS = "user_movie_pairs.npz", "ratings_users_1_to_2999.dat.gz"
+HELD_OUT, NEGATIVES = "ncf.test.rating", "ncf.test.negative.gz"
 
 
 @pytest.fixture(scope="session")
-def ml_1m():
-    """The folder with the real MovieLens-1M data, which is not part of the project."""
-    if not (ML_1M / "user_movie_pairs.npz").is_file():
-        pytest.skip(f"the real MovieLens-1M data is not at {ML_1M}")
-    return ML_1M
+def ml_1m(tmp_path_factory):
+    """A folder with the real MovieLens-1M data, from the one that RECSAMPLE_DATA names."""
+    folder = Path(os.environ.get("RECSAMPLE_DATA", ""))
+    if (folder / PAIRS).is_file():
+        return folder
+    if not (folder / "ml-1m.zip").is_file():
+        pytest.skip("RECSAMPLE_DATA names no folder with the real MovieLens-1M data")
+    return unpacked(folder, tmp_path_factory.mktemp("ml-1m"))
+
+
+def unpacked(published, folder):
+    """The files above in a folder, from the files that `load_movielens` and `load_negatives` fetch.
+
+    They are read without the help of those two, which are what is tested.
+    """
+    with zipfile.ZipFile(published / "ml-1m.zip") as archive:
+        lines = archive.read("ml-1m/ratings.dat").splitlines(keepends=True)
+    users, movies = np.array([line.split(b"::")[:2] for line in lines]).astype("uint16").T
+    np.savez(folder / PAIRS, user_id=users, movie_id=movies)
+    (folder / SOME_RATINGS).write_bytes(gzip.compress(b"".join(lines[:487_650])))
+    (folder / HELD_OUT).write_bytes((published / "ml-1m.test.rating").read_bytes())
+    negatives = (published / "ml-1m.test.negative").read_bytes()
+    (folder / NEGATIVES).write_bytes(gzip.compress(negatives))
+    return folder
 
 
 @pytest.fixture(scope="session")
 def movielens(ml_1m):
     """MovieLens-1M with the paper's split, put together without `load_movielens`."""
-    with np.load(ml_1m / "user_movie_pairs.npz") as pairs:
+    with np.load(ml_1m / PAIRS) as pairs:
         users, movies = pairs["user_id"].tolist(), pairs["movie_id"].tolist()
     index = {movie: i for i, movie in enumerate(dict.fromkeys(movies))}
-    held_out = np.loadtxt(ml_1m / "ncf.test.rating", dtype=int)[:, 1]
+    held_out = np.loadtxt(ml_1m / HELD_OUT, dtype=int)[:, 1]
     return Interactions.from_pairs(
         np.array(users) - 1, np.array([index[movie] for movie in movies]), held_out
     )

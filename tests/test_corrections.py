@@ -28,7 +28,12 @@ from recsample import (
     metric,
 )
 
-CORRECTIONS = [RankEstimate, MinimalBias, ConstrainedLeastSquares, BiasVariance]
+
+def bias_variance(metric, sampler, n_items, **options):
+    return BiasVariance(metric, sampler, n_items, **{"gamma": 0.1} | options)
+
+
+CORRECTIONS = [RankEstimate, MinimalBias, ConstrainedLeastSquares, bias_variance]
 WITH_PRIOR = CORRECTIONS[1:]
 
 both_ways = pytest.mark.parametrize("replace", [False, True])
@@ -321,10 +326,13 @@ class TestBiasVariance:
         assert (np.diff([f.squared_bias for f in found]) < 0).all()
         assert (np.diff([f.mean_variance for f in found]) > 0).all()
 
-    def test_the_default(self):
+    def test_the_price_has_no_default(self):
+        with pytest.raises(TypeError, match="gamma"):
+            BiasVariance(AP, UniformSampling(10), 50)
+
+    def test_the_default_prior_is_uniform(self):
         sampler = UniformSampling(10)
-        assert BiasVariance(AP, sampler, 50).gamma == 0.1
-        uniform = BiasVariance(AP, sampler, 50, prior=np.full(50, 3.0)).values
+        uniform = BiasVariance(AP, sampler, 50, gamma=0.1, prior=np.full(50, 3.0)).values
         assert BiasVariance(AP, sampler, 50, gamma=0.1).values == pytest.approx(uniform, abs=1e-13)
 
     @pytest.mark.parametrize("gamma", [0, -1, np.nan, np.inf, "a", None])
@@ -611,7 +619,10 @@ class TestEveryCorrection:
     def test_names(self):
         sampler = UniformSampling(4)
         assert str(RankEstimate(AP, sampler, 9)) == "RankEstimate(AP)"
-        assert str(BiasVariance(NDCG @ 10, sampler, 9)) == "BiasVariance(NDCG@10, gamma=0.1)"
+        assert (
+            str(BiasVariance(NDCG @ 10, sampler, 9, gamma=0.1))
+            == "BiasVariance(NDCG@10, gamma=0.1)"
+        )
         table = rs.compare({"a": Ranks([1, 2], 5)}, [AP, MinimalBias(AP, sampler, 9)])
         assert table.columns.tolist() == ["AP", "MinimalBias(AP)"]
 
@@ -640,13 +651,13 @@ class TestRefusedOptions:
             rs.RankEstimate(AP, rs.DoublingSampling(2, 8), 30)
 
     def test_the_first_other_pool_is_named(self):
-        corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(20), 200)
+        corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(20), 200, gamma=0.1)
         with pytest.raises(ValueError, match=r"m \+ 1 = 21 .* got n_items = 20$"):
             corrected(rs.Ranks([1, 2], [21, 20]))
 
     def test_a_class_is_no_sampler(self):
         with pytest.raises(ValueError, match="sampler must be a sampler such as UniformSampling"):
-            rs.BiasVariance(rs.AP, rs.UniformSampling, 200)
+            rs.BiasVariance(rs.AP, rs.UniformSampling, 200, gamma=0.1)
 
     def test_plus_one_is_true_or_false(self):
         with pytest.raises(ValueError, match="plus_one must be True or False, got 'no'"):
@@ -658,7 +669,7 @@ class TestRefusedOptions:
 
     def test_squares_that_the_memory_cannot_hold(self):
         with pytest.raises(ValueError, match="the least-squares problem for m=1000000 takes"):
-            rs.BiasVariance(rs.AP, rs.UniformSampling(10**6, replace=True), 50)
+            rs.BiasVariance(rs.AP, rs.UniformSampling(10**6, replace=True), 50, gamma=0.1)
 
     def test_options_show_in_the_name_and_values_cannot_be_changed(self):
         sampler = rs.UniformSampling(20)

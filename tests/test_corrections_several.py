@@ -278,7 +278,7 @@ class TestEachCorrection:
     def test_instances_of_several_sizes(self):
         """Each is corrected by the vectors for its own number of relevant items."""
         m = self.m
-        corrected = BiasVariance(AP, UniformSampling(m), self.n)
+        corrected = BiasVariance(AP, UniformSampling(m), self.n, gamma=0.1)
         sampled = Ranks([[2], [1, 5], [3, 4, 9]], [m + 1, m + 2, m + 3])
         by_hand = [
             corrected.values[1],
@@ -288,7 +288,7 @@ class TestEachCorrection:
         assert corrected(sampled) == pytest.approx(by_hand, abs=1e-15)
 
     def test_values_of_a_single_item_are_the_values(self):
-        corrected = BiasVariance(AP, UniformSampling(self.m), self.n)
+        corrected = BiasVariance(AP, UniformSampling(self.m), self.n, gamma=0.1)
         assert corrected.values_of(1, 1) is corrected.values
 
 
@@ -389,7 +389,7 @@ class TestGivenPriors:
 
 class TestRefusals:
     def corrected(self, M=AP, **options):
-        return BiasVariance(M, UniformSampling(3), 9, **options)
+        return BiasVariance(M, UniformSampling(3), 9, gamma=0.1, **options)
 
     def test_a_prior_that_leaves_no_rank(self):
         corrected = self.corrected(prior=[0, 0, 0, 0, 1, 0, 0, 0, 0])  # all or none of 4 are above

@@ -153,7 +153,11 @@ SAMPLED = rs.Ranks([1, 2], 4)
         ("pandas", "tables", lambda: rs.compare(RANKS, [rs.AP])),
         ("pandas", "tables", lambda: rs.report(SAMPLED, m=3, n_items=9)),
         ("pandas", "tables", lambda: RANKS["A"].to_frame()),
-        ("pandas", "tables", lambda: rs.inference.compare_pairs(RANKS, [rs.AP])),
+        (
+            "pandas",
+            "tables",
+            lambda: rs.inference.compare_pairs(RANKS | {"B": RANKS["A"]}, [rs.AP]),
+        ),
         ("pandas", "tables", lambda: rs.experiments.table1()),
         (
             "pandas",

@@ -1,12 +1,13 @@
-"""The types of the public API: complete, and of use to those who check their own code."""
+"""The types of the public API are complete.
+
+That they are of use to those who check their own code, tests/tools/test_typed_study.py shows.
+"""
 
 import inspect
-import re
 from pathlib import Path
 
 import public
 import pytest
-from mypy import api
 
 import recsample
 
@@ -16,97 +17,6 @@ FUNCTIONS = {
     **{name: o for name, o in public.names().items() if inspect.isfunction(o)},
     **public.members(special=True),
 }
-
-# A study as a reader might write it.
-STUDY = """\
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-from typing_extensions import assert_type
-import recsample as rs
-from recsample import AP, AUC, NDCG, RR, Recall
-from recsample.datasets import make_interactions
-from recsample.recommenders import ItemKNN, MatrixFactorization
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-ranks = rs.Ranks([212, 2, 743, 5342, 1548], n_items=10_000)
-several = rs.Ranks([[1, 4], [3]], n_items=np.array([10, 20]), ties=[[0, 0], [2]])
-scored = rs.predicted_ranks(np.eye(3), [0, 1, 2], exclude=sparse.csr_matrix((3, 3)))
-assert_type(scored, rs.Ranks)
-assert_type(ranks.n_relevant, Integers)
-assert_type(several.values, Integers | tuple[Integers, ...])
-
-assert_type(NDCG @ 10, rs.metrics.Metric)
-assert_type(rs.RankScore(5).half_life, float)
-assert_type(rs.metric("recall@10"), rs.metrics.Metric)
-assert_type(AP(ranks), Floats)
-assert_type(AP.of_rank(3, 10), float)
-assert_type(AP.of_rank([1, 2, 3], 10), Floats)
-assert_type(AP.of_rank(np.arange(1, 4), 10), Floats)
-assert_type(AUC.cutoff, int | None)
-assert_type(Recall.name, str)
-table = rs.compare({"C": ranks, "D": ranks}, [AP, RR, NDCG @ 10, "recall@10"])
-
-sampler = rs.UniformSampling(m=99)
-assert_type(sampler.draw(ranks, rng=0), rs.Ranks)
-assert_type(sampler.draw(ranks, rng=np.random.default_rng(0)), rs.Ranks)
-assert_type(sampler.law(1000), Floats)
-assert_type(sampler.expect(Recall @ 10, ranks), Floats)
-assert_type(sampler.std_of_mean(AP, ranks), float)
-assert_type(sampler.draw(several.each_alone(), rng=0), rs.Ranks)
-assert_type(rs.InverseSampling().estimate(AP, ranks, rng=0), Floats)
-assert_type(rs.EarlyStopping(10).cost(ranks), Floats)
-assert_type(rs.TwoPhase(50, 10, 0.5).std_of_mean(Recall @ 10, ranks), float)
-rs.BiasVariance(AP, rs.DoublingSampling(50, 200), n_items=10_000)
-
-best = rs.MinimalBias(AP, sampler, n_items=10_000)
-assert_type(best.path.squared_bias, Floats)
-assert_type(best.optimal_squared_bias, float)
-corrected = rs.BiasVariance(AP, sampler, 10_000, gamma=0.01, prior=[1.0] * 10_000)
-assert_type(corrected.values, Floats)
-assert_type(rs.RankEstimate(AP, sampler, 10_000, rounding="linear")(ranks), Floats)
-
-data = make_interactions(600, 400, 30_000, rng=1)
-assert_type(data.held_out, Integers)
-assert_type(MatrixFactorization(n_iterations=2).fit(data.train).ranks(data), rs.Ranks)
-assert_type(ItemKNN(n_neighbors=10).fit(data.train).scores([0]), Floats)
-assert_type(rs.experiments.order_changes(AP), list[tuple[int, str]])
-"""
-
-# Every line is a mistake.
-MISTAKES = """\
-rs.AP(0.5)
-rs.AP @ "10"
-rs.Ranks([1, 2])
-rs.UniformSampling(m="99")
-rs.UniformSampling(99).draw(rs.Ranks([1], 100), rng="seed")
-rs.BiasVariance(rs.AP, rs.UniformSampling(99), 100, rounding="linear")
-rs.RankEstimate(rs.AP, rs.UniformSampling(99), 100, rounding="up")
-rs.compare([rs.Ranks([1], 100)], [rs.AP])
-rs.compare({"A": rs.Ranks([1], 100)}, rs.AP)
-"""
-
-
-@pytest.fixture(scope="module")
-def errors(tmp_path_factory):
-    """The errors that mypy finds in each file, by line."""
-    folder = tmp_path_factory.mktemp("study")
-    (folder / "study.py").write_text(STUDY)
-    (folder / "mistakes.py").write_text(f"import recsample as rs\n{MISTAKES}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MYPYPATH", str(ROOT))
-        patch.chdir(folder)
-        options = ["--strict", "--follow-imports=silent", "--config-file", ""]
-        # Not every reader has stubs of SciPy, and the types of this package do without.
-        options += ["--disable-error-code=import-untyped"]
-        out, err, _ = api.run([*options, "study.py", "mistakes.py"])
-    assert not err
-    found = {"study": {}, "mistakes": {}}
-    for file, line, text in re.findall(r"^(\w+)\.py:(\d+): error: (.*)$", out, re.M):
-        found[file][int(line)] = text
-    return found
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -119,11 +29,3 @@ def test_every_argument_and_result_has_a_type(name):
 def test_the_package_says_that_it_is_typed():
     assert (ROOT / "recsample/py.typed").is_file()
     assert '"py.typed"' in (ROOT / "pyproject.toml").read_text()
-
-
-def test_a_typed_study_passes_the_strictest_check(errors):
-    assert errors["study"] == {}
-
-
-def test_mistakes_are_found(errors):
-    assert sorted(errors["mistakes"]) == list(range(2, 2 + len(MISTAKES.splitlines())))

@@ -121,9 +121,9 @@ VALUES = {
         lambda: rs.ConstrainedLeastSquares(AP, UniformSampling(4), 9, prior=np.ones(9)),
     ],
     "BiasVariance": [
-        lambda: rs.BiasVariance(AP, UniformSampling(4), 9),
+        lambda: rs.BiasVariance(AP, UniformSampling(4), 9, gamma=0.1),
         lambda: rs.BiasVariance(AP, UniformSampling(4), 9, gamma=0.2),
-        lambda: rs.BiasVariance(AP, rs.DoublingSampling(2, 4), 9),
+        lambda: rs.BiasVariance(AP, rs.DoublingSampling(2, 4), 9, gamma=0.1),
     ],
 }
 every_value = pytest.mark.parametrize("name", VALUES)
@@ -186,7 +186,7 @@ def test_what_is_given_is_copied():
         rs.RankedItems(items, [2]),
         rs.PopularitySampling(1, weights),
         observed(rs.InverseSampling(), position=position),
-        rs.BiasVariance(AP, UniformSampling(4), 9, prior=prior),
+        rs.BiasVariance(AP, UniformSampling(4), 9, gamma=0.1, prior=prior),
     ]
     before = pickle.dumps(made)
     for array in (values, sizes, ties, weights, position, prior, items.data, items.indices):

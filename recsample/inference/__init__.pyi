@@ -1,8 +1,11 @@
 from . import bounds as bounds
 from . import comparison as comparison
+from . import coverage as coverage
 from . import distribution as distribution
 from . import planning as planning
 from . import reporting as reporting
+from . import results as results
+from . import strict_limits as strict_limits
 from . import studies as studies
 from .bounds import Interval as Interval
 from .bounds import certified_interval as certified_interval
@@ -28,5 +31,7 @@ from .planning import RequiredSamples as RequiredSamples
 from .planning import break_even as break_even
 from .planning import required_samples as required_samples
 from .planning import required_samples_from_pilot as required_samples_from_pilot
-from .reporting import Report as Report
 from .reporting import report as report
+from .results import Result as Result
+from .strict_limits import Limits as Limits
+from .strict_limits import limits as limits

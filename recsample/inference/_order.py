@@ -8,8 +8,11 @@ import numpy as np
 from scipy import special
 
 from recsample._instances import check_same_instances
+from recsample._validation import finite_numbers, shown
 from recsample.corrections import Correction
 from recsample.metrics._checks import check_metric
+from recsample.ranks import Ranks
+from recsample.sampling.base import Observed
 
 
 def exact_order(metric, ranks_a, ranks_b):
@@ -51,7 +54,28 @@ def defined_values(metric, ranks):
     return values
 
 
-def differences_of(metric, ranks_a, ranks_b):
-    """The metric of A minus that of B, instance by instance."""
-    check_same_instances(ranks_a, ranks_b)
-    return defined_values(metric, ranks_a) - defined_values(metric, ranks_b)
+def differences_of(metric, a, b):
+    """The metric of A minus that of B, instance by instance; of ranks, observations or values."""
+    values = [_values_of(name, metric, one) for name, one in (("a", a), ("b", b))]
+    if len(values[0]) != len(values[1]):
+        raise ValueError(
+            "both recommenders must have the same instances, "
+            f"got {len(values[0])} and {len(values[1])}"
+        )
+    return values[0] - values[1]
+
+
+def _values_of(name, metric, evaluated):
+    if isinstance(evaluated, Observed):
+        return evaluated.design.of(metric, evaluated)
+    if isinstance(evaluated, Ranks):
+        return defined_values(metric, evaluated)
+    if metric is not None:
+        raise ValueError(
+            f"{name} must be Ranks or Observed for a metric, and metric None for values of its "
+            f"own, got {shown(evaluated)} for {metric}"
+        )
+    values = finite_numbers(name, evaluated)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must hold one value per instance, got shape {values.shape}")
+    return values

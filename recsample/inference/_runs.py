@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from recsample._indexing import counted
@@ -31,12 +33,13 @@ def sampled_counts(sampled: Ranks, sampler: UniformSampling) -> Floats:
     return counted(sampled.rows.rank - 1, sampler.m + 1).astype(float)
 
 
-def check_uniform(sampler: object) -> None:
-    """Refuse what is not uniform sampling: other samplers' observations have other laws."""
+def check_uniform(sampler: Any) -> UniformSampling:
+    """``sampler``; other samplers' observations have other laws, and are refused."""
     if not isinstance(sampler, UniformSampling):
         raise ValueError(
             f"sampler must be UniformSampling, such as UniformSampling(100), got {shown(sampler)}"
         )
+    return sampler
 
 
 def em_of_counts(counts: Floats, law: Floats, iterations: int = 30) -> Floats:

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
-from recsample._extras import extra
-from recsample._instances import check_recommenders, check_same_instances
+from recsample._instances import check_one_kind, check_recommenders, check_same_instances
 from recsample._statistics import standard_error
+from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int, share, whole_numbers
+from recsample.corrections import Correction
+from recsample.inference._evidence import Evidence, limits_of_mean
 from recsample.inference._order import (
     defined_values,
     difference_moments,
@@ -33,7 +34,9 @@ from recsample.inference._order import (
     exact_order,
     normal_probability,
 )
+from recsample.inference._pairs import compared, probability_above_0
 from recsample.inference._runs import check_uniform, sampled_counts
+from recsample.inference._strata import Assumption
 from recsample.inference.distribution import expectation_maximisation
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
@@ -41,6 +44,7 @@ from recsample.ranks import Ranks
 from recsample.sampling._counts import count_pmf
 from recsample.sampling._joint import thinning
 from recsample.sampling._readable import check_readable
+from recsample.sampling.base import Observed
 from recsample.sampling.uniform import UniformSampling
 
 if TYPE_CHECKING:
@@ -131,70 +135,58 @@ def standard_errors(
 
 
 class Comparison(NamedTuple):
-    """Two recommenders compared on the same instances.
+    """Two recommenders compared on the same instances; what `paired_comparison` returns.
 
     Parameters
     ----------
     difference : float
         Mean of A minus mean of B.
-    standard_error : float
-        Of the difference, over other instances, sampled anew.
+    low, high : float
+        Its limits.
     probability : float
-        That the expected difference is above 0, by the normal approximation and a flat prior.
+        How sure it is that A's mean is above B's: the level at which a one-sided limit of the
+        difference is 0.
 
     Examples
     --------
     >>> import recsample as rs
-    >>> low, high = rs.inference.Comparison(0.02, 0.01, 0.977).interval()
-    >>> round(low, 4), round(high, 4)
-    (0.0004, 0.0396)
+    >>> rs.inference.Comparison(0.02, 0.001, 0.039, 0.98).difference
+    0.02
     """
 
     difference: float
-    standard_error: float
+    low: float
+    high: float
     probability: float
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval of the difference.
 
-        Parameters
-        ----------
-        level : float, optional
-            Between 0 and 1, both excluded.
-
-        Returns
-        -------
-        tuple of float
-
-        Raises
-        ------
-        ValueError
-            For a level outside its limits.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> low, high = rs.inference.Comparison(0.02, 0.01, 0.977).interval(0.5)
-        >>> round(low, 4), round(high, 4)
-        (0.0133, 0.0267)
-        """
-        reach = special.ndtri(0.5 + share("level", level) / 2) * self.standard_error
-        return float(self.difference - reach), float(self.difference + reach)
+# Exact ranks, what a design has observed, or the values themselves.
+Evaluated = Ranks | Observed | ArrayLike
 
 
-def paired_comparison(metric: Metric, ranks_a: Ranks, ranks_b: Ranks) -> Comparison:
+def paired_comparison(
+    metric: Metric | None, a: Evaluated, b: Evaluated, *, level: float = 0.95
+) -> Comparison:
     """Compare two recommenders on the same instances, instance by instance.
 
-    Works for exact and for sampled ranks, on the same negatives or on different ones: what the two
-    have in common cancels in the differences.
+    What the two have in common cancels in the differences. Their mean is taken to be normal, with
+    the spread of the differences: for other instances like these, and sampling anew where ranks are
+    sampled or observed.
+
+    A corrected metric has a bias that does not cancel. Its interval is that of the difference of
+    the *exact* means: the strict bounds of `recsample.inference.limits`, for a difference, under
+    the assumption "decreasing", or none where the data contradict it.
 
     Parameters
     ----------
-    metric : Metric
-        Also a corrected metric.
-    ranks_a, ranks_b : Ranks
-        The ranks of the two recommenders, the same instances in the same order, at least two. The
-        pools of an instance may differ, as where each recommender leaves out other items.
+    metric : Metric or None
+        Also a corrected metric. None for values.
+    a, b : Ranks, Observed, or array_like of float, shape (instances,)
+        The ranks of the two recommenders, exact or sampled; what a design has observed of them; or
+        a value per instance. The same instances in the same order, at least two. The pools of an
+        instance may differ, as where each recommender leaves out other items.
+    level : float, optional
+        How often the limits are to hold.
 
     Returns
     -------
@@ -210,12 +202,39 @@ def paired_comparison(metric: Metric, ranks_a: Ranks, ranks_b: Ranks) -> Compari
     >>> import recsample as rs
     >>> a, b = rs.Ranks([1, 2, 1, 4], n_items=10), rs.Ranks([2, 4, 1, 5], n_items=10)
     >>> found = rs.inference.paired_comparison(rs.AP, a, b)
-    >>> found.difference, round(found.probability, 3)
-    (0.2, 0.961)
+    >>> found.difference, round(found.low, 2), round(found.high, 2), round(found.probability, 2)
+    (0.2, -0.16, 0.56, 0.91)
+
+    A design without bias, which looks at a few items only:
+
+    >>> x, y = (rs.datasets.recorded_ranks()[name] for name in "XY")
+    >>> design = rs.InverseSampling()
+    >>> found = rs.inference.paired_comparison(rs.AP, design.draw(x, 0), design.draw(y, 1))
+    >>> found.low < rs.AP(x).mean() - rs.AP(y).mean() < found.high
+    np.True_
     """
-    differences = differences_of(metric, ranks_a, ranks_b)
-    mean, error = float(differences.mean()), standard_error(differences)
-    return Comparison(mean, error, normal_probability(mean, error))
+    level = share("level", level)
+    differences = differences_of(metric, a, b)
+    if isinstance(metric, Correction):
+        of_a, of_b = (_evidence_of(metric, ranks) for ranks in (a, b))
+        return _of_exact_means(metric.metric, of_a, of_b, float(differences.mean()), level)
+    standard_error(differences)  # refuses fewer than two
+    limits = limits_of_mean(differences, level)
+    return Comparison(float(differences.mean()), *limits, probability_above_0(differences))
+
+
+def _evidence_of(correction, sampled):
+    replace = check_uniform(correction.sampler).replace
+    return Evidence(sampled, correction.n_items, replace, [correction.metric])
+
+
+def _of_exact_means(metric, a, b, difference, level):
+    rungs: tuple[Assumption, ...] = ("decreasing", "none")
+    for assumption in rungs:
+        if not (a.contradicts(metric, assumption) or b.contradicts(metric, assumption)):
+            found = compared(metric, a, b, assumption, level)
+            return Comparison(difference, found.low, found.high, found.probability)
+    return Comparison(difference, np.nan, np.nan, np.nan)
 
 
 def bootstrap_order(
@@ -257,47 +276,50 @@ def bootstrap_order(
     return float(((means > 0) + 0.5 * (means == 0)).mean())
 
 
-def compare_pairs(ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str]) -> pd.DataFrame:
-    """For each pair of recommenders and each metric: difference, standard error and probability.
+def compare_pairs(
+    ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str], *, level: float = 0.95
+) -> pd.DataFrame:
+    """For each pair of recommenders and each metric: difference, limits and probability.
 
     Parameters
     ----------
     ranks : mapping of str to Ranks
         At least two recommenders, over the same instances in the same order.
     metrics : sequence of Metric or str
+    level : float, optional
+        How often the limits are to hold, each by itself.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by (metric, first, second), with the columns of `Comparison`; `probability` is that
-        of the first being above the second.
+        Indexed by (a, b, metric), with the columns of `Comparison`.
 
     Raises
     ------
     ValueError
-        For fewer than two recommenders, for what is not a list of at least one metric, and as
-        `paired_comparison`.
+        For fewer than two recommenders, for what is not a list of at least one metric, for ranks
+        among all items beside ranks among drawn ones, and as `paired_comparison`.
 
     Examples
     --------
     >>> import recsample as rs
     >>> ranks = {"A": rs.Ranks([1, 2, 1, 4], 10), "B": rs.Ranks([2, 4, 1, 5], 10)}
     >>> table = rs.inference.compare_pairs(ranks, ["AP", "recall@1"])
-    >>> table.loc[("AP", "A", "B"), "probability"].round(3).item()
-    0.961
+    >>> table.loc[("A", "B", "AP"), "probability"].round(2).item()
+    0.91
     """
-    pd = extra("pandas")
     check_recommenders(ranks)
+    check_one_kind(ranks)
     if len(ranks) < 2:
         raise ValueError(f"ranks must hold at least two recommenders, got {len(ranks)}")
     rows = {
-        (str(one), *pair): paired_comparison(one, *(ranks[name] for name in pair))
-        for one in chosen_metrics(metrics)
+        (*pair, str(one)): paired_comparison(
+            one, *(ranks[name] for name in pair), level=level
+        )._asdict()
         for pair in combinations(ranks, 2)
+        for one in chosen_metrics(metrics)
     }
-    table = pd.DataFrame(list(rows.values()), columns=list(Comparison._fields))
-    table.index = pd.MultiIndex.from_tuples(list(rows), names=["metric", "first", "second"])
-    return table
+    return table_of(rows, ["a", "b", "metric"])
 
 
 def order_probability(

@@ -417,7 +417,7 @@ def plausible_prior(n_items: int) -> Floats:
     --------
     >>> import recsample as rs
     >>> prior = rs.inference.plausible_prior(1000)
-    >>> corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(m=99), 1000, prior=prior)
+    >>> corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(m=99), 1000, gamma=0.1, prior=prior)
     """
     ahead = np.arange(positive_int("n_items", n_items))
     prior = np.zeros(len(ahead))
@@ -428,7 +428,7 @@ def plausible_prior(n_items: int) -> Floats:
     return prior / prior.sum()
 
 
-def best_gamma(n_instances: int, concentration: float = 0.0) -> float:
+def best_gamma(n_instances: int, concentration: float = 10.0) -> float:
     """The price of variance in `BiasVariance` that suits the size of a study.
 
     Let the ranks of ``|D|`` instances be draws from a distribution p, and p unknown: a draw from
@@ -440,6 +440,9 @@ def best_gamma(n_instances: int, concentration: float = 0.0) -> float:
     have the least expected squared error. One instance has gamma = 1, the posterior mean, however
     large c is. In a large study gamma is close to ``(c + 1) / |D|``: the variance averages out, the
     bias remains. With c near 0 next to nothing is believed of p; a large c is a firm belief in p0.
+    That c is 10 by default is a choice: with `plausible_prior` it has the smallest errors, in the
+    mean over all populations of `recsample.inference.coverage` that were not held out and over 300
+    and 6,000 instances, of 0, 10, 50, 200 and 1000.
 
     Parameters
     ----------
@@ -461,10 +464,10 @@ def best_gamma(n_instances: int, concentration: float = 0.0) -> float:
     Examples
     --------
     >>> import recsample as rs
-    >>> rs.inference.best_gamma(1), rs.inference.best_gamma(5000)
-    (1.0, 0.0002)
-    >>> rs.inference.best_gamma(4951, concentration=49)
-    0.01
+    >>> rs.inference.best_gamma(1), rs.inference.best_gamma(1090)
+    (1.0, 0.01)
+    >>> rs.inference.best_gamma(5000, concentration=0)
+    0.0002
     """
     n_instances = positive_int("n_instances", n_instances)
     c = nonnegative_float("concentration", concentration)

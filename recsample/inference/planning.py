@@ -53,7 +53,7 @@ def required_samples(
     ----------
     metric : Metric or callable
         A metric; or a function that makes a corrected metric for a sampler, such as
-        ``lambda sampler: BiasVariance(AP, sampler, n_items)``.
+        ``lambda sampler: BiasVariance(AP, sampler, n_items, gamma=0.1)``.
     ranks_a, ranks_b : Ranks
         The exact ranks of the two recommenders, the same instances in the same order.
     probability : float, optional

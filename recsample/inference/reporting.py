@@ -1,381 +1,291 @@
-"""What an evaluation with sampled metrics should have printed.
-
-`report` takes the sampled ranks of one run and says, for each metric, the sampled value and how far
-off it is expected to be, a corrected value with limits, what can be certified without any
-assumption on the ranks, and a sentence that says all this in a paper.
-"""
+"""What one run of a sampled evaluation says about the exact metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
-from textwrap import fill
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from recsample._extras import extra
-from recsample._statistics import standard_error
-from recsample._typing import Floats
-from recsample._validation import positive_int, shown, whole_numbers
-from recsample.corrections import BiasVariance
-from recsample.inference.bounds import Interval, certified_interval
-from recsample.inference.distribution import (
-    best_gamma,
-    expectation_maximisation,
-    plausible_prior,
-    plug_in,
-)
-from recsample.metrics._checks import check_exact
+from recsample._tables import table_of
+from recsample._validation import shown, true_or_false, whole_numbers
+from recsample.inference._evidence import Evidence
+from recsample.inference._pairs import Difference, compared
+from recsample.inference._strata import ASSUMPTIONS
+from recsample.inference._ways import ways_to
+from recsample.inference.results import Result
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
 from recsample.sampling.base import Observed
-from recsample.sampling.uniform import UniformSampling
 
-if TYPE_CHECKING:
-    import pandas as pd
+__all__ = ["report"]
 
-__all__ = ["Report", "report"]
-
-# The belief behind gamma, see `estimation.best_gamma`: that of 50 instances.
-_CONCENTRATION = 50
 _LEVEL = 0.95
-_REACH = special.ndtri(0.5 + _LEVEL / 2)
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
-    """The result of `report`: prints as text, and as HTML in a notebook.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        One row per metric. ``sampled``: the mean of the metric on the sampled ranks. ``off by``:
-        how far above the exact value that is expected to be, under the EM estimate of the
-        distribution of the ranks. ``corrected``, ``low``, ``high``: the corrected value and its
-        limits under three priors. ``certified low``, ``certified high``: the limits that need none.
-        Limits that there are none of are NaN, and shown as "none".
-    sentences : tuple of str
-        One per metric, to be put into a paper.
-    warnings : tuple of str
-        What the data cannot carry.
-    head : str
-        How the ranks came about.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> sampled = rs.UniformSampling(m=20).draw(rs.Ranks(range(1, 301), n_items=300), rng=0)
-    >>> rs.report(sampled, m=20, n_items=300, metrics=["AUC"]).table.columns[0]
-    'sampled'
-    """
-
-    table: pd.DataFrame
-    sentences: tuple[str, ...]
-    warnings: tuple[str, ...]
-    head: str
-
-    def __str__(self) -> str:
-        def listed(lines):
-            return [fill(line, 88, initial_indent="- ", subsequent_indent="  ") for line in lines]
-
-        table = self.table.to_string(float_format="{:.4f}".format, na_rep="none")
-        parts = [fill(self.head, 88), "", table, "", *listed(self.sentences)]
-        if self.warnings:
-            parts += ["", "Warnings", *listed(self.warnings)]
-        return "\n".join(parts)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        def listed(title, lines):
-            items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-            return f"<p><strong>{title}</strong></p><ul>{items}</ul>" if lines else ""
-
-        # A column for each metric, so that the table is narrow enough for a phone.
-        table = self.table.T.to_html(float_format="{:.4f}".format, na_rep="none", border=0)
-        return (
-            f"<p>{escape(self.head)}</p>{table}"
-            + listed("For the paper", self.sentences)
-            + listed("Warnings", self.warnings)
-        )
 
 
 def report(
-    sampled: Ranks | ArrayLike,
-    m: int,
-    n_items: int,
+    sampled: Any,
+    m: ArrayLike | None = None,
+    n_items: ArrayLike | None = None,
     *,
     metrics: Sequence[Metric | str] = (Recall @ 10, NDCG @ 10, AP, AUC),
     replace: bool = False,
-) -> Report:
+    negatives: Literal["uniform"] = "uniform",
+) -> Result:
     """What one run of a sampled evaluation says about the exact metrics.
 
-    The corrected value is that of `BiasVariance` with the plausible prior and a gamma for the size
-    of the study, see `estimation.plausible_prior` and `estimation.best_gamma`. Its limits are the
-    outermost of three 95 % intervals, each under another prior: the plausible one, the uniform one,
-    and the EM estimate from these ranks. They cover the sampling, the choice of the instances and,
-    as far as three priors can, the bias that remains. That is an assumption: where the ranks are
-    unlike all three, such as when no relevant item is among the first ones but many are close
-    behind, the limits can miss. `bounds.certified_interval` covers the sampling and all bias, with
-    a probability of at least 95 %, for these instances and without any prior. All of it takes the
-    items to be drawn uniformly, from a pool of the same size for every instance.
-
-    Corrected values and limits are kept within what the metric can be, and a warning says where a
-    corrected value was not. There are no limits where all three intervals have no width, as for
-    ranks that are all the same: such ranks do not show their error. There are no certified limits
-    where no distribution of the ranks fits.
+    Each metric gets an estimate and limits that hold with 95 % confidence, under an assumption on
+    how the exact ranks are distributed; `recsample.inference.strict_limits` says which there are.
+    By default it is "decreasing": within the best fifth of the list, no rank is more frequent than
+    a better one. Where the data contradict that, the limits are those without any assumption, and
+    there is no estimate; where not even these exist, the ranks cannot have come about as it is
+    said. The sentences name what they rest on. Metrics that are linear in the rank, such as AUC,
+    need no correction and no assumption.
 
     Parameters
     ----------
-    sampled : Ranks or array_like of int, shape (instances,)
-        The sampled ranks of one relevant item per instance, 1 is best, such as a column of a table.
-    m : int
-        Number of sampled irrelevant items.
-    n_items : int
-        Size of the pool that they were drawn from, the relevant item included.
+    sampled : Ranks, array_like of int, or mapping of str to these
+        Ranks among the drawn items, one per instance; several relevant items or ties as `Ranks`.
+        Several recommenders by name, over the same instances in the same order.
+    m : int or array_like of int, shape (instances,), optional
+        How many irrelevant items were drawn for each instance. `Ranks` know it.
+    n_items : int or array_like of int, shape (instances,)
+        Sizes of the pools that were drawn from, the relevant items included.
     metrics : sequence of Metric or str, optional
-        Functions of the rank; with a cut-off, as studies report it for all items.
     replace : bool, optional
-        Whether the items were drawn with replacement.
+        Whether items were drawn with replacement.
+    negatives : {"uniform"}, optional
+        How the items were drawn. From popular negatives nothing can be told of the exact metrics;
+        `ImportanceSampling` is the design for them.
 
     Returns
     -------
-    Report
+    Result
 
     Raises
     ------
     ValueError
-        For an m below 1, ranks outside 1, ..., m + 1, ties, several relevant items, fewer than two
-        instances, a pool that is too small, no metrics, and metrics that lack a cut-off.
+        For ranks that are none, beyond m + 1 or of too few instances, pools smaller than what was
+        drawn, an `Observed` of a design, whose estimates need no correction, and negatives that
+        were not drawn uniformly.
 
     Examples
     --------
     >>> import recsample as rs
-    >>> sampled = rs.UniformSampling(m=20).draw(rs.Ranks(range(1, 301), n_items=300), rng=0)
-    >>> print(rs.report(sampled.values, m=20, n_items=300, metrics=["AUC"]).sentences[0][:53])
-    AUC is estimated at 0.495 (0.460 to 0.529) from the s
+    >>> x = rs.datasets.recorded_ranks()["X"]
+    >>> sampled = rs.UniformSampling(m=100).draw(x, rng=0)
+    >>> found = rs.report(sampled.values, m=100, n_items=x.n_items, metrics=["Recall@10"])
+    >>> found.table.round(2).loc["Recall@10", ["low", "high"]].tolist()
+    [0.06, 0.12]
     """
-    pd = extra("pandas")
-    m, n_items = positive_int("m", m), positive_int("n_items", n_items)
-    sampler = UniformSampling(m, replace)
-    if isinstance(sampled, Observed):
+    extra("pandas")
+    if negatives != "uniform":
         raise ValueError(
-            "sampled must be ranks among uniformly drawn items, got what the design "
-            f"{shown(sampled.design)} observes: its estimates need no report, see Design.of"
+            f"negatives must be 'uniform', got {negatives!r}: ranks among items that were drawn "
+            "with unequal chances do not tell the exact metrics; draw by ImportanceSampling"
         )
-    ranks = sampled if isinstance(sampled, Ranks) else _ranks_of(sampled, m)
-    if len(ranks) < 2:
-        raise ValueError(f"sampled must hold at least two instances, got {len(ranks)}")
-    chosen = [check_exact(one) for one in chosen_metrics(metrics)]
-    study = _Study(ranks, sampler, n_items, expectation_maximisation(ranks, sampler, n_items))
-    intervals = [_intervals(one, study) for one in chosen]
-    certified = _certified(chosen, study)
-    rows, warnings = {}, _of_the_study(certified, study)
-    for one, found, limits in zip(chosen, intervals, certified):
-        rows[one] = _row(one, found, limits, study)
-        warnings += _of_the_metric(one, rows[one], found, study)
-    return Report(
-        pd.DataFrame.from_dict({str(one): row for one, row in rows.items()}, orient="index"),
-        tuple(_sentence(one, row, study) for one, row in rows.items()),
-        tuple(warnings),
-        study.head,
+    if n_items is None:
+        raise ValueError("n_items must be given: the sizes of the pools that were drawn from")
+    chosen, replace = chosen_metrics(metrics), true_or_false("replace", replace)
+    several = isinstance(sampled, Mapping)
+    runs = {
+        name: _ranks_of(one, m) for name, one in (sampled if several else {"": sampled}).items()
+    }
+    if not runs:
+        raise ValueError("sampled must hold at least one recommender, got none")
+    _check_same(runs)
+    evidence = {name: Evidence(run, n_items, replace, chosen) for name, run in runs.items()}
+    rows, ladder, sentences = {}, {}, []
+    for name, one in evidence.items():
+        for metric in chosen:
+            rungs = {a: _rung(one, metric, a) for a in ASSUMPTIONS}
+            used = _used(metric, rungs)
+            rows[name, str(metric)] = _row(one, metric, rungs, used)
+            for assumption, (low, high) in rungs.items():
+                ladder[name, str(metric), assumption] = {"low": low, "high": high}
+            said = _sentence(metric, rows[name, str(metric)], rungs, one)
+            sentences.append(f"{name}: {said}" if several else said)
+    head = _head(next(iter(evidence.values())))
+    return Result(
+        head[0].upper() + head[1:] + ".",
+        _indexed(rows, ["recommender", "metric"], several),
+        _indexed(ladder, ["recommender", "metric", "assumption"], several),
+        _pairs(evidence, chosen, rows),
+        tuple(sentences),
+        None if several else _ways(chosen, evidence[""]),
     )
 
 
 def _ranks_of(sampled, m):
-    """A column of sampled ranks, checked here so that a message speaks of m and not of a pool."""
+    """Sampled ranks, checked here so that a message speaks of m and not of a pool."""
+    if isinstance(sampled, Observed):
+        raise ValueError(
+            "sampled must be ranks among uniformly drawn items, got what the design "
+            f"{shown(sampled.design)} observes: its estimates need no correction, see Design.of"
+        )
+    if isinstance(sampled, Ranks):
+        if m is not None:
+            drawn = np.broadcast_to(whole_numbers("m", m, lowest=1), len(sampled))
+            other = np.flatnonzero(drawn != sampled.n_irrelevant)
+            if len(other):
+                raise ValueError(
+                    f"m must be the number of drawn items, {sampled.n_irrelevant[other[0]]} in "
+                    f"instance {other[0]} of sampled, got {drawn[other[0]]}"
+                )
+        return sampled
+    if m is None:
+        raise ValueError("m must be given with a column of ranks: how many items were drawn")
     if hasattr(sampled, "tolist"):  # whole numbers that a table holds as objects are welcome too
         sampled = sampled.tolist()
     values = whole_numbers("sampled", sampled, lowest=1)
-    if not values.size:
-        raise ValueError("sampled must hold at least two instances, got none")
     if values.ndim != 1:
         raise ValueError(
             f"sampled must be one-dimensional, one rank per instance, got shape {values.shape}"
         )
-    if (values > m + 1).any():
-        where = int(np.argmax(values > m + 1))
+    drawn = whole_numbers("m", m, lowest=1)
+    if drawn.ndim and drawn.shape != values.shape:
         raise ValueError(
-            f"sampled must hold ranks up to m + 1 = {m + 1}, "
-            f"got {values[where]} in instance {where}"
+            f"m must be one number or one for each of {len(values)} instances, "
+            f"got an array of shape {drawn.shape}"
         )
-    return Ranks(values, m + 1)
-
-
-class _Study(NamedTuple):
-    """What all metrics of a report have in common."""
-
-    sampled: Ranks
-    sampler: UniformSampling
-    n_items: int
-    distribution: Floats
-
-    @property
-    def m(self):
-        return self.sampler.m
-
-    @property
-    def n_instances(self):
-        return len(self.sampled)
-
-    @property
-    def gamma(self):
-        return best_gamma(self.n_instances, _CONCENTRATION)
-
-    @property
-    def head(self):
-        how = "with" if self.sampler.replace else "without"
-        return (
-            f"{self.n_instances} instances, each relevant item ranked among m = {self.m} of "
-            f"{self.n_items - 1} irrelevant items drawn uniformly {how} replacement"
+    beyond = np.flatnonzero(values > drawn + 1)
+    if len(beyond):
+        where = beyond[0]
+        most = np.broadcast_to(drawn, values.shape)[where] + 1
+        raise ValueError(
+            f"sampled must hold ranks up to m + 1 = {most}, got {values[where]} in instance {where}"
         )
+    if len(values) < 2:
+        raise ValueError(f"sampled must hold at least two instances, got {len(values)}")
+    return Ranks(values, drawn + 1)
 
 
-class _Corrected(NamedTuple):
-    """A corrected value and the ends of its interval, within what the metric can be."""
-
-    value: float
-    low: float
-    high: float
-    mean: float  # the value before it was kept within
-    reach: float  # half the width of the interval before that
-
-
-def _intervals(metric, study):
-    """Under the plausible, the uniform and the learned prior."""
-    found, exact = [], metric.of_rank(np.arange(1, study.n_items + 1), study.n_items)
-    # The learned prior is kept above 0, so that every sampled rank has a probability.
-    for prior in (plausible_prior(study.n_items), None, np.maximum(study.distribution, 1e-12)):
-        sampler, n_items = study.sampler, study.n_items
-        corrected = BiasVariance(metric, sampler, n_items, gamma=study.gamma, prior=prior)
-        values = corrected(study.sampled)
-        mean, reach = float(values.mean()), _REACH * standard_error(values)
-        kept = np.clip([mean, mean - reach, mean + reach], exact.min(), exact.max())
-        found.append(_Corrected(*kept.tolist(), mean, reach))
-    return found
+def _check_same(runs):
+    """Refuse recommenders that were not evaluated on the same instances."""
+    first, *others = runs.items()
+    for name, run in others:
+        if len(run) != len(first[1]) or not np.array_equal(run.n_relevant, first[1].n_relevant):
+            raise ValueError(
+                "sampled must hold recommenders of the same instances, got other instances or "
+                f"numbers of relevant items for {name!r} than for {first[0]!r}"
+            )
 
 
-def _certified(metrics, study):
-    """The certified limits; NaN for all metrics where no distribution of the ranks fits."""
-    run = study.sampled, study.sampler, study.n_items
-    try:
-        return [certified_interval(metric, *run, level=_LEVEL) for metric in metrics]
-    except ValueError:  # everything else was refused before
-        return [Interval(np.nan, np.nan)] * len(metrics)
+def _rung(evidence, metric, assumption):
+    """The limits under an assumption, NaN if it is contradicted."""
+    if evidence.contradicts(metric, assumption):
+        return np.nan, np.nan
+    return evidence.limits(metric, assumption, _LEVEL)
 
 
-def _row(metric, intervals, certified, study):
-    sampled, sampler, n_items, distribution = study
-    every = Ranks(np.arange(1, n_items + 1), n_items)
-    low = min(interval.low for interval in intervals)
-    high = max(interval.high for interval in intervals)
-    if max(interval.reach for interval in intervals) < 1e-9:
-        low = high = np.nan
+def _used(metric, rungs):
+    """The assumption that the table and the sentence use; empty if all are contradicted."""
+    if isinstance(metric.shape, Linear):
+        return "none"
+    return next((a for a in ("decreasing", "none") if not np.isnan(rungs[a][0])), "")
+
+
+def _row(evidence, metric, rungs, used):
+    low, high = rungs[used] if used else (np.nan, np.nan)
+    known = isinstance(metric.shape, Linear) or used == "decreasing"
+    value = evidence.estimate(metric) if known else np.nan
     return {
-        "sampled": metric(sampled).mean(),
-        "off by": distribution @ sampler.expect(metric, every) - plug_in(metric, distribution),
-        "corrected": intervals[0].value,
+        # An estimate outside of the limits would be one that the data speak against.
+        "value": float(np.clip(value, low, high)),
         "low": low,
         "high": high,
-        "certified low": certified.low,
-        "certified high": certified.high,
+        "sampled": float(metric(evidence.sampled).mean()),
+        "assumption": used,
     }
 
 
-def _sentence(metric, row, study):
-    if isinstance(metric.shape, Linear):
-        uncorrected = "which a linear metric does not need; without correction it is"
-    else:
-        uncorrected = "without which the metric of the ranks among m + 1 items is"
-    if np.isnan(row["low"]):
-        limits, origin = "no limits", "No error can be told from these ranks"
-    else:
-        limits = f"{row['low']:.3f} to {row['high']:.3f}"
-        origin = (
-            "The limits are the outermost of three 95 % intervals, with that prior, a uniform one "
-            "and one learned by EM"
-        )
-    if np.isnan(row["certified low"]):
-        certified = "no distribution of the ranks fits these data"
-    else:
-        certified = f"these data say {row['certified low']:.3f} to {row['certified high']:.3f}"
+def _head(evidence):
+    """How the ranks came about."""
+    sampled = evidence.sampled
+    several = int(sampled.n_relevant.sum()) if (sampled.n_relevant > 1).any() else 0
+    instances = f"{len(sampled)} instances" + (f" with {several} relevant items" if several else "")
+    how = "with" if evidence.replace else "without"
     return (
-        f"{metric} is estimated at {row['corrected']:.3f} ({limits}) from the sampled ranks of "
-        f"{study.head}. It is corrected by the bias-variance estimator of Krichene and Rendle with "
-        f"gamma = {study.gamma:.2g} and a mean of power laws as prior, {uncorrected} "
-        f"{row['sampled']:.3f}. {origin}; without any prior, with 95 % confidence, {certified}."
+        f"{instances}, each ranked among {_span('m = ', sampled.n_irrelevant)} of "
+        f"{_span('', evidence.sizes - sampled.n_relevant)} irrelevant items, said to be drawn "
+        f"uniformly {how} replacement"
     )
 
 
-def _of_the_study(certified, study):
-    found = []
-    if np.isnan(certified).any():
-        found.append(
-            f"These ranks can hardly come from m = {study.m} uniform draws among the "
-            f"{study.n_items - 1} irrelevant items: no distribution of the exact ranks fits them. "
-            "Check m, n_items, whether a list was cut off, and whether the negatives were drawn "
-            "in another way."
-        )
-    if study.n_instances < 1000:
-        found.append(
-            f"{study.n_instances} instances are few: with gamma = {study.gamma:.2g} the corrected "
-            "values lean on the prior."
-        )
-    return found
+def _span(name, numbers):
+    low, high = numbers.min(), numbers.max()
+    return f"{name}{low}" if low == high else f"{name}{low} to {high}"
 
 
-def _of_the_metric(metric, row, intervals, study):
-    found, (plausible, uniform, learned) = [], intervals
-    ranks_per_item = study.n_items / (study.m + 1)
-    advice = "rely on the certified limits"
-    if np.isnan(row["certified low"]):
-        advice = "there is nothing to rely on"
-    if abs(plausible.mean - plausible.value) > 1e-9:
-        found.append(
-            f"{metric}: the corrected mean is {plausible.mean:.4g}; the nearest value that the "
-            f"metric can have, {plausible.value:.4g}, is given in its place."
+def _sentence(metric, row, rungs, evidence):
+    source = f"the sampled ranks of {_head(evidence)}"
+    limits = f"{row['low']:.3f} to {row['high']:.3f}"
+    if isinstance(metric.shape, Linear):
+        return (
+            f"{metric} is {row['value']:.3f} (95 % limits {limits}), from {source}. It is linear "
+            "in the rank, so sampling leaves its expectation as it is, and the limits rest on no "
+            "assumption about the ranks."
         )
-    if np.isnan(row["low"]):
-        found.append(
-            f"{metric}: no error can be told from these ranks, as the three intervals have no "
-            f"width: {advice}."
+    uncorrected = f"Uncorrected, among the drawn items only, {metric} is {row['sampled']:.3f}."
+    if row["assumption"] == "decreasing":
+        free = "{:.3f} to {:.3f}".format(*rungs["none"])
+        several = (evidence.sampled.n_relevant > 1).any()
+        than = "compared with a random ranking, " if several else ""
+        return (
+            f"{metric} is estimated at {row['value']:.3f}, with 95 % limits of {limits}, from "
+            f"{source}. The limits assume that within the best fifth of the list, {than}no rank "
+            "is more frequent than a better one; without that assumption these data say "
+            f"{free}. {uncorrected}"
         )
-    elif row["low"] == row["high"]:
-        found.append(
-            f"{metric}: all three intervals lie beyond what the metric can be, and the limits are "
-            f"the nearest value: {advice}."
+    if row["assumption"] == "none":
+        return (
+            f"{metric} is between {limits} (95 % limits), from {source}. The limits rest on no "
+            "assumption about the ranks, because the data contradict the usual one, that within "
+            "the best fifth of the list no rank is more frequent than a better one; for the same "
+            f"reason there is no estimate. {uncorrected}"
         )
-    if metric.cutoff is not None and metric.cutoff > study.m:
-        found.append(
-            f"{metric}: every sampled rank lies within the cut-off, so the uncorrected value is "
-            "that of a metric without one."
-        )
-    if row["certified high"] - row["certified low"] > abs(row["corrected"]):
-        found.append(
-            f"{metric}: one sampled item stands for about {ranks_per_item:.0f} ranks, and the "
-            "certified limits are further apart than the value itself: the prior decides much of "
-            "it, and of any difference of two recommenders."
-        )
-    if row["corrected"] < row["certified low"] or row["corrected"] > row["certified high"]:
-        found.append(f"{metric}: the corrected value is outside the certified limits: {advice}.")
-    low, high = min(plausible.low, uniform.low), max(plausible.high, uniform.high)
-    if not low <= learned.value <= high:
-        found.append(
-            f"{metric}: with a prior learned from these ranks the value is {learned.value:.3f}, "
-            f"outside the {low:.3f} to {high:.3f} of the other two priors. The ranks are unlike "
-            f"either, and may be unlike the learned one too: {advice}."
-        )
-    if row["high"] - row["low"] > abs(row["corrected"]):
-        found.append(f"{metric}: the limits are further apart than the value itself.")
-    if abs(row["off by"]) > abs(row["corrected"]):
-        found.append(
-            f"{metric}: the uncorrected value is expected to be off by more than the value."
-        )
-    return found
+    return (
+        f"Nothing can be said of {metric}: whatever the exact ranks are, uniform draws do not "
+        f"give {source}. Check the number of drawn items, the sizes of the pools, whether a list "
+        "was cut off, and how the items were drawn."
+    )
+
+
+def _indexed(rows, names, several):
+    table = table_of(rows, names)
+    return table if several else table.droplevel("recommender")
+
+
+def _pairs(evidence, metrics, rows):
+    """Every pair under the weaker of the assumptions that the two rest on."""
+    pd = extra("pandas")
+    found = {}
+    for a, b in combinations(evidence, 2):
+        for metric in metrics:
+            used = {rows[name, str(metric)]["assumption"] for name in (a, b)}
+            one = Difference(np.nan, np.nan, np.nan, np.nan)
+            weaker = "" if "" in used else "none" if "none" in used else "decreasing"
+            if weaker:
+                one = compared(metric, evidence[a], evidence[b], weaker, _LEVEL)
+            found[a, b, str(metric)] = one._asdict() | {"assumption": weaker}
+    if not found:
+        return pd.DataFrame(columns=[*Difference._fields, "assumption"])
+    return table_of(found, ["a", "b", "metric"])
+
+
+def _ways(metrics, evidence):
+    known = {str(metric): metric for metric in metrics}
+
+    def plan(metric, width):
+        name = str(metric) if isinstance(metric, Metric) else str(chosen_metrics([metric])[0])
+        if name not in known:
+            raise ValueError(f"metric must be one of {list(known)}, got {metric!r}")
+        return ways_to(known[name], width, evidence)
+
+    return plan

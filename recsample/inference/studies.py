@@ -24,6 +24,7 @@ from recsample._tables import table_of
 from recsample._typing import Rng
 from recsample._validation import generator, positive_int
 from recsample.corrections import BiasVariance, ConstrainedLeastSquares, RankEstimate
+from recsample.inference._evidence import Evidence
 from recsample.inference.distribution import plausible_prior, plug_in, rank_distribution
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
@@ -113,10 +114,11 @@ def error_against_cost(
 ) -> pd.DataFrame:
     """What the methods of this package cost, and how far their means over the users are off.
 
-    Methods that learn the distribution of the ranks from a run (EM, MES, spline, and BV with the
-    EM estimate as prior) are run a few times; all others are exact, from the laws. The corrections
-    know the law of their sampler and assume one pool size for all users. The two phases use
-    m0 = 100, and pi(s) = c 0.7^s for several c; the caps of inverse sampling are 100, 300 and 900.
+    Methods that learn the distribution of the ranks from a run (EM, MES, spline, the smooth mixture
+    of `limits`, and BV with the EM estimate as prior) are run a few times; all others are exact,
+    from the laws. The corrections know the law of their sampler and assume one pool size for all
+    users. The two phases use m0 = 100, and pi(s) = c 0.7^s for several c; the caps of inverse
+    sampling are 100, 300 and 900.
 
     Parameters
     ----------
@@ -162,7 +164,9 @@ def error_against_cost(
                 error = np.array(means) - exact[M, name]
                 rows[str(M), method, name, m] = _error_row(m, error.mean(), error.std())
     doubling = DoublingSampling(min(50, most), most)
-    targets = {M: {"BV 0.1, doubling": BiasVariance(M, doubling, n_items)} for M in _METRICS}
+    targets = {
+        M: {"BV 0.1, doubling": BiasVariance(M, doubling, n_items, gamma=0.1)} for M in _METRICS
+    }
     costs = {name: doubling.cost(r).mean() for name, r in ranks.items()}
     rows |= _errors_of_law(ranks, targets, doubling, exact, costs)
     rows |= _errors_of_design(ranks, [AP], "inverse sampling", InverseSampling(), exact)
@@ -186,7 +190,9 @@ def _corrections(metric, sampler, n_items):
     for gamma in (0.1, 0.01):
         found[f"BV {gamma:g}"] = BiasVariance(metric, sampler, n_items, gamma=gamma)
     plausible = plausible_prior(n_items)
-    found["BV, plausible prior"] = BiasVariance(metric, sampler, n_items, prior=plausible)
+    found["BV, plausible prior"] = BiasVariance(
+        metric, sampler, n_items, gamma=0.1, prior=plausible
+    )
     return found
 
 
@@ -198,6 +204,7 @@ def _learned_estimates(runs, sampler, n_items):
     for M in _METRICS:
         for name, given in learned.items():
             found[M, name] = [plug_in(M, p) for p in given]
+        found[M, "smooth mixture"] = _smooth_estimates(M, runs, n_items)
         if sampler.m <= _FEW:
             means = _with_own_priors(M, runs, learned["EM"], sampler, n_items)
             found[M, "BV, learned prior"] = means
@@ -212,10 +219,15 @@ def _distributions(runs, sampler, n_items, methods):
     }
 
 
+def _smooth_estimates(metric, runs, n_items):
+    """What `recsample.inference.limits` estimates after each run."""
+    return [Evidence(run, n_items, False, [metric]).estimate(metric) for run in runs]
+
+
 def _with_own_priors(metric, runs, priors, sampler, n_items):
     """BV after each run, with what has been learned from that run as prior."""
     return [
-        BiasVariance(metric, sampler, n_items, prior=prior)(run).mean()
+        BiasVariance(metric, sampler, n_items, gamma=0.1, prior=prior)(run).mean()
         for run, prior in zip(runs, priors)
     ]
 
@@ -260,8 +272,9 @@ def comparison_of_estimators(
     """Corrections and estimates of the rank distribution on the same runs of sampled ranks.
 
     Each estimate uses the sampled ranks of one run alone, but for "BV, averaged prior": there the
-    EM estimates of all runs are averaged first, which no study with one run can do. All BV have
-    gamma = 0.1. The estimators assume one pool size for all users, the mean one.
+    EM estimates of all runs are averaged first, which no study with one run can do. "smooth
+    mixture" is the estimate of `recsample.inference.limits`. All BV have gamma = 0.1. The others
+    assume one pool size for all users, the mean one.
 
     Parameters
     ----------
@@ -316,7 +329,10 @@ def _fixed_estimators(metric, sampler, n_items):
         "Sampled": metric,
         "Rank Estimate": RankEstimate(metric, sampler, n_items),
         "CLS": ConstrainedLeastSquares(metric, sampler, n_items),
-        **{name: BiasVariance(metric, sampler, n_items, prior=p) for name, p in priors.items()},
+        **{
+            name: BiasVariance(metric, sampler, n_items, gamma=0.1, prior=p)
+            for name, p in priors.items()
+        },
     }
 
 
@@ -330,8 +346,9 @@ def _estimates(runs, fixed, sampler, n_items):
         for name, estimator in estimators.items():
             found[M, name] = [estimator(run).mean() for run in runs]
         found[M, "BV, learned prior"] = _with_own_priors(M, runs, learned, sampler, n_items)
-        shared = BiasVariance(M, sampler, n_items, prior=averaged)
+        shared = BiasVariance(M, sampler, n_items, gamma=0.1, prior=averaged)
         found[M, "BV, averaged prior"] = [shared(run).mean() for run in runs]
         for name, given in distributions.items():
             found[M, name] = [plug_in(M, p) for p in given]
+        found[M, "smooth mixture"] = _smooth_estimates(M, runs, n_items)
     return found

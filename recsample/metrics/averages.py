@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from recsample._extras import extra
-from recsample._instances import check_recommenders
+from recsample._instances import check_one_kind, check_recommenders
 from recsample._statistics import standard_error
 from recsample._validation import true_or_false
 from recsample.metrics._chosen import chosen_metrics
@@ -47,8 +47,9 @@ def compare(
     Raises
     ------
     ValueError
-        If there is nothing to compare, or the recommenders have different numbers of instances. For
-        standard errors of fewer than two instances.
+        If there is nothing to compare, if the recommenders have different numbers of instances, or
+        pools that differ by more than a factor of two on average, as exact and sampled ranks do.
+        For standard errors of fewer than two instances.
 
     Examples
     --------
@@ -64,6 +65,7 @@ def compare(
     """
     pd = extra("pandas")
     check_recommenders(ranks)
+    check_one_kind(ranks)
     chosen = chosen_metrics(metrics)
     lengths = {name: len(r) for name, r in ranks.items()}
     if len(set(lengths.values())) > 1:

@@ -54,7 +54,7 @@ class DoublingSampling(Design):
     --------
     >>> import recsample as rs
     >>> design = rs.DoublingSampling(m0=10, m=80)
-    >>> corrected = rs.BiasVariance(rs.Recall @ 2, design, n_items=100)
+    >>> corrected = rs.BiasVariance(rs.Recall @ 2, design, n_items=100, gamma=0.1)
     >>> ranks = rs.Ranks([1, 2, 3, 30], n_items=100)
     >>> design.expect(corrected, ranks).round(2)
     array([1.02, 0.8 , 0.16, 0.  ])
@@ -245,7 +245,7 @@ class DoublingSampling(Design):
         --------
         >>> import recsample as rs
         >>> design = rs.DoublingSampling(m0=10, m=80)
-        >>> corrected = rs.BiasVariance(rs.Recall @ 2, design, n_items=100)
+        >>> corrected = rs.BiasVariance(rs.Recall @ 2, design, n_items=100, gamma=0.1)
         >>> observed = rs.Observed(design, n_items=100, drawn=[80, 10], above=[0, 9])
         >>> design.of(corrected, observed).round(2)
         array([1.02, 0.  ])
@@ -285,7 +285,7 @@ class DoublingSampling(Design):
         --------
         >>> import recsample as rs
         >>> design = rs.DoublingSampling(m0=1, m=2)
-        >>> corrected = rs.BiasVariance(rs.Recall @ 1, design, n_items=3)
+        >>> corrected = rs.BiasVariance(rs.Recall @ 1, design, n_items=3, gamma=0.1)
         >>> design.expect(corrected, rs.Ranks([1], n_items=3)).round(3)
         array([1.])
         """
@@ -313,7 +313,7 @@ class DoublingSampling(Design):
         --------
         >>> import recsample as rs
         >>> design = rs.DoublingSampling(m0=1, m=2)
-        >>> corrected = rs.BiasVariance(rs.Recall @ 1, design, n_items=3)
+        >>> corrected = rs.BiasVariance(rs.Recall @ 1, design, n_items=3, gamma=0.1)
         >>> design.variance(corrected, rs.Ranks([1], n_items=3)).round(3)
         array([0.])
         """

@@ -84,7 +84,7 @@ def given_ranks(
 
     See Also
     --------
-    faults : How many entries of each list are wrong, and in what way.
+    recsample.sampling.list_checks.faults : How many entries of each list are wrong, and how.
 
     Examples
     --------

@@ -1,6 +1,9 @@
 """The built book in a browser, page by page and as a whole: `make pages`, after `make book`."""
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import browser
@@ -30,16 +33,49 @@ def window(chromium):
     window.close()
 
 
-@pytest.mark.parametrize("page", [*PAGES, "search", "genindex"])
+def size(page):
+    return -(HTML / f"{page}.html").stat().st_size
+
+
+# The longest first: with the short ones at the end all workers end together.
+@pytest.mark.parametrize("page", sorted([*PAGES, "search", "genindex"], key=size))
 def test_page(chromium, page):
     with browser.serve(HTML) as address:
-        assert browser.problems(chromium, address, HTML, f"{page}.html") == {}
+        assert browser.problems(chromium, address, f"{page}.html") == {}
 
 
 # A page that is opened as a file may lack what it loads: one page of every kind shows that.
 @pytest.mark.parametrize("page", ["book/index", "book/metrics", "book/api", "search"])
 def test_page_as_a_file(chromium, page):
-    assert browser.problems(chromium, HTML.as_uri() + "/", HTML, f"{page}.html") == {}
+    assert browser.problems(chromium, HTML.as_uri() + "/", f"{page}.html") == {}
+
+
+@pytest.mark.skipif(not browser.LYCHEE.exists(), reason="lychee is not installed")
+def test_links_land():
+    assert browser.links(HTML) == []
+
+
+def test_previous_and_next_lead_through_every_page():
+    step = r'class="(left-prev|right-next)"\s+href="([^"]+)"'
+    for before, page, after in zip(["", *PAGES], PAGES, [*PAGES[1:], ""]):
+        steps = {"left-prev": before, "right-next": after}
+        wanted = {way: f"{Path(there).name}.html" for way, there in steps.items() if there}
+        assert dict(re.findall(step, (HTML / f"{page}.html").read_text())) == wanted, page
+
+
+def test_pages_with_code_have_buttons_to_launch_and_to_download_it():
+    for page in EXECUTED:
+        text = (HTML / f"{page}.html").read_text()
+        assert f'?urlpath=lab/tree/{page}.ipynb"' in text, page
+        for suffix in ("ipynb", "md"):
+            assert f'href="../_sources/{page}.{suffix}"' in text, page
+
+
+def test_every_page_has_a_card_of_its_own():
+    texts = [(HTML / f"{page}.html").read_text() for page in ["index", *PAGES]]
+    for tag in ("og:title", "og:description"):
+        found = [re.findall(f'"{tag}" content="(.+?)"', text) for text in texts]
+        assert len({card for (card,) in found}) == len(texts), tag
 
 
 def test_the_book_opens_with_its_first_page(window, base):
@@ -48,16 +84,36 @@ def test_the_book_opens_with_its_first_page(window, base):
     page.wait_for_url(f"{base}{PAGES[0]}.html")
 
 
-def test_next_and_previous_walk_through_every_page(window, base):
-    page = window.new_page()
-    addresses = [f"{base}{name}.html" for name in PAGES]
-    assert browser.walk(page, addresses, "a.right-next") == []
-    assert browser.walk(page, addresses[::-1], "a.left-prev") == []
+@pytest.mark.parametrize("width", [browser.PHONE, browser.TABLET, browser.DESKTOP])
+def test_menus_lead_to_sections_and_chapters(window, base, width):
+    page, errors, _ = browser.visit(window, f"{base}{PAGES[1]}.html")
+    browser.set_look(page, "light", width)
+    menus = [
+        (".secondary-toggle", ".page-toc > ul > :nth-child(3) > a"),
+        (".primary-toggle", ".bd-docs-nav ul.current > :nth-child(4) > a"),
+    ]
+    for button, link in menus:
+        if not page.locator(link).is_visible():
+            page.locator(button).click()
+        wanted = page.locator(link).evaluate("link => link.href")
+        page.locator(link).click()
+        page.wait_for_url(wanted)
+        assert page.evaluate("reader.still().then(() => reader.seen('article :is(h1, h2)'))")
+    assert errors == []
+
+
+def test_the_head_of_the_sidebar_stays(window, base):
+    page, _, _ = browser.visit(window, f"{base}{PAGES[-1]}.html")  # the end of the list
+    for part in (".logo", ".search-button-field", ".bd-docs-nav .current > a"):
+        assert page.evaluate(f"reader.seen('.bd-sidebar-primary {part}')"), part
 
 
 def test_search_leads_to_the_chapter(window, base):
     page, errors, _ = browser.visit(window, f"{base}search.html")
-    assert browser.search(page, "bias-variance", "book/corrected_metrics.html") == []
+    page.locator("input[name=q]:visible").fill("bias-variance")
+    page.keyboard.press("Enter")
+    page.locator("#search-results a[href*='book/corrected_metrics.html']").first.click()
+    page.wait_for_url("**/book/corrected_metrics.html*", wait_until="commit")
     assert errors == []
 
 
@@ -87,4 +143,9 @@ def cells(notebook):
 def test_a_downloaded_notebook_executes(window, tmp_path):
     with browser.serve(HTML) as address:
         page, _, _ = browser.visit(window, f"{address}{EXECUTED[0]}.html")
-        assert browser.failures(browser.download(page, tmp_path)) == []
+        page.locator(".dropdown-download-buttons > button").click()
+        with page.expect_download() as waiting:
+            page.locator(".btn-download-notebook-button").click()
+        waiting.value.save_as(tmp_path / "notebook.ipynb")
+    jupyter = Path(sys.executable).with_name("jupyter-execute")
+    subprocess.run([jupyter, "notebook.ipynb"], cwd=tmp_path, check=True)

@@ -120,13 +120,69 @@ def test_standard_errors_refuse(sampled, message):
 
 def test_paired_comparison_is_the_textbook_one():
     a, b = (Ranks(population(e, 400, seed=s), N_ITEMS) for e, s in ((1, 0), (0.9, 1)))
-    found = inference.paired_comparison(AP, a, b)
     book = stats.ttest_rel(AP(a), AP(b))
-    assert found.difference / found.standard_error == pytest.approx(book.statistic, rel=1e-12)
-    assert found.probability == pytest.approx(stats.norm.cdf(book.statistic), rel=1e-12)
-    low, high = found.interval(0.8)
-    expected = stats.norm.interval(0.8, found.difference, found.standard_error)
-    assert (low, high) == pytest.approx(expected, rel=1e-12)
+    for level in (0.95, 0.8):
+        found = inference.paired_comparison(AP, a, b, level=level)
+        assert found.difference == pytest.approx(AP(a).mean() - AP(b).mean(), rel=1e-12)
+        limits = book.confidence_interval(level)
+        assert (found.low, found.high) == pytest.approx((limits.low, limits.high), rel=1e-12)
+        ahead = stats.ttest_rel(AP(a), AP(b), alternative="less").pvalue
+        assert found.probability == pytest.approx(ahead, rel=1e-9)
+
+
+def test_values_are_compared_as_ranks_are():
+    a, b = (Ranks(population(e, 400, seed=s), N_ITEMS) for e, s in ((1, 0), (0.9, 1)))
+    of_values = inference.paired_comparison(None, AP(a), AP(b).tolist())
+    assert of_values == inference.paired_comparison(AP, a, b)
+
+
+@pytest.mark.parametrize("design", [rs.InverseSampling(), rs.InverseSampling(40)], ids=str)
+def test_what_designs_have_observed_is_compared_without_bias(design):
+    """Their estimates, instance by instance; limits hold the exact difference as often as said."""
+    held = 0
+    for seed in range(60):
+        a, b = (
+            Ranks(population(e, 500, seed=seed + 100 * i), N_ITEMS) for i, e in ((0, 1), (1, 0))
+        )
+        observed = [design.draw(ranks, seed + 7 * i) for i, ranks in enumerate((a, b))]
+        found = inference.paired_comparison(AP, *observed)
+        values = [design.of(AP, one) for one in observed]
+        assert found == inference.paired_comparison(None, *values)
+        truth = sum(design.expect(AP, r).mean() * s for r, s in ((a, 1), (b, -1)))
+        held += found.low <= truth <= found.high
+    assert held >= stats.binom.ppf(0.001, 60, 0.95)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.01])
+def test_a_corrected_metric_has_limits_for_the_exact_difference(gamma):
+    """Its bias does not cancel: the limits do not rest on it, so that gamma plays no part."""
+    held, textbook, runs = 0, 0, 25
+    corrected = BiasVariance(AP, SAMPLER, N_ITEMS, gamma=gamma)
+    for seed in range(runs):
+        a, b = (
+            Ranks(population(e, 2000, seed=seed + 50 * i), N_ITEMS) for i, e in ((0, 1.6), (1, 0.2))
+        )
+        sampled = [SAMPLER.draw(ranks, seed + 9 * i) for i, ranks in enumerate((a, b))]
+        found = inference.paired_comparison(corrected, *sampled)
+        truth = AP(a).mean() - AP(b).mean()
+        held += found.low <= truth <= found.high
+        assert found.difference == pytest.approx(
+            (corrected(sampled[0]) - corrected(sampled[1])).mean()
+        )
+        limits = stats.ttest_rel(corrected(sampled[0]), corrected(sampled[1])).confidence_interval()
+        textbook += limits.low <= truth <= limits.high
+    assert held >= stats.binom.ppf(0.001, runs, 0.95)
+    assert textbook < held  # what the limits are for
+
+
+def test_a_corrected_comparison_knows_an_order_that_is_sure():
+    a, b = (Ranks(population(e, 2000, seed=i), N_ITEMS) for i, e in ((0, 1.6), (1, 0.2)))
+    corrected = BiasVariance(AP, SAMPLER, N_ITEMS, gamma=0.1)
+    ahead = inference.paired_comparison(corrected, SAMPLER.draw(a, 0), SAMPLER.draw(b, 1))
+    behind = inference.paired_comparison(corrected, SAMPLER.draw(b, 1), SAMPLER.draw(a, 0))
+    assert ahead.probability > 0.999
+    assert behind.probability == pytest.approx(1 - ahead.probability, abs=1e-3)
+    assert (behind.low, behind.high) == pytest.approx((-ahead.high, -ahead.low), rel=0.02)
 
 
 @pytest.mark.parametrize("metric", [AP, AUC], ids=str)
@@ -146,8 +202,7 @@ def test_paired_interval_covers_the_expected_difference(metric):
     covered = 0
     for row_a, row_b in zip(*runs):
         found = inference.paired_comparison(metric, Ranks(row_a, M + 1), Ranks(row_b, M + 1))
-        low, high = found.interval()
-        covered += low <= truth <= high
+        covered += found.low <= truth <= found.high
     assert 0.93 < covered / n_runs < 0.97
 
 
@@ -156,12 +211,12 @@ def test_pairing_uses_what_two_recommenders_share():
     near = Ranks(np.minimum(a + 1, N_ITEMS), N_ITEMS)
     found = inference.paired_comparison(AP, Ranks(a, N_ITEMS), near)
     apart = np.hypot(stats.sem(AP(Ranks(a, N_ITEMS))), stats.sem(AP(near)))
-    assert found.standard_error < 0.7 * apart
+    assert found.high - found.low < 0.7 * 2 * 1.96 * apart
 
 
 def test_no_difference_at_all_has_probability_one_half():
     a = Ranks([1, 5, 9], N_ITEMS)
-    assert inference.paired_comparison(AP, a, a) == (0.0, 0.0, 0.5)
+    assert inference.paired_comparison(AP, a, a) == (0.0, 0.0, 0.0, 0.5)
     better = Ranks([2, 6, 10], N_ITEMS)
     assert inference.paired_comparison(AUC, a, better).probability == pytest.approx(1)
 
@@ -189,9 +244,9 @@ def test_table_of_pairs_holds_the_comparisons():
     ranks = {name: Ranks(population(1, 60, seed=i), N_ITEMS) for i, name in enumerate("ABC")}
     table = inference.compare_pairs(ranks, [AP, "recall@10"])
     assert table.index.tolist() == [
-        (metric, *pair) for metric in ("AP", "Recall@10") for pair in combinations("ABC", 2)
+        (*pair, metric) for pair in combinations("ABC", 2) for metric in ("AP", "Recall@10")
     ]
-    for (name, first, second), row in table.iterrows():
+    for (first, second, name), row in table.iterrows():
         expected = inference.paired_comparison(rs.metric(name), ranks[first], ranks[second])
         assert tuple(row) == expected
 
@@ -217,13 +272,19 @@ A, B = Ranks([1, 5], 9), Ranks([2, 3], 9)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: inference.paired_comparison(AP, A, [1, 2]), "ranks must be Ranks, got list"),
+        (lambda: inference.paired_comparison(AP, A, [1, 2]), "b must be Ranks or Observed"),
+        (lambda: inference.paired_comparison(None, [1, 2], [1, np.nan]), "b must"),
+        (lambda: inference.paired_comparison(None, [[1, 2]], [[1, 2]]), "one value per instance"),
+        (lambda: inference.paired_comparison(AP, A, B, level=1), "level must be between 0 and 1"),
+        (
+            lambda: inference.compare_pairs({"A": A, "B": Ranks([1, 2], 3)}, [AP]),
+            "among as many items",
+        ),
         (lambda: inference.paired_comparison(AP, A, Ranks([1], 9)), "same instances, got 2 and 1"),
         (lambda: inference.paired_comparison("AP", A, B), "metric must be a Metric"),
         (lambda: inference.paired_comparison(Recall, A, B), "Recall needs a cut-off"),
         (lambda: inference.paired_comparison(AP, Ranks([1], 9), Ranks([2], 9)), "two instances"),
         (lambda: inference.bootstrap_order(AP, A, B, 0, repetitions=0), "repetitions must be"),
-        (lambda: inference.Comparison(0.1, 0.1, 0.8).interval(1), "level must be between 0 and 1"),
         (lambda: inference.compare_pairs({"A": A}, [AP]), "at least two recommenders, got 1"),
         (lambda: inference.compare_pairs({}, [AP]), "at least one recommender, got none"),
     ],

@@ -385,7 +385,7 @@ def test_learned_prior_corrects_better_than_the_uniform_one():
     truth = (weights / weights.sum())[:10].sum()
     learned = inference.rank_distribution(sampled, sampler, 300)
     error = [
-        abs(BiasVariance(exact, sampler, 300, prior=prior)(sampled).mean() - truth)
+        abs(BiasVariance(exact, sampler, 300, gamma=0.1, prior=prior)(sampled).mean() - truth)
         for prior in (learned, None)
     ]
     assert error[0] < error[1] / 2

@@ -124,7 +124,7 @@ def test_error_against_cost_is_that_of_each_method():
             expected = [150, 100 * bias, 100 * sampler.std_of_mean(corrected, r)]
             assert row[:3].tolist() == pytest.approx(expected, abs=1e-7)
             design = rs.DoublingSampling(50, 160)
-            corrected = BiasVariance(metric, design, n)
+            corrected = BiasVariance(metric, design, n, gamma=0.1)
             row = table.loc[(str(metric), "BV 0.1, doubling", name, 160)]
             bias = design.expect(corrected, r).mean() - metric(r).mean()
             expected = [design.cost(r).mean(), 100 * bias]
@@ -158,7 +158,9 @@ def test_error_against_cost_of_methods_that_learn_from_a_run():
             priors = [inference.expectation_maximisation(run, sampler, 201) for run in runs]
             splines = [inference.log_spline(run, sampler, 201) for run in runs]
             for metric in (AP, Recall @ 10):
-                corrections = [BiasVariance(metric, sampler, 201, prior=p) for p in priors]
+                corrections = [
+                    BiasVariance(metric, sampler, 201, gamma=0.1, prior=p) for p in priors
+                ]
                 found = {
                     "EM": [p @ metric.of_rank(range(1, 202), 201) for p in priors],
                     "spline": [fit.mean(metric)[0] for fit in splines],
@@ -170,7 +172,7 @@ def test_error_against_cost_of_methods_that_learn_from_a_run():
                     expected = [m, 100 * bias, 100 * np.std(means)]
                     assert row[:3].tolist() == pytest.approx(expected)
                 plausible = inference.plausible_prior(201)
-                corrected = BiasVariance(metric, sampler, 201, prior=plausible)
+                corrected = BiasVariance(metric, sampler, 201, gamma=0.1, prior=plausible)
                 bias = sampler.expect(corrected, r).mean() - metric(r).mean()
                 row = table.loc[(str(metric), "BV, plausible prior", name, m)]
                 expected = [m, 100 * bias, 100 * sampler.std_of_mean(corrected, r)]
@@ -197,7 +199,7 @@ def test_comparison_of_estimators_on_its_own_draws():
             }
             errors = {
                 key: [
-                    BiasVariance(metric, sampler, 120, prior=p)(run).mean() - exact
+                    BiasVariance(metric, sampler, 120, gamma=0.1, prior=p)(run).mean() - exact
                     for p, run in zip(given, runs)
                 ]
                 for key, given in prior.items()

@@ -40,7 +40,7 @@ def test_called_with_options_a_metric_gives_another_one(changed, expected):
         (lambda: AP(cutoff=0), "cutoff must be a whole number of at least 1, got 0"),
         (lambda: AP(), "ranks must be Ranks, got NoneType"),
         (
-            lambda: rs.BiasVariance(AP, rs.UniformSampling(4), 9)(gamma=1),
+            lambda: rs.BiasVariance(AP, rs.UniformSampling(4), 9, gamma=0.1)(gamma=1),
             r"BiasVariance\(AP, gamma=0.1\) must be given options of \[\], got 'gamma'",
         ),
     ],
@@ -72,9 +72,9 @@ def test_metrics_of_exact_ranks_are_made_for_no_sampler(metric):
 
 def test_corrections_say_what_they_read():
     sampler, design = rs.UniformSampling(4), rs.DoublingSampling(2, 4)
-    assert rs.BiasVariance(AP, sampler, 9).sampler == sampler
-    assert rs.BiasVariance(AP, design, 9).sampler == design
-    assert not rs.BiasVariance(rs.metric("AP(hits)@3"), sampler, 9).additive
+    assert rs.BiasVariance(AP, sampler, 9, gamma=0.1).sampler == sampler
+    assert rs.BiasVariance(AP, design, 9, gamma=0.1).sampler == design
+    assert not rs.BiasVariance(rs.metric("AP(hits)@3"), sampler, 9, gamma=0.1).additive
 
 
 @pytest.mark.parametrize("metric", CUT_OFF, ids=str)

@@ -12,7 +12,6 @@ import sys
 from math import log2
 from pathlib import Path
 
-import environment
 import numpy as np
 import pytest
 
@@ -414,26 +413,6 @@ def test_every_library_is_in_the_requirements():
     lines = "".join(path.read_text() for path in ROOT.glob("requirements*.txt"))
     for library in peers.LIBRARIES.values():
         assert re.search(rf"^(--no-deps )?{library.distribution}[=>]", lines, re.M), library
-
-
-def test_what_cannot_be_installed_is_named_and_all_else_goes_on(monkeypatch, capsys):
-    tried = []
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(environment.subprocess, "call", lambda command: tried.append(command) or 1)
-    environment.install_peers()
-    assert [command[-2:] for command in tried][-1] == ["--no-deps", "rectools==0.19.0"]
-    said = capsys.readouterr().out.splitlines()
-    assert len(said) == len(tried) == 5 and "ranx>=0.3.21,<0.4: not installed" in said[2]
-
-
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-peers.txt", "pyproject.toml"])
-def test_environment_is_out_of_date_when_a_list_changes(monkeypatch, tmp_path, name):
-    monkeypatch.chdir(tmp_path)
-    for other in ("requirements.txt", "requirements-peers.txt", "pyproject.toml"):
-        (tmp_path / other).write_text("attrs\n")
-    before = environment.wanted()
-    (tmp_path / name).write_text("attrs>=23\n")
-    assert environment.wanted() != before
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,9 @@ def metrics_of(name):
             return [Recall @ 4, NDCG @ 3, AP @ 4]
         case "doubling":
             design = WAYS[name](1)
-            return [rs.BiasVariance(one, design, N_ITEMS) for one in (AP, Recall @ 4)]
+            return [rs.BiasVariance(one, design, N_ITEMS, gamma=0.1) for one in (AP, Recall @ 4)]
         case "uniform" | "uniform, replace":
-            corrected = rs.BiasVariance(AP, rs.UniformSampling(M), N_ITEMS)
+            corrected = rs.BiasVariance(AP, rs.UniformSampling(M), N_ITEMS, gamma=0.1)
             return [AP, NDCG, AUC, Recall @ 2, corrected]
         case "inverse" | "inverse, capped":
             return [AP, NDCG, AUC, rs.RBP(0.8)]
@@ -321,11 +321,13 @@ def test_an_observation_of_another_design_is_refused(name):
 
 UNIFORM = rs.UniformSampling(M)
 CORRECTIONS = {
-    "uniform": rs.BiasVariance(AP, UNIFORM, N_ITEMS),
-    "uniform, replace": rs.BiasVariance(AP, rs.UniformSampling(M, replace=True), N_ITEMS),
+    "uniform": rs.BiasVariance(AP, UNIFORM, N_ITEMS, gamma=0.1),
+    "uniform, replace": rs.BiasVariance(
+        AP, rs.UniformSampling(M, replace=True), N_ITEMS, gamma=0.1
+    ),
     "rank estimate": rs.RankEstimate(AP, UNIFORM, N_ITEMS),
-    "another m": rs.BiasVariance(AP, rs.UniformSampling(M + 1), N_ITEMS),
-    "doubling": rs.BiasVariance(AP, rs.DoublingSampling(2, M), N_ITEMS),
+    "another m": rs.BiasVariance(AP, rs.UniformSampling(M + 1), N_ITEMS, gamma=0.1),
+    "doubling": rs.BiasVariance(AP, rs.DoublingSampling(2, M), N_ITEMS, gamma=0.1),
 }
 # A correction reads as many uniform draws, with replacement or without; weighted draws estimate
 # what these give on average.
@@ -359,7 +361,7 @@ def test_a_correction_for_another_kind_is_refused_everywhere(name, correction):
 
 
 def test_the_correction_of_a_design_is_that_designs_own():
-    other = rs.BiasVariance(AP, rs.DoublingSampling(2, 8), N_ITEMS)
+    other = rs.BiasVariance(AP, rs.DoublingSampling(2, 8), N_ITEMS, gamma=0.1)
     design = DESIGNS["doubling"](1)
     for call in (
         lambda: design.expect(other, items()),
@@ -425,7 +427,7 @@ OF_EXACT = {
     "under_sampling": lambda metric: inference.studies.under_sampling(
         {"a": EXACT[0]}, UNIFORM, [metric]
     ),
-    "a correction of it": lambda metric: rs.BiasVariance(metric, UNIFORM, N_ITEMS),
+    "a correction of it": lambda metric: rs.BiasVariance(metric, UNIFORM, N_ITEMS, gamma=0.1),
     "a correction of it, for all items": lambda metric: rs.MinimalBias(metric, UNIFORM, M + 1),
     "a rank estimate of it": lambda metric: rs.RankEstimate(metric, UNIFORM, N_ITEMS),
     "at_mean_rank": lambda metric: rs.metrics.at_mean_rank(metric, RUN),
@@ -470,7 +472,6 @@ OF_RANKS = {
     "standard_errors": lambda seen: inference.standard_errors(AP, seen, UNIFORM, N_ITEMS),
     "rank_distribution": lambda seen: inference.rank_distribution(seen, UNIFORM, N_ITEMS),
     "certified_interval": lambda seen: inference.certified_interval(AP, seen, UNIFORM, N_ITEMS),
-    "paired_comparison": lambda seen: inference.paired_comparison(AP, seen, seen),
     "required_samples_from_pilot": lambda seen: inference.required_samples_from_pilot(
         AP, seen, seen, UNIFORM, N_ITEMS, 0
     ),
@@ -518,7 +519,7 @@ def test_what_only_a_sampler_can_answer_says_so_for_a_design(name, place):
 def test_the_bias_of_a_designs_correction_is_known():
     """A design with a law of its own can be asked what a correction for it does."""
     design = DESIGNS["doubling"](1)
-    corrected = rs.BiasVariance(AP, design, N_ITEMS)
+    corrected = rs.BiasVariance(AP, design, N_ITEMS, gamma=0.1)
     table = rs.experiments.bias_and_variance({"it": corrected}, AP, design, N_ITEMS)
     every = Ranks(range(1, N_ITEMS + 1), N_ITEMS)
     bias = design.expect(corrected, every) - AP(every)

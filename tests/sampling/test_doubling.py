@@ -85,7 +85,7 @@ def test_correction_of_doubling_solves_its_least_squares_problem():
 @pytest.mark.parametrize(("m0", "m"), [(1, 6), (2, 5), (3, 12), (3, 3)])
 def test_a_correction_reads_the_observations_in_the_order_of_the_law(m0, m):
     design = DoublingSampling(m0, m)
-    corrected = rs.BiasVariance(AP, design, 30)
+    corrected = rs.BiasVariance(AP, design, 30, gamma=0.1)
     drawn, above = zip(*numbers(m0, m))
     observed = rs.Observed(design, 30, drawn=drawn, above=above)
     assert design.of(corrected, observed).tolist() == corrected.values.tolist()
@@ -131,7 +131,7 @@ RANKS = Ranks([1, 2], 5)
 
 def read(**columns):
     design = DoublingSampling(3, 12)
-    return design.of(rs.BiasVariance(AP, design, 30), rs.Observed(design, 30, **columns))
+    return design.of(rs.BiasVariance(AP, design, 30, gamma=0.1), rs.Observed(design, 30, **columns))
 
 
 @pytest.mark.parametrize(

@@ -90,10 +90,10 @@ def test_corrections_are_made_for_it(correction):
 
 def test_what_is_made_for_another_sampler_is_refused_without_a_line_for_it():
     ranks = RANKS["good"]
-    own = rs.BiasVariance(AP, SAMPLER, N_ITEMS)
+    own = rs.BiasVariance(AP, SAMPLER, N_ITEMS, gamma=0.1)
     for sampler, other in (
-        (SAMPLER, rs.BiasVariance(AP, rs.UniformSampling(M), N_ITEMS)),
-        (SAMPLER, rs.BiasVariance(AP, NoisySampling(M, 0.2), N_ITEMS)),
+        (SAMPLER, rs.BiasVariance(AP, rs.UniformSampling(M), N_ITEMS, gamma=0.1)),
+        (SAMPLER, rs.BiasVariance(AP, NoisySampling(M, 0.2), N_ITEMS, gamma=0.1)),
         (rs.UniformSampling(M), own),
         (NoisySampling(M, 0.2), own),
     ):
@@ -121,7 +121,7 @@ def test_consistency_is_decided_for_it():
 
 
 def test_bias_and_variance_of_its_estimators():
-    estimators = {"sampled": AP, "corrected": rs.BiasVariance(AP, SAMPLER, N_ITEMS)}
+    estimators = {"sampled": AP, "corrected": rs.BiasVariance(AP, SAMPLER, N_ITEMS, gamma=0.1)}
     table = rs.experiments.bias_and_variance(estimators, AP, SAMPLER, N_ITEMS)
     for name, one in estimators.items():
         bias = SAMPLER.expect(one, EVERY) - AP(EVERY)
@@ -137,7 +137,7 @@ def test_recommenders_are_compared_under_it():
         row = table.loc["AP", name]
         assert row["exact"] == pytest.approx(AP(ranks).mean())
         assert row["sampled"] == pytest.approx(SAMPLER.expect(AP, ranks).mean())
-    corrected = rs.BiasVariance(AP, SAMPLER, N_ITEMS)
+    corrected = rs.BiasVariance(AP, SAMPLER, N_ITEMS, gamma=0.1)
     sampled = {name: SAMPLER.draw(ranks, i) for i, (name, ranks) in enumerate(RANKS.items())}
     found = rs.compare(sampled, [AP, corrected])
     assert found.loc["good", str(corrected)] > found.loc["poor", str(corrected)]

@@ -211,7 +211,7 @@ def test_real_users():
 
 def test_corrections_are_refused_where_the_size_is_random():
     ranks = Ranks([[3], [5]], 9)
-    corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(2), 9)
+    corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(2), 9, gamma=0.1)
     for method in (PooledSampling(2).expect, PooledSampling(2).variance):
         with pytest.raises(
             ValueError, match=r"metric must read what PooledSampling\(m=2\) gives, got BiasVar"

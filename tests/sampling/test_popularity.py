@@ -242,7 +242,7 @@ def test_scale_of_the_weights_does_not_matter():
             r"of the largest, 1e\+300, got 1e-20 \(at position 1\)",
         ),
         (
-            lambda: rs.BiasVariance(AP, PopularitySampling(1, [1, 2]), 3),
+            lambda: rs.BiasVariance(AP, PopularitySampling(1, [1, 2]), 3, gamma=0.1),
             r"sampler must have a law that depends on the rank alone.* got PopularitySampling\(m=1",
         ),
     ],

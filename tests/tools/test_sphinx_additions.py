@@ -1,20 +1,21 @@
-"""What scripts/sphinx_additions.py makes of a page, in a book of one page."""
+"""What scripts/sphinx_additions makes of a page, in a book of one page."""
 
 import re
-from html import escape
+import sys
+from html import escape, unescape
 
 import chapters
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-
-sphinx = pytest.importorskip("sphinx.application")
-nodes = pytest.importorskip("docutils.nodes")
-sphinx_additions = pytest.importorskip("sphinx_additions")
+from bs4 import BeautifulSoup
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx_additions import repairs, tables
 
 PAGE = """\
-# A *title*
+# A title
 
 ```{figure} map.svg
 ---
@@ -27,36 +28,71 @@ The map.
 ![A line, drawn.](line.svg)
 
 One ($b = 1$; $n$-th), $\\alpha$ words, *($c$)*.
+
+| | one |
+|-|-----|
+| a | 1 |
+
+```{eval-rst}
+.. automodule:: documented
+   :members:
+```
 """
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"><a href="other.html"><text>{}</text></a></svg>'
+MODULE = '''\
+"""Two docstrings with references of their own, and a cut-off."""
+
+from typing import NamedTuple
+
+
+def one():
+    """NDCG@10 of someone [1]_.
+
+    References
+    ----------
+    .. [1] Someone, 2020.
+    """
+
+
+def other():
+    """Of someone else [1]_.
+
+    References
+    ----------
+    .. [1] Someone else, 2021.
+    """
+
+
+class Pair(NamedTuple):
+    """Two numbers."""
+
+    first: int
+    second: int
+'''
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("book")
     (folder / "index.md").write_text(PAGE)
+    (folder / "documented.py").write_text(MODULE)
     (folder / "map.svg").write_text(SVG.format("There"))
     (folder / "line.svg").write_text(SVG.format("Line"))
     settings = {
-        "extensions": [
-            "myst_parser",
-            "sphinx.ext.autodoc",
-            "sphinx_additions",
-            "sphinx.ext.mathjax",
-        ],
+        "extensions": ["myst_parser", "sphinx.ext.mathjax", "sphinx.ext.autodoc"]
+        + ["numpydoc", "sphinx_additions"],
         "myst_enable_extensions": ["dollarmath"],
+        "numpydoc_show_class_members": False,
         "html_theme": "basic",
-        "html_title": "The book",
-        "html_baseurl": "https://example.org/book/",
-        "card_description": 'About "it".',
-        "card_image": "card.png",
-        "card_alt": "A card.",
     }
     html = folder / "html"
-    app = sphinx.Sphinx(
-        folder, None, html, folder / "trees", "html", settings, status=None, warningiserror=True
-    )
-    app.build()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        app = Sphinx(
+            folder, None, html, folder / "trees", "html", settings, status=None, warningiserror=True
+        )
+        app.build()
+    del sys.modules["documented"]
     return (html / "index.html").read_text(encoding="utf-8")
 
 
@@ -81,6 +117,39 @@ def test_no_line_breaks_between_a_formula_and_its_punctuation(page):
     assert text == r"One (\(b = 1\); \(n\)-th), \(\alpha\) words, (\(c\))."
 
 
+def test_citations_in_docstrings_are_short_and_no_id_comes_twice(page):
+    assert re.findall(r'href="#r\w{12}-1"[^>]*><span>(.*?)</span>', page) == ["[1]", "[1]"]
+    ids = re.findall(r'id="([^"]+)"', page)
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_cut_off_is_no_address_and_a_field_no_alias(page):
+    assert "NDCG@10 of someone" in unescape(page)
+    assert "Two numbers" in page and "Alias for field" not in page
+
+
+def test_empty_heads_of_tables_and_references_have_the_role_that_they_play(page):
+    assert re.search(r'<tr[^>]*><td class="head"><p></p></td>\s*<th class="head"><p>one</p>', page)
+    assert page.count('role="listitem"') == 2 and "doc-biblioentry" not in page
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ('<summary aria-label="Toggle hidden content">Show', "<summary>Show"),
+        ('<section id="exercise-content">\n', "<section>\n"),
+        ('<section id="solution-content">\n', "<section>\n"),
+        ('<th class="blank level0">&nbsp;</th>', '<td class="blank level0">&nbsp;</td>'),
+        ("<thead><tr><th></th><th>a</th>", "<thead><tr><td></td><th>a</th>"),
+        ("<th> one</th>", "<th> one</th>"),
+    ],
+)
+def test_repairs(wrong, right):
+    context = {"body": wrong}
+    repairs.repair(None, "page", "page.html", context, None)
+    assert context["body"] == right
+
+
 TABLES = {
     "a frame": pd.DataFrame({"is": ["AP@5", "not 1"], "value": ["0.5", "is not"]}),
     "a frame with a named index": pd.DataFrame(
@@ -95,9 +164,9 @@ TABLES = {
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_columns_of_words_are_marked_and_nothing_else(table):
-    html = table._repr_html_()
+    html = str(BeautifulSoup(table._repr_html_(), "html.parser"))
     output = nodes.raw("", html, format="html", classes=["output", "text_html"])
-    sphinx_additions.mark_words(None, nodes.container("", output), "page")
+    tables.mark_words(None, nodes.container("", output), "page")
     marked = re.findall(r'(?s)<t[hd][^>]*class="words[^>]*>(.*?)</t[hd]>', output.astext())
     data = getattr(table, "data", table)
     words = [escape(word) for word in data.iloc[:, 0]]
@@ -105,25 +174,11 @@ def test_columns_of_words_are_marked_and_nothing_else(table):
     assert re.sub(r'( class="words"|words )', "", output.astext()) == html
 
 
-def test_every_page_has_a_card(page):
-    tags = dict(re.findall(r'<meta property="([^"]+)" content="([^"]*)">', page))
-    assert tags == {
-        "og:type": "article",
-        "og:site_name": "The book",
-        "og:title": "A title",
-        "og:description": "About &quot;it&quot;.",
-        "og:url": "https://example.org/book/index.html",
-        "og:image": "https://example.org/book/_static/card.png",
-        "og:image:alt": "A card.",
-        "twitter:card": "summary_large_image",
-    }
-
-
 def test_the_book_names_pictures_that_exist_and_the_address_where_it_is_published():
     settings = yaml.safe_load((chapters.ROOT / "_config.yml").read_text())
     config = settings["sphinx"]["config"]
-    (card,) = [path for path in config["html_static_path"] if path.endswith(config["card_image"])]
-    for picture in (settings["logo"], settings["html"]["favicon"], card):
+    served = {f"_static/{path.split('/')[-1]}": path for path in config["html_static_path"]}
+    for picture in (settings["logo"], settings["html"]["favicon"], served[config["ogp_image"]]):
         assert (chapters.ROOT / picture).is_file()
     owner, name = settings["repository"]["url"].split("/")[-2:]
     assert settings["html"]["baseurl"] == f"https://{owner}.github.io/{name}/"

@@ -10,7 +10,8 @@ import yaml
 ROOT = chapters.ROOT
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 TARGETS = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M)
-PYTHON = {"3.10", "3.11", "3.12", "3.13"}  # of pyproject.toml
+PROMISED = (ROOT / "pyproject.toml").read_text()
+PYTHON = re.findall(r"Python :: (3\.\d+)", PROMISED)
 
 
 def workflow(path):
@@ -24,7 +25,7 @@ def test_workflows_run_what_exists(path):
     whole, steps = workflow(path)
     assert True in whole and whole["name"]  # YAML 1.1 takes the key `on` for true
     for job in whole["jobs"].values():
-        assert set(job.get("needs", "").split()) <= set(whole["jobs"])
+        assert set(job.get("needs", [])) <= set(whole["jobs"])
     for step in steps:
         assert ("uses" in step) != ("run" in step), step
         for command in step.get("run", "").splitlines():
@@ -40,14 +41,39 @@ def test_workflows_use_actions_of_a_version_and_pythons_of_the_package(path):
     whole, steps = workflow(path)
     for step in steps:
         assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "a/b@v1")), step
-    text = path.read_text()
-    assert set(re.findall(r"\b3\.\d+\b", text)) <= PYTHON
+    assert set(re.findall(r"\b3\.\d+\b", path.read_text())) <= set(PYTHON)
 
 
-def test_every_week_the_newest_libraries_are_tried():
+def test_every_week_the_newest_libraries_are_tried_on_every_python():
     whole, steps = workflow(ROOT / ".github/workflows/tests.yml")
     assert [entry["cron"].split()[4] for entry in whole[True]["schedule"]] == ["1"]
     assert {".ci/run", "make oldest PYTHON=python"} <= {step.get("run") for step in steps}
+    everything, unit = whole["jobs"]["everything"], whole["jobs"]["unit"]
+    full = [
+        step["with"]["python-version"]
+        for step in everything["steps"]
+        if "python" in str(step.get("uses"))
+    ]
+    assert sorted(full + unit["strategy"]["matrix"]["python"]) == sorted(PYTHON)
+
+
+def test_the_book_is_published_only_if_all_else_passed():
+    jobs = workflow(ROOT / ".github/workflows/tests.yml")[0]["jobs"]
+    (publishing,) = [name for name, job in jobs.items() if "deploy-pages" in str(job)]
+    assert set(jobs[publishing]["needs"]) == set(jobs) - {publishing}
+    assert jobs[publishing]["if"] == "github.ref == 'refs/heads/main'"
+    # Without a condition such as always(), a job runs only if those that it needs succeeded.
+
+
+def test_every_python_of_the_package_is_named_wherever_pythons_are():
+    first, last = PYTHON[0], PYTHON[-1]
+    assert PYTHON == [f"3.{minor}" for minor in range(int(first[2:]), int(last[2:]) + 1)]
+    assert f'requires-python = ">={first}"' in PROMISED
+    for name in ["CONTRIBUTING.md", "Makefile", "README.md", "requirements.txt"]:
+        spans = re.findall(r"3\.\d+ to 3\.\d+", (ROOT / name).read_text())
+        assert spans and set(spans) == {f"{first} to {last}"}, name
+    compared = re.search(r"\((3, \d+)\) <= .* <= \((3, \d+)\)", (ROOT / "Makefile").read_text())
+    assert [bound.replace(", ", ".") for bound in compared.groups()] == [first, last]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,190 @@
+"""Sampled ranks sorted into strata, each with one distribution of the exact ranks.
+
+Relevant items belong to one stratum whose instances have about as large pools and as many relevant
+items, and that have the same order in their instances: the best, the second best ... Of a pool of N
+irrelevant items, a outrank the relevant one, and s of the m drawn ones do, s ~ H(N, a, m) or B(m, a
+/ N). How a is distributed in a stratum is unknown; an assumption names the class of distributions:
+
+    none        any distribution,
+    decreasing  compared with a random ranking, no place is more frequent than a better one,
+    smooth      compared with a random ranking, the places are a mixture of exponential decays,
+
+the last two within the best fifth of the list; beyond it, any distribution. In a random ranking of
+one relevant item all places are as likely, so there the second says that no rank is more frequent
+than a better one. The i-th best of L relevant items has BetaBinomial(N; i, L + 1 - i) items above
+it in a random ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from recsample._indexing import counted, owners, places_in, summed
+from recsample._ties import ties_ahead
+from recsample._typing import Floats, Integers
+from recsample.inference._mixtures import Group
+from recsample.metrics.base import Metric
+from recsample.ranks import Ranks
+from recsample.sampling.uniform import UniformSampling
+
+Assumption = Literal["none", "decreasing", "smooth"]
+ASSUMPTIONS: tuple[Assumption, ...] = ("none", "decreasing", "smooth")
+
+# Up to which share of the list the assumptions say something.
+HEAD = 0.2
+# Pools, and numbers of relevant items, within a tenth of each other are taken together, in strata
+# of some 200 instances or more.
+_RATIO, _ENOUGH = 1.1, 200
+# Places are told apart one by one at the head of the list, and by steps of some 3 % behind it.
+_ONE_BY_ONE, _STEPS, _TAIL = 60, 300, 150
+
+
+class Stratum(NamedTuple):
+    """Relevant items that have one distribution."""
+
+    pool: int  # irrelevant items of each instance, about
+    n_relevant: int  # relevant items of each instance, about
+    order: int  # they are the order-th best of these
+    n_draws: tuple[int, ...]  # the different numbers of drawn items
+    counts: tuple[
+        Floats, ...
+    ]  # for each, how many of the items have s = 0, ..., m drawn ones above
+    rows: Integers  # of the sampled ranks
+
+
+def strata_of(sampled: Ranks, sizes: Integers) -> list[Stratum]:
+    """The strata of all relevant items; `sizes` are those of the pools that were drawn from."""
+    rows, n_relevant = sampled.rows, sampled.n_relevant
+    pool = sizes - n_relevant
+    kind = _bins(pool) * (1 + n_relevant.max()) + _bins(n_relevant)
+    key = np.stack([kind[rows.instance], rows.order])
+    different, number = np.unique(key, axis=1, return_inverse=True)
+    in_order = np.argsort(number.reshape(-1), kind="stable")
+    ends = np.cumsum(counted(number.reshape(-1), different.shape[1]))
+    found = []
+    for which, (_, order) in zip(np.split(in_order, ends[:-1]), different.T):
+        instance = rows.instance[which]
+        m = sampled.n_irrelevant[instance]
+        n_draws = np.unique(m)
+        counts = [
+            _counts(rows.above[which[m == one]], rows.ties[which[m == one]], one) for one in n_draws
+        ]
+        typical = max(round(pool[instance].mean()), int(n_draws[-1]))
+        relevant = max(round(n_relevant[instance].mean()), int(order))
+        found.append(
+            Stratum(typical, relevant, int(order), tuple(n_draws.tolist()), tuple(counts), which)
+        )
+    return found
+
+
+def _bins(values):
+    """A number for each of the values, the same for those within a tenth of each other."""
+    different, which, count = np.unique(values, return_inverse=True, return_counts=True)
+    bins, first, held = np.zeros(len(different), np.int64), different[0], 0
+    for i, (value, n) in enumerate(zip(different, count)):
+        apart = value > first * _RATIO and held >= _ENOUGH
+        if i and apart:
+            bins[i:] += 1
+            first, held = value, 0
+        held += n
+    return bins[which.reshape(-1)]
+
+
+def _counts(above, ties, m):
+    """How many have s = 0, ..., m above; a tied one in equal parts for all that it may be."""
+    row = owners(ties + 1)
+    s = above[row] + places_in(ties + 1)
+    return summed(s, 1.0 / (ties[row] + 1), m + 1)
+
+
+class Columns(NamedTuple):
+    """The extreme distributions of a class, in one stratum, as far as the head; then the tail."""
+
+    law: Floats  # shape (observations, columns), for each number of draws in turn
+    head: Floats  # shape (columns of the head, steps): the weights of the steps of places
+    steps: Integers  # the last place a of each step
+    reference: Floats  # shape (pool + 1,): how places are distributed in a random ranking
+    tail: Integers  # the single places of the tail
+
+
+def columns_of(
+    stratum: Stratum, assumption: Assumption, replace: bool, cutoffs: Sequence[int]
+) -> Columns:
+    """The extreme distributions of the class that an assumption names."""
+    last = stratum.pool
+    reference = ties_ahead(stratum.pool, stratum.n_relevant, stratum.order)
+    steps = _steps(stratum, cutoffs)
+    behind = int(np.ceil(HEAD * (last + 1)))
+    tail = np.unique(np.round(np.linspace(behind, last, _TAIL)).astype(np.int64))
+    if assumption == "none":
+        head, tail = np.empty((0, len(steps))), steps
+    else:
+        mass = np.diff(np.cumsum(reference)[steps], prepend=0.0)
+        if assumption == "decreasing":
+            used = steps[steps < behind]
+            head = np.tril(np.ones((len(used), len(steps)))) * mass
+        else:
+            rate = np.concatenate([[0.0], np.geomspace(0.2 / (last + 1), 3, 120), [5, 8, 30]])
+            start = np.append(0, steps[:-1] + 1)
+            head = np.exp(-np.outer(rate, (start + steps) / 2)) * mass
+            # Within a step the decay is not felt, but for steps of one place.
+        head = head[head.sum(axis=1) > 0]
+        head /= head.sum(axis=1, keepdims=True)
+    laws = [_law(stratum.pool, m, replace, head, steps, tail) for m in stratum.n_draws]
+    return Columns(np.concatenate(laws), head, steps, reference, tail)
+
+
+def _steps(stratum, cutoffs):
+    """The last places of steps of places, from 0 to the pool: fine at the head and at cut-offs."""
+    last = stratum.pool
+    first = np.arange(min(last + 1, _ONE_BY_ONE))
+    further = np.round(np.geomspace(1, last + 1, _STEPS)).astype(np.int64) - 1
+    cut = np.array([k - stratum.order + d for k in cutoffs for d in (-1, 0, 1)], np.int64)
+    steps = np.unique(np.concatenate([first, further, cut]))
+    return steps[(steps >= 0) & (steps <= last)]
+
+
+def _law(pool, m, replace, head, steps, tail):
+    """The law of the count under each column, shape (m + 1, columns)."""
+    sampler = UniformSampling(m, replace)
+    n_items = pool + 1
+    parts = []
+    if len(head):
+        start = np.append(0, steps[:-1] + 1)
+        parts.append(head @ sampler.pmf(Ranks(start + 1, n_items, ties=steps - start)))
+    if len(tail):
+        parts.append(sampler.pmf(Ranks(tail + 1, n_items)))
+    return np.concatenate(parts).T
+
+
+def groups_of(
+    strata: Sequence[Stratum], columns: Sequence[Columns], metric: Metric, n_instances: int
+) -> list[Group]:
+    """What the mixtures need to know of each stratum, for a metric."""
+    found = []
+    for stratum, column in zip(strata, columns):
+        counts = np.concatenate(stratum.counts)
+        seen = counts > 0
+        mean, square = _moments(stratum, column, metric)
+        share = counts.sum() / n_instances
+        law = np.maximum(column.law[seen], 1e-300)
+        found.append(Group(law, counts[seen], mean, square, share))
+    return found
+
+
+def _moments(stratum, column, metric):
+    """The mean of the metric's term under each column, and that of its square."""
+    a = np.arange(stratum.pool + 1)
+    n, order = np.int64(stratum.n_relevant), np.int64(stratum.order)
+    term = metric.term(order + a, order, n, stratum.pool + n) + np.zeros(len(a))
+    means = []
+    for values in (term, term**2):
+        # Within a step, weighted as in a random ranking.
+        total = np.diff(np.cumsum(column.reference * values)[column.steps], prepend=0.0)
+        mass = np.diff(np.cumsum(column.reference)[column.steps], prepend=0.0)
+        step = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
+        means.append(np.concatenate([column.head @ step, values[column.tail]]))
+    return means[0], means[1]

@@ -1,0 +1,141 @@
+"""Measure how often what the package says is true: recsample/data/recorded_coverage.csv.
+
+python scripts/record_coverage.py [PART ...]    all parts, or those named: base, instances, ...
+
+Takes hours, on as many cores as there are; a part is made anew as a whole.
+"""
+
+import csv
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+import numpy as np
+
+import recsample as rs
+from recsample.inference import coverage
+
+FILE = Path(rs.__file__).parent / "data" / "recorded_coverage.csv"
+COLUMNS = "part population n_items m n_instances repetitions held_out decreasing smooth".split()
+COLUMNS += ["method", "metric", "held", "held for all", "width", "error", "contradicted"]
+COLUMNS += ["decided", "right", "bias", "std", "needed", "planned", "enough", "offered", "reached"]
+FEW = ["r^-0.3", "r^-0.9", "r^-1.8", "uniform", "30 % r^-1.5, flat", "40 % up to 50, flat"]
+FEW += ["P(x) = (x/n)^0.25", "24 % at 11, far"]
+RECORDED = ["X", "Y", "Z"]
+MAIN = ["Recall@10", "NDCG@10", "AP", "AUC"]
+TWO = ["Recall@10", "AP"]
+
+
+def cells(part):
+    """What is measured in a part: function, name of the population, and options."""
+    if part == "base":
+        for name in coverage.populations(3541):
+            yield "coverage", name, 3541, dict(metrics=MAIN)
+    if part == "others":
+        for name in [*RECORDED, "r^-0.6", "r^-0.9", "r^-1.5", "30 % r^-1.5, flat", "uniform"]:
+            yield "coverage", name, 3541, dict(metrics=MAIN[:3], others=True, repetitions=100)
+    if part == "instances":
+        for n_instances in (100, 300, 1000, 20_000):
+            for name in [*FEW, *RECORDED]:
+                yield "coverage", name, 3541, dict(metrics=TWO, n_instances=n_instances)
+    if part == "samples":
+        for m, repetitions in ((10, 400), (30, 400), (300, 400), (1000, 100)):
+            for name in [*FEW, *RECORDED][:: 1 if m < 1000 else 3]:
+                options = dict(metrics=TWO, m=m, n_instances=2000, repetitions=repetitions)
+                yield "coverage", name, 3541, options
+    if part == "items":
+        for n_items in (1000, 30_000, 1_000_000):
+            for name in FEW:
+                yield "coverage", name, n_items, dict(metrics=TWO)
+    if part == "pools":
+        for name in ("related pools", "unrelated pools", "X, own pools", "Z, own pools, ties"):
+            options = dict(metrics=TWO, m=30 if "related" in name else 100)
+            yield "coverage", name, 0, options
+    if part == "several":
+        for name in ("X, ten items", "Y, ten items", "Z, ten items"):
+            options = dict(metrics=["Recall@10", "NDCG@10", "AP", "AUC"], n_instances=1000)
+            yield "coverage", name, 0, options | dict(repetitions=100)
+    if part == "pairs":
+        for name in ("X - Y", "X - Z", "Y - Z"):
+            for n_instances in (6000, 1000):
+                yield "coverage_of_pairs", name, 0, dict(n_instances=n_instances)
+    if part == "corrections":
+        for name in coverage.populations(3541):
+            for n_instances in (300, 6000):
+                yield "errors_of_corrections", name, 3541, dict(n_instances=n_instances)
+    if part == "pilots":
+        for name in ("X - Y", "X - Z", "Y - Z"):
+            yield "coverage_of_pilots", name, 0, dict(n_instances=1000, repetitions=100)
+    if part == "plans":
+        for name in [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25"]:
+            yield "coverage_of_plans", name, 3541, dict(n_instances=2000, repetitions=40)
+    if part == "designs":
+        for name in [*RECORDED, "uniform", "r^-0.3", "r^-0.6", "r^-0.9", "40 % up to 50, flat"]:
+            for n_instances in (100, 300, 1000, 6000):
+                options = dict(n_instances=n_instances, repetitions=1000)
+                yield "coverage_of_designs", name, 3541, options
+
+
+def population(name, n_items):
+    """A population by its name, or the ranks from which instances are drawn."""
+    if n_items:
+        return coverage.populations(n_items)[name]
+    rng = np.random.default_rng(0)
+    if name in ("related pools", "unrelated pools"):
+        sizes = np.repeat([100, 1900], 3000)
+        best = np.where(sizes == 100, rng.integers(1, 21, 6000), rng.integers(1, 200, 6000))
+        if name == "unrelated pools":
+            best = 1 + (sizes - 1) * rng.random(6000) ** 3
+        return rs.Ranks(best.astype(int), sizes)
+    recorded = rs.datasets.recorded_several() if "ten" in name else rs.datasets.recorded_ranks()
+    return recorded[name[0]]
+
+
+def measured(part, function, name, n_items, options):
+    """The rows of a cell."""
+    options = {"m": 100, "n_instances": 6000, "repetitions": 400} | options
+    if function == "coverage_of_designs":
+        del options["m"]
+    if function == "errors_of_corrections":
+        del options["repetitions"]
+    if " - " in name:
+        recorded = rs.datasets.recorded_ranks()
+        drawn = [recorded[one] for one in name.split(" - ")]
+        kind = {}
+    else:
+        drawn = [population(name, n_items)]
+        flags = ("held_out", "decreasing", "smooth")
+        kind = {flag: getattr(drawn[0], flag) for flag in flags} if n_items else {}
+    table = getattr(coverage, function)(*drawn, **options).reset_index()
+    if function == "coverage_of_designs":
+        table = table.rename(columns={"index": "method"}).assign(metric="AP")
+    table = table.rename(columns={"index": "metric", "way": "method"})
+    options.pop("metrics", None)
+    options.pop("others", None)
+    known = {"part": part, "population": name, "n_items": n_items or ""} | options | kind
+    return [known | row for row in table.round(5).to_dict("records")]
+
+
+def record(parts):
+    rows = []
+    if FILE.exists():
+        with FILE.open() as file:
+            rows = [row for row in csv.DictReader(file) if row["part"] not in parts]
+    jobs = [(part, *cell) for part in parts for cell in cells(part)]
+    done = {}
+    with ProcessPoolExecutor() as pool:
+        waiting = {pool.submit(measured, *job): i for i, job in enumerate(jobs)}
+        for n, future in enumerate(as_completed(waiting), start=1):
+            done[waiting[future]] = future.result()
+            print(n, "of", len(jobs), jobs[waiting[future]][:3], flush=True)
+            with FILE.open("w", newline="") as file:
+                writer = csv.DictWriter(file, COLUMNS, restval="")
+                writer.writeheader()
+                writer.writerows(rows + [row for i in sorted(done) for row in done[i]])
+
+
+PARTS = "base corrections pairs designs pools several plans items instances samples others".split()
+PARTS += ["pilots"]
+
+if __name__ == "__main__":
+    record(sys.argv[1:] or PARTS)

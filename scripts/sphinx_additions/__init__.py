@@ -1,0 +1,9 @@
+"""Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
+
+NAMES = ["docstrings", "formulas", "pictures", "repairs", "tables"]
+
+
+def setup(app):
+    for name in NAMES:
+        app.setup_extension(f"{__name__}.{name}")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,126 @@
+"""The extremes of a mean among mixtures, against a general solver and the EM algorithm."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from recsample.inference._mixtures import Group, extremes, fitted, limit
+
+
+def some_group(rng, observations=5, columns=7, size=200, share=1.0):
+    law = rng.dirichlet(np.ones(observations), columns).T
+    counts = rng.multinomial(size, law @ rng.dirichlet(np.ones(columns))).astype(float)
+    mean = np.sort(rng.random(columns))
+    seen = counts > 0
+    return Group(law[seen], counts[seen], mean, mean**2 + 0.1, share)
+
+
+def log_likelihood(group, weights):
+    return group.counts @ np.log(group.law @ weights)
+
+
+def by_em(group, steps=5000):
+    """Weights of the highest likelihood, by a loop that is slow and cannot go wrong."""
+    weights = np.full(group.law.shape[1], 1 / group.law.shape[1])
+    for _ in range(steps):
+        weights *= group.law.T @ (group.counts / (group.law @ weights)) / group.counts.sum()
+    return weights
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_fit_is_that_of_the_em_algorithm(seed):
+    group = some_group(np.random.default_rng(seed))
+    found = fitted(group)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(1)
+    assert log_likelihood(group, found) == pytest.approx(
+        log_likelihood(group, by_em(group)), abs=5e-3
+    )
+
+
+def test_a_fit_without_any_mixture_is_the_only_column_that_gives_what_was_seen():
+    law = np.array([[1.0, 0.0], [0.0, 1.0]])
+    group = Group(law[:1], np.array([9.0]), np.zeros(2), np.zeros(2), 1.0)
+    assert fitted(group) == pytest.approx([1, 0], abs=1e-3)
+
+
+def by_slsqp(groups, sign, distance):
+    """The largest (smallest) mean at most a distance away, of a member or of its instances."""
+    ends = np.cumsum([g.law.shape[1] for g in groups])
+    best = sum(log_likelihood(g, by_em(g)) for g in groups)
+
+    def parts(weights):
+        return list(zip(groups, np.split(weights, ends[:-1])))
+
+    def left(weights):
+        return distance - 2 * (best - sum(log_likelihood(g, w) for g, w in parts(weights)))
+
+    def of_a_member(weights):
+        return -sign * sum(g.share * (g.mean @ w) for g, w in parts(weights))
+
+    def of_its_instances(weights):
+        own = noise = 0.0
+        for g, w in parts(weights):
+            for count, law in zip(g.counts, g.law):
+                chance = law * w / (law @ w)
+                each = g.share / g.counts.sum()
+                own += count * each * (chance @ g.mean)
+                noise += count * each**2 * (chance @ g.square - (chance @ g.mean) ** 2)
+        return -(sign * own + np.sqrt(max(left(weights), 0.0) * max(noise, 0.0)))
+
+    rules = [
+        {"type": "eq", "fun": lambda w, a=a, b=b: w[a:b].sum() - 1}
+        for a, b in zip(np.append(0, ends[:-1]), ends)
+    ]
+    found = []
+    for function in (of_a_member, of_its_instances):
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            start = np.concatenate([rng.dirichlet(np.ones(g.law.shape[1])) for g in groups])
+            one = optimize.minimize(
+                function,
+                start,
+                method="SLSQP",
+                bounds=[(1e-12, 1)] * len(start),
+                constraints=[*rules, {"type": "ineq", "fun": left}],
+                options={"maxiter": 2000, "ftol": 1e-12},
+            )
+            if left(one.x) >= -1e-6:
+                found.append(-one.fun)
+    return sign * max(found)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("shares", [(1.0,), (0.3, 0.7)])
+@pytest.mark.parametrize("seed", range(2))
+def test_limits_are_those_of_a_general_solver(seed, shares, sign):
+    rng = np.random.default_rng(seed)
+    groups = [some_group(rng, size=int(500 * share), share=share) for share in shares]
+    path = extremes(groups, [fitted(g) for g in groups], sign, 3.84)
+    found = limit(path, sign, 3.84)
+    wanted = by_slsqp(groups, sign, 3.84)
+    # The path has steps: the two agree to a share of what they are apart from the middle.
+    assert found == pytest.approx(wanted, abs=0.02 * abs(wanted - path[0].mean) + 1e-4)
+
+
+def test_the_path_moves_away_from_the_best_fit_one_way():
+    group = some_group(np.random.default_rng(1))
+    path = extremes([group], [fitted(group)], 1, 10.0)
+    assert path[0].distance == pytest.approx(0, abs=1e-2)
+    means = [p.mean for p in path]
+    assert means == sorted(means)
+    assert 10 <= path[-1].distance < 20
+    roots = np.sqrt([p.distance for p in path])
+    assert (np.diff(roots) <= np.sqrt(10) / 2 + 1e-6).all()
+
+
+def test_where_every_column_fits_the_extreme_one_is_reached():
+    law = np.full((2, 3), 0.5)
+    group = Group(law, np.array([50.0, 50.0]), np.array([0.0, 0.4, 1.0]), np.zeros(3), 1.0)
+    path = extremes([group], [fitted(group)], 1, 3.84)
+    assert path[-1].mean == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_mean_that_cannot_vary_has_a_path_of_one_point():
+    group = some_group(np.random.default_rng(0))._replace(mean=np.ones(7))
+    assert len(extremes([group], [fitted(group)], 1, 3.84)) == 1

@@ -1,0 +1,120 @@
+"""The strata of a run and the laws of the columns, written out."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import recsample as rs
+from recsample.inference._strata import HEAD, columns_of, groups_of, strata_of
+
+
+def test_counts_of_a_plain_run():
+    sampled = rs.Ranks([1, 1, 3, 2], n_items=4)
+    (stratum,) = strata_of(sampled, np.full(4, 100))
+    assert stratum.pool == 99
+    assert (stratum.n_relevant, stratum.order, stratum.n_draws) == (1, 1, (3,))
+    assert stratum.counts[0].tolist() == [2, 1, 1, 0]
+    assert stratum.rows.tolist() == [0, 1, 2, 3]
+
+
+def test_a_tie_counts_in_equal_parts_for_all_places_that_it_may_have():
+    (stratum,) = strata_of(rs.Ranks([1, 2], n_items=4, ties=[2, 0]), np.full(2, 50))
+    assert stratum.counts[0] == pytest.approx([1 / 3, 1 / 3 + 1, 1 / 3, 0])
+
+
+def test_different_numbers_of_draws_keep_counts_of_their_own():
+    (stratum,) = strata_of(rs.Ranks([1, 2, 3], n_items=[3, 3, 5]), np.full(3, 50))
+    assert stratum.n_draws == (2, 4)
+    assert [c.tolist() for c in stratum.counts] == [[1, 1, 0], [0, 0, 1, 0, 0]]
+
+
+def test_pools_within_a_tenth_are_one_stratum_and_others_are_not():
+    sampled = rs.Ranks([1] * 900, n_items=11)
+    sizes = np.repeat([100, 105, 1000], 300)
+    found = strata_of(sampled, sizes)
+    assert [len(s.rows) for s in found] == [600, 300]
+    assert found[0].pool == round((99 + 104) / 2)
+    assert found[1].pool == 999
+
+
+def test_few_instances_are_not_a_stratum_of_their_own():
+    found = strata_of(rs.Ranks([1] * 30, n_items=11), np.repeat([100, 200, 400], 10))
+    assert len(found) == 1
+
+
+def test_relevant_items_are_told_apart_by_their_order():
+    sampled = rs.Ranks([[1, 4], [2, 3]], n_items=7)
+    first, second = strata_of(sampled, np.full(2, 60))
+    assert (first.order, second.order) == (1, 2)
+    # Of drawn irrelevant items: 0 above rank 1, and 1 above rank 2; then 2 and 1.
+    assert first.counts[0].tolist() == [1, 1, 0, 0, 0, 0]
+    assert second.counts[0].tolist() == [0, 1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("assumption", ["none", "decreasing", "smooth"])
+def test_laws_of_the_columns_are_those_of_the_distributions(assumption, replace):
+    n, m = 40, 6
+    (stratum,) = strata_of(rs.Ranks([1, 2, 7], n_items=m + 1), np.full(3, n))
+    columns = columns_of(stratum, assumption, replace, ())
+    above = np.arange(n)
+    if replace:
+        law = stats.binom.pmf(np.arange(m + 1), m, above[:, None] / (n - 1))
+    else:
+        law = stats.hypergeom.pmf(np.arange(m + 1), n - 1, above[:, None], m)
+    n_head = len(columns.head)
+    # Every place is a step of its own in a pool this small.
+    assert columns.steps.tolist() == list(range(n))
+    assert columns.law[:, :n_head] == pytest.approx((columns.head @ law).T, abs=1e-12)
+    assert columns.law[:, n_head:] == pytest.approx(law[columns.tail].T, abs=1e-12)
+    behind = int(np.ceil(HEAD * n))
+    if assumption == "none":
+        assert n_head == 0
+        assert columns.tail.tolist() == list(range(n))
+        return
+    assert columns.tail.tolist() == list(range(behind, n))
+    assert columns.head.sum(axis=1) == pytest.approx(1)
+    assert (np.diff(columns.head[:, :behind]) <= 1e-15).all()  # none rises in the best fifth
+
+
+def test_uniform_distributions_up_to_each_place_are_the_corners_of_the_decreasing_ones():
+    (stratum,) = strata_of(rs.Ranks([1, 2], n_items=3), np.full(2, 20))
+    head = columns_of(stratum, "decreasing", False, ()).head
+    assert head == pytest.approx(np.tril(np.ones((4, 20))) / np.arange(1, 5)[:, None])
+
+
+def test_a_random_ranking_of_several_items_is_in_the_class():
+    """For each order, the class holds BetaBinomial, the law of the places at random."""
+    n_relevant, pool = 3, 30
+    sampled = rs.Ranks([[1, 2, 3]], n_items=8)
+    sampled = rs.Ranks.concatenate([sampled, sampled])
+    for stratum in strata_of(sampled, np.full(2, pool + n_relevant)):
+        columns = columns_of(stratum, "decreasing", False, ())
+        random = stats.betabinom.pmf(
+            np.arange(pool + 1), pool, stratum.order, n_relevant + 1 - stratum.order
+        )
+        assert columns.reference == pytest.approx(random)
+        last = columns.head[-1]
+        behind = int(np.ceil(HEAD * (pool + 1)))
+        assert last[:behind] == pytest.approx(random[:behind] / random[:behind].sum())
+
+
+@pytest.mark.parametrize("metric", [rs.Recall @ 10, rs.NDCG @ 10, rs.AP, rs.AUC])
+def test_means_of_the_metric_under_each_column(metric):
+    n = 50
+    strata = strata_of(rs.Ranks([1, 2, 7], n_items=8), np.full(3, n))
+    columns = [columns_of(s, "decreasing", False, (10,)) for s in strata]
+    (group,) = groups_of(strata, columns, metric, 3)
+    values = metric.of_rank(np.arange(1, n + 1), n)
+    corners = [values[:k].mean() for k in range(1, 11)] + values[10:].tolist()
+    squares = [(values[:k] ** 2).mean() for k in range(1, 11)] + (values[10:] ** 2).tolist()
+    assert group.mean == pytest.approx(corners)
+    assert group.square == pytest.approx(squares)
+    assert group.share == 1
+
+
+def test_steps_of_large_pools_are_fine_at_cut_offs():
+    (stratum,) = strata_of(rs.Ranks([1, 2], n_items=11), np.full(2, 100_000))
+    columns = columns_of(stratum, "none", False, (500,))
+    assert {498, 499, 500} <= set(columns.steps.tolist())
+    assert len(columns.steps) < 500

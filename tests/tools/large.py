@@ -1,0 +1,28 @@
+"""Examples with numbers that 32 bits cannot hold, and what whole numbers of any size make of them.
+
+test_pyodide.py runs them where NumPy's integers have 32 bits unless told otherwise.
+"""
+
+__test__ = {
+    "the estimated ranks in a pool of 10 ** 9 items": """
+>>> import recsample as rs
+>>> n, m = 10**9, 1000
+>>> corrected = rs.RankEstimate(rs.AP, rs.UniformSampling(m), n).values.tolist()
+>>> ranks = [1 + (n - 1) * s // m for s in range(m + 1)]
+>>> max(abs(value * rank - 1) for value, rank in zip(corrected, ranks)) < 1e-14
+True
+""",
+    # Modulo 2 ** 32, item 7 of user 4096 is item 7 of user 0. The score of an item is its number.
+    "pairs of 4097 users and 2 ** 20 items": """
+>>> import numpy as np
+>>> import recsample as rs
+>>> scores = np.ones((4097, 1)), np.arange(2.0**20)[:, None]
+>>> relevant = [0] * 4096 + [7]
+>>> ranks = rs.given_ranks(scores, relevant, [[7]] + [[1]] * 4096)
+>>> ranks.values.tolist() == [2] * 4096 + [1]
+True
+>>> rs.given_ranks(scores, relevant, [[1]] * 4096 + [[7]])  # doctest: +IGNORE_EXCEPTION_DETAIL
+Traceback (most recent call last):
+ValueError: a relevant item
+""",
+}

