@@ -265,9 +265,11 @@ class Correction(Value, Metric):
                 f"{m + n_relevant[first]} for {self}, got n_items = {n_items[first]}"
             )
         values = np.empty(len(rank))
-        kinds, kind = np.unique(np.stack([order, n_relevant]), axis=1, return_inverse=True)
-        for which, (i, size) in enumerate(kinds.T.tolist()):
-            mine = kind.reshape(-1) == which
+        base = np.int64(order.max(initial=0) + 1)  # the two as one number: sorted in less time
+        kinds, kind = np.unique(n_relevant * base + order, return_inverse=True)
+        for which, one in enumerate(kinds.tolist()):
+            size, i = divmod(one, base)
+            mine = kind == which
             values[mine] = self.values_of(i, size)[rank[mine] - i]
         return values.reshape(columns[0].shape)
 

@@ -7,7 +7,8 @@ corrections solve their normal equations in exact or 200-digit arithmetic.
 
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from functools import lru_cache
+from itertools import accumulate, combinations, permutations, product
 from math import comb, log2
 
 # --- Metrics, eqs. (2) to (6) of the paper, from the list of 0s and 1s down the ranking ---
@@ -187,6 +188,24 @@ def rank_and_ties(scores, item, relevant, excluded=()):
     return better + 1, same
 
 
+def exact_metrics(ranks):
+    """Recall@10, NDCG@10, AP, AUC in percent, each rank spread evenly over its tied places.
+
+    The mean over the places from the first to the last is a difference of running totals.
+    """
+    largest = int(max(ranks.sizes))
+    hits = [0.0, *accumulate(float(r <= 10) for r in range(1, largest + 1))]
+    gains = [0.0, *accumulate((r <= 10) / log2(r + 1) for r in range(1, largest + 1))]
+    inverse = [0.0, *accumulate(1 / r for r in range(1, largest + 1))]
+    total = [0.0] * 4
+    for rank, ties, n in zip(ranks.values.tolist(), ranks.rows.ties.tolist(), ranks.sizes.tolist()):
+        places, last = ties + 1, rank + ties
+        for i, running in enumerate((hits, gains, inverse)):
+            total[i] += (running[last] - running[rank - 1]) / places
+        total[3] += (n - (rank + last) / 2) / (n - 1)
+    return [100 * x / len(ranks) for x in total]
+
+
 # --- The law of the sampled rank ---
 
 
@@ -200,6 +219,7 @@ def law_by_counting(rank, n_items, m, replace):
     return [Fraction(count, len(samples)) for count in counts]
 
 
+@lru_cache(maxsize=2**14)  # the same laws serve many metrics, priors and prices
 def exact_law(rank, n_items, m, replace):
     """The same, from binomial coefficients of whole numbers."""
     above, pool = rank - 1, n_items - 1
@@ -207,7 +227,7 @@ def exact_law(rank, n_items, m, replace):
         weights = [comb(m, s) * above**s * (pool - above) ** (m - s) for s in range(m + 1)]
     else:
         weights = [comb(above, s) * comb(pool - above, m - s) for s in range(m + 1)]
-    return [Fraction(w, sum(weights)) for w in weights]
+    return tuple(Fraction(w, sum(weights)) for w in weights)
 
 
 def tied_law(rank, ties, n_items, m, replace):
@@ -295,8 +315,12 @@ def bias_variance(law, target, prior, gamma):
     matrix = [[gamma * reach[s] if s == t else 0 * gamma for t in range(size)] for s in range(size)]
     for p, row in zip(prior, law):
         for s in range(size):
-            for t in range(size):
-                matrix[s][t] += (1 - gamma) * p * row[s] * row[t]
+            weight = (1 - gamma) * p * row[s]
+            for t in range(s + 1) if weight else ():
+                matrix[s][t] += weight * row[t]
+    for s in range(size):
+        for t in range(s):
+            matrix[t][s] = matrix[s][t]
     right = [sum(p * row[s] * b for p, row, b in zip(prior, law, target)) for s in range(size)]
     return solve(matrix, right)
 
@@ -327,6 +351,20 @@ def constrained_least_squares(law, target, prior, nonnegative, rising=False):
         mirrored = constrained_least_squares([row[::-1] for row in law], target, prior, nonnegative)
         return mirrored[::-1]
     size, best = len(law[0]), None
+    # Of the columns that are joined, inner products add up: those of single columns are enough.
+    columns = list(zip(*law))
+
+    def inner(u, v):
+        return sum(p * a * b for p, a, b in zip(prior, u, v) if a and b)
+
+    products = [[inner(u, v) for v in columns] for u in columns]
+    right = [inner(u, target) for u in columns]
+
+    def objective(x):
+        """The mean square, but for that of the target, which is the same for all."""
+        squares = sum(x[s] * x[t] * products[s][t] for s in range(size) for t in range(size))
+        return squares - 2 * sum(v * b for v, b in zip(x, right))
+
     for joined in product([False, True], repeat=size - 1):
         blocks = [[0]]
         for s, join in enumerate(joined, start=1):
@@ -336,13 +374,13 @@ def constrained_least_squares(law, target, prior, nonnegative, rising=False):
                 blocks.append([s])
         for last_is_zero in [False, True] if nonnegative else [False]:
             free = blocks[:-1] if last_is_zero else blocks
-            columns = [[sum(row[s] for s in block) for row in law] for block in free]
-            heights = least_squares(columns, target, prior) + [Fraction(0)] * last_is_zero
+            matrix = [[sum(products[s][t] for s in u for t in v) for v in free] for u in free]
+            heights = solve(matrix, [sum(right[s] for s in u) for u in free])
+            heights += [Fraction(0)] * last_is_zero
             monotone = all(a >= b for a, b in zip(heights, heights[1:]))
             if not monotone or (nonnegative and heights[-1] < 0):
                 continue
             x = [height for height, block in zip(heights, blocks) for _ in block]
-            objective = squared_bias(law, target, prior, x)
-            if best is None or objective < best[0]:
-                best = objective, x
+            if best is None or objective(x) < best[0]:
+                best = objective(x), x
     return best[1]

@@ -13,7 +13,7 @@ from math import comb
 import numpy as np
 import pytest
 import reference
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, BiasVariance, MinimalBias, RankEstimate, Ranks, UniformSampling
@@ -290,6 +290,85 @@ class TestEachCorrection:
     def test_values_of_a_single_item_are_the_values(self):
         corrected = BiasVariance(AP, UniformSampling(self.m), self.n, gamma=0.1)
         assert corrected.values_of(1, 1) is corrected.values
+
+
+@lru_cache
+def law_by_logarithms(pool, m, replace):
+    """The law of the count for 0, 1, ..., N items above, through the beta function."""
+    above, s = np.arange(pool + 1)[:, None], np.arange(m + 1)
+
+    def log_ways(n, k):
+        with np.errstate(invalid="ignore"):
+            ways = -special.betaln(n - k + 1.0, k + 1.0) - np.log(n + 1)
+        return np.where((k < 0) | (k > n), -np.inf, ways)
+
+    if replace:
+        share = above / pool
+        log = log_ways(m, s) + special.xlogy(s, share) + special.xlogy(m - s, 1 - share)
+    else:
+        log = log_ways(above, s) + log_ways(pool - above, m - s)
+    law = np.exp(log - log.max(axis=1, keepdims=True))
+    return law / law.sum(axis=1, keepdims=True)
+
+
+class TestManyRelevantItems:
+    """Terms that are met but for rounding left the search for the optimum going round in circles.
+
+    The conditions of Karush, Kuhn and Tucker in the decrements of the values: a slope of the
+    objective is 0 where a decrement is free or above 0, and not negative where it is 0.
+    """
+
+    TOLERANCE = 2e-11  # of the largest term; the law above has some 12 digits
+
+    def check(self, corrected, n_relevant):
+        n, m = corrected.n_items, corrected.sampler.m
+        pool = n - n_relevant
+        law = law_by_logarithms(pool, m, corrected.sampler.replace)
+        above = np.arange(pool + 1)
+        for i in range(1, n_relevant + 1):
+            log_weight = special.betaln(above + i, pool - above + n_relevant + 1 - i)
+            log_weight -= special.betaln(above + 1, pool - above + 1)
+            weight = np.exp(log_weight - log_weight.max())
+            weight /= weight.sum()
+            sizes = np.int64(n_relevant), np.int64(n)
+            target = corrected.metric.term(i + above, np.int64(i), *sizes) + np.zeros(pool + 1)
+            values = corrected.values_of(i, n_relevant)
+            slope = law.T @ (weight * (law @ values - target))
+            if not corrected.higher_is_better:
+                values, slope = values[::-1], slope[::-1]
+            decrement, slope = np.append(-np.diff(values), values[-1]), np.cumsum(slope)
+            scale = max(np.abs(target).max(), 1e-3 / n_relevant)
+            # Where the lowest value is free it may be large, and rounds what it is multiplied with.
+            allowed = self.TOLERANCE * scale + 1e-15 * np.abs(values).max()
+            bound = slice(None) if corrected.nonnegative else slice(-1)
+            if not corrected.nonnegative:
+                assert abs(slope[-1]) < allowed
+            decrement, slope = decrement[bound], slope[bound]
+            assert decrement.min() >= -allowed and slope.min() > -allowed
+            taken = decrement > 1e-7 * scale
+            assert np.abs(slope[taken]).max(initial=0) < allowed
+
+    @pytest.mark.parametrize("M", [AP, NDCG, AUC, rs.PercentileRank, rs.Recall @ 10, NDCG @ 10])
+    @pytest.mark.parametrize("n_relevant", [2, 8, 50])
+    @pytest.mark.parametrize("n_items, m", [(120, 10), (120, 60), (400, 50)])
+    def test_the_optimum_is_found(self, M, n_items, m, n_relevant):
+        self.check(rs.ConstrainedLeastSquares(M, UniformSampling(m), n_items), n_relevant)
+
+    @pytest.mark.parametrize("M", [AP, NDCG, rs.PercentileRank, AP @ 10], ids=str)
+    @pytest.mark.parametrize("replace, nonnegative", [(False, False), (True, True), (True, False)])
+    def test_with_replacement_and_below_0(self, M, replace, nonnegative):
+        sampler = UniformSampling(40, replace)
+        for n_relevant in (5, 30):
+            corrected = rs.ConstrainedLeastSquares(M, sampler, 300, nonnegative=nonnegative)
+            self.check(corrected, n_relevant)
+
+    @pytest.mark.parametrize("n_items, M", [(1682, AP), (1682, NDCG), (3706, AP)], ids=str)
+    def test_a_real_catalogue(self, n_items, M):
+        sampler = UniformSampling(100)
+        corrected = rs.ConstrainedLeastSquares(M, sampler, n_items)
+        sampled = sampler.draw(Ranks([range(1, 1001, 50)], n_items), 0)
+        assert np.isfinite(corrected(sampled)).all()
+        self.check(corrected, 20)
 
 
 class TestGivenPriors:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference import exact_metrics
 from scipy import sparse
 
 from recsample import _movielens, datasets
@@ -580,21 +581,6 @@ def test_the_checksum_of_the_held_out_events(ml_1m):
 
 
 # ---------------------------------------------------------------------------- recorded ranks
-
-
-def exact_metrics(ranks):
-    """Recall@10, NDCG@10, AP, AUC in percent, each rank spread evenly over its tied places."""
-    total = np.zeros(4)
-    ties = np.broadcast_to(ranks.ties, ranks.values.shape)
-    for rank, n_ties, n in zip(ranks.values, ties, ranks.n_items):
-        r = np.arange(rank, rank + n_ties + 1)
-        total += [
-            (r <= 10).mean(),
-            ((r <= 10) / np.log2(r + 1)).mean(),
-            (1 / r).mean(),
-            ((n - r) / (n - 1)).mean(),
-        ]
-    return 100 * total / len(ranks)
 
 
 def test_recorded_ranks_give_the_papers_exact_metrics():

@@ -4,11 +4,13 @@ The recorded ranks of X come from one random start of ours, so X is compared whe
 a statement, not digit by digit. AUC of Z is set apart: see the book's chapter on the reproduction.
 """
 
+import statistics
 from fractions import Fraction
 from math import comb
 
 import numpy as np
 import pytest
+import reference
 
 from recsample import (
     AP,
@@ -21,6 +23,7 @@ from recsample import (
     datasets,
     experiments,
 )
+from recsample._instances import mean_pool_size
 
 ROUNDING = 0.005 / np.sqrt(3)  # standard deviation of a printed value rounded to two decimals
 
@@ -258,6 +261,91 @@ def test_figure_6_where_x_and_y_change_places(ranks):
     around = [corrected - 1, corrected]
     curve = experiments.figure6(around, {"X": x, "Y": y}).loc["BV 0.1"]
     assert (curve["Y"] > curve["X"]).tolist() == [False, True]
+
+
+def exact_corrected(values, ranks):
+    """The mean over the instances of E[x | r] without replacement, in fractions."""
+    m, means = len(values) - 1, []
+    for rank, size in zip(ranks.values.tolist(), ranks.sizes.tolist()):
+        law = reference.exact_law(rank, size, m, False)
+        means.append(sum(p * x for p, x in zip(law, values)))
+    return float(sum(means) / len(means))
+
+
+def test_figure_6_corrects_for_one_law_and_is_sampled_by_the_other():
+    """Draws without replacement; the correction is for those with, and one pool of mean size."""
+    ranks = {
+        "A": Ranks([1, 3, 9, 2], [10, 11, 11, 11]),
+        "B": Ranks([2, 2, 5, 10], [10, 11, 11, 11]),
+    }
+    n, gamma = 11, Fraction(1, 2)  # the mean size is 10.75
+    table = experiments.figure6([2, 4], ranks, metric=AP, gamma=0.5)
+    assert table.index.tolist() == [("Sampled", 2), ("Sampled", 4), ("BV 0.5", 2), ("BV 0.5", 4)]
+    for m in (2, 4):
+        law = [reference.exact_law(r, n, m, True) for r in range(1, n + 1)]
+        target = [Fraction(1, r) for r in range(1, n + 1)]
+        corrected = reference.bias_variance(law, target, [Fraction(1, n)] * n, gamma)
+        sampled = [Fraction(1, s) for s in range(1, m + 2)]
+        for name, r in ranks.items():
+            for estimator, values in (("Sampled", sampled), ("BV 0.5", corrected)):
+                expected = 100 * exact_corrected(values, r)
+                assert table.loc[(estimator, m), name] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("wanted", ["B", "A"])
+def test_smallest_sample_in_order_is_found_where_the_order_changes(wanted):
+    ranks = {"A": Ranks([1, 12, 12, 12, 12], 16), "B": Ranks([4, 5, 5, 5, 5], 16)}
+    worse, better = ("B", "A") if AP(ranks["A"]).mean() > AP(ranks["B"]).mean() else ("A", "B")
+    ahead = []
+    for m in range(1, 16):
+        values = [Fraction(1, s) for s in range(1, m + 2)]
+        means = {name: exact_corrected(values, r) for name, r in ranks.items()}
+        ahead.append(means[better] > means[worse])
+    smallest = 1 + ahead.index(True)
+    assert all(ahead[smallest - 1 :]) and 1 < smallest < 15
+    found = experiments.smallest_sample_in_order(ranks[worse], ranks[better], metric=AP)
+    assert found == smallest
+
+
+@pytest.mark.parametrize("table", [experiments.table3, experiments.table4])
+def test_repetitions_are_drawn_again(table):
+    """Mean and standard deviation over the repetitions, n - 1 in the denominator, by hand."""
+    ranks = {"Y": Ranks([1, 4, 40, 7], 50), "Z": Ranks([2, 2, 50, 9], 50)}
+    found = table(ranks, m=10, repetitions=4, rng=3)
+    rng, sampler, runs = np.random.default_rng(3), UniformSampling(10), []
+    for _ in range(4):
+        runs.append({name: sampler.draw(r, rng) for name, r in ranks.items()})
+    for metric in experiments.MOVIELENS_METRICS:
+        for estimator, one in experiments.estimators(metric, 10, 50).items():
+            means = {n: [100 * float(one(run[n]).mean()) for run in runs] for n in ranks}
+            if table is experiments.table3:
+                for name in ranks:
+                    row = found.loc[str(metric), name, estimator]
+                    assert row["repeated mean"] == pytest.approx(statistics.mean(means[name]))
+                    assert row["repeated std"] == pytest.approx(statistics.stdev(means[name]))
+                    law = sampler.expect(one, ranks[name])
+                    assert row["mean"] == pytest.approx(100 * law.mean())
+                    assert row["std"] == pytest.approx(100 * sampler.std_of_mean(one, ranks[name]))
+            else:
+                sign = np.sign(metric(ranks["Z"]).mean() - metric(ranks["Y"]).mean())
+                right = [sign * (z - y) > 0 for y, z in zip(means["Y"], means["Z"])]
+                row = found.loc[str(metric), "Y vs Z", estimator]
+                assert row["repeated mean"] == 100 * sum(right) / 4
+                gap, variance = 0.0, 0.0
+                for name, side in (("Z", sign), ("Y", -sign)):
+                    gap += side * sampler.expect(one, ranks[name]).mean()
+                    variance += sampler.std_of_mean(one, ranks[name]) ** 2
+                chance = statistics.NormalDist().cdf(gap / variance**0.5)
+                assert row["mean"] == pytest.approx(100 * chance)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"), [([[10, 11, 11]], 11), ([[10, 10, 11]], 10), ([[10], [12, 13]], 11)]
+)
+def test_the_mean_size_of_the_pools_is_rounded(sizes, expected):
+    """A mean of the recommenders' means, each over its instances."""
+    ranks = {str(i): Ranks([1] * len(each), each) for i, each in enumerate(sizes)}
+    assert mean_pool_size(ranks) == expected
 
 
 @pytest.mark.parametrize("number", [0, 5, "1"])

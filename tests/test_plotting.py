@@ -243,8 +243,45 @@ def test_rank_histogram_spans_the_buckets(ax):
 def test_regularisation_path_shows_bias_and_spread_of_every_direction(ax):
     correction = rs.MinimalBias(rs.AP, rs.UniformSampling(4), n_items=30)
     plotting.regularisation_path(correction.path, optimum=correction.optimal_squared_bias, ax=ax)
-    drawn = [line.get_ydata() for line in ax.lines]
-    assert any(np.allclose(y, np.sqrt(correction.path.squared_bias)) for y in drawn if len(y) == 5)
+    lines, path = by_label(ax), correction.path
+    drawn = {
+        "rms bias": ([1, 2, 3, 4, 5], np.sqrt(path.squared_bias)),
+        # The variance of the first, a constant, is 0, which has no place on the axis.
+        "standard deviation": ([2, 3, 4, 5], np.sqrt(path.mean_variance[1:])),
+        "largest value": ([1, 2, 3, 4, 5], path.largest_value),
+        "optimal rms bias": ([1, 5], [correction.optimal_squared_bias] * 2),
+    }
+    assert set(lines) == set(drawn)
+    for name, (x, y) in drawn.items():
+        assert lines[name].get_xdata().tolist() == x
+        assert lines[name].get_ydata() == pytest.approx(y)
+    assert np.ptp(path.mean_variance[1:]) > 0.1  # far from its root
+
+
+def test_error_against_cost_draws_the_root_mean_square_and_the_extremes(ax):
+    index = pd.MultiIndex.from_product(
+        [["BV 0.1", "early stopping"], ["X", "Y", "Z"], [50, 200]],
+        names=["method", "recommender", "setting"],
+    )
+    data = pd.DataFrame(
+        {
+            "cost": [50.0, 200, 52, 203, 57, 206] + [700.0, 700, 710, 710, 720, 720],
+            "error": [3.0, 0.5, 4.0, 0.7, 12.0, 0.1] + [0.0] * 6,
+        },
+        index=index,
+    )
+    plotting.error_against_cost(data, ax)
+    lines = by_label(ax)
+    assert list(lines) == ["BV 0.1", "early stopping"]
+    assert lines["BV 0.1"].get_xdata() == pytest.approx([53, 203])
+    rms = [np.sqrt((9 + 16 + 144) / 3), np.sqrt((0.25 + 0.49 + 0.01) / 3)]
+    assert lines["BV 0.1"].get_ydata() == pytest.approx(rms)
+    assert lines["early stopping"].get_ydata() == pytest.approx([0.01, 0.01])
+    bars = [bar.tolist() for bar in ax.collections[0].get_segments()]
+    assert bars == [
+        [pytest.approx([53, 3]), pytest.approx([53, 12])],
+        [pytest.approx([203, 0.1]), pytest.approx([203, 0.7])],
+    ]
 
 
 def test_trade_off_draws_bias_against_spread(ax):

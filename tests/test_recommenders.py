@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference import exact_metrics
 from scipy import sparse
 
 from recsample import recommenders
@@ -344,7 +345,7 @@ def test_a_catalogue_too_large_for_dense_matrices():
 def test_more_than_fits_in_memory_is_refused(monkeypatch, made):
     model = ItemKNN(1).fit(made.train)
     with monkeypatch.context() as patch:
-        patch.setattr("os.sysconf", lambda name: 256)  # a machine with 64 kB
+        patch.setattr("recsample._memory.available", lambda: 2**16)
         with pytest.raises(ValueError, match="the scores of 120 users takes"):
             model.scores(np.arange(120))
         with pytest.raises(ValueError, match="the similarities .* keeps fewer"):
@@ -428,21 +429,6 @@ def test_interactions_of_another_shape_are_refused(made):
 # ---------------------------------------------------------------------------- the real data
 
 
-def exact_metrics(ranks):
-    """Recall@10, NDCG@10, AP, AUC in percent, each rank spread evenly over its tied places."""
-    total = np.zeros(4)
-    for rank, ties, n in zip(ranks.values, ranks.ties, ranks.n_items):
-        r = np.arange(rank, rank + ties + 1)
-        top = r <= 10
-        total += (
-            top.mean(),
-            (top / np.log2(r + 1)).mean(),
-            (1 / r).mean(),
-            ((n - r) / (n - 1)).mean(),
-        )
-    return 100 * total / len(ranks)
-
-
 @pytest.mark.parametrize("name, model", [("Y", ItemKNN(3)), ("Z", ItemKNN(1, 10))])
 def test_y_and_z_retrained_are_the_recorded_ones(movielens, name, model):
     ranks, recorded = model.fit(movielens.train).ranks(movielens), recorded_ranks()[name]
@@ -455,22 +441,15 @@ def test_x_retrained_from_another_start_agrees_with_the_recorded_one(movielens):
     # Ten starts (rng = 0 to 9) gave Recall@10 7.715 to 7.732, NDCG@10 3.810 to 3.816, AP 3.779 to
     # 3.780 and AUC 89.2463 to 89.2468 (in percent): one minimum. The bounds are five times these
     # ranges. Rank by rank, rng = 1 and 7 differ from rng = 0 for 13 % and 3 % of the users, by at
-    # most 19 places.
-    ranks = MatrixFactorization(rng=1).fit(movielens.train).ranks(movielens)
-    recorded = recorded_ranks()["X"]
-    difference = np.abs(exact_metrics(ranks) - exact_metrics(recorded))
+    # most 19 places. 130 of the 200 passes are enough to be within the bounds.
+    assert MatrixFactorization().n_iterations == 200
+    model = MatrixFactorization(n_iterations=130, rng=1)
+    ranks, recorded = model.fit(movielens.train).ranks(movielens), recorded_ranks()["X"]
+    difference = np.abs(np.subtract(exact_metrics(ranks), exact_metrics(recorded)))
     assert (difference <= [0.085, 0.030, 0.007, 0.0025]).all(), difference
     places = np.abs(ranks.values - recorded.values)
     assert (places == 0).mean() > 0.7 and places.max() <= 100
     assert (ranks.n_items == recorded.n_items).all()
-
-
-def test_x_stopped_early_spreads_over_random_starts(movielens):
-    # With the library's 15 iterations, ten starts gave Recall@10 from 7.63 to 8.03.
-    models = [MatrixFactorization(n_iterations=15, rng=rng) for rng in range(3)]
-    recall = [exact_metrics(m.fit(movielens.train).ranks(movielens))[0] for m in models]
-    assert 7.4 < min(recall) < max(recall) < 8.2
-    assert np.ptp(recall) > 0.05
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ tables, which are read here. The recommenders are written once more, as dense ma
 
 import gzip
 import re
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, Recall
@@ -31,47 +33,72 @@ def percent(ranks):
     return np.array([100 * metric(ranks).mean() for metric in METRICS])
 
 
-@pytest.fixture(scope="module")
-def cosine(movielens):
-    events = movielens.train.astype(float)
-    common = (events.T @ events).toarray()
-    size = np.maximum(common.diagonal(), 1)
-    return common / np.sqrt(np.outer(size, size))
+class ItemBased:
+    """Scores and ranks under eqs. (29) and (30); what several readings share is computed once."""
 
+    def __init__(self, data):
+        self.data, self.events = data, data.train.astype(float)
+        common = (self.events.T @ self.events).toarray()
+        size = np.maximum(common.diagonal(), 1)
+        self.cosine = common / np.sqrt(np.outer(size, size))
 
-def item_based(data, similarity, *, divide=False, exclude=True):
-    """Ranks under eqs. (29) and (30) for a dense s', with the denominator of (30) on request."""
-    norm = np.linalg.norm(similarity, axis=1, keepdims=True)
-    rows = similarity / np.where(norm > 0, norm, 1)
-    scores = data.train.astype(float) @ rows.T
-    if divide:
-        total = rows.sum(axis=1)
-        scores /= np.where(total > 0, total, 1)
-    return rs.predicted_ranks(
-        scores.round(12), data.held_out, exclude=data.train if exclude else None
-    )
+    def normalised(self, similarity):
+        norm = np.linalg.norm(similarity, axis=1, keepdims=True)
+        return similarity / np.where(norm > 0, norm, 1)
 
+    def scores(self, similarity):
+        """The numerator of eq. (30) for a dense s'."""
+        rows = self.normalised(similarity).T
+        if np.count_nonzero(rows) < rows.size / 10:
+            return (self.events @ sparse.csr_matrix(rows)).toarray()
+        return self.events @ rows
 
-def nearest(cosine, *, itself=False):
-    """Entry (i, j): is i among the ten items most similar to j?"""
-    candidates = cosine if itself else np.where(np.eye(len(cosine), dtype=bool), -1, cosine)
-    kept = np.zeros(cosine.shape, dtype=bool)
-    best = np.argsort(-candidates, axis=0, kind="stable")[:10]
-    np.put_along_axis(kept, best, True, axis=0)
-    return kept
+    @cached_property
+    def cubed(self):
+        return self.scores(self.cosine**3)
+
+    @cached_property
+    def divided(self):
+        """With the denominator of eq. (30)."""
+        total = self.normalised(self.cosine**3).sum(axis=1)
+        return self.cubed / np.where(total > 0, total, 1)
+
+    def nearest(self, *, itself=False):
+        """Entry (i, j): is i among the ten items most similar to j?"""
+        own = np.eye(len(self.cosine), dtype=bool)
+        candidates = self.cosine if itself else np.where(own, -1, self.cosine)
+        kept = np.zeros(self.cosine.shape, dtype=bool)
+        best = np.argsort(-candidates, axis=1, kind="stable")[:, :10]  # the cosine is symmetric
+        np.put_along_axis(kept, best, True, axis=1)
+        return kept.T
+
+    @cached_property
+    def neighbours(self):
+        return self.nearest()
+
+    def ranks(self, scores, exclude=True):
+        excluded = self.data.train if exclude else None
+        return rs.predicted_ranks(scores.round(12), self.data.held_out, exclude=excluded)
 
 
 VARIANTS = {
-    "Y: numerator only": lambda data, c: item_based(data, c**3),
-    "Y: with the denominator": lambda data, c: item_based(data, c**3, divide=True),
-    "Y: without self-similarity": lambda data, c: item_based(data, c**3 * (1 - np.eye(len(c)))),
-    "Y: training items ranked too": lambda data, c: item_based(data, c**3, exclude=False),
-    "Z: $i$ among the ten nearest of $j$": lambda data, c: item_based(data, c * nearest(c)),
-    "Z: $j$ among the ten nearest of $i$": lambda data, c: item_based(data, c * nearest(c).T),
-    "Z: an item counts among its own ten": lambda data, c: item_based(
-        data, c * nearest(c, itself=True)
+    "Y: numerator only": lambda y: y.ranks(y.cubed),
+    "Y: with the denominator": lambda y: y.ranks(y.divided),
+    "Y: without self-similarity": lambda y: y.ranks(
+        y.scores(y.cosine**3 * (1 - np.eye(len(y.cosine))))
+    ),
+    "Y: training items ranked too": lambda y: y.ranks(y.cubed, exclude=False),
+    "Z: $i$ among the ten nearest of $j$": lambda z: z.ranks(z.scores(z.cosine * z.neighbours)),
+    "Z: $j$ among the ten nearest of $i$": lambda z: z.ranks(z.scores(z.cosine * z.neighbours.T)),
+    "Z: an item counts among its own ten": lambda z: z.ranks(
+        z.scores(z.cosine * z.nearest(itself=True))
     ),
 }
+
+
+@pytest.fixture(scope="module")
+def item_based(movielens):
+    return ItemBased(movielens)
 
 
 def test_the_chapter_lists_these_variants():
@@ -79,19 +106,37 @@ def test_the_chapter_lists_these_variants():
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_variants_of_y_and_z(movielens, cosine, variant):
+def test_variants_of_y_and_z(item_based, variant):
     stated = np.array(rows("tab-reproduction-items")[variant], dtype=float)
-    assert np.abs(percent(VARIANTS[variant](movielens, cosine)) - stated).max() < 0.0055
+    assert np.abs(percent(VARIANTS[variant](item_based)) - stated).max() < 0.0055
 
 
-def test_x_after_few_passes(movielens):
+@pytest.fixture(scope="module")
+def few_passes(movielens):
+    """X after few passes, for three random starts each: an array of starts by metrics."""
+    starts = {}
+    for passes in (4, 15):
+        models = (MatrixFactorization(n_iterations=passes, rng=rng) for rng in range(3))
+        found = [percent(model.fit(movielens.train).ranks(movielens)) for model in models]
+        starts[str(passes)] = np.array(found)
+    return starts
+
+
+def test_x_after_few_passes(few_passes):
     # Over three random starts; a little is allowed for other versions of the libraries.
-    for passes, stated in rows("tab-reproduction-passes").items():
-        starts = (MatrixFactorization(n_iterations=int(passes), rng=rng) for rng in range(3))
-        found = [percent(start.fit(movielens.train).ranks(movielens)) for start in starts]
+    table = rows("tab-reproduction-passes")
+    assert list(table) == list(few_passes)
+    for passes, stated in table.items():
         ends = np.array([re.findall(r"[\d.]+", cell) for cell in stated], dtype=float)
-        assert np.abs(np.min(found, axis=0) - ends[:, 0]).max() < 0.03
-        assert np.abs(np.max(found, axis=0) - ends[:, 1]).max() < 0.03
+        assert np.abs(few_passes[passes].min(axis=0) - ends[:, 0]).max() < 0.03
+        assert np.abs(few_passes[passes].max(axis=0) - ends[:, 1]).max() < 0.03
+
+
+def test_x_stopped_early_spreads_over_random_starts(few_passes):
+    # With the library's 15 iterations, ten starts gave Recall@10 from 7.63 to 8.03.
+    recall = few_passes["15"][:, 0]
+    assert 7.4 < recall.min() < recall.max() < 8.2
+    assert np.ptp(recall) > 0.05
 
 
 def test_published_negatives_that_are_relevant(ml_1m, movielens):

@@ -204,7 +204,9 @@ def required_samples_from_pilot(
             exact, mean, variance = by_rank(m)
             sign = np.sign((p_a - p_b) @ exact)
             error = np.sqrt((p_a + p_b) @ variance / n_instances)
-            return normal_probability(sign * ((p_a - p_b) @ mean), error)
+            # A sampled metric that is the same at every rank has no lead, not even by rounding.
+            lead = (p_a - p_b) @ (mean - mean[0])
+            return normal_probability(sign * lead, error)
 
         samples = _smallest(chance, wanted, last, n_items - 1)
         return last if samples is None else samples

@@ -81,7 +81,7 @@ def report(
     >>> x = rs.datasets.recorded_ranks()["X"]
     >>> sampled = rs.UniformSampling(m=100).draw(x, rng=0)
     >>> found = rs.report(sampled.values, m=100, n_items=x.n_items, metrics=["Recall@10"])
-    >>> found.table.round(2).loc["Recall@10", ["low", "high"]].tolist()
+    >>> found.table.loc["Recall@10", ["low", "high"]].astype(float).round(2).tolist()
     [0.06, 0.12]
     """
     extra("pandas")

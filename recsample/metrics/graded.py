@@ -243,7 +243,7 @@ def _read(name, values, gain, lowest):
         raise ValueError(
             f"{name} must be a list of grades or a list of such lists, got {shown(values)}"
         )
-    length = np.array([len(array) for array in arrays])
+    length = np.array([len(array) for array in arrays], np.int64)
     lists = _Lists(name, several, np.concatenate(arrays, dtype=np.float64), length)
     if not length.all():
         where = lists.where(int(np.argmin(length)))

@@ -1,10 +1,12 @@
 """Uncertainty and comparison, against enumeration, drawn items, and simulation."""
 
+import statistics
 from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
 import pytest
+import reference
 from scipy import stats
 
 import recsample as rs
@@ -45,7 +47,7 @@ def runs_of(ranks, n_runs, rng, sampler=SAMPLER):
     "metric", [NDCG @ 10, BiasVariance(AP, SAMPLER, N_ITEMS, gamma=0.05)], ids=str
 )
 def test_parts_of_the_standard_error_are_what_repeated_runs_show(metric):
-    size, n_runs = 1000, 600  # the deviation of 600 means is known to 3 %
+    size, n_runs = 400, 600  # the deviation of 600 means is known to 3 %
     ranks = Ranks(population(1, size), N_ITEMS)
     values = metric(Ranks(runs_of(ranks, n_runs, 1).ravel(), M + 1)).reshape(n_runs, size)
     drawn = Ranks(population(1, size * n_runs, seed=2), N_ITEMS)
@@ -60,6 +62,32 @@ def test_parts_of_the_standard_error_are_what_repeated_runs_show(metric):
     # Without sampling noise: the deviation of the expectations given the ranks.
     spread = SAMPLER.expect(metric, ranks).std(ddof=1) / np.sqrt(size)
     assert users == pytest.approx(spread, rel=0.05)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("name", ["AP", "NDCG@3", "Recall@2"])
+def test_parts_of_the_standard_error_are_those_of_the_formula(name, replace):
+    """In a small pool: exact laws, EM instance by instance, and sums over both."""
+    n, m, run = 15, 4, [1, 1, 2, 5, 3, 1, 2]
+    law = [[float(p) for p in reference.exact_law(r, n, m, replace)] for r in range(1, n + 1)]
+    p = [1 / n] * n
+    for _ in range(30):
+        posteriors = []
+        for rank in run:
+            joint = [x * row[rank - 1] for x, row in zip(p, law)]
+            posteriors.append([j / sum(joint) for j in joint])
+        p = [sum(column) / len(run) for column in zip(*posteriors)]
+    values = [reference.of_rank(name, s, m + 1) for s in range(1, m + 2)]
+    variance = 0.0
+    for x, row in zip(p, law):
+        mean = sum(q * v for q, v in zip(row, values))
+        variance += x * sum(q * (v - mean) ** 2 for q, v in zip(row, values))
+    sampling = (variance / len(run)) ** 0.5
+    total = statistics.stdev(values[rank - 1] for rank in run) / len(run) ** 0.5
+    sampler = UniformSampling(m, replace)
+    found = inference.standard_errors(rs.metric(name), Ranks(run, m + 1), sampler, n)
+    users = max(total**2 - sampling**2, 0) ** 0.5
+    assert found == pytest.approx((total, sampling, users), rel=1e-9, abs=1e-12)
 
 
 def test_parts_add_up_and_the_users_part_is_never_negative():

@@ -1,7 +1,10 @@
 """How many samples a comparison needs, against a search, and whether sampling saves time."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
+import reference
 
 import recsample as rs
 from recsample import (
@@ -99,6 +102,103 @@ def test_a_sampled_metric_needs_more_samples_than_its_correction():
 def test_required_samples_refuses(call, message):
     with pytest.raises(ValueError, match=message):
         call(Ranks([1] * 15 + [30] * 45, 60), Ranks([5] * 60, 60))
+
+
+class PilotReference:
+    """The planner from its description, for small pools: number by number, law by law."""
+
+    def __init__(self, name, pilots, m, replace, n_items, probability, last):
+        self.name, self.m, self.replace, self.n = name, m, replace, n_items
+        self.wanted, self.last, self.size = probability, last, len(pilots[0])
+        self.pilots = pilots
+        self.exact = [reference.of_rank(name, r, n_items) for r in range(1, n_items + 1)]
+        self.moments = {m: self.moments_of(m) for m in range(1, last + 1)}
+
+    def moments_of(self, m):
+        """Mean and variance of the sampled metric at every rank, from exact laws."""
+        values = [reference.of_rank(self.name, s, m + 1) for s in range(1, m + 2)]
+        found = []
+        for r in range(1, self.n + 1):
+            law = [float(p) for p in reference.exact_law(r, self.n, m, self.replace)]
+            mean = sum(p * v for p, v in zip(law, values))
+            found.append((mean, sum(p * (v - mean) ** 2 for p, v in zip(law, values))))
+        return found
+
+    def learned(self, pilot):
+        """EM as the textbook has it: 30 times the mean of the posteriors of the instances."""
+        law = [
+            [float(p) for p in reference.exact_law(r, self.n, self.m, self.replace)]
+            for r in range(1, self.n + 1)
+        ]
+        p = [1 / self.n] * self.n
+        for _ in range(30):
+            total = [0.0] * self.n
+            for rank in pilot:
+                joint = [x * row[rank - 1] for x, row in zip(p, law)]
+                total = [t + j / sum(joint) for t, j in zip(total, joint)]
+            p = [t / len(pilot) for t in total]
+        return p
+
+    def chance(self, m, p_a, p_b):
+        """The normal approximation of a study of as many instances, each with its own negatives."""
+        gap = [x - y for x, y in zip(p_a, p_b)]
+        exact = sum(g * x for g, x in zip(gap, self.exact))
+        mean = sum(g * mean for g, (mean, _) in zip(gap, self.moments[m]))
+        variance = sum((x + y) * v for x, y, (_, v) in zip(p_a, p_b, self.moments[m]))
+        lead = mean if exact > 0 else -mean
+        if variance == 0:  # all items are sampled, or the metric is the same for all of them
+            return 0.5 if abs(lead) < 1e-12 else float(lead > 0)
+        return NormalDist().cdf(lead / (variance / self.size) ** 0.5)
+
+    def needed(self, pilots):
+        p_a, p_b = map(self.learned, pilots)
+        enough = [self.chance(m, p_a, p_b) >= self.wanted for m in range(1, self.last + 1)]
+        short = [m for m, good in enumerate(enough, 1) if not good]
+        return min(1 + max(short, default=0), self.last)
+
+    def answer(self, seed, repetitions):
+        rng, again = np.random.default_rng(seed), []
+        for _ in range(repetitions):
+            rows = rng.integers(0, self.size, self.size)
+            again.append(self.needed([[pilot[i] for i in rows] for pilot in self.pilots]))
+        again.sort()
+        # The central 90 %: the nearest of the sorted numbers at 5 % and at 95 % of the way.
+        ends = [again[round(q * (repetitions - 1))] for q in (0.05, 0.95)]
+        return self.needed(self.pilots), *ends
+
+
+@pytest.mark.parametrize(
+    ("name", "replace", "m", "size", "probability", "largest", "exponents", "seed"),
+    [
+        ("AP", False, 4, 30, 0.9, None, (1.0, 0.5), 4),
+        ("AP", False, 4, 30, 0.9, None, (0.9, 0.6), 1),
+        ("NDCG", False, 3, 24, 0.9, None, (0.9, 0.6), 4),
+        ("AUC", False, 4, 25, 0.95, None, (1.0, 0.5), 1),
+        ("Recall@2", True, 5, 40, 0.8, 15, (0.9, 0.6), 0),
+        ("AP", True, 6, 50, 0.95, 12, (1.0, 0.8), 1),
+    ],
+)
+def test_planning_from_a_pilot_is_what_its_description_says(
+    name, replace, m, size, probability, largest, exponents, seed
+):
+    n, repetitions, pilot = 18, 21, UniformSampling(m, replace)
+    ranks = [Ranks(population(e, size, seed + 10 * i, n), n) for i, e in enumerate(exponents)]
+    runs = [pilot.draw(x, seed + i) for i, x in enumerate(ranks)]
+    found = inference.required_samples_from_pilot(
+        rs.metric(name),
+        *runs,
+        pilot,
+        n,
+        rng=seed,
+        probability=probability,
+        largest=largest,
+        repetitions=repetitions,
+    )
+    pilots = [run.values.tolist() for run in runs]
+    slow = PilotReference(name, pilots, m, replace, n, probability, largest or n - 1)
+    assert found == slow.answer(seed, repetitions)
+    assert found.low < found.high  # the quantiles matter
+    assert 1 < found.samples < (largest or n - 1)
 
 
 def test_a_pilot_finds_about_the_number_that_known_ranks_give():

@@ -2,6 +2,7 @@
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from itertools import permutations
 from math import comb, log2
 
@@ -26,6 +27,7 @@ def of_positions(design, metric, positions, n_items):
     return design.of(metric, observed(design, positions, n_items))
 
 
+@cache
 def survival(n_irrelevant):
     """P(T > t) as exact fractions, a row for each number of items above."""
     N = n_irrelevant

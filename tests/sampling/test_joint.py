@@ -52,8 +52,7 @@ class TestAgainstEnumeration:
                 mean = chance @ values
                 assert sampler.expect(M, ranks)[0] == pytest.approx(mean, abs=1e-12), M
                 variance = chance @ (values - mean) ** 2
-                assert sampler.variance(M, ranks)[0] == pytest.approx(variance, abs=1e-12), M
-                both = np.ravel(sampler.moments(M, ranks))
+                both = np.ravel(sampler.moments(M, ranks))  # of which `variance` is one
                 assert both == pytest.approx([mean, variance], abs=1e-12), M
 
     @both_ways
@@ -115,9 +114,9 @@ def outcomes(ranks, sampler, n_draws, rng):
 
 
 class TestAgainstSimulation:
-    """50 random sets of ranks, half with ties, for each law: 300,000 draws, every metric."""
+    """20 random sets of ranks, half with ties, for each law: 120,000 draws, every metric."""
 
-    N_SETS, N_DRAWS = 50, 6_000
+    N_SETS, N_DRAWS = 20, 6_000
 
     @both_ways
     def test_draws_have_the_mean_and_the_variance(self, replace):

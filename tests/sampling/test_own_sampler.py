@@ -1,6 +1,7 @@
 """A sampler, a design and a metric as a reader may write them, against public names only."""
 
 from dataclasses import dataclass
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -72,7 +73,9 @@ def test_without_errors_it_is_uniform_sampling_with_replacement():
 
 
 @pytest.mark.parametrize(
-    "correction", [rs.BiasVariance, rs.ConstrainedLeastSquares, rs.MinimalBias]
+    "correction",
+    [partial(rs.BiasVariance, gamma=0.1), rs.ConstrainedLeastSquares, rs.MinimalBias],
+    ids=["BiasVariance", "ConstrainedLeastSquares", "MinimalBias"],
 )
 def test_corrections_are_made_for_it(correction):
     corrected = correction(AP, SAMPLER, N_ITEMS)
@@ -141,9 +144,12 @@ def test_recommenders_are_compared_under_it():
     sampled = {name: SAMPLER.draw(ranks, i) for i, (name, ranks) in enumerate(RANKS.items())}
     found = rs.compare(sampled, [AP, corrected])
     assert found.loc["good", str(corrected)] > found.loc["poor", str(corrected)]
-    compared = rs.inference.paired_comparison(corrected, sampled["good"], sampled["poor"])
-    gap = found.loc["good", str(corrected)] - found.loc["poor", str(corrected)]
+    compared = rs.inference.paired_comparison(AP, sampled["good"], sampled["poor"])
+    gap = found.loc["good", "AP"] - found.loc["poor", "AP"]
     assert compared.difference == pytest.approx(gap) and compared.probability > 0.99
+    # What the exact means may be is bounded by the likelihood, which is that of uniform sampling.
+    with pytest.raises(ValueError, match="sampler must be UniformSampling, .* got NoisySampling"):
+        rs.inference.paired_comparison(corrected, sampled["good"], sampled["poor"])
 
 
 @dataclass(frozen=True)

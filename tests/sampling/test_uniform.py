@@ -196,9 +196,7 @@ class TestTies:
         expected = [float(p) for p in reference.tied_law(3, 5, 9, 40, True)]
         assert pmf == pytest.approx(expected, abs=1e-15)
 
-    @pytest.mark.parametrize(
-        "n_items, m, rank, ties", [(3001, 4000, 500, 1500), (900, 700, 1, 899)]
-    )
+    @pytest.mark.parametrize("n_items, m, rank, ties", [(1501, 2000, 250, 750), (900, 700, 1, 899)])
     def test_few_nodes_are_enough_with_replacement(self, n_items, m, rank, ties):
         # The quadrature uses far fewer nodes than the m / 2 that a polynomial of degree m may need.
         p = np.arange(rank - 1, rank + ties)[:, None] / (n_items - 1)
@@ -280,7 +278,7 @@ class TestDraw:
     )
     def test_draws_follow_the_exact_law(self, n_items, m, rank, ties, replace):
         size = 20_000
-        ranks = Ranks([rank] * size, n_items, ties=[ties] * size)
+        ranks = Ranks(np.full(size, rank), n_items, ties=np.full(size, ties))
         sampled = UniformSampling(m, replace).draw(ranks, rng=n_items + m + rank + ties)
         assert sampled.n_items == m + 1 and sampled.ties == 0 and len(sampled) == size
         law = np.array([float(p) for p in reference.tied_law(rank, ties, n_items, m, replace)])
@@ -380,33 +378,39 @@ def some_ranks(n_items, ties=False):
 
 class TestMoments:
     @both_ways
-    @every_metric
     @pytest.mark.parametrize("ties", [False, True])
-    def test_exact_fractions(self, M, replace, ties):
+    def test_exact_fractions(self, replace, ties):
         n_items, m = 37, 9
         ranks, sampler = some_ranks(n_items, ties), UniformSampling(m, replace)
-        values = [Fraction(float(v)) for v in M.of_rank(np.arange(1, m + 2), m + 1)]
-        mean, variance = sampler.expect(M, ranks), sampler.variance(M, ranks)
-        for i, (rank, tied) in enumerate(zip(ranks.values.tolist(), ranks.ties.tolist())):
-            law = reference.tied_law(rank, tied, n_items, m, replace)
-            exact = sum(p * v for p, v in zip(law, values))
-            spread = sum(p * (v - exact) ** 2 for p, v in zip(law, values))
-            assert mean[i] == pytest.approx(float(exact), abs=1e-14)
-            assert variance[i] == pytest.approx(float(spread), abs=1e-14)
-        total = np.sqrt(variance.sum()) / len(ranks)
-        assert sampler.std_of_mean(M, ranks) == pytest.approx(total, rel=1e-12, abs=0)
+        laws = [
+            reference.tied_law(rank, tied, n_items, m, replace)
+            for rank, tied in zip(ranks.values.tolist(), ranks.ties.tolist())
+        ]
+        for M in ALL:
+            values = [Fraction(float(v)) for v in M.of_rank(np.arange(1, m + 2), m + 1)]
+            mean, variance = sampler.expect(M, ranks), sampler.variance(M, ranks)
+            for i, law in enumerate(laws):
+                exact = sum(p * v for p, v in zip(law, values))
+                spread = sum(p * v * v for p, v in zip(law, values)) - exact**2
+                assert mean[i] == pytest.approx(float(exact), abs=1e-14), M
+                assert variance[i] == pytest.approx(float(spread), abs=1e-14), M
+            total = np.sqrt(variance.sum()) / len(ranks)
+            assert sampler.std_of_mean(M, ranks) == pytest.approx(total, rel=1e-12, abs=0), M
 
     @both_ways
-    @every_metric
     @pytest.mark.parametrize("ties", [False, True])
     @pytest.mark.parametrize(
         "n_items, m", [(12, 3), (1000, 50), (10**4, 1000), (10**9, 100), (10**9, 10**4)]
     )
-    def test_closed_forms_agree_with_the_sum_over_the_law(self, M, replace, n_items, m, ties):
+    def test_closed_forms_agree_with_the_sum_over_the_law(self, replace, n_items, m, ties):
         ranks, sampler = some_ranks(n_items, ties), UniformSampling(m, replace)
-        mean, variance = sum_over_law(M, sampler, ranks)
-        assert np.abs(sampler.expect(M, ranks) - mean).max() < 1e-12
-        assert np.abs(sampler.variance(M, ranks) - variance).max() < 1e-12
+        pmf = sampler.pmf(ranks)
+        for M in ALL:
+            values = M.of_rank(np.arange(1, m + 2), m + 1)
+            mean = pmf @ values
+            variance = pmf @ values**2 - mean**2
+            assert np.abs(sampler.expect(M, ranks) - mean).max() < 1e-12, M
+            assert np.abs(sampler.variance(M, ranks) - variance).max() < 1e-12, M
 
     @both_ways
     @pytest.mark.parametrize("n_items", [10**5 + 1, 10**9])
@@ -419,19 +423,19 @@ class TestMoments:
             assert np.abs(sampler.expect(M, ranks) - mean).max() < 1e-12
 
     @both_ways
-    @every_metric
-    def test_simulation(self, M, replace):
+    @pytest.mark.parametrize("rank, ties", [(1, 0), (4, 0), (20, 15), (59, 0)])
+    def test_simulation(self, rank, ties, replace):
         n_items, m, size = 60, 10, 4_000
-        sampler = UniformSampling(m, replace)
-        for rank, ties in [(1, 0), (4, 0), (20, 15), (59, 0)]:
-            ranks = Ranks([rank] * size, n_items, ties=[ties] * size)
-            values = M(sampler.draw(ranks, rng=rank))
-            one = Ranks([rank], n_items, ties=[ties])
+        sampler, one = UniformSampling(m, replace), Ranks([rank], n_items, ties=[ties])
+        sampled = sampler.draw(Ranks([rank] * size, n_items, ties=[ties] * size), rng=rank)
+        law = sampler.pmf(one)[0]
+        for M in ALL:
+            values = M(sampled)
             mean, variance = sampler.expect(M, one)[0], sampler.variance(M, one)[0]
-            assert abs(values.mean() - mean) <= 4 * np.sqrt(variance / size) + 1e-12
-            fourth = sampler.pmf(one)[0] @ (M.of_rank(np.arange(1, 12), 11) - mean) ** 4
+            assert abs(values.mean() - mean) <= 4 * np.sqrt(variance / size) + 1e-12, M
+            fourth = law @ (M.of_rank(np.arange(1, 12), 11) - mean) ** 4
             error = np.sqrt(max(fourth - variance**2, 0) / size)
-            assert abs(values.var() - variance) <= 4 * error + 1e-12
+            assert abs(values.var() - variance) <= 4 * error + 1e-12, M
 
     @both_ways
     def test_both_moments_at_once(self, replace):
@@ -449,9 +453,10 @@ class TestMoments:
     def test_the_spread_of_a_mean(self):
         ranks = Ranks([3, 10, 40, 100, 7], n_items=200, ties=[0, 5, 0, 60, 0])
         sampler, repetitions = UniformSampling(20), 3_000
+        many = Ranks(np.tile(ranks.values, repetitions), 200, ties=np.tile(ranks.ties, repetitions))
+        sampled = sampler.draw(many, rng=2)
         for M in (AP, NDCG @ 5, AUC):
-            rng = np.random.default_rng(2)
-            means = [M(sampler.draw(ranks, rng)).mean() for _ in range(repetitions)]
+            means = M(sampled).reshape(repetitions, -1).mean(axis=1)
             assert np.std(means) == pytest.approx(
                 sampler.std_of_mean(M, ranks), rel=5 / np.sqrt(2 * repetitions)
             )
@@ -584,9 +589,9 @@ class TestRefusals:
             ValueError, match=r"the law for n_items=1000000000, m=100 takes 752\.5 GiB, and at most"
         ):
             UniformSampling(100).law(10**9)
-        many = Ranks(np.arange(1, 10**6 + 1), n_items=10**9)
-        with pytest.raises(ValueError, match="the law of 1000000 instances with m=100000 takes"):
-            UniformSampling(10**5).pmf(many)
+        many = Ranks(np.arange(1, 10**4 + 1), n_items=10**9)
+        with pytest.raises(ValueError, match="the law of 10000 instances with m=10000000 takes"):
+            UniformSampling(10**7).pmf(many)
         huge, one = UniformSampling(10**11), Ranks([10], n_items=10**12)
         with pytest.raises(ValueError, match="the table of NDCG with m=100000000000 takes"):
             huge.expect(NDCG, one)

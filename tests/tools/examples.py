@@ -53,7 +53,10 @@ def of_module(name):
 
 def kind(said):
     """Whether an example that says this has failed, or lacks what it needs."""
-    lacks = any(f"No module named '{name}" in said for name in ABSENT)
+    lacks = any(
+        f"No module named '{name}" in said or f"{name} is needed here and is not installed" in said
+        for name in ABSENT
+    )
     return "left out" if lacks else "failed"
 
 

@@ -25,4 +25,9 @@ True
 Traceback (most recent call last):
 ValueError: a relevant item
 """,
+    "the first 2 ** 40 places of two lists": """
+>>> from recsample.metrics.graded import dcg, ndcg
+>>> dcg([[5], [1]], k=2**40).tolist(), ndcg([[5, 0], [0, 0, 1]], k=2**40).tolist()
+([5.0, 1.0], [1.0, 0.5])
+""",
 }
