@@ -10,9 +10,12 @@ _EXTRAS = {
     "cycler": "plots",
     "implicit": "models",
     "matplotlib": "plots",
+    "narwhals": "tables",
     "pandas": "tables",
     "pooch": "data",
+    "pyarrow": "files",
     "requests": "data",
+    "tabulate": "tables",
     "threadpoolctl": "models",
     "tqdm": "models",
 }
