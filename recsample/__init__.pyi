@@ -1,3 +1,4 @@
+from . import command_line as command_line
 from . import corrections as corrections
 from . import datasets as datasets
 from . import evaluation as evaluation

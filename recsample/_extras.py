@@ -9,6 +9,7 @@ from typing import Any
 _EXTRAS = {
     "cycler": "plots",
     "implicit": "models",
+    "jinja2": "tables",
     "matplotlib": "plots",
     "narwhals": "tables",
     "pandas": "tables",

@@ -77,18 +77,20 @@ def as_ids(name: str, series: Any) -> NDArray[Any]:
     if values.dtype.kind in "SU":
         values = values.astype(object)
     if values.dtype.kind == "M":  # dates, with a zone or without
-        values = series.to_numpy().astype("datetime64[ns]").astype(object)
+        values = np.array(series.to_list(), object)
     return same_kind_ids(name, values)
 
 
 def same_kind_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """An array of ids as int64 or objects; ids of several kinds, and broken numbers, are refused."""
+    """An array of ids as int64 or objects; several kinds, and broken numbers, are refused."""
     if values.dtype == object and len(kinds := {_kind(v) for v in values}) > 1:
         raise ValueError(f"{name} must have ids of one kind, got {' and '.join(sorted(kinds))}")
     if values.dtype == object:
         return values.astype(np.int64) if _kind(values[0]) == "whole numbers" else values
     if values.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must have ids that tell users and items apart, got {values.dtype}")
+        raise ValueError(
+            f"{name} must have ids that tell users and items apart, got {values.dtype}"
+        )
     broken = values != np.floor(values)
     if broken.any():
         where = int(np.argmax(broken))

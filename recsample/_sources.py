@@ -89,9 +89,7 @@ class Listed:
         return ranks_among(key // self.shape[1], score, study, self.of(user, item), study.sizes)
 
 
-def ranks_among(
-    user: Integers, score: Floats, study: Study, own: Floats, sizes: Integers
-) -> Ranks:
+def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes: Integers) -> Ranks:
     """Ranks of the relevant items of a study among irrelevant ones with scores, and ones without.
 
     Parameters
@@ -182,7 +180,9 @@ class Rows:
 
 def is_rows(source: Any) -> bool:
     """Whether it is a source of whole rows of scores."""
-    return isinstance(source, (tuple, list)) or hasattr(source, "__array__") or _scores_users(source)
+    return (
+        isinstance(source, (tuple, list)) or hasattr(source, "__array__") or _scores_users(source)
+    )
 
 
 def _scores_users(source):

@@ -1,4 +1,4 @@
-"""The command ``recsample``: reports, evaluations and plans from files, for those who do not script.
+"""The command ``recsample``: reports, evaluations and plans from files, without a script.
 
     recsample report ranks.csv --rank sampled_rank --m 100 --items 3541
     recsample evaluate --scores mine=scores.parquet --held-out test.csv --train train.csv

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +26,7 @@ from recsample._frames import (
     same_kind_ids,
 )
 from recsample._indexing import owners
+from recsample._scores import item_sets, sets_of
 from recsample._sources import Listed, Rows, Source, Study, is_rows, ranks_among, rows_of
 from recsample._tables import table_of
 from recsample._typing import Rng
@@ -35,14 +38,10 @@ from recsample.inference.results import Instances, Result, level_of_pairs
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
-from recsample.ranks import Ranks
 from recsample.sampling.base import Design, Sampler
 from recsample.sampling.list_checks import uniformity
 from recsample.sampling.pooled import PooledSampling
 from recsample.sampling.uniform import UniformSampling
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["evaluate"]
 
@@ -174,8 +173,8 @@ def evaluate(
         )
     runs = {name: sampler.draw(one, rng) for name, one in ranks.items()}
     # Whatever the number of different items, pooled draws are a set without replacement.
-    replace = isinstance(sampler, UniformSampling) and sampler.replace
-    return _reported(runs, study.sizes, replace, notes, counts, **options)
+    with_replacement = isinstance(sampler, UniformSampling) and sampler.replace
+    return _reported(runs, study.sizes, with_replacement, notes, counts, **options)
 
 
 def _recommenders(scores, model):
@@ -234,7 +233,7 @@ def _pairs_of(name, given, user, item):
         columns = read_columns(name, given, {"user": user, "item": item})
         return tuple(coded(as_ids(name, column)) for column in columns)
     if sparse.issparse(given):
-        entries = sparse.csr_matrix(given != 0).tocoo()
+        entries = item_sets(name, given, *given.shape).tocoo()
         row, column = entries.row.astype(np.int64), entries.col.astype(np.int64)
     elif name == "held_out" and hasattr(given, "__len__"):
         column = whole_numbers(name, given, lowest=0)
@@ -313,7 +312,7 @@ def _study(pairs, users, catalogue, counts):
             "items must hold all held-out items, "
             f"got none that is {shown(ids[which[np.argmax(column < 0)]])}"
         )
-    relevant = _sets(row, column, shape)
+    relevant = sets_of(row, column, shape)
     counts["", "held-out rows that repeat another one, counted once"] = len(row) - relevant.nnz
     exclude = sparse.csr_matrix(shape, dtype=bool)
     if "train" in pairs:
@@ -323,9 +322,11 @@ def _study(pairs, users, catalogue, counts):
                 "train must hold users of held_out, got none of them: "
                 f"{shown(pairs['train'][0].ids[0])} here, {shown(users[0])} there"
             )
-        counts["", "training rows of items that are not in items, left out"] = int((column < 0).sum())
+        counts["", "training rows of items that are not in items, left out"] = int(
+            (column < 0).sum()
+        )
         known = (row >= 0) & (column >= 0)
-        exclude = _sets(row[known], column[known], shape)
+        exclude = sets_of(row[known], column[known], shape)
     both = relevant.multiply(exclude).astype(bool)
     counts["", "held-out items that the user has in train, left out"] = both.nnz
     relevant = sparse.csr_matrix(relevant.astype(np.int8) - both.astype(np.int8)).astype(bool)
@@ -338,14 +339,6 @@ def _study(pairs, users, catalogue, counts):
     return Study(
         np.asarray(users)[left], np.asarray(catalogue), relevant[left], exclude[left].tocsr()
     )
-
-
-def _sets(row, column, shape):
-    entries = np.ones(len(row), bool), (row, column)
-    found = sparse.csr_matrix(entries, shape=shape, dtype=bool)
-    found.sum_duplicates()
-    found.sort_indices()
-    return found
 
 
 def _listed(name, columns, study, catalogue, counts):
@@ -409,8 +402,9 @@ def _short_lists(sources, study, metrics):
         where = int(np.argmin(np.where(short, lengths, np.iinfo(np.int64).max)))
         further = [str(m) for m in metrics if m.cutoff is None or m.cutoff > lengths[where]]
         if further:
+            by = f"{name}: " if name else ""
             notes.append(
-                f"{name + ': ' if name else ''}{', '.join(further)} look{'s' * (len(further) == 1)} "
+                f"{by}{', '.join(further)} look{'s' * (len(further) == 1)} "
                 f"further than the shortest list, {lengths[where]} items for user "
                 f"{shown(study.users[where])}: items that are not listed count as if in random "
                 "order behind those that are"
@@ -447,11 +441,9 @@ def _designed(ranks, design, rng, notes, counts, several, metrics, simultaneous)
         some = {key: one[which] for key, one in values.items()}
         costs = {key: one[which] for key, one in scored.items()}
         ids = first.ids[which]
-        return _of_values(some, ids, "", (), {}, None, several, simultaneous, costs)
+        return _of_values(some, ids, head, (), {}, None, several, simultaneous, costs)
 
-    return _of_values(
-        values, first.ids, head, notes, counts, part, several, simultaneous, scored
-    )
+    return _of_values(values, first.ids, head, notes, counts, part, several, simultaneous, scored)
 
 
 def _of_values(values, ids, head, notes, counts, part, several, simultaneous, scored=None):
@@ -493,9 +485,7 @@ def _of_values(values, ids, head, notes, counts, part, several, simultaneous, sc
         tuple(sentences),
         notes=notes,
         counts=_table_of_counts(counts),
-        instances=Instances(
-            ids, {(name, str(m)): one for (name, m), one in values.items()}, part
-        ),
+        instances=Instances(ids, {(name, str(m)): one for (name, m), one in values.items()}, part),
     )
 
 
@@ -508,7 +498,9 @@ def _table_of_counts(counts):
 
 
 def _defined(metric, ranks):
-    values = metric(ranks)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what is undefined is refused here
+        values = metric(ranks)
     undefined = np.flatnonzero(np.isnan(values))
     if len(undefined):
         raise ValueError(
@@ -541,7 +533,7 @@ def _among_given(negatives, study, sources, names, counts):
     )
     known = (row >= 0) & (column >= 0)
     shape = study.relevant.shape
-    listed = _sets(row[known], column[known], shape)
+    listed = sets_of(row[known], column[known], shape)
     counts["", "negatives that repeat another one, left out"] = int(known.sum()) - listed.nnz
     for what, sets in (("held-out", study.relevant), ("training", study.exclude)):
         wrong = listed.multiply(sets)
@@ -578,16 +570,16 @@ def _among_given(negatives, study, sources, names, counts):
     )
 
 
-def _reported(runs, sizes, replace, notes, counts, several, metrics, simultaneous):
+def _reported(runs, sizes, with_replacement, notes, counts, several, metrics, simultaneous):
     """What ranks among drawn items say of all items."""
     found = report(
         runs if several else runs[""],
         n_items=sizes,
         metrics=metrics,
-        replace=replace,
+        replace=with_replacement,
         simultaneous=simultaneous,
     )
-    return found.with_notes(notes, _table_of_counts(counts))
+    return replace(found, notes=notes, counts=_table_of_counts(counts))
 
 
 def _uncorrected(runs, wrong, notes, counts, several, metrics, simultaneous):

@@ -430,14 +430,12 @@ class Ranks(Value):
             raise ValueError(f"frame must be a dataframe, got {shown(frame)}")
         if ties is None:
             ties = "ties" if "ties" in column_names(frame) else 0
-        wanted = {"user": user, "rank": rank, "n_items": n_items, "ties": ties}
-        wanted = {use: column for use, column in wanted.items() if isinstance(column, str)}
+        given: dict[str, Any] = {"user": user, "rank": rank, "n_items": n_items, "ties": ties}
+        wanted = {use: column for use, column in given.items() if isinstance(column, str)}
         found = dict(zip(wanted, read_columns("frame", frame, wanted)))
-        values = {
-            use: whole_numbers(use, found[use].to_numpy()) for use in wanted if use != "user"
-        }
+        values = {use: whole_numbers(use, found[use].to_numpy()) for use in wanted if use != "user"}
         if user is None:
-            given = {"n_items": n_items, "ties": ties} | values
+            given |= values
             return cls(values["rank"], given["n_items"], ties=given["ties"])
         names = coded(as_ids("frame", found["user"]))
         return cls._of_rows(names, values, n_items, ties)
@@ -457,7 +455,7 @@ class Ranks(Value):
                 raise ValueError(
                     "n_items must be one number for each instance, got "
                     f"{values['n_items'][where]} and {sizes[names.which[where]]} for "
-                    f"{names.ids[names.which[where]]!r}"
+                    f"{shown(names.ids[names.which[where]])}"
                 )
         nested = bool((lengths > 1).any())
 

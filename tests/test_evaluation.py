@@ -477,7 +477,9 @@ class TestResult:
         axes = self.found.plot().axes
         assert [ax.get_xlabel() for ax in axes] == [str(m) for m in METRICS]
         drawn = [line.get_xdata() for line in axes[2].lines]
-        assert np.isin(self.found.table.xs("AP", level="metric")["value"], np.concatenate(drawn)).all()
+        assert np.isin(
+            self.found.table.xs("AP", level="metric")["value"], np.concatenate(drawn)
+        ).all()
         import_module("matplotlib.pyplot").close("all")
 
     def test_every_value_has_a_sentence(self):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from recsample._extras import extra
 from recsample._tables import table_of
-from recsample._validation import shown, true_or_false, whole_numbers
+from recsample._validation import refuse_frame, shown, true_or_false, whole_numbers
 from recsample.inference._evidence import Evidence
 from recsample.inference._pairs import Difference, compared
 from recsample.inference._strata import ASSUMPTIONS
@@ -148,6 +148,7 @@ def _ranks_of(sampled, m):
             "sampled must be ranks among uniformly drawn items, got what the design "
             f"{shown(sampled.design)} observes: its estimates need no correction, see Design.of"
         )
+    refuse_frame("sampled", sampled, "choose the column of ranks, or see Ranks.from_frame")
     if isinstance(sampled, Ranks):
         if m is not None:
             drawn = np.broadcast_to(whole_numbers("m", m, lowest=1), len(sampled))

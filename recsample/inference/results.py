@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from math import comb
 from textwrap import fill
@@ -19,9 +19,8 @@ from recsample._typing import Floats, Integers
 from recsample._validation import shown
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from recsample.metrics.base import Metric
 
@@ -95,28 +94,6 @@ class Result:
     notes: tuple[str, ...] = ()
     counts: pd.DataFrame | None = None
     instances: Instances | None = None
-
-    def with_notes(self, notes: tuple[str, ...], counts: pd.DataFrame) -> Result:
-        """The same result with notes and counts.
-
-        Parameters
-        ----------
-        notes, counts
-            As of `Result`.
-
-        Returns
-        -------
-        Result
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> sampled = rs.Ranks([1, 2, 1, 3], n_items=5)
-        >>> found = rs.report(sampled, n_items=50, metrics=["AUC"])
-        >>> found.with_notes(("one user left out",), None).notes
-        ('one user left out',)
-        """
-        return replace(self, notes=notes, counts=counts)
 
     def __str__(self) -> str:
         parts = [fill(self.head, _WIDTH), "", _text(self.table)]
@@ -240,18 +217,13 @@ class Result:
 
     def _cells(self):
         """Recommenders by metrics: values with their limits, as text."""
-        table = self.table if self.table.index.nlevels > 1 else self._named()
+        table = self.table if self.table.index.nlevels > 1 else _with_one_name(self.table)
         rows: dict[str, dict[str, str]] = {}
         for (name, metric), row in table.iterrows():
             value = "none" if np.isnan(row["value"]) else f"{row['value']:.4f}"
             limits = "" if np.isnan(row["low"]) else f" ({row['low']:.4f} to {row['high']:.4f})"
             rows.setdefault(name, {})[metric] = value + limits
         return extra("pandas").DataFrame.from_dict(rows, orient="index")
-
-    def _named(self):
-        table = self.table.copy()
-        table.index = extra("pandas").MultiIndex.from_product([[""], table.index])
-        return table
 
     def to_latex(self) -> str:
         """The table for LaTeX: recommenders by metrics, values with limits. Needs ``booktabs``.
@@ -269,11 +241,12 @@ class Result:
         \\toprule
          & AUC \\\\
         \\midrule
-         & 0.8125 (0.4319 to 1.1931) \\\\
+        value (95 \\% limits) & 0.8125 (0.4319 to 1.1931) \\\\
         \\bottomrule
         \\end{tabular}
         <BLANKLINE>
         """
+        extra("jinja2")
         return self._cells().to_latex(escape=True)
 
     def to_markdown(self) -> str:
@@ -288,10 +261,11 @@ class Result:
         >>> import recsample as rs
         >>> ranks = rs.Ranks([1, 2, 1, 3], n_items=5)
         >>> print(rs.report(ranks, n_items=50, metrics=["AUC"]).to_markdown())
-        |    | AUC                       |
-        |:---|:--------------------------|
-        |    | 0.8125 (0.4319 to 1.1931) |
+        |                     | AUC                       |
+        |:--------------------|:--------------------------|
+        | value (95 % limits) | 0.8125 (0.4319 to 1.1931) |
         """
+        extra("tabulate")
         return self._cells().to_markdown()
 
     def to_json(self) -> str:
@@ -309,7 +283,7 @@ class Result:
         >>> json.loads(rs.report(ranks, n_items=50, metrics=["AUC"]).to_json())["table"][0]["value"]
         0.8125
         """
-        said = {"head": self.head}
+        said: dict[str, Any] = {"head": self.head}
         for name in ("table", "ladder", "pairs"):
             table = getattr(self, name)
             rows = table.reset_index().to_dict("records") if len(table) else []
@@ -363,6 +337,11 @@ def _listed(lines):
     """Lines of a list, after an empty one."""
     filled = [fill(line, _WIDTH, initial_indent="- ", subsequent_indent="  ") for line in lines]
     return ["", *filled] if filled else []
+
+
+def _with_one_name(table):
+    index = extra("pandas").MultiIndex.from_product([["value (95 % limits)"], table.index])
+    return table.set_axis(index)
 
 
 def _json_value(value):
