@@ -241,7 +241,7 @@ class Result:
         \\toprule
          & AUC \\\\
         \\midrule
-        value (95 \\% limits) & 0.8125 (0.4319 to 1.1931) \\\\
+        value (95 \\% limits) & 0.8125 (0.4316 to 1.1934) \\\\
         \\bottomrule
         \\end{tabular}
         <BLANKLINE>
@@ -263,7 +263,7 @@ class Result:
         >>> print(rs.report(ranks, n_items=50, metrics=["AUC"]).to_markdown())
         |                     | AUC                       |
         |:--------------------|:--------------------------|
-        | value (95 % limits) | 0.8125 (0.4319 to 1.1931) |
+        | value (95 % limits) | 0.8125 (0.4316 to 1.1934) |
         """
         extra("tabulate")
         return self._cells().to_markdown()
