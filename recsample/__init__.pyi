@@ -1,5 +1,7 @@
+from . import command_line as command_line
 from . import corrections as corrections
 from . import datasets as datasets
+from . import evaluation as evaluation
 from . import experiments as experiments
 from . import inference as inference
 from . import metrics as metrics
@@ -11,6 +13,7 @@ from .corrections import BiasVariance as BiasVariance
 from .corrections import ConstrainedLeastSquares as ConstrainedLeastSquares
 from .corrections import MinimalBias as MinimalBias
 from .corrections import RankEstimate as RankEstimate
+from .evaluation import evaluate as evaluate
 from .inference import report as report
 from .metrics import AP as AP
 from .metrics import AR as AR

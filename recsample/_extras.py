@@ -9,10 +9,14 @@ from typing import Any
 _EXTRAS = {
     "cycler": "plots",
     "implicit": "models",
+    "jinja2": "tables",
     "matplotlib": "plots",
+    "narwhals": "tables",
     "pandas": "tables",
     "pooch": "data",
+    "pyarrow": "files",
     "requests": "data",
+    "tabulate": "tables",
     "threadpoolctl": "models",
     "tqdm": "models",
 }

@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recsample._typing import Integers
+from recsample._validation import refuse_frame, refuse_masked, shown
 
 
 def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
     """All numbers of `values` in one array, how many each instance has, and whether in lists."""
-    if isinstance(values, (str, bytes)) or not isinstance(values, Collection):
-        raise ValueError(f"{name} must be an array of numbers, got {values!r}")
+    refuse_masked(name, values)
+    refuse_frame(name, values, "Ranks.from_frame reads it, or choose one column")
+    is_array = isinstance(values, Collection) or hasattr(values, "__array__")
+    if isinstance(values, (str, bytes)) or not is_array:
+        raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
     if hasattr(values, "dtype") or hasattr(values, "__array__"):  # a table has the second only
         values = np.asarray(values)
         if values.ndim == 0 or values.ndim > 2:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from recsample._indexing import owners, row_blocks
-from recsample._validation import numbers, whole_numbers
+from recsample._validation import numbers, refuse_frame, whole_numbers
 
 # Scores are formed and compared for about this many at a time (32 MiB of float64). With blocks as
 # small as those of the laws, slicing the sets of items would take longer than the comparing.
@@ -19,6 +19,7 @@ BLOCK = 2**22
 
 def checked_scores(scores):
     """The scores as an array (users, items), or as the pair of their factors."""
+    refuse_frame("scores", scores, "evaluate reads it; for a table of scores alone, .to_numpy()")
     if not isinstance(scores, tuple):
         scores = numbers("scores", scores)
         if scores.ndim != 2 or not scores.size:
@@ -98,14 +99,27 @@ def item_sets(name, matrix, n_users, n_items):
     """A canonical boolean CSR matrix of the stored non-zeros; all empty for None."""
     if matrix is None:
         return sparse.csr_matrix((n_users, n_items), dtype=bool)
-    if not sparse.issparse(matrix) or matrix.shape != (n_users, n_items):
-        shape = getattr(matrix, "shape", type(matrix).__name__)
+    if not sparse.issparse(matrix):
         raise ValueError(
-            f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got {shape}"
+            f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got a dense "
+            f"{type(matrix).__name__}: scipy.sparse.csr_matrix({name}) makes one"
         )
-    matrix = sparse.csr_matrix(matrix != 0)
-    matrix.sort_indices()
-    return matrix
+    if matrix.shape != (n_users, n_items):
+        raise ValueError(
+            f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got {matrix.shape}"
+        )
+    # Entry by entry: those of one pair could add up to 0, in small types even where all are 1.
+    entries = matrix.tocoo()
+    stored = entries.data != 0
+    return sets_of(entries.row[stored], entries.col[stored], matrix.shape)
+
+
+def sets_of(row, column, shape):
+    """A canonical boolean CSR matrix from pairs of a row and a column, some perhaps twice."""
+    found = sparse.csr_matrix((np.ones(len(row), bool), (row, column)), shape=shape, dtype=bool)
+    found.sum_duplicates()
+    found.sort_indices()
+    return found
 
 
 def relevant_sets(relevant, n_users, n_items):

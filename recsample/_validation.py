@@ -12,7 +12,7 @@ from recsample._typing import Floats, Integers, Rng
 
 def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> Integers:
     """``values`` as an int64 array of the same shape; what is not a whole number is refused."""
-    array = _array(values)
+    array = _array(name, values)
     if array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be whole numbers, got {shown(values)}")
     flat = array.reshape(-1)
@@ -32,7 +32,7 @@ def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> In
 
 def numbers(name: str, values: object) -> NDArray[Any]:
     """``values`` as an array; anything that is not an array of real numbers is refused."""
-    array = _array(values)
+    array = _array(name, values)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
     return array
@@ -54,7 +54,7 @@ def finite_numbers(name: str, values: object, *, lowest: float = -np.inf) -> Flo
 
 def positive_int(name: str, value: object) -> int:
     """``value`` as an int of at least 1."""
-    array = _array(value)
+    array = _array(name, value)
     if array.ndim or array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be a whole number of at least 1, got {shown(value)}")
     return int(whole_numbers(name, value, lowest=1))
@@ -109,7 +109,26 @@ def _float(value: Any) -> float:
         return float("nan")
 
 
-def _array(values: Any) -> NDArray[Any]:
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse a masked array with something masked: NumPy would read what is below the mask."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} must not have masked entries, got {np.ma.count_masked(values)} of "
+            f"{values.size}: leave them out, or fill them"
+        )
+
+
+def refuse_frame(name: str, values: Any, cure: str) -> None:
+    """Refuse a dataframe, whose columns mean something that an array does not know."""
+    if hasattr(values, "columns"):
+        raise ValueError(
+            f"{name} must be an array, got a dataframe with the columns "
+            f"{shown(list(values.columns))}: {cure}"
+        )
+
+
+def _array(name: str, values: Any) -> NDArray[Any]:
+    refuse_masked(name, values)
     try:
         return np.asarray(values)
     except ValueError:  # lists of different lengths make no array
@@ -118,5 +137,5 @@ def _array(values: Any) -> NDArray[Any]:
 
 def shown(value: object) -> str:
     """``value`` as it stands in a message, on one line and cut to 80 characters."""
-    text = " ".join(repr(value).split())
+    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     return text if len(text) <= 80 else text[:77] + "..."

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
     from pandas.io.formats.style import Styler
 
@@ -46,6 +47,7 @@ __all__ = [
     "sampled_weight",
     "trade_off",
     "use_style",
+    "values_with_limits",
 ]
 
 # From dark to light, so that they differ in grey as well; the lightest stands out on white.
@@ -744,3 +746,43 @@ def _write_names(ax, ends):
 
 def _write(ax, text, point, colour, offset, **style):
     ax.annotate(text, point, xytext=offset, textcoords="offset points", color=colour, **style)
+
+
+def values_with_limits(table: pd.DataFrame) -> Figure:
+    """Values with their limits, a panel for each metric, a row for each recommender.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table of a `recsample.inference.Result`. A value that there is not is left out.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> from recsample import plotting
+    >>> ranks = {"X": rs.Ranks([1, 2, 1, 3], n_items=5), "Y": rs.Ranks([2, 2, 1, 4], n_items=5)}
+    >>> figure = plotting.values_with_limits(rs.report(ranks, n_items=50, metrics=["AUC"]).table)
+    >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    ['X', 'Y']
+    """
+    plt = extra("matplotlib.pyplot")
+    metrics = list(dict.fromkeys(table.index.get_level_values("metric")))
+    several = table.index.nlevels > 1
+    names = list(dict.fromkeys(table.index.get_level_values(0))) if several else [""]
+    width, _ = plt.rcParams["figure.figsize"]
+    height = len(metrics) * (0.9 + 0.3 * len(names))
+    figure, axes = plt.subplots(len(metrics), 1, figsize=(width, height), squeeze=False)
+    for ax, metric in zip(axes[:, 0], metrics):
+        part = table.xs(metric, level="metric") if several else table.loc[[metric]]
+        place = np.arange(len(names))
+        ax.hlines(place, part["low"], part["high"], color=BLUE, linewidth=2)
+        ax.plot(part["value"], place, "o", color=BLUE, markersize=6)
+        ax.set_yticks(place, names)
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.set_xlabel(metric)
+        ax.grid(False, axis="y")
+    return figure

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from recsample._extras import extra
+from recsample._frames import as_ids, coded, column_names, is_frame, read_columns
 from recsample._indexing import counted, owners, places_in, repeated, starts_of
 from recsample._lists import flattened, split
 from recsample._scores import outranking, scored_pools
@@ -379,6 +380,92 @@ class Ranks(Value):
             }
         )
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        n_items: str | ArrayLike = "n_items",
+        *,
+        user: str | None = "user",
+        rank: str = "rank",
+        ties: str | int | None = None,
+    ) -> Ranks:
+        """Ranks from a table of one row per relevant item, as `to_frame` makes it.
+
+        Parameters
+        ----------
+        frame : dataframe
+            Of any library that Narwhals knows.
+        n_items : str or int, optional
+            The column with the sizes of the pools, or one size for all.
+        user : str or None, optional
+            The column with the names of the instances; rows of one name are the relevant items of
+            one instance. None takes each row for an instance of its own, without a name.
+        rank : str, optional
+            The column with the ranks.
+        ties : str or int, optional
+            The column with the numbers of tied irrelevant items, or one number for all. By default
+            the column "ties" if there is one, otherwise 0.
+
+        Returns
+        -------
+        Ranks
+            Instances in the order in which they come first, with their names as ``ids``.
+
+        Raises
+        ------
+        ValueError
+            For a column that is not there, missing values, an instance with two sizes of its pool,
+            and as `Ranks`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import recsample as rs
+        >>> table = pd.DataFrame({"user": ["ann", "bob", "ann"], "sampled_rank": [3, 1, 5]})
+        >>> rs.Ranks.from_frame(table, n_items=101, rank="sampled_rank").values
+        (array([3, 5]), array([1]))
+        """
+        if not is_frame(frame):
+            raise ValueError(f"frame must be a dataframe, got {shown(frame)}")
+        if ties is None:
+            ties = "ties" if "ties" in column_names(frame) else 0
+        given: dict[str, Any] = {"user": user, "rank": rank, "n_items": n_items, "ties": ties}
+        wanted = {use: column for use, column in given.items() if isinstance(column, str)}
+        found = dict(zip(wanted, read_columns("frame", frame, wanted)))
+        values = {use: whole_numbers(use, found[use].to_numpy()) for use in wanted if use != "user"}
+        if user is None:
+            given |= values
+            return cls(values["rank"], given["n_items"], ties=given["ties"])
+        names = coded(as_ids("frame", found["user"]))
+        return cls._of_rows(names, values, n_items, ties)
+
+    @classmethod
+    def _of_rows(cls, names, values, n_items, ties):
+        """From columns, in which rows belong to named instances."""
+        order = np.argsort(names.which, kind="stable")
+        lengths = counted(names.which, len(names.ids))
+        sizes: Any = n_items
+        if "n_items" in values:
+            sizes = np.empty(len(lengths), np.int64)
+            sizes[names.which] = values["n_items"]
+            other = sizes[names.which] != values["n_items"]
+            if other.any():
+                where = int(np.argmax(other))
+                raise ValueError(
+                    "n_items must be one number for each instance, got "
+                    f"{values['n_items'][where]} and {sizes[names.which[where]]} for "
+                    f"{shown(names.ids[names.which[where]])}"
+                )
+        nested = bool((lengths > 1).any())
+
+        def arranged(flat):
+            return split(flat[order], lengths) if nested else flat[order]
+
+        tie = arranged(values["ties"]) if "ties" in values else ties
+        ids = names.ids if names.ids.dtype != object else _strings(names.ids)
+        return cls(arranged(values["rank"]), sizes, ties=tie, ids=ids)
+
     def each_alone(self) -> Ranks:
         """Every relevant item as an instance of its own, ranked among the irrelevant items only.
 
@@ -620,6 +707,11 @@ def _names(ids, n_instances):
             f"got an array of shape {names.shape}"
         )
     return frozen(names)
+
+
+def _strings(ids):
+    """Ids that are all text as an array of text, others as they are."""
+    return ids.astype(str) if all(isinstance(one, str) for one in ids) else ids
 
 
 def _arranged(rank, ties, n_relevant):

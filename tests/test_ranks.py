@@ -586,7 +586,12 @@ class TestPredictedRanks:
             ([[1, 2]], [-1], None, "relevant must hold items from 0 to 1, got item -1 for user 0"),
             ([[1, 2]], [0.5], None, "relevant must be whole numbers, got 0.5"),
             ([[1, 2]], sparse.eye(2), None, r"relevant must be a sparse matrix of shape \(1, 2\)"),
-            ([[1, 2]], [0], [[0, 1]], r"exclude must be a sparse matrix of shape \(1, 2\), got l"),
+            (
+                [[1, 2]],
+                [0],
+                [[0, 1]],
+                r"exclude must be a sparse matrix .*, got a dense list",
+            ),
             ([[1, 2]], [0], sparse.eye(2), r"exclude must .* of shape \(1, 2\), got \(2, 2\)"),
             (
                 [[1, 2], [3, 4]],

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from recsample._extras import extra
 from recsample._tables import table_of
-from recsample._validation import shown, true_or_false, whole_numbers
+from recsample._validation import refuse_frame, shown, true_or_false, whole_numbers
 from recsample.inference._evidence import Evidence
 from recsample.inference._pairs import Difference, compared
 from recsample.inference._strata import ASSUMPTIONS
 from recsample.inference._ways import ways_to
-from recsample.inference.results import Result
+from recsample.inference.results import Instances, Result, level_of_pairs
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
@@ -37,6 +37,7 @@ def report(
     metrics: Sequence[Metric | str] = (Recall @ 10, NDCG @ 10, AP, AUC),
     replace: bool = False,
     negatives: Literal["uniform"] = "uniform",
+    simultaneous: bool = False,
 ) -> Result:
     """What one run of a sampled evaluation says about the exact metrics.
 
@@ -63,6 +64,9 @@ def report(
     negatives : {"uniform"}, optional
         How the items were drawn. From popular negatives nothing can be told of the exact metrics;
         `ImportanceSampling` is the design for them.
+    simultaneous : bool, optional
+        Whether the limits of the differences hold for all pairs of recommenders at once, by
+        Bonferroni's correction.
 
     Returns
     -------
@@ -111,14 +115,29 @@ def report(
                 ladder[name, str(metric), assumption] = {"low": low, "high": high}
             said = _sentence(metric, rows[name, str(metric)], rungs, one)
             sentences.append(f"{name}: {said}" if several else said)
-    head = _head(next(iter(evidence.values())))
+    first = next(iter(evidence.values()))
+    head, sizes = _head(first), first.sizes
+
+    def part(which):
+        some = {name: run[which] for name, run in runs.items()}
+        options = dict(metrics=chosen, replace=replace, simultaneous=simultaneous)
+        return report(some if several else some[""], n_items=sizes[which], **options)
+
+    ids = first.sampled.ids
+    instances = Instances(
+        np.arange(len(first.sampled)) if ids is None else ids,
+        {(name, str(one)): one(run) for name, run in runs.items() for one in chosen},
+        part,
+    )
+    level = level_of_pairs(_LEVEL, len(runs), true_or_false("simultaneous", simultaneous))
     return Result(
         head[0].upper() + head[1:] + ".",
         _indexed(rows, ["recommender", "metric"], several),
         _indexed(ladder, ["recommender", "metric", "assumption"], several),
-        _pairs(evidence, chosen, rows),
+        _pairs(evidence, chosen, rows, level),
         tuple(sentences),
         None if several else _ways(chosen, evidence[""]),
+        instances=instances,
     )
 
 
@@ -129,6 +148,7 @@ def _ranks_of(sampled, m):
             "sampled must be ranks among uniformly drawn items, got what the design "
             f"{shown(sampled.design)} observes: its estimates need no correction, see Design.of"
         )
+    refuse_frame("sampled", sampled, "choose the column of ranks, or see Ranks.from_frame")
     if isinstance(sampled, Ranks):
         if m is not None:
             drawn = np.broadcast_to(whole_numbers("m", m, lowest=1), len(sampled))
@@ -262,7 +282,7 @@ def _indexed(rows, names, several):
     return table if several else table.droplevel("recommender")
 
 
-def _pairs(evidence, metrics, rows):
+def _pairs(evidence, metrics, rows, level):
     """Every pair under the weaker of the assumptions that the two rest on."""
     pd = extra("pandas")
     found = {}
@@ -272,7 +292,7 @@ def _pairs(evidence, metrics, rows):
             one = Difference(np.nan, np.nan, np.nan, np.nan)
             weaker = "" if "" in used else "none" if "none" in used else "decreasing"
             if weaker:
-                one = compared(metric, evidence[a], evidence[b], weaker, _LEVEL)
+                one = compared(metric, evidence[a], evidence[b], weaker, level)
             found[a, b, str(metric)] = one._asdict() | {"assumption": weaker}
     if not found:
         return pd.DataFrame(columns=[*Difference._fields, "assumption"])

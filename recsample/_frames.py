@@ -1,0 +1,145 @@
+"""Dataframes of any library as arrays, through Narwhals; and ids of any type as numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recsample._extras import extra
+from recsample._typing import Floats, Integers
+from recsample._validation import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def is_frame(value: Any) -> bool:
+    """Whether it is a dataframe, eager or lazy, of a library that Narwhals knows."""
+    nw = extra("narwhals.stable.v2")
+    return isinstance(nw.from_native(value, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+
+
+def column_names(frame: Any) -> list[str]:
+    """The names of the columns of a dataframe."""
+    return extra("narwhals.stable.v2").from_native(frame).collect_schema().names()
+
+
+def read_columns(name: str, frame: Any, wanted: dict[str, str]) -> list[Any]:
+    """Some columns of a dataframe, by what each is for; a lazy one is computed, for these only."""
+    nw = extra("narwhals.stable.v2")
+    table = nw.from_native(frame)
+    known = table.collect_schema().names()
+    for use, column in wanted.items():
+        if column not in known:
+            raise ValueError(
+                f"{name} must have the column {column!r} (another one: {use}=...), "
+                f"got the columns {known}"
+            )
+    if len(set(wanted.values())) < len(wanted):
+        raise ValueError(f"{name} must have a column for each of {list(wanted)}, got {wanted}")
+    table = table.select(list(wanted.values()))
+    if isinstance(table, nw.LazyFrame):
+        table = table.collect()
+    if not len(table):
+        raise ValueError(f"{name} must hold at least one row, got none")
+    return [_without_nulls(name, column, table[column]) for column in wanted.values()]
+
+
+def _without_nulls(name, column, series):
+    null = series.is_null().to_numpy()
+    if null.any():
+        raise ValueError(
+            f"{name} must not have missing values, got one in column {column!r}, "
+            f"row {int(np.argmax(null))}"
+        )
+    return series
+
+
+def as_scores(name: str, series: Any) -> Floats:
+    """A column of scores as floats; -inf is the lowest of them."""
+    if not series.dtype.is_numeric():
+        raise ValueError(f"{name} must have scores that are numbers, got {series.dtype}")
+    values = series.cast(extra("narwhals.stable.v2").Float64).to_numpy()
+    bad = np.isnan(values) | (values == np.inf)
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise ValueError(
+            f"{name} must have scores that are numbers or -inf, got {values[where]} in row {where}"
+        )
+    return values
+
+
+def as_ids(name: str, series: Any) -> NDArray[Any]:
+    """A column of ids as int64, or as objects: strings, or whatever else they are, of one kind."""
+    values = series.to_numpy()
+    if values.dtype.kind in "SU":
+        values = values.astype(object)
+    if values.dtype.kind == "M":  # dates, with a zone or without
+        values = np.array(series.to_list(), object)
+    return same_kind_ids(name, values)
+
+
+def same_kind_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """An array of ids as int64 or objects; several kinds, and broken numbers, are refused."""
+    if values.dtype == object and len(kinds := {_kind(v) for v in values}) > 1:
+        raise ValueError(f"{name} must have ids of one kind, got {' and '.join(sorted(kinds))}")
+    if values.dtype == object:
+        return values.astype(np.int64) if _kind(values[0]) == "whole numbers" else values
+    if values.dtype.kind not in "iuf":
+        raise ValueError(
+            f"{name} must have ids that tell users and items apart, got {values.dtype}"
+        )
+    broken = values != np.floor(values)
+    if broken.any():
+        where = int(np.argmax(broken))
+        raise ValueError(
+            f"{name} must have whole numbers as ids, got {values[where]} in row {where}"
+        )
+    return values.astype(np.int64)
+
+
+def kind_of(ids: NDArray[Any]) -> str:
+    """What kind of ids they are, in words."""
+    return "whole numbers" if ids.dtype != object else _kind(ids[0])
+
+
+def _kind(value):
+    if isinstance(value, str):
+        return "text"
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+    return "whole numbers" if whole else type(value).__name__
+
+
+class Coded(NamedTuple):
+    """A column of ids: the different ones, and which of them stands in each row."""
+
+    ids: NDArray[Any]
+    which: Integers
+
+
+def coded(ids: NDArray[Any]) -> Coded:
+    """The different ids of a column, in the order in which they come."""
+    try:
+        which, different = extra("pandas").factorize(ids)
+    except TypeError:
+        raise ValueError(
+            f"ids must be hashable, such as numbers or text, got {shown(ids[0])}"
+        ) from None
+    return Coded(different, which.astype(np.int64))
+
+
+def joined(*parts: NDArray[Any]) -> pd.Index:
+    """All different ids of several columns, in ascending order where they have one."""
+    pd = extra("pandas")
+    index = pd.Index(pd.unique(np.concatenate(parts)))
+    try:
+        return index.sort_values()
+    except TypeError:
+        return index
+
+
+def numbered(index: pd.Index, column: Coded) -> Integers:
+    """The place of each row's id in an index, -1 where it is not there."""
+    return index.get_indexer(column.ids).astype(np.int64)[column.which]

@@ -1,0 +1,224 @@
+"""Where scores come from: a dataframe that lists some items, or whole rows of scores.
+
+A source knows the scores of the users of a study by two methods: `ranks`, among all items that are
+ranked, and `of`, of single pairs of a user and an item.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recsample._extras import extra
+from recsample._indexing import counted, owners, places_in, row_blocks
+from recsample._lists import split
+from recsample._scores import BLOCK, checked_scores
+from recsample._typing import Floats, Integers
+from recsample._validation import numbers, shown
+from recsample.ranks import Ranks, predicted_ranks
+
+
+class Study(NamedTuple):
+    """Who is evaluated on what. Users are rows, items columns."""
+
+    users: NDArray[Any]  # their ids
+    items: NDArray[Any]
+    relevant: sparse.csr_matrix
+    exclude: sparse.csr_matrix
+
+    @property
+    def one_each(self) -> bool:
+        return bool((np.diff(self.relevant.indptr) == 1).all())
+
+    @property
+    def sizes(self) -> Integers:
+        """How many items are ranked for each user."""
+        return len(self.items) - np.diff(self.exclude.indptr).astype(np.int64)
+
+
+class Source(Protocol):
+    def ranks(self, study: Study) -> Ranks: ...
+
+    def of(self, user: Integers, item: Integers) -> Floats:
+        """Scores of pairs, by the numbers of row and column; -inf where there is none."""
+
+    @property
+    def lowest(self) -> int:
+        """How many scores are -inf: the way to say that there is none."""
+
+
+class Listed:
+    """Scores of some items of each user; all others are tied below them.
+
+    Parameters
+    ----------
+    user, item : ndarray of int, shape (pairs,)
+        Each pair once.
+    score : ndarray of float, shape (pairs,)
+    n_users, n_items : int
+    """
+
+    def __init__(self, user: Integers, item: Integers, score: Floats, n_users: int, n_items: int):
+        known = score > -np.inf
+        self.lowest = len(score) - int(known.sum())
+        key = user[known] * n_items + item[known]
+        order = np.argsort(key)
+        self.key, self.score, self.shape = key[order], score[known][order], (n_users, n_items)
+
+    def of(self, user: Integers, item: Integers) -> Floats:
+        key = user * self.shape[1] + item
+        place = np.minimum(np.searchsorted(self.key, key), max(len(self.key) - 1, 0))
+        if not len(self.key):
+            return np.full(len(key), -np.inf)
+        return np.where(self.key[place] == key, self.score[place], -np.inf)
+
+    def lengths(self, study: Study) -> Integers:
+        """How many of the items that are ranked for a user are listed."""
+        ranked = ~np.isin(self.key, _keys(study.exclude))
+        return counted(self.key[ranked] // self.shape[1], self.shape[0])
+
+    def ranks(self, study: Study) -> Ranks:
+        ranked = ~np.isin(self.key, np.union1d(_keys(study.exclude), _keys(study.relevant)))
+        key, score = self.key[ranked], self.score[ranked]
+        user, item = owners(np.diff(study.relevant.indptr)), study.relevant.indices
+        return ranks_among(key // self.shape[1], score, study, self.of(user, item), study.sizes)
+
+
+def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes: Integers) -> Ranks:
+    """Ranks of the relevant items of a study among irrelevant ones with scores, and ones without.
+
+    Parameters
+    ----------
+    user, score
+        Of the irrelevant items that have one.
+    own : ndarray of float, shape (relevant items,)
+        Scores of the relevant items, user by user; -inf for none.
+    sizes : ndarray of int, shape (users,)
+        How many items are ranked for each user, relevant ones included.
+    """
+    n_relevant = np.diff(study.relevant.indptr).astype(np.int64)
+    n_users, mine = len(n_relevant), owners(n_relevant)
+    different, level = np.unique(np.concatenate([score, own]), return_inverse=True)
+    # Users one after the other, and within each by ascending score.
+    steps = len(different) + 1
+    of_others = np.sort(user * steps + level[: len(score)])
+    of_own = mine * steps + level[len(score) :]
+    listed = counted(user, n_users)
+    ends = np.cumsum(listed)[mine]
+    not_higher = np.searchsorted(of_others, of_own, side="right")
+    above = ends - not_higher
+    tied = not_higher - np.searchsorted(of_others, of_own, side="left")
+    none = own == -np.inf
+    above[none] = listed[mine[none]]
+    tied[none] = (sizes - n_relevant - listed)[mine[none]]
+    order = np.lexsort((-own, mine))
+    above, tied = above[order], tied[order]
+    rank = 1 + above + places_in(n_relevant)
+    if study.one_each:
+        return Ranks(rank, sizes, ties=tied, ids=study.users)
+    lists = split(rank, n_relevant), split(tied, n_relevant)
+    return Ranks(lists[0], sizes, ties=lists[1], ids=study.users)
+
+
+class Rows:
+    """Scores of all items for each user: an array, a pair of factors, or ``scores(users)``.
+
+    Parameters
+    ----------
+    block : callable
+        From the numbers of some users to their scores, shape (users, items), or to such a pair.
+    n_items : int
+    user : ndarray of int
+        The number of each user of the study.
+    """
+
+    def __init__(self, block: Callable[[Integers], Any], n_items: int, user: Integers) -> None:
+        self.block, self.n_items, self.user = block, n_items, user
+        self.lowest = 0
+
+    def ranks(self, study: Study) -> Ranks:
+        self.lowest, parts = 0, []
+        for rows in self._blocks():
+            relevant = study.relevant[rows]
+            one_each = relevant.indices.astype(np.int64) if study.one_each else relevant
+            scores = self.block(self.user[rows])
+            if not isinstance(scores, tuple):
+                self.lowest += int((scores == -np.inf).sum())
+            parts.append(predicted_ranks(scores, one_each, study.exclude[rows]))
+        found = Ranks.concatenate(parts)
+        return Ranks(found.values, found.n_items, ties=found.ties, ids=study.users)
+
+    def of(self, user: Integers, item: Integers) -> Floats:
+        found = np.empty(len(user))
+        for rows in self._blocks():
+            mine = (user >= rows.start) & (user < rows.stop)
+            scores = self.block(self.user[rows])
+            if isinstance(scores, tuple):
+                # Summed pair by pair: a matrix product may round equal items differently.
+                found[mine] = (scores[0][user[mine] - rows.start] * scores[1][item[mine]]).sum(1)
+            else:
+                found[mine] = scores[user[mine] - rows.start, item[mine]]
+        if np.isnan(found).any():
+            where = int(np.argmax(np.isnan(found)))
+            raise ValueError(
+                f"scores must not be NaN, got NaN for user {self.user[user[where]]}, "
+                f"item {item[where]}"
+            )
+        return found
+
+    def _blocks(self):
+        seen = sys.stderr.isatty() or "ipykernel" in sys.modules
+        tqdm = extra("tqdm.auto").tqdm
+        blocks = row_blocks(len(self.user), self.n_items, BLOCK)
+        return tqdm(blocks, desc="users", unit="block", delay=2, leave=False, disable=not seen)
+
+
+def is_rows(source: Any) -> bool:
+    """Whether it is a source of whole rows of scores."""
+    return (
+        isinstance(source, (tuple, list)) or hasattr(source, "__array__") or _scores_users(source)
+    )
+
+
+def _scores_users(source):
+    return callable(getattr(source, "scores", None))
+
+
+def rows_of(source: Any) -> tuple[Callable[[Integers], Any], int | None, int]:
+    """The scores of users by their numbers, and how many users (if known) and items there are."""
+    if _scores_users(source):
+
+        def predicted(users):
+            found = numbers("scores(users)", source.scores(users))
+            if found.ndim != 2 or len(found) != len(users):
+                raise ValueError(
+                    f"scores(users) must have shape ({len(users)}, items), got {found.shape}"
+                )
+            return found
+
+        return predicted, None, predicted(np.zeros(1, np.int64)).shape[1]
+    checked = checked_scores(_plain(source))
+    if isinstance(checked, tuple):
+        users, items = checked
+        return (lambda which: (users[which], items)), len(users), len(items)
+    return (lambda which: checked[which]), *checked.shape
+
+
+def _plain(source):
+    if sparse.issparse(source):
+        raise ValueError(
+            "scores must be an array, a pair of factors, a dataframe or an object with "
+            f"scores(users), got a sparse matrix: {shown(source)}; an item without a stored entry "
+            "may have the score 0 or none, which a dataframe says"
+        )
+    return source
+
+
+def _keys(sets):
+    """The elements of the sets as ascending numbers user * n_items + item."""
+    return owners(np.diff(sets.indptr).astype(np.int64)) * sets.shape[1] + sets.indices

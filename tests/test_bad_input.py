@@ -1,0 +1,396 @@
+"""Input as users get it wrong: each is refused by what names argument, value and cure, or right."""
+
+import datetime
+import decimal
+import importlib.util
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import recsample as rs
+from recsample import AP, AUC, NDCG, BiasVariance, Ranks, Recall, UniformSampling, given_ranks
+
+masked = np.ma.masked_array
+sampler = UniformSampling(5)
+scores = [[0.1, 0.9, 0.5], [0.3, 0.2, 0.8]]
+
+
+def sets(*pairs, data=None, shape=(2, 3), dtype=bool):
+    row, column = zip(*pairs)
+    data = np.ones(len(pairs), dtype) if data is None else np.array(data)
+    return sparse.coo_matrix((data, (row, column)), shape=shape)
+
+
+def predicted(scores=scores, relevant=(0, 1), exclude=None):
+    return rs.predicted_ranks(scores, relevant, exclude)
+
+
+def report(sampled=(1, 2, 3), m=5, n_items=30, **options):
+    return rs.report(sampled, m=m, n_items=n_items, **options)
+
+
+USERS, ITEMS = [1, 1, 2, 2], [7, 8, 7, 8]
+SCORES = {"user": USERS, "item": ITEMS, "score": [0.4, 0.3, 0.2, 0.1]}
+HELD_OUT = {"user": [1, 2], "item": [7, 8]}
+
+
+def evaluate(scores=None, held_out=None, train=None, lazily=False, **options):
+    """Two users and two items, with some columns as given in place of right ones."""
+    given = pd.DataFrame(SCORES | (scores or {}))
+    truth = pd.DataFrame(HELD_OUT | (held_out or {}))
+    known = None if train is None else pd.DataFrame(train)
+    return rs.evaluate(given, truth, train=known, metrics=["AUC"], **options)
+
+
+def comparison(a, b, metric=AP):
+    return rs.inference.paired_comparison(metric, a, b)
+
+
+ranks = Ranks([1, 2, 3], n_items=30)
+
+# What is done, and what the message says of argument, value and cure.
+REFUSED = {
+    # Ranks
+    "0-based ranks": (lambda: Ranks([0, 1], 10), "at least 1, got rank 0 in instance 0"),
+    "negative rank": (lambda: Ranks([3, -1], 10), "at least 1, got rank -1 in instance 1"),
+    "rank beyond the pool": (lambda: Ranks([3, 11], 10), "n_items, got rank 11 in instance 1"),
+    "half a rank": (lambda: Ranks([1.5], 10), "whole numbers, got rank 1.5"),
+    "rank NaN": (lambda: Ranks([1, np.nan], 10), "whole numbers, got rank nan in instance 1"),
+    "rank infinite": (lambda: Ranks([1, np.inf], 10), "whole numbers, got rank inf"),
+    "nullable with a null": (lambda: Ranks(pd.Series([1, None], dtype="Int64"), 10), "rank nan"),
+    "masked ranks": (lambda: Ranks(masked([1, 2], [0, 1]), 10), "masked entries, got 1 of 2"),
+    "masked sizes": (lambda: Ranks([1, 2], masked([9, 9], [0, 1])), "n_items must not have masked"),
+    "masked ties": (lambda: Ranks([1], 9, ties=masked([1], [1])), "ties must not have masked"),
+    "logical ranks": (lambda: Ranks([True, False], 10), "numbers, got an array of type bool"),
+    "ranks as text": (lambda: Ranks(["1", "2"], 10), "must be numbers"),
+    "ranks as dates": (lambda: Ranks(np.array(["2020-01-01"], "M8[D]"), 10), "must be numbers"),
+    "ranks as decimals": (lambda: Ranks([decimal.Decimal(1)], 10), "must be numbers"),
+    "complex ranks": (lambda: Ranks([1j], 10), "must be numbers"),
+    "a generator of ranks": (lambda: Ranks((i for i in [1, 2]), 10), "array of numbers, got <gen"),
+    "a mapping of ranks": (lambda: Ranks({"a": 1}, 10), "must be numbers"),
+    "no ranks": (lambda: Ranks([], 10), "at least one instance, got none"),
+    "None": (lambda: Ranks(None, 10), "array of numbers, got None"),
+    "a single rank": (lambda: Ranks(3, 10), "array of numbers, got 3"),
+    "ranks of ranks": (lambda: Ranks(ranks, 10), "values must be ranks, which are numbers"),
+    "three dimensions": (lambda: Ranks(np.ones((2, 2, 2), int), 10), "shape (2, 2, 2)"),
+    "lists and numbers": (lambda: Ranks([[1], 2], 10), "all numbers or all lists"),
+    "a rank twice": (lambda: Ranks([[2, 2]], 10), "a rank twice, got rank 2 twice in instance 0"),
+    "table of ranks": (
+        lambda: Ranks(pd.DataFrame({"user": [1, 2], "rank": [3, 4]}), 10),
+        "a dataframe with the columns ['user', 'rank']: Ranks.from_frame reads it",
+    ),
+    "sizes too few": (lambda: Ranks([1, 2], [10]), "one for each of the 2 instances"),
+    "size of half an item": (lambda: Ranks([1], 10.5), "n_items must be a whole number"),
+    "infinite size": (lambda: Ranks([1], np.inf), "n_items must be a whole number"),
+    "size None": (lambda: Ranks([1], None), "n_items must be whole numbers, got None"),
+    "size as text": (lambda: Ranks([1], "10"), "n_items must be whole numbers, got '10'"),
+    "size beyond floats": (lambda: Ranks([1], 2**61), "below 2**53"),
+    "negative ties": (lambda: Ranks([1], 9, ties=[-1]), "ties must be whole numbers of at least 0"),
+    "ties beyond the pool": (lambda: Ranks([5], 9, ties=9), "worst rank of 14 in instance 0"),
+    "ties of another length": (lambda: Ranks([5, 4], 9, ties=[1]), "ties must be one number or"),
+    "names too few": (lambda: Ranks([1, 2], 9, ids=["a"]), "ids must hold one name for each"),
+    "a slice of nothing": (lambda: ranks[5:], "at least one instance, got none"),
+    "from a list": (lambda: Ranks.from_frame([1, 2], 9), "frame must be a dataframe, got [1, 2]"),
+    "no such column": (
+        lambda: Ranks.from_frame(pd.DataFrame({"user": [1], "pos": [3]}), 9),
+        "the column 'rank' (another one: rank=...), got the columns ['user', 'pos']",
+    ),
+    "two sizes of a pool": (
+        lambda: Ranks.from_frame(pd.DataFrame({"user": [1, 1], "rank": [3, 4], "n_items": [9, 8]})),
+        "n_items must be one number for each instance, got 9 and 8 for 1",
+    ),
+    # Scores
+    "score NaN": (lambda: predicted([[0.1, np.nan]], [0]), "NaN for user 0, item 1"),
+    "masked scores": (lambda: predicted(masked([[1.0, 2]], [[0, 1]]), [0]), "masked entries"),
+    "complex scores": (lambda: predicted(np.array([[1j, 2]]), [0]), "array of numbers"),
+    "scores as text": (lambda: predicted([["a", "b"]], [0]), "array of numbers"),
+    "scores and text": (lambda: predicted(np.array([[1, "a"]], object), [0]), "array of numbers"),
+    "sparse scores": (lambda: predicted(sparse.csr_matrix(scores)), "array of numbers"),
+    "scores of one user": (lambda: predicted([0.1, 0.9], [0]), "shape (users, items)"),
+    "no scores": (lambda: predicted(np.ones((0, 3)), []), "neither of them 0, got (0, 3)"),
+    "table of scores": (
+        lambda: predicted(pd.DataFrame({"user": [1, 2], "a": [0.3, 0.4]})),
+        "['user', 'a']: evaluate reads it",
+    ),
+    "factors of two lengths": (
+        lambda: predicted((np.ones((2, 3)), np.ones((2, 4)))),
+        "got (2, 3) and (2, 4)",
+    ),
+    "three factors": (lambda: predicted((np.ones((2, 3)),) * 3), "the pair"),
+    "no such item": (lambda: predicted(relevant=[0, 5]), "from 0 to 2, got item 5 for user 1"),
+    "negative item": (lambda: predicted(relevant=[0, -1]), "got item -1 for user 1"),
+    "items of one user": (lambda: predicted(relevant=[0]), "for each of the 2 users"),
+    "half an item": (lambda: predicted(relevant=[0, 0.5]), "whole numbers, got 0.5"),
+    "masked items": (lambda: predicted(relevant=masked([0, 1], [0, 1])), "relevant must not have"),
+    "dense training set": (
+        lambda: predicted(exclude=np.zeros((2, 3))),
+        "a dense ndarray: scipy.sparse.csr_matrix(exclude) makes one",
+    ),
+    "other training set": (
+        lambda: predicted(exclude=sparse.csr_matrix((2, 4))),
+        "shape (2, 3), got (2, 4)",
+    ),
+    "relevant and excluded": (lambda: predicted(exclude=sets((0, 0))), "item 0 for user 0"),
+    "nothing left": (
+        lambda: predicted(exclude=sets((1, 0), (1, 1), (1, 2)), relevant=sets((0, 0))),
+        "0 items left for user 1",
+    ),
+    "unknown negative": (lambda: given_ranks(scores, [0, 1], [[1], [7]]), "item 7 for user 1"),
+    "negative negative": (lambda: given_ranks(scores, [0, 1], [[1], [-1]]), "item -1 for user 1"),
+    "negative twice": (lambda: given_ranks(scores, [0, 1], [[1, 1], [0, 2]]), "item twice"),
+    "relevant negative": (lambda: given_ranks(scores, [0, 1], [[0], [2]]), "(see drop), got item"),
+    "no negatives": (lambda: given_ranks(scores, [0, 1], [[], [2]]), "an item for every user"),
+    "drop as text": (
+        lambda: given_ranks(scores, [0, 1], [[0], [2]], drop="relevant"),
+        "drop must hold kinds of",
+    ),
+    # Metrics
+    "metric of a list": (lambda: AP([1, 2]), "ranks must be Ranks, got list"),
+    "metric of an array": (lambda: (NDCG @ 10)(np.array([1])), "ranks must be Ranks, got ndarray"),
+    "cut-off 0": (lambda: NDCG @ 0, "cutoff must be a whole number of at least 1, got 0"),
+    "cut-off 1.5": (lambda: NDCG @ 1.5, "got 1.5"),
+    "cut-off as text": (lambda: NDCG @ "10", "got '10'"),
+    "no such metric": (lambda: rs.metric("ndgc@10"), "nearest: NDCG"),
+    "metric without a number": (lambda: rs.metric("ndcg@"), "got 'ndcg@'"),
+    "metric 10": (lambda: rs.metric(10), "name must be that of a metric, got 10"),
+    "metrics as text": (lambda: rs.compare({"a": ranks}, "ap"), "a list of metrics, got 'ap'"),
+    "no metrics": (lambda: rs.compare({"a": ranks}, []), "at least one metric, got none"),
+    "Recall without @": (lambda: rs.compare({"a": ranks}, [Recall]), "Recall"),
+    "compare lists": (lambda: rs.compare({"a": [1, 2]}, [AP]), "names of recommenders to Ranks"),
+    "compare nothing": (lambda: rs.compare({}, [AP]), "at least one recommender, got none"),
+    "exact and sampled": (
+        lambda: rs.compare({"a": Ranks([1, 2], 999), "b": Ranks([1, 2], 10)}, [AP]),
+        "some among all and some among drawn items",
+    ),
+    # Samplers and corrections
+    "no samples": (lambda: UniformSampling(0), "m must be a whole number of at least 1, got 0"),
+    "samples as text": (lambda: UniformSampling("100"), "got '100'"),
+    "samples as truth": (lambda: UniformSampling(True), "got True"),
+    "more samples than items": (lambda: UniformSampling(99).draw(ranks, 0), "at least 99"),
+    "seed as text": (lambda: sampler.draw(ranks, "seed"), "rng must be a whole number"),
+    "seed below 0": (lambda: sampler.draw(ranks, -1), "got -1"),
+    "draw from a list": (lambda: sampler.draw([1, 2], 0), "ranks must be Ranks, got list"),
+    "gamma below 0": (lambda: BiasVariance(AP, sampler, 9, gamma=-1), "gamma must be a finite"),
+    "gamma NaN": (lambda: BiasVariance(AP, sampler, 9, gamma=np.nan), "gamma must be a finite"),
+    "pool as text": (lambda: BiasVariance(AP, sampler, "9", gamma=1), "n_items must be a whole"),
+    "m for a sampler": (lambda: BiasVariance(AP, 5, 9, gamma=1), "sampler must"),
+    "correction of exact ranks": (
+        lambda: BiasVariance(AP, sampler, 30, gamma=1)(ranks),
+        "sampled ranks with n_items = m + 1 = 6",
+    ),
+    "correction of a correction": (
+        lambda: BiasVariance(BiasVariance(AP, sampler, 30, gamma=1), sampler, 30, gamma=1),
+        "exact ranks",
+    ),
+    # Report and comparisons
+    "rank beyond m + 1": (lambda: report([1, 9]), "up to m + 1 = 6, got 9 in instance 1"),
+    "report 0-based": (lambda: report([0, 3]), "at least 1, got 0 (at position 0)"),
+    "report NaN": (lambda: report([1, np.nan]), "got nan (at position 1)"),
+    "report without m": (lambda: report(m=None), "m must be given"),
+    "report without a pool": (lambda: report(n_items=None), "n_items must be given"),
+    "pool below m": (lambda: report(n_items=5), "n_items must be at least 6"),
+    "report a table": (lambda: report(pd.DataFrame({"rank": [1, 2]})), "choose the column"),
+    "report popular": (lambda: report(negatives="popular"), "ImportanceSampling"),
+    "report a correction": (
+        lambda: report(metrics=[BiasVariance(AP, sampler, 30, gamma=1)]),
+        "exact ranks",
+    ),
+    "report one user": (lambda: report([3]), "at least two instances, got 1"),
+    "report m for other users": (lambda: report(m=[5, 5]), "one for each of 3 instances"),
+    "report nothing": (lambda: report({}), "at least one recommender, got none"),
+    "report other users": (lambda: report({"a": [1, 2], "b": [1]}), "at least two instances"),
+    "compare other users": (lambda: comparison(ranks, ranks[:2]), "got 3 and 2"),
+    "compare values with NaN": (lambda: comparison([1, np.nan], [1, 2], None), "finite numbers"),
+    # Evaluate
+    "no column of scores": (
+        lambda: evaluate(score="rating"),
+        "the column 'rating' (another one: score=...), got the columns ['user', 'item', 'score']",
+    ),
+    "missing user": (lambda: evaluate({"user": [1, None, 2, 2]}), "column 'user', row 1"),
+    "missing item": (lambda: evaluate(None, {"item": [7, None]}), "held_out must not have missing"),
+    "missing score": (lambda: evaluate({"score": [1, 2, None, 3]}), "column 'score', row 2"),
+    "infinite score": (lambda: evaluate({"score": [1, 2, np.inf, 3]}), "got inf in row 2"),
+    "text score": (lambda: evaluate({"score": list("abcd")}), "scores that are numbers"),
+    "score twice": (lambda: evaluate({"item": [7, 7, 7, 8]}), "got user 1 with item 7 twice"),
+    "text and numbers": (lambda: evaluate({"user": ["1", "1", "2", "2"]}), "whole numbers, scores"),
+    "mixed ids": (lambda: evaluate({"user": [1, "1", 2, 2]}), "ids of one kind, got text and"),
+    "half an id": (lambda: evaluate({"user": [1.5, 1.5, 2, 2]}), "whole numbers as ids, got 1.5"),
+    "logical ids": (lambda: evaluate({"user": [True, True, False, False]}), "got bool"),
+    "dates and numbers": (
+        lambda: evaluate({"user": pd.date_range("2020", periods=4, tz="Asia/Tokyo")}),
+        "held_out has whole numbers, scores of '' has",
+    ),
+    "other users": (lambda: evaluate({"user": [5, 5, 6, 6]}), "got none of them: 5 here, 1 there"),
+    "other users in train": (lambda: evaluate(train={"user": [9], "item": [7]}), "train must hold"),
+    "all in train": (lambda: evaluate(train=HELD_OUT), "not in train, got none"),
+    "empty held-out": (
+        lambda: evaluate(None, {"user": [], "item": []}),
+        "held_out must hold at least one row, got none",
+    ),
+    "held-out as a number": (lambda: rs.evaluate(scores, 3), "held_out must be a dataframe or"),
+    "scores as a number": (lambda: rs.evaluate({"a": 3}, [0, 1]), "scores of 'a' must be a datafr"),
+    "sparse for scores": (
+        lambda: rs.evaluate(sparse.csr_matrix(scores), [0, 1]),
+        "scores must be",
+    ),
+    "a user beyond the array": (
+        lambda: rs.evaluate(np.array(scores), pd.DataFrame({"user": [7], "item": [0]})),
+        "number users from 0 to 1, as the scores do, got 7",
+    ),
+    "names for an array": (
+        lambda: rs.evaluate(np.array(scores), pd.DataFrame({"user": ["a"], "item": [0]})),
+        "scores as an array have whole numbers, held_out has text, such as 'a'",
+    ),
+    "arrays of two shapes": (
+        lambda: rs.evaluate({"a": np.ones((2, 3)), "b": np.ones((2, 4))}, [0, 1]),
+        "same users and items",
+    ),
+    "popular negatives": (
+        lambda: evaluate(sampler=rs.PopularitySampling(1, [1.0, 2.0])),
+        "sampler must be UniformSampling, PooledSampling, a Design or None",
+    ),
+    "negatives and a sampler": (
+        lambda: evaluate(sampler=sampler, negatives=pd.DataFrame(HELD_OUT)),
+        "sampler must be None where negatives are given",
+    ),
+    "segments too few": (lambda: evaluate().by(["a"]), "one for each of the 2 users"),
+    "segment of nobody": (lambda: evaluate().by({1: "a"}), "got none for 2"),
+    "segment of one": (lambda: evaluate().by(["a", "b"]), "at least two users each, got 1 in 'a'"),
+    "not simultaneous": (lambda: evaluate(simultaneous="yes"), "must be True or False, got 'yes'"),
+    # Data
+    "events of one user less": (
+        lambda: rs.datasets.Interactions.from_pairs([1, 2], [1], [1, 2]),
+        "2 users and 1 items",
+    ),
+    "no events": (
+        lambda: rs.datasets.Interactions.from_pairs([], [], []),
+        "at least one event, got none",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_is_refused_by_name(case):
+    call, said = REFUSED[case]
+    with pytest.raises(ValueError) as error:
+        call()
+    message = str(error.value)
+    assert said in message
+    assert "\n" not in message and len(message) < 400
+
+
+def test_gamma_has_to_be_named():
+    with pytest.raises(TypeError, match="gamma"):
+        BiasVariance(AP, sampler, 30)
+
+
+# What looks wrong and is right, and what it has to give.
+RIGHT = {
+    "int8 ranks in a large pool": (
+        lambda: Ranks(np.array([100, 127], np.int8), 10_000).n_irrelevant.tolist(),
+        [9999, 9999],
+    ),
+    "int8 sizes": (lambda: Ranks([1, 2], np.array([100, 120], np.int8)).sizes.tolist(), [100, 120]),
+    "uint64 ranks": (lambda: Ranks(np.array([1, 2], np.uint64), 9).values.tolist(), [1, 2]),
+    "whole floats": (lambda: Ranks([1.0, 2.0], 9.0).values.tolist(), [1, 2]),
+    "nullable ranks": (lambda: Ranks(pd.Series([3, 1], dtype="Int64"), 9).values.tolist(), [3, 1]),
+    "categories of ranks": (
+        lambda: Ranks(pd.Series([3, 1], dtype="category"), 9).values.tolist(),
+        [3, 1],
+    ),
+    "a column with another index": (
+        lambda: Ranks(pd.Series([3, 1], index=[7, 7]), 9).values.tolist(),
+        [3, 1],
+    ),
+    "nothing masked": (lambda: Ranks(masked([3, 1], [0, 0]), 9).values.tolist(), [3, 1]),
+    "objects that are numbers": (
+        lambda: Ranks(np.array([3, 1], object), 9).values.tolist(),
+        [3, 1],
+    ),
+    "scores of infinity": (
+        lambda: predicted([[np.inf, 1, -np.inf]], [1]).values.tolist(),
+        [2],
+    ),
+    "256 events of a pair in uint8": (
+        lambda: predicted(
+            exclude=sets(*[(0, 1)] * 256, dtype=np.uint8), relevant=[0, 1]
+        ).sizes.tolist(),
+        [2, 3],
+    ),
+    "events that add up to 0": (
+        lambda: predicted(exclude=sets((0, 1), (0, 1), data=[1, -1])).sizes.tolist(),
+        [2, 3],
+    ),
+    "stored zeros": (
+        lambda: predicted(exclude=sets((0, 1), (0, 2), data=[0, 1])).sizes.tolist(),
+        [2, 3],
+    ),
+    "unsorted rows": (
+        lambda: predicted(
+            exclude=sparse.csr_matrix(([1, 1], [2, 1], [0, 2, 2]), shape=(2, 3))
+        ).sizes.tolist(),
+        [1, 3],
+    ),
+    "the older random numbers": (
+        lambda: len(sampler.draw(ranks, np.random.RandomState(0))),
+        3,
+    ),
+    "a metric twice": (lambda: list(rs.compare({"a": ranks}, [AP, "map", "AP"])), ["AP"]),
+    "ids in int8": (
+        lambda: evaluate({"user": np.array(USERS, np.int8)}).table["value"].tolist(),
+        [1 / 2],
+    ),
+    "ids as whole floats": (
+        lambda: evaluate({"user": np.array(USERS, float)}).table["value"].tolist(),
+        [1 / 2],
+    ),
+    "a score of -inf": (
+        lambda: evaluate({"score": [-np.inf, 1, 1, -np.inf]}).table["value"].tolist(),
+        [0.0],
+    ),
+    "columns beside": (
+        lambda: evaluate({"when": [datetime.date(2020, 1, 1)] * 4}).table["value"].tolist(),
+        [1 / 2],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_is_right(case):
+    call, expected = RIGHT[case]
+    assert call() == expected
+
+
+def test_there_are_a_hundred():
+    assert len(REFUSED) + len(RIGHT) >= 100
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("polars"), reason="needs Polars")
+def test_lazy_tables_without_the_column():
+    import polars
+
+    lazy = polars.LazyFrame(HELD_OUT)
+    with pytest.raises(ValueError, match="scores must have the column 'score'"):
+        rs.evaluate(lazy, lazy)
+    with pytest.raises(ValueError, match="held_out must have the column 'item'"):
+        rs.evaluate(polars.LazyFrame(SCORES), lazy.select("user"))
+    with pytest.raises(ValueError, match="whole numbers, got rank nan in instance 1"):
+        Ranks(polars.Series([1, None]), 9)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="needs PyArrow")
+def test_columns_of_arrow():
+    import pyarrow
+
+    assert Ranks(pyarrow.array([3, 1]), 9).values.tolist() == [3, 1]
+    assert Ranks(pyarrow.chunked_array([[3], [1]]), 9).values.tolist() == [3, 1]
+    with pytest.raises(ValueError, match="got rank nan"):
+        Ranks(pyarrow.array([1, None]), 9)
+
+
+def test_the_auc_of_one_item_is_undefined():
+    with pytest.raises(ValueError, match="AUC is undefined for user 1"):
+        evaluate(train={"user": [1], "item": [8]})
+    assert AUC.higher_is_better
