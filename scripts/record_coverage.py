@@ -129,8 +129,12 @@ def record(parts):
     with ProcessPoolExecutor() as pool:
         waiting = {pool.submit(measured, *job): i for i, job in enumerate(jobs)}
         for n, future in enumerate(as_completed(waiting), start=1):
+            job = jobs[waiting[future]][:3]
+            if future.exception():
+                print(n, "of", len(jobs), job, "failed:", repr(future.exception()), flush=True)
+                continue
             done[waiting[future]] = future.result()
-            print(n, "of", len(jobs), jobs[waiting[future]][:3], flush=True)
+            print(n, "of", len(jobs), job, flush=True)
             with FILE.open("w", newline="") as file:
                 writer = csv.DictWriter(file, COLUMNS, restval="")
                 writer.writeheader()

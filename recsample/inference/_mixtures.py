@@ -26,6 +26,8 @@ from recsample._typing import Floats
 
 # The log-likelihood is found to about this much; limits are where it has fallen by some two.
 _GAP = 1e-3
+# Where it cannot be, for rounding, then to this share of what is maximised.
+_ROUNDING = 1e-4
 
 
 class Group(NamedTuple):
@@ -48,16 +50,20 @@ def fitted(group: Group, tilt: Floats | None = None, start: Floats | None = None
     for _ in range(500):
         expected = law @ weights
         slope = law.T @ (counts / expected) + tilt
-        if slope.max() - slope @ weights < max(_GAP, 1e-6 * tilt.max()):
+        gap = slope.max() - slope @ weights
+        if gap < max(_GAP, 1e-6 * tilt.max()):
             return weights
         step = _newton(law, counts, tilt, weights, expected, slope) - weights
-        promised, size = slope @ step, 1.0
-        while (new := _value(law, counts, tilt, weights + size * step)) < (
+        # No observation may become all but impossible at once: there is no way back from there.
+        promised, size = slope @ step, 0.99 / max(0.99, float(np.max(-(law @ step) / expected)))
+        while size > 1e-12 and (new := _value(law, counts, tilt, weights + size * step)) < (
             value + 0.1 * size * promised
         ):
             size /= 2
-            if size < 1e-12:  # rounding leaves no better point
+        if size <= 1e-12 or promised < 1e-6 * _GAP:  # rounding leaves no better point
+            if gap < _ROUNDING * (counts.sum() + tilt.max()):
                 return weights
+            break
         weights = np.where(weights + size * step > 1e-14, weights + size * step, 0.0)
         weights /= weights.sum()
         value = new

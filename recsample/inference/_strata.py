@@ -38,8 +38,10 @@ HEAD = 0.2
 # Pools, and numbers of relevant items, within a tenth of each other are taken together, in strata
 # of some 200 instances or more.
 _RATIO, _ENOUGH = 1.1, 200
-# Places are told apart one by one at the head of the list, and by steps of some 3 % behind it.
-_ONE_BY_ONE, _STEPS, _TAIL = 60, 300, 150
+# Places are told apart one by one at the head of the list and by steps of some 3 % behind it, and
+# everywhere by a third of the standard deviation of what is observed: in the arcsine of the root of
+# the share of the list that deviation is the same everywhere.
+_ONE_BY_ONE, _STEPS, _PER_DEVIATION = 60, 300, 3
 
 
 class Stratum(NamedTuple):
@@ -118,7 +120,7 @@ def columns_of(
     reference = ties_ahead(stratum.pool, stratum.n_relevant, stratum.order)
     steps = _steps(stratum, cutoffs)
     behind = int(np.ceil(HEAD * (last + 1)))
-    tail = np.unique(np.round(np.linspace(behind, last, _TAIL)).astype(np.int64))
+    tail = np.append(behind, steps[steps > behind])
     if assumption == "none":
         head, tail = np.empty((0, len(steps))), steps
     else:
@@ -142,8 +144,10 @@ def _steps(stratum, cutoffs):
     last = stratum.pool
     first = np.arange(min(last + 1, _ONE_BY_ONE))
     further = np.round(np.geomspace(1, last + 1, _STEPS)).astype(np.int64) - 1
+    n_arcs = int(np.ceil(np.pi * _PER_DEVIATION * np.sqrt(max(stratum.n_draws)))) + 1
+    arcs = np.round(last * np.sin(np.linspace(0, np.pi / 2, n_arcs)) ** 2).astype(np.int64)
     cut = np.array([k - stratum.order + d for k in cutoffs for d in (-1, 0, 1)], np.int64)
-    steps = np.unique(np.concatenate([first, further, cut]))
+    steps = np.unique(np.concatenate([first, further, arcs, cut]))
     return steps[(steps >= 0) & (steps <= last)]
 
 
