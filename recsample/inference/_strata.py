@@ -135,7 +135,7 @@ def columns_of(
             # Within a step the decay is not felt, but for steps of one place.
         head = head[head.sum(axis=1) > 0]
         head /= head.sum(axis=1, keepdims=True)
-    laws = [_law(stratum.pool, m, replace, head, steps, tail) for m in stratum.n_draws]
+    laws = [law_of(stratum.pool, m, replace, head, steps, tail) for m in stratum.n_draws]
     return Columns(np.concatenate(laws), head, steps, reference, tail)
 
 
@@ -151,8 +151,10 @@ def _steps(stratum, cutoffs):
     return steps[(steps >= 0) & (steps <= last)]
 
 
-def _law(pool, m, replace, head, steps, tail):
-    """The law of the count under each column, shape (m + 1, columns)."""
+def law_of(
+    pool: int, m: int, replace: bool, head: Floats, steps: Integers, tail: Integers
+) -> Floats:
+    """The law of the count of m draws under each column, shape (m + 1, columns)."""
     sampler = UniformSampling(m, replace)
     n_items = pool + 1
     parts = []

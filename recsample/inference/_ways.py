@@ -12,7 +12,7 @@ from recsample._typing import Floats, Integers
 from recsample._validation import positive_float
 from recsample.inference._evidence import Evidence
 from recsample.inference._mixtures import extremes, fitted, limit
-from recsample.inference._strata import Stratum, columns_of, groups_of
+from recsample.inference._strata import Stratum, columns_of, groups_of, law_of
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear, Shape, Step
 from recsample.ranks import Ranks
@@ -111,9 +111,11 @@ def _width_with(study, m):
     if isinstance(metric.shape, Linear):
         return study.width_of(study.between + _sampling_variance(study, m), study.n_users)
     strata = []
-    for stratum, weights in zip(evidence.strata, evidence.smoothed):
+    for stratum, column, weights in zip(
+        evidence.strata, evidence.columns("smooth"), evidence.smoothed
+    ):
         one = stratum._replace(n_draws=(m,))
-        law = columns_of(one, "smooth", evidence.replace, evidence.cutoffs).law
+        law = law_of(stratum.pool, m, evidence.replace, column.head, column.steps, column.tail)
         expected = sum(counts.sum() for counts in stratum.counts) * (law @ weights)
         expected[expected < 0.01] = 0.0  # what hardly occurs decides nothing
         strata.append(one._replace(counts=(expected,)))
