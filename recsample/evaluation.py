@@ -158,6 +158,10 @@ def evaluate(
         notes = _notes(counts)
         if wrong:
             return _uncorrected(runs, wrong, notes, counts, **options)
+        notes += (
+            "the lists of negatives are taken for uniform draws from the items that are new to the "
+            f"user, which they look like (p > {_SURPRISE:g})",
+        )
         return _reported(runs, study.sizes, False, notes, counts, **options)
     ranks = {name: source.ranks(study) for name, source in sources.items()}
     _count_unlisted(sources, study, counts)
@@ -566,7 +570,7 @@ def _among_given(negatives, study, sources, names, counts):
         return runs, ""
     return runs, (
         "the lists of negatives do not look like uniform draws from the items that are new to the "
-        f"user (p = {chance:.0e})"
+        f"user (p < {_SURPRISE:g})"
     )
 
 

@@ -264,11 +264,12 @@ def _sentence(metric, row, rungs, evidence):
             f"{free}. {uncorrected}"
         )
     if row["assumption"] == "none":
+        low, high = row["low"], row["high"]
         return (
-            f"{metric} is between {limits} (95 % limits), from {source}. The limits rest on no "
-            "assumption about the ranks, because the data contradict the usual one, that within "
-            "the best fifth of the list no rank is more frequent than a better one; for the same "
-            f"reason there is no estimate. {uncorrected}"
+            f"{metric} is between {low:.3f} and {high:.3f} (95 % limits), from {source}. The "
+            "limits rest on no assumption about the ranks, because the data contradict the usual "
+            "one, that within the best fifth of the list no rank is more frequent than a better "
+            f"one; for the same reason there is no estimate. {uncorrected}"
         )
     return (
         f"Nothing can be said of {metric}: whatever the exact ranks are, uniform draws do not "

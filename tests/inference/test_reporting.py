@@ -104,7 +104,7 @@ def test_where_the_data_contradict_the_assumption_the_sentence_steps_down(hump):
     assert np.isnan(row["value"])
     assert row["low"] == 0 < row["high"]
     sentence = hump.sentences[0]
-    assert sentence.startswith(f"Recall@10 is between 0.000 to {row['high']:.3f}")
+    assert sentence.startswith(f"Recall@10 is between 0.000 and {row['high']:.3f}")
     assert "rest on no assumption" in sentence
     assert "the data contradict the usual one" in sentence
     assert "there is no estimate" in sentence
