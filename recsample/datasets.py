@@ -312,7 +312,8 @@ def load_movielens(
 
     Without `path` the official archive is downloaded once (checksum verified) and kept in
     the folder that the environment variable ``RECSAMPLE_DATA`` names, or else in the operating
-    system's folder for caches. A download that breaks off leaves nothing behind there.
+    system's folder for caches. A download that breaks off leaves nothing behind there. The largest
+    data set needs 3 GB of memory.
 
     Parameters
     ----------
