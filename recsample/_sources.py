@@ -173,7 +173,7 @@ class Rows:
 
     def _blocks(self):
         seen = sys.stderr.isatty() or "ipykernel" in sys.modules
-        tqdm = extra("tqdm.auto").tqdm
+        tqdm = extra("tqdm").tqdm
         blocks = row_blocks(len(self.user), self.n_items, BLOCK)
         return tqdm(blocks, desc="users", unit="block", delay=2, leave=False, disable=not seen)
 

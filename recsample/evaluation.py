@@ -566,7 +566,7 @@ def _among_given(negatives, study, sources, names, counts):
         return runs, ""
     return runs, (
         "the lists of negatives do not look like uniform draws from the items that are new to the "
-        f"user (p = {chance:.0e})"
+        f"user (p {f'= {chance:.0e}' if chance > 1e-15 else 'below 1e-15'})"
     )
 
 
