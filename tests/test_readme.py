@@ -19,7 +19,6 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Tables of scores, training and held-out events, and a column of sampled ranks."""
-    pytest.importorskip("pyarrow")
     folder = tmp_path_factory.mktemp("readme")
     data = rs.datasets.make_interactions(800, 600, 24_000, rng=0)
     users = np.arange(data.n_users)
@@ -33,7 +32,7 @@ def files(tmp_path_factory):
         pd.DataFrame({"model": name, "user": user, "item": item, "score": np.ravel(scores)})
         for name, scores in models.items()
     ]
-    pd.concat(tables).to_parquet(folder / "scores.parquet", index=False)
+    pd.concat(tables).to_csv(folder / "scores.csv", index=False)
     held_out = pd.DataFrame({"user": users, "item": data.held_out})
     held_out.to_csv(folder / "held_out.csv", index=False)
     pairs = zip(("user", "item"), data.train.nonzero())
