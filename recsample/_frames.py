@@ -71,6 +71,26 @@ def as_scores(name: str, series: Any) -> Floats:
     return values
 
 
+def as_times(name: str, series: Any) -> NDArray[Any]:
+    """A column of numbers or dates as numbers in the same order."""
+    nw = extra("narwhals.stable.v2")
+    if isinstance(series.dtype, (nw.Date, nw.Datetime)):
+        return series.dt.timestamp(
+            "ns" if getattr(series.dtype, "time_unit", "us") == "ns" else "us"
+        ).to_numpy()
+    if not series.dtype.is_numeric():
+        raise ValueError(f"{name} must have times that are numbers or dates, got {series.dtype}")
+    if series.dtype.is_integer():
+        return series.to_numpy()  # nanoseconds as floats would lose their order
+    values = series.cast(nw.Float64).to_numpy()
+    if np.isnan(values).any():
+        where = int(np.argmax(np.isnan(values)))
+        raise ValueError(
+            f"{name} must have times that are numbers or dates, got nan in row {where}"
+        )
+    return values
+
+
 def as_ids(name: str, series: Any) -> NDArray[Any]:
     """A column of ids as int64, or as objects: strings, or whatever else they are, of one kind."""
     values = series.to_numpy()

@@ -1,4 +1,4 @@
-"""The files of MovieLens-1M: where they are published, and what must be in them.
+"""The files of MovieLens: where they are published, and what must be in them.
 
 Every line is checked, so that a file that is truncated, damaged or not the right one is refused
 with the line where that shows.
@@ -11,33 +11,76 @@ import os
 import re
 import zipfile
 import zlib
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from recsample._extras import extra
 
-# MovieLens-1M as GroupLens publishes it, the held-out events of the split that the paper uses, and
-# the negatives published with that split.
-ARCHIVE = "ml-1m.zip"
+
+class Published(NamedTuple):
+    """A size of MovieLens as GroupLens publishes it."""
+
+    table: str  # of the ratings, in the archive
+    separator: str
+    rating: str  # what a rating may be, as a regular expression
+    fields: str
+    header: bool
+    n_ratings: int
+    n_users: int
+    last_user: int
+
+
+_STARS, _HALF_STARS = "[1-5]", r"(?:0\.5|[1-4](?:\.[05])?|5(?:\.0)?)"
+_TABS = "user id, item id, rating, timestamp", False
+_COLONS = "UserID::MovieID::Rating::Timestamp", False
+_COMMAS = "userId,movieId,rating,timestamp", True
+SIZES = {
+    "ml-100k": Published("ml-100k/u.data", "\t", _STARS, *_TABS, 100_000, 943, 943),
+    "ml-1m": Published("ml-1m/ratings.dat", "::", _STARS, *_COLONS, 1_000_209, 6_040, 6_040),
+    # Users are numbered up to 71,567, of whom 69,878 have ratings.
+    "ml-10m": Published(
+        "ml-10M100K/ratings.dat", "::", _HALF_STARS, *_COLONS, 10_000_054, 69_878, 71_567
+    ),
+    "ml-20m": Published(
+        "ml-20m/ratings.csv", ",", _HALF_STARS, *_COMMAS, 20_000_263, 138_493, 138_493
+    ),
+    "ml-25m": Published(
+        "ml-25m/ratings.csv", ",", _HALF_STARS, *_COMMAS, 25_000_095, 162_541, 162_541
+    ),
+}
+
+# Of MovieLens-1M, the held-out events of the split that the paper uses, and the negatives published
+# with that split.
 HELD_OUT = "ml-1m.test.rating"
 NEGATIVES = "ml-1m.test.negative"
 URLS = {
-    ARCHIVE: "https://files.grouplens.org/datasets/movielens/ml-1m.zip",
+    **{
+        f"{name}.zip": f"https://files.grouplens.org/datasets/movielens/{name}.zip"
+        for name in SIZES
+    },
     HELD_OUT: "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/"
     "master/Data/ml-1m.test.rating",
     NEGATIVES: "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/"
     "master/Data/ml-1m.test.negative",
 }
-SHA256 = {
-    ARCHIVE: "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
-    HELD_OUT: "231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
-    NEGATIVES: "127853228a76b7d21c0481e8ef8d00dd009cd5c88670dbdd9e9debfdb9f93de4",
+# The MD5 are those that GroupLens publishes beside the archives, as <archive>.md5.
+CHECKSUMS = {
+    "ml-100k.zip": "md5:0e33842e24a9c977be4e0107933c0723",
+    "ml-1m.zip": "sha256:a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+    "ml-10m.zip": "md5:ce571fd55effeba0271552578f2648bd",
+    "ml-20m.zip": "md5:cd245b17a1ae2cc31bb14903e1204af3",
+    "ml-25m.zip": "md5:6b51fb2759a8657d3bfcbfc42b592ada",
+    HELD_OUT: "sha256:231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
+    NEGATIVES: "sha256:127853228a76b7d21c0481e8ef8d00dd009cd5c88670dbdd9e9debfdb9f93de4",
 }
-N_RATINGS = 1_000_209
 N_USERS = 6_040
 N_ITEMS = 3_706
 N_NEGATIVES = 99
+# Lines are read in blocks of this many bytes: as objects, 25 million of them would take gigabytes.
+_BLOCK = 2**26
 
 
 def download(name, loader):
@@ -47,7 +90,7 @@ def download(name, loader):
     try:
         # pooch writes to a temporary file and moves it here only if the checksum is right.
         return pooch.retrieve(
-            URLS[name], f"sha256:{SHA256[name]}", fname=name, path=folder, progressbar=True
+            URLS[name], CHECKSUMS[name], fname=name, path=folder, progressbar=True
         )
     except requests.RequestException as error:
         there = ""
@@ -60,51 +103,63 @@ def download(name, loader):
     except ValueError as error:
         raise ValueError(
             f"what {URLS[name]} delivered is not the published {name}: its checksum differs from "
-            f"the expected SHA-256 {SHA256[name]}; nothing was kept"
+            f"the expected {CHECKSUMS[name]}; nothing was kept"
         ) from error
 
 
-def read_ratings(path):
+def read_ratings(path, name):
     """The users, movies and timestamps of all ratings, and the folders where the split may be."""
-    source = Path(download(ARCHIVE, "load_movielens") if path is None else path)
-    file, content, folders = _find_ratings(source)
-    user, movie, _, timestamp = _parse(file, content, "::", "UserID::MovieID::Rating::Timestamp")
-    _check_ratings(file, user, movie)
+    kind, archive = SIZES[name], f"{name}.zip"
+    source = Path(download(archive, "load_movielens") if path is None else path)
+    source, folders = _find_ratings(source, archive, kind.table)
+    with _opened(source, kind.table) as (file, stream):
+        user, movie, timestamp = _parse(
+            file, stream, kind.separator, kind.fields, kind.rating, kind.header
+        )
+    _check_ratings(file, kind, user, movie)
     return user, movie, timestamp, folders
 
 
-def _find_ratings(source):
-    """The name and the bytes of ratings.dat, and the folders where its companion may be."""
+def _find_ratings(source, archive, table):
+    """The archive or the table of ratings, and the folders where its companion may be."""
+    folder, name = table.split("/")
     if source.is_dir():
-        for place in (source, source / "ml-1m"):
-            if (place / "ratings.dat").is_file():
-                file = place / "ratings.dat"
-                return str(file), file.read_bytes(), [place, source]
-        if not (source / ARCHIVE).is_file():
+        for place in (source, source / folder):
+            if (place / name).is_file():
+                return place / name, [place, source]
+        if not (source / archive).is_file():
             raise FileNotFoundError(
-                f"path must hold ratings.dat, ml-1m/ratings.dat or {ARCHIVE}, "
+                f"path must hold {name}, {table} or {archive}, "
                 f"got the folder {source} with none of them"
             )
-        source = source / ARCHIVE
+        source = source / archive
     if not source.is_file():
         raise FileNotFoundError(
-            f"path must be the archive {ARCHIVE} or a folder, got {source}, which does not exist"
+            f"path must be the archive {archive} or a folder, got {source}, which does not exist"
         )
-    if source.name == "ratings.dat":
-        return str(source), source.read_bytes(), [source.parent]
-    member = "ml-1m/ratings.dat"
+    return source, [source.parent]
+
+
+@contextmanager
+def _opened(source, table):
+    """The table of ratings as a stream, from the file itself or from the archive, with its name."""
+    if source.name == table.split("/")[1]:
+        with source.open("rb") as stream:
+            yield str(source), stream
+        return
     try:
         with zipfile.ZipFile(source) as archive:
-            content = archive.read(member)
-    except KeyError:
-        raise ValueError(
-            f"{source} must hold the file {member}, got an archive without it"
-        ) from None
+            if table not in archive.namelist():
+                raise ValueError(
+                    f"{source} must hold the file {table}, got an archive without it "
+                    "(MovieLens of another size: name=...)"
+                )
+            with archive.open(table) as stream:
+                yield f"{source}/{table}", stream
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise ValueError(
             f"{source} must be an intact zip archive, got a damaged one: {error}"
         ) from error
-    return f"{source}/{member}", content, [source.parent]
 
 
 def read_held_out(folders, user, item, n_items):
@@ -112,54 +167,68 @@ def read_held_out(folders, user, item, n_items):
     names = (HELD_OUT, "ncf.test.rating")
     found = [folder / name for folder in folders for name in names if (folder / name).is_file()]
     file = found[0] if found else Path(download(HELD_OUT, "load_movielens"))
-    listed, held_out, _, _ = _parse(file, file.read_bytes(), "\t", "user, item, rating, timestamp")
-    if len(listed) != N_USERS:
-        raise ValueError(f"{file} must have {N_USERS} lines, one per user, got {len(listed)}")
-    _refuse_line(file, listed != np.arange(N_USERS), listed, "the users 0, 1, 2, ... in order")
-    rated = np.isin(np.arange(N_USERS) * n_items + held_out, user * n_items + item)
+    with file.open("rb") as stream:
+        fields = "user, item, rating, timestamp"
+        listed, held_out, _ = _parse(file, stream, "\t", fields, _STARS)
+    n_users = SIZES["ml-1m"].n_users
+    if len(listed) != n_users:
+        raise ValueError(f"{file} must have {n_users} lines, one per user, got {len(listed)}")
+    _refuse_line(file, listed != np.arange(n_users), listed, "the users 0, 1, 2, ... in order")
+    rated = np.isin(np.arange(n_users) * n_items + held_out, (user - 1) * n_items + item)
     rated &= held_out < n_items
     _refuse_line(file, ~rated, held_out, "an item that the user has rated")
     return held_out
 
 
-def _parse(file, content, separator, fields):
-    """The four columns of a table of whole numbers, every line of it checked."""
-    line = rb"\d{1,10}%b\d{1,10}%b[1-5]%b\d{1,10}" % ((separator.encode(),) * 3)
-    lines = _checked_lines(file, content, line, fields)
-    if lines and not content.endswith(b"\n"):
-        raise ValueError(f"{file} must end with a line end, got a last line {len(lines)} cut short")
-    numbers = content.replace(separator.encode(), b" ").decode()
-    return np.fromstring(numbers, dtype=np.int64, sep=" ").reshape(-1, 4).T
+def _parse(file, stream, separator, fields, rating, header=False):
+    """Three columns of a table of ratings, users, items and times, every line of it checked."""
+    pattern = separator.join([r"\d{1,10}", r"\d{1,10}", rating, r"\d{1,10}"])
+    if header and (first := stream.readline()).rstrip(b"\r\n") != fields.encode():
+        raise ValueError(f"{file}, line 1, must be the header {fields}, got {_text(first)}")
+    line, number, parts = b"\n", int(header), [np.empty((0, 4))]
+    while lines := stream.readlines(_BLOCK):
+        _check_lines(file, lines, (pattern + r"\r?\n?").encode(), fields, number)
+        number, line = number + len(lines), lines[-1]
+        numbers = b"".join(lines).replace(separator.encode(), b" ").decode()
+        parts.append(np.fromstring(numbers, sep=" ").reshape(-1, 4))
+    if not line.endswith(b"\n"):
+        raise ValueError(f"{file} must end with a line end, got a last line {number} cut short")
+    return np.concatenate(parts)[:, [0, 1, 3]].astype(np.int64).T
 
 
-def _checked_lines(file, content, pattern, fields):
-    """The lines of a file, each of which matches a pattern: what that wants is told by `fields`."""
-    matches, lines = re.compile(pattern).fullmatch, content.splitlines()
-    for number, line in enumerate(lines, start=1):
-        if not matches(line):
-            text = line[:80].decode(errors="replace")
-            raise ValueError(f"{file}, line {number}, must be {fields}, got {text!r}")
-    return lines
+def _check_lines(file, lines, pattern, fields, before=0):
+    """Refuse the first line that does not match a pattern: what that wants is told by `fields`."""
+    matches = re.compile(pattern).fullmatch
+    if not all(map(matches, lines)):
+        number, line = next((i, line) for i, line in enumerate(lines, 1) if not matches(line))
+        raise ValueError(f"{file}, line {before + number}, must be {fields}, got {_text(line)}")
 
 
-def _check_ratings(file, user, movie):
-    if len(user) != N_RATINGS:
-        raise ValueError(f"{file} must have {N_RATINGS} ratings, got {len(user)} lines")
-    outside = (user < 1) | (user > N_USERS)
-    _refuse_line(file, outside, user, f"a UserID from 1 to {N_USERS}")
-    missing = np.setdiff1d(np.arange(1, N_USERS + 1), user)
-    if missing.size:
-        raise ValueError(f"{file} must have ratings of {N_USERS} users, got none of {missing[0]}")
+def _text(line):
+    return repr(line[:80].rstrip(b"\r\n").decode(errors="replace"))
+
+
+def _check_ratings(file, kind, user, movie):
+    if len(user) != kind.n_ratings:
+        raise ValueError(f"{file} must have {kind.n_ratings} ratings, got {len(user)} lines")
+    outside = (user < 1) | (user > kind.last_user)
+    _refuse_line(file, outside, user, f"a UserID from 1 to {kind.last_user}", kind.header)
+    n_users = len(np.unique(user))
+    if n_users != kind.n_users:
+        raise ValueError(f"{file} must have ratings of {kind.n_users} users, got {n_users}")
     pair = user * (movie.max() + 1) + movie
     repeated = np.ones(len(pair), bool)
     repeated[np.unique(pair, return_index=True)[1]] = False
-    _refuse_line(file, repeated, movie, "a MovieID that the user has not rated before")
+    expected = "a MovieID that the user has not rated before"
+    _refuse_line(file, repeated, movie, expected, kind.header)
 
 
-def _refuse_line(file, bad, values, expected):
+def _refuse_line(file, bad, values, expected, header=False):
     if bad.any():
-        line = int(np.argmax(bad))
-        raise ValueError(f"{file}, line {line + 1}, must have {expected}, got {values[line]}")
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"{file}, line {row + 1 + header}, must have {expected}, got {values[row]}"
+        )
 
 
 def read_negatives(path):
@@ -177,7 +246,8 @@ def read_negatives(path):
                 f"{file} must be an intact gzip file, got a damaged one: {error}"
             ) from error
     line = rb"\(\d{1,9},\d{1,9}\)(?:\t\d{1,9}){%d}" % N_NEGATIVES
-    lines = _checked_lines(file, content, line, f"(user,item) and {N_NEGATIVES} items")
+    lines = content.splitlines()
+    _check_lines(file, lines, line, f"(user,item) and {N_NEGATIVES} items")
     if len(lines) != N_USERS:
         raise ValueError(f"{file} must have {N_USERS} lines, one per user, got {len(lines)}")
     entries = content.decode().translate(str.maketrans("(),", "   "))

@@ -1,4 +1,4 @@
-"""Interactions of users with items: MovieLens-1M, a reader's own, or synthetic ones.
+"""Interactions of users with items: MovieLens, a reader's own, or synthetic ones.
 
 Every data set is split leave-one-out: one item of each user is held out, the rest is for
 training. The ranks that the paper's three recommenders predict on MovieLens-1M ship with the
@@ -19,6 +19,7 @@ from scipy import optimize, sparse
 
 from recsample import _movielens as movielens
 from recsample._extras import extra
+from recsample._frames import as_ids, as_times, is_frame, read_columns
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import generator, positive_int, shown, whole_numbers
 from recsample._value import frozen
@@ -45,7 +46,8 @@ __all__ = [
 class Interactions:
     """Which users had to do with which items, with one item held out for each user.
 
-    Usually made by `load_movielens`, `make_interactions` or `Interactions.from_pairs`.
+    Usually made by `load_movielens`, `make_interactions`, `Interactions.from_frame` or
+    `Interactions.from_pairs`.
 
     Parameters
     ----------
@@ -198,37 +200,152 @@ class Interactions:
         )
         return cls(train, frozen(held_out), frozen(user_ids), frozen(item_ids))
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        user: str = "user",
+        item: str = "item",
+        time: str | None = None,
+        held_out: Any = None,
+    ) -> Interactions:
+        """Interactions from a dataframe of any library, one row per event.
+
+        Users and items are numbered as by `from_pairs`. What is held out is said by one of `time`
+        and `held_out`.
+
+        Parameters
+        ----------
+        frame : dataframe
+            Of pandas, Polars, PyArrow or another library that Narwhals reads, eager or lazy.
+        user, item : str, optional
+            Names of the columns of ids, whole numbers or text.
+        time : str, optional
+            Name of a column of numbers or dates. The last event of each user is held out, and of
+            several at the same time the one in the last row. Where the user had to do with that
+            item before, these events are taken out too, and every user needs another item.
+        held_out : dataframe, mapping or array_like, optional
+            The held-out item of each user instead: a dataframe with the same columns `user` and
+            `item` and a row for each user, or what `from_pairs` takes.
+
+        Returns
+        -------
+        Interactions
+
+        Raises
+        ------
+        ValueError
+            For both or none of `time` and `held_out`, columns that are not there, missing values,
+            times that are text, ids of several kinds, and a user with two held-out items or none.
+            With `time`, for users with a single item, who have nothing to train on once it is held
+            out: one is named, and all are counted. Take them out of the dataframe first.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from recsample.datasets import Interactions
+        >>> events = pd.DataFrame(
+        ...     {
+        ...         "user": ["ann", "ann", "bob", "bob", "bob"],
+        ...         "item": ["tea", "oil", "tea", "rye", "oil"],
+        ...         "day": [2, 1, 1, 5, 3],
+        ...     }
+        ... )
+        >>> data = Interactions.from_frame(events, time="day")
+        >>> data
+        <Interactions: 2 users, 3 items, 3 training events>
+        >>> data.item_ids[data.held_out].tolist()
+        ['tea', 'rye']
+
+        Reviews of Amazon, as published in 2014, are such a dataframe once their columns are named.
+        Ids of items look like numbers at times, and stay text by ``dtype=str``:
+
+        >>> import io
+        >>> file = io.StringIO(
+        ...     "A2EDZH51XHFA9B,0205616461,5.0,1369699200\\n"
+        ...     "A2EDZH51XHFA9B,B000052YQN,4.0,1372550400\\n"
+        ... )
+        >>> columns = {"user": str, "item": str, "rating": float, "time": int}
+        >>> reviews = pd.read_csv(file, names=list(columns), dtype=columns)
+        >>> Interactions.from_frame(reviews, time="time").item_ids.tolist()
+        ['0205616461', 'B000052YQN']
+        """
+        if not is_frame(frame):
+            raise ValueError(f"frame must be a dataframe, got {shown(frame)}")
+        if (time is None) == (held_out is None):
+            raise ValueError(
+                "one of time, a column, and held_out must say what is held out, "
+                f"got {'none' if time is None else 'both'}"
+            )
+        if time is None:
+            users, items = _ids_in("frame", frame, user, item)
+            if is_frame(held_out):
+                held_out = _one_each(*_ids_in("held_out", held_out, user, item))
+            return cls.from_pairs(users, items, held_out)
+        wanted = {"user": user, "item": item, "time": time}
+        *ids, times = read_columns("frame", frame, wanted)
+        users, items = (as_ids("frame", column) for column in ids)
+        last = _last_events(np.unique(users, return_inverse=True)[1], as_times("frame", times))
+        data = cls.from_pairs(users, items, items[last])
+        alone = np.flatnonzero(np.diff(data.train.indptr) == 0)
+        if len(alone):
+            raise ValueError(
+                "frame must hold at least two different items of each user, one of them to train "
+                f"on, got one of {shown(data.user_ids[alone[0]])}"
+                + (f" and of {len(alone) - 1:,} more" if len(alone) > 1 else "")
+                + ": take users with a single item out first"
+            )
+        return data
+
 
 def load_movielens(
-    path: str | os.PathLike[str] | None = None, *, split: Literal["paper", "last"] = "paper"
+    path: str | os.PathLike[str] | None = None,
+    *,
+    name: Literal["ml-100k", "ml-1m", "ml-10m", "ml-20m", "ml-25m"] = "ml-1m",
+    split: Literal["paper", "last"] | None = None,
 ) -> Interactions:
-    """MovieLens-1M: 6,040 users, 3,706 movies, 1,000,209 ratings, the stars left aside.
+    """MovieLens, the stars left aside: 1M, which the paper uses, or another size.
 
-    Movies are numbered by their first appearance in ``ratings.dat``, users by their UserID;
+    Movies are numbered by their first appearance in the file of ratings, users by their UserID;
     the ids of the source stand in ``item_ids`` and ``user_ids``.
 
-    Without `path` the official archive is downloaded once (6 MB, checksum verified) and kept in
+    Without `path` the official archive is downloaded once (checksum verified) and kept in
     the folder that the environment variable ``RECSAMPLE_DATA`` names, or else in the operating
-    system's folder for caches. A download that breaks off leaves nothing behind there.
+    system's folder for caches. A download that breaks off leaves nothing behind there. The largest
+    data set needs 3 GB of memory.
 
     Parameters
     ----------
     path : str or os.PathLike, optional
-        Where the data is instead: the archive ``ml-1m.zip``, the file ``ratings.dat``, or a folder
-        with ``ratings.dat``, ``ml-1m/ratings.dat`` or ``ml-1m.zip`` in it. For ``split="paper"``,
-        the held-out events are taken from a file ``ml-1m.test.rating`` or ``ncf.test.rating`` in
-        the same folder; where there is none, that file (125 kB) is downloaded and cached.
+        Where the data is instead: the archive, such as ``ml-1m.zip``, the file of the ratings, or a
+        folder with one of them in it. For ``split="paper"``, the held-out events are taken from a
+        file ``ml-1m.test.rating`` or ``ncf.test.rating`` in the same folder; where there is none,
+        that file (125 kB) is downloaded and cached.
+    name : {"ml-1m", "ml-100k", "ml-10m", "ml-20m", "ml-25m"}, optional
+        Which one:
+
+        ========= ========== ======= =================================
+        name      ratings    users   file of ratings
+        ========= ========== ======= =================================
+        "ml-100k" 100,000    943     ``u.data``, with tabs
+        "ml-1m"   1,000,209  6,040   ``ratings.dat``, with ``::``
+        "ml-10m"  10,000,054 69,878  ``ratings.dat``, with ``::``
+        "ml-20m"  20,000,263 138,493 ``ratings.csv``
+        "ml-25m"  25,000,095 162,541 ``ratings.csv``
+        ========= ========== ======= =================================
     split : {"paper", "last"}, optional
-        Which event of each user is held out.
+        Which event of each user is held out. By default "paper" for MovieLens-1M, and "last" for
+        the others.
 
         "paper"
             The split of He et al., "Neural Collaborative Filtering" (WWW 2017), which the paper
-            uses: each user's last event, from the published list.
+            uses: each user's last event on MovieLens-1M, from the published list.
         "last"
             The last event by timestamp, and of several with the same timestamp the last in the
-            file. This second rule decides for many: 1,268 of the first 2,998 users (42 %) have
-            several ratings in their last second. The published list chooses among these by a
-            rule that the data does not show and agrees with this one for 72 % of these 2,998
+            file. On MovieLens-1M this second rule decides for many: 1,268 of the first 2,998 users
+            (42 %) have several ratings in their last second. The published list chooses among these
+            by a rule that the data does not show and agrees with this one for 72 % of these 2,998
             users. So this is another, equally valid split; it does not give the paper's numbers.
 
     Returns
@@ -244,12 +361,13 @@ def load_movielens(
         If there is no such data at `path`.
     ValueError
         For a truncated, corrupted or wrong file: the message names the file, the line (1-based)
-        where there is one, and what was expected. Also for an unknown `split`.
+        where there is one, and what was expected. Also for an unknown `name` or `split`, and for
+        the paper's split of another size.
 
     Notes
     -----
     MovieLens is licensed for research and may not be redistributed; see
-    https://grouplens.org/datasets/movielens/1m/ and F. M. Harper, J. A. Konstan, "The MovieLens
+    https://grouplens.org/datasets/movielens/ and F. M. Harper, J. A. Konstan, "The MovieLens
     Datasets: History and Context", ACM TiiS 5(4), 2015, https://doi.org/10.1145/2827872.
 
     Examples
@@ -260,21 +378,22 @@ def load_movielens(
         ...
     ValueError: split must be "paper" or "last", got 'first'
     """
-    if split not in ("paper", "last"):
+    if name not in movielens.SIZES:
+        raise ValueError(f"name must be one of {list(movielens.SIZES)}, got {shown(name)}")
+    if split not in ("paper", "last", None):
         raise ValueError(f'split must be "paper" or "last", got {split!r}')
+    if split == "paper" and name != "ml-1m":
+        raise ValueError(f'split must be "last" for {name}: the paper has MovieLens-1M only')
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"path must be the path of an archive or a folder, got {shown(path)}")
-    user, movie, timestamp, folders = movielens.read_ratings(path)
+    user, movie, timestamp, folders = movielens.read_ratings(path, name)
     movie_ids, item = _by_first_appearance(movie)
-    user = user - 1
-    if split == "last":
-        # lexsort is stable: of equal timestamps, the last line comes last.
-        in_time = np.lexsort((timestamp, user))
-        held_out = item[in_time][np.flatnonzero(np.diff(user[in_time], append=user.max() + 1))]
+    if split == "last" or name != "ml-1m":
+        held_out = item[_last_events(user, timestamp)]
     else:
         held_out = movielens.read_held_out(folders, user, item, len(movie_ids))
     data = Interactions.from_pairs(user, item, held_out)
-    return replace(data, user_ids=frozen(data.user_ids + 1), item_ids=frozen(movie_ids))
+    return replace(data, item_ids=frozen(movie_ids))
 
 
 def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
@@ -644,6 +763,31 @@ def _held_out_ids(held_out: Any, user_ids: NDArray[Any]) -> NDArray[Any]:
             f"got {len(held_out)}"
         )
     return held_out
+
+
+def _ids_in(name, frame, user, item):
+    """The ids of users and items in a dataframe."""
+    columns = read_columns(name, frame, {"user": user, "item": item})
+    return tuple(as_ids(name, column) for column in columns)
+
+
+def _one_each(users, items):
+    """The item of each user, as a mapping."""
+    found = dict(zip(users.tolist(), items.tolist()))
+    if len(found) < len(users):
+        known, counts = np.unique(users, return_counts=True)
+        raise ValueError(
+            "held_out must hold one item for each user, "
+            f"got {counts.max()} for {shown(known[np.argmax(counts)])}"
+        )
+    return found
+
+
+def _last_events(user, time):
+    """The row of each user's last event, users in ascending order."""
+    # lexsort is stable: of equal times, the last row comes last.
+    in_time = np.lexsort((time, user))
+    return in_time[np.flatnonzero(np.diff(user[in_time], append=-1))]
 
 
 def _by_first_appearance(ids):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from datetime import date, datetime, timezone
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -123,6 +124,184 @@ def test_interactions_refuse_parts_that_do_not_fit(changed, message):
         Interactions(**(parts | changed))
 
 
+# ---------------------------------------------------------------------------- from_frame
+
+EVENTS = {
+    "user": ["b", "a", "b", "a", "b"],
+    "item": ["x", "y", "z", "x", "w"],
+    "time": [5, 2, 9, 2, 9],
+}
+
+
+def in_library(name, columns):
+    """A dataframe of a library with these columns."""
+    if name == "polars lazy":
+        return in_library("polars", columns).lazy()
+    if name == "pyarrow":
+        return pytest.importorskip("pyarrow").table(columns)
+    return pytest.importorskip(name).DataFrame(columns)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "polars lazy", "pyarrow"])
+def test_from_frame_holds_out_the_last_event(library):
+    data = Interactions.from_frame(in_library(library, EVENTS), time="time")
+    # Both have two events at their last time: it is the later row.
+    assert data.user_ids.tolist() == ["a", "b"] and data.item_ids.tolist() == ["w", "x", "y", "z"]
+    assert data.item_ids[data.held_out].tolist() == ["x", "w"]
+    assert data.train.toarray().astype(int).tolist() == [[0, 0, 1, 0], [0, 1, 0, 1]]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "polars lazy", "pyarrow"])
+@pytest.mark.parametrize("form", ["frame", "mapping"])
+def test_from_frame_takes_what_is_held_out(library, form):
+    held_out = {"b": "x", "a": "new"}
+    if form == "frame":
+        held_out = in_library(library, {"user": list(held_out), "item": list(held_out.values())})
+    data = Interactions.from_frame(in_library(library, EVENTS), held_out=held_out)
+    expected = Interactions.from_pairs(EVENTS["user"], EVENTS["item"], {"b": "x", "a": "new"})
+    assert data.item_ids.tolist() == expected.item_ids.tolist() == ["new", "w", "x", "y", "z"]
+    assert data.held_out.tolist() == expected.held_out.tolist() == [0, 2]
+    assert (data.train != expected.train).nnz == 0
+
+
+def test_from_frame_agrees_with_a_loop_over_events():
+    pandas, rng = pytest.importorskip("pandas"), np.random.default_rng(0)
+    events = pandas.DataFrame(
+        {
+            "who": rng.integers(100, 120, 400),
+            "what": rng.integers(30, size=400),
+            "when": rng.integers(40, size=400),
+        }
+    )
+    data = Interactions.from_frame(events, user="who", item="what", time="when")
+    last, seen = {}, {}
+    for who, what, when in events.itertuples(index=False):
+        seen.setdefault(who, set()).add(what)
+        if who not in last or when >= last[who][0]:
+            last[who] = when, what
+    assert data.user_ids.tolist() == sorted(last)
+    for row, who in enumerate(data.user_ids):
+        assert data.item_ids[data.held_out[row]] == last[who][1]
+        assert set(data.item_ids[data.train[row].indices]) == seen[who] - {last[who][1]}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize(
+    "times",
+    [
+        [datetime(2020, 1, day) for day in (5, 2, 9, 3, 8)],
+        [datetime(2020, 1, day, tzinfo=timezone.utc) for day in (5, 2, 9, 3, 8)],
+        [0.5, 0.2, 0.9, 0.3, 0.8],
+        # Nanoseconds since 1970, which are the same number as floats.
+        [1_600_000_000_000_000_000 + n for n in (5, 2, 9, 3, 8)],
+        [-5, -8, -1, -7, -2],
+    ],
+    ids=["dates", "time zone", "floats", "nanoseconds", "below 0"],
+)
+def test_from_frame_orders_times_of_any_kind(library, times):
+    data = Interactions.from_frame(in_library(library, EVENTS | {"time": times}), time="time")
+    assert data.item_ids[data.held_out].tolist() == ["x", "z"]
+
+
+def test_from_frame_orders_days():
+    days = [date(2020, 1, day) for day in (5, 2, 9, 3, 8)]
+    data = Interactions.from_frame(in_library("polars", EVENTS | {"time": days}), time="time")
+    assert data.item_ids[data.held_out].tolist() == ["x", "z"]
+
+
+@pytest.mark.parametrize(
+    "columns, arguments, message",
+    [
+        ({}, {}, "one of time, a column, and held_out must say what is held out, got none"),
+        ({}, {"time": "time", "held_out": {"a": "x"}}, "what is held out, got both"),
+        ({}, {"time": "when"}, "frame must have the column 'when' .*time=.* got the columns"),
+        ({}, {"time": "time", "user": "name"}, "frame must have the column 'name' .*user="),
+        ({"time": list("59298")}, {"time": "time"}, "times that are numbers or dates, got String"),
+        (
+            {"time": [5, None, 9, 2, 9]},
+            {"time": "time"},
+            "missing values, got one in column 'time'",
+        ),
+        ({"item": ["x", None, "z", "x", "w"]}, {"time": "time"}, "missing values, got one in col"),
+        (
+            {"user": ["b", "a", "c", "a", "d"]},
+            {"time": "time"},
+            "got one of 'b' and of 2 more: tak",
+        ),
+        ({"item": ["x", "y", "x", "x", "x"]}, {"time": "time"}, "different items of each user"),
+        ({"item": [1.5, 2, 3, 4, 5]}, {"time": "time"}, "whole numbers as ids, got 1.5 in row 0"),
+        ({}, {"held_out": {"a": "x"}}, "held_out must hold an item for every user, got none for"),
+        ({}, {"held_out": ["x"]}, "one item for each of the 2 users, got 1"),
+    ],
+)
+def test_from_frame_refuses(columns, arguments, message):
+    frame = in_library("pandas", EVENTS | columns)
+    with pytest.raises(ValueError, match=message):
+        Interactions.from_frame(frame, **arguments)
+
+
+def test_from_frame_refuses_two_held_out_items():
+    frame = in_library("pandas", EVENTS)
+    with pytest.raises(ValueError, match="one item for each user, got 3 for 'b'"):
+        Interactions.from_frame(frame, held_out=frame)
+
+
+def test_from_frame_refuses_what_is_no_frame():
+    with pytest.raises(ValueError, match="frame must be a dataframe, got {'user'"):
+        Interactions.from_frame(EVENTS, time="time")
+
+
+def test_from_frame_refuses_times_that_are_nan():
+    frame = in_library("polars", EVENTS | {"time": [1.0, 2.0, float("nan"), 4.0, 5.0]})
+    with pytest.raises(ValueError, match="times that are numbers or dates, got nan in row 2"):
+        Interactions.from_frame(frame, time="time")
+
+
+# Reviews of Amazon, in the four forms in which they were published; the reviews are made up.
+AMAZON = {
+    # 2014: user, item, rating, time, without a header
+    "2014.csv": "A1,0001,5.0,1369699200\nA2,B0X,4.0,1372550400\nA1,B0X,1.0,1369699100\n"
+    "A2,0001,2.0,1372550300\n",
+    # 2018: item, user, rating, time, without a header
+    "2018.csv": "0001,A1,5.0,1369699200\nB0X,A2,4.0,1372550400\nB0X,A1,1.0,1369699100\n"
+    "0001,A2,2.0,1372550300\n",
+    # 2023: with a header, the time in milliseconds
+    "2023.csv": "user_id,parent_asin,rating,timestamp\nA1,0001,5.0,1369699200000\n"
+    "A2,B0X,4.0,1372550400000\nA1,B0X,1.0,1369699100000\nA2,0001,2.0,1372550300000\n",
+    # 2014 and 2018: a review per line
+    "reviews.jsonl": "".join(
+        f'{{"reviewerID": "{user}", "asin": "{item}", "overall": 5.0, "unixReviewTime": {time}}}\n'
+        for user, item, time in [
+            ("A1", "0001", 1369699200),
+            ("A2", "B0X", 1372550400),
+            ("A1", "B0X", 1369699100),
+            ("A2", "0001", 1372550300),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("form", AMAZON)
+def test_reviews_of_amazon_by_from_frame(form, tmp_path):
+    pandas, file = pytest.importorskip("pandas"), tmp_path / form
+    file.write_text(AMAZON[form])
+    columns = {"user": "user", "item": "item", "time": "time"}
+    if form == "2023.csv":
+        frame = pandas.read_csv(file, dtype={"user_id": str, "parent_asin": str})
+        columns = {"user": "user_id", "item": "parent_asin", "time": "timestamp"}
+    elif form.endswith("csv"):
+        names = ["user", "item"] if form == "2014.csv" else ["item", "user"]
+        frame = pandas.read_csv(
+            file, names=[*names, "rating", "time"], dtype={"user": str, "item": str}
+        )
+    else:
+        frame = pandas.read_json(file, lines=True, dtype=False)
+        columns = {"user": "reviewerID", "item": "asin", "time": "unixReviewTime"}
+    data = Interactions.from_frame(frame, **columns)
+    assert data.user_ids.tolist() == ["A1", "A2"] and data.item_ids.tolist() == ["0001", "B0X"]
+    assert data.item_ids[data.held_out].tolist() == ["0001", "B0X"]
+
+
 # ---------------------------------------------------------------------------- load_movielens
 
 RATINGS = (
@@ -141,7 +320,9 @@ LISTED = "0\t1\t3\t978302109\n1\t1\t1\t978298413\n2\t2\t5\t978300000\n"
 @pytest.fixture
 def small(monkeypatch, tmp_path):
     """Seven ratings of three users count as complete; the cache is empty, the network is off."""
-    monkeypatch.setattr(_movielens, "N_RATINGS", 7)
+    size = {"n_ratings": 7, "n_users": 3, "last_user": 3}
+    for name, kind in _movielens.SIZES.items():
+        monkeypatch.setitem(_movielens.SIZES, name, kind._replace(**size))
     monkeypatch.setattr(_movielens, "N_USERS", 3)
     monkeypatch.setenv("RECSAMPLE_DATA", str(tmp_path / "cache"))
     with socket.socket() as closed:
@@ -193,6 +374,114 @@ def test_load_movielens_last_split(small, form):
     data = load_movielens(place(small, form), split="last")
     assert data.item_ids[data.held_out].tolist() == [20, 50, 20]
     assert data.train.sum() == 7 - 3
+
+
+# The same ratings in the formats of the other sizes, ml-10m with gaps in the users' numbers.
+PLAIN = [line.split("::") for line in RATINGS.splitlines()]
+OTHERS = {
+    "ml-100k": "".join("\t".join(line) + "\n" for line in PLAIN),
+    "ml-10m": RATINGS.replace("::4::", "::4.5::").replace("\n3::", "\n9::"),
+    "ml-20m": "userId,movieId,rating,timestamp\n"
+    + "".join(f"{u},{i},{r}.0,{t}\n" for u, i, r, t in PLAIN).replace(",1.0,", ",0.5,"),
+}
+OTHERS["ml-25m"] = OTHERS["ml-20m"].replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize("form", ["archive", "file", "folder", "extracted archive"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_load_movielens_of_other_sizes(small, monkeypatch, name, form):
+    kind = _movielens.SIZES[name]
+    monkeypatch.setitem(_movielens.SIZES, name, kind._replace(last_user=9))
+    monkeypatch.setattr(_movielens, "_BLOCK", 40)  # two lines
+    path = small / kind.table.split("/")[1]
+    if form == "archive":
+        path = small / f"{name}.zip"
+        write_archive(path, OTHERS[name], kind.table)
+    elif form == "extracted archive":
+        (small / kind.table).parent.mkdir()
+        (small / kind.table).write_bytes(OTHERS[name].encode())
+    else:
+        path.write_bytes(OTHERS[name].encode())
+    data = load_movielens(path if form in ("archive", "file") else small, name=name)
+    assert data.user_ids.tolist() == [1, 2, 9 if name == "ml-10m" else 3]
+    assert data.item_ids.tolist() == [30, 10, 20, 50]
+    assert data.item_ids[data.held_out].tolist() == [20, 50, 20]
+    assert data.train.toarray().tolist() == [[1, 1, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    "name, ratings, message",
+    [
+        (
+            "ml-100k",
+            RATINGS,
+            "u.data, line 1, must be user id, item id, rating, timestamp, got '1::",
+        ),
+        ("ml-100k", OTHERS["ml-100k"].replace("\t5\t", "\t4.5\t"), "u.data, line 1, must be user"),
+        ("ml-10m", RATINGS.replace("::4::", "::4.2::"), "ratings.dat, line 3, must be UserID"),
+        ("ml-10m", RATINGS.replace("::4::", "::0::"), "ratings.dat, line 3, must be UserID"),
+        ("ml-10m", RATINGS.replace("::4::", "::5.5::"), "ratings.dat, line 3, must be UserID"),
+        ("ml-20m", RATINGS, "ratings.csv, line 1, must be the header userId,movieId,rating,times"),
+        ("ml-20m", OTHERS["ml-20m"].replace("4.0", "four"), "line 4, must be userId.*'1,20,four,9"),
+        ("ml-20m", OTHERS["ml-20m"][:-1], "must end with a line end, got a last line 8 cut short"),
+        (
+            "ml-20m",
+            OTHERS["ml-20m"].replace("3,30", "4,30"),
+            "line 8, must have a UserID from 1 to 3",
+        ),
+        (
+            "ml-20m",
+            OTHERS["ml-20m"].replace("3,30", "3,20"),
+            "line 8, must have a MovieID that the",
+        ),
+        ("ml-25m", OTHERS["ml-20m"].replace("3,30", "1,50"), None),
+        ("ml-25m", "userId,movieId,rating,timestamp\n", "must have 7 ratings, got 0 lines"),
+        ("ml-25m", "", "line 1, must be the header .* got ''"),
+    ],
+)
+def test_wrong_ratings_of_other_sizes_are_refused(small, monkeypatch, name, ratings, message):
+    monkeypatch.setattr(_movielens, "_BLOCK", 40)
+    (small / _movielens.SIZES[name].table.split("/")[1]).write_text(ratings)
+    if message is None:
+        assert load_movielens(small, name=name).n_users == 3
+        return
+    with pytest.raises(ValueError, match=message):
+        load_movielens(small, name=name)
+
+
+def test_other_sizes_are_downloaded_with_their_checksums(small, monkeypatch):
+    archive = io.BytesIO()
+    write_archive(archive, OTHERS["ml-100k"], "ml-100k/u.data")
+    contents = {"ml-100k.zip": archive.getvalue()}
+    with Server(contents) as server:
+        published(monkeypatch, server, contents)
+        md5 = hashlib.md5(contents["ml-100k.zip"]).hexdigest()
+        monkeypatch.setattr(_movielens, "CHECKSUMS", {"ml-100k.zip": f"md5:{md5}"})
+        assert load_movielens(name="ml-100k").n_items == 4
+        assert load_movielens(name="ml-100k").n_items == 4
+        assert server.requests == ["/ml-100k.zip"]
+        monkeypatch.setattr(_movielens, "CHECKSUMS", {"ml-100k.zip": f"md5:{md5[::-1]}"})
+        with pytest.raises(ValueError, match=f"not the published ml-100k.zip.*md5:{md5[::-1]}"):
+            load_movielens(name="ml-100k")
+
+
+def test_every_size_has_an_address_and_a_checksum():
+    for name in _movielens.SIZES:
+        assert _movielens.URLS[f"{name}.zip"].startswith("https://files.grouplens.org/")
+        kind, value = _movielens.CHECKSUMS[f"{name}.zip"].split(":")
+        assert (kind, len(value)) in {("md5", 32), ("sha256", 64)}
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"name": "ml-2m"}, r"name must be one of \['ml-100k', .*, got 'ml-2m'"),
+        ({"name": "ml-100k", "split": "paper"}, 'split must be "last" for ml-100k: the paper has'),
+    ],
+)
+def test_load_movielens_refuses_a_size(small, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        load_movielens(small, **arguments)
 
 
 def test_windows_line_ends_are_fine(small):
@@ -247,7 +536,7 @@ def lines(text, number, replacement):
         ),
         (
             RATINGS.replace("3::2", "1::5").replace("3::30", "1::60"),
-            "ratings of 3 users, got none of 3",
+            "ratings of 3 users, got 2",
         ),
         (
             lines(RATINGS, 5, "2::10::2::978298413\n"),
@@ -357,8 +646,8 @@ class Server:
 
 def published(monkeypatch, server, contents):
     monkeypatch.setattr(_movielens, "URLS", {name: f"{server.url}/{name}" for name in contents})
-    sums = {name: hashlib.sha256(body).hexdigest() for name, body in contents.items()}
-    monkeypatch.setattr(_movielens, "SHA256", sums)
+    sums = {name: f"sha256:{hashlib.sha256(body).hexdigest()}" for name, body in contents.items()}
+    monkeypatch.setattr(_movielens, "CHECKSUMS", sums)
 
 
 @pytest.fixture
@@ -516,7 +805,10 @@ def test_offline_negatives_say_what_to_do(few):
 
 def test_the_published_negatives(ml_1m):
     content = gzip.decompress((ml_1m / "ncf.test.negative.gz").read_bytes())
-    assert hashlib.sha256(content).hexdigest() == _movielens.SHA256["ml-1m.test.negative"]
+    assert (
+        _movielens.CHECKSUMS["ml-1m.test.negative"]
+        == f"sha256:{hashlib.sha256(content).hexdigest()}"
+    )
     lists = load_negatives(ml_1m)
     assert lists.shape == (6040, 99) and (lists.min(), lists.max()) == (0, 3705)
     first, last = content.decode().split("\n")[0], content.decode().split("\n")[6039]
@@ -577,7 +869,7 @@ def test_full_size_last_split_as_the_docstring_says(full_size, movielens):
 
 def test_the_checksum_of_the_held_out_events(ml_1m):
     file = (ml_1m / "ncf.test.rating").read_bytes()
-    assert hashlib.sha256(file).hexdigest() == _movielens.SHA256["ml-1m.test.rating"]
+    assert _movielens.CHECKSUMS["ml-1m.test.rating"] == f"sha256:{hashlib.sha256(file).hexdigest()}"
 
 
 # ---------------------------------------------------------------------------- recorded ranks

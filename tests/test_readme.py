@@ -1,0 +1,87 @@
+"""The README's code, run on the files that it speaks of: what it prints must stand there."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import recsample as rs
+from recsample.command_line import main
+from recsample.recommenders import ItemKNN
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Tables of scores, training and held-out events, and a column of sampled ranks."""
+    folder = tmp_path_factory.mktemp("readme")
+    data = rs.datasets.make_interactions(800, 600, 24_000, rng=0)
+    users = np.arange(data.n_users)
+    models = {
+        "popular": np.tile(data.train.sum(axis=0), (data.n_users, 1)),
+        "similar": ItemKNN(exponent=3).fit(data.train).scores(users),
+        "neighbours": ItemKNN(exponent=1, n_neighbors=10).fit(data.train).scores(users),
+    }
+    user, item = np.indices(data.train.shape).reshape(2, -1)
+    tables = [
+        pd.DataFrame({"model": name, "user": user, "item": item, "score": np.ravel(scores)})
+        for name, scores in models.items()
+    ]
+    pd.concat(tables).to_csv(folder / "scores.csv", index=False)
+    held_out = pd.DataFrame({"user": users, "item": data.held_out})
+    held_out.to_csv(folder / "held_out.csv", index=False)
+    pairs = zip(("user", "item"), data.train.nonzero())
+    pd.DataFrame(dict(pairs)).to_csv(folder / "train.csv", index=False)
+    sampled = rs.UniformSampling(m=100).draw(rs.datasets.recorded_ranks()["Y"], rng=0)
+    pd.DataFrame({"sampled_rank": sampled.values}).to_csv(folder / "results.csv", index=False)
+    return folder
+
+
+def without_trailing_spaces(text):
+    return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+
+
+def test_the_table_is_what_the_code_prints(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    code = next(text for kind, text in BLOCKS if "exact = " in text)
+    printed = next(text for kind, text in BLOCKS if kind == "text")
+    found = {}
+    exec(code, found)
+    assert without_trailing_spaces(capsys.readouterr().out) == without_trailing_spaces(printed)
+    # What is said below the table
+    exact, sampled = found["exact"].table, found["sampled"].table
+    first, second = ("neighbours", "Recall@10"), ("similar", "Recall@10")
+    assert exact["value"][first] > exact["value"][second]
+    assert sampled["sampled"][first] < sampled["sampled"][second]
+    assert sampled["value"][first] > sampled["value"][second]
+
+
+def test_the_sentence_is_what_the_code_prints(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    code = next(text for kind, text in BLOCKS if "report.sentences" in text)
+    exec(code, {})
+    quoted = re.search(r"(?:^> .*\n)+", README, re.M)[0]
+    assert capsys.readouterr().out.split() == quoted.replace("> ", "").split()
+
+
+@pytest.mark.parametrize(
+    "command", next(text for kind, text in BLOCKS if kind == "sh").splitlines()
+)
+def test_the_commands_run(files, monkeypatch, capsys, command):
+    monkeypatch.chdir(files)
+    program, *arguments = shlex.split(command)
+    assert program == "recsample" and main(arguments) == 0
+    said = {"evaluate": "sampled", "report": "- Recall@10 is estimated at", "plan": "more samples"}
+    assert said[arguments[0]] in capsys.readouterr().out
+
+
+def test_every_name_of_the_package_exists():
+    for name in re.findall(r"`rs\.([a-zA-Z_.]+)", README):
+        found = rs
+        for part in name.split("."):
+            found = getattr(found, part)
