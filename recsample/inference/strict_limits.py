@@ -2,9 +2,9 @@
 
 Many distributions of the exact ranks fit a run of sampled ranks nearly as well as the best one
 does. The limits are the smallest and the largest mean of the metric under all of these within a
-class: "one-at-a-time strict bounds" [1]_ [2]_, here with the likelihood as the measure of fit.
+class: "one-at-a-time strict bounds" (see `limits`), here with the likelihood as the measure of fit.
 Twice the loss of log-likelihood may be as large as the quantile of chi-square with one degree of
-freedom, since one number is bounded at a time. There are classes in which that is not enough [3]_;
+freedom, since one number is bounded at a time. There are classes in which that is not enough;
 how often the limits hold is measured by `recsample.inference.coverage`.
 
 The assumptions, from the strongest evidence to the weakest:
@@ -19,15 +19,6 @@ The assumptions, from the strongest evidence to the weakest:
 Beyond the best fifth any distribution is allowed. With several relevant items per instance
 "frequent" is meant in comparison with a random ranking, for the best of them, the second best, and
 so on: each item alone need not be placed at random for that, only not worse than at random.
-
-References
-----------
-.. [1] P. B. Stark, "Inference in Infinite-Dimensional Inverse Problems: Discretization and
-   Duality", Journal of Geophysical Research 97, 1992.
-.. [2] M. Kuusela, P. B. Stark, "Shape-Constrained Uncertainty Quantification in Unfolding Steeply
-   Falling Elementary Particle Spectra", Annals of Applied Statistics 11(3), 2017.
-.. [3] P. Batlle, P. Patil, M. Stanley, H. Owhadi, M. Kuusela, "Optimization-Based Frequentist
-   Confidence Intervals for Functionals in Constrained Inverse Problems", arXiv 2310.02461, 2023.
 """
 
 from __future__ import annotations
@@ -78,6 +69,9 @@ def limits(
 ) -> Limits:
     """Between which numbers the mean of an exact metric lies, from one run of sampled ranks.
 
+    One-at-a-time strict bounds [1]_ [2]_ by the likelihood; [3]_ says in which classes the quantile
+    of chi-square is not enough.
+
     They hold for the mean over these instances, and for the mean over all instances like these.
     Assumed is that the irrelevant items were drawn uniformly and independently for each instance,
     and that the number of drawn items says nothing about the rank. Instances are sorted into strata
@@ -122,6 +116,16 @@ def limits(
     np.True_
     >>> round(found.low, 2), round(found.high, 2)
     (0.06, 0.12)
+
+    References
+    ----------
+    .. [1] P. B. Stark, "Inference in Infinite-Dimensional Inverse Problems: Discretization and
+       Duality", Journal of Geophysical Research 97, 1992.
+    .. [2] M. Kuusela, P. B. Stark, "Shape-Constrained Uncertainty Quantification in Unfolding
+       Steeply Falling Elementary Particle Spectra", Annals of Applied Statistics 11(3), 2017.
+    .. [3] P. Batlle, P. Patil, M. Stanley, H. Owhadi, M. Kuusela, "Optimization-Based
+       Frequentist Confidence Intervals for Functionals in Constrained Inverse Problems", arXiv
+       2310.02461, 2023.
     """
     if assumption not in ASSUMPTIONS:
         raise ValueError(f"assumption must be one of {list(ASSUMPTIONS)}, got {assumption!r}")
