@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recsample._typing import Integers
-from recsample._validation import refuse_frame, refuse_masked, shown
+from recsample._validation import refuse_masked, shown
 
 
 def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
     """All numbers of `values` in one array, how many each instance has, and whether in lists."""
     refuse_masked(name, values)
-    refuse_frame(name, values, "Ranks.from_frame reads it, or choose one column")
     is_array = isinstance(values, Collection) or hasattr(values, "__array__")
     if isinstance(values, (str, bytes)) or not is_array:
         raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")

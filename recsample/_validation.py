@@ -119,8 +119,8 @@ def refuse_masked(name: str, values: Any) -> None:
 
 
 def refuse_frame(name: str, values: Any, cure: str) -> None:
-    """Refuse a dataframe, whose columns mean something that an array does not know."""
-    if hasattr(values, "columns"):
+    """Refuse a dataframe with named columns, which mean something that an array does not know."""
+    if any(isinstance(column, str) for column in getattr(values, "columns", ())):
         raise ValueError(
             f"{name} must be an array, got a dataframe with the columns "
             f"{shown(list(values.columns))}: {cure}"

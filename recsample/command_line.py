@@ -17,6 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from recsample._extras import extra
+from recsample.evaluation import evaluate
+from recsample.inference.planning import required_samples_from_pilot
+from recsample.inference.reporting import report
+from recsample.metrics.names import metric
+from recsample.ranks import Ranks
+from recsample.sampling.uniform import UniformSampling
 
 __all__ = ["main"]
 
@@ -59,9 +65,9 @@ def _parser():
         description="Metrics for item recommendation: exact, sampled and corrected.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    report = _command(commands, "report", "what sampled ranks say of the exact metrics", _report)
-    _add_ranks(report)
-    _add_metrics(report)
+    said = _command(commands, "report", "what sampled ranks say of the exact metrics", _report)
+    _add_ranks(said)
+    _add_metrics(said)
     plan = _command(commands, "plan", "what would make limits narrow, or an order sure", _plan)
     _add_ranks(plan)
     plan.add_argument("--metric", required=True, help="such as ndcg@10")
@@ -76,24 +82,24 @@ def _parser():
     plan.add_argument(
         "--per-second", type=float, metavar="ITEMS", help="items scored in a second: adds seconds"
     )
-    evaluate = _command(commands, "evaluate", "recommenders from scores of items", _evaluate)
-    evaluate.add_argument(
+    scored = _command(commands, "evaluate", "recommenders from scores of items", _evaluate)
+    scored.add_argument(
         "--scores",
         required=True,
         nargs="+",
         metavar="[NAME=]FILE",
         help="columns user, item, score; several recommenders by names, or by a column model",
     )
-    evaluate.add_argument("--held-out", required=True, metavar="FILE", help="columns user, item")
-    evaluate.add_argument("--train", metavar="FILE", help="columns user, item: not ranked")
-    among = evaluate.add_mutually_exclusive_group()
+    scored.add_argument("--held-out", required=True, metavar="FILE", help="columns user, item")
+    scored.add_argument("--train", metavar="FILE", help="columns user, item: not ranked")
+    among = scored.add_mutually_exclusive_group()
     among.add_argument("--sample", type=int, metavar="M", help="rank among M random items")
     among.add_argument("--negatives", metavar="FILE", help="columns user, item: rank among these")
-    evaluate.add_argument("--with-replacement", action="store_true", help="of --sample")
-    evaluate.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
+    scored.add_argument("--with-replacement", action="store_true", help="of --sample")
+    scored.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
     for column in ("user", "item", "score", "model"):
-        evaluate.add_argument(f"--{column}", default=column, metavar="COLUMN")
-    _add_metrics(evaluate)
+        scored.add_argument(f"--{column}", default=column, metavar="COLUMN")
+    _add_metrics(scored)
     return parser
 
 
@@ -162,8 +168,6 @@ def _sampled(asked):
 
 
 def _ranks(table, drawn, asked):
-    from recsample.ranks import Ranks
-
     for option, column in (("--rank", asked.rank), ("--user", asked.user)):
         if column is not None:
             _check_column(table, column, option)
@@ -201,7 +205,7 @@ def _check_column(table, column, option):
         )
 
 
-def _said(result, form):
+def _shown(result, form):
     if form == "json":
         return result.to_json()
     return {"text": str, "markdown": type(result).to_markdown, "latex": type(result).to_latex}[
@@ -210,8 +214,6 @@ def _said(result, form):
 
 
 def _reported(asked, metrics):
-    from recsample.inference.reporting import report
-
     runs, sizes = _sampled(asked)
     return report(
         runs[""] if asked.model is None else runs,
@@ -223,7 +225,7 @@ def _reported(asked, metrics):
 
 
 def _report(asked):
-    return _said(_reported(asked, asked.metrics), asked.form)
+    return _shown(_reported(asked, asked.metrics), asked.form)
 
 
 def _plan(asked):
@@ -248,8 +250,6 @@ def _ways_to_width(asked):
 
 
 def _samples_for_order(asked):
-    import recsample as rs
-
     runs, sizes = _sampled(asked)
     if asked.model is None or len(runs) != 2:
         raise ValueError(f"--order needs a file with two recommenders (--model), got {len(runs)}")
@@ -261,9 +261,9 @@ def _samples_for_order(asked):
             f"--order needs one m and one size of the pools, got m = {sorted(drawn)[:3]} and "
             f"sizes {sorted(pools)[:3]}"
         )
-    sampler, n_items = rs.UniformSampling(drawn.pop(), asked.with_replacement), pools.pop()
-    found = rs.inference.required_samples_from_pilot(
-        rs.metric(asked.metric), a, b, sampler, n_items, 0, probability=asked.order
+    sampler, n_items = UniformSampling(drawn.pop(), asked.with_replacement), pools.pop()
+    found = required_samples_from_pilot(
+        metric(asked.metric), a, b, sampler, n_items, 0, probability=asked.order
     )
     rows = {"samples": found.samples, "at least": found.low, "at most": found.high}
     table = extra("pandas").DataFrame({"scored": rows}).rename_axis("way")
@@ -271,9 +271,6 @@ def _samples_for_order(asked):
 
 
 def _evaluate(asked):
-    from recsample.evaluation import evaluate
-    from recsample.sampling.uniform import UniformSampling
-
     named = [text.partition("=")[::2] if "=" in text else ("", text) for text in asked.scores]
     if len(named) > 1 and not all(name for name, _ in named):
         raise ValueError(f"--scores must name each of several files, NAME=FILE, got {asked.scores}")
@@ -294,7 +291,7 @@ def _evaluate(asked):
         rng=asked.seed,
         **{name: getattr(asked, name) for name in ("user", "item", "score", "model")},
     )
-    return _said(result, asked.form)
+    return _shown(result, asked.form)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from recsample._indexing import counted, owners, places_in, repeated, starts_of
 from recsample._lists import flattened, split
 from recsample._scores import outranking, scored_pools
 from recsample._typing import Integers, Rng, Sparse
-from recsample._validation import generator, shown, whole_numbers
+from recsample._validation import generator, refuse_frame, shown, whole_numbers
 from recsample._value import Value, frozen
 
 if TYPE_CHECKING:
@@ -181,6 +181,7 @@ class Ranks(Value):
     ) -> None:
         if isinstance(values, Ranks):
             raise ValueError(f"values must be ranks, which are numbers, got {values}")
+        refuse_frame("values", values, "Ranks.from_frame reads it, or choose one column")
         flat, n_relevant, nested = flattened("values", values)
         instance = owners(n_relevant)
         one_size, sizes = _pool_sizes(n_items, len(n_relevant))
