@@ -119,7 +119,9 @@ def certified_interval(
     level: float = 0.95,
     decreasing: bool = False,
 ) -> Interval:
-    """An interval that holds the exact metric with the given probability, without any prior.
+    """An interval that holds the exact metric with at least the given probability.
+
+    All instances must have pools of the same size, and be sampled uniformly.
 
     For each s the number of instances with at most s sampled items ahead is a sum of independent
     yes-or-no outcomes, one per instance. Its mean lies within the exact limits of Clopper and

@@ -1,7 +1,7 @@
 """How often what this package says of a metric is true, over populations of all kinds.
 
-Whatever a reader may copy into a paper has its measured reliability here: `populations` of ranks,
-a third of which played no part in choosing the methods, are sampled again and again, and `coverage`
+What a reader may copy into a paper gets its measured reliability here: `populations` of ranks, ten
+of which played no part in choosing the methods, are sampled again and again, and `coverage`
 counts how often each interval holds the exact mean. `recorded_coverage` is the outcome of the whole
 study, made by ``python scripts/record_coverage.py``.
 """

@@ -140,7 +140,8 @@ def required_samples_from_pilot(
     instances as the pilot, with ranks drawn from them once and for all, and negatives of its own
     for each recommender: shared ones need fewer as a rule. How far the answer can be trusted shows
     in a bootstrap over the pilot's instances: two recommenders that the pilot cannot tell apart
-    have a wide interval.
+    have a wide interval. How often the planned number is enough is measured by
+    `recsample.inference.coverage`.
 
     Parameters
     ----------

@@ -41,8 +41,9 @@ def report(
 ) -> Result:
     """What one run of a sampled evaluation says about the exact metrics.
 
-    Each metric gets an estimate and limits that hold with 95 % confidence, under an assumption on
-    how the exact ranks are distributed; `recsample.inference.strict_limits` says which there are.
+    Each metric gets an estimate and limits of 95 % confidence, under an assumption on how the exact
+    ranks are distributed; `recsample.inference.strict_limits` says which there are, and
+    `recsample.inference.coverage` measures how often the limits hold.
     By default it is "decreasing": within the best fifth of the list, no rank is more frequent than
     a better one. Where the data contradict that, the limits are those without any assumption, and
     there is no estimate; where not even these exist, the ranks cannot have come about as it is

@@ -72,7 +72,8 @@ def limits(
     One-at-a-time strict bounds [1]_ [2]_ by the likelihood; [3]_ says in which classes the quantile
     of chi-square is not enough.
 
-    They hold for the mean over these instances, and for the mean over all instances like these.
+    They are meant for the mean over these instances, and for that over all instances like these.
+    They are not proved to hold; `recsample.inference.coverage` measures how often they do.
     Assumed is that the irrelevant items were drawn uniformly and independently for each instance,
     and that the number of drawn items says nothing about the rank. Instances are sorted into strata
     of about equal pools and numbers of relevant items, whose ranks may be distributed differently.
