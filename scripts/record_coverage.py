@@ -83,13 +83,12 @@ def population(name, n_items):
     """A population by its name, or the ranks from which instances are drawn."""
     if n_items:
         return coverage.populations(n_items)[name]
-    rng = np.random.default_rng(0)
-    if name in ("related pools", "unrelated pools"):
-        sizes = np.repeat([100, 1900], 3000)
-        best = np.where(sizes == 100, rng.integers(1, 21, 6000), rng.integers(1, 200, 6000))
-        if name == "unrelated pools":
-            best = 1 + (sizes - 1) * rng.random(6000) ** 3
-        return rs.Ranks(best.astype(int), sizes)
+    sizes = np.repeat([100, 1900], 3000)
+    if name == "related pools":  # uniform on the ranks 1 to 20, and 1 to 200
+        return rs.Ranks(1 + np.arange(6000) % np.where(sizes == 100, 20, 200), sizes)
+    if name == "unrelated pools":
+        share = (np.arange(6000) % 3000 + 0.5) / 3000
+        return rs.Ranks((1 + (sizes - 1) * share**3).astype(int), sizes)
     recorded = rs.datasets.recorded_several() if "ten" in name else rs.datasets.recorded_ranks()
     return recorded[name[0]]
 
