@@ -10,7 +10,7 @@ import pkgutil
 import traceback
 
 # What is no part of Pyodide: an example that needs one of them is left out.
-ABSENT = ("implicit", "pooch")
+ABSENT = ("implicit", "jinja2", "narwhals", "pooch", "pyarrow", "tabulate")
 
 
 class Checker(doctest.OutputChecker):
