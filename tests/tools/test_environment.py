@@ -137,14 +137,16 @@ def test_installs_again_when_a_list_changes(project, name):
 def test_another_interpreter_makes_another_environment(project):
     project.make()
     process, commands = project.make(project.python("other", (3, 13, 0)))
-    assert process.returncode == 0 and commands[0] == "-m venv --clear .venv" and len(commands) == 11
+    assert process.returncode == 0 and len(commands) == 11
+    assert commands[0] == "-m venv --clear .venv"
 
 
 def test_another_place_makes_another_environment(project):
     project.make()
     project.folder = project.folder.rename(project.folder.with_name("renamed"))
     process, commands = project.make()
-    assert process.returncode == 0 and commands[0] == "-m venv --clear .venv" and len(commands) == 11
+    assert process.returncode == 0 and len(commands) == 11
+    assert commands[0] == "-m venv --clear .venv"
 
 
 @pytest.mark.parametrize("minor", [10, 11, 12, 13, 14])
