@@ -94,8 +94,6 @@ def as_times(name: str, series: Any) -> NDArray[Any]:
 def as_ids(name: str, series: Any) -> NDArray[Any]:
     """A column of ids as int64, or as objects: strings, or whatever else they are, of one kind."""
     values = series.to_numpy()
-    if values.dtype.kind in "SU":
-        values = values.astype(object)
     if values.dtype.kind == "M":  # dates, with a zone or without
         values = np.array(series.to_list(), object)
     return same_kind_ids(name, values)
@@ -103,6 +101,8 @@ def as_ids(name: str, series: Any) -> NDArray[Any]:
 
 def same_kind_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """An array of ids as int64 or objects; several kinds, and broken numbers, are refused."""
+    if values.dtype.kind in "SU":
+        values = values.astype(object)
     if values.dtype == object and len(kinds := {_kind(v) for v in values}) > 1:
         raise ValueError(f"{name} must have ids of one kind, got {' and '.join(sorted(kinds))}")
     if values.dtype == object:

@@ -122,6 +122,19 @@ def sets_of(row, column, shape):
     return found
 
 
+def without(sets, others):
+    """The sets without what the others hold."""
+    found = sparse.csr_matrix(sets > sets.multiply(others))
+    found.eliminate_zeros()
+    found.sort_indices()
+    return found
+
+
+def keys_of(sets):
+    """The elements of the sets as ascending numbers user * n_items + item."""
+    return owners(np.diff(sets.indptr).astype(np.int64)) * sets.shape[1] + sets.indices
+
+
 def relevant_sets(relevant, n_users, n_items):
     """The relevant items, one number per user or already a matrix, as sets."""
     if sparse.issparse(relevant):

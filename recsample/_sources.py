@@ -17,7 +17,7 @@ from scipy import sparse
 from recsample._extras import extra
 from recsample._indexing import counted, owners, places_in, row_blocks
 from recsample._lists import split
-from recsample._scores import BLOCK, checked_scores
+from recsample._scores import BLOCK, checked_scores, keys_of
 from recsample._typing import Floats, Integers
 from recsample._validation import numbers, shown
 from recsample.ranks import Ranks, predicted_ranks
@@ -32,8 +32,17 @@ class Study(NamedTuple):
     exclude: sparse.csr_matrix
 
     @property
+    def n_relevant(self) -> Integers:
+        return np.diff(self.relevant.indptr).astype(np.int64)
+
+    @property
+    def held_out(self) -> tuple[Integers, Integers]:
+        """The user and the item, by their numbers, of each relevant item, user by user."""
+        return owners(self.n_relevant), self.relevant.indices.astype(np.int64)
+
+    @property
     def one_each(self) -> bool:
-        return bool((np.diff(self.relevant.indptr) == 1).all())
+        return bool((self.n_relevant == 1).all())
 
     @property
     def sizes(self) -> Integers:
@@ -42,6 +51,8 @@ class Study(NamedTuple):
 
 
 class Source(Protocol):
+    """Scores of the users of a study, wherever they come from."""
+
     def ranks(self, study: Study) -> Ranks: ...
 
     def of(self, user: Integers, item: Integers) -> Floats:
@@ -57,36 +68,37 @@ class Listed:
 
     Parameters
     ----------
-    user, item : ndarray of int, shape (pairs,)
-        Each pair once.
+    key : ndarray of int, shape (pairs,)
+        Pairs of a user and an item as numbers user * n_items + item, ascending, each once.
     score : ndarray of float, shape (pairs,)
-    n_users, n_items : int
+    study : Study
+
+    Attributes
+    ----------
+    in_train, lowest : int
+        How many of the pairs are excluded from the study, and have the score -inf.
+    lengths : ndarray of int, shape (users,)
+        How many of the items that are ranked for a user are listed.
     """
 
-    def __init__(self, user: Integers, item: Integers, score: Floats, n_users: int, n_items: int):
-        known = score > -np.inf
-        self.lowest = len(score) - int(known.sum())
-        key = user[known] * n_items + item[known]
-        order = np.argsort(key)
-        self.key, self.score, self.shape = key[order], score[known][order], (n_users, n_items)
+    def __init__(self, key: Integers, score: Floats, study: Study) -> None:
+        in_train, known = np.isin(key, keys_of(study.exclude)), score > -np.inf
+        self.in_train, self.lowest = int(in_train.sum()), int((~known).sum())
+        ranked = known & ~in_train
+        self.key, self.score, self.n_items = key[ranked], score[ranked], len(study.items)
+        self.lengths = counted(self.key // self.n_items, len(study.users))
 
     def of(self, user: Integers, item: Integers) -> Floats:
-        key = user * self.shape[1] + item
-        place = np.minimum(np.searchsorted(self.key, key), max(len(self.key) - 1, 0))
+        key = user * self.n_items + item
         if not len(self.key):
             return np.full(len(key), -np.inf)
+        place = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
         return np.where(self.key[place] == key, self.score[place], -np.inf)
 
-    def lengths(self, study: Study) -> Integers:
-        """How many of the items that are ranked for a user are listed."""
-        ranked = ~np.isin(self.key, _keys(study.exclude))
-        return counted(self.key[ranked] // self.shape[1], self.shape[0])
-
     def ranks(self, study: Study) -> Ranks:
-        ranked = ~np.isin(self.key, np.union1d(_keys(study.exclude), _keys(study.relevant)))
-        key, score = self.key[ranked], self.score[ranked]
-        user, item = owners(np.diff(study.relevant.indptr)), study.relevant.indices
-        return ranks_among(key // self.shape[1], score, study, self.of(user, item), study.sizes)
+        irrelevant = ~np.isin(self.key, keys_of(study.relevant))
+        user, score = self.key[irrelevant] // self.n_items, self.score[irrelevant]
+        return ranks_among(user, score, study, self.of(*study.held_out), study.sizes)
 
 
 def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes: Integers) -> Ranks:
@@ -101,7 +113,7 @@ def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes:
     sizes : ndarray of int, shape (users,)
         How many items are ranked for each user, relevant ones included.
     """
-    n_relevant = np.diff(study.relevant.indptr).astype(np.int64)
+    n_relevant = study.n_relevant
     n_users, mine = len(n_relevant), owners(n_relevant)
     different, level = np.unique(np.concatenate([score, own]), return_inverse=True)
     # Users one after the other, and within each by ascending score.
@@ -217,8 +229,3 @@ def _plain(source):
             "may have the score 0 or none, which a dataframe says"
         )
     return source
-
-
-def _keys(sets):
-    """The elements of the sets as ascending numbers user * n_items + item."""
-    return owners(np.diff(sets.indptr).astype(np.int64)) * sets.shape[1] + sets.indices

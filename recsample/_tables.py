@@ -5,9 +5,12 @@ from __future__ import annotations
 from recsample._extras import extra
 
 
-def table_of(rows, names):
-    """A table from its rows, dictionaries by column, indexed by the tuples that they come with."""
+def table_of(rows, names, several=True):
+    """A table from its rows, dictionaries by column, indexed by the tuples that they come with.
+
+    Where there are not several recommenders, the first level, their names, is left out.
+    """
     pd = extra("pandas")
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = pd.MultiIndex.from_tuples(table.index, names=names)
-    return table
+    return table if several else table.droplevel(0)

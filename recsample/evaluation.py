@@ -26,13 +26,14 @@ from recsample._frames import (
     same_kind_ids,
 )
 from recsample._indexing import owners
-from recsample._scores import item_sets, sets_of
+from recsample._lists import split
+from recsample._scores import item_sets, sets_of, without
 from recsample._sources import Listed, Rows, Source, Study, is_rows, ranks_among, rows_of
 from recsample._tables import table_of
 from recsample._typing import Rng
 from recsample._validation import generator, shown, true_or_false, whole_numbers
 from recsample.inference._evidence import limits_of_mean
-from recsample.inference._pairs import probability_above_0
+from recsample.inference.comparison import Comparison, paired_comparison
 from recsample.inference.reporting import report
 from recsample.inference.results import Instances, Result, level_of_pairs
 from recsample.metrics._chosen import chosen_metrics
@@ -285,24 +286,24 @@ def _indices(found, rows, items):
         raise ValueError(f"scores must all have the same users and items, got shapes {sizes}")
     most = n_items.pop()
     for name, (of_users, of_items) in found.items():
-        for ids, end, what in ((of_users.ids, *n_users, "users"), (of_items.ids, most, "items"))[
-            0 if n_users else 1 :
-        ]:
-            outside = ids[(ids < 0) | (ids >= end)]
-            if len(outside):
-                raise ValueError(
-                    f"{name} must number {what} from 0 to {end - 1}, as the scores do, "
-                    f"got {outside[0]}"
-                )
+        for end in n_users:
+            _check_numbers(name, "users", of_users.ids, end)
+        _check_numbers(name, "items", of_items.ids, most)
     return users, pd.RangeIndex(most)
+
+
+def _check_numbers(name, what, ids, end):
+    outside = ids[(ids < 0) | (ids >= end)]
+    if len(outside):
+        raise ValueError(
+            f"{name} must number {what} from 0 to {end - 1}, as the scores do, got {outside[0]}"
+        )
 
 
 def _named_items(items):
     values = np.asarray(items, None if hasattr(items, "dtype") else object)
     if values.ndim != 1 or not len(values):
         raise ValueError(f"items must be a list of at least one id, got {shown(items)}")
-    if values.dtype.kind in "SU":
-        values = values.astype(object)
     return same_kind_ids("items", values)
 
 
@@ -331,11 +332,9 @@ def _study(pairs, users, catalogue, counts):
         )
         known = (row >= 0) & (column >= 0)
         exclude = sets_of(row[known], column[known], shape)
-    both = relevant.multiply(exclude).astype(bool)
-    counts["", "held-out items that the user has in train, left out"] = both.nnz
-    relevant = sparse.csr_matrix(relevant.astype(np.int8) - both.astype(np.int8)).astype(bool)
-    relevant.eliminate_zeros()
-    relevant.sort_indices()
+    new = without(relevant, exclude)
+    counts["", "held-out items that the user has in train, left out"] = relevant.nnz - new.nnz
+    relevant = new
     left = np.flatnonzero(np.diff(relevant.indptr))
     counts["", "users without any other held-out item, left out"] = len(users) - len(left)
     if not len(left):
@@ -360,7 +359,9 @@ def _listed(name, columns, study, catalogue, counts):
     counts[name, "scores of items that are not in items, left out"] = int(unknown.sum())
     known = (row >= 0) & (column >= 0)
     row, column, score = row[known], column[known], score[known]
-    key = np.sort(row * len(catalogue) + column)
+    key = row * len(catalogue) + column
+    order = np.argsort(key)
+    key, score = key[order], score[order]
     twice = key[1:][key[1:] == key[:-1]]
     if len(twice):
         user, item = divmod(int(twice[0]), len(catalogue))
@@ -368,19 +369,18 @@ def _listed(name, columns, study, catalogue, counts):
             f"scores{f' of {name!r}' if name else ''} must hold each pair of user and item once, "
             f"got user {shown(study.users[user])} with item {shown(study.items[item])} twice"
         )
-    in_train = np.asarray(study.exclude[row, column]).ravel() if len(row) else np.zeros(0, bool)
-    counts[name, "scores of items in train, which are not ranked"] = int(in_train.sum())
-    return Listed(row, column, score, *study.relevant.shape)
+    found = Listed(key, score, study)
+    counts[name, "scores of items in train, which are not ranked"] = found.in_train
+    return found
 
 
 def _count_unlisted(sources, study, counts):
-    user, item = owners(np.diff(study.relevant.indptr).astype(np.int64)), study.relevant.indices
     for name, source in sources.items():
         counts[name, "scores of -inf, ranked last and tied"] = source.lowest
         if isinstance(source, Listed):
-            none = source.of(user, item) == -np.inf
+            none = source.of(*study.held_out) == -np.inf
             counts[name, "held-out items without a score, tied with all others"] = int(none.sum())
-            empty = source.lengths(study) == 0
+            empty = source.lengths == 0
             counts[name, "users without any score, whose items are all tied"] = int(empty.sum())
 
 
@@ -399,7 +399,7 @@ def _short_lists(sources, study, metrics):
     for name, source in sources.items():
         if not isinstance(source, Listed):
             continue
-        lengths = source.lengths(study)
+        lengths = source.lengths
         short = lengths < study.sizes
         if not short.any():
             continue
@@ -470,22 +470,19 @@ def _of_values(values, ids, head, notes, counts, part, several, simultaneous, sc
     pairs = {}
     for a, b in combinations(names, 2):
         for metric in metrics:
-            off = values[a, metric] - values[b, metric]
-            low, high = limits_of_mean(off, level) if len(off) > 1 else (np.nan, np.nan)
-            pairs[a, b, str(metric)] = {
-                "difference": float(off.mean()),
-                "low": low,
-                "high": high,
-                "probability": probability_above_0(off) if len(off) > 1 else np.nan,
-            }
+            both = values[a, metric], values[b, metric]
+            one = Comparison(float(np.mean(both[0] - both[1])), np.nan, np.nan, np.nan)
+            if len(ids) > 1:
+                one = paired_comparison(None, *both, level=level)
+            pairs[a, b, str(metric)] = one._asdict()
     pd = extra("pandas")
-    columns = ["difference", "low", "high", "probability"]
-    table = table_of(rows, ["recommender", "metric"])
     return Result(
         head,
-        table if several else table.droplevel("recommender"),
+        table_of(rows, ["recommender", "metric"], several),
         pd.DataFrame(columns=["low", "high"]),
-        table_of(pairs, ["a", "b", "metric"]) if pairs else pd.DataFrame(columns=columns),
+        table_of(pairs, ["a", "b", "metric"])
+        if pairs
+        else pd.DataFrame(columns=Comparison._fields),
         tuple(sentences),
         notes=notes,
         counts=_table_of_counts(counts),
@@ -494,11 +491,8 @@ def _of_values(values, ids, head, notes, counts, part, several, simultaneous, sc
 
 
 def _table_of_counts(counts):
-    index = extra("pandas").MultiIndex.from_tuples(
-        list(counts) or [("", "")], names=["recommender", "what"]
-    )
-    table = extra("pandas").DataFrame({"count": list(counts.values()) or [0]}, index)
-    return table if counts else table.iloc[:0]
+    rows = {key: {"count": n} for key, n in counts.items()}
+    return table_of(rows, ["recommender", "what"]) if rows else None
 
 
 def _defined(metric, ranks):
@@ -540,11 +534,11 @@ def _among_given(negatives, study, sources, names, counts):
     listed = sets_of(row[known], column[known], shape)
     counts["", "negatives that repeat another one, left out"] = int(known.sum()) - listed.nnz
     for what, sets in (("held-out", study.relevant), ("training", study.exclude)):
-        wrong = listed.multiply(sets)
-        counts["", f"negatives that are {what} items of the user, left out"] = wrong.nnz
-        listed = (listed.astype(np.int8) - wrong.astype(np.int8)).astype(bool).tocsr()
-        listed.eliminate_zeros()
-    listed.sort_indices()
+        right = without(listed, sets)
+        counts["", f"negatives that are {what} items of the user, left out"] = (
+            listed.nnz - right.nnz
+        )
+        listed = right
     lengths = np.diff(listed.indptr).astype(np.int64)
     if not lengths.all():
         raise ValueError(
@@ -552,19 +546,16 @@ def _among_given(negatives, study, sources, names, counts):
             f"got none for {shown(study.users[np.argmin(lengths)])}"
         )
     of, which = owners(lengths), listed.indices.astype(np.int64)
-    own_user = owners(np.diff(study.relevant.indptr).astype(np.int64))
-    own_item = study.relevant.indices.astype(np.int64)
-    sizes = lengths + np.diff(study.relevant.indptr)
+    sizes = lengths + study.n_relevant
     runs = {}
     for name, source in sources.items():
-        scores, own = source.of(of, which), source.of(own_user, own_item)
+        scores, own = source.of(of, which), source.of(*study.held_out)
         counts[name, "negatives and held-out items without a score, ranked last and tied"] = int(
             (scores == -np.inf).sum() + (own == -np.inf).sum()
         )
         scored = scores > -np.inf
         runs[name] = ranks_among(of[scored], scores[scored], study, own, sizes)
-    candidates = sparse.csr_matrix(study.exclude.astype(np.int8) + study.relevant.astype(np.int8))
-    tests = uniformity(np.split(which, np.cumsum(lengths)[:-1]), candidates.astype(bool))
+    tests = uniformity(split(which, lengths), study.exclude + study.relevant)
     chance = float(tests["p-value"].min()) * len(tests)
     if chance >= _SURPRISE:
         return runs, ""
@@ -604,13 +595,12 @@ def _uncorrected(runs, wrong, notes, counts, several, metrics, simultaneous):
         }
         for (name, metric), one in values.items()
     }
-    table = table_of(rows, ["recommender", "metric"])
     pd = extra("pandas")
     return Result(
         head,
-        table if several else table.droplevel("recommender"),
+        table_of(rows, ["recommender", "metric"], several),
         pd.DataFrame(columns=["low", "high"]),
-        pd.DataFrame(columns=["difference", "low", "high", "probability"]),
+        pd.DataFrame(columns=Comparison._fields),
         tuple(
             f"{name + ': ' if several else ''}{metric} is {one.mean():.3f} among the listed items. "
             f"Nothing can be said of it among all items: {wrong}."

@@ -130,11 +130,7 @@ class _Recommender(ABC):
                 users = np.arange(start, min(start + step, n_users))
                 parts.append(predicted_ranks(self._scores(users), held_out[users], train[users]))
                 progress.update(len(users))
-        return Ranks(
-            np.concatenate([part.values for part in parts]),
-            np.concatenate([part.n_items for part in parts]),
-            ties=np.concatenate([part.ties for part in parts]),
-        )
+        return Ranks.concatenate(parts)
 
     @abstractmethod
     def _scores(self, users):

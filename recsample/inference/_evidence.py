@@ -165,6 +165,17 @@ class Evidence:
         return float(special.gammaincc(mean**2 / variance, observed * mean / variance))
 
 
+def supported(metric: Metric, *runs: Evidence) -> Assumption | None:
+    """The strongest assumption to rest on: "decreasing", or else "none", if no run contradicts it.
+
+    A linear metric needs none.
+    """
+    if isinstance(metric.shape, Linear):
+        return "none"
+    rungs: tuple[Assumption, ...] = ("decreasing", "none")
+    return next((a for a in rungs if not any(run.contradicts(metric, a) for run in runs)), None)
+
+
 def _without_metric(counts, column):
     """A group to be fitted, whatever the metric is."""
     joined = np.concatenate(counts)

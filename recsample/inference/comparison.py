@@ -26,7 +26,7 @@ from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int, share, whole_numbers
 from recsample.corrections import Correction
-from recsample.inference._evidence import Evidence, limits_of_mean
+from recsample.inference._evidence import Evidence, limits_of_mean, supported
 from recsample.inference._order import (
     defined_values,
     difference_moments,
@@ -36,7 +36,6 @@ from recsample.inference._order import (
 )
 from recsample.inference._pairs import compared, probability_above_0
 from recsample.inference._runs import check_uniform, sampled_counts
-from recsample.inference._strata import Assumption
 from recsample.inference.distribution import expectation_maximisation
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
@@ -229,12 +228,11 @@ def _evidence_of(correction, sampled):
 
 
 def _of_exact_means(metric, a, b, difference, level):
-    rungs: tuple[Assumption, ...] = ("decreasing", "none")
-    for assumption in rungs:
-        if not (a.contradicts(metric, assumption) or b.contradicts(metric, assumption)):
-            found = compared(metric, a, b, assumption, level)
-            return Comparison(difference, found.low, found.high, found.probability)
-    return Comparison(difference, np.nan, np.nan, np.nan)
+    assumption = supported(metric, a, b)
+    if assumption is None:
+        return Comparison(difference, np.nan, np.nan, np.nan)
+    found = compared(metric, a, b, assumption, level)
+    return Comparison(difference, found.low, found.high, found.probability)
 
 
 def bootstrap_order(

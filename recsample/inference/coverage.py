@@ -24,7 +24,7 @@ from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int
 from recsample.corrections import BiasVariance, ConstrainedLeastSquares, RankEstimate
 from recsample.datasets import recorded_ranks
-from recsample.inference._evidence import Evidence, limits_of_mean
+from recsample.inference._evidence import Evidence, limits_of_mean, supported
 from recsample.inference._pairs import compared
 from recsample.inference._strata import ASSUMPTIONS
 from recsample.inference._ways import ways_to
@@ -296,8 +296,7 @@ def _said(sampled, sizes, metrics):
         limits = {a: evidence.limits(metric, a, _LEVEL) for a in ASSUMPTIONS}
         for assumption, (low, high) in limits.items():
             yield metric, assumption, value, low, high
-        rungs = ("decreasing", "none")
-        used = next((a for a in rungs if not evidence.contradicts(metric, a)), None)
+        used = supported(metric, evidence)
         low, high = limits[used] if used else (np.nan, np.nan)
         shown = float(np.clip(value, low, high))
         yield metric, "report", shown, low, high, used != "decreasing"
@@ -399,8 +398,7 @@ def coverage_of_pairs(
         of_a, of_b = (Evidence(run, r.sizes[drawn], False, chosen) for run, r in zip(runs, (a, b)))
         said = []
         for metric in chosen:
-            contradicted = any(e.contradicts(metric, "decreasing") for e in (of_a, of_b))
-            one = compared(metric, of_a, of_b, "none" if contradicted else "decreasing", _LEVEL)
+            one = compared(metric, of_a, of_b, supported(metric, of_a, of_b) or "none", _LEVEL)
             said.append((metric, "report", one.low, one.high))
         for (metric, gamma), correction in biased.items():
             differences = correction(runs[0]) - correction(runs[1])

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from recsample._extras import extra
 from recsample._tables import table_of
 from recsample._validation import refuse_frame, shown, true_or_false, whole_numbers
-from recsample.inference._evidence import Evidence
+from recsample.inference._evidence import Evidence, supported
 from recsample.inference._pairs import Difference, compared
 from recsample.inference._strata import ASSUMPTIONS
 from recsample.inference._ways import ways_to
@@ -110,7 +110,7 @@ def report(
     for name, one in evidence.items():
         for metric in chosen:
             rungs = {a: _rung(one, metric, a) for a in ASSUMPTIONS}
-            used = _used(metric, rungs)
+            used = supported(metric, one) or ""
             rows[name, str(metric)] = _row(one, metric, rungs, used)
             for assumption, (low, high) in rungs.items():
                 ladder[name, str(metric), assumption] = {"low": low, "high": high}
@@ -133,9 +133,9 @@ def report(
     level = level_of_pairs(_LEVEL, len(runs), true_or_false("simultaneous", simultaneous))
     return Result(
         head[0].upper() + head[1:] + ".",
-        _indexed(rows, ["recommender", "metric"], several),
-        _indexed(ladder, ["recommender", "metric", "assumption"], several),
-        _pairs(evidence, chosen, rows, level),
+        table_of(rows, ["recommender", "metric"], several),
+        table_of(ladder, ["recommender", "metric", "assumption"], several),
+        _pairs(evidence, chosen, level),
         tuple(sentences),
         None if several else _ways(chosen, evidence[""]),
         instances=instances,
@@ -205,13 +205,6 @@ def _rung(evidence, metric, assumption):
     return evidence.limits(metric, assumption, _LEVEL)
 
 
-def _used(metric, rungs):
-    """The assumption that the table and the sentence use; empty if all are contradicted."""
-    if isinstance(metric.shape, Linear):
-        return "none"
-    return next((a for a in ("decreasing", "none") if not np.isnan(rungs[a][0])), "")
-
-
 def _row(evidence, metric, rungs, used):
     low, high = rungs[used] if used else (np.nan, np.nan)
     known = isinstance(metric.shape, Linear) or used == "decreasing"
@@ -279,23 +272,18 @@ def _sentence(metric, row, rungs, evidence):
     )
 
 
-def _indexed(rows, names, several):
-    table = table_of(rows, names)
-    return table if several else table.droplevel("recommender")
-
-
-def _pairs(evidence, metrics, rows, level):
+def _pairs(evidence, metrics, level):
     """Every pair under the weaker of the assumptions that the two rest on."""
     pd = extra("pandas")
     found = {}
     for a, b in combinations(evidence, 2):
         for metric in metrics:
-            used = {rows[name, str(metric)]["assumption"] for name in (a, b)}
+            both = evidence[a], evidence[b]
+            weaker = supported(metric, *both)
             one = Difference(np.nan, np.nan, np.nan, np.nan)
-            weaker = "" if "" in used else "none" if "none" in used else "decreasing"
             if weaker:
-                one = compared(metric, evidence[a], evidence[b], weaker, level)
-            found[a, b, str(metric)] = one._asdict() | {"assumption": weaker}
+                one = compared(metric, *both, weaker, level)
+            found[a, b, str(metric)] = one._asdict() | {"assumption": weaker or ""}
     if not found:
         return pd.DataFrame(columns=[*Difference._fields, "assumption"])
     return table_of(found, ["a", "b", "metric"])

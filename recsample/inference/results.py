@@ -181,13 +181,14 @@ class Result:
         ids, _, part = self._instances()
         if part is None:
             raise ValueError("this result has nothing to say of segments: see its sentences")
-        names = _segments(segments, ids)
+        members: dict[Any, list[int]] = {}
+        for i, name in enumerate(_segments(segments, ids)):
+            members.setdefault(name, []).append(i)
         found = {}
-        for name in dict.fromkeys(names):
-            which = np.array([i for i, one in enumerate(names) if one == name])
+        for name, which in members.items():
             if len(which) < 2:
                 raise ValueError(f"segments must hold at least two users each, got 1 in {name!r}")
-            found[name] = part(which).table.assign(users=len(which))
+            found[name] = part(np.array(which)).table.assign(users=len(which))
         return extra("pandas").concat(found, names=["segment"])
 
     def _instances(self):

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from recsample._indexing import owners
 from recsample._lists import flattened
-from recsample._scores import item_sets, refuse_shared
+from recsample._scores import item_sets, keys_of, refuse_shared
 from recsample._typing import Integers
 from recsample._validation import whole_numbers
 
@@ -24,10 +24,12 @@ class Lists(NamedTuple):
 
 
 def n_users_of(relevant: Any) -> int:
+    """Of how many users these are the relevant items, a number for each or a matrix."""
     return relevant.shape[0] if sparse.issparse(relevant) else np.size(relevant)
 
 
 def read_lists(negatives: Any, n_users: int) -> Lists:
+    """Lists of whole numbers, one for each user, entry by entry."""
     flat, length, nested = flattened("negatives", negatives)
     if not nested or len(length) != n_users:
         raise ValueError(
@@ -60,8 +62,8 @@ def wrong_entries(lists, relevant, exclude, n_items):
     return {
         "unknown": unknown,
         "duplicates": duplicate,
-        "relevant": np.isin(pair, _pairs(relevant)),
-        "excluded": np.isin(pair, _pairs(exclude)),
+        "relevant": np.isin(pair, keys_of(relevant)),
+        "excluded": np.isin(pair, keys_of(exclude)),
     }
 
 
@@ -73,11 +75,6 @@ def refuse_wrong(lists: Lists, kind: str, wrong: NDArray[np.bool_]) -> None:
             f"negatives must not hold {_SHOWN[kind]}, got item {lists.item[where]} "
             f"for user {lists.user[where]}"
         )
-
-
-def _pairs(sets):
-    """The stored elements of a matrix as numbers user * n_items + item."""
-    return owners(np.diff(sets.indptr)) * sets.shape[1] + sets.indices
 
 
 def as_excluded(exclude):

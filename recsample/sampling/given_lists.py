@@ -18,7 +18,7 @@ from scipy import sparse
 
 from recsample._indexing import counted, owners, places_in, row_blocks, summed
 from recsample._lists import split
-from recsample._scores import checked_scores, relevant_sets
+from recsample._scores import checked_scores, relevant_sets, without
 from recsample._typing import Floats, Integers, Rng, Sparse
 from recsample._validation import generator, positive_int
 from recsample._value import Value, frozen
@@ -249,7 +249,7 @@ class GivenLists(Sampler, Value):
         entries = read_lists(self.lists, len(ranked))
         n_items = ranked.above.shape[1]
         relevant = relevant_sets(ranked.relevant, *ranked.above.shape)
-        left_out = (ranked.excluded.astype(np.int8) - relevant.astype(np.int8)).astype(bool)
+        left_out = without(ranked.excluded, relevant)
         for kind, wrong in wrong_entries(entries, relevant, left_out, n_items).items():
             refuse_wrong(entries, kind, wrong)
         above, tied = (
