@@ -62,6 +62,9 @@ def cells(part):
             for name in ("X - Y", "X - Z", "Y - Z"):
                 options = dict(n_instances=n_instances, repetitions=SOME)
                 yield "coverage_of_pairs", name, 0, options
+        hump, late, early = "24 % at 11, far", "30 % in 11 to 30, flat", "3 % at 3, far"
+        for pair in (("X", hump), ("X", late), (early, hump)):
+            yield "coverage_of_pairs", " - ".join(pair), 0, dict(repetitions=SOME)
     if part == "corrections":
         for name in coverage.populations(3541):
             for n_instances in (300, 6000):
@@ -89,8 +92,19 @@ def population(name, n_items):
     if name == "unrelated pools":
         share = (np.arange(6000) % 3000 + 0.5) / 3000
         return rs.Ranks((1 + (sizes - 1) * share**3).astype(int), sizes)
-    recorded = rs.datasets.recorded_several() if "ten" in name else rs.datasets.recorded_ranks()
-    return recorded[name[0]]
+    if name[0] in RECORDED:
+        several = "ten" in name
+        recorded = rs.datasets.recorded_several() if several else rs.datasets.recorded_ranks()
+        return recorded[name[0]]
+    return in_pools_of_users(coverage.populations(3541)[name])
+
+
+def in_pools_of_users(population):
+    """Made-up ranks for the users of MovieLens: as many on each rank as the population says."""
+    sizes = rs.datasets.recorded_ranks()["X"].n_items
+    shares = (np.random.default_rng(0).permutation(len(sizes)) + 0.5) / len(sizes)
+    ranks = 1 + np.searchsorted(population.chances.cumsum(), shares)
+    return rs.Ranks(np.minimum(ranks, sizes), sizes)
 
 
 def measured(part, function, name, n_items, options):
@@ -101,8 +115,7 @@ def measured(part, function, name, n_items, options):
     if function == "errors_of_corrections":
         del options["repetitions"]
     if " - " in name:
-        recorded = rs.datasets.recorded_ranks()
-        drawn = [recorded[one] for one in name.split(" - ")]
+        drawn = [population(one, 0) for one in name.split(" - ")]
         kind = {}
     else:
         drawn = [population(name, n_items)]

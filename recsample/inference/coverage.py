@@ -29,7 +29,7 @@ from recsample.inference._pairs import compared
 from recsample.inference._strata import ASSUMPTIONS
 from recsample.inference._ways import ways_to
 from recsample.inference.bounds import certified_interval
-from recsample.inference.comparison import order_probability
+from recsample.inference.comparison import order_probability, paired_comparison
 from recsample.inference.distribution import best_gamma, log_spline, plausible_prior
 from recsample.inference.planning import required_samples, required_samples_from_pilot
 from recsample.metrics._chosen import chosen_metrics
@@ -213,8 +213,8 @@ def coverage(
         with gamma = 0.1 ("BV 0.1") or 0.01, or with a plausible prior and `best_gamma` ("BV,
         rule"). Columns: ``held``, the share of intervals with the exact mean over the instances in
         them; ``held for all``, with the mean over the population; ``width``, the median; ``error``,
-        the root of the mean squared error of the estimate; ``contradicted``, for "report" the share
-        of runs that contradict "decreasing".
+        the root of the mean squared error of the estimate, also of those that a report would not
+        print; ``contradicted``, for "report" the share of runs that contradict "decreasing".
 
     Raises
     ------
@@ -361,11 +361,12 @@ def coverage_of_pairs(
     Returns
     -------
     pandas.DataFrame
-        Indexed by method and metric. The methods: "report", the pairs of `report`; and, not
-        recommended, the paired interval of a corrected metric, with 1.96 standard errors, for gamma
-        = 0.1 and 0.01. Columns: ``held``, the share of intervals with the exact difference in
-        them; ``width``, the median; ``decided``, the share of runs in which 0 is not in the
-        interval; ``right``, in which the sign of the interval is right, of those decided.
+        Indexed by method and metric. The methods: "report", the pairs of `report`; "design",
+        `paired_comparison` of what `InverseSampling` observes, or `EarlyStopping` for a metric with
+        a cut-off; and, not recommended, the paired interval of a corrected metric, with 1.96
+        standard errors, for gamma = 0.1 and 0.01. Columns: ``held``, the share of intervals with
+        the exact difference in them; ``width``, the median; ``decided``, the share of runs in which
+        0 is not in the interval; ``right``, in which its sign is right, of those decided.
 
     Raises
     ------
@@ -400,6 +401,11 @@ def coverage_of_pairs(
         for metric in chosen:
             one = compared(metric, of_a, of_b, supported(metric, of_a, of_b) or "none", _LEVEL)
             said.append((metric, "report", one.low, one.high))
+            if not isinstance(metric.shape, Linear):
+                design = _design_for(metric)
+                observed = [design.draw(ranks[drawn], rng) for ranks in (a, b)]
+                one = paired_comparison(metric, *observed, level=_LEVEL)
+                said.append((metric, "design", one.low, one.high))
         for (metric, gamma), correction in biased.items():
             differences = correction(runs[0]) - correction(runs[1])
             interval = _interval(differences.mean(), standard_error(differences))
@@ -565,7 +571,8 @@ def coverage_of_pilots(
     Returns
     -------
     pandas.DataFrame
-        Indexed by metric. Columns: ``needed``, the median over the runs of `required_samples`,
+        Indexed by metric, over the runs in which the exact means differ: else there is no order to
+        plan for. Columns: ``needed``, the median over the runs of `required_samples`,
         which knows the exact ranks; ``planned``, the median of what the pilot says; ``held``, the
         share of runs in which the interval of the pilot, of 90 %, holds what is needed; ``enough``,
         in which as many samples as planned have the order with the probability asked for, .95.
@@ -593,6 +600,8 @@ def coverage_of_pilots(
         ranks = a[drawn], b[drawn]
         pilot_a, pilot_b = (sampler.draw(one, rng) for one in ranks)
         for metric in chosen:
+            if metric(ranks[0]).mean() == metric(ranks[1]).mean():
+                continue
             said = required_samples_from_pilot(
                 metric, pilot_a, pilot_b, sampler, n, rng, repetitions=50
             )
@@ -703,8 +712,13 @@ def _gone(way, setting, metric, ranks, rng):
     if way == "more samples":
         sampled = UniformSampling(int(setting.removeprefix("m = "))).draw(ranks, rng)
         return Evidence(sampled, ranks.sizes, False, [metric]).limits(metric, "decreasing", _LEVEL)
-    design = InverseSampling() if metric.cutoff is None else EarlyStopping(metric.cutoff)
+    design = _design_for(metric)
     return limits_of_mean(design.of(metric, design.draw(ranks, rng)), _LEVEL)
+
+
+def _design_for(metric):
+    """The design that draws until enough is known of a metric."""
+    return InverseSampling() if metric.cutoff is None else EarlyStopping(metric.cutoff)
 
 
 def recorded_coverage() -> pd.DataFrame:
