@@ -1,6 +1,7 @@
 """Notebooks from the chapters, and a look at the built book.
 
 python scripts/chapters.py notebooks FOLDER    every page with code cells, as a notebook in FOLDER
+python scripts/chapters.py copies FOLDER       the same, as readers get them: without hidden checks
 python scripts/chapters.py execute CACHE       every such page run, its outputs in a cache
 python scripts/chapters.py check HTML          is every page of _toc.yml there, and fit to be read?
 """
@@ -39,7 +40,20 @@ def has_cells(page, root=ROOT):
     return "```{code-cell}" in source(page, root)
 
 
-def make_notebooks(folder, root=ROOT):
+def is_check(tags, code):
+    """Whether a cell is there for the tests alone: hidden, and it asserts something."""
+    return "remove-cell" in tags and re.search(r"^\s*[\w.]*assert", code, re.M) is not None
+
+
+def without_checks(text):
+    """The text of a page as readers get it."""
+    cell = r"^```\{code-cell\}[^\n]*\n(.*?)^```\n+"
+    return re.sub(
+        cell, lambda one: "" if is_check(one[1], one[1]) else one[0], text, flags=re.M | re.S
+    )
+
+
+def make_notebooks(folder, root=ROOT, checks=True):
     """Write the pages with code cells to `folder` as notebooks, in place of those there."""
     import jupytext
 
@@ -47,7 +61,8 @@ def make_notebooks(folder, root=ROOT):
     for old in folder.glob("*.ipynb"):
         old.unlink()
     for page in [page for page in pages(root) if has_cells(page, root)]:
-        notebook = jupytext.reads(source(page, root), fmt="md:myst")
+        text = source(page, root)
+        notebook = jupytext.reads(text if checks else without_checks(text), fmt="md:myst")
         jupytext.write(notebook, folder / f"{Path(page).name}.ipynb")
 
 
@@ -97,8 +112,8 @@ def _page_problems(text):
 
 
 def main(command, folder):
-    if command == "notebooks":
-        return make_notebooks(Path(folder))
+    if command in ("notebooks", "copies"):
+        return make_notebooks(Path(folder), checks=command == "notebooks")
     if command == "execute":
         return execute(folder)
     found = problems(Path(folder))

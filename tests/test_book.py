@@ -3,10 +3,12 @@
 The built pages are checked at the end of `make book`, by scripts/chapters.py.
 """
 
+import ast
 import json
 import re
 from importlib.metadata import version
 from statistics import median
+from typing import NamedTuple
 
 import chapters
 import pytest
@@ -71,6 +73,41 @@ def test_header_names_the_kernel_and_no_version(page):
 @pytest.mark.parametrize("page", EXECUTED)
 def test_cells_are_short(page):
     assert [code[0] for _, code in cells(chapters.source(page)) if len(code) > 12] == []
+
+
+@pytest.mark.parametrize("page", EXECUTED)
+def test_readers_can_do_without_the_hidden_checks(page):
+    """They get copies without them, in which every name still has to be there."""
+    text = chapters.source(page)
+    left = chapters.without_checks(text)
+    hidden, shown = (names_in(one) for one in (set(codes(text)) - set(codes(left)), codes(left)))
+    assert "assert" in text or page not in NUMBERED
+    assert hidden.bound & shown.used - shown.bound == set()
+
+
+def codes(text):
+    return ["\n".join(code) for _, code in cells(text)]
+
+
+def names_in(sources):
+    """The names that code binds, and those that it uses."""
+    bound, used = set(), set()
+    for code in sources:
+        for node in ast.walk(ast.parse(re.sub(r"^\s*[%!].*$", "", code, flags=re.M))):
+            if isinstance(node, ast.Name):
+                (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+            elif isinstance(node, ast.arg):
+                bound.add(node.arg)
+            elif isinstance(node, ast.alias):
+                bound.add((node.asname or node.name).partition(".")[0])
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                bound.add(node.name)
+    return Names(bound, used)
+
+
+class Names(NamedTuple):
+    bound: set
+    used: set
 
 
 @pytest.mark.parametrize("page", EXECUTED)

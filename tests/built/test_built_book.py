@@ -127,11 +127,13 @@ def test_paper_is_light_and_the_page_stays_dark(window, base):
     assert errors == []
 
 
-def test_downloaded_notebooks_hold_what_the_tests_execute(tmp_path):
-    chapters.make_notebooks(tmp_path)
+def test_downloads_hold_what_the_tests_execute_but_for_hidden_checks(tmp_path):
+    chapters.make_notebooks(tmp_path, checks=False)
     for name in EXECUTED:
-        downloaded, tested = HTML / f"_sources/{name}.ipynb", tmp_path / f"{Path(name).name}.ipynb"
-        assert cells(downloaded) == cells(tested), name
+        downloaded, copy = HTML / f"_sources/{name}.ipynb", tmp_path / f"{Path(name).name}.ipynb"
+        assert cells(downloaded) == cells(copy), name
+        text = (HTML / f"_sources/{name}.md").read_text(encoding="utf-8")
+        assert text == chapters.without_checks(chapters.source(name)), name
 
 
 def cells(notebook):
