@@ -18,6 +18,10 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
+# Every chapter is a Python of its own. What it imports is compiled once and kept, even where the
+# environment says not to: to compile NumPy, pandas and the like anew takes seconds each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Reaches the kernels that execute the chapters, which pytest's own settings do not.
 # ipykernel itself starts its event loop in a deprecated way, so that one warning is let through.
 WARNINGS := error,ignore:There is no current event loop

@@ -1,0 +1,43 @@
+"""What does not depend on the data is computed once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
+from threading import Lock
+from typing import ParamSpec, TypeVar
+
+from numpy.typing import NDArray
+
+# Of one function, what was used last is kept up to this many bytes.
+_MOST = 2**26
+
+Given = ParamSpec("Given")
+Arrays = TypeVar("Arrays", bound="tuple[NDArray, ...]")
+
+
+def kept(function: Callable[Given, Arrays]) -> Callable[Given, Arrays]:
+    """Keep the arrays that a function returns for its arguments; they cannot be written to.
+
+    All arguments are hashable and given by position.
+    """
+    known: OrderedDict[tuple, Arrays] = OrderedDict()
+    lock = Lock()
+
+    @wraps(function)
+    def remembered(*given):
+        with lock:
+            if given in known:
+                known.move_to_end(given)
+                return known[given]
+        arrays = function(*given)
+        for array in arrays:
+            array.flags.writeable = False
+        with lock:
+            known[given] = arrays
+            while sum(array.nbytes for result in known.values() for array in result) > _MOST:
+                known.popitem(last=False)
+        return arrays
+
+    return remembered
