@@ -37,10 +37,12 @@ book: environment
 	$(BIN)/jupyter-book build -n -W --keep-going .
 	@$(BIN)/python scripts/chapters.py check _build/html
 
+# A chapter, or a file of tests, stays in one process. The short ones come last, so that no core is
+# left alone with a long one.
 test: environment
 	$(BIN)/python scripts/chapters.py notebooks build/notebooks
 	PYTHONWARNINGS="$(WARNINGS)" $(BIN)/python -m pytest -rs -n auto --dist loadscope \
-		--nbval-lax --nbval-current-env tests recsample build/notebooks
+		--no-loadscope-reorder --nbval-lax --nbval-current-env build/notebooks tests recsample
 
 unit: environment
 	$(BIN)/python -m pytest -rs -n auto --dist loadscope tests recsample
