@@ -6,18 +6,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 from numpy.typing import NDArray
 
 # Of one function, what was used last is kept up to this many bytes.
 _MOST = 2**26
 
-Given = ParamSpec("Given")
 Arrays = TypeVar("Arrays", bound="tuple[NDArray, ...]")
 
 
-def kept(function: Callable[Given, Arrays]) -> Callable[Given, Arrays]:
+def kept(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
     """Keep the arrays that a function returns for its arguments; they cannot be written to.
 
     All arguments are hashable and given by position.
