@@ -145,10 +145,10 @@ class Evidence:
         Simulated from the best fit of the class. The misfit is measured against the best fit
         without any assumption; where there is none, against the observed counts themselves.
         """
-        classes = zip(self.columns(assumption), self.best(assumption))
-        free = zip(self.columns("none"), self.best("none"))
-        each = list(zip(self.strata, classes, free))
-        observed = sum(_misfit(s.counts, *fits, assumption) for s, *fits in each)
+        of_class = zip(self.columns(assumption), self.best(assumption))
+        without = zip(self.columns("none"), self.best("none"))
+        each = list(zip(self.strata, of_class, without))
+        observed = sum(_misfit(s.counts, fit, free, assumption) for s, fit, free in each)
         cells = sum(sum((c > 0).sum() for c in s.counts) for s in self.strata)
         if observed < (cells if assumption == "none" else len(self.strata)):
             return 1.0  # what chance alone brings about
@@ -156,7 +156,7 @@ class Evidence:
         rng, above = np.random.default_rng(0), 0
         for _ in range(max(4, -(-_REPETITIONS // len(self.strata)))):
             again.append(
-                [_misfit(_drawn(s, *fits[0], rng), *fits, assumption) for s, *fits in each]
+                [_misfit(_drawn(s, *fit, rng), fit, free, assumption) for s, fit, free in each]
             )
             # So large a misfit would be no surprise: the rest need not be simulated.
             above += sum(again[-1]) >= observed
