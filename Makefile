@@ -18,6 +18,10 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
+# Every chapter is a Python of its own. What it imports is compiled once and kept, even where the
+# environment says not to: to compile NumPy, pandas and the like anew takes seconds each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Reaches the kernels that execute the chapters, which pytest's own settings do not.
 # ipykernel itself starts its event loop in a deprecated way, so that one warning is let through.
 WARNINGS := error,ignore:There is no current event loop
@@ -33,10 +37,12 @@ book: environment
 	$(BIN)/jupyter-book build -n -W --keep-going .
 	@$(BIN)/python scripts/chapters.py check _build/html
 
+# A chapter, or a file of tests, stays in one process. The short ones come last, so that no core is
+# left alone with a long one.
 test: environment
 	$(BIN)/python scripts/chapters.py notebooks build/notebooks
 	PYTHONWARNINGS="$(WARNINGS)" $(BIN)/python -m pytest -rs -n auto --dist loadscope \
-		--nbval-lax --nbval-current-env tests recsample build/notebooks
+		--no-loadscope-reorder --nbval-lax --nbval-current-env build/notebooks tests recsample
 
 unit: environment
 	$(BIN)/python -m pytest -rs -n auto --dist loadscope tests recsample

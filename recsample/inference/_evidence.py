@@ -22,6 +22,8 @@ from recsample.ranks import Ranks
 
 # Of a test whether data contradict an assumption: so many simulated runs, and so small a chance.
 _REPETITIONS, _SURPRISE = 40, 0.01
+# Expected counts below this, of what was observed, are no place to begin a fit from.
+_RARE = 0.01
 
 
 class Evidence:
@@ -143,16 +145,19 @@ class Evidence:
         Simulated from the best fit of the class. The misfit is measured against the best fit
         without any assumption; where there is none, against the observed counts themselves.
         """
-        classes = self.columns(assumption), self.columns("none"), self.best(assumption)
-        each = list(zip(self.strata, *classes))
-        observed = sum(_misfit(s.counts, c, free, assumption) for s, c, free, _ in each)
+        of_class = zip(self.columns(assumption), self.best(assumption))
+        without = zip(self.columns("none"), self.best("none"))
+        each = list(zip(self.strata, of_class, without))
+        observed = sum(_misfit(s.counts, fit, free, assumption) for s, fit, free in each)
         cells = sum(sum((c > 0).sum() for c in s.counts) for s in self.strata)
         if observed < (cells if assumption == "none" else len(self.strata)):
             return 1.0  # what chance alone brings about
         again: list[list[float]] = []
         rng, above = np.random.default_rng(0), 0
         for _ in range(max(4, -(-_REPETITIONS // len(self.strata)))):
-            again.append([_misfit(_drawn(*one, rng), *one[1:3], assumption) for one in each])
+            again.append(
+                [_misfit(_drawn(s, *fit, rng), fit, free, assumption) for s, fit, free in each]
+            )
             # So large a misfit would be no surprise: the rest need not be simulated.
             above += sum(again[-1]) >= observed
             if above == 2:
@@ -184,7 +189,7 @@ def _without_metric(counts, column):
     return Group(np.maximum(column.law[seen], 1e-300), joined[seen], nothing, nothing, 1.0)
 
 
-def _drawn(stratum, column, free, weights, rng):
+def _drawn(stratum, column, weights, rng):
     """The counts of another run, if the weights were true."""
     ends = np.cumsum([m + 1 for m in stratum.n_draws])[:-1]
     laws = [p / p.sum() for p in np.split(column.law @ weights, ends)]
@@ -194,18 +199,23 @@ def _drawn(stratum, column, free, weights, rng):
     ]
 
 
-def _misfit(counts, column, free, assumption):
-    """Twice what the log-likelihood loses by an assumption."""
-    value = _highest_likelihood(counts, column)
+def _misfit(counts, of_class, free, assumption):
+    """Twice what the log-likelihood loses by an assumption.
+
+    Both classes come as their columns, and the weights that fit best what was observed.
+    """
+    value = _highest_likelihood(counts, *of_class)
     if assumption == "none":
         seen = [c[c > 0] for c in counts]
         return 2 * (sum(float(c @ np.log(c / c.sum())) for c in seen) - value)
-    return 2 * (_highest_likelihood(counts, free) - value)
+    return 2 * (_highest_likelihood(counts, *free) - value)
 
 
-def _highest_likelihood(counts, column):
+def _highest_likelihood(counts, column, weights):
+    """Of these counts, found from the weights given, unless they all but exclude an observation."""
     group = _without_metric(counts, column)
-    return float(group.counts @ np.log(group.law @ fitted(group)))
+    near = (group.law @ weights).min() * group.counts.sum() > _RARE
+    return float(group.counts @ np.log(group.law @ fitted(group, start=weights if near else None)))
 
 
 def clustering(*deviations: tuple[Floats, Floats]) -> float:

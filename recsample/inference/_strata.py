@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from recsample._indexing import counted, owners, places_in, summed
+from recsample._kept import kept
 from recsample._ties import ties_ahead
 from recsample._typing import Floats, Integers
 from recsample.inference._mixtures import Group
@@ -116,10 +117,15 @@ def columns_of(
     stratum: Stratum, assumption: Assumption, replace: bool, cutoffs: Sequence[int]
 ) -> Columns:
     """The extreme distributions of the class that an assumption names."""
-    last = stratum.pool
-    reference = ties_ahead(stratum.pool, stratum.n_relevant, stratum.order)
-    steps = _steps(stratum, cutoffs)
-    behind = int(np.ceil(HEAD * (last + 1)))
+    kind = stratum.pool, stratum.n_relevant, stratum.order, stratum.n_draws
+    return _columns_of(*kind, assumption, replace, tuple(sorted(cutoffs)))
+
+
+@kept
+def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
+    reference = ties_ahead(pool, n_relevant, order)
+    steps = _steps(pool, order, n_draws, cutoffs)
+    behind = int(np.ceil(HEAD * (pool + 1)))
     tail = np.append(behind, steps[steps > behind])
     if assumption == "none":
         head, tail = np.empty((0, len(steps))), steps
@@ -129,24 +135,23 @@ def columns_of(
             used = steps[steps < behind]
             head = np.tril(np.ones((len(used), len(steps)))) * mass
         else:
-            rate = np.concatenate([[0.0], np.geomspace(0.2 / (last + 1), 3, 120), [5, 8, 30]])
+            rate = np.concatenate([[0.0], np.geomspace(0.2 / (pool + 1), 3, 120), [5, 8, 30]])
             start = np.append(0, steps[:-1] + 1)
             head = np.exp(-np.outer(rate, (start + steps) / 2)) * mass
             # Within a step the decay is not felt, but for steps of one place.
         head = head[head.sum(axis=1) > 0]
         head /= head.sum(axis=1, keepdims=True)
-    laws = [law_of(stratum.pool, m, replace, head, steps, tail) for m in stratum.n_draws]
+    laws = [law_of(pool, m, replace, head, steps, tail) for m in n_draws]
     return Columns(np.concatenate(laws), head, steps, reference, tail)
 
 
-def _steps(stratum, cutoffs):
+def _steps(last, order, n_draws, cutoffs):
     """The last places of steps of places, from 0 to the pool: fine at the head and at cut-offs."""
-    last = stratum.pool
     first = np.arange(min(last + 1, _ONE_BY_ONE))
     further = np.round(np.geomspace(1, last + 1, _STEPS)).astype(np.int64) - 1
-    n_arcs = int(np.ceil(np.pi * _PER_DEVIATION * np.sqrt(max(stratum.n_draws)))) + 1
+    n_arcs = int(np.ceil(np.pi * _PER_DEVIATION * np.sqrt(max(n_draws)))) + 1
     arcs = np.round(last * np.sin(np.linspace(0, np.pi / 2, n_arcs)) ** 2).astype(np.int64)
-    cut = np.array([k - stratum.order + d for k in cutoffs for d in (-1, 0, 1)], np.int64)
+    cut = np.array([k - order + d for k in cutoffs for d in (-1, 0, 1)], np.int64)
     steps = np.unique(np.concatenate([first, further, arcs, cut]))
     return steps[(steps >= 0) & (steps <= last)]
 

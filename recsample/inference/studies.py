@@ -309,10 +309,10 @@ def comparison_of_estimators(
     rows = {}
     for name, r in ranks.items():
         runs = [sampler.draw(r, rng) for _ in range(repetitions)]
+        exact = {M: M(r).mean() for M in _METRICS}
         for (M, estimator), means in _estimates(runs, fixed, sampler, n_items).items():
-            exact = M(r).mean()
-            error = np.array(means) - exact
-            row = exact, error.mean(), error.std(), np.sqrt((error**2).mean())
+            error = np.array(means) - exact[M]
+            row = exact[M], error.mean(), error.std(), np.sqrt((error**2).mean())
             percent = [100 * float(x) for x in row]
             rows[str(M), name, estimator] = dict(zip(["exact", "bias", "std", "error"], percent))
     return table_of(rows, ["metric", "recommender", "estimator"])

@@ -21,6 +21,7 @@ import numpy as np
 
 from recsample._indexing import row_blocks, summed
 from recsample._instances import check_ranks
+from recsample._kept import kept
 from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int, true_or_false
@@ -85,7 +86,8 @@ class UniformSampling(Sampler):
         Returns
         -------
         ndarray of float, shape (n_items, m + 1)
-            Row r - 1, column s holds p(sampled rank = s + 1 | rank = r). Rows sum to 1.
+            Row r - 1, column s holds p(sampled rank = s + 1 | rank = r). Rows sum to 1. It is kept
+            for the next call, so it cannot be written to.
 
         Raises
         ------
@@ -104,12 +106,7 @@ class UniformSampling(Sampler):
         n_items = positive_int("n_items", n_items)
         self._check_pool(n_items - 1)
         fits_in_memory(8 * n_items * (self.m + 1), f"the law for n_items={n_items}, m={self.m}")
-        law = np.empty((n_items, self.m + 1))
-        above = np.arange(n_items)
-        for rows in row_blocks(n_items, self.m + 1):
-            pool = np.full_like(above[rows], n_items - 1)
-            law[rows] = count_pmf(above[rows], pool, self.m, self.replace)
-        return law
+        return _law(self.m, self.replace, n_items)[0]
 
     def pmf(self, ranks: Ranks) -> Floats:
         """The law of the sampled rank of each relevant item.
@@ -411,3 +408,13 @@ class UniformSampling(Sampler):
         fits_in_memory(32 * len(order) * (self.m + 1), f"the table of {metric} with m={self.m}")
         rank = order + np.arange(self.m + 1)
         return metric.term(rank, order, n_relevant, self.m + n_relevant) + np.zeros(rank.shape)
+
+
+@kept
+def _law(m: int, replace: bool, n_items: int) -> tuple[Floats]:
+    law = np.empty((n_items, m + 1))
+    above = np.arange(n_items)
+    for rows in row_blocks(n_items, m + 1):
+        pool = np.full_like(above[rows], n_items - 1)
+        law[rows] = count_pmf(above[rows], pool, m, replace)
+    return (law,)

@@ -174,15 +174,16 @@ def test_positions_of_several_relevant_items_are_drawn_from_their_joint_law():
 
 
 def test_capped_expectation_of_several_relevant_items_by_simulation():
-    ranks = Ranks([[1, 3, 20], [5, 6]] * 10_000, n_items=40, ties=[[0, 0, 3], [4, 4]] * 10_000)
+    ranks, ties = [[1, 3, 20], [5, 6]], [[0, 0, 3], [4, 4]]
+    many = Ranks(ranks * 10_000, n_items=40, ties=ties * 10_000)
     sampler = InverseSampling(cap=6)
     for metric in (AP, NDCG):
-        found = sampler.estimate(metric, ranks, rng=2)
-        for i in (0, 1):
+        found = sampler.estimate(metric, many, rng=2)
+        for i, expected in enumerate(sampler.expect(metric, Ranks(ranks, 40, ties=ties))):
             error = found[i::2].std() / np.sqrt(10_000)
-            expected = sampler.expect(metric, ranks)[i]
             assert abs(found[i::2].mean() - expected) < 4 * error
-    assert sampler.cost(ranks)[:2].tolist() == pytest.approx([6, sampler.cost(ranks)[3]])
+    cost = sampler.cost(many)
+    assert cost[:2].tolist() == pytest.approx([6, cost[3]])
 
 
 @pytest.mark.parametrize("metric", [AP, NDCG, RBP(0.8), AUC], ids=str)
