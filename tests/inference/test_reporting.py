@@ -78,6 +78,18 @@ def test_a_value_is_within_its_limits_and_the_limits_within_what_the_metric_can_
         assert table["high"].max() <= 1
 
 
+def test_an_estimate_that_the_data_speak_against_is_moved_to_the_limit_next_to_it():
+    rng = np.random.default_rng(0)
+    best = rng.random(1500) < 0.8  # as often on each of the first 40 ranks, and then a cliff
+    ranks = np.where(best, rng.integers(1, 41, 1500), rng.integers(41, N_ITEMS + 1, 1500))
+    run = SAMPLER.draw(rs.Ranks(ranks, N_ITEMS), 1)
+    metrics = [rs.Recall @ 10, rs.Recall @ 40]
+    table = rs.report(run, n_items=N_ITEMS, metrics=metrics).table
+    above, below = (limits(metric, run, N_ITEMS).value for metric in metrics)
+    assert above > table.loc["Recall@10", "high"] == table.loc["Recall@10", "value"] > 0.2
+    assert below < table.loc["Recall@40", "low"] == table.loc["Recall@40", "value"] < 0.8
+
+
 def numbers(sentence):
     return re.findall(r"\d\.\d{3}", sentence)
 
@@ -283,6 +295,13 @@ def test_a_plan_refuses(found, arguments, message):
         ({"sampled": [3]}, "at least two instances"),
         ({"sampled": {}}, "at least one recommender"),
         ({"sampled": {"A": [1, 2, 3], "B": [1, 2]}}, "the same instances"),
+        (
+            {
+                "sampled": {"A": rs.Ranks([[1, 2], [3]], 9), "B": rs.Ranks([[1], [2, 3]], 9)},
+                "m": None,
+            },
+            "numbers of relevant items for 'B' than for 'A'",
+        ),
         ({"sampled": RUN, "m": 30}, "m must be the number of drawn items, 29 in instance 0"),
         ({"negatives": "popular"}, "negatives must be 'uniform', got 'popular'"),
         ({"metrics": []}, "metrics must"),
