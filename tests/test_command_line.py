@@ -141,6 +141,23 @@ def test_a_plan_for_an_order(run, study):
     assert status == 0 and rows["at least"] <= rows["samples"] <= rows["at most"]
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_plan_draws_as_the_pilot_did(run, tmp_path, replace):
+    rng, sampler = np.random.default_rng(0), rs.UniformSampling(25, replace)
+    runs = [sampler.draw(rs.Ranks(rng.integers(1, n, 60), 30), rng) for n in (26, 31)]
+    tables = [pd.DataFrame({"rank": one.values, "model": name}) for one, name in zip(runs, "ab")]
+    pd.concat(tables).to_csv(tmp_path / "two.csv", index=False)
+    asked = "--m 25 --items 30 --model model --metric auc --order .8 --format json".split()
+    more = ["--with-replacement"] * replace
+    status, out, _ = run("plan", tmp_path / "two.csv", *asked, *more)
+    found = {row["way"]: row["scored"] for row in json.loads(out)}
+    expected = rs.inference.required_samples_from_pilot(
+        rs.AUC, *runs, sampler, 30, rng=0, probability=0.8
+    )
+    assert status == 0
+    assert list(found.values()) == [expected.samples, expected.low, expected.high]
+
+
 REPORT = ["report", "x.csv", "--rank", "sampled_rank", "--m", "100", "--items", "3541"]
 
 

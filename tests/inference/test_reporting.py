@@ -206,6 +206,18 @@ def test_a_pair_rests_on_the_weaker_of_the_two_assumptions():
     assert row["low"] < row["high"]
 
 
+def test_a_difference_is_surer_where_users_are_easy_for_both_than_where_for_one_or_the_other():
+    ranks = RUN[:300].values
+    order, mixed = np.argsort(ranks), np.random.default_rng(0).permutation(300)
+    widths = []
+    for one, other in ((order, order), (order, mixed), (order, order[::-1])):
+        runs = {"A": ranks[one], "B": ranks[other]}
+        row = rs.report(runs, m=M, n_items=N_ITEMS, metrics=["AP"]).pairs.iloc[0]
+        widths.append(row["high"] - row["low"])
+    alike, independent, opposed = widths
+    assert alike <= independent < opposed / 1.2
+
+
 def test_pairs_of_ranks_that_cannot_be_are_not_compared(impossible):
     wrong = rs.Ranks(rs.UniformSampling(9).draw(exact_ranks(), 1).values, M + 1)
     said = rs.report({"A": RUN, "B": wrong}, n_items=N_ITEMS, metrics=["Recall@10"])
@@ -266,6 +278,16 @@ def test_a_plan_leads_where_it_says(metric):
         assert design.cost(ranks).mean() == pytest.approx(row["scored"], rel=0.15)
         spread = design.of(rs.metric(metric), observed).std()
         assert 2 * 1.96 * spread / np.sqrt(2000) == pytest.approx(row["width"], rel=0.2)
+
+
+def test_a_plan_knows_that_drawn_items_do_not_come_again():
+    ranks = rs.Ranks(np.random.default_rng(0).integers(140, 161, 3000), N_ITEMS)
+    mean, variance = rs.UniformSampling(70).moments(rs.AUC, ranks)
+    width = 2 * 1.96 * np.sqrt((mean.var() + variance.mean()) / 3000)
+    found = rs.report(rs.UniformSampling(35).draw(ranks, 1), n_items=N_ITEMS, metrics=["AUC"])
+    row = found.plan("AUC", 1.2 * width).loc["more samples"]
+    assert row["setting"] == "m = 70"
+    assert row["width"] == pytest.approx(width, rel=0.08)
 
 
 @pytest.mark.parametrize(
