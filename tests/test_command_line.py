@@ -60,7 +60,10 @@ def test_several_recommenders_with_columns_for_m_and_the_pool(run, study):
     rows = {row["recommender"]: row["value"] for row in json.loads(out)["table"]}
     assert rows == pytest.approx(auc.mean().to_dict())
     (pair,) = json.loads(out)["pairs"]
-    assert pair["difference"] == pytest.approx((auc["X"] - auc["Y"]).mean())
+    differences = auc["X"] - auc["Y"]
+    assert pair["difference"] == pytest.approx(differences.mean())
+    reach = 1.96 * differences.std() / np.sqrt(2000)
+    assert pair["high"] - pair["low"] == pytest.approx(2 * reach, rel=0.002)
 
 
 def test_parquet(run, study):
@@ -142,20 +145,21 @@ def test_a_plan_for_an_order(run, study):
 
 
 @pytest.mark.parametrize("replace", [False, True])
-def test_a_plan_draws_as_the_pilot_did(run, tmp_path, replace):
-    rng, sampler = np.random.default_rng(0), rs.UniformSampling(25, replace)
-    runs = [sampler.draw(rs.Ranks(rng.integers(1, n, 60), 30), rng) for n in (26, 31)]
-    tables = [pd.DataFrame({"rank": one.values, "model": name}) for one, name in zip(runs, "ab")]
-    pd.concat(tables).to_csv(tmp_path / "two.csv", index=False)
-    asked = "--m 25 --items 30 --model model --metric auc --order .8 --format json".split()
-    more = ["--with-replacement"] * replace
-    status, out, _ = run("plan", tmp_path / "two.csv", *asked, *more)
-    found = {row["way"]: row["scored"] for row in json.loads(out)}
-    expected = rs.inference.required_samples_from_pilot(
-        rs.AUC, *runs, sampler, 30, rng=0, probability=0.8
+def test_a_plan_draws_as_the_pilot_did(run, study, monkeypatch, replace):
+    folder, _ = study
+    asked = []
+
+    def planned(metric, a, b, sampler, n_items, rng, *, probability):
+        asked.append((sampler, n_items, probability))
+        return rs.inference.RequiredSamples(5, 4, 6)
+
+    monkeypatch.setattr("recsample.command_line.required_samples_from_pilot", planned)
+    options = (
+        "--rank sampled_rank --m 100 --items 3541 --model model --metric ap --order .8".split()
     )
+    status, _, _ = run("plan", folder / "both.csv", *options, *["--with-replacement"] * replace)
     assert status == 0
-    assert list(found.values()) == [expected.samples, expected.low, expected.high]
+    assert asked == [(rs.UniformSampling(100, replace), 3541, 0.8)]
 
 
 REPORT = ["report", "x.csv", "--rank", "sampled_rank", "--m", "100", "--items", "3541"]
