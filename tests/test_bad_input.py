@@ -394,3 +394,9 @@ def test_the_auc_of_one_item_is_undefined():
     with pytest.raises(ValueError, match="AUC is undefined for user 1"):
         evaluate(train={"user": [1], "item": [8]})
     assert AUC.higher_is_better
+
+
+def test_a_float_from_which_on_whole_numbers_are_missing_is_refused():
+    assert rs.UniformSampling(2.0**53 - 1).m == 2**53 - 1
+    with pytest.raises(ValueError, match="below 2"):
+        rs.UniformSampling(2.0**53)

@@ -60,7 +60,10 @@ def test_several_recommenders_with_columns_for_m_and_the_pool(run, study):
     rows = {row["recommender"]: row["value"] for row in json.loads(out)["table"]}
     assert rows == pytest.approx(auc.mean().to_dict())
     (pair,) = json.loads(out)["pairs"]
-    assert pair["difference"] == pytest.approx((auc["X"] - auc["Y"]).mean())
+    differences = auc["X"] - auc["Y"]
+    assert pair["difference"] == pytest.approx(differences.mean())
+    reach = 1.96 * differences.std() / np.sqrt(2000)
+    assert pair["high"] - pair["low"] == pytest.approx(2 * reach, rel=0.002)
 
 
 def test_parquet(run, study):
@@ -139,6 +142,24 @@ def test_a_plan_for_an_order(run, study):
     )
     rows = {row["way"]: row["scored"] for row in json.loads(out)}
     assert status == 0 and rows["at least"] <= rows["samples"] <= rows["at most"]
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_plan_draws_as_the_pilot_did(run, study, monkeypatch, replace):
+    folder, _ = study
+    asked = []
+
+    def planned(metric, a, b, sampler, n_items, rng, *, probability):
+        asked.append((sampler, n_items, probability))
+        return rs.inference.RequiredSamples(5, 4, 6)
+
+    monkeypatch.setattr("recsample.command_line.required_samples_from_pilot", planned)
+    options = (
+        "--rank sampled_rank --m 100 --items 3541 --model model --metric ap --order .8".split()
+    )
+    status, _, _ = run("plan", folder / "both.csv", *options, *["--with-replacement"] * replace)
+    assert status == 0
+    assert asked == [(rs.UniformSampling(100, replace), 3541, 0.8)]
 
 
 REPORT = ["report", "x.csv", "--rank", "sampled_rank", "--m", "100", "--items", "3541"]

@@ -203,6 +203,13 @@ def test_from_frame_orders_times_of_any_kind(library, times):
     assert data.item_ids[data.held_out].tolist() == ["x", "z"]
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_from_frame_orders_times_that_are_nanoseconds_apart(library):
+    times = np.datetime64("2020-01-01", "ns") + np.array([5, 2, 9, 3, 8])
+    data = Interactions.from_frame(in_library(library, EVENTS | {"time": times}), time="time")
+    assert data.item_ids[data.held_out].tolist() == ["x", "z"]
+
+
 def test_from_frame_orders_days():
     days = [date(2020, 1, day) for day in (5, 2, 9, 3, 8)]
     data = Interactions.from_frame(in_library("polars", EVENTS | {"time": days}), time="time")

@@ -229,8 +229,8 @@ def test_several_recommenders_in_one_table():
 def test_pairs_are_those_of_the_differences():
     scores, held_out, train = made_up(RNG(5))
     other = scores.assign(score=-scores["score"])
-    third = scores.assign(score=0.0)
-    models = {"a": scores, "b": other, "c": third}
+    third, fourth = scores.assign(score=0.0), scores.assign(score=scores["score"] % 3)
+    models = {"a": scores, "b": other, "c": third, "d": fourth}
     found = rs.evaluate(models, held_out, train=train, metrics=["AP"])
     each = found.per_instance.pivot(index="user", columns="recommender", values="value")
     for a, b in (("a", "b"), ("a", "c"), ("b", "c")):
@@ -241,7 +241,7 @@ def test_pairs_are_those_of_the_differences():
         assert row["probability"] == pytest.approx(1 - test.pvalue)
         assert (row["low"], row["high"]) == pytest.approx(tuple(interval))
     at_once = rs.evaluate(models, held_out, train=train, metrics=["AP"], simultaneous=True).pairs
-    wide = stats.ttest_rel(each["a"], each["b"]).confidence_interval(1 - 0.05 / 3)
+    wide = stats.ttest_rel(each["a"], each["b"]).confidence_interval(1 - 0.05 / 6)  # of six pairs
     assert tuple(at_once.loc[("a", "b", "AP"), ["low", "high"]]) == pytest.approx(tuple(wide))
 
 
@@ -289,6 +289,14 @@ class TestWhatDoesNotMatch:
         more = pd.DataFrame({"user": ["nobody"] * 2, "item": ["i0", "i1"], "score": [1.0, 2.0]})
         found = self.evaluated(scores=pd.concat([self.scores, more]))
         assert self.counted(found, "scores of users who are not", "one") == 2
+        self.same(found)
+
+    def test_a_score_of_nobody_for_nothing_is_counted_once(self):
+        more = pd.DataFrame({"user": ["nobody", "u0"], "item": ["nothing"] * 2, "score": [1.0] * 2})
+        every = [f"i{i}" for i in range(N_ITEMS)]
+        found = self.evaluated(scores=pd.concat([self.scores, more]), items=every)
+        assert self.counted(found, "scores of users who are not", "one") == 1
+        assert self.counted(found, "scores of items that are not in items", "one") == 1
         self.same(found)
 
     def test_scores_of_items_in_train_play_no_part(self):
@@ -353,6 +361,18 @@ def test_draws_by_a_sampler_are_reported():
     pd.testing.assert_frame_equal(found.table, again.table)
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_draws_are_reported_as_they_were_made(replace):
+    _, _, dense, _, held_out, train = numbered()
+    ranks = rs.predicted_ranks(dense, held_out.indices, train)
+    sampler = rs.UniformSampling(m=15, replace=replace)
+    found = rs.evaluate(dense, held_out, train=train, metrics=["AP"], sampler=sampler, rng=2)
+    run = sampler.draw(ranks, rng=2)
+    expected = rs.report(run, n_items=ranks.sizes, metrics=["AP"], replace=replace)
+    pd.testing.assert_frame_equal(found.table, expected.table)
+    assert found.head == expected.head
+
+
 def test_a_design_estimates_without_bias_and_names_its_cost():
     scores, held_out, train = made_up(RNG(9))
     exact = rs.evaluate(scores, held_out, train=train, metrics=["AP"]).table.loc["AP", "value"]
@@ -394,7 +414,9 @@ class TestGivenNegatives:
             assert found.table.loc[metric, "sampled"] == pytest.approx(np.mean(value), abs=1e-12)
         assert found.table["low"].notna().all()
 
-    def test_factors_and_arrays_give_the_same(self):
+    @pytest.mark.parametrize("block", [2**22, 3 * N_ITEMS])
+    def test_factors_and_arrays_give_the_same(self, monkeypatch, block):
+        monkeypatch.setattr("recsample._sources.BLOCK", block)
         users, items, dense, table, held_out, train = numbered()
         lists = rs.uniform_lists(8, (held_out + train).tocsr(), rng=0)
         lists = pd.DataFrame({"user": np.repeat(np.arange(N_USERS), 8), "item": lists.ravel()})
@@ -431,6 +453,25 @@ class TestGivenNegatives:
         assert found.table[["value", "low", "high"]].isna().all(axis=None)
         assert "do not look like uniform draws" in str(found)
 
+    @pytest.mark.parametrize(("p", "uniform"), [(0.7e-4, True), (0.4e-4, False)])
+    def test_each_of_two_tests_has_half_of_the_chance_of_a_false_alarm(
+        self, monkeypatch, p, uniform
+    ):
+        tests = pd.DataFrame({"p-value": [0.5, p]})
+        monkeypatch.setattr("recsample.evaluation.uniformity", lambda *_: tests)
+        scores, held_out, train, lists = self.tables()
+        found = rs.evaluate(scores, held_out, train=train, negatives=lists, metrics=["AUC"])
+        assert found.table["value"].notna().all() == uniform
+
+    def test_that_held_out_items_are_never_listed_is_no_surprise(self):
+        held_out = np.zeros(200, int)  # the same for all
+        relevant = sparse.csr_matrix((np.ones(200), (np.arange(200), held_out)), (200, 15))
+        lists = pd.DataFrame(rs.uniform_lists(7, relevant, rng=0)).stack().droplevel(1)
+        lists = lists.rename_axis("user").reset_index(name="item")
+        scores = RNG(12).random((200, 15))
+        found = rs.evaluate(scores, held_out, negatives=lists, metrics=["AUC"])
+        assert found.table["value"].notna().all()
+
 
 class TestResult:
     def setup_method(self):
@@ -462,6 +503,16 @@ class TestResult:
         )
         parts = found.by(["x", "y"] * (N_USERS // 2))
         assert parts["sampled"].mean() == pytest.approx(found.table["sampled"].iloc[0])
+
+    def test_segments_of_a_design_have_costs_of_their_own(self):
+        _, _, dense, _, held_out, train = numbered()
+        ranks, design = rs.predicted_ranks(dense, held_out.indices, train), rs.InverseSampling()
+        found = rs.evaluate(dense, held_out, train=train, metrics=["AP"], sampler=design)
+        cost = design.cost(ranks)
+        cheap = cost < np.median(cost)
+        parts = found.by(np.where(cheap, "cheap", "dear"))["scored"].droplevel("metric")
+        assert parts["cheap"] == pytest.approx(cost[cheap].mean())
+        assert parts["dear"] == pytest.approx(cost[~cheap].mean())
 
     def test_text_html_latex_markdown_json_and_a_picture(self):
         text, page = str(self.found), self.found._repr_html_()

@@ -389,3 +389,13 @@ def test_the_best_is_that_of_the_recommenders_with_all_else_equal():
     assert re.findall(r"row(\d)_col", selectors) == ["1", "2", "6", "7"]
     with pytest.raises(ValueError, match='a level named "recommender", got .*metric.*None'):
         plotting.best_in_bold(table.rename_axis(["metric", None, "source"]), decimals=0)
+
+
+def test_limits_of_recommenders_stand_in_the_order_of_the_table():
+    index = pd.MultiIndex.from_product([["b", "a"], ["AP"]], names=["recommender", "metric"])
+    table = pd.DataFrame({"value": [0.3, 0.2], "low": [0.2, 0.1], "high": [0.4, 0.3]}, index)
+    (ax,) = plotting.values_with_limits(table).axes
+    height = {label.get_text(): label.get_position()[1] for label in ax.get_yticklabels()}
+    on_screen = {name: ax.transData.transform((0, y))[1] for name, y in height.items()}
+    assert on_screen["b"] > on_screen["a"]
+    assert ax.lines[0].get_xdata().tolist() == [0.3, 0.2]

@@ -563,6 +563,18 @@ class TestPredictedRanks:
         assert moved.values.tolist() == usual.values[users].tolist()
         assert moved.ties.tolist() == usual.ties[users].tolist()
 
+    def test_a_score_that_is_none_is_named_in_whatever_block_it_is(self, monkeypatch):
+        monkeypatch.setattr("recsample._scores.BLOCK", 4)
+        scores = np.zeros((5, 2))
+        scores[4, 1] = np.nan
+        with pytest.raises(ValueError, match="got NaN for user 4, item 1"):
+            predicted_ranks(scores, [0] * 5)
+
+    def test_every_entry_of_a_set_but_0_counts(self):
+        exclude = sparse.csr_matrix([[-1.0, 0, 0]])
+        ranks = predicted_ranks([[3, 2, 1]], [2], exclude)
+        assert (ranks.values.tolist(), ranks.sizes.tolist()) == ([2], [2])
+
     def test_infinite_scores_are_scores(self):
         ranks = predicted_ranks([[np.inf, 1, -np.inf, -np.inf]], [2])
         assert (ranks.values.tolist(), ranks.ties.tolist()) == ([3], [1])

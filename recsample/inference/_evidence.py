@@ -37,7 +37,7 @@ class Evidence:
         for metric in metrics:
             _check_additive(metric)
         self.cutoffs = tuple({metric.cutoff for metric in metrics if metric.cutoff is not None})
-        self.strata = strata_of(sampled, self.sizes)
+        self.strata = strata_of(sampled, self.sizes, replace)
         self.columns = cache(self._columns)
         self.best = cache(self._best)
         self.groups = cache(self._groups)

@@ -58,7 +58,7 @@ class Stratum(NamedTuple):
     rows: Integers  # of the sampled ranks
 
 
-def strata_of(sampled: Ranks, sizes: Integers) -> list[Stratum]:
+def strata_of(sampled: Ranks, sizes: Integers, replace: bool) -> list[Stratum]:
     """The strata of all relevant items; `sizes` are those of the pools that were drawn from."""
     rows, n_relevant = sampled.rows, sampled.n_relevant
     pool = sizes - n_relevant
@@ -75,7 +75,8 @@ def strata_of(sampled: Ranks, sizes: Integers) -> list[Stratum]:
         counts = [
             _counts(rows.above[which[m == one]], rows.ties[which[m == one]], one) for one in n_draws
         ]
-        typical = max(round(pool[instance].mean()), int(n_draws[-1]))
+        # Without replacement no more can be drawn than there are.
+        typical = max(round(pool[instance].mean()), 1 if replace else int(n_draws[-1]))
         relevant = max(round(n_relevant[instance].mean()), int(order))
         found.append(
             Stratum(typical, relevant, int(order), tuple(n_draws.tolist()), tuple(counts), which)

@@ -123,6 +123,25 @@ def test_limits_hold_for_draws_with_replacement():
     assert held >= at_least(0.95, 60)
 
 
+@pytest.mark.parametrize("n_items", [12, [11, 13] * 200])
+def test_limits_hold_where_more_is_drawn_with_replacement_than_there_is(n_items):
+    rng = np.random.default_rng(0)
+    ranks = rs.Ranks(rng.integers(1, 12, 400), n_items)
+    sampled = rs.UniformSampling(40, replace=True).draw(ranks, rng)
+    metric = rs.Recall @ 3
+    found = limits(metric, sampled, n_items, replace=True)
+    assert found.low < metric(ranks).mean() < found.high < found.low + 0.15
+    with pytest.raises(ValueError, match="n_items must be at least 41"):
+        limits(metric, sampled, n_items)
+
+
+def test_limits_where_everything_was_ranked_in_pools_of_about_the_same_size():
+    rng, sizes = np.random.default_rng(0), np.tile([100, 104], 150)
+    ranks, metric = rs.Ranks(rng.integers(1, 60, 300), sizes), rs.Recall @ 10
+    found, mean = limits(metric, ranks, sizes), metric(ranks).mean()
+    assert found.low < mean < found.high
+
+
 def several(n_users, n_relevant, rng, pool=200):
     """Users whose items are good or bad together, so that items are no independent units."""
     rows = []

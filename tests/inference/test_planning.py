@@ -77,6 +77,14 @@ def test_required_samples_sees_a_dip_where_nearly_all_is_sampled(
     assert found == brute_force(NDCG @ 5, a, b, probability, False, n_items - 1)
 
 
+def test_required_samples_looks_no_further_than_it_is_told_to():
+    a, b = Ranks([100] * 50, 1000), Ranks([120] * 50, 1000)
+    needed = brute_force(AUC, a, b, 0.95, False, 60)
+    assert inference.required_samples(AUC, a, b, largest=needed) == needed
+    with pytest.raises(ValueError, match=f"reached by {needed - 1} samples"):
+        inference.required_samples(AUC, a, b, largest=needed - 1)
+
+
 def test_a_sampled_metric_needs_more_samples_than_its_correction():
     a, b = Ranks([1] * 15 + [30] * 45, 60), Ranks([5] * 60, 60)
     corrected = inference.required_samples(lambda s: BiasVariance(AP, s, 60, gamma=0.02), a, b)
@@ -212,6 +220,17 @@ def test_a_pilot_finds_about_the_number_that_known_ranks_give():
     )
     assert known > 30 and found.low <= found.samples <= found.high
     assert found.low <= known <= found.high
+
+
+def test_samples_that_are_no_more_than_the_cut_off_plan_nothing():
+    # Of up to 9 sampled items every relevant one is among the first 10, whatever its rank.
+    pilot, rng = UniformSampling(20), np.random.default_rng(0)
+    a, b = (Ranks(rng.integers(low, low + 20, 150), 120) for low in (1, 100))
+    runs = [pilot.draw(x, seed) for seed, x in enumerate((a, b))]
+    found = inference.required_samples_from_pilot(
+        Recall @ 10, *runs, pilot, 120, rng=0, repetitions=20
+    )
+    assert found == (10, 10, 10)
 
 
 def test_a_pilot_that_sees_no_difference_says_so():

@@ -78,6 +78,18 @@ def test_a_value_is_within_its_limits_and_the_limits_within_what_the_metric_can_
         assert table["high"].max() <= 1
 
 
+def test_an_estimate_that_the_data_speak_against_is_moved_to_the_limit_next_to_it():
+    rng = np.random.default_rng(0)
+    best = rng.random(1500) < 0.8  # as often on each of the first 40 ranks, and then a cliff
+    ranks = np.where(best, rng.integers(1, 41, 1500), rng.integers(41, N_ITEMS + 1, 1500))
+    run = SAMPLER.draw(rs.Ranks(ranks, N_ITEMS), 1)
+    metrics = [rs.Recall @ 10, rs.Recall @ 40]
+    table = rs.report(run, n_items=N_ITEMS, metrics=metrics).table
+    above, below = (limits(metric, run, N_ITEMS).value for metric in metrics)
+    assert above > table.loc["Recall@10", "high"] == table.loc["Recall@10", "value"] > 0.2
+    assert below < table.loc["Recall@40", "low"] == table.loc["Recall@40", "value"] < 0.8
+
+
 def numbers(sentence):
     return re.findall(r"\d\.\d{3}", sentence)
 
@@ -194,6 +206,18 @@ def test_a_pair_rests_on_the_weaker_of_the_two_assumptions():
     assert row["low"] < row["high"]
 
 
+def test_a_difference_is_surer_where_users_are_easy_for_both_than_where_for_one_or_the_other():
+    ranks = RUN[:300].values
+    order, mixed = np.argsort(ranks), np.random.default_rng(0).permutation(300)
+    widths = []
+    for one, other in ((order, order), (order, mixed), (order, order[::-1])):
+        runs = {"A": ranks[one], "B": ranks[other]}
+        row = rs.report(runs, m=M, n_items=N_ITEMS, metrics=["AP"]).pairs.iloc[0]
+        widths.append(row["high"] - row["low"])
+    alike, independent, opposed = widths
+    assert alike <= independent < opposed / 1.2
+
+
 def test_pairs_of_ranks_that_cannot_be_are_not_compared(impossible):
     wrong = rs.Ranks(rs.UniformSampling(9).draw(exact_ranks(), 1).values, M + 1)
     said = rs.report({"A": RUN, "B": wrong}, n_items=N_ITEMS, metrics=["Recall@10"])
@@ -256,6 +280,16 @@ def test_a_plan_leads_where_it_says(metric):
         assert 2 * 1.96 * spread / np.sqrt(2000) == pytest.approx(row["width"], rel=0.2)
 
 
+def test_a_plan_knows_that_drawn_items_do_not_come_again():
+    ranks = rs.Ranks(np.random.default_rng(0).integers(140, 161, 3000), N_ITEMS)
+    mean, variance = rs.UniformSampling(70).moments(rs.AUC, ranks)
+    width = 2 * 1.96 * np.sqrt((mean.var() + variance.mean()) / 3000)
+    found = rs.report(rs.UniformSampling(35).draw(ranks, 1), n_items=N_ITEMS, metrics=["AUC"])
+    row = found.plan("AUC", 1.2 * width).loc["more samples"]
+    assert row["setting"] == "m = 70"
+    assert row["width"] == pytest.approx(width, rel=0.08)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -283,6 +317,13 @@ def test_a_plan_refuses(found, arguments, message):
         ({"sampled": [3]}, "at least two instances"),
         ({"sampled": {}}, "at least one recommender"),
         ({"sampled": {"A": [1, 2, 3], "B": [1, 2]}}, "the same instances"),
+        (
+            {
+                "sampled": {"A": rs.Ranks([[1, 2], [3]], 9), "B": rs.Ranks([[1], [2, 3]], 9)},
+                "m": None,
+            },
+            "numbers of relevant items for 'B' than for 'A'",
+        ),
         ({"sampled": RUN, "m": 30}, "m must be the number of drawn items, 29 in instance 0"),
         ({"negatives": "popular"}, "negatives must be 'uniform', got 'popular'"),
         ({"metrics": []}, "metrics must"),

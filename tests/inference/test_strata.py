@@ -10,7 +10,7 @@ from recsample.inference._strata import HEAD, columns_of, groups_of, strata_of
 
 def test_counts_of_a_plain_run():
     sampled = rs.Ranks([1, 1, 3, 2], n_items=4)
-    (stratum,) = strata_of(sampled, np.full(4, 100))
+    (stratum,) = strata_of(sampled, np.full(4, 100), False)
     assert stratum.pool == 99
     assert (stratum.n_relevant, stratum.order, stratum.n_draws) == (1, 1, (3,))
     assert stratum.counts[0].tolist() == [2, 1, 1, 0]
@@ -18,12 +18,12 @@ def test_counts_of_a_plain_run():
 
 
 def test_a_tie_counts_in_equal_parts_for_all_places_that_it_may_have():
-    (stratum,) = strata_of(rs.Ranks([1, 2], n_items=4, ties=[2, 0]), np.full(2, 50))
+    (stratum,) = strata_of(rs.Ranks([1, 2], n_items=4, ties=[2, 0]), np.full(2, 50), False)
     assert stratum.counts[0] == pytest.approx([1 / 3, 1 / 3 + 1, 1 / 3, 0])
 
 
 def test_different_numbers_of_draws_keep_counts_of_their_own():
-    (stratum,) = strata_of(rs.Ranks([1, 2, 3], n_items=[3, 3, 5]), np.full(3, 50))
+    (stratum,) = strata_of(rs.Ranks([1, 2, 3], n_items=[3, 3, 5]), np.full(3, 50), False)
     assert stratum.n_draws == (2, 4)
     assert [c.tolist() for c in stratum.counts] == [[1, 1, 0], [0, 0, 1, 0, 0]]
 
@@ -31,20 +31,20 @@ def test_different_numbers_of_draws_keep_counts_of_their_own():
 def test_pools_within_a_tenth_are_one_stratum_and_others_are_not():
     sampled = rs.Ranks([1] * 900, n_items=11)
     sizes = np.repeat([100, 105, 1000], 300)
-    found = strata_of(sampled, sizes)
+    found = strata_of(sampled, sizes, False)
     assert [len(s.rows) for s in found] == [600, 300]
     assert found[0].pool == round((99 + 104) / 2)
     assert found[1].pool == 999
 
 
 def test_few_instances_are_not_a_stratum_of_their_own():
-    found = strata_of(rs.Ranks([1] * 30, n_items=11), np.repeat([100, 200, 400], 10))
+    found = strata_of(rs.Ranks([1] * 30, n_items=11), np.repeat([100, 200, 400], 10), False)
     assert len(found) == 1
 
 
 def test_relevant_items_are_told_apart_by_their_order():
     sampled = rs.Ranks([[1, 4], [2, 3]], n_items=7)
-    first, second = strata_of(sampled, np.full(2, 60))
+    first, second = strata_of(sampled, np.full(2, 60), False)
     assert (first.order, second.order) == (1, 2)
     # Of drawn irrelevant items: 0 above rank 1, and 1 above rank 2; then 2 and 1.
     assert first.counts[0].tolist() == [1, 1, 0, 0, 0, 0]
@@ -55,7 +55,7 @@ def test_relevant_items_are_told_apart_by_their_order():
 @pytest.mark.parametrize("assumption", ["none", "decreasing", "smooth"])
 def test_laws_of_the_columns_are_those_of_the_distributions(assumption, replace):
     n, m = 40, 6
-    (stratum,) = strata_of(rs.Ranks([1, 2, 7], n_items=m + 1), np.full(3, n))
+    (stratum,) = strata_of(rs.Ranks([1, 2, 7], n_items=m + 1), np.full(3, n), False)
     columns = columns_of(stratum, assumption, replace, ())
     above = np.arange(n)
     if replace:
@@ -78,7 +78,7 @@ def test_laws_of_the_columns_are_those_of_the_distributions(assumption, replace)
 
 
 def test_uniform_distributions_up_to_each_place_are_the_corners_of_the_decreasing_ones():
-    (stratum,) = strata_of(rs.Ranks([1, 2], n_items=3), np.full(2, 20))
+    (stratum,) = strata_of(rs.Ranks([1, 2], n_items=3), np.full(2, 20), False)
     head = columns_of(stratum, "decreasing", False, ()).head
     assert head == pytest.approx(np.tril(np.ones((4, 20))) / np.arange(1, 5)[:, None])
 
@@ -88,7 +88,7 @@ def test_a_random_ranking_of_several_items_is_in_the_class():
     n_relevant, pool = 3, 30
     sampled = rs.Ranks([[1, 2, 3]], n_items=8)
     sampled = rs.Ranks.concatenate([sampled, sampled])
-    for stratum in strata_of(sampled, np.full(2, pool + n_relevant)):
+    for stratum in strata_of(sampled, np.full(2, pool + n_relevant), False):
         columns = columns_of(stratum, "decreasing", False, ())
         random = stats.betabinom.pmf(
             np.arange(pool + 1), pool, stratum.order, n_relevant + 1 - stratum.order
@@ -102,7 +102,7 @@ def test_a_random_ranking_of_several_items_is_in_the_class():
 @pytest.mark.parametrize("metric", [rs.Recall @ 10, rs.NDCG @ 10, rs.AP, rs.AUC])
 def test_means_of_the_metric_under_each_column(metric):
     n = 50
-    strata = strata_of(rs.Ranks([1, 2, 7], n_items=8), np.full(3, n))
+    strata = strata_of(rs.Ranks([1, 2, 7], n_items=8), np.full(3, n), False)
     columns = [columns_of(s, "decreasing", False, (10,)) for s in strata]
     (group,) = groups_of(strata, columns, metric, 3)
     values = metric.of_rank(np.arange(1, n + 1), n)
@@ -114,7 +114,7 @@ def test_means_of_the_metric_under_each_column(metric):
 
 
 def test_steps_of_large_pools_are_fine_at_cut_offs():
-    (stratum,) = strata_of(rs.Ranks([1, 2], n_items=11), np.full(2, 100_000))
+    (stratum,) = strata_of(rs.Ranks([1, 2], n_items=11), np.full(2, 100_000), False)
     columns = columns_of(stratum, "none", False, (500,))
     assert {498, 499, 500} <= set(columns.steps.tolist())
     assert len(columns.steps) < 500

@@ -45,3 +45,8 @@ def test_a_random_order_of_instances_gives_the_same_table():
 def test_refusals(ranks, metrics, message):
     with pytest.raises(ValueError, match=message):
         compare(ranks, metrics)
+
+
+def test_a_metric_that_is_named_twice_has_one_column():
+    table = compare({"A": Ranks([1, 2], 5)}, ["AP", "map", AP])
+    assert table.columns.tolist() == ["AP"]

@@ -532,3 +532,7 @@ def test_the_bias_of_a_designs_correction_is_known():
 def test_what_is_no_sampler_is_refused(place, wrong):
     with pytest.raises(ValueError, match="sampler must be"):
         OF_SAMPLER[place](wrong)
+
+
+def test_an_observation_may_be_of_a_pool_without_irrelevant_items():
+    assert rs.Observed(rs.EarlyStopping(3), 1, rank=[1, 1]).n_items.tolist() == [1, 1]

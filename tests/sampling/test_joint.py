@@ -56,6 +56,23 @@ class TestAgainstEnumeration:
                 assert both == pytest.approx([mean, variance], abs=1e-12), M
 
     @both_ways
+    def test_instances_with_the_same_ranks_in_pools_that_differ(self, replace):
+        pools, relevant, sampler = (
+            [np.arange(n, 0, -1) for n in (5, 8)],
+            [1, 3],
+            UniformSampling(2, replace),
+        )
+        ranks = Ranks.concatenate([ranks_of(scores, relevant) for scores in pools])
+        for M in (AP, NDCG, AP @ 3):
+            found = np.transpose(sampler.moments(M, ranks))
+            for scores, moments in zip(pools, found):
+                sampled, chance = sampled_ranks_counted(scores, relevant, 2, replace)
+                values = M(sampled)
+                mean = chance @ values
+                expected = [mean, chance @ (values - mean) ** 2]
+                assert moments == pytest.approx(expected, abs=1e-12), M
+
+    @both_ways
     def test_the_law_of_each_item_and_of_the_hits(self, replace):
         for scores, relevant, m in cases(replace):
             ranks, sampler = ranks_of(scores, relevant), UniformSampling(m, replace)

@@ -59,6 +59,20 @@ def test_law_of_extreme_weights():
     np.testing.assert_allclose(found, [[2 / 3, 1 / 3, 0]], atol=1e-11)
 
 
+def test_law_of_one_user_is_that_of_the_enumeration_beside_users_with_far_heavier_items():
+    weights, heavy = [10**6] * 3 + [1, 2, 3, 4], np.arange(8) < 3
+    above = np.isin(np.arange(8), [0, 3, 5])
+    for without_heavy in ([False, True], [True, False]):
+        exclude = [heavy & one for one in without_heavy]
+        rows = sparse.csr_matrix([above & ~out for out in exclude])
+        items = RankedItems(rows, [7, 7], sparse.csr_matrix(exclude))
+        found = PopularitySampling(2, [*weights, 1]).pmf(items)
+        for one, law in zip(without_heavy, found):
+            kept = slice(3 if one else 0, 7)
+            expected = law_without(above.astype(int).tolist()[kept], weights[kept], 2)
+            np.testing.assert_allclose(law, [float(p) for p in expected], rtol=0, atol=1e-12)
+
+
 SIZES = [
     (50, 20, 0, 10),
     (200, 30, 15, 100),
