@@ -16,7 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from recsample._extras import extra
+from recsample._validation import shown
 from recsample.evaluation import evaluate
 from recsample.inference.planning import required_samples_from_pilot
 from recsample.inference.reporting import report
@@ -120,7 +123,9 @@ def _add_ranks(command):
     command.add_argument("--rank", default="rank", metavar="COLUMN", help="(default: rank)")
     command.add_argument("--m", required=True, help="items drawn for each user: number or column")
     command.add_argument("--items", required=True, help="size of the pool: number or column")
-    command.add_argument("--user", metavar="COLUMN", help="where users have several rows")
+    command.add_argument(
+        "--user", metavar="COLUMN", help="where users have several rows, or with --model"
+    )
     command.add_argument("--model", metavar="COLUMN", help="which recommender a row is of")
     command.add_argument("--with-replacement", action="store_true", help="how items were drawn")
 
@@ -158,13 +163,33 @@ def _sampled(asked):
     if asked.model is None:
         return {"": _ranks(table, drawn, asked)}, _sizes(table, pool, asked)
     _check_column(table, asked.model, "--model")
+    if table[asked.model].isna().any():
+        raise ValueError(f"--model must name a column without gaps, got one in {asked.model!r}")
     parts = {str(name): part for name, part in table.groupby(asked.model, sort=True)}
     if asked.user is not None:  # the same users in the same order
         _check_column(table, asked.user, "--user")
         parts = {name: part.sort_values(asked.user, kind="stable") for name, part in parts.items()}
-    first = next(iter(parts.values()))
+    elif len(parts) > 1:
+        raise ValueError(
+            "--user must name the column of users where there are several recommenders, which are "
+            f"compared user by user, got none for {list(parts)}"
+        )
     ranks = {name: _ranks(part, drawn, asked) for name, part in parts.items()}
-    return ranks, _sizes(first, pool, asked)
+    sizes = {name: _sizes(part, pool, asked) for name, part in parts.items()}
+    first, *others = ranks
+    for name in others:
+        alone = np.setxor1d(ranks[first].ids, ranks[name].ids)
+        if len(alone):
+            raise ValueError(
+                "--user must name the same users for each recommender, got "
+                f"{shown(alone[0])} for only one of {first!r} and {name!r}"
+            )
+        if not np.array_equal(sizes[first], sizes[name]):
+            raise ValueError(
+                "--items must be the same for all recommenders of a user, got other numbers for "
+                f"{name!r} than for {first!r}"
+            )
+    return ranks, sizes[first]
 
 
 def _ranks(table, drawn, asked):
@@ -184,7 +209,10 @@ def _ranks(table, drawn, asked):
 def _sizes(table, pool, asked):
     if asked.user is None:
         return table[pool].to_numpy()
-    return table.groupby(asked.user, sort=False)[pool].first().to_numpy()
+    sizes = table.groupby(asked.user, sort=False)[pool]
+    if (sizes.nunique(dropna=False) > 1).any():
+        raise ValueError(f"--items must be one number for each user, got several in {pool!r}")
+    return sizes.first().to_numpy()
 
 
 def _number(option, text, table):

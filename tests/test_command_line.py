@@ -63,6 +63,30 @@ def test_several_recommenders_with_columns_for_m_and_the_pool(run, study):
     assert pair["difference"] == pytest.approx((auc["X"] - auc["Y"]).mean())
 
 
+def refused(run, folder, table, *more):
+    table.to_csv(folder / "wrong.csv", index=False)
+    asked = "--rank sampled_rank --m 100 --items pool --model model --metrics auc".split()
+    status, _, err = run("report", folder / "wrong.csv", *asked, *more)
+    assert status == 2
+    return err
+
+
+def test_recommenders_are_compared_user_by_user_or_not_at_all(run, study):
+    folder, mixed = study
+    said = refused(run, folder, mixed)
+    assert "--user must name the column of users where there are several recommenders" in said
+    one_less = mixed[(mixed["who"] != 7) | (mixed["model"] == "X")]
+    said = refused(run, folder, one_less, "--user", "who")
+    assert "--user must name the same users for each recommender, got 7 for only one" in said
+    larger = mixed.assign(pool=mixed["pool"] + ((mixed["who"] == 7) & (mixed["model"] == "X")))
+    said = refused(run, folder, larger, "--user", "who")
+    assert "--items must be the same for all recommenders of a user" in said
+    nameless = mixed.assign(model=mixed["model"].where(mixed["who"] != 7))
+    assert "without gaps" in refused(run, folder, nameless, "--user", "who")
+    twice = pd.concat([mixed, mixed[:1].assign(sampled_rank=101, pool=9999)])
+    assert "one number for each user" in refused(run, folder, twice, "--user", "who")
+
+
 def test_parquet(run, study):
     pytest.importorskip("pyarrow")
     folder, mixed = study

@@ -194,7 +194,8 @@ def paired_comparison(
     Raises
     ------
     ValueError
-        For different numbers of instances, fewer than two, and values that are undefined.
+        For different instances, fewer than two, values that are undefined, and a correction for
+        another sampler than `UniformSampling`.
 
     Examples
     --------
