@@ -4,7 +4,8 @@
     recsample evaluate --scores mine=scores.parquet --held-out test.csv --train train.csv
     recsample plan ranks.csv --rank sampled_rank --m 100 --items 3541 --metric recall@10 --width .02
 
-Files end in .csv, .tsv or .parquet. A mistake ends with one line and exit status 2.
+Files end in .csv, .tsv or .parquet. A mistake ends with one line and exit status 2; whatever else
+goes wrong is a mistake of this package, and ends with Python's traceback.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -56,10 +58,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(asked.run(asked).rstrip("\n"))
     except BrokenPipeError:  # who reads on has had enough
         sys.stderr.close()
-    except (ValueError, OSError, ModuleNotFoundError, MemoryError) as error:
+    except (ValueError, ModuleNotFoundError, MemoryError) as error:
+        if not _is_refusal(error):
+            raise
         print(f"recsample: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
+
+
+def _is_refusal(error):
+    """Whether this package itself raised it, as it does for what it was handed and nothing else."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return str(frame.f_globals.get("__package__")).partition(".")[0] == __package__
 
 
 def _parser():
@@ -141,15 +151,14 @@ def _table(path):
     pd, kind = extra("pandas"), Path(path).suffix.lower()
     if kind == ".parquet":
         extra("pyarrow")
-        return pd.read_parquet(path)
-    if kind not in (".csv", ".tsv"):
+    elif kind not in (".csv", ".tsv"):
         raise ValueError(f"a file must end in .csv, .tsv or .parquet, got {path}")
     try:
+        if kind == ".parquet":
+            return pd.read_parquet(path)
         return pd.read_csv(path, sep="\t" if kind == ".tsv" else ",")
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{path} must hold a table, got an empty file") from None
-    except pd.errors.ParserError as error:
-        raise ValueError(f"{path} must hold a table: {error}") from None
+    except (OSError, ValueError) as error:  # as pandas and PyArrow say that they cannot read it
+        raise ValueError(f"{path} must be a file that holds a table: {error}") from None
 
 
 def _sampled(asked):
