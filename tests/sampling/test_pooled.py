@@ -304,7 +304,8 @@ def test_the_limits_of_a_difference_are_those_of_the_report():
     found = rs.inference.paired_comparison(corrected, runs["a"], runs["b"])
     row = rs.report(runs, n_items=n, metrics=[rs.AP]).pairs.loc[("a", "b", "AP")]
     assert tuple(row[["low", "high", "probability"]]) == pytest.approx(tuple(found[1:]))
-    assert found.difference == corrected(runs["a"]).mean() - corrected(runs["b"]).mean()
+    means = [corrected(one).mean() for one in runs.values()]
+    assert found.difference == pytest.approx(means[0] - means[1])
 
 
 def test_a_pooled_correction_reads_pooled_draws_of_its_m_and_nothing_else():
