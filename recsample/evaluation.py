@@ -194,6 +194,8 @@ def _recommenders(scores, model):
     frame = nw.from_native(scores)
     names = frame.select(model).unique()
     names = names.collect() if isinstance(names, nw.LazyFrame) else names
+    if names[model].is_null().any():
+        raise ValueError(f"scores must not have missing values, got one in column {model!r}")
     parts = {name: frame.filter(nw.col(model) == name) for name in names[model].to_list()}
     return {str(name): parts[name].to_native() for name in sorted(parts, key=str)}, True
 

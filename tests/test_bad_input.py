@@ -225,6 +225,10 @@ REFUSED = {
     "missing user": (lambda: evaluate({"user": [1, None, 2, 2]}), "column 'user', row 1"),
     "missing item": (lambda: evaluate(None, {"item": [7, None]}), "held_out must not have missing"),
     "missing score": (lambda: evaluate({"score": [1, 2, None, 3]}), "column 'score', row 2"),
+    "missing name": (
+        lambda: evaluate({"model": ["a", None, "a", "b"]}),
+        "scores must not have missing values, got one in column 'model'",
+    ),
     "infinite score": (lambda: evaluate({"score": [1, 2, np.inf, 3]}), "got inf in row 2"),
     "text score": (lambda: evaluate({"score": list("abcd")}), "scores that are numbers"),
     "score twice": (
