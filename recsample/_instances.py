@@ -30,13 +30,31 @@ def check_one_relevant(ranks: Any, name: str = "ranks") -> Ranks:
 
 
 def check_same_instances(ranks_a: Any, ranks_b: Any) -> None:
-    """Refuse two recommenders with different numbers of instances."""
+    """Refuse two recommenders with different instances."""
     for ranks in (ranks_a, ranks_b):
         check_ranks(ranks)
     if len(ranks_a) != len(ranks_b):
         raise ValueError(
             f"both recommenders must have the same instances, got {len(ranks_a)} and {len(ranks_b)}"
         )
+    check_same_ids("both recommenders", {"the first": ranks_a, "the second": ranks_b})
+
+
+def check_same_ids(name: str, ranks: Mapping[str, Ranks]) -> None:
+    """Refuse recommenders that name their instances otherwise, or in another order.
+
+    Of ranks without names it is taken for granted that their instances are the same.
+    """
+    named = [(whose, one.ids) for whose, one in ranks.items() if one.ids is not None]
+    for whose, ids in named[1:]:
+        first, wanted = named[0]
+        other = np.flatnonzero(ids != wanted)
+        if len(other):
+            raise ValueError(
+                f"{name} must have the same instances in the same order, got ids that differ from "
+                f"instance {other[0]} on: {shown(wanted[other[0]])} of {first}, "
+                f"{shown(ids[other[0]])} of {whose}; ranks[np.argsort(ranks.ids)] sorts them"
+            )
 
 
 def check_recommenders(ranks: object) -> Mapping[str, Ranks]:

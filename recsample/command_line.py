@@ -4,7 +4,8 @@
     recsample evaluate --scores mine=scores.parquet --held-out test.csv --train train.csv
     recsample plan ranks.csv --rank sampled_rank --m 100 --items 3541 --metric recall@10 --width .02
 
-Files end in .csv, .tsv or .parquet. A mistake ends with one line and exit status 2.
+Files end in .csv, .tsv or .parquet. A mistake ends with one line and exit status 2; whatever else
+goes wrong is a mistake of this package, and ends with Python's traceback.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from recsample._extras import extra
+from recsample._validation import shown
 from recsample.evaluation import evaluate
 from recsample.inference.planning import required_samples_from_pilot
 from recsample.inference.reporting import report
@@ -53,10 +58,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(asked.run(asked).rstrip("\n"))
     except BrokenPipeError:  # who reads on has had enough
         sys.stderr.close()
-    except (ValueError, OSError, ModuleNotFoundError, MemoryError) as error:
+    except (ValueError, ModuleNotFoundError, MemoryError) as error:
+        if not _is_refusal(error):
+            raise
         print(f"recsample: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
+
+
+def _is_refusal(error):
+    """Whether this package itself raised it, as it does for what it was handed and nothing else."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return str(frame.f_globals.get("__package__")).partition(".")[0] == __package__
 
 
 def _parser():
@@ -120,7 +133,9 @@ def _add_ranks(command):
     command.add_argument("--rank", default="rank", metavar="COLUMN", help="(default: rank)")
     command.add_argument("--m", required=True, help="items drawn for each user: number or column")
     command.add_argument("--items", required=True, help="size of the pool: number or column")
-    command.add_argument("--user", metavar="COLUMN", help="where users have several rows")
+    command.add_argument(
+        "--user", metavar="COLUMN", help="where users have several rows, or with --model"
+    )
     command.add_argument("--model", metavar="COLUMN", help="which recommender a row is of")
     command.add_argument("--with-replacement", action="store_true", help="how items were drawn")
 
@@ -136,15 +151,14 @@ def _table(path):
     pd, kind = extra("pandas"), Path(path).suffix.lower()
     if kind == ".parquet":
         extra("pyarrow")
-        return pd.read_parquet(path)
-    if kind not in (".csv", ".tsv"):
+    elif kind not in (".csv", ".tsv"):
         raise ValueError(f"a file must end in .csv, .tsv or .parquet, got {path}")
     try:
+        if kind == ".parquet":
+            return pd.read_parquet(path)
         return pd.read_csv(path, sep="\t" if kind == ".tsv" else ",")
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{path} must hold a table, got an empty file") from None
-    except pd.errors.ParserError as error:
-        raise ValueError(f"{path} must hold a table: {error}") from None
+    except (OSError, ValueError) as error:  # as pandas and PyArrow say that they cannot read it
+        raise ValueError(f"{path} must be a file that holds a table: {error}") from None
 
 
 def _sampled(asked):
@@ -158,13 +172,33 @@ def _sampled(asked):
     if asked.model is None:
         return {"": _ranks(table, drawn, asked)}, _sizes(table, pool, asked)
     _check_column(table, asked.model, "--model")
+    if table[asked.model].isna().any():
+        raise ValueError(f"--model must name a column without gaps, got one in {asked.model!r}")
     parts = {str(name): part for name, part in table.groupby(asked.model, sort=True)}
     if asked.user is not None:  # the same users in the same order
         _check_column(table, asked.user, "--user")
         parts = {name: part.sort_values(asked.user, kind="stable") for name, part in parts.items()}
-    first = next(iter(parts.values()))
+    elif len(parts) > 1:
+        raise ValueError(
+            "--user must name the column of users where there are several recommenders, which are "
+            f"compared user by user, got none for {list(parts)}"
+        )
     ranks = {name: _ranks(part, drawn, asked) for name, part in parts.items()}
-    return ranks, _sizes(first, pool, asked)
+    sizes = {name: _sizes(part, pool, asked) for name, part in parts.items()}
+    first, *others = ranks
+    for name in others:
+        alone = np.setxor1d(ranks[first].ids, ranks[name].ids)
+        if len(alone):
+            raise ValueError(
+                "--user must name the same users for each recommender, got "
+                f"{shown(alone[0])} for only one of {first!r} and {name!r}"
+            )
+        if not np.array_equal(sizes[first], sizes[name]):
+            raise ValueError(
+                "--items must be the same for all recommenders of a user, got other numbers for "
+                f"{name!r} than for {first!r}"
+            )
+    return ranks, sizes[first]
 
 
 def _ranks(table, drawn, asked):
@@ -184,7 +218,10 @@ def _ranks(table, drawn, asked):
 def _sizes(table, pool, asked):
     if asked.user is None:
         return table[pool].to_numpy()
-    return table.groupby(asked.user, sort=False)[pool].first().to_numpy()
+    sizes = table.groupby(asked.user, sort=False)[pool]
+    if (sizes.nunique(dropna=False) > 1).any():
+        raise ValueError(f"--items must be one number for each user, got several in {pool!r}")
+    return sizes.first().to_numpy()
 
 
 def _number(option, text, table):

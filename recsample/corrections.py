@@ -27,6 +27,8 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226, section 5.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -39,7 +41,7 @@ from recsample._nonnegative import nonnegative_least_squares
 from recsample._over_ranks import average_errors, normalised_prior
 from recsample._ties import ties_ahead
 from recsample._typing import Floats
-from recsample._validation import positive_float, positive_int, true_or_false
+from recsample._validation import positive_float, positive_int, shown, true_or_false
 from recsample._value import Value, frozen
 from recsample.metrics._checks import check_exact
 from recsample.metrics._undefined import warned_of_nan
@@ -47,6 +49,7 @@ from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
 from recsample.sampling._checks import check_law
 from recsample.sampling.base import Design, HasLaw
+from recsample.sampling.pooled import PooledSampling
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = [
@@ -55,6 +58,7 @@ __all__ = [
     "Correction",
     "LeastSquaresCorrection",
     "MinimalBias",
+    "PooledCorrection",
     "RankEstimate",
     "RegularisationPath",
 ]
@@ -771,6 +775,116 @@ class MinimalBias(LeastSquaresCorrection):
             rest = rest - basis[k] * (basis[k] @ rest)
             column = place * basis[k]
         return float(rest @ rest)
+
+
+@dataclass(frozen=True, repr=False)
+class PooledCorrection(Metric):
+    """A correction for `PooledSampling`, for each number of different items by itself.
+
+    Given their number D, the different items are drawn without replacement (see `PooledSampling`),
+    so what corrects `UniformSampling` with m = D corrects them. As the law of D does not depend on
+    the rank, whatever bias a correction has given each D it has on average as well.
+
+    Parameters
+    ----------
+    make : callable
+        From a sampler, `UniformSampling` of some size, to a `Correction` for it.
+    sampler : PooledSampling
+        Whose sampled ranks are read; ``n_items`` of these says how many different items there were.
+
+    Attributes
+    ----------
+    metric : Metric
+        What is estimated.
+    n_items : int
+        Size of the pool that the items come from.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> pooled = rs.PooledSampling(m=9)
+    >>> corrected = rs.corrections.PooledCorrection(
+    ...     lambda drawn: rs.MinimalBias(rs.AUC, drawn, n_items=50), pooled
+    ... )
+    >>> ranks = rs.Ranks([5, 30], n_items=50)
+    >>> corrected(pooled.draw(ranks, rng=0)).round(3)
+    array([0.889, 0.667])
+    >>> pooled.expect(corrected, ranks).round(12) == rs.AUC(ranks).round(12)
+    array([ True,  True])
+    """
+
+    make: Callable[[UniformSampling], Correction]
+    sampler: PooledSampling = field()
+    metric: Metric = field(init=False, compare=False)
+    n_items: int = field(init=False, compare=False)
+    _known: dict[int, Correction] = field(init=False, compare=False, default_factory=dict)
+    takes_cutoff = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sampler, PooledSampling):
+            raise ValueError(f"sampler must be PooledSampling, got {shown(self.sampler)}")
+        if not callable(self.make):
+            raise ValueError(
+                f"make must be a function from a sampler to a correction, got {shown(self.make)}"
+            )
+        one = self.of_size(1)
+        vars(self).update(
+            name=f"PooledCorrection({one})",
+            metric=one.metric,
+            n_items=one.n_items,
+            higher_is_better=one.higher_is_better,
+            additive=one.additive,
+        )
+
+    def of_size(self, size: int) -> Correction:
+        """The correction where so many different items were drawn.
+
+        Parameters
+        ----------
+        size : int
+            At least 1.
+
+        Returns
+        -------
+        Correction
+
+        Raises
+        ------
+        ValueError
+            Where `make` gives something else than a correction for uniform draws of that size.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> corrected = rs.corrections.PooledCorrection(
+        ...     lambda drawn: rs.RankEstimate(rs.AP, drawn, n_items=9), rs.PooledSampling(m=9)
+        ... )
+        >>> corrected.of_size(2).values
+        array([1.        , 0.2       , 0.11111111])
+        """
+        if size not in self._known:
+            drawn = UniformSampling(size)
+            made = self.make(drawn)
+            if not isinstance(made, Correction) or not made.sampler.same_kind(drawn):
+                raise ValueError(f"make must give a correction for {drawn}, got {shown(made)}")
+            self._known[size] = made
+        return self._known[size]
+
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
+        flat = np.stack([np.ravel(column) for column in columns])
+        size, most = flat[3] - flat[2], self.sampler.m * flat[2]
+        beyond = (size < 1) | (size > most)
+        if beyond.any():
+            first = int(np.argmax(beyond))
+            raise ValueError(
+                f"ranks must be among 1 to {most[first]} drawn items for {self}, got {size[first]}"
+            )
+        values = np.empty(len(size))
+        for one in np.unique(size).tolist():
+            mine = size == one
+            values[mine] = self.of_size(one).term(*flat[:, mine])
+        return values.reshape(columns[0].shape)
 
 
 def _whitened(law, prior):

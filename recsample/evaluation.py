@@ -194,6 +194,8 @@ def _recommenders(scores, model):
     frame = nw.from_native(scores)
     names = frame.select(model).unique()
     names = names.collect() if isinstance(names, nw.LazyFrame) else names
+    if names[model].is_null().any():
+        raise ValueError(f"scores must not have missing values, got one in column {model!r}")
     parts = {name: frame.filter(nw.col(model) == name) for name in names[model].to_list()}
     return {str(name): parts[name].to_native() for name in sorted(parts, key=str)}, True
 
@@ -206,7 +208,7 @@ def _matched(given, held_out, train, items, names, counts):
         pairs["train"] = _pairs_of("train", train, user, item)
     frames, rows = {}, {}
     for name, one in given.items():
-        called = f"scores of {name!r}" if name else "scores"
+        called = _called(name)
         if is_frame(one):
             columns = read_columns(called, one, dict(zip(("user", "item", "score"), names)))
             ids = (coded(as_ids(called, column)) for column in columns[:2])
@@ -218,7 +220,7 @@ def _matched(given, held_out, train, items, names, counts):
                 f"{called} must be a dataframe, an array, a pair of factors or an object with "
                 f"scores(users), got {shown(one)}"
             )
-    found = pairs | {f"scores of {name!r}": one for name, one in frames.items()}
+    found = pairs | {_called(name): one for name, one in frames.items()}
     _check_kinds(found, bool(rows))
     users, catalogue = _indices(found, rows, items)
     study = _study(pairs, users, catalogue, counts)
@@ -230,6 +232,11 @@ def _matched(given, held_out, train, items, names, counts):
             block, _, n_items = rows[name]
             sources[name] = Rows(block, n_items, study.users.astype(np.int64))
     return study, sources
+
+
+def _called(name):
+    """The scores of a recommender, in a message."""
+    return f"scores of {name!r}" if name else "scores"
 
 
 def _pairs_of(name, given, user, item):
@@ -261,7 +268,7 @@ def _check_kinds(found, by_number):
             if kind != wanted:
                 other = "scores as an array have" if by_number else "held_out has"
                 raise ValueError(
-                    f"{name} must name {what} as the other tables do: {other} {wanted}, {name} has "
+                    f"{name} must name {what} as the other tables do: {other} {wanted}, got "
                     f"{kind}, such as {shown(found[name][place].ids[0])}; convert the column"
                 )
 
@@ -351,7 +358,7 @@ def _listed(name, columns, study, catalogue, counts):
     row, column = numbered(index, users), numbered(catalogue, items)
     if not (row >= 0).any():
         raise ValueError(
-            f"scores{f' of {name!r}' if name else ''} must hold users of held_out, got none of "
+            f"{_called(name)} must hold users of held_out, got none of "
             f"them: {shown(users.ids[0])} here, {shown(study.users[0])} there"
         )
     counts[name, "scores of users who are not evaluated, left out"] = int((row < 0).sum())
@@ -366,7 +373,7 @@ def _listed(name, columns, study, catalogue, counts):
     if len(twice):
         user, item = divmod(int(twice[0]), len(catalogue))
         raise ValueError(
-            f"scores{f' of {name!r}' if name else ''} must hold each pair of user and item once, "
+            f"{_called(name)} must hold each pair of user and item once, "
             f"got user {shown(study.users[user])} with item {shown(study.items[item])} twice"
         )
     found = Listed(key, score, study)

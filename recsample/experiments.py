@@ -721,10 +721,12 @@ def figure6(
 def smallest_sample_in_order(
     worse: Ranks, better: Ranks, *, metric: Metric = Recall @ 10, gamma: float | None = None
 ) -> int:
-    """From which m on the expected sampled metric has two recommenders in the right order.
+    """An m at which the expected sampled metric turns to the right order of two recommenders.
 
-    Found by bisection between 1 and the smallest pool: a change from the wrong order to the right
-    one, the last of them if the order changes only once beyond a few samples.
+    Found by bisection between 1 and the smallest pool: the order is right with m samples, and wrong
+    with m - 1, unless m is 1. Where it is wrong up to some m and right from there on, this is the
+    smallest m with the right order; where it changes more often, it is one of the changes, and
+    nothing is said of the other m.
 
     Parameters
     ----------

@@ -49,6 +49,7 @@ def comparison(a, b, metric=AP):
 
 
 ranks = Ranks([1, 2, 3], n_items=30)
+NAMED = Ranks([1, 2, 3], n_items=6, ids=["ann", "bob", "dan"])
 
 # What is done, and what the message says of argument, value and cure.
 REFUSED = {
@@ -201,7 +202,20 @@ REFUSED = {
     "report m for other users": (lambda: report(m=[5, 5]), "one for each of 3 instances"),
     "report nothing": (lambda: report({}), "at least one recommender, got none"),
     "report other users": (lambda: report({"a": [1, 2], "b": [1]}), "at least two instances"),
+    "report users in another order": (
+        lambda: report({"a": NAMED, "b": NAMED[::-1]}, None),
+        "sampled must have the same instances in the same order, got ids that differ from instance "
+        "0 on: 'ann' of 'a', 'dan' of 'b'; ranks[np.argsort(ranks.ids)] sorts them",
+    ),
     "compare other users": (lambda: comparison(ranks, ranks[:2]), "got 3 and 2"),
+    "compare users in another order": (
+        lambda: comparison(NAMED, NAMED[[0, 2, 1]]),
+        "from instance 1 on: 'bob' of the first, 'dan' of the second",
+    ),
+    "plan for users in another order": (
+        lambda: rs.inference.required_samples(AP, NAMED, NAMED[[0, 2, 1]]),
+        "from instance 1 on",
+    ),
     "compare values with NaN": (lambda: comparison([1, np.nan], [1, 2], None), "finite numbers"),
     # Evaluate
     "no column of scores": (
@@ -211,18 +225,31 @@ REFUSED = {
     "missing user": (lambda: evaluate({"user": [1, None, 2, 2]}), "column 'user', row 1"),
     "missing item": (lambda: evaluate(None, {"item": [7, None]}), "held_out must not have missing"),
     "missing score": (lambda: evaluate({"score": [1, 2, None, 3]}), "column 'score', row 2"),
+    "missing name": (
+        lambda: evaluate({"model": ["a", None, "a", "b"]}),
+        "scores must not have missing values, got one in column 'model'",
+    ),
     "infinite score": (lambda: evaluate({"score": [1, 2, np.inf, 3]}), "got inf in row 2"),
     "text score": (lambda: evaluate({"score": list("abcd")}), "scores that are numbers"),
-    "score twice": (lambda: evaluate({"item": [7, 7, 7, 8]}), "got user 1 with item 7 twice"),
-    "text and numbers": (lambda: evaluate({"user": ["1", "1", "2", "2"]}), "whole numbers, scores"),
+    "score twice": (
+        lambda: evaluate({"item": [7, 7, 7, 8]}),
+        "scores must hold each pair of user and item once, got user 1 with item 7 twice",
+    ),
+    "text and numbers": (
+        lambda: evaluate({"user": ["1", "1", "2", "2"]}),
+        "scores must name users as the other tables do: held_out has whole numbers, got text",
+    ),
     "mixed ids": (lambda: evaluate({"user": [1, "1", 2, 2]}), "ids of one kind, got text and"),
     "half an id": (lambda: evaluate({"user": [1.5, 1.5, 2, 2]}), "whole numbers as ids, got 1.5"),
     "logical ids": (lambda: evaluate({"user": [True, True, False, False]}), "got bool"),
     "dates and numbers": (
         lambda: evaluate({"user": pd.date_range("2020", periods=4, tz="Asia/Tokyo")}),
-        "held_out has whole numbers, scores of '' has",
+        "held_out has whole numbers, got Timestamp",
     ),
-    "other users": (lambda: evaluate({"user": [5, 5, 6, 6]}), "got none of them: 5 here, 1 there"),
+    "other users": (
+        lambda: evaluate({"user": [5, 5, 6, 6]}),
+        "scores must hold users of held_out, got none of them: 5 here, 1 there",
+    ),
     "other users in train": (lambda: evaluate(train={"user": [9], "item": [7]}), "train must hold"),
     "all in train": (lambda: evaluate(train=HELD_OUT), "not in train, got none"),
     "empty held-out": (
@@ -241,7 +268,7 @@ REFUSED = {
     ),
     "names for an array": (
         lambda: rs.evaluate(np.array(scores), pd.DataFrame({"user": ["a"], "item": [0]})),
-        "scores as an array have whole numbers, held_out has text, such as 'a'",
+        "scores as an array have whole numbers, got text, such as 'a'",
     ),
     "arrays of two shapes": (
         lambda: rs.evaluate({"a": np.ones((2, 3)), "b": np.ones((2, 4))}, [0, 1]),

@@ -66,6 +66,30 @@ def test_several_recommenders_with_columns_for_m_and_the_pool(run, study):
     assert pair["high"] - pair["low"] == pytest.approx(2 * reach, rel=0.002)
 
 
+def refused(run, folder, table, *more):
+    table.to_csv(folder / "wrong.csv", index=False)
+    asked = "--rank sampled_rank --m 100 --items pool --model model --metrics auc".split()
+    status, _, err = run("report", folder / "wrong.csv", *asked, *more)
+    assert status == 2
+    return err
+
+
+def test_recommenders_are_compared_user_by_user_or_not_at_all(run, study):
+    folder, mixed = study
+    said = refused(run, folder, mixed)
+    assert "--user must name the column of users where there are several recommenders" in said
+    one_less = mixed[(mixed["who"] != 7) | (mixed["model"] == "X")]
+    said = refused(run, folder, one_less, "--user", "who")
+    assert "--user must name the same users for each recommender, got 7 for only one" in said
+    larger = mixed.assign(pool=mixed["pool"] + ((mixed["who"] == 7) & (mixed["model"] == "X")))
+    said = refused(run, folder, larger, "--user", "who")
+    assert "--items must be the same for all recommenders of a user" in said
+    nameless = mixed.assign(model=mixed["model"].where(mixed["who"] != 7))
+    assert "without gaps" in refused(run, folder, nameless, "--user", "who")
+    twice = pd.concat([mixed, mixed[:1].assign(sampled_rank=101, pool=9999)])
+    assert "one number for each user" in refused(run, folder, twice, "--user", "who")
+
+
 def test_parquet(run, study):
     pytest.importorskip("pyarrow")
     folder, mixed = study
@@ -170,7 +194,18 @@ REPORT = ["report", "x.csv", "--rank", "sampled_rank", "--m", "100", "--items", 
     [
         (["report", "none.csv", "--m", "1", "--items", "9"], "none.csv"),
         (["report", "x.xlsx", "--m", "1", "--items", "9"], ".csv, .tsv or .parquet"),
-        (["report", "empty.csv", "--m", "1", "--items", "9"], "empty"),
+        (
+            ["report", "empty.csv", "--m", "1", "--items", "9"],
+            "empty.csv must be a file that holds",
+        ),
+        (
+            ["report", "noise.csv", "--m", "1", "--items", "9"],
+            "noise.csv must be a file that holds",
+        ),
+        (
+            ["report", "ragged.csv", "--m", "1", "--items", "9"],
+            "Expected 2 fields in line 3, saw 3",
+        ),
         (["report", "x.csv", "--m", "100", "--items", "3541"], "--rank must name a column"),
         ([*REPORT[:-1], "many"], "--items must be a whole number or a column of the file"),
         ([*REPORT[:-1], "50"], "n_items must be at least 101"),
@@ -191,10 +226,33 @@ def test_a_mistake_ends_with_one_line_and_status_2(run, study, monkeypatch, argu
     monkeypatch.chdir(folder)
     (folder / "empty.csv").write_text("")
     (folder / "x.xlsx").write_text("")
+    (folder / "noise.csv").write_bytes(b"rank\n\xff\xfe")
+    (folder / "ragged.csv").write_text("rank\n1,2\n3,4,5\n")
     status, out, err = run(*arguments)
     assert status == 2 and out == ""
     assert err.startswith("recsample: error: ") and err.count("\n") == 1
     assert said in err
+
+
+@pytest.mark.parametrize("error", [ValueError, np.linalg.LinAlgError, MemoryError, KeyError])
+def test_a_mistake_of_this_package_is_not_taken_for_one_of_the_user(run, study, monkeypatch, error):
+    """What NumPy, say, raises deep below a command is no refusal of what the user gave."""
+
+    def broken(*_):
+        raise error("operands could not be broadcast together")
+
+    folder, _ = study
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("recsample.inference._evidence.fitted", broken)
+    with pytest.raises(error, match="operands"):
+        run(*REPORT)
+
+
+def test_a_broken_parquet_file_is_a_mistake_of_the_user(run, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "x.parquet").write_text("rank\n1\n")
+    status, _, err = run("report", tmp_path / "x.parquet", "--m", 1, "--items", 9)
+    assert status == 2 and "x.parquet must be a file that holds a table" in err
 
 
 def test_runs_as_a_module_and_explains_itself():

@@ -1,6 +1,7 @@
 """`evaluate`, from dataframes of every library that is installed, against a count by hand."""
 
 import json
+from functools import cache
 from importlib import import_module
 
 import numpy as np
@@ -53,6 +54,25 @@ def as_dask(table):
     return dask.from_pandas(table, npartitions=3)
 
 
+def as_spark(table):
+    return spark_session().createDataFrame(table)
+
+
+@cache
+def spark_session():
+    sql = pytest.importorskip("pyspark.sql")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.host": "localhost",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    try:
+        return sql.SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+    except RuntimeError as error:
+        pytest.skip(f"needs Java: {error}")
+
+
 LIBRARIES = [
     as_pandas,
     as_nullable,
@@ -63,6 +83,7 @@ LIBRARIES = [
     as_duckdb,
     # Narwhals says at every use that a plug-in of its own is to read Dask one day.
     pytest.param(as_dask, marks=pytest.mark.filterwarnings("ignore:Dask support is moving")),
+    pytest.param(as_spark, marks=pytest.mark.filterwarnings("ignore:PySpark does not yet fully")),
 ]
 
 
@@ -129,6 +150,21 @@ def test_any_dataframe_gives_what_a_count_by_hand_gives(library, n_relevant, sha
     for metric, values in expected.items():
         for user, value in values.items():
             assert each[metric, user] == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_any_dataframe_of_ranks_is_read(library):
+    """Two relevant items for every third user; by name, as some libraries keep no order."""
+    rng = RNG(9)
+    rows = [(f"u{i}", 20 * j + int(rng.integers(1, 20)), i % 4) for i in range(30)
+            for j in range(1 + (i % 3 == 0))]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["user", "place", "ties"]).sample(frac=1, random_state=0)
+    found = rs.Ranks.from_frame(library(table), 99, rank="place")
+    ranks = found[np.argsort(found.ids)]
+    for name, values, ties in zip(ranks.ids, ranks.values, ranks.ties):
+        mine = table[table["user"] == name]
+        assert sorted(values.tolist()) == sorted(mine["place"])
+        assert sorted(ties.tolist()) == sorted(mine["ties"])
 
 
 @pytest.mark.parametrize("kind", [int, np.int8, np.uint16, float])

@@ -62,6 +62,8 @@ def differences_of(metric, a, b):
             "both recommenders must have the same instances, "
             f"got {len(values[0])} and {len(values[1])}"
         )
+    if isinstance(a, Ranks) and isinstance(b, Ranks):
+        check_same_instances(a, b)
     return values[0] - values[1]
 
 

@@ -25,7 +25,7 @@ from recsample._statistics import standard_error
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int, share, whole_numbers
-from recsample.corrections import Correction
+from recsample.corrections import Correction, PooledCorrection
 from recsample.inference._evidence import Evidence, limits_of_mean, supported
 from recsample.inference._order import (
     defined_values,
@@ -194,7 +194,8 @@ def paired_comparison(
     Raises
     ------
     ValueError
-        For different numbers of instances, fewer than two, and values that are undefined.
+        For different instances, fewer than two, values that are undefined, and a correction for
+        another sampler than `UniformSampling` and `PooledSampling`.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def paired_comparison(
     """
     level = share("level", level)
     differences = differences_of(metric, a, b)
-    if isinstance(metric, Correction):
+    if isinstance(metric, (Correction, PooledCorrection)):
         of_a, of_b = (_evidence_of(metric, ranks) for ranks in (a, b))
         return _of_exact_means(metric.metric, of_a, of_b, float(differences.mean()), level)
     standard_error(differences)  # refuses fewer than two
@@ -223,7 +224,9 @@ def paired_comparison(
 
 
 def _evidence_of(correction, sampled):
-    replace = check_uniform(correction.sampler).replace
+    # Pooled draws leave a set of different items, as draws without replacement do.
+    pooled = isinstance(correction, PooledCorrection)
+    replace = not pooled and check_uniform(correction.sampler).replace
     return Evidence(sampled, correction.n_items, replace, [correction.metric])
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._extras import extra
+from recsample._instances import check_same_ids
 from recsample._tables import table_of
 from recsample._validation import refuse_frame, shown, true_or_false, whole_numbers
 from recsample.inference._evidence import Evidence, supported
@@ -54,7 +55,8 @@ def report(
     ----------
     sampled : Ranks, array_like of int, or mapping of str to these
         Ranks among the drawn items, one per instance; several relevant items or ties as `Ranks`.
-        Several recommenders by name, over the same instances in the same order.
+        Several recommenders by name, over the same instances in the same order; where `Ranks` have
+        ids, these are compared.
     m : int or array_like of int, shape (instances,), optional
         How many irrelevant items were drawn for each instance. `Ranks` know it.
     n_items : int or array_like of int, shape (instances,)
@@ -76,9 +78,9 @@ def report(
     Raises
     ------
     ValueError
-        For ranks that are none, beyond m + 1 or of too few instances, pools smaller than what was
-        drawn, an `Observed` of a design, whose estimates need no correction, and negatives that
-        were not drawn uniformly.
+        For ranks that are none, beyond m + 1 or of too few instances, recommenders of different
+        instances or in different orders, pools smaller than what was drawn, an `Observed` of a
+        design, whose estimates need no correction, and negatives that were not drawn uniformly.
 
     Examples
     --------
@@ -196,6 +198,7 @@ def _check_same(runs):
                 "sampled must hold recommenders of the same instances, got other instances or "
                 f"numbers of relevant items for {name!r} than for {first[0]!r}"
             )
+    check_same_ids("sampled", {repr(name): run for name, run in runs.items()})
 
 
 def _rung(evidence, metric, assumption):

@@ -33,8 +33,10 @@ class PooledSampling(Sampler):
 
     An instance with L relevant items has L m draws, and all relevant items are ranked together
     among the D different items drawn. D is random; but whatever it is, every set of D irrelevant
-    items is equally likely. So this is `UniformSampling` without replacement, of a random size:
-    given D, its laws and its corrections apply with m = D.
+    items is equally likely: to exchange two items in every list of draws leaves the probability of
+    the list as it is, and takes each set of D items to each other one. So this is `UniformSampling`
+    without replacement, of a random size: given D, its laws and its corrections apply with m = D,
+    see `PooledCorrection`.
 
     Parameters
     ----------
@@ -151,7 +153,7 @@ class PooledSampling(Sampler):
         ------
         ValueError
             For an instance without a relevant item or without an irrelevant one, for a `metric`
-            that is none, and for a corrected one, which holds for a single size of the sample.
+            that is none, and for a correction that is no `PooledCorrection` for this sampler.
 
         Examples
         --------
@@ -164,7 +166,8 @@ class PooledSampling(Sampler):
         [array([0.538]), array([0.471])]
         """
         _, n_relevant = _checked(ranks)
-        check_readable(metric, self)
+        if check_readable(metric, self).sampler is not None:
+            return self._moments_by_size(metric, ranks)[0]
         if isinstance(metric.shape, Linear):
             return UniformSampling(1).expect(metric, ranks)  # which no size of the sample changes
         if not metric.additive:
@@ -207,7 +210,8 @@ class PooledSampling(Sampler):
         (array([1. , 0.5]), array([0.  , 0.25]))
         """
         pool, n_relevant = _checked(ranks)
-        check_readable(metric, self)
+        if check_readable(metric, self).sampler is not None:
+            return self._moments_by_size(metric, ranks)
         if isinstance(metric.shape, Linear):
             return linear_moments(metric, ranks, self._noise(pool, n_relevant))
         most = int(np.minimum(self.m * n_relevant, pool).max())
@@ -220,6 +224,22 @@ class PooledSampling(Sampler):
         mean, variance = moments_of(
             metric, ranks, every, lambda n: self._values(metric, n), law, False
         )
+        return mean, variance
+
+    def _moments_by_size(self, metric, ranks):
+        """Those of a correction, which knows the size D: given each D, and then over its law."""
+        kinds = np.stack([ranks.n_irrelevant, ranks.n_relevant], axis=1)
+        mean, variance = np.zeros(len(ranks)), np.zeros(len(ranks))
+        for pool, n in np.unique(kinds, axis=0).tolist():
+            which = (kinds == (pool, n)).all(axis=1)
+            law = self.sizes(pool, n)
+            sizes = np.flatnonzero(law > _NEVER)
+            given = [
+                UniformSampling(d).moments(metric.of_size(d), ranks[which]) for d in sizes.tolist()
+            ]
+            means, variances = np.moveaxis(np.array(given), 1, 0)
+            mean[which] = law[sizes] @ means
+            variance[which] = law[sizes] @ (variances + (means - mean[which]) ** 2)
         return mean, variance
 
     def _noise(self, pool, n_relevant):

@@ -190,6 +190,24 @@ def test_several_recommenders_have_rows_pairs_and_sentences_of_their_own(pair, f
         pair.plan("AP", 0.1)
 
 
+def test_recommenders_of_named_instances_are_compared_in_one_order(pair):
+    """Ranks without names are taken as they come; with names, a wrong order is noticed."""
+    names = np.random.default_rng(0).permutation(1200)
+    other = SAMPLER.draw(exact_ranks(0.4, seed=1), 2)
+    a = rs.Ranks(RUN.values, RUN.n_items, ids=names)
+    b = rs.Ranks(other.values, other.n_items, ids=names)
+    said = rs.report({"A": a, "B": b}, n_items=N_ITEMS, metrics=METRICS)
+    pd.testing.assert_frame_equal(said.pairs, pair.pairs)
+    mixed = b[np.random.default_rng(1).permutation(1200)]
+    with pytest.raises(ValueError, match="same instances in the same order, got ids that differ"):
+        rs.report({"A": a, "B": mixed}, n_items=N_ITEMS, metrics=METRICS)
+    runs = {name: one[np.argsort(one.ids)] for name, one in (("A", a), ("B", mixed))}
+    cured = rs.report(runs, n_items=N_ITEMS, metrics=[rs.AUC]).pairs.loc[("A", "B", "AUC")]
+    assert tuple(cured)[:4] == pytest.approx(tuple(pair.pairs.loc[("A", "B", "AUC")])[:4])
+    alone = rs.report({"A": a, "B": other}, n_items=N_ITEMS, metrics=METRICS)
+    pd.testing.assert_frame_equal(alone.pairs, pair.pairs)
+
+
 def test_no_rank_near_the_last_one_is_noticed():
     """A hundred drawn, it is said, but no sampled rank is beyond 51: half of them were relevant."""
     run = rs.UniformSampling(50).draw(rs.Ranks(np.arange(1, 3001), 3000), 0)
