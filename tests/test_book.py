@@ -438,3 +438,59 @@ def test_notebooks_hold_the_cells_of_their_chapters(tmp_path):
         notebook = json.loads((tmp_path / f"{page.split('/')[-1]}.ipynb").read_text())
         made = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
         assert len(made) == len(list(cells(chapters.source(page))))
+
+
+class TestCrosswalk:
+    """The page from the paper to the book leads to all of it, and each chapter back."""
+
+    TEXT = chapters.source("book/crosswalk")
+
+    def rows(self, name):
+        """The rows of a table, as lists of cells."""
+        table = re.search(rf":name: {name}\n\n(.*?)\n```", self.TEXT, re.S)[1].splitlines()[2:]
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+    def home(self, cell):
+        """The chapters that hold what a cell refers to."""
+        labels = re.findall(r"\{(?:ref|eq|numref)\}`([a-z0-9-]+)`", cell)
+        pattern = r"(?m)(^\({0}\)=$|:label: {0}$|name: {0}$)"
+        found = [
+            page
+            for label in labels
+            for page in PAGES
+            if re.search(pattern.format(label), chapters.source(page))
+        ]
+        assert labels and len(found) == len(labels), cell
+        return found
+
+    def test_holds_everything(self):
+        assert [int(row[0]) for row in self.rows("tab-crosswalk-equations")] == list(range(1, 31))
+        results = [row[0] for row in self.rows("tab-crosswalk-results")]
+        assert results == [f"Table {i}" for i in range(1, 5)] + [f"Figure {i}" for i in range(1, 7)]
+        parts = {3: "12", 4: "1234", 5: "12345", 6: "123"}
+        sections = [
+            one
+            for i in range(1, 10)
+            for one in (f"{i}", *(f"{i}.{part}" for part in parts.get(i, "")))
+        ]
+        where = sections.index("4.4") + 1
+        sections[where:where] = [f"4.4.{i}" for i in range(1, 5)]
+        assert [row[0] for row in self.rows("tab-crosswalk-sections")] == sections
+
+    def test_says_what_computes_it(self):
+        for row in self.rows("tab-crosswalk-equations") + self.rows("tab-crosswalk-results"):
+            assert re.search(r"`.+`", row[-1]), row
+
+    def test_leads_back(self):
+        back = {}
+        for chapter, *taken in self.rows("tab-crosswalk-back"):
+            for kind, cell in zip(("section", "equation", "result"), taken):
+                for one in filter(None, cell.split(", ")):
+                    first, _, last = one.partition(" to ")
+                    several = range(int(first), int(last) + 1) if last else [one]
+                    for each in several:
+                        back.setdefault((kind, str(each)), set()).update(self.home(chapter))
+        there = {("section", row[0]): row[3] for row in self.rows("tab-crosswalk-sections")}
+        there |= {("equation", row[0]): row[2] for row in self.rows("tab-crosswalk-equations")}
+        there |= {("result", row[0]): row[3] for row in self.rows("tab-crosswalk-results")}
+        assert back == {key: set(self.home(cell)) for key, cell in there.items()}
