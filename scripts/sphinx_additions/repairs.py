@@ -10,8 +10,8 @@ REPAIRS = {
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     # docutils: the role is deprecated, and not that of an item of the list which these are in.
     r'role="doc-biblioentry"': 'role="listitem"',
-    # sphinx-exercise: the same id for every exercise of a page.
-    r' id="(exercise|solution)-content"': "",
+    # sphinx-exercise and sphinx-proof: the same id for every exercise or proof of a page.
+    r' id="((exercise|solution|proof)-content|proof)"': "",
     # pandas and docutils: a head that names nothing is none.
     r"<th\b([^>]*)>((?:\s|&nbsp;|\xa0|<p></p>)*)</th>": r"<td\1>\2</td>",
 }
