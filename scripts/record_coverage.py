@@ -24,7 +24,7 @@ FEW += ["24 % at 11, far"]
 RECORDED = ["X", "Y", "Z"]
 MAIN = ["Recall@10", "NDCG@10", "AP", "AUC"]
 TWO = ["Recall@10", "AP"]
-SOME = 200  # repetitions where there are many cells
+SOME, FEWER = 200, 100  # repetitions where there are many cells, and where these are slow, too
 
 
 def cells(part):
@@ -41,14 +41,14 @@ def cells(part):
                 options = dict(metrics=TWO, n_instances=n_instances, repetitions=SOME)
                 yield "coverage", name, 3541, options
     if part == "samples":
-        for m, repetitions in ((10, SOME), (30, SOME), (300, SOME), (1000, 50)):
+        for m, repetitions in ((10, FEWER), (30, FEWER), (300, FEWER), (1000, 50)):
             for name in FEW[:: 1 if m < 1000 else 3]:
                 options = dict(metrics=TWO, m=m, n_instances=2000, repetitions=repetitions)
                 yield "coverage", name, 3541, options
     if part == "items":
         for n_items in (30_000, 1000, 1_000_000):
             for name in FEW:
-                yield "coverage", name, n_items, dict(metrics=TWO, repetitions=SOME)
+                yield "coverage", name, n_items, dict(metrics=TWO, repetitions=FEWER)
     if part == "pools":
         for name in ("related pools", "unrelated pools", "X, own pools", "Z, own pools, ties"):
             options = dict(metrics=TWO, m=30 if "related" in name else 100, repetitions=SOME)
@@ -60,11 +60,11 @@ def cells(part):
     if part == "pairs":
         for n_instances in (6000, 1000):
             for name in ("X - Y", "X - Z", "Y - Z"):
-                options = dict(n_instances=n_instances, repetitions=SOME)
+                options = dict(n_instances=n_instances, repetitions=FEWER)
                 yield "coverage_of_pairs", name, 0, options
         hump, late, early = "24 % at 11, far", "30 % in 11 to 30, flat", "3 % at 3, far"
         for pair in (("X", hump), ("X", late), (early, hump)):
-            yield "coverage_of_pairs", " - ".join(pair), 0, dict(repetitions=SOME)
+            yield "coverage_of_pairs", " - ".join(pair), 0, dict(repetitions=FEWER)
     if part == "corrections":
         for name in coverage.populations(3541):
             for n_instances in (300, 6000):
