@@ -1,6 +1,6 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
-NAMES = ["docstrings", "formulas", "pictures", "repairs", "tables"]
+NAMES = ["docstrings", "formulas", "living", "pictures", "repairs", "tables"]
 
 
 def setup(app):
