@@ -90,7 +90,9 @@ def test_the_sampled_rank(compute):
         for n, r, m in [(10, 1, 9), (10, 10, 1), (200, 50, 100), (10_000, 100, 100)]
         for draws in ("without replacement", "with replacement")
     ]
-    found = values(compute, "sampled_rank", states, "[[...found.law], [...found.other], found.mean]")
+    found = values(
+        compute, "sampled_rank", states, "[[...found.law], [...found.other], found.mean]"
+    )
     for state, (law, other, mean) in zip(states, found, strict=True):
         ranks = rs.Ranks([state["r"]], n_items=state["n"])
         ways = [rs.UniformSampling(state["m"], replace=way) for way in (False, True)]
@@ -173,9 +175,7 @@ const follow = () => document.documentElement.dataset.theme = dark.matches ? "da
 dark.addEventListener("change", follow);
 follow();
 """
-PICTURE = (
-    "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='90' height='60'></svg>"
-)
+PICTURE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='90' height='60'></svg>"
 
 
 def document(names):
@@ -186,7 +186,9 @@ def document(names):
         living._visit(translator, node)
         translator.body.append(f'<img src="{PICTURE}" alt="What stands in the place of {name}.">')
         living._depart(translator, node)
-        figures.append(f"<figure>{''.join(translator.body)}<figcaption>{name}</figcaption></figure>")
+        figures.append(
+            f"<figure>{''.join(translator.body)}<figcaption>{name}</figcaption></figure>"
+        )
     scripts = "".join(
         f'<script defer src="{(living.SCRIPTS / name).as_uri()}.js"></script>'
         for name in [*living.SHARED, *living.NAMES]
@@ -245,7 +247,7 @@ def test_a_pool_that_shrinks_takes_rank_and_sample_with_it_and_gives_them_back(o
     said, pool = page.locator("output"), page.locator("input").first
     before = said.text_content()
     pool.fill("0")
-    assert "Rank 10 of 10 " in said.text_content() and "m = 9 sampled" in said.text_content()
+    assert "rank 10 of 10 " in said.text_content() and "m = 9 sampled" in said.text_content()
     pool.fill("9")
     assert said.text_content() == before
 

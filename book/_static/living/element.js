@@ -35,17 +35,14 @@
       this.figure = living.figures[this.getAttribute("name")];
       this.data = this.dataset.given && JSON.parse(this.dataset.given);
       // What the reader has asked for; what is shown is the nearest that there is.
-      this.asked = Object.fromEntries(Object.entries(this.figure.controls).map(([name, { value }]) => [name, value]));
+      const controls = Object.entries(this.figure.controls);
+      this.asked = Object.fromEntries(controls.map(([name, { value }]) => [name, value]));
       this.charts = make("div", { className: "charts" });
       this.words = make("output");
       this.words.setAttribute("aria-live", "polite");
-      const controls = make("div", { className: "controls" });
-      this.controls = Object.entries(this.figure.controls).map(([name, control]) => {
-        const { element, update } = this[control.kind](name, control);
-        controls.append(element);
-        return { name, update };
-      });
-      this.append(make("div", { className: "living" }, controls, this.charts, this.words));
+      this.controls = controls.map(([name, control]) => ({ name, ...this[control.kind](name, control) }));
+      const above = make("div", { className: "controls" }, ...this.controls.map(({ element }) => element));
+      this.append(make("div", { className: "living" }, above, this.charts, this.words));
       this.update();
       this.toggleAttribute("ready", true);   // from here on the living figure is seen instead of the picture
       new ResizeObserver(() => this.draw()).observe(this.charts);
@@ -70,7 +67,8 @@
       if (!width || width === this.width) return;
       this.width = width;
       const beside = width < 560 ? 1 : this.shown.charts.length;
-      this.charts.innerHTML = this.shown.charts.map((chart) => chart(Math.floor(width / beside) - 8 * (beside - 1))).join("");
+      const each = Math.floor(width / beside) - 8 * (beside - 1);   // less half of the gap between two
+      this.charts.innerHTML = this.shown.charts.map((chart) => chart(each)).join("");
     }
 
     // Each kind of control: its element, and a function that brings it up to date with a state and returns its value.
@@ -112,36 +110,39 @@
         buttons.forEach((button, i) => (button.ariaPressed = String(state[name].includes(i + 1))));
         return state[name];
       };
-      const element = make("div", { className: "items", role: "group", ariaLabel: label }, make("span", {}, label), ...buttons);
-      return { element, update };
+      const group = { className: "items", role: "group", ariaLabel: label };
+      return { element: make("div", group, make("span", {}, label), ...buttons), update };
     }
   }
 
   // Charts: SVG as text, as wide as there is room.
 
-  living.svg = (width, height, label, content) =>
-    `<svg role="img" aria-label="${label}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">${content}</svg>`;
+  living.svg = (width, height, label, parts) =>
+    `<svg role="img" aria-label="${label}" width="${width}" height="${height}">${parts.join("")}</svg>`;
 
-  living.text = (x, y, text, anchor = "start") => `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}">${text}</text>`;
+  living.text = (x, y, text, anchor = "start") =>
+    `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}">${text}</text>`;
 
   // The ticks of an axis from one value to another.
   const ticks = ({ from, to, log }) => {
     const all = [];
     if (log) {
-      const few = to / from < 300;   // decades are too coarse
+      const digits = to / from < 10 ? [1, 1.5, 2, 3, 5, 7] : to / from < 300 ? [1, 2, 5] : [1];
       for (let power = Math.floor(Math.log10(from)); 10 ** power <= to * 1.001; power++) {
-        all.push(...(few ? [1, 2, 5] : [1]).map((digit) => +`${digit}e${power}`));
+        all.push(...digits.map((digit) => +`${digit}e${power}`));
       }
     } else {
       const size = 10 ** Math.floor(Math.log10((to - from) / 2));
       const step = size * [1, 2, 5].findLast((s) => (to - from) / (s * size) >= 4 || s === 1);
-      for (let i = Math.ceil(from / step - 1e-9); i * step <= to + 1e-9 * step; i++) all.push(+(i * step).toPrecision(12));
+      for (let i = Math.ceil(from / step - 1e-9); i * step <= to + 1e-9 * step; i++) {
+        all.push(+(i * step).toPrecision(12));
+      }
     }
     return all.filter((tick) => tick >= from * (1 - 1e-9) - 1e-12 && tick <= to * (1 + 1e-9));
   };
 
-  // Two axes { label, from, to, log }, and on them lines { look, name, points }, bars and dots { look, at: [x, y] }. A cursor
-  // is a vertical line. The looks (a to c, grey) are in living.css.
+  // Two axes { label, from, to, log }, and on them lines { look, name, points }, bars, dots { look, at: [x, y] } and a
+  // cursor, which is a vertical line. The looks (a to c, grey) are in living.css.
   living.chart = ({ label, x, y, lines = [], bars = [], dots = [], cursor }) => (width) => {
     const [left, right, top, bottom, height] = [46, 12, 46, 40, 290];
     const place = ({ from, to, log }, start, end) => {
@@ -151,7 +152,8 @@
     const across = place(x, left, width - right);
     const up = place(y, height - bottom, top);
     const inside = (value) => Math.min(Math.max(value, -1e4), 1e4).toFixed(1);
-    const path = (points) => `M${points.map((point) => `${inside(across(point[0]))} ${inside(up(point[1]))}`).join("L")}`;
+    const point = ([at, value]) => `${inside(across(at))} ${inside(up(value))}`;
+    const path = (points) => `M${points.map(point).join("L")}`;
     const parts = ticks(y).flatMap((tick) => [
       `<path class="grid" d="M${left} ${up(tick).toFixed(1)}H${width - right}"/>`,
       living.text(left - 6, up(tick) + 4, living.whole(tick), "end"),
@@ -168,7 +170,8 @@
     parts.push(`<path class="axis" d="M${left} ${top}V${height - bottom}H${width - right}"/>`);
     for (const [at, value] of bars) {
       const half = Math.max(0.5, Math.min(6, 0.4 * (across(at + 1) - across(at))));
-      parts.push(`<path class="bar" d="M${(across(at) - half).toFixed(1)} ${height - bottom}V${inside(up(value))}h${(2 * half).toFixed(1)}V${height - bottom}z"/>`);
+      const corner = `M${(across(at) - half).toFixed(1)} ${height - bottom}V${inside(up(value))}`;
+      parts.push(`<path class="bar" d="${corner}h${(2 * half).toFixed(1)}V${height - bottom}z"/>`);
     }
     if (cursor) parts.push(`<path class="cursor" d="M${across(cursor).toFixed(1)} ${top}V${height - bottom}"/>`);
     let begin = left;
@@ -178,8 +181,10 @@
       parts.push(`<path class="line ${look}" d="M${begin} 30h24"/>`, living.text(begin + 29, 34, name));
       begin += 41 + 7 * name.length;
     }
-    for (const { look, at } of dots) parts.push(`<circle class="${look}" r="4.5" cx="${across(at[0]).toFixed(1)}" cy="${inside(up(at[1]))}"/>`);
-    return living.svg(width, height, label, parts.join(""));
+    for (const { look, at } of dots) {
+      parts.push(`<circle class="${look}" r="4.5" cx="${inside(across(at[0]))}" cy="${inside(up(at[1]))}"/>`);
+    }
+    return living.svg(width, height, label, parts);
   };
 
   // When all scripts of the page are there, in whatever order they have come.

@@ -52,9 +52,10 @@
           }),
         ],
         words:
-          `With γ = ${living.short(gamma)} the corrected ${metric} of one user has an rms bias of ${living.fixed(bias, 4)} and a ` +
-          `standard deviation of ${living.fixed(std, 4)}, averaged over all ranks. It reads ${living.fixed(values[0])} off the ` +
-          `sampled rank 1, ${living.fixed(values[1])} off 2 and ${living.fixed(values[2])} off 3.`,
+          `With γ = ${living.short(gamma)} the corrected ${metric} of one user has an rms bias of ` +
+          `${living.fixed(bias, 4)} and a standard deviation of ${living.fixed(std, 4)}, averaged over all ranks. ` +
+          `It reads ${living.fixed(values[0])} off the sampled rank 1, ${living.fixed(values[1])} off 2 and ` +
+          `${living.fixed(values[2])} off 3.`,
       };
     },
   };

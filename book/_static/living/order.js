@@ -24,22 +24,24 @@
     show({ metric, m }, { sampled, exact, curves }) {
       const names = Object.keys(ranks);
       const listed = (values) => names.map((name) => `${name} ${living.fixed(values[name])}`).join(", ");
-      const [now, true_] = [living.ordered(sampled), living.ordered(exact)];
+      const [now, right] = [living.ordered(sampled), living.ordered(exact)];
       return {
         charts: [
           living.chart({
             label: `Expected ${metric} of A, B and C against the number of sampled items`,
             x: { label: "sampled items m", from: 1, to: n - 1, log: true },
             y: { label: `expected ${metric}`, from: 0, to: 1 },
-            lines: names.map((name, i) => ({ look: "abc"[i], name, points: curve.map((at, k) => [at, curves[k][name]]) })),
+            lines: names.map((name, i) => {
+              return { look: "abc"[i], name, points: curve.map((at, k) => [at, curves[k][name]]) };
+            }),
             dots: names.map((name, i) => ({ look: "abc"[i], at: [m, sampled[name]] })),
             cursor: m,
           }),
         ],
         words:
           `With m = ${living.whole(m)} sampled items the expected ${metric} is ${listed(sampled)}: ${now}. ` +
-          `Exactly it is ${listed(exact)}: ${true_}. ` +
-          (now === true_ ? "The order is right." : "The sampled order is wrong."),
+          `Exactly it is ${listed(exact)}: ${right}. ` +
+          (now === right ? "The order is right." : "The sampled order is wrong."),
       };
     },
   };

@@ -1,8 +1,9 @@
 // The chance that a sampled evaluation puts two recommenders in their exact order on Recall@10. Given are the counts of
-// users by rank of the worse and the better one: users of the same kind, as many as are asked for, ranked among n items.
+// users by rank of the worse and the better one: as many users as are asked for, of the same kind, with n items each.
 (() => {
   const metric = "Recall@10";
   const sizes = [20, 30, 40, 50, 70, 100, 150];
+  const numbers = [100, 200, 300, 600, 1000, 2000, 3000, 6000, 10000, 20000, 30000, 60000, 100000];
   const known = new Map();   // by number of samples: what does not depend on gamma
   const prepared = (n, m, both) => {
     if (!known.has(m)) {
@@ -19,7 +20,7 @@
   living.figures.right_order = {
     controls: {
       m: living.slider("sampled items m", sizes, 100),
-      users: living.slider("users", [100, 200, 300, 600, 1000, 2000, 3000, 6000, 10000, 20000, 30000, 60000, 100000], 6000),
+      users: living.slider("users", numbers, 6000),
       gamma: living.slider("price of variance γ", living.prices(3).toReversed(), 0.1, living.short),
     },
     values({ m, users, gamma }, { names, n, counts }) {
@@ -59,8 +60,9 @@
           }),
         ],
         words:
-          `With m = ${m} sampled items for each of ${living.whole(users)} users and γ = ${living.short(gamma)}, ${names[0]} comes out below ` +
-          `${names[1]} with probability ${living.fixed(corrected)}, uncorrected with ${living.fixed(uncorrected)}. The exact lead of ` +
+          `With m = ${m} sampled items for each of ${living.whole(users)} users and γ = ${living.short(gamma)}, ` +
+          `${names[0]} comes out below ${names[1]} with probability ${living.fixed(corrected)}, uncorrected with ` +
+          `${living.fixed(uncorrected)}. The exact lead of ` +
           `${names[1]} on ${metric} is ${points(exact)}; corrected it is ${points(lead)} on average.`,
       };
     },

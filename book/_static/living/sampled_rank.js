@@ -33,9 +33,10 @@
           }),
         ],
         words:
-          `Rank ${living.whole(r)} of ${living.whole(n)} becomes sampled rank 1 with probability ${living.fixed(law[0])}. ` +
-          `With m = ${living.whole(m)} sampled items, drawn ${draws}, the most probable sampled rank is ${living.whole(likeliest)} ` +
-          `(probability ${living.fixed(Math.max(...law))}) and the mean, the vertical line, is ${living.fixed(mean, 2)}.`,
+          `With m = ${living.whole(m)} sampled items, drawn ${draws}, rank ${living.whole(r)} of ${living.whole(n)} ` +
+          `becomes sampled rank 1 with probability ${living.fixed(law[0])}. The most probable sampled rank is ` +
+          `${living.whole(likeliest)} (probability ${living.fixed(law[likeliest - 1])}), and the mean, the vertical ` +
+          `line, is ${living.fixed(mean, 2)}.`,
       };
     },
   };

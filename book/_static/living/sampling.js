@@ -16,8 +16,8 @@ living.sum = (length, term) => {
   return total;
 };
 
-// The probability that s = 0, ..., m of m sampled items are among the first `above` of `pool` irrelevant ones: the law of
-// the sampled rank s + 1. By the ratios of neighbours, from the mode to both sides, and then normalised: nothing overflows.
+// The probability that s = 0, ..., m of m sampled items are among the first `above` of `pool` irrelevant ones: the law
+// of the sampled rank s + 1. Ratios of neighbours lead from the mode to both sides, so that nothing overflows.
 living.law = (above, pool, m, replace) => {
   const below = pool - above;
   const [first, last] = replace
@@ -71,8 +71,8 @@ living.product = (x, y) => living.sum(x.length, (i) => x[i] * y[i]);
 living.variance = (means, sums, x, weights) =>
   living.sum(x.length, (s) => sums[s] * x[s] ** 2) - living.sum(means.length, (r) => weights[r] * means[r] ** 2);
 
-// The bias-variance correction of the paper, eqs. (24) and (25), with equal weights 1 / n: a function of gamma that returns
-// its values, which solve ((1 - gamma) A'A + gamma diag(A'1)) x = A'b for the metric b, and their means.
+// The bias-variance correction of the paper, eqs. (24) and (25), with equal weights: a function of gamma that returns
+// its values x, which solve ((1 - gamma) A'A + gamma diag(A'1)) x = A'b for the metric b.
 living.correction = (metric, n, m, laws) => {
   const products = Array.from({ length: m + 1 }, (_, i) => new Float64Array(i + 1));   // the lower half of A'A
   for (const [first, law] of laws) {
@@ -83,8 +83,11 @@ living.correction = (metric, n, m, laws) => {
   }
   const sums = living.sums(laws, m, new Float64Array(n).fill(1));
   const right = living.sums(laws, m, Float64Array.from(laws, (_, i) => living.metrics[metric](i + 1, n)));
-  return (gamma) =>
-    living.solved(products.map((row, i) => row.map((entry, j) => (1 - gamma) * entry + (i === j && gamma * sums[i]))), right);
+  return (gamma) => {
+    const matrix = products.map((row) => row.map((entry) => (1 - gamma) * entry));
+    matrix.forEach((row, i) => (row[i] += gamma * sums[i]));
+    return living.solved(matrix, right);
+  };
 };
 
 // The solution of a positive definite system by Cholesky's method. The lower half of the matrix is enough; it is lost.

@@ -2,7 +2,10 @@
 (() => {
   const n = 10;
   const metrics = {
-    AUC: (ranks) => (ranks.length < n ? living.sum(ranks.length, (i) => 1 - (ranks[i] - i - 1) / (n - ranks.length)) / ranks.length : NaN),
+    AUC(ranks) {
+      const [relevant, others] = [ranks.length, n - ranks.length];
+      return others ? 1 - living.sum(relevant, (i) => ranks[i] - i - 1) / (relevant * others) : NaN;
+    },
     AP: (ranks) => living.sum(ranks.length, (i) => (i + 1) / ranks[i]) / ranks.length,
     RR: (ranks) => 1 / ranks[0],
     "NDCG@k": (ranks, k) => {
@@ -14,18 +17,20 @@
     "Precision@k": (ranks, k) => ranks.filter((rank) => rank <= k).length / k,
     "HitRate@k": (ranks, k) => (ranks[0] <= k ? 1 : 0),
   };
+  const said = (value) => (Number.isNaN(value) ? "undefined" : living.fixed(value));
   const bars = (values) => (width) => {
     const [left, right, step] = [104, 58, 26];
     const rows = Object.entries(values).map(([name, value], i) => {
       const y = i * step + 4;
       const end = (width - left - right) * (value || 0);
-      return (
-        living.text(left - 8, y + 14, name, "end") +
-        `<path class="axis" d="M${left} ${y - 2}v22"/><path class="bar" d="M${left} ${y}h${end.toFixed(1)}v18H${left}z"/>` +
-        living.text(left + end + 6, y + 14, Number.isNaN(value) ? "undefined" : living.fixed(value))
-      );
+      return [
+        living.text(left - 8, y + 14, name, "end"),
+        `<path class="axis" d="M${left} ${y - 2}v22"/>`,
+        `<path class="bar" d="M${left} ${y}h${end.toFixed(1)}v18H${left}z"/>`,
+        living.text(left + end + 6, y + 14, said(value)),
+      ].join("");
     });
-    return living.svg(width, rows.length * step + 6, "Bars with the value of each metric for these ten items", rows.join(""));
+    return living.svg(width, rows.length * step + 6, "Bars with the value of each metric for these ten items", rows);
   };
 
   living.figures.ten_items = {
@@ -41,7 +46,7 @@
         ]),
       ),
     show({ relevant }, values) {
-      const listed = Object.entries(values).map(([name, value]) => `${name} ${Number.isNaN(value) ? "undefined" : living.fixed(value)}`);
+      const listed = Object.entries(values).map(([name, value]) => `${name} ${said(value)}`);
       const which = relevant.length > 1 ? `the ranks ${relevant.join(", ")}` : `rank ${relevant[0]}`;
       const words = relevant.length
         ? `Relevant items on ${which} of 10: ${listed.join(", ")}.`
