@@ -75,7 +75,10 @@ window.reader = (() => {
     return found;
   };
 
-  const pictures = () => all("article :is(img, object, canvas), article svg:not(:is(svg, button, summary) svg, [aria-hidden=true])");
+  // A living figure stands in the place of a picture, which is shown on paper.
+  const pictures = () =>
+    all("article :is(img, object, canvas), article svg:not(:is(svg, button, summary) svg, [aria-hidden=true])")
+      .filter((picture) => !picture.closest("living-figure[ready] > .drawn"));
 
   const figures = () =>
     pictures().flatMap((picture) => {

@@ -61,6 +61,13 @@ def test_the_table_is_what_the_code_prints(files, monkeypatch, capsys):
     assert sampled["value"][first] > sampled["value"][second]
 
 
+def test_the_landing_page_runs_the_same_lines():
+    page = (Path(__file__).parents[1] / "book/index.md").read_text()
+    code = next(text for kind, text in BLOCKS if "exact = " in text)
+    lines = [line for line in code.splitlines() if line and not line.startswith("print(")]
+    assert len(lines) == 8 and [line for line in lines if line not in page.splitlines()] == []
+
+
 def test_the_sentence_is_what_the_code_prints(files, monkeypatch, capsys):
     monkeypatch.chdir(files)
     code = next(text for kind, text in BLOCKS if "report.sentences" in text)

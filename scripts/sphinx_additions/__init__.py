@@ -1,6 +1,10 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
+<<<<<<< HEAD
 NAMES = ["docstrings", "downloads", "formulas", "pictures", "repairs", "tables"]
+=======
+NAMES = ["docstrings", "formulas", "living", "pictures", "repairs", "tables"]
+>>>>>>> living
 
 
 def setup(app):

@@ -127,6 +127,35 @@ def test_paper_is_light_and_the_page_stays_dark(window, base):
     assert errors == []
 
 
+LIVING = [page for page in PAGES if re.search("^living: ", chapters.source(page), re.M)]
+
+
+def test_scripts_of_living_figures_are_loaded_where_there_are_any():
+    found = [page for page in PAGES if "_static/living/" in (HTML / f"{page}.html").read_text()]
+    assert found == LIVING != []
+
+
+@pytest.mark.parametrize("page", LIVING)
+def test_living_figures_answer_to_the_arrow_keys_and_are_pictures_on_paper(window, base, page):
+    page, errors, _ = browser.visit(window, f"{base}{page}.html")
+    for figure in page.locator("living-figure").all():
+        said, picture = figure.locator("output"), figure.locator(".drawn img")
+        before = said.text_content()
+        figure.locator("input").last.focus()
+        page.keyboard.press("ArrowRight")
+        assert said.text_content() != before and not picture.is_visible()
+        page.emulate_media(media="print")
+        assert picture.is_visible() and not said.is_visible()
+        page.emulate_media(media="screen")
+    assert errors == []
+
+
+def test_the_landing_page_shows_claim_figure_and_ways_on_in_one_screen(window):
+    page, _, _ = browser.visit(window, f"{HTML.as_uri()}/{PAGES[0]}.html")
+    ways = page.locator(".ways a")
+    assert ways.count() == 3 and all(way.bounding_box()["y"] < 900 for way in ways.all())
+
+
 def test_downloads_hold_what_the_tests_execute_but_for_hidden_checks(tmp_path):
     chapters.make_notebooks(tmp_path, checks=False)
     for name in EXECUTED:

@@ -1,0 +1,323 @@
+"""The living figures: what they compute, against the package, and how they answer to a reader."""
+
+import warnings
+from itertools import combinations
+from math import comb, isnan
+from types import SimpleNamespace
+
+import browser
+import numpy as np
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+from sphinx.errors import ExtensionError
+from sphinx_additions import living
+
+import recsample as rs
+from recsample import AP, AUC, NDCG, RR, HitRate, Precision, Recall, experiments, inference
+
+METRICS = {str(metric): metric for metric in (AP, NDCG @ 10, Recall @ 10, AUC)}
+
+
+# What they compute.
+
+
+@pytest.fixture(scope="module")
+def compute(chromium):
+    """A function that evaluates an expression of JavaScript where all scripts are loaded."""
+    page = chromium.new_page()
+    for name in [*living.SHARED, *living.NAMES]:
+        page.add_script_tag(path=living.SCRIPTS / f"{name}.js")
+    return page.evaluate
+
+
+def values(compute, figure, states, what, data=None):
+    """What a figure computes for some states: `what` is the part of it that is wanted."""
+    return compute(
+        f"([states, data]) => states.map((state) => "
+        f"{{ const found = living.figures.{figure}.values(state, data); return {what}; }})",
+        [states, data],
+    )
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_the_law_is_that_of_counting(compute, replace):
+    cases = [(a, pool, m) for pool in (1, 2, 9, 40) for a in range(pool + 1) for m in (1, 3, 40)]
+    cases += [(a, 9_999, m) for a in (0, 1, 99, 4_000, 9_990, 9_999) for m in (1, 100, 1_000)]
+    cases = [(a, pool, m) for a, pool, m in cases if replace or m <= pool]
+    laws = compute(
+        "([cases, replace]) => cases.map((one) => Array.from(living.law(...one, replace)))",
+        [cases, replace],
+    )
+    for (a, pool, m), law in zip(cases, laws, strict=True):
+        if replace:
+            exact = [comb(m, s) * a**s * (pool - a) ** (m - s) / pool**m for s in range(m + 1)]
+        else:
+            exact = [comb(a, s) * comb(pool - a, m - s) / comb(pool, m) for s in range(m + 1)]
+        assert np.allclose(law, exact, rtol=0, atol=1e-12), (a, pool, m)
+
+
+def test_the_expected_metrics_of_a_b_and_c(compute):
+    ranks = experiments.toy_ranks()
+    sizes = [1, 2, 10, 11, 99, 100, 500, 2_000, 9_998, 9_999]
+    for name, metric in METRICS.items():
+        states = [{"metric": name, "m": m} for m in sizes]
+        for m, found in zip(sizes, values(compute, "order", states, "found"), strict=True):
+            wanted = {a: rs.UniformSampling(m).expect(metric, r).mean() for a, r in ranks.items()}
+            assert found["sampled"] == pytest.approx(wanted, rel=0, abs=1e-9), (name, m)
+            exact = {a: metric(r).mean() for a, r in ranks.items()}
+            assert found["exact"] == pytest.approx(exact, rel=0, abs=1e-9), name
+
+
+@pytest.mark.parametrize("name", ["AP", "Recall@10", "AUC"])
+def test_the_order_is_that_of_the_package(compute, name):
+    sizes = [5, 10, 99, 100, 400, 500, 2_000, 9_999]
+    states = [{"metric": name, "m": m} for m in sizes]
+    found = values(compute, "order", states, "living.ordered(found.sampled)")
+    changes = experiments.order_changes(METRICS[name], samples=list(range(1, 10_000)))
+    wanted = [next(order for last, order in reversed(changes) if last <= m) for m in sizes]
+    assert [ties(order) for order in found] == [ties(order) for order in wanted]
+
+
+def ties(order):
+    """An order such as "C > A = B", as sets of equal ones from the best on."""
+    return [set(equal.split(" = ")) for equal in order.split(" > ")]
+
+
+def test_the_sampled_rank(compute):
+    states = [
+        {"n": n, "r": r, "m": m, "draws": draws}
+        for n, r, m in [(10, 1, 9), (10, 10, 1), (200, 50, 100), (10_000, 100, 100)]
+        for draws in ("without replacement", "with replacement")
+    ]
+    found = values(
+        compute, "sampled_rank", states, "[[...found.law], [...found.other], found.mean]"
+    )
+    for state, (law, other, mean) in zip(states, found, strict=True):
+        ranks = rs.Ranks([state["r"]], n_items=state["n"])
+        ways = [rs.UniformSampling(state["m"], replace=way) for way in (False, True)]
+        laws = [sampler.pmf(ranks)[0] for sampler in ways]
+        wanted = laws if state["draws"].startswith("without") else laws[::-1]
+        assert np.allclose([law, other], wanted, rtol=0, atol=1e-12)
+        assert mean == pytest.approx(1 + state["m"] * (state["r"] - 1) / (state["n"] - 1), abs=1e-9)
+
+
+def test_every_choice_of_ten_items(compute):
+    chosen = [list(c) for size in range(1, 11) for c in combinations(range(1, 11), size)]
+    ranks = rs.Ranks(chosen, n_items=10)
+    for k in (1, 3, 5, 10):
+        states = [{"relevant": relevant, "k": k} for relevant in chosen]
+        found = values(compute, "ten_items", states, "found")
+        metrics = [AUC, AP, RR, NDCG @ k, Recall @ k, Precision @ k, HitRate @ k]
+        assert list(found[0]) == [str(metric) for metric in metrics]
+        for metric in metrics:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # AUC is not defined without irrelevant items
+                wanted = metric(ranks)
+            mine = [one[str(metric)] for one in found]
+            assert np.allclose(mine, wanted, rtol=0, atol=1e-12, equal_nan=True), str(metric)
+
+
+def test_nothing_is_defined_without_relevant_items(compute):
+    (found,) = values(compute, "ten_items", [{"relevant": [], "k": 5}], "found")
+    assert len(found) == 7 and all(map(isnan, found.values()))
+
+
+@pytest.mark.parametrize("name", ["AP", "NDCG@10", "Recall@10"])
+def test_the_correction_and_its_errors(compute, name):
+    gammas = [1, 0.5, 0.1, 0.015, 0.001]
+    states = [{"metric": name, "gamma": gamma} for gamma in gammas]
+    found = values(compute, "gamma", states, "[[...found.values], found.bias, found.std]")
+    for gamma, (read, bias, std) in zip(gammas, found, strict=True):
+        wanted = rs.BiasVariance(METRICS[name], rs.UniformSampling(100), 10_000, gamma=gamma)
+        assert np.allclose(read, wanted.values, rtol=0, atol=1e-9)
+        errors = np.sqrt([wanted.squared_bias, wanted.mean_variance])
+        assert np.allclose([bias, std], errors, rtol=0, atol=1e-9)
+
+
+def test_the_chance_of_the_right_order(compute):
+    data, recorded = living.given("right_order"), rs.datasets.recorded_ranks()
+    x, y = (recorded[name].values for name in data["names"])
+    cases = [(20, 1, 1), (20, 0.1, 1), (100, 0.1, 1), (100, 0.1, 2), (100, 0.001, 1), (150, 0.1, 1)]
+    states = [{"m": m, "gamma": gamma, "users": times * len(x)} for m, gamma, times in cases]
+    found = values(compute, "right_order", states, "found", data)
+    for (m, gamma, times), one in zip(cases, found, strict=True):
+        pair = [rs.Ranks(np.tile(ranks, times), n_items=data["n"]) for ranks in (x, y)]
+        sampler = rs.UniformSampling(m)
+        corrected = rs.BiasVariance(Recall @ 10, sampler, data["n"], gamma=gamma)
+        for kind, metric in [("corrected", corrected), ("uncorrected", Recall @ 10)]:
+            wanted = inference.order_probability(metric, *pair, sampler)
+            assert one[kind] == pytest.approx(wanted, rel=0, abs=1e-9), (m, gamma, times)
+        lead = sampler.expect(corrected, pair[1]).mean() - sampler.expect(corrected, pair[0]).mean()
+        assert one["lead"] == pytest.approx(lead, rel=0, abs=1e-9)
+        exact = (Recall @ 10)(pair[1]).mean() - (Recall @ 10)(pair[0]).mean()
+        assert one["exact"] == pytest.approx(exact, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("z", [-9, -7.5, -3, -0.1, 0, 1e-6, 0.5, 2, 7.5, 9])
+def test_the_normal_law(compute, z):
+    assert compute("living.normal", z) == pytest.approx(inference._order.normal_probability(z, 1))
+
+
+# How they answer.
+
+STYLE = """
+:root { --pst-color-text-base: #222832; --pst-color-background: #fff; --pst-color-surface: #f3f4f5;
+  --pst-color-text-muted: #48566b; --pst-color-border: #d1d5da; --pst-color-accent: #8045e5 }
+html[data-theme="dark"] { --pst-color-text-base: #ced6dd; --pst-color-background: #14181e;
+  --pst-color-surface: #29313d; --pst-color-text-muted: #9ca4af; --pst-color-border: #48566b }
+body { background: var(--pst-color-background); color: var(--pst-color-text-base) }
+article { max-width: 44rem } figure { margin: 0 }
+"""
+THEME = """
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const follow = () => document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
+dark.addEventListener("change", follow);
+follow();
+"""
+PICTURE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='90' height='60'></svg>"
+
+
+def document(names):
+    """A page with the living figures of these names, each with a picture to stand in its place."""
+    figures = []
+    for name in names:
+        node, translator = living.LivingFigure("", living=name), SimpleNamespace(body=[])
+        living._visit(translator, node)
+        translator.body.append(f'<img src="{PICTURE}" alt="What stands in the place of {name}.">')
+        living._depart(translator, node)
+        figures.append(
+            f"<figure>{''.join(translator.body)}<figcaption>{name}</figcaption></figure>"
+        )
+    scripts = "".join(
+        f'<script defer src="{(living.SCRIPTS / name).as_uri()}.js"></script>'
+        for name in [*living.SHARED, *living.NAMES]
+    )
+    style = (living.SCRIPTS.parent / "living.css").as_uri()
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Living</title>'
+        f'<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
+        f'<link rel="stylesheet" href="{style}"><style>{STYLE}</style><script>{THEME}</script>'
+        f"{scripts}</head><body><main><article><h1>Living</h1>{''.join(figures)}"
+        f"</article></main></body></html>"
+    )
+
+
+@pytest.fixture
+def opened(chromium, tmp_path):
+    """A function that opens a page with living figures, as a file: the page and its errors."""
+    windows = []
+
+    def opened(*names):
+        (tmp_path / "page.html").write_text(document(names), encoding="utf-8")
+        windows.append(browser.open_window(chromium))
+        return browser.visit(windows[-1], (tmp_path / "page.html").as_uri())[:2]
+
+    yield opened
+    for window in windows:
+        window.close()
+
+
+@pytest.mark.parametrize("name", living.NAMES)
+def test_every_control_is_a_matter_of_keys_and_changes_what_is_said(opened, name):
+    page, errors = opened(name)
+    said = page.locator("output[aria-live=polite]")
+    reached = 0
+    page.keyboard.press("Tab")
+    while page.evaluate("document.activeElement !== document.body"):
+        kind = page.evaluate("document.activeElement.type")
+        keys = {"range": ["ArrowLeft", "ArrowRight"], "button": ["Space", "Space"]}
+        keys = keys.get(kind, ["ArrowDown", "ArrowUp"])
+        label = "[document.activeElement.ariaValueText, document.activeElement.ariaPressed]"
+        texts, labels = [said.text_content()], [page.evaluate(label)]
+        for key in keys:
+            page.keyboard.press(key)
+            texts.append(said.text_content())
+            labels.append(page.evaluate(label))
+        assert texts[0] != texts[1] and texts[2] == texts[0], (kind, texts)
+        assert kind == "select-one" or (labels[0] != labels[1] and labels[2] == labels[0])
+        reached += 1
+        page.keyboard.press("Tab")
+    assert reached == page.locator("living-figure :is(input, select, button)").count() > 1
+    assert errors == []
+
+
+def test_a_pool_that_shrinks_takes_rank_and_sample_with_it_and_gives_them_back(opened):
+    page, _ = opened("sampled_rank")
+    said, pool = page.locator("output"), page.locator("input").first
+    before = said.text_content()
+    pool.fill("0")
+    assert "rank 10 of 10 " in said.text_content() and "m = 9 sampled" in said.text_content()
+    pool.fill("9")
+    assert said.text_content() == before
+
+
+def test_axe_and_the_layout_have_nothing_to_say(opened):
+    page, errors = opened(*living.NAMES)
+    assert browser.focus(page) == []
+    assert browser.themes(page) == []
+    assert browser.layout(page) == []
+    assert browser.accessibility(page) == []
+    assert errors == []
+
+
+def shown(page):
+    """Whether the living figure is seen, and whether the picture is."""
+    return [page.locator(part).first.is_visible() for part in (".living", ".drawn")]
+
+
+def test_paper_has_the_picture(opened):
+    page, _ = opened("order")
+    assert shown(page) == [True, False]
+    page.emulate_media(media="print")
+    assert shown(page) == [False, True]
+
+
+def test_the_picture_stays_where_scripts_do_not_run_or_fail(chromium, tmp_path, opened):
+    (tmp_path / "page.html").write_text(document(["order"]), encoding="utf-8")
+    window = chromium.new_context(java_script_enabled=False)
+    page = window.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    assert shown(page) == [False, True]
+    window.close()
+    page, errors = opened("nowhere")
+    assert shown(page) == [False, True] and len(errors) == 1
+
+
+# How they come into a page.
+
+
+def cell(**options):
+    """A cell that has drawn a picture with a caption."""
+    figure = nodes.figure("", nodes.image(uri="a.svg"), nodes.caption("", "What it shows."))
+    made = new_document("page")
+    made += nodes.container("", figure, nb_element="cell_code", cell_metadata=options)
+    living.WrapPictures(made).apply()
+    return figure
+
+
+def test_a_cell_with_the_option_becomes_a_living_figure_within_its_caption():
+    wrapped, caption = cell(living="order")
+    assert isinstance(wrapped, living.LivingFigure) and wrapped["living"] == "order"
+    assert isinstance(wrapped[0], nodes.image) and isinstance(caption, nodes.caption)
+
+
+def test_other_cells_stay_pictures():
+    assert [type(part) for part in cell()] == [nodes.image, nodes.caption]
+
+
+def test_a_figure_that_there_is_not_is_named():
+    with pytest.raises(ExtensionError, match="living must be one of gamma, .*, got 'orders'"):
+        cell(living="orders")
+
+
+def test_only_pages_with_living_figures_load_scripts_and_those_theirs():
+    made = new_document("page")
+    made += living.LivingFigure("", living="order")
+    loaded = []
+    app = SimpleNamespace(add_js_file=lambda name, **options: loaded.append((name, options)))
+    for document in (None, new_document("page"), made):
+        assert loaded == []
+        living.add_scripts(app, "page", "page.html", {}, document)
+    names = ["living/sampling.js", "living/element.js", "living/order.js"]
+    assert loaded == [(name, {"loading_method": "defer"}) for name in names]
