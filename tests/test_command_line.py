@@ -179,8 +179,9 @@ def test_a_plan_draws_as_the_pilot_did(run, study, monkeypatch, replace):
 
     monkeypatch.setattr("recsample.command_line.required_samples_from_pilot", planned)
     options = (
-        "--rank sampled_rank --m 100 --items 3541 --model model --metric ap --order .8".split()
+        "--rank sampled_rank --m 100 --items 3541 --model model --user who --metric ap".split()
     )
+    options += ["--order", ".8"]
     status, _, _ = run("plan", folder / "both.csv", *options, *["--with-replacement"] * replace)
     assert status == 0
     assert asked == [(rs.UniformSampling(100, replace), 3541, 0.8)]
