@@ -404,8 +404,8 @@ def coverage_of_pairs(
             if not isinstance(metric.shape, Linear):
                 design = _design_for(metric)
                 observed = [design.draw(ranks[drawn], rng) for ranks in (a, b)]
-                one = paired_comparison(metric, *observed, level=_LEVEL)
-                said.append((metric, "design", one.low, one.high))
+                unbiased = paired_comparison(metric, *observed, level=_LEVEL)
+                said.append((metric, "design", unbiased.low, unbiased.high))
         for (metric, gamma), correction in biased.items():
             differences = correction(runs[0]) - correction(runs[1])
             interval = _interval(differences.mean(), standard_error(differences))
