@@ -146,19 +146,25 @@ def lacking(text):
         yield "a label, and a title after it"
     if not re.search(r"\?\s", opening):
         yield "the reader's question, before the objectives"
-    objectives = items(objectives.partition("```\n")[0])
+    box = objectives.partition("```\n")[0]
+    said = re.match(r"\*\*(\d+) minutes\.\*\* You need .*For readers", box, re.S)
+    if not said:
+        yield "how long it takes, what it needs and for whom it is, at the head of the box"
+    elif not abs(int(said[1]) - (needed := minutes(text))) <= 5:
+        yield f"the right time (it takes about {needed:.0f} minutes)"
+    if not any(made["figure"]["name"].startswith("fig-") for made in captioned(opening)):
+        yield "its result as a picture, before the objectives"
+    objectives = items(box)
     if objectives < 3:
         yield "three objectives in a box"
     if items(recap) != objectives:
         yield "a recap, an item for each objective"
-    box = r"^```\{admonition\} Common mistake[^\n]*\n:class: warning\n.*?^```$(.*?)(?=^##|\Z)"
-    after = re.findall(box, text, re.M | re.S)
+    mistake = r"^```\{admonition\} Common mistake[^\n]*\n:class: warning\n.*?^```$(.*?)(?=^##|\Z)"
+    after = re.findall(mistake, text, re.M | re.S)
     if not after:
         yield "a box with a common mistake"
     elif not any(map(shown, after)):
         yield "a cell after the box, with the numbers of the mistake"
-    if not any(made["figure"]["name"].startswith("fig-") for made in captioned(text)):
-        yield "a figure"
     labels = re.findall(r"^```\{exercise\}.*\n:label: (\S+)", exercises, re.M)
     if len(labels) < 3:
         yield "three exercises"
@@ -176,9 +182,39 @@ def lacking(text):
         yield f"short cells (half of them have more than 4 lines, the median is {lines:g})"
 
 
+def prose(text):
+    """A text without the code and the hidden solutions."""
+    text = re.sub(
+        r"^```\{solution-start\}.*?^```\{solution-end\}\n```", "", text, flags=re.M | re.S
+    )
+    return re.sub(r"^```\{code-cell\}.*?^```$", "", text, flags=re.M | re.S)
+
+
+def minutes(text):
+    """How long it takes to read: 150 words a minute, and 20 seconds for a cell in view."""
+    text = re.sub(
+        r"^```\{solution-start\}.*?^```\{solution-end\}\n```", "", text, flags=re.M | re.S
+    )
+    folded = {"remove-cell", "hide-cell", "hide-input"}
+    seen = [code for options, code in cells(text) if not folded & set(options.get("tags", []))]
+    return len(prose(text).split()) / 150 + len(seen) / 3
+
+
 def items(text):
     """The number of items in a list."""
     return len(re.findall(r"^- ", text, re.M))
+
+
+@pytest.mark.parametrize("page", NUMBERED)
+def test_a_chapter_is_read_in_one_sitting(page):
+    assert minutes(chapters.source(page)) <= 40
+
+
+def test_half_of_the_chapters_have_two_figures_per_thousand_words():
+    texts = [chapters.source(page) for page in NUMBERED]
+    figures = [len(re.findall("name: fig-", text)) for text in texts]
+    density = [1000 * n / len(prose(text).split()) for n, text in zip(figures, texts)]
+    assert median(density) >= 2
 
 
 @pytest.mark.parametrize("page", NUMBERED)
@@ -213,17 +249,6 @@ CHAPTER = """\
 
 A rank is drawn. What is it worth?
 
-```{admonition} In this chapter
-:class: tip
-You will be able to
-
-- draw,
-- rank,
-- read.
-```
-
-## By hand
-
 ```{code-cell} ipython3
 ---
 mystnb:
@@ -232,6 +257,19 @@ mystnb:
 ---
 1
 ```
+
+```{admonition} In this chapter
+:class: tip
+**1 minutes.** You need nothing. For readers of tests.
+
+You will be able to
+
+- draw,
+- rank,
+- read.
+```
+
+## By hand
 
 ```{admonition} Common mistake: `zero`
 :class: warning
@@ -276,7 +314,9 @@ def test_form_accepts_a_good_chapter():
         ("Common mistake", "A mistake", "a box with a common mistake"),
         ("ipython3\n# from 0", "ipython3\n:tags: [remove-cell]\n# from 0", "a cell after the box"),
         ("```{code-cell} ipython3\n# from 0\n0\n```", "", "a cell after the box"),
-        ("fig-one-line", "tab-one-line", "a figure"),
+        ("fig-one-line", "tab-one-line", "its result as a picture"),
+        ("**1 minutes.** You need nothing. For readers of tests.\n\n", "", "how long it takes"),
+        ("**1 minutes.**", "**30 minutes.**", "the right time"),
         (EXERCISE.replace("NUMBER", "c"), "", "three exercises"),
         ("{solution-start} ex-one-b", "{solution-start} ex-one-d", "a hidden solution of ex-one-b"),
         ("ex-one-b\n:class: dropdown\n```", "ex-one-b\n```", "a hidden solution of ex-one-b"),
