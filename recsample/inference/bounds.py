@@ -126,6 +126,8 @@ def certified_interval(
     For each s the number of instances with at most s sampled items ahead is a sum of independent
     yes-or-no outcomes, one per instance. Its mean lies within the exact limits of Clopper and
     Pearson for the binomial law, which hold for unequal probabilities too (Hoeffding, 1956 [1]_).
+    His theorem needs a count that is at least one above its mean; limits at 2.5 % or less lie that
+    far out, but for a count of one, where the risk can exceed the nominal by less than its square.
     They are taken at (1 - level) / m for each s < m, so that all hold at once; the interval is from
     the smallest to the largest mean of the metric over all distributions that keep to them. For m
     above 100 some of the larger s are left out: it takes less time, and fewer limits have to hold.
