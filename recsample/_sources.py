@@ -187,7 +187,9 @@ class Rows:
         seen = sys.stderr.isatty() or "ipykernel" in sys.modules
         tqdm = extra("tqdm").tqdm
         blocks = row_blocks(len(self.user), self.n_items, BLOCK)
-        return tqdm(blocks, desc="users", unit="block", delay=2, leave=False, disable=not seen)
+        # Where it could be seen, the reader's own TQDM_DISABLE decides.
+        unseen = {} if seen else {"disable": True}
+        return tqdm(blocks, desc="users", unit="block", delay=2, leave=False, **unseen)
 
 
 def is_rows(source: Any) -> bool:
