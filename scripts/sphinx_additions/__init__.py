@@ -1,10 +1,6 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
-<<<<<<< HEAD
-NAMES = ["docstrings", "downloads", "formulas", "pictures", "repairs", "tables"]
-=======
-NAMES = ["docstrings", "formulas", "living", "pictures", "repairs", "tables"]
->>>>>>> living
+NAMES = ["docstrings", "downloads", "formulas", "living", "pictures", "repairs", "tables"]
 
 
 def setup(app):
