@@ -4,6 +4,7 @@
 # make tools   tests of what stands around the package: the wheel, the types, the checks of the pages, pictures
 #              and extensions of the book, Binder, workflows, this file
 # make pages   every page of the built book in a browser
+# make pdf     the built book as one file, _build/recsample.pdf
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
 # make binder  Binder's files, followed in a copy of the project: two chapters as notebooks
 # make oldest  unit tests and docstring examples with the oldest libraries that requirements.txt allows
@@ -26,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # ipykernel itself starts its event loop in a deprecated way, so that one warning is let through.
 WARNINGS := error,ignore:There is no current event loop
 
-.PHONY: book test unit tools pages lint binder oldest clean environment FORCE
+.PHONY: book test unit tools pages pdf lint binder oldest clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
@@ -71,6 +72,11 @@ pages: environment
 	@test -f _build/html/index.html || { \
 		echo "There is no book in _build/html to look at: run make book first." >&2; exit 1; }
 	$(BIN)/python -m pytest -rs -n auto --dist worksteal tests/built/test_built_book.py
+
+pdf: environment
+	@test -f _build/html/index.html || { \
+		echo "There is no book in _build/html to print: run make book first." >&2; exit 1; }
+	$(BIN)/python scripts/pdf.py _build/html _build/recsample.pdf
 
 clean:
 	rm -rf _build build book/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
