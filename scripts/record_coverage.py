@@ -71,7 +71,7 @@ def cells(part):
                 yield "errors_of_corrections", name, 3541, dict(n_instances=n_instances)
     if part == "pilots":
         for name in ("X - Y", "X - Z", "Y - Z"):
-            yield "coverage_of_pilots", name, 0, dict(n_instances=1000, repetitions=40)
+            yield "coverage_of_pilots", name, 0, dict(n_instances=1000, repetitions=20)
     if part == "plans":
         for name in [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25"]:
             yield "coverage_of_plans", name, 3541, dict(n_instances=2000, repetitions=20)
