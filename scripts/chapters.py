@@ -61,8 +61,13 @@ def make_notebooks(folder, root=ROOT, checks=True):
     for old in folder.glob("*.ipynb"):
         old.unlink()
     for page in [page for page in pages(root) if has_cells(page, root)]:
-        text = source(page, root)
-        notebook = jupytext.reads(text if checks else without_checks(text), fmt="md:myst")
+        notebook = jupytext.reads(source(page, root), fmt="md:myst")
+        if not checks:
+            notebook.cells = [
+                cell
+                for cell in notebook.cells
+                if not is_check(cell.metadata.get("tags", []), cell.source)
+            ]
         jupytext.write(notebook, folder / f"{Path(page).name}.ipynb")
 
 
