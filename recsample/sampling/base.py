@@ -1,8 +1,8 @@
 """The two kinds of experiment: a sampler gives ranks again, a design gives an estimate.
 
 A `Sampler` draws a number of items and ranks the relevant ones among them: the result is a shorter
-ranking, `Ranks` like any other. A `Design` draws until enough is known, or with unequal chances:
-what it has seen, `Observed`, is no ranking, and an estimate of a metric is read off it.
+ranking, `Ranks` like any other. A `Design` draws until enough is known, or weighs what it draws by
+its chances: what it has seen, `Observed`, is no ranking, and an estimate of a metric is read off it.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class Sampler(ABC):
 
 
 class Design(ABC):
-    """A way to draw items until enough is known, or with unequal chances, and what is read off.
+    """A way to draw until enough is known, or to weigh what is drawn, and what is read off.
 
     `expect`, `variance` and `std_of_mean` are those of the estimate. Designs are values, as
     samplers are.
