@@ -2,7 +2,8 @@
 
 A `Sampler` draws a number of items and ranks the relevant ones among them: the result is a shorter
 ranking, `Ranks` like any other. A `Design` draws until enough is known, or weighs what it draws by
-its chances: what it has seen, `Observed`, is no ranking, and an estimate of a metric is read off it.
+its chances: what it has seen, `Observed`, is no ranking, and an estimate of a metric is read off
+it.
 """
 
 from __future__ import annotations
