@@ -580,7 +580,7 @@ def coverage_of_pilots(
     Raises
     ------
     ValueError
-        For numbers that are not whole and positive.
+        For numbers that are not whole and positive, and recommenders that never differ.
 
     Examples
     --------
@@ -613,6 +613,8 @@ def coverage_of_pilots(
             found[str(metric)].append(row)
     rows = {}
     for name, values in found.items():
+        if not values:
+            raise ValueError(f"a and b must differ in their mean {name}, got the same in every run")
         needed, planned, held, enough = np.array(values, float).T
         rows[name] = {
             "needed": np.median(needed),

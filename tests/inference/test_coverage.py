@@ -127,6 +127,12 @@ def test_designs_and_plans_and_pilots_are_measured():
     assert pilots.loc["AUC", "planned"] > 0
 
 
+def test_a_pilot_of_equals_has_nothing_to_plan():
+    ranks = rs.Ranks(range(1, 301), 1000)
+    with pytest.raises(ValueError, match="must differ in their mean AUC, got the same"):
+        coverage.coverage_of_pilots(ranks, ranks, m=20, metrics=["AUC"], repetitions=2)
+
+
 # What was recorded: every claim that the book makes of the limits is one of these.
 
 
