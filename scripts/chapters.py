@@ -53,6 +53,11 @@ def without_checks(text):
     )
 
 
+def cells_without_checks(cells):
+    """The cells of a notebook as readers get it."""
+    return [c for c in cells if not is_check(c["metadata"].get("tags", []), "".join(c["source"]))]
+
+
 def make_notebooks(folder, root=ROOT, checks=True):
     """Write the pages with code cells to `folder` as notebooks, in place of those there."""
     import jupytext
@@ -63,11 +68,7 @@ def make_notebooks(folder, root=ROOT, checks=True):
     for page in [page for page in pages(root) if has_cells(page, root)]:
         notebook = jupytext.reads(source(page, root), fmt="md:myst")
         if not checks:
-            notebook.cells = [
-                cell
-                for cell in notebook.cells
-                if not is_check(cell.metadata.get("tags", []), cell.source)
-            ]
+            notebook.cells = cells_without_checks(notebook.cells)
         jupytext.write(notebook, folder / f"{Path(page).name}.ipynb")
 
 

@@ -182,21 +182,21 @@ def lacking(text):
         yield f"short cells (half of them have more than 4 lines, the median is {lines:g})"
 
 
+def without_solutions(text):
+    hidden = r"^```\{solution-start\}.*?^```\{solution-end\}\n```"
+    return re.sub(hidden, "", text, flags=re.M | re.S)
+
+
 def prose(text):
     """A text without the code and the hidden solutions."""
-    text = re.sub(
-        r"^```\{solution-start\}.*?^```\{solution-end\}\n```", "", text, flags=re.M | re.S
-    )
-    return re.sub(r"^```\{code-cell\}.*?^```$", "", text, flags=re.M | re.S)
+    return re.sub(r"^```\{code-cell\}.*?^```$", "", without_solutions(text), flags=re.M | re.S)
 
 
 def minutes(text):
     """How long it takes to read: 150 words a minute, and 20 seconds for a cell in view."""
-    text = re.sub(
-        r"^```\{solution-start\}.*?^```\{solution-end\}\n```", "", text, flags=re.M | re.S
-    )
     folded = {"remove-cell", "hide-cell", "hide-input"}
-    seen = [code for options, code in cells(text) if not folded & set(options.get("tags", []))]
+    options = [options for options, _ in cells(without_solutions(text))]
+    seen = [one for one in options if not folded & set(one.get("tags", []))]
     return len(prose(text).split()) / 150 + len(seen) / 3
 
 

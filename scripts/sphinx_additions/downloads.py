@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from chapters import is_check, without_checks
+from chapters import cells_without_checks, without_checks
 
 
 def leave_out_checks(app, exception):
@@ -13,12 +13,8 @@ def leave_out_checks(app, exception):
         path.write_text(without_checks(path.read_text(encoding="utf-8")), encoding="utf-8")
     for path in (Path(app.outdir) / "_sources").rglob("*.ipynb"):
         notebook = json.loads(path.read_text(encoding="utf-8"))
-        notebook["cells"] = [cell for cell in notebook["cells"] if not _is_check(cell)]
+        notebook["cells"] = cells_without_checks(notebook["cells"])
         path.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
-
-
-def _is_check(cell):
-    return is_check(cell["metadata"].get("tags", []), "".join(cell["source"]))
 
 
 def setup(app):

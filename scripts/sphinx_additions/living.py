@@ -55,8 +55,9 @@ def given(name):
 
 def _visit(translator, node):
     name = node["living"]
-    data = json.dumps(given(name), separators=(",", ":"))
-    attribute = f' data-given="{escape(data)}"' if given(name) else ""
+    attribute = ""
+    if data := given(name):
+        attribute = f' data-given="{escape(json.dumps(data, separators=(",", ":")))}"'
     translator.body.append(f'<living-figure name="{name}"{attribute}>\n<div class="drawn">\n')
 
 
