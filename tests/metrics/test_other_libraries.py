@@ -212,6 +212,27 @@ def test_top_k_accuracy_of_scikit_learn_is_the_hit_rate_of_one_held_out_item():
     assert found == pytest.approx((rs.HitRate @ K)(rs.predicted_ranks(SCORES, held_out)).mean())
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "same_as"),
+    [
+        ("roc_auc_score", {"average": "samples"}, "AUC"),
+        ("average_precision_score", {"average": "samples"}, "AP"),
+        ("ndcg_score", {"k": K}, "NDCG@10"),
+    ],
+)
+def test_scikit_learn_averages_over_the_rows(name, options, same_as):
+    found = getattr(library("sklearn.metrics"), name)(RELEVANT, SCORES, **options)
+    assert found == pytest.approx(ours(same_as).mean(), rel=1e-9)
+
+
+def test_auc_of_scikit_learn_averages_over_the_columns_unless_told():
+    auc = library("sklearn.metrics").roc_auc_score
+    columns = RELEVANT.any(axis=0) & ~RELEVANT.all(axis=0)
+    by_item = rs.predicted_ranks(SCORES.T[columns], sparse.csr_matrix(RELEVANT.T[columns]))
+    found = auc(RELEVANT[:, columns], SCORES[:, columns])
+    assert found == pytest.approx(rs.AUC(by_item).mean())
+
+
 def test_scikit_learn_with_all_users_in_one_list_is_one_instance():
     found = library("sklearn.metrics").roc_auc_score(RELEVANT.ravel(), SCORES.ravel())
     flat = rs.predicted_ranks(SCORES.reshape(1, -1), sparse.csr_matrix(RELEVANT.reshape(1, -1)))
