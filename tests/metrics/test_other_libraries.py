@@ -1,11 +1,11 @@
-"""The numbers of libraries that need PyTorch or data sets of their own, beside this package's.
+"""The numbers of libraries that the project does without, beside this package's.
 
-They are too large for the project's environment, so each test runs where its library is installed:
+Most are too large for its environment, so each test runs where its library is installed:
 
-    pip install recbole lenskit cornac pykeen
+    pip install recbole lenskit cornac pykeen scikit-learn
 
-They passed with RecBole 1.2.1, LensKit 2025.8.1, Cornac 3.0.1 and PyKEEN 1.11.1. The page "Coming
-from another library" says what is found here.
+They passed with RecBole 1.2.1, LensKit 2025.8.1, Cornac 3.0.1, PyKEEN 1.11.1 and scikit-learn
+1.9.1. The page "Coming from another library" says what is found here.
 """
 
 import importlib
@@ -182,3 +182,71 @@ def test_pykeen():
     assert adjusted == pytest.approx(by_hand, abs=1e-6)  # 1 minus a ratio of float32
     hits = of.HitsAtK(k=3)(optimistic)
     assert hits == pytest.approx((rs.HitRate @ 3)(rs.Ranks(tied.values, tied.n_items)).mean())
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "same_as"),
+    [
+        ("roc_auc_score", {}, "AUC"),
+        ("average_precision_score", {}, "AP"),
+        ("ndcg_score", {}, "NDCG"),
+        ("ndcg_score", {"k": K}, "NDCG@10"),
+    ],
+)
+def test_scikit_learn(name, options, same_as):
+    assert of_scikit_learn(name, SCORES, **options) == pytest.approx(ours(same_as), rel=1e-9)
+
+
+def test_scikit_learn_averages_over_ties_but_for_average_precision():
+    coarse = SCORES // 5
+    tied = rs.predicted_ranks(coarse, sparse.csr_matrix(RELEVANT))
+    assert of_scikit_learn("roc_auc_score", coarse) == pytest.approx(rs.AUC(tied))
+    assert of_scikit_learn("ndcg_score", coarse, k=K) == pytest.approx((rs.NDCG @ K)(tied))
+    assert np.mean(of_scikit_learn("average_precision_score", coarse)) < rs.AP(tied).mean() - 0.02
+
+
+def test_top_k_accuracy_of_scikit_learn_is_the_hit_rate_of_one_held_out_item():
+    top_k_accuracy = library("sklearn.metrics").top_k_accuracy_score
+    held_out = RELEVANT.argmax(axis=1)
+    found = top_k_accuracy(held_out, SCORES, k=K, labels=np.arange(N_ITEMS))
+    assert found == pytest.approx((rs.HitRate @ K)(rs.predicted_ranks(SCORES, held_out)).mean())
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "same_as"),
+    [
+        ("roc_auc_score", {"average": "samples"}, "AUC"),
+        ("average_precision_score", {"average": "samples"}, "AP"),
+        ("ndcg_score", {"k": K}, "NDCG@10"),
+    ],
+)
+def test_scikit_learn_averages_over_the_rows(name, options, same_as):
+    found = getattr(library("sklearn.metrics"), name)(RELEVANT, SCORES, **options)
+    assert found == pytest.approx(ours(same_as).mean(), rel=1e-9)
+
+
+def test_auc_of_scikit_learn_averages_over_the_columns_unless_told():
+    auc = library("sklearn.metrics").roc_auc_score
+    columns = RELEVANT.any(axis=0) & ~RELEVANT.all(axis=0)
+    by_item = rs.predicted_ranks(SCORES.T[columns], sparse.csr_matrix(RELEVANT.T[columns]))
+    found = auc(RELEVANT[:, columns], SCORES[:, columns])
+    assert found == pytest.approx(rs.AUC(by_item).mean())
+
+
+def test_scikit_learn_with_all_users_in_one_list_is_one_instance():
+    found = library("sklearn.metrics").roc_auc_score(RELEVANT.ravel(), SCORES.ravel())
+    flat = rs.predicted_ranks(SCORES.reshape(1, -1), sparse.csr_matrix(RELEVANT.reshape(1, -1)))
+    assert found == pytest.approx(rs.AUC(flat)[0])
+
+
+def test_scikit_learn_counts_a_user_without_relevant_items_as_0_and_refuses_infinity():
+    ndcg = library("sklearn.metrics").ndcg_score
+    assert ndcg([[0, 0, 0]], [[3, 2, 1]]) == 0
+    with pytest.raises(ValueError, match="infinity"):
+        ndcg([[1, 0, 0]], [[3, -np.inf, 1]])
+
+
+def of_scikit_learn(name, scores, **options):
+    metric = getattr(library("sklearn.metrics"), name)
+    rows = slice(None) if name != "ndcg_score" else None
+    return [metric(mine[rows], row[rows], **options) for mine, row in zip(RELEVANT, scores)]
