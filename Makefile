@@ -39,11 +39,13 @@ book: environment
 	@$(BIN)/python scripts/chapters.py check _build/html
 
 # A chapter, or a file of tests, stays in one process. The short ones come last, so that no core is
-# left alone with a long one.
+# left alone with a long one. The chapters' kernels are forked from one, see there.
 test: environment
 	$(BIN)/python scripts/chapters.py notebooks build/notebooks
-	PYTHONWARNINGS="$(WARNINGS)" $(BIN)/python -m pytest -rs -n auto --dist loadscope \
-		--no-loadscope-reorder --nbval-lax --nbval-current-env build/notebooks tests recsample
+	PYTHONWARNINGS="$(WARNINGS)" JUPYTER_PATH="$(CURDIR)/tests" \
+		$(BIN)/python tests/kernels/forked/kernel.py \
+		$(BIN)/python -m pytest -rs -n auto --dist loadscope --no-loadscope-reorder \
+		--nbval-lax --nbval-kernel-name forked build/notebooks tests recsample
 
 unit: environment
 	$(BIN)/python -m pytest -rs -n auto --dist loadscope tests recsample
