@@ -1,6 +1,8 @@
 # make book    executes every chapter and builds the book, from clean; its theme needs Python 3.11
 # make test    unit tests, docstring examples, every chapter as a test
 # make unit    unit tests and docstring examples alone
+# make data    what is recorded of the real MovieLens-1M data, against that data and recommenders trained on it,
+#              which takes a minute; RECSAMPLE_DATA names the folder, see CONTRIBUTING.md
 # make tools   tests of what stands around the package: the wheel, the types, the checks of the pages, pictures
 #              and extensions of the book, Binder, workflows, this file
 # make pages   every page of the built book in a browser
@@ -27,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # ipykernel itself starts its event loop in a deprecated way, so that one warning is let through.
 WARNINGS := error,ignore:There is no current event loop
 
-.PHONY: book test unit tools pages pdf lint binder oldest clean environment FORCE
+.PHONY: book test unit data tools pages pdf lint binder oldest clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
@@ -39,14 +41,19 @@ book: environment
 	@$(BIN)/python scripts/chapters.py check _build/html
 
 # A chapter, or a file of tests, stays in one process. The short ones come last, so that no core is
-# left alone with a long one.
+# left alone with a long one. The chapters' kernels are forked from one, see there.
 test: environment
 	$(BIN)/python scripts/chapters.py notebooks build/notebooks
-	PYTHONWARNINGS="$(WARNINGS)" $(BIN)/python -m pytest -rs -n auto --dist loadscope \
-		--no-loadscope-reorder --nbval-lax --nbval-current-env build/notebooks tests recsample
+	PYTHONWARNINGS="$(WARNINGS)" JUPYTER_PATH="$(CURDIR)/tests" \
+		$(BIN)/python tests/kernels/forked/kernel.py \
+		$(BIN)/python -m pytest -rs -n auto --dist loadscope --no-loadscope-reorder \
+		--nbval-lax --nbval-kernel-name forked build/notebooks tests recsample
 
 unit: environment
 	$(BIN)/python -m pytest -rs -n auto --dist loadscope tests recsample
+
+data: environment
+	$(BIN)/python -m pytest -rs -n auto -m data tests
 
 tools: environment
 	$(BIN)/python -m pytest -rs -n auto --dist loadscope tests/tools

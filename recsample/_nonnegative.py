@@ -17,9 +17,11 @@ def nonnegative_least_squares(matrix: Floats, right: Floats) -> Floats:
     that is determined.
     """
     n = matrix.shape[1]
-    unit = np.maximum(linalg.norm(matrix, axis=0), np.finfo(float).tiny)
-    for scale, penalty in ((1.0, 0.0), *((unit, p) for p in (0.0, 1e-8, 1e-7, 1e-6, 1e-5))):
-        rows, wanted = matrix / scale, right
+    for penalty in (None, 0.0, 1e-8, 1e-7, 1e-6, 1e-5):
+        rows, wanted, scale = matrix, right, 1.0
+        if penalty is not None:
+            scale = np.maximum(linalg.norm(matrix, axis=0), np.finfo(float).tiny)
+            rows = matrix / scale
         if penalty:
             rows = np.vstack([rows, penalty * np.eye(n)])
             wanted = np.append(right, np.zeros(n))

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from recsample._indexing import owners, places_in
-
-# Ties are averaged over in blocks of about this many positions (32 MiB of float64).
-_BLOCK = 2**22
+from recsample._indexing import BLOCK, repeated, starts_of
 
 
 def blocks(sizes):
     """Slices of consecutive rows whose sizes add up to about a block each."""
     ends = np.cumsum(sizes)
-    starts = np.searchsorted(ends, np.arange(0, ends[-1] if len(ends) else 0, _BLOCK), side="left")
+    starts = np.searchsorted(ends, np.arange(0, ends[-1] if len(ends) else 0, BLOCK), side="left")
     bounds = np.unique(np.append(starts, len(sizes)))
     return [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:])]
 
@@ -30,16 +27,17 @@ def orders_of_ties(rows, places):
     instance, order, rank, ties, group, place = rows
     if not ties.any():
         return instance, order, rank, 1.0
-    row, ahead = owners(places), places_in(places)
-    weight = 1.0 / (ties[row] + 1)
+    spread = [repeated(x, places) for x in (instance, order, rank - starts_of(places))]
+    spread[2] += np.arange(len(spread[2]), dtype=spread[2].dtype)
+    weight = repeated(1.0 / (ties + 1), places)
     shared = (group > 1) & (ties > 0)
     if shared.any():
         kinds = np.stack([ties[shared], group[shared], place[shared]], 1)
         kinds, which = np.unique(kinds, axis=0, return_inverse=True)
         laws = [ties_ahead(*kind) for kind in kinds]
         kept = zip(which.reshape(-1), places[shared])
-        weight[shared[row]] = np.concatenate([laws[i][:count] for i, count in kept])
-    return instance[row], order[row], rank[row] + ahead, weight
+        weight[repeated(shared, places)] = np.concatenate([laws[i][:count] for i, count in kept])
+    return *spread, weight
 
 
 def ties_ahead(t, g, j):

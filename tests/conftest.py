@@ -3,6 +3,7 @@
 import gzip
 import os
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import browser
@@ -15,6 +16,27 @@ from recsample.datasets import Interactions
 # The same examples in every run: a failure is then one of the change, not of the day.
 hypothesis.settings.register_profile("repeatable", derandomize=True)
 hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marker
+def pytest_collection_modifyitems(items):
+    """What reads the real data is left to `make data`."""
+    for item in items:
+        if "ml_1m" in getattr(item, "fixturenames", ()):
+            item.add_marker("data")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The slowest files and chapters of a long run: none should take 20 seconds."""
+    seconds = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            seconds[report.nodeid.split("::")[0]] += getattr(report, "duration", 0.0)
+    if seconds.total() > 60:
+        terminalreporter.section("slowest files and chapters")
+        for name, spent in seconds.most_common(8):
+            terminalreporter.write_line(f"{spent:5.1f} s  {name}")
+
 
 # What the tests read of MovieLens-1M, which is not part of the project.
 PAIRS, SOME_RATINGS = "user_movie_pairs.npz", "ratings_users_1_to_2999.dat.gz"

@@ -6,6 +6,8 @@ The built pages are checked at the end of `make book`, by scripts/chapters.py.
 import ast
 import json
 import re
+from collections import defaultdict
+from functools import cached_property
 from importlib.metadata import version
 from statistics import median
 from typing import NamedTuple
@@ -496,16 +498,20 @@ class TestCrosswalk:
         table = re.search(rf":name: {name}\n\n(.*?)\n```", self.TEXT, re.S)[1].splitlines()[2:]
         return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
 
+    @cached_property
+    def homes(self):
+        """Each label of the book, and the pages that hold it."""
+        found = defaultdict(list)
+        for page in PAGES:
+            label = r"^\((.+)\)=$|:label: (.+)$|name: (.+)$"
+            for names in re.findall(label, chapters.source(page), re.M):
+                found["".join(names)].append(page)
+        return found
+
     def home(self, cell):
         """The chapters that hold what a cell refers to."""
         labels = re.findall(r"\{(?:ref|eq|numref)\}`([a-z0-9-]+)`", cell)
-        pattern = r"(?m)(^\({0}\)=$|:label: {0}$|name: {0}$)"
-        found = [
-            page
-            for label in labels
-            for page in PAGES
-            if re.search(pattern.format(label), chapters.source(page))
-        ]
+        found = [page for label in labels for page in self.homes.get(label, [])]
         assert labels and len(found) == len(labels), cell
         return found
 

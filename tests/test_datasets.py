@@ -1178,6 +1178,7 @@ def test_the_law_of_what_a_user_takes():
     assert ((held_out - expected) ** 2 / expected).sum() < 80  # chi squared, 39 degrees of freedom
 
 
+@pytest.mark.data
 def test_full_size_resembles_movielens_as_the_docstring_says():
     data = make_interactions()
     counts = np.asarray(data.train.sum(axis=0)).ravel()

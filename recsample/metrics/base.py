@@ -185,7 +185,8 @@ class Metric(ABC):
             instance, order, rank, weight = orders_of_ties(rows.of(part), places[part])
             with np.errstate(divide="ignore", invalid="ignore"):
                 gain = self.term(rank, order, n_relevant[instance], sizes[instance])
-            values += summed(instance, weight * gain, len(ranks))
+            first, stop = instance[0], instance[-1] + 1  # the rows are in order of the instances
+            values[first:stop] += summed(instance - first, weight * gain, stop - first)
         return values
 
     @overload

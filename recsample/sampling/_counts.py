@@ -6,12 +6,15 @@ binomial, B(m, a / N), or hypergeometric, H(N, a, m).
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy import linalg
 
 from recsample._indexing import row_blocks
 from recsample._memory import fits_in_memory
 from recsample._ties import ties_ahead
+from recsample._value import frozen
 
 
 def check_drawable(pool):
@@ -207,17 +210,20 @@ def different_pmf(above, pool, n_draws, least=0.0):
     return law
 
 
+@lru_cache(maxsize=4096)  # a catalogue has as many different ties, whatever is asked of them
 def gauss_on_points(n_points, n_nodes):
     """Nodes and weights of the Gauss rule for the uniform distribution on 0, ..., n_points - 1.
 
     From the recurrence of the discrete Legendre (Gram) polynomials, by Golub and Welsch.
     """
     if n_nodes >= n_points:
-        return np.arange(n_points, dtype=float), np.full(n_points, 1.0 / n_points)
-    k = np.arange(1.0, n_nodes)
-    off = np.sqrt(k**2 * (float(n_points) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
-    nodes, vectors = linalg.eigh_tridiagonal(np.full(n_nodes, (n_points - 1) / 2), off)
-    return np.clip(nodes, 0, n_points - 1), vectors[0] ** 2
+        nodes, weights = np.arange(n_points, dtype=float), np.full(n_points, 1.0 / n_points)
+    else:
+        k = np.arange(1.0, n_nodes)
+        off = np.sqrt(k**2 * (float(n_points) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
+        nodes, vectors = linalg.eigh_tridiagonal(np.full(n_nodes, (n_points - 1) / 2), off)
+        nodes, weights = np.clip(nodes, 0, n_points - 1), vectors[0] ** 2
+    return frozen(nodes), frozen(weights)
 
 
 def inverse_rank_with(p, m):

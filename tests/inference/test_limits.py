@@ -35,24 +35,29 @@ def by_slsqp(metric, sampled, n, sign, falling):
     for i in range(len(order)):
         order[i, [i, i + 1]] = 1, -1
     rules = [
-        {"type": "eq", "fun": lambda p: p.sum() - 1},
-        {"type": "ineq", "fun": lambda p: order @ p},
+        {"type": "eq", "fun": lambda p: p.sum() - 1, "jac": np.ones_like},
+        {"type": "ineq", "fun": lambda p: order @ p, "jac": lambda p: order},
     ]
 
-    def minimised(function, start, *more):
+    def minimised(function, start, *more, slope=None):
         return optimize.minimize(
             function,
             start,
             method="SLSQP",
+            jac=slope,
             bounds=[(0, 1)] * n,
             constraints=[*rules, *more],
-            options={"maxiter": 3000, "ftol": 1e-13},
+            options={"maxiter": 300, "ftol": 1e-13},
         )
 
     def loss(p):
         return -(counts @ np.log(np.maximum(law @ p, 1e-12)))
 
-    best = min(minimised(loss, start).fun for start in (np.full(n, 1 / n), power(n, 1)))
+    def slope_of_loss(p):
+        return -(counts / np.maximum(law @ p, 1e-12)) @ law
+
+    starts = np.full(n, 1 / n), power(n, 1), power(n, 2)
+    best = min(minimised(loss, start, slope=slope_of_loss).fun for start in starts[:2])
     distance = stats.chi2.ppf(0.95, 1)
 
     def left(p):
@@ -67,10 +72,11 @@ def by_slsqp(metric, sampled, n, sign, falling):
         noise = counts @ np.maximum(given @ values**2 - mean**2, 0.0) / size**2
         return -(sign * counts @ mean / size + np.sqrt(max(left(p), 0.0) * noise))
 
+    near = {"type": "ineq", "fun": left, "jac": lambda p: -2 * slope_of_loss(p)}
     found = []
-    for function in (of_a_member, of_its_instances):
-        for start in (np.full(n, 1 / n), power(n, 1), power(n, 2)):
-            one = minimised(function, start, {"type": "ineq", "fun": left})
+    for function, slope in ((of_a_member, lambda p: -sign * values), (of_its_instances, None)):
+        for start in starts:
+            one = minimised(function, start, near, slope=slope)
             if left(one.x) > -1e-5:
                 found.append(-one.fun)
     return sign * max(found)

@@ -55,17 +55,19 @@ def by_slsqp(groups, sign, distance):
     def left(weights):
         return distance - 2 * (best - sum(log_likelihood(g, w) for g, w in parts(weights)))
 
+    def slope_of_left(weights):
+        return 2 * np.concatenate([(g.counts / (g.law @ w)) @ g.law for g, w in parts(weights)])
+
     def of_a_member(weights):
         return -sign * sum(g.share * (g.mean @ w) for g, w in parts(weights))
 
     def of_its_instances(weights):
         own = noise = 0.0
         for g, w in parts(weights):
-            for count, law in zip(g.counts, g.law):
-                chance = law * w / (law @ w)
-                each = g.share / g.counts.sum()
-                own += count * each * (chance @ g.mean)
-                noise += count * each**2 * (chance @ g.square - (chance @ g.mean) ** 2)
+            chances = g.law * w / (g.law @ w)[:, None]
+            each = g.share / g.counts.sum()
+            own += each * g.counts @ (chances @ g.mean)
+            noise += each**2 * g.counts @ (chances @ g.square - (chances @ g.mean) ** 2)
         return -(sign * own + np.sqrt(max(left(weights), 0.0) * max(noise, 0.0)))
 
     rules = [
@@ -82,7 +84,7 @@ def by_slsqp(groups, sign, distance):
                 start,
                 method="SLSQP",
                 bounds=[(1e-12, 1)] * len(start),
-                constraints=[*rules, {"type": "ineq", "fun": left}],
+                constraints=[*rules, {"type": "ineq", "fun": left, "jac": slope_of_left}],
                 options={"maxiter": 2000, "ftol": 1e-12},
             )
             if left(one.x) >= -1e-6:

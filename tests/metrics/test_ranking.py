@@ -305,7 +305,7 @@ class TestTies:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             usual = [M(ranks) for M in ALL]
-            monkeypatch.setattr(rs._ties, "_BLOCK", block)
+            monkeypatch.setattr(rs._ties, "BLOCK", block)
             for M, expected in zip(ALL, usual):
                 assert M(ranks) == pytest.approx(expected, nan_ok=True, abs=1e-15)
 
