@@ -38,9 +38,8 @@ window.reader = (() => {
     for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
   };
 
-  // Resolves when nothing more is to come: formulas typeset, fonts and images there.
+  // Resolves when nothing more is to come: fonts and images there.
   const settled = async () => {
-    await window.MathJax?.startup?.promise;
     await document.fonts.ready;
     for (const image of document.images) {
       image.loading = "eager";

@@ -17,7 +17,7 @@ import browser
 import chapters
 
 BESIDE = Path(__file__)
-LONG = 600_000  # milliseconds to typeset the formulas of a whole book, on a busy machine too
+LONG = 600_000  # milliseconds to lay out a whole book, on a busy machine too
 
 
 def join(html, root=chapters.ROOT):
@@ -40,7 +40,7 @@ def join(html, root=chapters.ROOT):
         _redirect(soup, page, listed, html, config["html"]["baseurl"])
         title = soup.article.h1.text
         _step_down(soup.article, steps=page not in parts[""])
-        head |= dict.fromkeys(str(tag) for tag in soup.head(_looks_or_formulas))
+        head |= dict.fromkeys(str(tag) for tag in soup.head("link", rel="stylesheet"))
         text = soup.article.decode_contents()
         chapter[page] = {"name": Path(page).name, "title": title, "text": text}
     return Template(BESIDE.with_suffix(".html").read_text(encoding="utf-8")).render(
@@ -51,13 +51,6 @@ def join(html, root=chapters.ROOT):
         sheet=BESIDE.with_suffix(".css").read_text(encoding="utf-8"),
         fonts=Path(get_data_path(), "fonts/ttf").as_uri(),  # on every machine the same
     )
-
-
-def _looks_or_formulas(tag):
-    """Whether a tag of a page's head says how the page looks, or typesets its formulas."""
-    if tag.name == "script":
-        return "mathjax" in (tag.get("src", "") + tag.text).lower()
-    return tag.name == "link" and "stylesheet" in tag["rel"]
 
 
 def _unfold(soup):

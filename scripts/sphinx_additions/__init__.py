@@ -1,6 +1,7 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
-NAMES = ["docstrings", "downloads", "formulas", "living", "pictures", "repairs", "tables"]
+NAMES = ["code", "docstrings", "downloads", "formulas", "leftovers", "living", "pictures"]
+NAMES += ["repairs", "tables", "typesetting"]
 
 
 def setup(app):

@@ -3,7 +3,6 @@
 Each is the good page below with one change, and must be caught by the check that is for it.
 """
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -15,6 +14,7 @@ import chapters
 import matplotlib.pyplot as plt
 import pytest
 import yaml
+from sphinx_additions.typesetting import FONTS, MATHJAX, STYLES, styles, typeset
 
 GOOD = r"""<!DOCTYPE html>
 <html lang="en">
@@ -23,6 +23,7 @@ GOOD = r"""<!DOCTYPE html>
 <meta name="viewport" content="width=device-width">
 <title>Ranks</title>
 <link rel="icon" href="data:,">
+<link rel="stylesheet" href="formulas.css">
 <style>
   article { max-width: 700px }
   img { max-width: 100% }
@@ -35,15 +36,13 @@ GOOD = r"""<!DOCTYPE html>
     pre { background: linear-gradient(#222, black) black }
   }
 </style>
-<script>window.MathJax = {options: {processHtmlClass: "math", enableMenu: false}}</script>
-<script defer src="mathjax/tex-chtml.js"></script>
 </head>
-<body class="mathjax_ignore">
+<body>
 <header><button class="primary-toggle" onclick="list.showModal()">Chapters</button></header>
 <dialog id="list"><nav class="bd-docs-nav"><a href="other.html">Two</a></nav></dialog>
 <main><article>
 <h1 id="top">Ranks</h1>
-<p>The rank <span class="math">\(r\)</span> of an item, in <a href="#fig">Figure 1</a> and
+<p>The rank <span class="math">TYPESET[r]</span> of an item, in <a href="#fig">Figure 1</a> and
 <a href="other.html#there">elsewhere</a>. In LaTeX, <code>\frac{1}{r}</code>.</p>
 <figure id="fig"><img src="curve.png" alt="A curve that falls from left to right.">
 <figcaption>Figure 1. A metric.</figcaption></figure>
@@ -53,9 +52,9 @@ GOOD = r"""<!DOCTYPE html>
 </body>
 </html>
 """
-PLAIN = re.sub(r'<script.*?</script>|<span class="math">.*?</span>', "", GOOD)  # faster
 OTHER = '<link rel="icon" href="data:,"><p id="there">There.</p>'
 FOLD = '<div class="dropdown"><button onclick="{}">Solution</button><p hidden>One.</p></div>'
+STOP = "document.querySelector('mjx-container').tabIndex = 0"
 PART = "this.nextSibling.hidden"
 ALT = "A curve that falls from left to right."
 OPEN = "list.showModal()"
@@ -86,12 +85,12 @@ BROKEN = {
         ("of an item", "of $n$ items", "raw TeX"),
         ("The rank is one", "The rank is $n$", "raw TeX"),
         ("Ranks</title>", r"\(r\)</title>", "raw TeX in the title"),
-        ("<script defer", "<script type='text'", "formula not rendered"),
-        (r"\(r\)", "r", "formula not rendered"),
-        (r"\(r\)", r"\(\frac{1}\)", "formula with an error"),
-        (r"\(r\)", r"\(\rank\)", "formula with an error"),
+        ("TYPESET[r]", r"\(r\)", "formula not rendered"),
+        ("TYPESET[r]", "r", "formula not rendered"),
+        ("TYPESET[r]", r"TYPESET[\frac{1}]", "formula with an error"),
+        ("TYPESET[r]", r"TYPESET[\rank]", "formula with an error"),
         ("</style>", "mjx-container { opacity: 0 }</style>", "formula not visible"),
-        (", enableMenu: false", "", "formula that stops the Tab key"),
+        ("<title>", f"<script>onload = () => {STOP}</script><title>", "stops the Tab key"),
     ],
     "outside": [
         ("<title>", '<script src="https://example.org/a.js"></script><title>', "example.org/a.js"),
@@ -157,16 +156,21 @@ def pictures(tmp_path_factory):
 @pytest.fixture
 def folder(tmp_path, pictures):
     """A folder with everything that the good page needs."""
-    mathjax = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
-    (tmp_path / "mathjax").symlink_to(mathjax / "static/mathjax")
+    (tmp_path / "mathjax").symlink_to(MATHJAX / FONTS)
+    (tmp_path / STYLES).write_text(styles([_typeset(GOOD)]))
     for picture in pictures.iterdir():
         (tmp_path / picture.name).symlink_to(picture)
     (tmp_path / "other.html").write_text(OTHER)
     return tmp_path
 
 
+def _typeset(page):
+    """The page with the formulas typeset that it marks so."""
+    return re.sub(r"TYPESET\[(.*?)\]", lambda marked: typeset(marked[1], display=False), page)
+
+
 def problems(chromium, folder, text):
-    (folder / "page.html").write_text(text, encoding="utf-8")
+    (folder / "page.html").write_text(_typeset(text), encoding="utf-8")
     with browser.serve(folder) as address:
         return browser.problems(chromium, address, "page.html")
 
@@ -184,7 +188,7 @@ def test_browser_is_the_one_that_is_named(monkeypatch):
 
 
 def test_good_page_is_accepted_as_a_file(chromium, folder):
-    (folder / "page.html").write_text(GOOD)
+    (folder / "page.html").write_text(_typeset(GOOD))
     assert browser.problems(chromium, f"{folder.as_uri()}/", "page.html") == {}
 
 
@@ -193,9 +197,8 @@ def test_good_page_is_accepted_as_a_file(chromium, folder):
     [(check, *case) for check in BROKEN for case in BROKEN[check]],
 )
 def test_broken_page_is_caught(chromium, folder, check, good, bad, message):
-    page = GOOD if check == "formulas" else PLAIN
-    assert good in page
-    found = problems(chromium, folder, page.replace(good, bad, 1))
+    assert good in GOOD
+    found = problems(chromium, folder, GOOD.replace(good, bad, 1))
     assert any(message in line for line in found.get(check, [])), found
 
 
@@ -206,12 +209,12 @@ def test_pale_formula_is_caught(chromium, folder):
 
 
 def test_button_that_opens_and_closes_is_accepted(chromium, folder):
-    text = PLAIN.replace("<details>", FOLD.format(f"{PART} = !{PART}") + "<details>")
+    text = GOOD.replace("<details>", FOLD.format(f"{PART} = !{PART}") + "<details>")
     assert problems(chromium, folder, text) == {}
 
 
 def test_menu_beside_the_page_is_accepted(chromium, folder):
-    text = PLAIN.replace("dialog", "div").replace("list.showModal()", "list.hidden ^= true")
+    text = GOOD.replace("dialog", "div").replace("list.showModal()", "list.hidden ^= true")
     assert problems(chromium, folder, text) == {}
 
 

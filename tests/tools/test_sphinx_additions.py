@@ -3,16 +3,22 @@
 import re
 import sys
 from html import escape, unescape
+from io import BytesIO, StringIO
+from types import SimpleNamespace
 
 import chapters
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 from docutils import nodes
+from matplotlib.image import imread
+from pygments.styles import get_all_styles, get_style_by_name
+from pygments.token import Text
 from sphinx.application import Sphinx
-from sphinx_additions import repairs, tables
+from sphinx_additions import code, leftovers, pictures, repairs, tables, typesetting
 
 PAGE = """\
 # A title
@@ -32,6 +38,17 @@ One ($b = 1$; $n$-th), $\\alpha$ words, *($c$)*.
 | | one |
 |-|-----|
 | a | 1 |
+
+$$
+\\frac{a}{b} &= 1 , \\\\ c &= \\sum_{i=1}^n i
+$$ (eq-two-lines)
+
+By {eq}`eq-two-lines`:
+
+```python
+for one in [1, 2]:
+    print(one)
+```
 
 ```{eval-rst}
 .. automodule:: documented
@@ -71,28 +88,36 @@ class Pair(NamedTuple):
 '''
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("book")
-    (folder / "index.md").write_text(PAGE)
-    (folder / "documented.py").write_text(MODULE)
-    (folder / "map.svg").write_text(SVG.format("There"))
-    (folder / "line.svg").write_text(SVG.format("Line"))
+def build(folder, page):
+    """The folder with the page that Sphinx makes of one, and its warnings."""
+    (folder / "index.md").write_text(page)
     settings = {
-        "extensions": ["myst_parser", "sphinx.ext.mathjax", "sphinx.ext.autodoc"]
-        + ["numpydoc", "sphinx_additions"],
+        "extensions": ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_additions"],
         "myst_enable_extensions": ["dollarmath"],
         "numpydoc_show_class_members": False,
         "html_theme": "basic",
     }
-    html = folder / "html"
+    said = StringIO()
+    Sphinx(folder, None, folder / "html", folder / "trees", "html", settings, None, said).build()
+    return folder / "html", said.getvalue()
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("book")
+    (folder / "documented.py").write_text(MODULE)
+    (folder / "map.svg").write_text(SVG.format("There"))
+    (folder / "line.svg").write_text(SVG.format("Line"))
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        app = Sphinx(
-            folder, None, html, folder / "trees", "html", settings, status=None, warningiserror=True
-        )
-        app.build()
+        html, warnings = build(folder, PAGE)
     del sys.modules["documented"]
+    assert warnings == ""
+    return html
+
+
+@pytest.fixture(scope="module")
+def page(html):
     return (html / "index.html").read_text(encoding="utf-8")
 
 
@@ -109,12 +134,10 @@ def test_other_pictures_stay_files(page):
 
 def test_no_line_breaks_between_a_formula_and_its_punctuation(page):
     (line,) = re.findall(r"<p>(One .*)</p>", page)
-    kept = re.findall(
-        r'<span class="kept">(.*?)<span class="math[^>]*>(.*?)</span>(.*?)</span>', line
-    )
-    assert kept == [("(", r"\(b = 1\)", ";"), ("", r"\(n\)", "-"), ("(", r"\(c\)", ")")]
-    text = re.sub(r"<[^>]*>", "", line)
-    assert text == r"One (\(b = 1\); \(n\)-th), \(\alpha\) words, (\(c\))."
+    kept = re.findall(r'<span class="kept">(.*?)<span class="math.*?</span>(.*?)</span>', line)
+    assert kept == [("(", ";"), ("", "-"), ("(", ")")]
+    text = re.sub(r"<[^>]*>", "", line)  # of the formulas their MathML
+    assert text == "One (b=1; n-th), α words, (c)."
 
 
 def test_citations_in_docstrings_are_short_and_no_id_comes_twice(page):
@@ -131,6 +154,114 @@ def test_a_cut_off_is_no_address_and_a_field_no_alias(page):
 def test_empty_heads_of_tables_and_references_have_the_role_that_they_play(page):
     assert re.search(r'<tr[^>]*><td class="head"><p></p></td>\s*<th class="head"><p>one</p>', page)
     assert page.count('role="listitem"') == 2 and "doc-biblioentry" not in page
+
+
+FORMULAS = [
+    r"\frac{a}{b} \le \hat{M}_{\tilde r}",
+    r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}",
+    r"\operatorname{Var}[x \mid r] = \sum_{i=1}^{n} \binom{n}{i} \sqrt{\alpha^2} \text{ if }",
+    r"\left( \int_0^1 x \, dx \right)^{1/2} \mathbb{R} \mathcal{L} \mathbf{p}",
+]
+
+
+IS_SAME = """([tex, made]) => {
+    const look = ({ localName, classList, style, children }) =>
+        [localName, ...classList, style.cssText, [...children].map(look)];
+    const formula = (root) => JSON.stringify(look(root.querySelector("mjx-math")));
+    const parsed = new DOMParser().parseFromString(made, "text/html");
+    return formula(MathJax.tex2chtml(tex, { display: true })) === formula(parsed);
+}"""
+
+
+def test_formulas_are_those_that_mathjax_shows_in_a_browser(chromium):
+    page = chromium.new_page()
+    page.goto((typesetting.MATHJAX / "latest.js").as_uri())  # a page that may load files
+    page.set_content(f"<script src='{(typesetting.MATHJAX / 'tex-chtml.js').as_uri()}'></script>")
+    page.wait_for_function("() => Boolean(window.MathJax?.tex2chtml)")
+    for tex in FORMULAS:
+        made = typesetting.typeset(tex, display=True)
+        assert page.evaluate(IS_SAME, [tex, made]), tex
+    page.close()
+
+
+def test_an_equation_has_its_number_and_is_referred_to_by_it(page):
+    (equation,) = re.findall(r'(?s)<div class="math.*?</div>', page)
+    assert 'id="equation-eq-two-lines">\n<span class="eqno">(1)<a class="headerlink"' in equation
+    assert equation.count('<mjx-container class="MathJax" jax="CHTML" display="true"') == 1
+    assert equation.count("<mtr>") == 2 and "<mjx-merror" not in equation
+    assert re.search(r'href="#equation-eq-two-lines">.*?\(1\)', page)
+
+
+def test_pages_need_no_script_for_formulas_but_styles_and_fonts(html, page):
+    assert not re.search("<script[^>]*mathjax", page, re.I)
+    assert f'href="_static/{typesetting.STYLES}' in page
+    styles = (html / "_static" / typesetting.STYLES).read_text()
+    assert "mjx-c1D44E" in styles and "mjx-c1D467" not in styles  # there is an a, but no z
+    fonts = re.findall(r"url\(\"(.*?)\"\)", styles)
+    assert fonts and all((html / "_static" / font).is_file() for font in fonts)
+    assert all(character in styles for character in re.findall(r"mjx-c[0-9A-F]+", page))
+
+
+@pytest.mark.parametrize(
+    ("tex", "message"),
+    [
+        (r"\frac{1}", r"Missing argument for \frac, in the formula \frac{1}"),
+        (r"\rank", r"Undefined control sequence \rank, in the formula \rank"),
+        (r"\text{ï}", r"A letter that the fonts lack, in the formula \text{ï}"),
+    ],
+)
+def test_a_formula_that_mathjax_does_not_understand_is_a_warning(tmp_path, tex, message):
+    _, warnings = build(tmp_path, f"# One\n\n${tex}$")
+    assert f"index.md:3: WARNING: {message}" in warnings
+
+
+def test_code_marks_what_is_coloured_and_nothing_else(page):
+    (found,) = re.findall(r'(?s)<div class="highlight-python.*?<pre>(.*?)</pre>', page)
+    assert re.sub("<.*?>", "", found) == "for one in [1, 2]:\n    print(one)\n"
+    marked = re.findall("<span class.*?>(.*?)</span>", found)
+    assert marked == ["for", "in", "1", "2", "print"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_styles_of_the_theme_show_what_is_not_marked_like_text(theme):
+    style = get_style_by_name(f"a11y-high-contrast-{theme}")
+    assert style in map(get_style_by_name, get_all_styles())
+    for kind in code.PLAIN:
+        assert style.style_for_token(kind) == style.style_for_token(Text)
+
+
+def test_a_drawn_picture_becomes_smaller_and_stays_the_same(tmp_path, chromium):
+    path = tmp_path / "jupyter_execute/drawn.svg"
+    path.parent.mkdir()
+    figure, axes = plt.subplots(figsize=(4, 3))
+    axes.plot(np.random.default_rng(0).normal(size=200), label="$\\alpha$")
+    axes.legend()
+    figure.savefig(path)
+    plt.close(figure)
+    before, size = picture_of(chromium, path), path.stat().st_size
+    document = nodes.container("", nodes.image(uri="jupyter_execute/drawn.svg"))
+    pictures.shrink(SimpleNamespace(srcdir=tmp_path), document)
+    assert path.stat().st_size < 0.6 * size
+    assert np.abs(picture_of(chromium, path) - before).mean() < 1e-3
+
+
+def picture_of(chromium, path):
+    page = chromium.new_page(viewport={"width": 400, "height": 300})
+    page.goto(path.as_uri())
+    shot = imread(BytesIO(page.screenshot()))
+    page.close()
+    return shot
+
+
+def test_files_that_no_page_asks_for_are_removed(tmp_path):
+    names = ["scripts/fontawesome.js", "scripts/fontawesome.js.map", "a.css.map", "b-macros.html"]
+    names += ["vendor/fonts/c.ttf", "locales/de/d.json", "vendor/fonts/e.woff2", "f.js"]
+    for name in names:
+        path = tmp_path / "_static" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    leftovers.remove(SimpleNamespace(outdir=tmp_path), None)
+    assert {path.name for path in tmp_path.rglob("*.*")} == {"e.woff2", "f.js"}
 
 
 @pytest.mark.parametrize(
