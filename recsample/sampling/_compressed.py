@@ -101,6 +101,10 @@ class Curves(NamedTuple):
     growth: Callable[[Floats], Floats]  # the log of their largest value where |x| + |1 - x| = c
 
 
+# For sums of the metric alone.
+_CONSTANT = Curves(1, np.zeros_like)
+
+
 def uniform_belief(pool: int) -> Belief:
     """All ranks are as likely."""
     n = pool + 1
@@ -229,7 +233,40 @@ def places_of(
     belief: Belief,
 ) -> Places:
     """The nodes of all blocks."""
-    edges, rough, found = _blocks(pool, curves, jumps), jumps is None, []
+    whole = _joined(_in_blocks(_blocks(pool, curves, jumps), pool, curves, target, jumps, belief))
+    total, some = whole.weight.sum(), whole.weight > 0
+    above, weight, value = (column[some] for column in whole[:3])
+    return Places(above, weight / total, value, whole.missed / total)
+
+
+def sums_in_steps(
+    steps: NDArray,
+    pool: int,
+    target: Callable[[NDArray], Floats],
+    jumps: list[int] | None,
+    belief: Belief,
+) -> Floats:
+    """The weight of each step of places, and the sums of the weighted metric and of its square.
+
+    Shape (3, steps), given the last place of each step, the last of which is N.
+    """
+    if pool < _SMALL // 4:
+        weight, value = belief.everywhere(), target(np.arange(pool + 1))
+        of_places = np.stack([weight, weight * value, weight * value**2])
+        return np.diff(np.cumsum(of_places, axis=1)[:, steps], prepend=0.0)
+    edges = np.union1d(_blocks(pool, _CONSTANT, jumps), np.append(0, steps + 1))
+    blocks = _in_blocks(edges.tolist(), pool, _CONSTANT, target, jumps, belief)
+    sums = [
+        (b.weight.sum(), b.weight @ b.target, b.weight @ b.target**2 + b.missed) for b in blocks
+    ]
+    first = np.searchsorted(edges, np.append(0, steps[:-1] + 1))
+    found = np.add.reduceat(np.array(sums), first)
+    return (found / found[:, 0].sum()).T
+
+
+def _in_blocks(edges, pool, curves, target, jumps, belief):
+    """The nodes of each block."""
+    rough, found = jumps is None, []
     for first, end in zip(edges[:-1], edges[1:]):
         if rough or belief.degree is None:
             one = _of_any(first, end, pool, curves, target if rough else None, belief)
@@ -238,10 +275,7 @@ def places_of(
             above, weight = _points(first, end, n_nodes)
             one = Places(above, weight * belief.of(above), above, 0.0)
         found.append(one if rough else one._replace(target=target(one.above)))
-    whole = _joined(found)
-    total, some = whole.weight.sum(), whole.weight > 0
-    above, weight, value = (column[some] for column in whole[:3])
-    return Places(above, weight / total, value, whole.missed / total)
+    return found
 
 
 def _points(first, end, n_nodes):
