@@ -10,13 +10,17 @@ from pathlib import Path
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
-def fits_in_memory(n_bytes: float, what: str) -> None:
-    """Refuse an array that the machine's memory cannot hold, before the machine starts to swap."""
+def fits_in_memory(n_bytes: float, what: str, change: str = "") -> None:
+    """Refuse an array that the machine's memory cannot hold, before the machine starts to swap.
+
+    `change` says which argument to change, and how.
+    """
     memory = available()
     if n_bytes > memory / 2:
         raise ValueError(
             f"{what} takes {n_bytes / 2**30:,.1f} GiB, "
             f"and at most half of the memory ({memory / 2**31:,.1f} GiB) is used"
+            + (f": {change}" if change else "")
         )
 
 

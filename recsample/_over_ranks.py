@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recsample._memory import fits_in_memory
 from recsample._typing import Floats
 from recsample._validation import numbers
 
@@ -25,6 +26,9 @@ def average_errors(
 def normalised_prior(prior: ArrayLike | None, n_items: int) -> Floats:
     """The weights of the ranks 1, ..., n, with sum 1; uniform for None."""
     if prior is None:
+        fits_in_memory(
+            16 * n_items, f"a prior of n_items={n_items} ranks", "choose a smaller n_items"
+        )
         return np.full(n_items, 1.0 / n_items)
     weights = numbers("prior", prior).astype(float)
     if weights.shape != (n_items,):

@@ -29,7 +29,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -39,7 +39,6 @@ from scipy import linalg
 from recsample._memory import fits_in_memory
 from recsample._nonnegative import nonnegative_least_squares
 from recsample._over_ranks import average_errors, normalised_prior
-from recsample._ties import ties_ahead
 from recsample._typing import Floats
 from recsample._validation import positive_float, positive_int, shown, true_or_false
 from recsample._value import Value, frozen
@@ -48,6 +47,18 @@ from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
 from recsample.sampling._checks import check_law
+from recsample.sampling._compressed import (
+    Belief,
+    Rows,
+    compressible,
+    given_belief,
+    jumps_of,
+    places_of,
+    polynomials,
+    random_belief,
+    rows_of,
+    uniform_belief,
+)
 from recsample.sampling.base import Design, HasLaw
 from recsample.sampling.pooled import PooledSampling
 from recsample.sampling.uniform import UniformSampling
@@ -86,8 +97,6 @@ class Correction(Value, Metric):
     values : ndarray of float, shape (m + 1,)
         The corrected metric at the observations 0, ..., m, for a sampler the sampled ranks
         1, ..., m + 1, of a single relevant item.
-    prior : ndarray of float, shape (n_items,)
-        The weights of the ranks over which errors are averaged, with sum 1.
 
     Examples
     --------
@@ -100,7 +109,6 @@ class Correction(Value, Metric):
     sampler: Any
     n_items: int
     values: Floats
-    prior: Floats
     takes_cutoff = False
     _known: dict[int, Floats]  # the values for several relevant items
 
@@ -118,6 +126,28 @@ class Correction(Value, Metric):
 
     def _content(self) -> tuple[Any, ...]:
         return self.metric, self.sampler, self.n_items
+
+    @cached_property
+    def prior(self) -> Floats:
+        """The weights of the ranks over which errors are averaged: uniform, if none were given.
+
+        Returns
+        -------
+        ndarray of float, shape (n_items,)
+            With sum 1.
+
+        Raises
+        ------
+        ValueError
+            For more ranks than the memory can hold.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.RankEstimate(rs.AP, rs.UniformSampling(m=1), n_items=4).prior
+        array([0.25, 0.25, 0.25, 0.25])
+        """
+        return frozen(normalised_prior(None, self.n_items))
 
     @property
     def squared_bias(self) -> float:
@@ -157,8 +187,7 @@ class Correction(Value, Metric):
 
     @cached_property
     def _errors(self):
-        law, target = self.sampler.law(self.n_items), self._exact(np.arange(self.n_items), 1, 1)
-        return tuple(map(float, average_errors(self.values, law, target, self.prior)))
+        return _errors_of(self.values, self._rows())
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
@@ -277,6 +306,20 @@ class Correction(Value, Metric):
             values[mine] = self.values_of(i, size)[rank[mine] - i]
         return values.reshape(columns[0].shape)
 
+    def _rows(self, order: int = 1, n_relevant: int = 1) -> Rows:
+        """Ranks that stand for all of the pool, with the term of the exact metric at each."""
+        return rows_of(
+            self.sampler,
+            self.n_items - n_relevant,
+            partial(self._exact, order=order, n_relevant=n_relevant),
+            jumps_of(self.metric, order, n_relevant),
+            self._belief(order, n_relevant),
+        )
+
+    def _belief(self, order: int, n_relevant: int) -> Belief:
+        """How likely each number of irrelevant items above is taken to be."""
+        return uniform_belief(self.n_items - n_relevant)
+
     def _exact(self, above, order, n_relevant):
         """The term f_i of the exact metric, where `above` irrelevant items outrank the item."""
         rank, n_relevant = order + above, np.int64(n_relevant)
@@ -348,18 +391,6 @@ class RankEstimate(Correction):
     def _content(self) -> tuple[Any, ...]:
         return *super()._content(), self.rounding, self.plus_one
 
-    @cached_property
-    def prior(self) -> Floats:  # type: ignore[override]
-        """The weights of the ranks over which errors are averaged: uniform.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.RankEstimate(rs.AP, rs.UniformSampling(m=1), n_items=4).prior
-        array([0.25, 0.25, 0.25, 0.25])
-        """
-        return normalised_prior(None, self.n_items)
-
     def _values_of_all(self, n_relevant):
         # Whole-number division: a float quotient could fall just below the rank it should reach.
         pool = self.n_items - n_relevant
@@ -390,11 +421,6 @@ class LeastSquaresCorrection(Correction):
         for a random subset of the pool, which is a firm belief and often a wrong one; weights are
         those of a = 0, 1, ... irrelevant items above, the same for each relevant item.
 
-    Attributes
-    ----------
-    prior : ndarray of float, shape (n_items,)
-        The weights of the ranks, normalised to sum to 1.
-
     Examples
     --------
     A smaller gamma trades variance for bias:
@@ -411,30 +437,31 @@ class LeastSquaresCorrection(Correction):
         self, metric: Metric, sampler: HasLaw, n_items: int, prior: ArrayLike | None
     ) -> None:
         super().__init__(metric, sampler, n_items)
-        m, given = sampler.m, prior is not None
-        fits_in_memory(32 * (m + 1) ** 2, f"the least-squares problem for m={m}")
-        law = sampler.law(self.n_items)  # the largest array first, so that it is refused first
-        target = self._exact(np.arange(self.n_items), 1, 1)
-        weights = frozen(normalised_prior(prior, self.n_items))
-        vars(self).update(prior=weights, _given=given)
-        values = frozen(self.solve(law, target, weights))
-        errors = tuple(map(float, average_errors(values, law, target, weights)))
-        vars(self).update(values=values, _errors=errors)
+        m = sampler.m
+        fits_in_memory(
+            32 * (m + 1) ** 2, f"the least-squares problem for m={m}", "choose a smaller m"
+        )
+        if prior is not None:
+            vars(self).update(prior=frozen(normalised_prior(prior, self.n_items)))
+        vars(self).update(_given=prior is not None)
+        rows = self._rows()
+        values = frozen(self.solve(rows.law, rows.target, rows.prior))
+        vars(self).update(values=values, _errors=_errors_of(values, rows))
 
     def _content(self) -> tuple[Any, ...]:
-        return *super()._content(), self.prior, self._given
+        return *super()._content(), self.prior if self._given else None
+
+    def _belief(self, order: int, n_relevant: int) -> Belief:
+        pool = self.n_items - n_relevant
+        if self._given:
+            return given_belief(normalised_prior(self.prior[: pool + 1], pool + 1))
+        if n_relevant == 1:
+            return uniform_belief(pool)
+        return random_belief(pool, n_relevant, order)
 
     def _values_of_all(self, n_relevant):
-        pool = self.n_items - n_relevant
-        law, above = self.sampler.law(pool + 1), np.arange(pool + 1)
-        values = np.empty((n_relevant, law.shape[1]))
-        for i in range(1, n_relevant + 1):
-            if self._given:
-                prior = normalised_prior(self.prior[: pool + 1], pool + 1)
-            else:  # how many irrelevant items the i-th relevant one follows in a random order
-                prior = ties_ahead(pool, n_relevant, i)
-            values[i - 1] = self.solve(law, self._exact(above, i, n_relevant), prior)
-        return values
+        rows = (self._rows(i, n_relevant) for i in range(1, n_relevant + 1))
+        return np.stack([self.solve(one.law, one.target, one.prior) for one in rows])
 
     @abstractmethod
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
@@ -442,11 +469,13 @@ class LeastSquaresCorrection(Correction):
 
         Parameters
         ----------
-        law : ndarray of float, shape (n, m + 1)
-            Of the observation at each rank.
-        target : ndarray of float, shape (n,)
+        law : ndarray of float, shape (rows, m + 1)
+            Of the observation at each rank. In a small pool there is a row for every rank, in a
+            large one for as many as tell every sum over the ranks of products of two of these
+            numbers to rounding; their ranks need not be whole.
+        target : ndarray of float, shape (rows,)
             The exact metric at each rank.
-        prior : ndarray of float, shape (n,)
+        prior : ndarray of float, shape (rows,)
             The weights of the ranks, with sum 1.
 
         Returns
@@ -704,8 +733,9 @@ class MinimalBias(LeastSquaresCorrection):
         >>> path.largest_value.round(4), path.squared_bias.round(4)
         (array([0.6111, 0.9444]), array([0.0802, 0.0062]))
         """
-        target = self._exact(np.arange(self.n_items), 1, 1)
-        return self._along_directions(self.sampler.law(self.n_items), target, self.prior)[1]
+        rows = self._rows()
+        path = self._along_directions(rows.law, rows.target, rows.prior)[1]
+        return path._replace(squared_bias=path.squared_bias + rows.missed)
 
     def _along_directions(self, law, target, prior):
         """The solution along the well determined directions, and the path that leads to it."""
@@ -760,10 +790,29 @@ class MinimalBias(LeastSquaresCorrection):
         >>> round(best.optimal_squared_bias * 162, 9)
         1.0
         """
-        root = np.sqrt(self.prior)
-        rest = root * self._exact(np.arange(self.n_items), 1, 1)
-        place = np.linspace(-1, 1, self.n_items)
-        basis = np.empty((min(self.sampler.m, self.n_items - 1) + 1, self.n_items))
+        n_items, m = self.n_items, min(self.sampler.m, self.n_items - 1)
+        belief, jumps = self._belief(1, 1), jumps_of(self.metric, 1, 1)
+        few = compressible(self.sampler, n_items - 1) and not self._given and jumps is not None
+        if few:
+            above, prior, target, _ = places_of(
+                n_items - 1,
+                polynomials(m),
+                partial(self._exact, order=1, n_relevant=1),
+                jumps,
+                belief,
+            )
+        else:
+            fits_in_memory(
+                8 * (m + 1) * n_items,
+                f"the polynomials up to degree m={m} of n_items={n_items} ranks",
+                "choose a smaller m, or leave out the prior",
+            )
+            above, prior = np.arange(float(n_items)), self.prior
+            target = self._exact(np.arange(n_items), 1, 1)
+        root = np.sqrt(prior)
+        rest = root * target
+        place = 2 * above / max(n_items - 1, 1) - 1
+        basis = np.empty((m + 1, len(above)))
         column = root
         for k in range(len(basis)):
             for _ in range(2):  # once more, against rounding
@@ -885,6 +934,12 @@ class PooledCorrection(Metric):
             mine = size == one
             values[mine] = self.of_size(one).term(*flat[:, mine])
         return values.reshape(columns[0].shape)
+
+
+def _errors_of(values, rows):
+    """Bias, squared bias and variance, averaged over all ranks."""
+    bias, squared_bias, variance = average_errors(values, rows.law, rows.target, rows.prior)
+    return float(bias), float(squared_bias) + rows.missed, float(variance)
 
 
 def _whitened(law, prior):

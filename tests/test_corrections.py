@@ -27,6 +27,8 @@ from recsample import (
     UniformSampling,
     metric,
 )
+from recsample.metrics import Metric
+from recsample.sampling import _compressed
 
 
 def bias_variance(metric, sampler, n_items, **options):
@@ -613,8 +615,18 @@ class TestEveryCorrection:
 
     @pytest.mark.parametrize("correction", WITH_PRIOR)
     def test_more_than_the_memory_holds(self, correction):
+        with pytest.raises(ValueError, match="problem for m=1000000 takes .* choose a smaller m"):
+            correction(AP, UniformSampling(10**6), 10**9)
         with pytest.raises(ValueError, match="the law for n_items=1000000000, m=100 takes .* GiB"):
-            correction(AP, UniformSampling(100), 10**9)
+            correction(AP, rs.DoublingSampling(25, 100), 10**9)
+        corrected = correction(AP, UniformSampling(10), 10**13)
+        with pytest.raises(ValueError, match="a prior of n_items=10000000000000 ranks takes"):
+            corrected.prior  # noqa: B018
+        prior = np.ones(300_000)
+        best = MinimalBias(AP, UniformSampling(10), len(prior), prior=prior)
+        assert best.optimal_squared_bias == pytest.approx(
+            MinimalBias(AP, UniformSampling(10), len(prior)).optimal_squared_bias, rel=1e-9
+        )
 
     def test_names(self):
         sampler = UniformSampling(4)
@@ -680,3 +692,140 @@ class TestRefusedOptions:
         for corrected in (other, free):
             with pytest.raises(ValueError, match="read-only"):
                 corrected.values[0] = 99
+
+
+class TestFewRanksStandForAll:
+    """Corrections from few ranks of a pool against those from all of them; see `_compressed`."""
+
+    @staticmethod
+    def both(monkeypatch, make, *arguments, **options):
+        """Made from all ranks, and made from few."""
+        made = []
+        for small in (2**40, 0):
+            monkeypatch.setattr(_compressed, "_SMALL", small)
+            made.append(make(*arguments, **options))
+            assert made[-1].squared_bias >= 0
+        return made
+
+    @both_ways
+    @pytest.mark.parametrize("name", ["AP", "NDCG", "AUC", "Recall@10", "NDCG@10", "AP@100"])
+    @pytest.mark.parametrize(("n_items", "m"), [(500, 20), (1500, 100)])
+    def test_bias_and_variance(self, n_items, m, name, replace, monkeypatch):
+        sampler, exact = UniformSampling(m, replace), metric(name)
+        random = np.random.default_rng(0).random(n_items)
+        for gamma, prior in ((1.0, None), (0.1, random), (1e-3, None)):
+            dense, few = self.both(
+                monkeypatch, BiasVariance, exact, sampler, n_items, gamma=gamma, prior=prior
+            )
+            largest = np.abs(dense.values).max()
+            assert few.values == pytest.approx(dense.values, abs=1e-10 * largest)
+            assert few.squared_bias == pytest.approx(dense.squared_bias, rel=1e-10, abs=1e-15)
+            assert few.mean_variance == pytest.approx(dense.mean_variance, rel=1e-10)
+            assert few.prior == pytest.approx(dense.prior, rel=1e-12)
+
+    @both_ways
+    @pytest.mark.parametrize("name", ["AP", "NDCG", "AUC", "Recall@10", "NDCG@10", "AP@100"])
+    @pytest.mark.parametrize("options", [{}, {"nonnegative": False}])
+    def test_constrained_least_squares(self, options, name, replace, monkeypatch):
+        n_items, sampler = 1200, UniformSampling(60, replace)
+        for prior in (None, np.random.default_rng(0).random(n_items)):
+            dense, few = self.both(
+                monkeypatch,
+                ConstrainedLeastSquares,
+                metric(name),
+                sampler,
+                n_items,
+                prior=prior,
+                **options,
+            )
+            # The expectations: for AUC alone more than one correction has them, but for rounding.
+            law = sampler.law(n_items)
+            assert law @ few.values == pytest.approx(law @ dense.values, abs=1e-10)
+            assert few.squared_bias == pytest.approx(dense.squared_bias, abs=1e-12)
+            if name != "AUC":
+                assert few.values == pytest.approx(dense.values, abs=1e-10)
+                assert few.mean_variance == pytest.approx(dense.mean_variance, rel=1e-10)
+
+    @both_ways
+    @pytest.mark.parametrize("name", ["AP", "NDCG", "AUC", "Recall@10", "AP@100"])
+    @pytest.mark.parametrize(("n_items", "m"), [(400, 12), (1200, 60)])
+    def test_minimal_bias(self, n_items, m, name, replace, monkeypatch):
+        sampler = UniformSampling(m, replace)
+        for prior in (None, np.random.default_rng(0).random(n_items)):
+            dense, few = self.both(
+                monkeypatch, MinimalBias, metric(name), sampler, n_items, prior=prior
+            )
+            assert few.squared_bias == pytest.approx(dense.squared_bias, rel=1e-10, abs=1e-11)
+            assert few.directions == dense.directions
+            singular = few.path.singular_value
+            assert singular == pytest.approx(dense.path.singular_value, abs=1e-14)
+            # No solution is known better than that, dense or not.
+            condition = 1 / singular[-1]
+            largest = np.abs(dense.values).max()
+            assert few.values == pytest.approx(dense.values, abs=1e-14 * condition * largest)
+
+    @both_ways
+    @pytest.mark.parametrize("name", ["AP", "NDCG", "Recall@10"])
+    def test_minimal_bias_that_polynomials_reach(self, name, replace, monkeypatch):
+        for n_items, m in ((2_000, 15), (2_000, 60), (3_000, 200)):
+            sampler, best = UniformSampling(m, replace), []
+            for small in (2**40, 0):
+                monkeypatch.setattr(_compressed, "_SMALL", small)
+                found = MinimalBias(metric(name), sampler, n_items)
+                best.append(found.optimal_squared_bias)
+            assert best[1] == pytest.approx(best[0], rel=1e-10, abs=1e-15)
+
+    @both_ways
+    def test_several_relevant_items(self, replace, monkeypatch):
+        for exact, n_relevant in ((AP, 2), (NDCG @ 20, 5), (AP, 12)):
+            tables = []
+            for small in (2**40, 0):
+                monkeypatch.setattr(_compressed, "_SMALL", small)
+                made = bias_variance(exact, UniformSampling(20, replace), 500)
+                tables.append(
+                    [made.values_of(i, n_relevant) for i in (1, (n_relevant + 1) // 2, n_relevant)]
+                )
+            assert tables[1] == pytest.approx(np.array(tables[0]), abs=1e-10)
+
+    def test_a_hundred_million_items_by_a_closed_form(self):
+        """AUC is linear, so its least-squares problem has one unknown besides the mean.
+
+        E[x | r] - mean is a share f of AUC - mean: f = v / ((1 - gamma) v + gamma), where v is the
+        share of the variance of s / m, over random ranks, that is not due to sampling.
+        """
+        n_items, m, gamma = 10**8, 1000, 0.1
+        corrected = BiasVariance(AUC, UniformSampling(m), n_items, gamma=gamma)
+        pool = n_items - 1
+        v = m * (pool + 2) / ((m + 2) * pool)
+        share = v / ((1 - gamma) * v + gamma)
+        spread = (pool + 2) / (12 * pool)  # of AUC over the ranks
+        assert corrected.squared_bias == pytest.approx((1 - share) ** 2 * spread, rel=1e-8)
+        assert corrected.mean_variance == pytest.approx(share**2 * spread * (1 / v - 1), rel=1e-10)
+        line = 0.5 + share * (0.5 - np.arange(m + 1) / m)
+        assert corrected.values == pytest.approx(line, abs=1e-11)
+        assert "prior" not in vars(corrected)  # 800 MB that nobody has asked for
+
+    def test_a_metric_of_which_nothing_is_known(self, monkeypatch):
+        class Even(Metric):
+            """1 on every second rank."""
+
+            name = "Even"
+
+            def term(self, rank, order, n_relevant, n_items):
+                return (rank % 2 == 0) / (1 + rank)
+
+        dense, few = self.both(monkeypatch, bias_variance, Even(), UniformSampling(30), 2_000)
+        assert few.values == pytest.approx(dense.values, abs=1e-12)
+        assert few.squared_bias == pytest.approx(dense.squared_bias, rel=1e-10)
+        path = [MinimalBias(Even(), UniformSampling(8), 2_000).path for _ in range(1)]
+        monkeypatch.setattr(_compressed, "_SMALL", 2**40)
+        path.append(MinimalBias(Even(), UniformSampling(8), 2_000).path)
+        assert path[0].squared_bias == pytest.approx(path[1].squared_bias, rel=1e-10)
+
+    def test_with_and_without_a_prior_are_different_values(self):
+        n_items, sampler = 60, UniformSampling(4)
+        one, other = (
+            bias_variance(AP, sampler, n_items, prior=p) for p in (None, np.ones(n_items))
+        )
+        assert one != other and one == bias_variance(AP, sampler, n_items)
+        assert hash(one) == hash(bias_variance(AP, sampler, n_items))

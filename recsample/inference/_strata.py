@@ -24,11 +24,16 @@ import numpy as np
 
 from recsample._indexing import counted, owners, places_in, summed
 from recsample._kept import kept
-from recsample._ties import ties_ahead
 from recsample._typing import Floats, Integers
 from recsample.inference._mixtures import Group
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
+from recsample.sampling._compressed import (
+    jumps_of,
+    random_belief,
+    sums_in_steps,
+    uniform_belief,
+)
 from recsample.sampling.uniform import UniformSampling
 
 Assumption = Literal["none", "decreasing", "smooth"]
@@ -110,7 +115,6 @@ class Columns(NamedTuple):
     law: Floats  # shape (observations, columns), for each number of draws in turn
     head: Floats  # shape (columns of the head, steps): the weights of the steps of places
     steps: Integers  # the last place a of each step
-    reference: Floats  # shape (pool + 1,): how places are distributed in a random ranking
     tail: Integers  # the single places of the tail
 
 
@@ -124,14 +128,13 @@ def columns_of(
 
 @kept
 def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
-    reference = ties_ahead(pool, n_relevant, order)
     steps = _steps(pool, order, n_draws, cutoffs)
     behind = int(np.ceil(HEAD * (pool + 1)))
     tail = np.append(behind, steps[steps > behind])
     if assumption == "none":
         head, tail = np.empty((0, len(steps))), steps
     else:
-        mass = np.diff(np.cumsum(reference)[steps], prepend=0.0)
+        mass = sums_in_steps(steps, pool, np.zeros_like, [], _random(pool, n_relevant, order))[0]
         if assumption == "decreasing":
             used = steps[steps < behind]
             head = np.tril(np.ones((len(used), len(steps)))) * mass
@@ -143,7 +146,7 @@ def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
         head = head[head.sum(axis=1) > 0]
         head /= head.sum(axis=1, keepdims=True)
     laws = [law_of(pool, m, replace, head, steps, tail) for m in n_draws]
-    return Columns(np.concatenate(laws), head, steps, reference, tail)
+    return Columns(np.concatenate(laws), head, steps, tail)
 
 
 def _steps(last, order, n_draws, cutoffs):
@@ -189,14 +192,22 @@ def groups_of(
 
 def _moments(stratum, column, metric):
     """The mean of the metric's term under each column, and that of its square."""
-    a = np.arange(stratum.pool + 1)
-    n, order = np.int64(stratum.n_relevant), np.int64(stratum.order)
-    term = metric.term(order + a, order, n, stratum.pool + n) + np.zeros(len(a))
-    means = []
-    for values in (term, term**2):
-        # Within a step, weighted as in a random ranking.
-        total = np.diff(np.cumsum(column.reference * values)[column.steps], prepend=0.0)
-        mass = np.diff(np.cumsum(column.reference)[column.steps], prepend=0.0)
-        step = np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
-        means.append(np.concatenate([column.head @ step, values[column.tail]]))
-    return means[0], means[1]
+    pool, n, order = stratum.pool, np.int64(stratum.n_relevant), np.int64(stratum.order)
+
+    def term(above):
+        return metric.term(order + above, order, n, pool + n) + np.zeros(len(above))
+
+    # Within a step, weighted as in a random ranking.
+    belief, jumps = _random(pool, n, order), jumps_of(metric, stratum.order, stratum.n_relevant)
+    mass, *totals = sums_in_steps(column.steps, pool, term, jumps, belief)
+    tail = term(column.tail)
+    steps = (np.divide(total, mass, out=np.zeros_like(mass), where=mass > 0) for total in totals)
+    mean, square = (
+        np.concatenate([column.head @ step, at]) for step, at in zip(steps, (tail, tail**2))
+    )
+    return mean, square
+
+
+def _random(pool, n_relevant, order):
+    """How places are distributed in a random ranking."""
+    return uniform_belief(pool) if n_relevant == 1 else random_belief(pool, n_relevant, order)

@@ -120,7 +120,8 @@ class Metric(ABC):
         Returns
         -------
         Shape
-            One of `recsample.metrics.shapes`; a plain `Shape` says that nothing is known.
+            One of `recsample.metrics.shapes`; a plain `Shape` says that nothing is known. Any other
+            promises that `term` is a formula that holds between whole ranks too.
 
         Examples
         --------

@@ -105,7 +105,11 @@ class UniformSampling(Sampler):
         """
         n_items = positive_int("n_items", n_items)
         self._check_pool(n_items - 1)
-        fits_in_memory(8 * n_items * (self.m + 1), f"the law for n_items={n_items}, m={self.m}")
+        fits_in_memory(
+            8 * n_items * (self.m + 1),
+            f"the law for n_items={n_items}, m={self.m}",
+            "ask for some of the ranks, by pmf",
+        )
         return _law(self.m, self.replace, n_items)[0]
 
     def pmf(self, ranks: Ranks) -> Floats:
@@ -139,7 +143,11 @@ class UniformSampling(Sampler):
         """
         targets, of_row = targets_of(self._checked(ranks))
         n_rows, columns = len(of_row), self.m + 1
-        fits_in_memory(16 * n_rows * columns, f"the law of {n_rows} instances with m={self.m}")
+        fits_in_memory(
+            16 * n_rows * columns,
+            f"the law of {n_rows} instances with m={self.m}",
+            "ask for some of the ranks at a time",
+        )
         laws = (law for _, law in pmf_blocks(targets, self.m, self.replace))
         return np.concatenate([np.empty((0, columns)), *laws])[of_row]
 
@@ -382,7 +390,11 @@ class UniformSampling(Sampler):
             mean[one], variance[one] = (moment[of_single.reshape(-1)] for moment in moments)
         several = n_relevant > 1
         if several.any():
-            fits_in_memory(64 * (self.m + 1) ** 2, f"the joint law of ranks with m={self.m}")
+            fits_in_memory(
+                64 * (self.m + 1) ** 2,
+                f"the joint law of ranks with m={self.m}",
+                "choose a smaller m",
+            )
 
             def values(n):
                 order = np.arange(1, n + 1)

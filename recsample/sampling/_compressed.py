@@ -1,0 +1,340 @@
+"""Sums over all ranks of a large pool, taken over few of them.
+
+Given that a of N irrelevant items are above the relevant one, the law p(s | a) of uniform sampling
+is a polynomial of degree m in a. Corrections and estimates need it in sums only,
+
+    sum over a of w(a) p(s | a) p(t | a)   and   sum over a of w(a) p(s | a) M(a),
+
+with the weights w of the ranks and a metric M. Gauss rules give such sums exactly from a few places
+a, which need not be whole, with weights that are positive. What comes out is a pool of hundreds of
+ranks with unequal weights, which every least-squares problem takes in place of the ranks 1 to n.
+
+**Blocks.** One rule with m + 1 nodes would do for the laws, but not for a metric such as 1 / r, or
+one with a cut-off. So the places are cut into blocks: the first and the last 64 one by one, then at
+cut-offs, at powers of two, between which 1 / r and 1 / log(1 + r) are smooth, and at equal steps of
+the arcsine of sqrt(a / N), in which the law has the same width everywhere.
+
+**Nodes.** How many a block needs follows from Bernstein's ellipses. With K nodes the error is about
+the largest value on the ellipse with parameter u around the block, times exp(-2 K u). For complex x
+the absolute values of the probabilities of B(m, x) have the sum
+
+    (|x| + |1 - x|)^m = cosh(2 Im theta)^m,  x = sin(theta)^2,
+
+which bounds them all; its square bounds all products of two. K is the smallest number that brings
+the error below exp(-56) = 5e-25 for some u up to 1.6: at 1.76 may be the pole of 1 / r. It is that
+small because `MinimalBias` looks at singular values down to 1.5e-8, whose squares are in the sums.
+Hypergeometric laws are narrower, and grow like binomial ones of m N / (N - m) draws, which have the
+same variance. That holds for pools of at least four times m; from smaller ones all ranks are taken.
+
+**Other weights.** Any weights have a Gauss rule, from Lanczos' recurrence over the places of a
+block: with K nodes it is exact for these weights up to degree 2 K - 1. A metric of which nothing is
+known is replaced in each block by its best approximation of degree K - 1, with so many nodes that
+the laws are polynomials of that degree as well, but for rounding. To these the rest is orthogonal,
+so no correction meets any of it, and its mean square is added to the squared bias: `Rows.missed`.
+Both ways look at every rank once, some thousands at a time.
+
+**Accuracy.** The matrix of the first sums, scaled as in the least-squares problems to norm 1, is
+met to about 1e-14; what a problem makes of that error is its condition, whichever rows it has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from recsample._ties import ties_ahead
+from recsample._typing import Floats
+from recsample.metrics.base import Metric
+from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Step
+from recsample.sampling._counts import count_pmf, gauss_on_points
+from recsample.sampling.base import HasLaw
+from recsample.sampling.uniform import UniformSampling
+
+# Laws of up to so many numbers (32 MiB) are taken as they are.
+_SMALL = 2**22
+# Ranks at both ends that are taken one by one, and the width of other blocks in the standard
+# deviations of what is observed: wider ones need fewer nodes in all, up to about this.
+_ENDS, _DEVIATIONS = 64, 12
+# The same for polynomials: of which degree a block may be a part.
+_DEGREES = 16
+# Errors of exp(-56) are left; the ellipses that are tried.
+_EXPONENT, _ELLIPSES = 56.0, np.linspace(0.05, 1.6, 32)
+# So many places are looked at together where each has a weight of its own.
+_AT_ONCE = 2**14
+
+
+class Rows(NamedTuple):
+    """Ranks that stand for all of a pool in sums over the ranks."""
+
+    law: Floats  # shape (rows, m + 1): of the observation at each
+    target: Floats  # shape (rows,): the metric
+    prior: Floats  # shape (rows,): their weights, with sum 1
+    missed: float  # the mean square of what the metric has beside `target`
+
+
+class Places(NamedTuple):
+    """The same before anything is known of the sampler; above[i] irrelevant items are above."""
+
+    above: Floats
+    weight: Floats
+    target: Floats
+    missed: float
+
+
+class Belief(NamedTuple):
+    """The weights of a = 0, ..., N irrelevant items above."""
+
+    of: Callable[[NDArray], Floats]  # at some of these places, up to a factor
+    degree: int | None  # as a polynomial in a; None where they are any numbers
+    everywhere: Callable[[], Floats]  # with sum 1
+
+
+class Curves(NamedTuple):
+    """Functions of a place, as far as the number of nodes depends on them."""
+
+    n_arcs: int  # into so many equal steps of the arcsine the places are cut
+    growth: Callable[[Floats], Floats]  # the log of their largest value where |x| + |1 - x| = c
+
+
+# For sums of the metric alone.
+_CONSTANT = Curves(1, np.zeros_like)
+
+
+def uniform_belief(pool: int) -> Belief:
+    """All ranks are as likely."""
+    n = pool + 1
+    return Belief(lambda above: np.ones(len(above)), 0, lambda: np.full(n, 1.0 / n))
+
+
+def given_belief(prior: Floats) -> Belief:
+    """Weights that are given, one a rank, with sum 1."""
+    return Belief(lambda above: prior[above], None, lambda: prior)
+
+
+def random_belief(pool: int, n_relevant: int, order: int) -> Belief:
+    """Of the `order`-th best of several relevant items in a random order: a beta-binomial law.
+
+    In proportion to (a + 1) ... (a + i - 1) times (N - a + 1) ... (N - a + L - i).
+    """
+    better, worse = np.arange(1.0, order), np.arange(1.0, n_relevant - order + 1)
+
+    def log(above):
+        ahead, behind = np.asarray(above)[:, None], pool - np.asarray(above)[:, None]
+        parts = (ahead + better) / (pool + better), (behind + worse) / (pool + worse)
+        return sum(np.log(part).sum(axis=1) for part in parts)
+
+    highest = log([pool * (order - 1) / (n_relevant - 1)])
+    return Belief(
+        lambda above: np.exp(log(above) - highest),
+        n_relevant - 1,
+        lambda: ties_ahead(pool, n_relevant, order),
+    )
+
+
+def rows_of(
+    sampler: HasLaw,
+    pool: int,
+    target: Callable[[NDArray], Floats],
+    jumps: list[int] | None,
+    belief: Belief,
+) -> Rows:
+    """What takes the place of the ranks 1, ..., N + 1.
+
+    `target` is the metric where so many items are above; its jumps are the last places before
+    which it is smooth and behind which it is, None where nothing is known of it.
+    """
+    if not compressible(sampler, pool):
+        law = sampler.law(pool + 1)  # the largest array first, so that it is refused first
+        return Rows(law, target(np.arange(pool + 1)), belief.everywhere(), 0.0)
+    assert isinstance(sampler, UniformSampling)
+    places = places_of(pool, _curves_of(sampler, pool), target, jumps, belief)
+    law = law_at(sampler, places.above, pool)
+    return Rows(law, places.target, places.weight, places.missed)
+
+
+def compressible(sampler: HasLaw, pool: int) -> bool:
+    """Whether few ranks stand for all: for uniform draws that are few among many items."""
+    if type(sampler) is not UniformSampling:
+        return False
+    return pool + 1 > max(_SMALL // (sampler.m + 1), 0 if sampler.replace else 4 * sampler.m)
+
+
+def law_at(sampler: UniformSampling, above: Floats, pool: int) -> Floats:
+    """The law at places that need not be whole, shape (places, m + 1)."""
+    law = np.empty((len(above), sampler.m + 1))
+    for start in range(0, len(above), 256):
+        part = above[start : start + 256]
+        law[start : start + 256] = count_pmf(
+            part, np.full(len(part), float(pool)), sampler.m, sampler.replace
+        )
+    return law
+
+
+def jumps_of(metric: Metric, order: int, n_relevant: int) -> list[int] | None:
+    """How many items are above at most before the term of a metric jumps; None if it is unknown."""
+    uncut = metric
+    places = []
+    if metric.cutoff is not None:
+        places.append(metric.cutoff)
+        if not isinstance(metric.shape, Step) and dataclasses.is_dataclass(metric):
+            uncut = dataclasses.replace(metric, cutoff=None)
+    shape = uncut.shape
+    if isinstance(shape, Step):
+        places.append(int(shape.last_places(np.array([n_relevant]))[0]))
+    elif not isinstance(shape, (Linear, Reciprocal, Geometric, Logarithmic)):
+        return None
+    return [place - order for place in places]
+
+
+def _curves_of(sampler, pool):
+    """The laws p(s | a)."""
+    # Of so many draws with replacement the law is as wide.
+    draws = sampler.m * (1.0 if sampler.replace else pool / (pool - sampler.m))
+    n_arcs = int(np.ceil(np.pi * np.sqrt(draws) / _DEVIATIONS))
+    return Curves(n_arcs, lambda c: draws * np.log(c))
+
+
+def polynomials(degree: int) -> Curves:
+    """All polynomials up to a degree that are at most 1 at all places."""
+    return Curves(degree // _DEGREES + 1, lambda c: degree * np.arccosh(c))
+
+
+def _blocks(pool, curves, jumps):
+    """The first place of each block, and one behind the last."""
+    powers = 2 ** np.arange(int(np.log2(_ENDS)), int(np.log2(pool)) + 1, dtype=np.int64) - 1
+    arcs = np.round(pool * np.sin(np.linspace(0, np.pi / 2, curves.n_arcs + 1)) ** 2)
+    ends = np.append(np.arange(_ENDS), pool + 1 - np.arange(_ENDS + 1))
+    jumped = np.array(jumps or [], np.int64) + 1
+    edges = np.unique(np.concatenate([ends, powers, arcs.astype(np.int64), jumped]))
+    return edges[(edges >= 0) & (edges <= pool + 1)].tolist()
+
+
+def _n_nodes(first, end, pool, curves, rough):
+    """How many nodes a block needs; if `rough`, for the curves to be of lower degree than that."""
+    middle, half = (first + end - 1) / 2, (end - 1 - first) / 2
+    angle = np.linspace(0, np.pi, 33)
+    x = (middle + half * np.cosh(_ELLIPSES[:, None] + 1j * angle)) / pool
+    growth = curves.growth((np.abs(x) + np.abs(1 - x)).max(axis=1))
+    if rough:
+        return int(np.ceil(((_EXPONENT + growth) / _ELLIPSES).min()))
+    return int(np.ceil(((_EXPONENT + 2 * growth) / (2 * _ELLIPSES)).min()))
+
+
+def places_of(
+    pool: int,
+    curves: Curves,
+    target: Callable[[NDArray], Floats],
+    jumps: list[int] | None,
+    belief: Belief,
+) -> Places:
+    """The nodes of all blocks."""
+    whole = _joined(_in_blocks(_blocks(pool, curves, jumps), pool, curves, target, jumps, belief))
+    total, some = whole.weight.sum(), whole.weight > 0
+    above, weight, value = (column[some] for column in whole[:3])
+    return Places(above, weight / total, value, whole.missed / total)
+
+
+def sums_in_steps(
+    steps: NDArray,
+    pool: int,
+    target: Callable[[NDArray], Floats],
+    jumps: list[int] | None,
+    belief: Belief,
+) -> Floats:
+    """The weight of each step of places, and the sums of the weighted metric and of its square.
+
+    Shape (3, steps), given the last place of each step, the last of which is N.
+    """
+    if pool < _SMALL // 4:
+        weight, value = belief.everywhere(), target(np.arange(pool + 1))
+        of_places = np.stack([weight, weight * value, weight * value**2])
+        return np.diff(np.cumsum(of_places, axis=1)[:, steps], prepend=0.0)
+    edges = np.union1d(_blocks(pool, _CONSTANT, jumps), np.append(0, steps + 1))
+    blocks = _in_blocks(edges.tolist(), pool, _CONSTANT, target, jumps, belief)
+    sums = [
+        (b.weight.sum(), b.weight @ b.target, b.weight @ b.target**2 + b.missed) for b in blocks
+    ]
+    first = np.searchsorted(edges, np.append(0, steps[:-1] + 1))
+    found = np.add.reduceat(np.array(sums), first)
+    return (found / found[:, 0].sum()).T
+
+
+def _in_blocks(edges, pool, curves, target, jumps, belief):
+    """The nodes of each block."""
+    rough, found = jumps is None, []
+    for first, end in zip(edges[:-1], edges[1:]):
+        if rough or belief.degree is None:
+            one = _of_any(first, end, pool, curves, target if rough else None, belief)
+        else:
+            n_nodes = _n_nodes(first, end, pool, curves, False) + (belief.degree + 1) // 2
+            above, weight = _points(first, end, n_nodes)
+            one = Places(above, weight * belief.of(above), above, 0.0)
+        found.append(one if rough else one._replace(target=target(one.above)))
+    return found
+
+
+def _points(first, end, n_nodes):
+    """The Gauss rule of a block where all places have the same weight, 1."""
+    size = end - first
+    if n_nodes > size // 2:
+        return np.arange(first, end), np.ones(size)
+    nodes, weight = gauss_on_points(size, n_nodes)
+    return first + nodes, weight * size
+
+
+def _of_any(first, end, pool, curves, target, belief):
+    """The Gauss rule of a block where the weights may be any numbers; with a target, that too."""
+    rough, parts = target is not None, []
+    n_nodes = _n_nodes(first, end, pool, curves, rough)
+    for start in range(first, end, _AT_ONCE):
+        stop = min(start + _AT_ONCE, end)
+        above = np.arange(start, stop)
+        part = Places(above, belief.of(above), target(above) if rough else 0.0 * above, 0.0)
+        if end - first > _AT_ONCE:
+            part = _fewer(part, min(_n_nodes(start, stop, pool, curves, rough), n_nodes))
+        parts.append(part)
+    return _fewer(_joined(parts), n_nodes)
+
+
+def _joined(parts):
+    above, weight, target, missed = zip(*parts)
+    return Places(*map(np.concatenate, (above, weight, target)), sum(missed))
+
+
+def _fewer(places, n_nodes):
+    """The Gauss rule for weights at given places, by Lanczos' recurrence and Golub and Welsch.
+
+    The target becomes its best approximation by a polynomial of degree below `n_nodes`.
+    """
+    some = places.weight > 0
+    above, weight, target = (column[some] for column in places[:3])
+    if len(above) <= n_nodes:
+        return Places(above, weight, target, places.missed)
+    middle, half = (above[-1] + above[0]) / 2, (above[-1] - above[0]) / 2
+    place, root = (above - middle) / half, np.sqrt(weight)
+    basis = np.empty((n_nodes, len(above)))
+    diagonal, beside = np.empty((2, n_nodes))
+    length, column = linalg.norm(root), root
+    for k in range(n_nodes):
+        basis[k] = column / length
+        column = place * basis[k]
+        diagonal[k] = basis[k] @ column
+        for _ in range(2):  # once more, against rounding
+            column = column - basis[: k + 1].T @ (basis[: k + 1] @ column)
+        length = beside[k] = linalg.norm(column)
+        if length < 1e-14:  # all but rounding of the weight is at k + 1 places
+            break
+    basis, diagonal, beside = basis[: k + 1], diagonal[: k + 1], beside[:k]
+    nodes, vectors = linalg.eigh_tridiagonal(diagonal, beside)
+    chance, part = vectors[0], basis @ (root * target)
+    rest = root * target - part @ basis
+    seen = np.abs(chance) > 1e-150  # others have no weight
+    value = (vectors.T @ part)[seen] / (linalg.norm(root) * chance[seen])
+    new = middle + half * np.clip(nodes[seen], -1, 1)
+    missed = places.missed + float(rest @ rest)
+    return Places(new, weight.sum() * chance[seen] ** 2, value, missed)

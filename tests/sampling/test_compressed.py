@@ -1,0 +1,193 @@
+"""Few ranks that stand for all, against sums over all ranks and closed forms for large pools."""
+
+import numpy as np
+import pytest
+from scipy import linalg, special
+
+import recsample as rs
+from recsample._ties import ties_ahead
+from recsample.metrics.base import Metric
+from recsample.sampling import _compressed
+from recsample.sampling._compressed import (
+    compressible,
+    given_belief,
+    jumps_of,
+    places_of,
+    polynomials,
+    random_belief,
+    rows_of,
+    uniform_belief,
+)
+
+METRICS = ["AUC", "AP", "NDCG", "RBP(0.8)", "PercentileRank", "Recall@10", "Recall@700", "AP@300"]
+SIZES = [(400, 20), (3_000, 100), (20_000, 30), (1_300, 300)]
+
+both_ways = pytest.mark.parametrize("replace", [False, True])
+
+
+class Rough(Metric):
+    """A metric of which nothing is known, and that is no smooth function of the rank."""
+
+    name = "Rough"
+
+    def term(self, rank, order, n_relevant, n_items):
+        return np.sin(0.37 * np.asarray(rank, float) ** 2) + 1 / rank
+
+
+@pytest.fixture(autouse=True)
+def no_pool_is_small(monkeypatch):
+    monkeypatch.setattr(_compressed, "_SMALL", 0)
+
+
+def rows_and_all(metric, sampler, n, belief, order=1, n_relevant=1):
+    pool = n - n_relevant
+
+    def target(above):
+        ones = np.int64(order), np.int64(n_relevant), np.int64(n)
+        return metric.term(order + above, *ones) + np.zeros(len(above))
+
+    rows = rows_of(sampler, pool, target, jumps_of(metric, order, n_relevant), belief)
+    return rows, target(np.arange(pool + 1))
+
+
+def assert_same_sums(rows, law, target, weight):
+    """In the scaling of the least-squares problems, where the matrix has norm 1."""
+    assert rows.prior.min() > 0 and rows.prior.sum() == pytest.approx(1, abs=1e-14)
+    scale = 1 / np.sqrt(weight @ law)
+    matrix, few = ((p[:, None] * x).T @ x for p, x in ((weight, law), (rows.prior, rows.law)))
+    assert linalg.norm(scale[:, None] * (few - matrix) * scale) < 5e-14
+    size = np.sqrt(weight @ target**2)
+    right = rows.law.T @ (rows.prior * rows.target) - law.T @ (weight * target)
+    assert linalg.norm(scale * right) <= 2e-14 * size
+    square = rows.prior @ rows.target**2 + rows.missed
+    assert square == pytest.approx(size**2, rel=1e-13)
+
+
+@both_ways
+@pytest.mark.parametrize(("n", "m"), SIZES)
+def test_sums_over_all_ranks(n, m, replace):
+    sampler = rs.UniformSampling(m, replace)
+    law, weight = sampler.law(n), np.full(n, 1 / n)
+    for name in METRICS:
+        rows, target = rows_and_all(rs.metric(name), sampler, n, uniform_belief(n - 1))
+        assert_same_sums(rows, law, target, weight)
+        assert len(rows.law) < 900 and rows.missed == 0
+
+
+@both_ways
+@pytest.mark.parametrize("metric", [rs.AP, rs.Recall @ 700, Rough()], ids=str)
+def test_with_any_weights(metric, replace):
+    n, sampler = 3_000, rs.UniformSampling(100, replace)
+    rng = np.random.default_rng(0)
+    rank = np.arange(1, n + 1)
+    priors = {
+        "plausible": rs.inference.plausible_prior(n),
+        "random": rng.random(n),
+        "spiky": rng.random(n) ** 30,
+        "few": rng.random(n) < 0.01,
+        "every third": rank % 3 == 0,
+        "narrow": np.exp(-(((rank - 1500) / 60) ** 2)),
+    }
+    for prior in priors.values():
+        weight = prior / prior.sum()
+        rows, target = rows_and_all(metric, sampler, n, given_belief(weight))
+        assert_same_sums(rows, sampler.law(n), target, weight)
+
+
+@both_ways
+def test_more_places_than_are_looked_at_together(replace, monkeypatch):
+    monkeypatch.setattr(_compressed, "_AT_ONCE", 256)
+    n, sampler = 6_000, rs.UniformSampling(50, replace)
+    weight = np.random.default_rng(0).random(n)
+    weight /= weight.sum()
+    for metric in (rs.NDCG, Rough()):
+        rows, target = rows_and_all(metric, sampler, n, given_belief(weight))
+        assert_same_sums(rows, sampler.law(n), target, weight)
+        assert len(rows.law) < 700
+
+
+@both_ways
+@pytest.mark.parametrize(("order", "n_relevant"), [(1, 2), (2, 2), (3, 7), (1, 60), (60, 60)])
+def test_several_relevant_items(order, n_relevant, replace):
+    n, sampler = 3_000, rs.UniformSampling(100, replace)
+    pool = n - n_relevant
+    weight = ties_ahead(pool, n_relevant, order)
+    for metric in (rs.AP, rs.NDCG @ 50, rs.RPrecision, rs.AUC):
+        belief = random_belief(pool, n_relevant, order)
+        rows, target = rows_and_all(metric, sampler, n, belief, order, n_relevant)
+        assert_same_sums(rows, sampler.law(pool + 1), target, weight)
+
+
+def test_which_metrics_are_smooth():
+    def jumps(metric, order=1, n_relevant=1):
+        return jumps_of(metric, order, n_relevant)
+
+    assert jumps(rs.AP) == jumps(rs.NDCG) == jumps(rs.AUC) == jumps(rs.RBP(0.8)) == []
+    assert set(jumps(rs.Recall @ 10)) == {9} and jumps(rs.NDCG @ 10, order=3) == [7]
+    assert jumps(rs.RPrecision, 2, 5) == [3]
+    assert jumps(Rough()) is None
+
+
+def test_which_laws_can_be_compressed(monkeypatch):
+    uniform = rs.UniformSampling
+    assert compressible(uniform(100), 1_000) and not compressible(uniform(100), 300)
+    assert compressible(uniform(100, replace=True), 300)
+    assert not compressible(rs.DoublingSampling(4, 16), 10**6)
+    monkeypatch.setattr(_compressed, "_SMALL", 2**22)
+    assert not compressible(uniform(99), 40_000) and compressible(uniform(99), 50_000)
+
+
+def test_sums_over_a_hundred_million_ranks():
+    """Of 1 / r and its square: the harmonic number and that of order 2, over n."""
+    n = 10**8
+    rows, _ = rows_and_all_few(rs.AP, rs.UniformSampling(100), n)
+    first = (special.digamma(n + 1.0) + np.euler_gamma) / n
+    second = (special.zeta(2) - special.zeta(2, n + 1.0)) / n
+    assert rows.prior @ rows.target == pytest.approx(first, rel=1e-12)
+    assert rows.prior @ rows.target**2 == pytest.approx(second, rel=1e-12)
+    # Without replacement each sampled rank is as likely as any other.
+    assert rows.prior @ rows.law == pytest.approx(np.full(101, 1 / 101), rel=1e-12)
+
+
+def rows_and_all_few(metric, sampler, n):
+    def target(above):
+        return metric.term(1 + above, np.int64(1), np.int64(1), np.int64(n)) + 0.0 * above
+
+    jumps = jumps_of(metric, 1, 1)
+    return rows_of(sampler, n - 1, target, jumps, uniform_belief(n - 1)), target
+
+
+@pytest.mark.parametrize(("n", "m"), [(2_000, 40), (10**6, 200), (10**8, 1_000)])
+def test_the_spectrum_of_hypergeometric_laws(n, m):
+    """Both expectations, of s given a and of a given s, keep the degree of a polynomial.
+
+    So the squared singular values of the whitened law are products of the factors of their leading
+    coefficients, (m)_k / (N)_k and (N + 2) ... (N + k + 1) / (m + 2) ... (m + k + 1).
+    """
+    pool = n - 1
+    k = np.arange(m)
+    squares = np.cumprod((m - k) / (pool - k) * (pool + 2 + k) / (m + 2 + k))
+    rows, _ = rows_and_all_few(rs.AUC, rs.UniformSampling(m), n)
+    white = np.sqrt(rows.prior)[:, None] * rows.law * np.sqrt(m + 1)
+    found = linalg.svdvals(white)[: m + 1]
+    expected = np.append(1.0, np.sqrt(squares))[: len(found)]
+    assert np.abs(found - expected).max() < 1e-14
+
+
+@both_ways
+@pytest.mark.parametrize("degree", [5, 60])
+def test_sums_of_polynomials(degree, replace):
+    """Against the Gauss rule with that many nodes more than enough."""
+    n = 4_000
+    places = places_of(
+        n - 1, polynomials(degree), lambda a: 1.0 / (1 + a), [], uniform_belief(n - 1)
+    )
+    all_ranks = np.arange(n)
+    few, many = (
+        np.polynomial.legendre.legvander(2 * a / (n - 1) - 1, degree)
+        for a in (places.above, all_ranks)
+    )
+    sums = (places.weight[:, None] * few).T @ few
+    assert sums == pytest.approx(many.T @ many / n, abs=1e-13)
+    right = few.T @ (places.weight * places.target)
+    assert right == pytest.approx(many.T @ (1 / (1 + all_ranks)) / n, abs=1e-15)
