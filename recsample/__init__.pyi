@@ -1,5 +1,6 @@
 from . import command_line as command_line
 from . import corrections as corrections
+from . import counts as counts
 from . import datasets as datasets
 from . import evaluation as evaluation
 from . import experiments as experiments
@@ -13,6 +14,7 @@ from .corrections import BiasVariance as BiasVariance
 from .corrections import ConstrainedLeastSquares as ConstrainedLeastSquares
 from .corrections import MinimalBias as MinimalBias
 from .corrections import RankEstimate as RankEstimate
+from .counts import RankCounts as RankCounts
 from .evaluation import evaluate as evaluate
 from .inference import report as report
 from .metrics import AP as AP

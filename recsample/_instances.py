@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from recsample._typing import Integers
 from recsample._validation import shown
+from recsample.counts import RankCounts
 from recsample.ranks import Ranks
 
 
 def check_ranks(ranks: Any, name: str = "ranks") -> Ranks:
     """``ranks``; what is not `Ranks` is refused."""
+    if isinstance(ranks, RankCounts):
+        raise ValueError(
+            f"{name} must be Ranks where there is a result for each instance, got RankCounts: "
+            "counts.mean(function) is the mean over the instances of a metric or of another "
+            "function of Ranks"
+        )
     if not isinstance(ranks, Ranks):
         raise ValueError(f"{name} must be Ranks, got {type(ranks).__name__}")
     return ranks
@@ -29,15 +37,38 @@ def check_one_relevant(ranks: Any, name: str = "ranks") -> Ranks:
     return ranks
 
 
-def check_same_instances(ranks_a: Any, ranks_b: Any) -> None:
-    """Refuse two recommenders with different instances."""
+def rows_of(ranks: Any, name: str = "ranks") -> tuple[Ranks, Integers | None]:
+    """Ranks, and how many instances each of them stands for; None where it is one each."""
+    if isinstance(ranks, RankCounts):
+        return ranks.ranks, ranks.counts
+    return check_ranks(ranks, name), None
+
+
+def mean_over(function: Callable[[Ranks], Any], ranks: Ranks | RankCounts) -> float:
+    """The mean over the instances of a function of `Ranks`."""
+    return ranks.mean(function) if isinstance(ranks, RankCounts) else function(ranks).mean()
+
+
+def check_pairable(ranks: Any, name: str = "ranks") -> None:
+    """Refuse counts where two recommenders are compared instance by instance."""
+    if isinstance(ranks, RankCounts):
+        raise ValueError(
+            f"{name} must be Ranks to be compared instance by instance, got RankCounts, which do "
+            "not say which ranks belong to the same instance"
+        )
+
+
+def check_same_instances(ranks_a: Any, ranks_b: Any) -> tuple[Ranks, Ranks]:
+    """Both; two recommenders with different instances are refused."""
     for ranks in (ranks_a, ranks_b):
+        check_pairable(ranks)
         check_ranks(ranks)
     if len(ranks_a) != len(ranks_b):
         raise ValueError(
             f"both recommenders must have the same instances, got {len(ranks_a)} and {len(ranks_b)}"
         )
     check_same_ids("both recommenders", {"the first": ranks_a, "the second": ranks_b})
+    return ranks_a, ranks_b
 
 
 def check_same_ids(name: str, ranks: Mapping[str, Ranks]) -> None:
@@ -57,21 +88,25 @@ def check_same_ids(name: str, ranks: Mapping[str, Ranks]) -> None:
             )
 
 
-def check_recommenders(ranks: object) -> Mapping[str, Ranks]:
-    """``ranks``; what does not map at least one name to `Ranks` is refused."""
-    if not isinstance(ranks, Mapping) or not all(isinstance(r, Ranks) for r in ranks.values()):
+def check_recommenders(ranks: object, counted: bool = False) -> Mapping[str, Any]:
+    """``ranks``; what does not map at least one name to `Ranks` is refused.
+
+    Where they may be `counted`, `RankCounts` will do.
+    """
+    kinds = (Ranks, RankCounts) if counted else (Ranks,)
+    if not isinstance(ranks, Mapping) or not all(isinstance(r, kinds) for r in ranks.values()):
         raise ValueError(f"ranks must map the names of recommenders to Ranks, got {shown(ranks)}")
     if not ranks:
         raise ValueError("ranks must hold at least one recommender, got none")
     return ranks
 
 
-def check_one_kind(ranks: Mapping[str, Ranks]) -> None:
+def check_one_kind(ranks: Mapping[str, Ranks | RankCounts]) -> None:
     """Refuse ranks among all items beside ranks among drawn ones: their metrics do not compare.
 
     Recommenders may leave out other items each, so their pools may differ, but not by much.
     """
-    mean = {name: float(np.mean(r.sizes)) for name, r in ranks.items()}
+    mean = {name: _mean_size(r) for name, r in ranks.items()}
     if max(mean.values()) > 2 * min(mean.values()):
         least, most = min(mean, key=mean.get), max(mean, key=mean.get)  # type: ignore[arg-type]
         raise ValueError(
@@ -80,6 +115,10 @@ def check_one_kind(ranks: Mapping[str, Ranks]) -> None:
         )
 
 
-def mean_pool_size(ranks: Mapping[str, Ranks]) -> int:
+def mean_pool_size(ranks: Mapping[str, Ranks | RankCounts]) -> int:
     """The mean pool size of recommenders, rounded: the one n that a correction for all assumes."""
-    return round(float(np.mean([np.mean(r.n_items) for r in ranks.values()])))
+    return round(float(np.mean([_mean_size(r) for r in ranks.values()])))
+
+
+def _mean_size(ranks):
+    return float(mean_over(lambda r: r.sizes, ranks))

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from recsample._typing import Floats
+from recsample._typing import Floats, Integers
 
 
-def standard_error(values: Floats) -> float:
-    """The standard error of the mean of the values of at least two instances."""
-    if len(values) < 2:
-        raise ValueError(
-            f"ranks must hold at least two instances for a standard error, got {len(values)}"
-        )
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
+def standard_error(values: Floats, counts: Integers | None = None) -> float:
+    """The standard error of the mean of the values of at least two instances.
+
+    With `counts` each value is that of so many instances.
+    """
+    n = len(values) if counts is None else int(counts.sum())
+    if n < 2:
+        raise ValueError(f"ranks must hold at least two instances for a standard error, got {n}")
+    return float(np.sqrt(variance_of(values, counts) / n))
+
+
+def mean_of(values: Floats | Integers, counts: Integers | None = None) -> float:
+    """The mean of the values, each of as many instances as `counts` says."""
+    return float(values.mean() if counts is None else counts @ values / counts.sum())
+
+
+def variance_of(values: Floats, counts: Integers | None = None) -> float:
+    """Their variance, with one less than the number of instances in the denominator."""
+    if counts is None:
+        return float(values.var(ddof=1))
+    off = values - mean_of(values, counts)
+    return float(counts @ off**2 / (counts.sum() - 1))

@@ -35,6 +35,15 @@ VALUES = {
         lambda: Ranks([[3, 1]], 9, ties=[[2, 0]], ids=["a"]),
         lambda: Ranks([3], 9, ties=[2], ids=["a"]),
     ],
+    "RankCounts": [
+        lambda: rs.RankCounts([3, 1], [5, 6], 9, ties=[2, 0]),
+        lambda: rs.RankCounts([4, 1], [5, 6], 9, ties=[2, 0]),
+        lambda: rs.RankCounts([3, 1], [6, 5], 9, ties=[2, 0]),
+        lambda: rs.RankCounts([3, 1], [5, 6], [9, 8], ties=[2, 0]),
+        lambda: rs.RankCounts([3, 1], [5, 6], 9, ties=[1, 0]),
+        lambda: rs.RankCounts([3], [5], 9, ties=[2]),
+        lambda: Ranks([3, 1], 9, ties=[2, 0]),
+    ],
     "RankedItems": [
         lambda: rs.RankedItems(above([1, 0, 0, 0]), [3], above([0, 1, 0, 0]), ids=["a"]),
         lambda: rs.RankedItems(above([0, 0, 1, 0]), [3], above([0, 1, 0, 0]), ids=["a"]),

@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from recsample._indexing import summed
-from recsample._instances import check_ranks
-from recsample._typing import Floats
+from recsample._instances import rows_of
+from recsample._statistics import mean_of, variance_of
+from recsample._typing import Floats, Integers
 from recsample._validation import whole_numbers
+from recsample.counts import RankCounts
 from recsample.inference._mixtures import Group, Point, extremes, fitted, limit
 from recsample.inference._strata import Assumption, columns_of, groups_of, strata_of
 from recsample.metrics._checks import check_exact
@@ -27,17 +29,26 @@ _RARE = 0.01
 
 
 class Evidence:
-    """The strata of a run, and their fits in each class."""
+    """The strata of a run, and their fits in each class.
+
+    Of `RankCounts`, `sampled` are the different ranks, and `counts` says how many instances each of
+    them stands for; of `Ranks` it is None.
+    """
 
     def __init__(
-        self, sampled: Ranks, n_items: ArrayLike, replace: bool, metrics: Sequence[Metric]
+        self,
+        sampled: Ranks | RankCounts,
+        n_items: ArrayLike,
+        replace: bool,
+        metrics: Sequence[Metric],
     ) -> None:
-        self.sampled, self.replace = check_ranks(sampled, "sampled"), replace
-        self.sizes = _checked_sizes(sampled, n_items, replace)
+        self.sampled, self.counts = rows_of(sampled, "sampled")
+        self.replace, self.n_instances = replace, len(sampled)
+        self.sizes = _checked_sizes(self.sampled, n_items, replace, self.n_instances)
         for metric in metrics:
             _check_additive(metric)
         self.cutoffs = tuple({metric.cutoff for metric in metrics if metric.cutoff is not None})
-        self.strata = strata_of(sampled, self.sizes, replace)
+        self.strata = strata_of(self.sampled, self.sizes, replace, self.counts)
         self.columns = cache(self._columns)
         self.best = cache(self._best)
         self.groups = cache(self._groups)
@@ -48,7 +59,7 @@ class Evidence:
 
     def _groups(self, metric: Metric, assumption: Assumption) -> list[Group]:
         columns = self.columns(assumption)
-        return groups_of(self.strata, columns, metric, len(self.sampled))
+        return groups_of(self.strata, columns, metric, self.n_instances)
 
     def _best(self, assumption: Assumption) -> list[Floats]:
         """The weights of each stratum that fit best; the metric plays no part in them."""
@@ -76,10 +87,14 @@ class Evidence:
             found.append(weights)
         return found
 
+    def mean(self, metric: Metric) -> float:
+        """The mean of the metric as it is among the sampled items."""
+        return mean_of(metric(self.sampled), self.counts)
+
     def estimate(self, metric: Metric) -> float:
         """The mean of the metric: unbiased for a linear one, else under the smoothed weights."""
         if isinstance(metric.shape, Linear):
-            return float(metric(self.sampled).mean())
+            return self.mean(metric)
         groups = self.groups(metric, "smooth")
         return float(sum(g.share * (g.mean @ w) for g, w in zip(groups, self.smoothed)))
 
@@ -94,7 +109,7 @@ class Evidence:
     def limits(self, metric: Metric, assumption: Assumption, level: float) -> tuple[float, float]:
         """Between which numbers the mean of the metric lies."""
         if isinstance(metric.shape, Linear):
-            return limits_of_mean(metric(self.sampled), level)
+            return limits_of_mean(metric(self.sampled), level, self.counts)
         distance = float(special.chdtri(1, 1 - level))
         factor = self.clustering(metric)
         both = zip(self.paths(metric, assumption, distance), (-1, 1))
@@ -106,6 +121,8 @@ class Evidence:
 
     def clustering(self, metric: Metric) -> float:
         """By how much relevant items of one instance vary together: 1 if they do not."""
+        if (self.sampled.n_relevant == 1).all():
+            return 1.0
         return clustering(self.deviations(metric))
 
     def deviations(self, metric: Metric) -> tuple[Floats, Floats]:
@@ -225,14 +242,20 @@ def clustering(*deviations: tuple[Floats, Floats]) -> float:
     return max(1.0, float((together**2).sum() / apart)) if apart > 0 else 1.0
 
 
-def limits_of_mean(values: Floats, level: float) -> tuple[float, float]:
-    """The usual limits of a mean over instances, by Student's t distribution."""
-    n = len(values)
-    reach = special.stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(n)
-    return float(values.mean() - reach), float(values.mean() + reach)
+def limits_of_mean(
+    values: Floats, level: float, counts: Integers | None = None
+) -> tuple[float, float]:
+    """The usual limits of a mean over instances, by Student's t distribution.
+
+    With `counts` each value is that of so many instances.
+    """
+    n = len(values) if counts is None else int(counts.sum())
+    mean, std = mean_of(values, counts), np.sqrt(variance_of(values, counts))
+    reach = special.stdtrit(n - 1, (1 + level) / 2) * std / np.sqrt(n)
+    return float(mean - reach), float(mean + reach)
 
 
-def _checked_sizes(sampled, n_items, replace):
+def _checked_sizes(sampled, n_items, replace, n_instances):
     """The size of the pool of each instance, large enough for what was drawn from it."""
     sizes = whole_numbers("n_items", n_items, lowest=2)
     if sizes.ndim and sizes.shape != (len(sampled),):
@@ -240,8 +263,8 @@ def _checked_sizes(sampled, n_items, replace):
             f"n_items must be one number or one for each of {len(sampled)} instances, "
             f"got an array of shape {sizes.shape}"
         )
-    if len(sampled) < 2:
-        raise ValueError(f"sampled must hold at least two instances, got {len(sampled)}")
+    if n_instances < 2:
+        raise ValueError(f"sampled must hold at least two instances, got {n_instances}")
     if not (sampled.n_relevant.all() and sampled.n_irrelevant.all()):
         raise ValueError("sampled must hold relevant and drawn irrelevant items in every instance")
     sizes = np.broadcast_to(sizes, len(sampled))

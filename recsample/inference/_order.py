@@ -7,7 +7,8 @@ from math import fsum
 import numpy as np
 from scipy import special
 
-from recsample._instances import check_same_instances
+from recsample._instances import check_pairable, check_same_instances, rows_of
+from recsample._statistics import mean_of
 from recsample._validation import finite_numbers, shown
 from recsample.corrections import Correction
 from recsample.metrics._checks import check_metric
@@ -18,9 +19,9 @@ from recsample.sampling.base import Observed
 def exact_order(metric, ranks_a, ranks_b):
     """1 where A is exactly above B, -1 where it is below."""
     exact = metric.metric if isinstance(metric, Correction) else metric
-    check_same_instances(ranks_a, ranks_b)
+    _check_as_many(ranks_a, ranks_b)
     # Summed without rounding, so that equal means are found equal in whatever order.
-    gap = fsum([*defined_values(exact, ranks_a), *-defined_values(exact, ranks_b)])
+    gap = fsum([*_parts_of_sum(exact, ranks_a), *(-x for x in _parts_of_sum(exact, ranks_b))])
     if gap == 0:
         raise ValueError(f"ranks_a and ranks_b must differ in their mean {exact}, got the same")
     return 1 if gap > 0 else -1
@@ -28,11 +29,49 @@ def exact_order(metric, ranks_a, ranks_b):
 
 def difference_moments(metric, ranks_a, ranks_b, sampler):
     """Mean and variance of the difference of two means, on negatives of their own."""
+    (rows_a, counts_a), (rows_b, counts_b) = rows_of(ranks_a), rows_of(ranks_b)
     (mean_a, variance_a), (mean_b, variance_b) = (
-        sampler.moments(metric, ranks) for ranks in (ranks_a, ranks_b)
+        sampler.moments(metric, rows) for rows in (rows_a, rows_b)
     )
     size = len(ranks_a)
-    return (mean_a - mean_b).sum() / size, (variance_a + variance_b).sum() / size**2
+    if counts_a is None and counts_b is None:
+        return (mean_a - mean_b).sum() / size, (variance_a + variance_b).sum() / size**2
+    mean = mean_of(mean_a, counts_a) - mean_of(mean_b, counts_b)
+    variance = mean_of(variance_a, counts_a) + mean_of(variance_b, counts_b)
+    return mean, variance / size
+
+
+def _check_as_many(ranks_a, ranks_b):
+    """Refuse two recommenders with different instances, as far as that is known."""
+    counted = [rows_of(ranks)[1] is not None for ranks in (ranks_a, ranks_b)]
+    if not any(counted):
+        check_same_instances(ranks_a, ranks_b)
+    elif len(ranks_a) != len(ranks_b):
+        raise ValueError(
+            f"both recommenders must have the same instances, got {len(ranks_a)} and {len(ranks_b)}"
+        )
+
+
+def _parts_of_sum(metric, ranks):
+    """Numbers whose sum is that of the metric over the instances, without any rounding."""
+    rows, counts = rows_of(ranks)
+    values = defined_values(metric, rows)
+    if counts is None:
+        return values
+    # A count times a value is the sum of two floats: the rounded product, and by how much it is
+    # off, from halves of the digits of both factors (Dekker, 1971).
+    counts = counts.astype(float)
+    product = counts * values
+    (high, low), (upper, lower) = map(_halves, (counts, values))
+    off = low * lower - (((product - high * upper) - low * upper) - high * lower)
+    return np.concatenate([product, off])
+
+
+def _halves(numbers):
+    """Two floats of half as many digits, with the numbers as their sum (Veltkamp)."""
+    scaled = (2.0**27 + 1) * numbers
+    high = scaled - (scaled - numbers)
+    return high, numbers - high
 
 
 def normal_probability(mean, error):
@@ -68,6 +107,7 @@ def differences_of(metric, a, b):
 
 
 def _values_of(name, metric, evaluated):
+    check_pairable(evaluated, name)
     if isinstance(evaluated, Observed):
         return evaluated.design.of(metric, evaluated)
     if isinstance(evaluated, Ranks):

@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from recsample._indexing import counted
-from recsample._instances import check_one_relevant
+from recsample._indexing import counted, summed
+from recsample._instances import check_one_relevant, rows_of
 from recsample._typing import Floats
 from recsample._validation import shown
+from recsample.counts import RankCounts
 from recsample.ranks import Ranks
 from recsample.sampling.uniform import UniformSampling
 
 
-def sampled_counts(sampled: Ranks, sampler: UniformSampling) -> Floats:
+def sampled_counts(sampled: Ranks | RankCounts, sampler: UniformSampling) -> Floats:
     """How many instances have each sampled rank, shape (m + 1,): all that estimates look at."""
     check_uniform(sampler)
+    sampled, counts = rows_of(sampled, "sampled")
     check_one_relevant(sampled, "sampled")
     if sampled.rows.ties.any():
         where = int(np.argmax(sampled.rows.ties > 0))
@@ -30,6 +32,8 @@ def sampled_counts(sampled: Ranks, sampler: UniformSampling) -> Floats:
             f"sampled must have n_items = m + 1 = {sampler.m + 1}, "
             f"got {sampled.n_irrelevant[other[0]] + 1} in instance {other[0]}"
         )
+    if counts is not None:
+        return summed(sampled.rows.rank - 1, counts, sampler.m + 1)
     return counted(sampled.rows.rank - 1, sampler.m + 1).astype(float)
 
 

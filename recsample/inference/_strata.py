@@ -24,6 +24,7 @@ import numpy as np
 
 from recsample._indexing import counted, owners, places_in, summed
 from recsample._kept import kept
+from recsample._statistics import mean_of
 from recsample._typing import Floats, Integers
 from recsample.inference._mixtures import Group
 from recsample.metrics.base import Metric
@@ -63,11 +64,17 @@ class Stratum(NamedTuple):
     rows: Integers  # of the sampled ranks
 
 
-def strata_of(sampled: Ranks, sizes: Integers, replace: bool) -> list[Stratum]:
-    """The strata of all relevant items; `sizes` are those of the pools that were drawn from."""
+def strata_of(
+    sampled: Ranks, sizes: Integers, replace: bool, counts: Integers | None = None
+) -> list[Stratum]:
+    """The strata of all relevant items; `sizes` are those of the pools that were drawn from.
+
+    With `counts` each of the ranks is that of so many instances with one relevant item.
+    """
     rows, n_relevant = sampled.rows, sampled.n_relevant
     pool = sizes - n_relevant
-    kind = _bins(pool) * (1 + n_relevant.max()) + _bins(n_relevant)
+    many = np.ones(len(sampled), np.int64) if counts is None else counts
+    kind = _bins(pool, many) * (1 + n_relevant.max()) + _bins(n_relevant, many)
     key = np.stack([kind[rows.instance], rows.order])
     different, number = np.unique(key, axis=1, return_inverse=True)
     in_order = np.argsort(number.reshape(-1), kind="stable")
@@ -77,21 +84,27 @@ def strata_of(sampled: Ranks, sizes: Integers, replace: bool) -> list[Stratum]:
         instance = rows.instance[which]
         m = sampled.n_irrelevant[instance]
         n_draws = np.unique(m)
-        counts = [
-            _counts(rows.above[which[m == one]], rows.ties[which[m == one]], one) for one in n_draws
-        ]
+        seen = []
+        for one in n_draws:
+            mine = which[m == one]
+            seen.append(_counts(rows.above[mine], rows.ties[mine], many[rows.instance[mine]], one))
         # Without replacement no more can be drawn than there are.
-        typical = max(round(pool[instance].mean()), 1 if replace else int(n_draws[-1]))
-        relevant = max(round(n_relevant[instance].mean()), int(order))
+        weights = None if counts is None else counts[instance]
+        typical = max(round(mean_of(pool[instance], weights)), 1 if replace else int(n_draws[-1]))
+        relevant = max(round(mean_of(n_relevant[instance], weights)), int(order))
         found.append(
-            Stratum(typical, relevant, int(order), tuple(n_draws.tolist()), tuple(counts), which)
+            Stratum(typical, relevant, int(order), tuple(n_draws.tolist()), tuple(seen), which)
         )
     return found
 
 
-def _bins(values):
-    """A number for each of the values, the same for those within a tenth of each other."""
-    different, which, count = np.unique(values, return_inverse=True, return_counts=True)
+def _bins(values, many):
+    """A number for each of the values, the same for those within a tenth of each other.
+
+    Each of the values is that of so many instances.
+    """
+    different, which = np.unique(values, return_inverse=True)
+    count = summed(which.reshape(-1), many, len(different))
     bins, first, held = np.zeros(len(different), np.int64), different[0], 0
     for i, (value, n) in enumerate(zip(different, count)):
         apart = value > first * _RATIO and held >= _ENOUGH
@@ -102,11 +115,11 @@ def _bins(values):
     return bins[which.reshape(-1)]
 
 
-def _counts(above, ties, m):
+def _counts(above, ties, many, m):
     """How many have s = 0, ..., m above; a tied one in equal parts for all that it may be."""
     row = owners(ties + 1)
     s = above[row] + places_in(ties + 1)
-    return summed(s, 1.0 / (ties[row] + 1), m + 1)
+    return summed(s, many[row] / (ties[row] + 1), m + 1)
 
 
 class Columns(NamedTuple):

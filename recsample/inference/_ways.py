@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from recsample._extras import extra
+from recsample._statistics import mean_of
 from recsample._typing import Floats, Integers
 from recsample._validation import positive_float
 from recsample.inference._evidence import Evidence
@@ -58,8 +59,8 @@ class _Study:
 
     def __init__(self, metric: Metric, evidence: Evidence) -> None:
         self.metric, self.evidence = metric, evidence
-        self.n_users = len(evidence.sampled)
-        self.pool = float((evidence.sizes - evidence.sampled.n_relevant).mean())
+        self.n_users = evidence.n_instances
+        self.pool = mean_of(evidence.sizes - evidence.sampled.n_relevant, evidence.counts)
         groups = evidence.groups(metric, "smooth")
         self.factor = evidence.clustering(metric)
         self.places = [

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg, optimize, special
 
 from recsample._validation import finite_numbers, share, true_or_false
+from recsample.counts import RankCounts
 from recsample.inference._runs import check_uniform, sampled_counts
 from recsample.metrics._checks import check_exact
 from recsample.metrics.base import Metric
@@ -112,7 +113,7 @@ def sharp_bounds(
 
 def certified_interval(
     metric: Metric,
-    sampled: Ranks,
+    sampled: Ranks | RankCounts,
     sampler: UniformSampling,
     n_items: int,
     *,
@@ -135,7 +136,7 @@ def certified_interval(
     Parameters
     ----------
     metric : Metric
-    sampled : Ranks
+    sampled : Ranks or RankCounts
         One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
     sampler : UniformSampling
     n_items : int

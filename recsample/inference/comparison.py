@@ -20,12 +20,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._instances import check_one_kind, check_recommenders, check_same_instances
+from recsample._instances import (
+    check_one_kind,
+    check_pairable,
+    check_recommenders,
+    check_same_instances,
+    rows_of,
+)
 from recsample._statistics import standard_error
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int, share, whole_numbers
 from recsample.corrections import Correction, PooledCorrection
+from recsample.counts import RankCounts
 from recsample.inference._evidence import Evidence, limits_of_mean, supported
 from recsample.inference._order import (
     defined_values,
@@ -86,7 +93,7 @@ class StandardErrors(NamedTuple):
 
 
 def standard_errors(
-    metric: Metric, sampled: Ranks, sampler: UniformSampling, n_items: int
+    metric: Metric, sampled: Ranks | RankCounts, sampler: UniformSampling, n_items: int
 ) -> StandardErrors:
     """The standard error of a sampled or corrected mean from one run, and what it is made of.
 
@@ -99,7 +106,7 @@ def standard_errors(
     ----------
     metric : Metric
         A metric of sampled ranks, also a corrected one.
-    sampled : Ranks
+    sampled : Ranks or RankCounts
         One sampled evaluation of at least two instances, one relevant item each.
     sampler : UniformSampling
     n_items : int
@@ -126,7 +133,8 @@ def standard_errors(
     """
     sampled_counts(sampled, sampler)  # refuses what is not a run of this sampler
     check_readable(metric, sampler)
-    total = standard_error(defined_values(metric, sampled))
+    rows, counts = rows_of(sampled)
+    total = standard_error(defined_values(metric, rows), counts)
     distribution = expectation_maximisation(sampled, sampler, n_items)
     variance = sampler.variance(metric, Ranks(np.arange(1, n_items + 1), n_items))
     sampling = float(np.sqrt(distribution @ variance / len(sampled)))
@@ -309,7 +317,8 @@ def compare_pairs(
     >>> table.loc[("A", "B", "AP"), "probability"].round(2).item()
     0.91
     """
-    check_recommenders(ranks)
+    for name, one in check_recommenders(ranks, counted=True).items():
+        check_pairable(one, f"ranks of {name!r}")
     check_one_kind(ranks)
     if len(ranks) < 2:
         raise ValueError(f"ranks must hold at least two recommenders, got {len(ranks)}")
@@ -325,8 +334,8 @@ def compare_pairs(
 
 def order_probability(
     metric: Metric,
-    ranks_a: Ranks,
-    ranks_b: Ranks,
+    ranks_a: Ranks | RankCounts,
+    ranks_b: Ranks | RankCounts,
     sampler: UniformSampling,
     *,
     overlap: ArrayLike | None = None,
@@ -341,7 +350,7 @@ def order_probability(
     ----------
     metric : Metric
         A metric, or a corrected one, whose exact order is that of the metric it corrects.
-    ranks_a, ranks_b : Ranks
+    ranks_a, ranks_b : Ranks or RankCounts
         The exact ranks of the two recommenders, the same instances in the same order. Of any number
         of relevant items, with or without ties. Without an overlap the pools of an instance may
         differ, as where each recommender leaves out other items.
@@ -349,7 +358,7 @@ def order_probability(
     overlap : array_like of int, shape (instances,), optional
         By default each recommender has negatives of its own. If both are ranked against the same
         ones: how many irrelevant items outrank the relevant one for both recommenders. This needs
-        one relevant item per instance and no ties, see `shared_covariance`.
+        one relevant item per instance and no ties, see `shared_covariance`, and `Ranks`.
 
     Returns
     -------
@@ -374,7 +383,8 @@ def order_probability(
     sign = exact_order(metric, ranks_a, ranks_b)
     mean, variance = difference_moments(metric, ranks_a, ranks_b, sampler)
     if overlap is not None:
-        covariance = shared_covariance(metric, ranks_a, ranks_b, sampler, overlap)
+        both = check_same_instances(ranks_a, ranks_b)
+        covariance = shared_covariance(metric, *both, sampler, overlap)
         variance = max(0.0, variance - 2 * covariance.sum() / len(ranks_a) ** 2)
     return normal_probability(sign * mean, np.sqrt(variance))
 

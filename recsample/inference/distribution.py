@@ -26,6 +26,7 @@ from recsample._validation import (
     positive_float,
     positive_int,
 )
+from recsample.counts import RankCounts
 from recsample.inference._runs import em_of_counts, sampled_counts
 from recsample.metrics._checks import check_exact
 from recsample.metrics.base import Metric
@@ -45,7 +46,7 @@ __all__ = [
 
 
 def rank_distribution(
-    sampled: Ranks,
+    sampled: Ranks | RankCounts,
     sampler: UniformSampling,
     n_items: int,
     method: Literal["em", "mes", "spline"] = "em",
@@ -54,7 +55,7 @@ def rank_distribution(
 
     Parameters
     ----------
-    sampled : Ranks
+    sampled : Ranks or RankCounts
         One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
     sampler : UniformSampling
         How it was sampled.
@@ -93,7 +94,7 @@ def rank_distribution(
 
 
 def expectation_maximisation(
-    sampled: Ranks, sampler: UniformSampling, n_items: int, *, iterations: int = 30
+    sampled: Ranks | RankCounts, sampler: UniformSampling, n_items: int, *, iterations: int = 30
 ) -> Floats:
     """The EM estimate of the distribution of the ranks, from a uniform start.
 
@@ -104,7 +105,7 @@ def expectation_maximisation(
 
     Parameters
     ----------
-    sampled : Ranks
+    sampled : Ranks or RankCounts
         One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
     sampler : UniformSampling
     n_items : int
@@ -135,7 +136,7 @@ def expectation_maximisation(
 
 
 def maximum_entropy(
-    sampled: Ranks, sampler: UniformSampling, n_items: int, *, weight: float = 30.0
+    sampled: Ranks | RankCounts, sampler: UniformSampling, n_items: int, *, weight: float = 30.0
 ) -> Floats:
     """The distribution of the ranks with the best balance of entropy and fit.
 
@@ -147,7 +148,7 @@ def maximum_entropy(
 
     Parameters
     ----------
-    sampled : Ranks
+    sampled : Ranks or RankCounts
         One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
     sampler : UniformSampling
     n_items : int
@@ -264,7 +265,7 @@ class LogSpline(NamedTuple):
 
 
 def log_spline(
-    sampled: Ranks, sampler: UniformSampling, n_items: int, *, parameters: int = 5
+    sampled: Ranks | RankCounts, sampler: UniformSampling, n_items: int, *, parameters: int = 5
 ) -> LogSpline:
     """A distribution of the ranks whose logarithm is a smooth curve, with standard errors.
 
@@ -275,7 +276,7 @@ def log_spline(
 
     Parameters
     ----------
-    sampled : Ranks
+    sampled : Ranks or RankCounts
         One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
     sampler : UniformSampling
     n_items : int

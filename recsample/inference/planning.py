@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._instances import check_same_instances
+from recsample._instances import check_same_instances, rows_of
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import finite_numbers, generator, positive_int, share
 from recsample.corrections import Correction
+from recsample.counts import RankCounts
 from recsample.inference._order import difference_moments, exact_order, normal_probability
 from recsample.inference._runs import em_of_counts, sampled_counts
 from recsample.metrics._checks import check_metric
@@ -32,8 +33,8 @@ __all__ = [
 
 def required_samples(
     metric: Metric | Callable[[UniformSampling], Metric],
-    ranks_a: Ranks,
-    ranks_b: Ranks,
+    ranks_a: Ranks | RankCounts,
+    ranks_b: Ranks | RankCounts,
     *,
     probability: float = 0.95,
     replace: bool = False,
@@ -54,7 +55,7 @@ def required_samples(
     metric : Metric or callable
         A metric; or a function that makes a corrected metric for a sampler, such as
         ``lambda sampler: BiasVariance(AP, sampler, n_items, gamma=0.1)``.
-    ranks_a, ranks_b : Ranks
+    ranks_a, ranks_b : Ranks or RankCounts
         The exact ranks of the two recommenders, the same instances in the same order.
     probability : float, optional
         Between 0 and 1, both excluded.
@@ -82,7 +83,7 @@ def required_samples(
     """
     wanted = share("probability", probability)
     sign = exact_order(_made(metric, UniformSampling(1, replace)), ranks_a, ranks_b)
-    pool = int(min(ranks_a.n_irrelevant.min(), ranks_b.n_irrelevant.min()))
+    pool = min(int(rows_of(ranks)[0].n_irrelevant.min()) for ranks in (ranks_a, ranks_b))
     last = _last(largest, pool)
 
     def chance(m):

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._extras import extra
-from recsample._instances import check_same_ids
+from recsample._instances import check_same_ids, rows_of
 from recsample._tables import table_of
 from recsample._validation import refuse_frame, shown, true_or_false, whole_numbers
+from recsample.counts import RankCounts
 from recsample.inference._evidence import Evidence, supported
 from recsample.inference._pairs import Difference, compared
 from recsample.inference._strata import ASSUMPTIONS
@@ -28,6 +29,10 @@ from recsample.sampling.base import Observed
 __all__ = ["report"]
 
 _LEVEL = 0.95
+_UNPAIRED = (
+    "no pair is compared, because RankCounts do not say which ranks belong to the same instance: "
+    "Ranks do"
+)
 
 
 def report(
@@ -53,14 +58,17 @@ def report(
 
     Parameters
     ----------
-    sampled : Ranks, array_like of int, or mapping of str to these
+    sampled : Ranks, RankCounts, array_like of int, or mapping of str to these
         Ranks among the drawn items, one per instance; several relevant items or ties as `Ranks`.
+        Of `RankCounts` the pairs of recommenders are left out, since these do not say which ranks
+        belong to the same instance.
         Several recommenders by name, over the same instances in the same order; where `Ranks` have
         ids, these are compared.
     m : int or array_like of int, shape (instances,), optional
         How many irrelevant items were drawn for each instance. `Ranks` know it.
     n_items : int or array_like of int, shape (instances,)
-        Sizes of the pools that were drawn from, the relevant items included.
+        Sizes of the pools that were drawn from, the relevant items included. One number for
+        `RankCounts`, or one for each of their rows.
     metrics : sequence of Metric or str, optional
     replace : bool, optional
         Whether items were drawn with replacement.
@@ -120,6 +128,7 @@ def report(
             sentences.append(f"{name}: {said}" if several else said)
     first = next(iter(evidence.values()))
     head, sizes = _head(first), first.sizes
+    counted = any(one.counts is not None for one in evidence.values())
 
     def part(which):
         some = {name: run[which] for name, run in runs.items()}
@@ -127,19 +136,24 @@ def report(
         return report(some if several else some[""], n_items=sizes[which], **options)
 
     ids = first.sampled.ids
-    instances = Instances(
-        np.arange(len(first.sampled)) if ids is None else ids,
-        {(name, str(one)): one(run) for name, run in runs.items() for one in chosen},
-        part,
+    instances = (
+        None
+        if counted
+        else Instances(
+            np.arange(len(first.sampled)) if ids is None else ids,
+            {(name, str(one)): one(run) for name, run in runs.items() for one in chosen},
+            part,
+        )
     )
     level = level_of_pairs(_LEVEL, len(runs), true_or_false("simultaneous", simultaneous))
     return Result(
         head[0].upper() + head[1:] + ".",
         table_of(rows, ["recommender", "metric"], several),
         table_of(ladder, ["recommender", "metric", "assumption"], several),
-        _pairs(evidence, chosen, level),
+        _pairs({} if counted else evidence, chosen, level),
         tuple(sentences),
         None if several else _ways(chosen, evidence[""]),
+        notes=(_UNPAIRED,) if counted and len(evidence) > 1 else (),
         instances=instances,
     )
 
@@ -152,13 +166,14 @@ def _ranks_of(sampled, m):
             f"{shown(sampled.design)} observes: its estimates need no correction, see Design.of"
         )
     refuse_frame("sampled", sampled, "choose the column of ranks, or see Ranks.from_frame")
-    if isinstance(sampled, Ranks):
+    if isinstance(sampled, (Ranks, RankCounts)):
+        rows, _ = rows_of(sampled)
         if m is not None:
-            drawn = np.broadcast_to(whole_numbers("m", m, lowest=1), len(sampled))
-            other = np.flatnonzero(drawn != sampled.n_irrelevant)
+            drawn = np.broadcast_to(whole_numbers("m", m, lowest=1), len(rows))
+            other = np.flatnonzero(drawn != rows.n_irrelevant)
             if len(other):
                 raise ValueError(
-                    f"m must be the number of drawn items, {sampled.n_irrelevant[other[0]]} in "
+                    f"m must be the number of drawn items, {rows.n_irrelevant[other[0]]} in "
                     f"instance {other[0]} of sampled, got {drawn[other[0]]}"
                 )
         return sampled
@@ -193,12 +208,16 @@ def _check_same(runs):
     """Refuse recommenders that were not evaluated on the same instances."""
     first, *others = runs.items()
     for name, run in others:
-        if len(run) != len(first[1]) or not np.array_equal(run.n_relevant, first[1].n_relevant):
+        known = isinstance(run, Ranks) and isinstance(first[1], Ranks)
+        if len(run) != len(first[1]) or (
+            known and not np.array_equal(run.n_relevant, first[1].n_relevant)
+        ):
             raise ValueError(
                 "sampled must hold recommenders of the same instances, got other instances or "
                 f"numbers of relevant items for {name!r} than for {first[0]!r}"
             )
-    check_same_ids("sampled", {repr(name): run for name, run in runs.items()})
+    listed = {repr(name): run for name, run in runs.items() if isinstance(run, Ranks)}
+    check_same_ids("sampled", listed)
 
 
 def _rung(evidence, metric, assumption):
@@ -217,7 +236,7 @@ def _row(evidence, metric, rungs, used):
         "value": float(np.clip(value, low, high)),
         "low": low,
         "high": high,
-        "sampled": float(metric(evidence.sampled).mean()),
+        "sampled": evidence.mean(metric),
         "assumption": used,
     }
 
@@ -226,7 +245,8 @@ def _head(evidence):
     """How the ranks came about."""
     sampled = evidence.sampled
     several = int(sampled.n_relevant.sum()) if (sampled.n_relevant > 1).any() else 0
-    instances = f"{len(sampled)} instances" + (f" with {several} relevant items" if several else "")
+    instances = f"{evidence.n_instances} instances"
+    instances += f" with {several} relevant items" if several else ""
     how = "with" if evidence.replace else "without"
     return (
         f"{instances}, each ranked among {_span('m = ', sampled.n_irrelevant)} of "

@@ -28,6 +28,7 @@ from typing import NamedTuple
 from numpy.typing import ArrayLike
 
 from recsample._validation import share, true_or_false
+from recsample.counts import RankCounts
 from recsample.inference._evidence import Evidence
 from recsample.inference._strata import ASSUMPTIONS, Assumption
 from recsample.metrics.base import Metric
@@ -60,7 +61,7 @@ class Limits(NamedTuple):
 
 def limits(
     metric: Metric,
-    sampled: Ranks,
+    sampled: Ranks | RankCounts,
     n_items: ArrayLike,
     *,
     assumption: Assumption = "decreasing",
@@ -83,7 +84,7 @@ def limits(
     metric : Metric
         The exact metric; not a correction. For a linear one, such as AUC, sampling has no bias, and
         the limits are those of a mean.
-    sampled : Ranks
+    sampled : Ranks or RankCounts
         Ranks among the drawn items. ``sampled.n_irrelevant`` of these were drawn for each instance.
         Any number of relevant items; tied ones count in equal parts for all places that they
         may have.

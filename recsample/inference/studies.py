@@ -8,6 +8,7 @@ tidy pandas DataFrames; `recsample.plotting` draws them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,11 +20,12 @@ from recsample._estimators import (
     values_of_estimators,
 )
 from recsample._extras import extra
-from recsample._instances import check_recommenders, mean_pool_size
+from recsample._instances import check_recommenders, mean_over, mean_pool_size
 from recsample._tables import table_of
 from recsample._typing import Rng
 from recsample._validation import generator, positive_int
 from recsample.corrections import BiasVariance, ConstrainedLeastSquares, RankEstimate
+from recsample.counts import RankCounts
 from recsample.inference._evidence import Evidence
 from recsample.inference.distribution import plausible_prior, plug_in, rank_distribution
 from recsample.metrics._chosen import chosen_metrics
@@ -50,7 +52,7 @@ _FEW = 100  # with more sampled items some methods take seconds for each recomme
 
 
 def under_sampling(
-    ranks: Mapping[str, Ranks],
+    ranks: Mapping[str, Ranks | RankCounts],
     sampler: Sampler,
     metrics: Sequence[Metric | str] = CATALOGUE,
     *,
@@ -60,7 +62,7 @@ def under_sampling(
 
     Parameters
     ----------
-    ranks : mapping of str to Ranks
+    ranks : mapping of str to Ranks or RankCounts
     sampler : Sampler
     metrics : sequence of Metric or str, optional
     gamma : float, optional
@@ -89,7 +91,7 @@ def under_sampling(
     AP  0.101    0.326      0.021
     """
     pd = extra("pandas")
-    check_recommenders(ranks)
+    check_recommenders(ranks, counted=True)
     with_law = check_law(check_sampler(sampler))
     n_items = mean_pool_size(ranks)
     rows: dict[str, dict[tuple[str, str], float]] = {}
@@ -97,10 +99,12 @@ def under_sampling(
         corrected = BiasVariance(one, with_law, n_items, gamma=gamma)
         row = rows[str(one)] = {}
         for name, r in ranks.items():
-            row[name, "exact"] = one(r).mean()
-            row[name, "sampled"] = sampler.expect(one, r).mean()
-            possible = one.additive or (r.n_relevant == 1).all()
-            row[name, "corrected"] = sampler.expect(corrected, r).mean() if possible else np.nan
+            row[name, "exact"] = mean_over(one, r)
+            row[name, "sampled"] = mean_over(partial(sampler.expect, one), r)
+            possible = one.additive or isinstance(r, RankCounts) or (r.n_relevant == 1).all()
+            row[name, "corrected"] = (
+                mean_over(partial(sampler.expect, corrected), r) if possible else np.nan
+            )
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from recsample._extras import extra
-from recsample._instances import check_one_kind, check_recommenders
-from recsample._statistics import standard_error
+from recsample._instances import check_one_kind, check_recommenders, rows_of
+from recsample._statistics import mean_of, standard_error
 from recsample._validation import true_or_false
+from recsample.counts import RankCounts
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
@@ -20,7 +21,10 @@ __all__ = ["compare"]
 
 
 def compare(
-    ranks: Mapping[str, Ranks], metrics: Sequence[Metric | str], *, errors: bool = False
+    ranks: Mapping[str, Ranks | RankCounts],
+    metrics: Sequence[Metric | str],
+    *,
+    errors: bool = False,
 ) -> pd.DataFrame:
     """Recommenders by metrics: the mean of each metric over the instances of each recommender.
 
@@ -29,7 +33,7 @@ def compare(
 
     Parameters
     ----------
-    ranks : mapping of str to Ranks
+    ranks : mapping of str to Ranks or RankCounts
         The predicted ranks of each recommender, over the same instances in the same order.
     metrics : sequence of Metric or str
     errors : bool, optional
@@ -64,16 +68,17 @@ def compare(
     {'mean': 0.555, 'standard error': 0.197}
     """
     pd = extra("pandas")
-    check_recommenders(ranks)
+    check_recommenders(ranks, counted=True)
     check_one_kind(ranks)
     chosen = chosen_metrics(metrics)
     lengths = {name: len(r) for name, r in ranks.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"ranks must have the same number of instances, got {lengths}")
     names = [str(m) for m in chosen]
-    values = [[m(r) for m in chosen] for r in ranks.values()]
+    counted = [rows_of(r) for r in ranks.values()]
+    values = [[(m(r), counts) for m in chosen] for r, counts in counted]
     if not true_or_false("errors", errors):
-        return pd.DataFrame([[v.mean() for v in row] for row in values], list(ranks), names)
-    rows = [[x for v in row for x in (v.mean(), standard_error(v))] for row in values]
+        return pd.DataFrame([[mean_of(*v) for v in row] for row in values], list(ranks), names)
+    rows = [[x for v in row for x in (mean_of(*v), standard_error(*v))] for row in values]
     columns = pd.MultiIndex.from_product([names, ["mean", "standard error"]])
     return pd.DataFrame(rows, list(ranks), columns)

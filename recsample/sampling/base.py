@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recsample._instances import rows_of
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import shown, whole_numbers
 from recsample._value import Value, frozen
+from recsample.counts import RankCounts
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
 from recsample.sampling._readable import check_readable
@@ -155,7 +157,7 @@ class Sampler(ABC):
         check_readable(metric, self)
         return self.moments(metric, ranks)[1]
 
-    def std_of_mean(self, metric: Metric, ranks: Ranks) -> float:
+    def std_of_mean(self, metric: Metric, ranks: Ranks | RankCounts) -> float:
         """Standard deviation, over repeated sampling, of the metric's mean over the instances.
 
         Instances are sampled independently of each other.
@@ -163,7 +165,7 @@ class Sampler(ABC):
         Parameters
         ----------
         metric : Metric
-        ranks : Ranks
+        ranks : Ranks or RankCounts
 
         Returns
         -------
@@ -404,7 +406,7 @@ class Design(ABC):
         """
         return self.of(metric, self.draw(ranks, rng))
 
-    def std_of_mean(self, metric: Metric, ranks: Ranks) -> float:
+    def std_of_mean(self, metric: Metric, ranks: Ranks | RankCounts) -> float:
         """Standard deviation, over repeated drawing, of the estimate's mean over the instances.
 
         Instances are drawn for independently of each other.
@@ -412,7 +414,7 @@ class Design(ABC):
         Parameters
         ----------
         metric : Metric
-        ranks : Ranks
+        ranks : Ranks or RankCounts
 
         Returns
         -------
@@ -614,6 +616,8 @@ class HasLaw(Protocol):
         """
 
 
-def _std_of_mean(drawn: Sampler | Design, metric: Metric, ranks: Ranks) -> float:
+def _std_of_mean(drawn: Sampler | Design, metric: Metric, ranks: Ranks | RankCounts) -> float:
     """Of both kinds, since instances are drawn for independently."""
-    return float(np.sqrt(drawn.variance(metric, ranks).sum()) / len(ranks))
+    rows, counts = rows_of(ranks)
+    variance = drawn.variance(metric, rows)
+    return float(np.sqrt(variance.sum() if counts is None else counts @ variance) / len(ranks))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from recsample._instances import check_ranks
 from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int
+from recsample.counts import RankCounts
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
@@ -91,20 +93,26 @@ class PooledSampling(Sampler):
         pool = positive_int("n_irrelevant", n_irrelevant)
         return self._different(pool, pool, positive_int("n_relevant", n_relevant))
 
-    def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
+    @overload
+    def draw(self, ranks: Ranks, rng: Rng) -> Ranks: ...
+    @overload
+    def draw(self, ranks: RankCounts, rng: Rng) -> RankCounts: ...
+
+    def draw(self, ranks: Ranks | RankCounts, rng: Rng) -> Ranks | RankCounts:
         """Sampled ranks: one evaluation.
 
         Parameters
         ----------
-        ranks : Ranks
+        ranks : Ranks or RankCounts
             At least one relevant item per instance.
         rng : int or numpy.random.Generator
             A seed, or a generator that is advanced.
 
         Returns
         -------
-        Ranks
-            With D + L as ``n_items``, one number per instance; ties broken at random.
+        Ranks or RankCounts
+            With D + L as ``n_items``, one number per instance; ties broken at random. `RankCounts`
+            for `RankCounts`.
 
         Raises
         ------
@@ -118,6 +126,8 @@ class PooledSampling(Sampler):
         >>> (sampled.values == [1, sampled.n_items[1]]).all()
         np.True_
         """
+        if isinstance(ranks, RankCounts):
+            return self._draw_counts(ranks, generator(rng))
         pool, n_relevant = _checked(ranks)
         rng = generator(rng)
         size = np.zeros(len(ranks), np.int64)
@@ -131,6 +141,21 @@ class PooledSampling(Sampler):
             drawn = UniformSampling(int(d)).draw(ranks[size == d], rng)
             sampled[size[instance] == d] = drawn.rows.rank
         return ranks.at(sampled, size + n_relevant)
+
+    def _draw_counts(self, counts, rng):
+        """How many instances of each rank get each number of different items, then their ranks."""
+        pool, _ = _checked(counts.ranks)
+        parts = []
+        for size in np.unique(pool).tolist():
+            law, which = self.sizes(size), np.flatnonzero(pool == size)
+            law = law / law.sum()
+            for rows in row_blocks(len(which), len(law), 2**22):
+                some = counts.ranks.rows.of(which[rows])
+                number = rng.multinomial(counts.counts[which[rows]], law)
+                for d in np.flatnonzero(number.any(axis=0)).tolist():
+                    given = RankCounts(some.rank, number[:, d], size + 1, ties=some.ties)
+                    parts.append(UniformSampling(d).draw(given, rng))
+        return RankCounts.concatenate(parts)
 
     def expect(self, metric: Metric, ranks: Ranks) -> Floats:
         """The expectation of a metric on the sampled ranks, exactly.

@@ -16,15 +16,18 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
-from recsample._indexing import row_blocks, summed
+from recsample._indexing import counted, repeated, row_blocks, summed
 from recsample._instances import check_ranks
 from recsample._kept import kept
 from recsample._memory import fits_in_memory
+from recsample._ties import blocks
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int, true_or_false
+from recsample.counts import RankCounts
 from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
@@ -191,23 +194,31 @@ class UniformSampling(Sampler):
         at_least[ranks.rows.instance, ranks.rows.order] = within
         return np.maximum(at_least[:, :-1] - at_least[:, 1:], 0.0)  # rounding may fall below 0
 
-    def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
+    @overload
+    def draw(self, ranks: Ranks, rng: Rng) -> Ranks: ...
+    @overload
+    def draw(self, ranks: RankCounts, rng: Rng) -> RankCounts: ...
+
+    def draw(self, ranks: Ranks | RankCounts, rng: Rng) -> Ranks | RankCounts:
         """Sampled ranks: one sampled evaluation, drawn from the law without drawing any items.
 
         The last relevant item's count is drawn from its law, and each count before it by thinning
-        the one after it: of the s drawn items among the first a', those among the first a.
+        the one after it: of the s drawn items among the first a', those among the first a. How
+        many of the instances that `RankCounts` have with one rank get each sampled rank has a
+        multinomial distribution, so it takes no longer for more instances.
 
         Parameters
         ----------
-        ranks : Ranks
+        ranks : Ranks or RankCounts
         rng : int or numpy.random.Generator
             A seed, or a generator that is advanced.
 
         Returns
         -------
-        Ranks
+        Ranks or RankCounts
             With ``n_items = m + L`` for L relevant items, instances in the same order, ties broken
-            at random. Where `ranks` holds lists, the best rank of each comes first.
+            at random. Where `ranks` holds lists, the best rank of each comes first. `RankCounts`
+            for `RankCounts`.
 
         Raises
         ------
@@ -224,6 +235,8 @@ class UniformSampling(Sampler):
         >>> rs.UniformSampling(m=9).draw(rs.Ranks([[1, 100]], n_items=100), rng=0).values
         (array([ 1, 11]),)
         """
+        if isinstance(ranks, RankCounts):
+            return self._draw_counts(ranks, generator(rng))
         pool, n_relevant = self._checked(ranks).n_irrelevant, ranks.n_relevant
         if not self.replace:
             check_drawable(pool)
@@ -371,6 +384,25 @@ class UniformSampling(Sampler):
                 f"n_items must leave at least {needed} irrelevant items to draw m={self.m} "
                 f"{'with' if self.replace else 'without'} replacement, got {np.min(pool)}{place}"
             )
+
+    def _draw_counts(self, counts, rng):
+        """For each rank, how many of its instances get each sampled rank."""
+        pool = self._checked(counts.ranks).n_irrelevant
+        rows, number = counts.ranks.rows, counts.counts
+        if not self.replace:
+            check_drawable(pool)
+        drawn = np.zeros(self.m + 1, np.int64)
+        many = number > self.m  # of a few instances each is drawn for in less time
+        which = np.flatnonzero(~many)
+        for part in blocks(number[which]):
+            each = repeated(which[part], number[which[part]])
+            above = rows.above[each] + rng.integers(0, rows.ties[each], endpoint=True)
+            drawn += counted(self._count(rng, above, pool[each], self.m), self.m + 1)
+        which = np.flatnonzero(many)
+        for part in row_blocks(len(which), self.m + 1):
+            law = self.pmf(counts.ranks[which[part]])
+            drawn += rng.multinomial(number[which[part]], law).sum(axis=0)
+        return RankCounts(np.arange(1, self.m + 2), drawn, self.m + 1)
 
     def _count(self, rng, above, among, drawn):
         """How many of the `drawn` items are above, in a random draw from `among` items."""
