@@ -633,7 +633,7 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.vlines(cost, error.min(), error.max(), color=colour, linewidth=1)
         middle = error.agg(lambda each: np.sqrt(np.mean(each**2)))
         ax.plot(cost, middle, style, color=colour, label=method)
-    ax.set(xscale="log", yscale="log", xlabel="items scored per user", ylabel="error, points")
+    ax.set(xscale="log", yscale="log", xlabel="items looked at per user", ylabel="error, points")
     _legend_below(ax, columns=2)
     return ax
 

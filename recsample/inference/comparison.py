@@ -151,8 +151,8 @@ class Comparison(NamedTuple):
     low, high : float
         Its limits.
     probability : float
-        How sure it is that A's mean is above B's: the level at which a one-sided limit of the
-        difference is 0.
+        One minus the one-sided p-value of "A's mean is not above B's": the level at which a
+        one-sided limit of the difference is 0.
 
     Examples
     --------
