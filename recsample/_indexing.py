@@ -6,6 +6,7 @@ while ranks are 64 bits everywhere.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,20 @@ def places_in(lengths: Integers) -> Integers:
 def owners(lengths: Integers) -> Integers:
     """To which of several lists each entry belongs."""
     return repeated(np.arange(len(lengths), dtype=np.int64), lengths)
+
+
+def different_rows(columns: Sequence[Integers]) -> tuple[list[Integers], Integers]:
+    """The different rows of a table, in order and by columns, and which of them each row is.
+
+    As `numpy.unique` along an axis has it, which takes ten times longer.
+    """
+    order = np.lexsort(columns[::-1])
+    in_order = [column[order] for column in columns]
+    new = np.ones(len(order), bool)
+    new[1:] = np.any([column[1:] != column[:-1] for column in in_order], axis=0)
+    which = np.empty(len(order), np.int64)
+    which[order] = np.cumsum(new) - 1
+    return [column[new] for column in in_order], which
 
 
 def row_blocks(n_rows: int, row_length: int, block: int | None = None) -> list[slice]:

@@ -1,5 +1,6 @@
 """Fixtures that several test modules share."""
 
+import gc
 import gzip
 import os
 import zipfile
@@ -24,6 +25,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "ml_1m" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
+
+
+def pytest_collection_finish():
+    # Modules and tests stay: else the collector goes through them again and again.
+    gc.freeze()
+    gc.set_threshold(50_000)
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -10,6 +10,7 @@ import recsample as rs
 from recsample import _indexing
 from recsample._indexing import (
     counted,
+    different_rows,
     owners,
     places_in,
     repeated,
@@ -121,6 +122,15 @@ def test_sums_are_floats_even_of_nothing():
     assert summed(np.array([0, 2, 2]), [1.5, 1.0, -3.0], 4).tolist() == [1.5, 0.0, -2.0, 0.0]
     empty = summed(np.array([], int), [], 2)
     assert empty.tolist() == [0.0, 0.0] and empty.dtype == float
+
+
+@pytest.mark.parametrize(("rows", "kinds"), [(0, 2), (1, 2), (50, 2), (50, 1), (400, 9)])
+def test_different_rows_are_those_of_numpy(rows, kinds):
+    table = np.random.default_rng(rows).integers(-kinds, kinds, (rows, 3))
+    found, which = different_rows(list(table.T))
+    expected, of_row = np.unique(table, axis=0, return_inverse=True)
+    assert np.transpose(found).tolist() == expected.tolist()
+    assert which.tolist() == of_row.reshape(-1).tolist()
 
 
 @pytest.mark.parametrize("lengths", [[2, 0, 3], [1], [0, 0], [4, 1, 1, 0, 2]])

@@ -222,7 +222,7 @@ def _minimum(values, rows, low, high, decreasing):
     method tells programs without a solution from others; the simplex method can give up on them.
     """
     k, n = rows.shape
-    used = _spread(n, 10 * k)
+    used = _spread(n, 4 * k)
     while True:
         # The unknowns are p and t = rows @ p, so that the limits on t need one row each, not two.
         size = len(used)

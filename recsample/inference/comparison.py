@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recsample._indexing import different_rows
 from recsample._instances import (
     check_one_kind,
     check_pairable,
@@ -453,12 +454,12 @@ def shared_covariance(
     values = metric.of_rank(np.arange(1, m + 2), m + 1)
     place = np.arange(m + 1)[:, None] + np.arange(m + 1)
     b_values = np.where(place <= m, values[np.minimum(place, m)], 0.0)  # by the two counts
-    cases, of_instance = np.unique(np.stack([pool, a, b, both], 1), axis=0, return_inverse=True)
-    covariance = np.empty(len(cases))
-    for i, (n, above_a, above_b, shared) in enumerate(cases.tolist()):
+    cases, of_instance = different_rows([pool, a, b, both])
+    covariance = np.empty(len(cases[0]))
+    for i, (n, above_a, above_b, shared) in enumerate(np.transpose(cases).tolist()):
         law = count_pmf(np.array([above_a]), np.array([n]), m, sampler.replace)[0]
         among = thinning(shared, above_a, m, sampler.replace)
         others = thinning(above_b - shared, n - above_a, m, sampler.replace)[::-1]
         mean_b = ((among @ b_values) * others).sum(axis=1)  # of B's value, given A's count
         covariance[i] = law @ ((values - law @ values) * (mean_b - law @ mean_b))
-    return covariance[of_instance.reshape(-1)]
+    return covariance[of_instance]

@@ -67,18 +67,20 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
     with np.errstate(divide="ignore", invalid="ignore"):
         if replace:
             ratio = left / s * (a / rest)  # p(s) / p(s - 1)
-            ratio[(a == 0) | (left == 0)] = 0.0
+            if not rest.all():
+                ratio[(a == 0) | (left == 0)] = 0.0
         else:
-            ratio = (a - s + 1) / s * (left / (rest - drawn + s))
-            ratio[a < s] = 0.0  # more than there are
-            ratio[rest - drawn + s <= 0] = np.inf  # s - 1 is below the smallest possible count
-        rising = ratio >= 1.0
-        up = np.cumprod(np.where(rising, 1.0, ratio), axis=1)
-        down = np.cumprod(np.where(rising, 1.0 / ratio, 1.0)[:, ::-1], axis=1)[:, ::-1]
+            missed = rest - drawn + s  # in the pool's rest if s are drawn above, and one more
+            ratio = np.maximum(a - s + 1, 0.0) / s * (left / missed)
+            if missed[:, :1].min(initial=1.0) <= 0:
+                ratio[missed <= 0] = np.inf  # s - 1 is below the smallest possible count
+        up = np.cumprod(np.minimum(ratio, 1.0), axis=1)
+        down = np.cumprod(1.0 / np.maximum(ratio, 1.0)[:, ::-1], axis=1)[:, ::-1]
     pmf = np.ones((len(above), end - first))
-    pmf[:, 1:] *= up
+    pmf[:, 1:] = up
     pmf[:, :-1] *= down
-    return pmf / pmf.sum(axis=1, keepdims=True)
+    pmf /= pmf.sum(axis=1, keepdims=True)
+    return pmf
 
 
 def average_without(above, ties, pool, m):

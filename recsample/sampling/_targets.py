@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from recsample._indexing import row_blocks
+from recsample._indexing import different_rows, row_blocks
 from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Integers
 from recsample.ranks import Ranks
@@ -54,9 +54,9 @@ def targets_of(ranks: Ranks) -> tuple[Targets, Integers]:
     # Without ties it does not matter which of equal items one is.
     group, place = np.where(ties > 0, (group, place), 1)
     pool, n_relevant = ranks.n_irrelevant[instance], ranks.n_relevant[instance]
-    columns = np.stack([pool, n_relevant, order, rank - order, ties, group, place], 1)
-    different, of_row = np.unique(columns, axis=0, return_inverse=True)
-    return Targets(*different.T), of_row.reshape(-1)
+    columns = pool, n_relevant, order, rank - order, ties, group, place
+    different, of_row = different_rows(columns)
+    return Targets(*different), of_row
 
 
 def pmf_blocks(targets: Targets, m: int, replace: bool) -> Iterator[tuple[slice, Floats]]:

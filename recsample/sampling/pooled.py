@@ -7,7 +7,7 @@ from typing import overload
 
 import numpy as np
 
-from recsample._indexing import row_blocks, summed
+from recsample._indexing import different_rows, row_blocks, summed
 from recsample._instances import check_ranks
 from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Rng
@@ -281,10 +281,10 @@ class PooledSampling(Sampler):
         values = self._values(metric, n)
         instance, order, rank, ties, group, place = ranks.rows
         pool, above = ranks.n_irrelevant[instance], rank - order
-        keys, key = np.unique(np.stack([above + ties, pool], 1), axis=0, return_inverse=True)
-        key, mean = key.reshape(-1), np.empty(len(order))
-        for rows in row_blocks(len(keys), values.shape[1]):
-            laws = different_pmf(*keys[rows].T, self.m * n, _NEVER)
+        (ends, pools), key = different_rows([above + ties, pool])
+        mean = np.empty(len(order))
+        for rows in row_blocks(len(ends), values.shape[1]):
+            laws = different_pmf(ends[rows], pools[rows], self.m * n, _NEVER)
             here = (key >= rows.start) & (key < rows.stop)
             mean[here] = (laws @ values.T)[key[here] - rows.start, order[here] - 1]
             for i in np.flatnonzero(here & (ties > 0) & (place == 1)):

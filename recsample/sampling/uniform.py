@@ -20,7 +20,7 @@ from typing import overload
 
 import numpy as np
 
-from recsample._indexing import counted, repeated, row_blocks, summed
+from recsample._indexing import counted, different_rows, repeated, row_blocks, summed
 from recsample._instances import check_ranks
 from recsample._kept import kept
 from recsample._memory import fits_in_memory
@@ -441,10 +441,9 @@ class UniformSampling(Sampler):
 
     def _moments_of_terms(self, metric, targets):
         """Mean and variance of each target's part of the metric."""
-        kinds = np.stack([targets.order, targets.n_relevant], 1)
-        kinds, kind = np.unique(kinds, axis=0, return_inverse=True)
-        values = self._values(metric, *kinds.T)
-        return moments_over_law(values, kind.reshape(-1), targets, self.m, self.replace)
+        kinds, kind = different_rows([targets.order, targets.n_relevant])
+        values = self._values(metric, *kinds)
+        return moments_over_law(values, kind, targets, self.m, self.replace)
 
     def _values(self, metric, order, n_relevant):
         """What items of the given orders contribute at s = 0, ..., m, shape (orders, m + 1)."""

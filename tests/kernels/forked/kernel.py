@@ -23,9 +23,10 @@ ASK = "KERNELS_ARE_FORKED_BY"
 CAN_FORK = hasattr(os, "fork") and sys.platform != "darwin"
 INLINE = "module://matplotlib_inline.backend_inline"
 IMPORTED = [
+    "ipykernel.debugger",
     "ipykernel.kernelapp",
     "matplotlib.pyplot",
-    "pandas",
+    "pandas.io.formats.style",
     "recsample.plotting",
     "scipy.optimize",
     "scipy.stats",
