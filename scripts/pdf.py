@@ -112,7 +112,7 @@ def write(running, joined, path):
     opened.evaluate("sheets.fit(), sheets.keep()")
     # Once more, with the numbers of the pages on which the first time the chapters began.
     opened.evaluate("sheets.number", first_pages(_print(opened)))
-    path.write_bytes(_print(opened))
+    path.write_bytes(_small(_print(opened)))
     window.close()
     if errors:
         raise SystemExit("\n".join(errors))
@@ -120,6 +120,21 @@ def write(running, joined, path):
 
 def _print(opened):
     return opened.pdf(prefer_css_page_size=True, print_background=True, tagged=True, outline=True)
+
+
+def _small(pdf):
+    """The same PDF with its objects compressed; Chromium leaves the half that is tags as text."""
+    import pikepdf
+
+    written = io.BytesIO()
+    with pikepdf.open(io.BytesIO(pdf)) as opened:
+        opened.save(
+            written,
+            object_stream_mode=pikepdf.ObjectStreamMode.generate,
+            recompress_flate=True,
+            linearize=True,  # a browser shows the first page before the last one is there
+        )
+    return written.getvalue()
 
 
 def first_pages(pdf):

@@ -16,7 +16,7 @@ from shutil import copytree
 from docutils import nodes
 from py_mini_racer import MiniRacer
 from sphinx.util import logging
-from sphinx.util.math import get_node_equation_number, wrap_displaymath
+from sphinx.util.math import get_node_equation_number
 
 MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static/mathjax"
 PARTS = ["loader", "core", "adaptors/liteDOM", "input/tex-full", "output/chtml"]
@@ -64,7 +64,9 @@ def visit_inline(translator, node):
 
 
 def visit_block(translator, node):
-    tex = node.astext() if node["nowrap"] else wrap_displaymath(node.astext(), None, False)
+    tex = node.astext()
+    if r"\\" in tex and not node["nowrap"]:
+        tex = rf"\begin{{split}}{tex}\end{{split}}"  # aligned, as Sphinx has it
     translator.body.append(translator.starttag(node, "div", CLASS="math notranslate nohighlight"))
     if node["number"]:
         number = get_node_equation_number(translator, node)

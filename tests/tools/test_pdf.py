@@ -171,7 +171,7 @@ def test_files_of_the_page_exist(joined):
     soup = BeautifulSoup(joined.read_text(encoding="utf-8"), "html.parser")
     named = [tag["href"] for tag in soup("link")] + [tag["src"] for tag in soup(src=True)]
     named += re.findall(r"src: url\((.*?)\)", soup.style.text)
-    assert any("mathjax" in name for name in named) and any(".ttf" in name for name in named)
+    assert any("formulas.css" in name for name in named) and any(".ttf" in name for name in named)
     for name in named:
         assert Path(re.sub(r"^file://|\?.*", "", name)).is_file(), name
 
@@ -204,6 +204,11 @@ def test_sheets_are_a4_tagged_and_numbered(printed):
     assert printed.metadata.title == "recsample: evaluating recommenders with sampled metrics"
     numbered = list(enumerate(texts(printed), 1))[1:]  # the title has none
     assert all(re.search(rf"\b{number}\b", text) for number, text in numbered)
+
+
+def test_the_tags_are_packed(printed, book):
+    objects = re.findall(rb"/Type ?/(\w+)", (book / "book.pdf").read_bytes())
+    assert b"ObjStm" in objects and b"StructElem" not in objects
 
 
 def test_the_outline_has_parts_chapters_and_sections(printed):
