@@ -31,7 +31,7 @@ def test_a_kernel_fails_where_an_ordinary_one_does(forked, tmp_path):
         cells = [nbformat.v4.new_code_cell(code) for code in cells]
         nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
     pytest_alone = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", os.devnull]
-    options = ["--nbval-lax", "--nbval-kernel-name=forked", "--nbval-cell-timeout=5"]
+    options = ["--nbval-lax", "--nbval-kernel-name=forked", "--nbval-cell-timeout=15"]
     run = subprocess.run(
         [sys.executable, KERNEL] * forked + [*pytest_alone, *options, tmp_path],
         env={**os.environ, "JUPYTER_PATH": str(chapters.ROOT / "tests"), "PYTHONWARNINGS": "error"},

@@ -17,13 +17,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 
 ASK = "KERNELS_ARE_FORKED_BY"
 # Whoever forks a Mac's frameworks must not use them afterwards, so there kernels start as ever.
 CAN_FORK = hasattr(os, "fork") and sys.platform != "darwin"
 INLINE = "module://matplotlib_inline.backend_inline"
 IMPORTED = [
-    "ipykernel.debugger",
     "ipykernel.kernelapp",
     "matplotlib.pyplot",
     "pandas.io.formats.style",
@@ -48,6 +48,8 @@ def run(command):
         running = subprocess.Popen(command, env={**os.environ, ASK: f"{folder}/socket"})
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the command that is interrupted
         import_what_chapters_import()
+        # pandas brings a thread that frees memory, and Python 3.12 warns of any.
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded, use of fork")
         listener.settimeout(0.2)
         forks = []
         while running.poll() is None:
