@@ -153,6 +153,8 @@ def test_exact_ranks(benchmark, size, n_relevant, contender):
         "contender": contender,
     }
     rounds = next(rounds for limit, rounds in ROUNDS if n_scores <= limit)
+    if contender in LIMITS and n_scores > ROUNDS[0][0]:
+        rounds = 1
     given = evaluation(*size, n_relevant)
     warm = int(contender == "recsample, Numba" and rounds > 1)  # compiled and kept
     benchmark.pedantic(CONTENDERS[contender], given, rounds=rounds, warmup_rounds=warm)
