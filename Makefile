@@ -10,6 +10,7 @@
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
 # make binder  Binder's files, followed in a copy of the project: two chapters as notebooks
 # make oldest  unit tests and docstring examples with the oldest libraries that requirements.txt allows
+# make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads
 # PYTHON=python3.12 picks the interpreter (3.10 to 3.14) for the environment in .venv.
 
 PYTHON ?= python3
@@ -29,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # ipykernel itself starts its event loop in a deprecated way, so that one warning is let through.
 WARNINGS := error,ignore:There is no current event loop
 
-.PHONY: book test unit data tools pages pdf lint binder oldest clean environment FORCE
+.PHONY: book test unit data tools pages pdf lint binder oldest bench measured clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
@@ -74,6 +75,19 @@ oldest:
 	rm -rf build/oldest
 	UV_RESOLUTION=lowest-direct PYTEST_ADDOPTS="-W ignore::DeprecationWarning" \
 		$(MAKE) unit VENV=build/oldest
+
+# In an environment of its own too, where benchmarks/requirements.txt is installed beside the rest.
+bench:
+	$(MAKE) measured VENV=build/bench
+
+THREADS ?= 1
+measured: environment
+	@sed 's/#.*//' benchmarks/requirements.txt | while read -r one; do test -z "$$one" || \
+		$(INSTALL) --constraint requirements.txt $$one < /dev/null || \
+		echo "$$one: not installed, see above; it is not measured."; done
+	OPENBLAS_NUM_THREADS=$(THREADS) OMP_NUM_THREADS=$(THREADS) MKL_NUM_THREADS=$(THREADS) \
+		NUMBA_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest -rs -o filterwarnings=default \
+		-o python_files="bench_*.py" --benchmark-json=build/bench/measured.json benchmarks
 
 pages: environment
 	@test -f _build/html/index.html || { \

@@ -12,6 +12,7 @@ _EXTRAS = {
     "jinja2": "tables",
     "matplotlib": "plots",
     "narwhals": "tables",
+    "numba": "fast",
     "pandas": "tables",
     "pooch": "data",
     "pyarrow": "files",

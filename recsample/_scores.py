@@ -1,7 +1,7 @@
 """Scores of users and items, and sets of items for each user, as arguments that are checked.
 
-What is ranked, drawn from or looked up starts here: scores are read a block of users at a time, and
-every set of items is a canonical boolean CSR matrix, users by items.
+What is ranked, drawn from or looked up starts here. Every set of items is a canonical boolean CSR
+matrix, users by items.
 """
 
 from __future__ import annotations
@@ -40,59 +40,26 @@ def checked_scores(scores):
         )
     if not len(users) or not len(items):
         raise ValueError(f"scores must not be empty, got {len(users)} users, {len(items)} items")
-    return users, items
+    # Single precision stays what it is, and everything else is a double.
+    single = np.result_type(users, items, np.float32) == np.float32
+    dtype = np.float32 if single else np.float64
+    return users.astype(dtype, copy=False), items.astype(dtype, copy=False)
 
 
-def score_blocks(scores):
-    """A function from a slice of users to their scores, and the numbers of users and items."""
-    scores = checked_scores(scores)
-    if not isinstance(scores, tuple):
-        return (lambda rows: scores[rows]), *scores.shape
-    users, items = scores
-    # A matrix product may round the scores of identical items differently, column by column, and so
-    # lose a tie: each different item is scored once.
-    items, which = np.unique(items, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    return (lambda rows: (users[rows] @ items.T)[:, which]), len(users), len(which)
+def pair_scores(users, items, user, item):
+    """The scores of pairs of a user and an item under factors.
 
-
-def scored_pools(scores, relevant, exclude):
-    """The relevant and the excluded items, and the scores as pairs of a slice and its block."""
-    score_block, n_users, n_items = score_blocks(scores)
-    exclude = item_sets("exclude", exclude, n_users, n_items)
-    relevant = relevant_sets(relevant, n_users, n_items)
-    refuse_shared(relevant, exclude)
-    full = np.flatnonzero(np.diff(exclude.indptr) == n_items)
-    if len(full):
-        raise ValueError(f"exclude must leave an item to rank, got 0 items left for user {full[0]}")
-    return relevant, exclude, _checked_blocks(score_block, n_users, n_items)
-
-
-def _checked_blocks(score_block, n_users, n_items):
-    for rows in row_blocks(n_users, n_items, BLOCK):
-        block = score_block(rows)
-        nan = np.isnan(block)
-        if nan.any():
-            user, item = np.argwhere(nan)[0]
-            raise ValueError(
-                f"scores must not be NaN, got NaN for user {rows.start + user}, item {item}"
-            )
-        yield rows, block
-
-
-def outranking(block, relevant, exclude):
-    """Which candidates score higher than the user's one relevant item, and which exactly the same.
-
-    Three times the same users: a block of scores, and sets of items.
+    The products of the factors, one added after the other, in double precision: the same for the
+    same factors wherever they stand, which a matrix product does not promise.
     """
-    own = np.arange(len(block)), relevant.indices
-    mine = block[own][:, None]
-    higher, same = block > mine, block == mine
-    same[own] = False
-    excluded = owners(np.diff(exclude.indptr)), exclude.indices
-    higher[excluded] = False
-    same[excluded] = False
-    return higher, same
+    found = np.zeros(len(user))
+    if users.shape[1]:
+        for rows in row_blocks(len(user), users.shape[1]):
+            products = users[user[rows]].astype(np.float64)
+            with np.errstate(invalid="ignore", over="ignore"):
+                products *= items[item[rows]]
+                found[rows] = np.cumsum(products, axis=1)[:, -1]
+    return found
 
 
 def item_sets(name, matrix, n_users, n_items):
@@ -107,6 +74,11 @@ def item_sets(name, matrix, n_users, n_items):
     if matrix.shape != (n_users, n_items):
         raise ValueError(
             f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got {matrix.shape}"
+        )
+    if matrix.format == "csr" and matrix.has_canonical_format and matrix.data[: matrix.nnz].all():
+        indices = matrix.indices[: matrix.nnz].copy()
+        return sparse.csr_matrix(
+            (np.ones(matrix.nnz, bool), indices, matrix.indptr.copy()), shape=matrix.shape
         )
     # Entry by entry: those of one pair could add up to 0, in small types even where all are 1.
     entries = matrix.tocoo()

@@ -17,7 +17,7 @@ from scipy import sparse
 from recsample._extras import extra
 from recsample._indexing import counted, owners, places_in, row_blocks
 from recsample._lists import split
-from recsample._scores import BLOCK, checked_scores, keys_of
+from recsample._scores import BLOCK, checked_scores, keys_of, pair_scores
 from recsample._typing import Floats, Integers
 from recsample._validation import numbers, shown
 from recsample.ranks import Ranks, predicted_ranks
@@ -171,8 +171,8 @@ class Rows:
             mine = (user >= rows.start) & (user < rows.stop)
             scores = self.block(self.user[rows])
             if isinstance(scores, tuple):
-                # Summed pair by pair: a matrix product may round equal items differently.
-                found[mine] = (scores[0][user[mine] - rows.start] * scores[1][item[mine]]).sum(1)
+                users, items = scores
+                found[mine] = pair_scores(users, items, user[mine] - rows.start, item[mine])
             else:
                 found[mine] = scores[user[mine] - rows.start, item[mine]]
         if np.isnan(found).any():
@@ -186,7 +186,9 @@ class Rows:
     def _blocks(self):
         seen = sys.stderr.isatty() or "ipykernel" in sys.modules
         tqdm = extra("tqdm").tqdm
-        blocks = row_blocks(len(self.user), self.n_items, BLOCK)
+        # Under factors no scores are formed here, and the items are looked through once a block.
+        factors = isinstance(self.block(self.user[:1]), tuple)
+        blocks = row_blocks(len(self.user), self.n_items, BLOCK * (256 if factors else 1))
         # Where it could be seen, the reader's own TQDM_DISABLE decides.
         unseen = {} if seen else {"disable": True}
         return tqdm(blocks, desc="users", unit="block", delay=2, leave=False, **unseen)

@@ -522,7 +522,7 @@ class TestPredictedRanks:
         else:
             exclude = matrix([{(i + 1) % 10} for i in relevant], 10)
         usual = predicted_ranks(scores, relevant, exclude)
-        monkeypatch.setattr("recsample._scores.BLOCK", block)
+        monkeypatch.setattr("recsample._ranking.TILE", block)
         ranks = predicted_ranks(scores, relevant, exclude)
         assert np.array_equal(np.concatenate(ranks.rows), np.concatenate(usual.rows))
         assert ranks.n_items.tolist() == usual.n_items.tolist()
@@ -533,12 +533,12 @@ class TestPredictedRanks:
         users, items = rng.integers(-3, 4, size=(17, 4)), rng.integers(-3, 4, size=(11, 4))
         relevant = rng.integers(0, 11, size=17)
         whole = predicted_ranks(users @ items.T, relevant)
-        monkeypatch.setattr("recsample._scores.BLOCK", block)
+        monkeypatch.setattr("recsample._ranking.TILE", block)
         ranks = predicted_ranks((users, items), relevant)
         assert ranks.values.tolist() == whole.values.tolist()
         assert ranks.ties.tolist() == whole.ties.tolist()
 
-    @pytest.mark.parametrize("block", [1, 10**6])
+    @pytest.mark.parametrize("block", [999, 10**6])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
     def test_identical_factors_are_ties_however_their_product_is_rounded(
         self, monkeypatch, block, dtype
@@ -547,7 +547,7 @@ class TestPredictedRanks:
         rng = RNG(4)
         users = rng.normal(size=(50, 17)).astype(dtype)
         half = rng.normal(size=(501, 17)).astype(dtype)
-        monkeypatch.setattr("recsample._scores.BLOCK", block)
+        monkeypatch.setattr("recsample._ranking.TILE", block)
         for item in (0, 250, 500, 501, 1001):
             ranks = predicted_ranks((users, np.concatenate([half, half])), [item] * 50)
             assert ranks.ties.tolist() == [1] * 50
@@ -564,7 +564,7 @@ class TestPredictedRanks:
         assert moved.ties.tolist() == usual.ties[users].tolist()
 
     def test_a_score_that_is_none_is_named_in_whatever_block_it_is(self, monkeypatch):
-        monkeypatch.setattr("recsample._scores.BLOCK", 4)
+        monkeypatch.setattr("recsample._ranking.TILE", 4)
         scores = np.zeros((5, 2))
         scores[4, 1] = np.nan
         with pytest.raises(ValueError, match="got NaN for user 4, item 1"):

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from recsample._indexing import counted, owners, places_in, row_blocks, summed
+from recsample._indexing import counted, owners, places_in, repeated, summed
 from recsample._lists import split
-from recsample._scores import checked_scores, relevant_sets, without
+from recsample._scores import checked_scores, pair_scores, relevant_sets, without
 from recsample._typing import Floats, Integers, Rng, Sparse
 from recsample._validation import generator, positive_int
 from recsample._value import Value, frozen
@@ -354,10 +354,7 @@ def _picked_scores(scores):
     users, items = scores
 
     def products(candidates):
-        chosen = np.empty(candidates.shape)
-        for rows in row_blocks(len(chosen), candidates.shape[1] * max(1, users.shape[1])):
-            # A matrix product may round the scores of equal items differently and lose a tie.
-            chosen[rows] = (users[rows, None] * items[candidates[rows]]).sum(axis=2)
-        return chosen
+        user = repeated(np.arange(len(candidates)), np.full(len(candidates), candidates.shape[1]))
+        return pair_scores(users, items, user, candidates.ravel()).reshape(candidates.shape)
 
     return products, len(users), len(items)

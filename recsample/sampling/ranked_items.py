@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from recsample._scores import item_sets, outranking, relevant_sets, scored_pools
+from recsample._ranking import outranking, scored_pools
+from recsample._scores import item_sets, relevant_sets
 from recsample._typing import Integers, Sparse
 from recsample._value import frozen, frozen_sparse
 from recsample.ranks import Ranks
@@ -164,10 +165,9 @@ def ranked_items(
     (array([2, 4]), array([1, 0]))
     """
     _refuse_several(relevant)
-    own, left_out, blocks = scored_pools(scores, relevant, exclude)
+    source, own, left_out = scored_pools(scores, relevant, exclude)
     above, tied = [], []
-    for rows, block in blocks:
-        higher, same = outranking(block, own[rows], left_out[rows])
+    for higher, same in outranking(source, own, left_out):
         above.append(sparse.csr_matrix(higher))
         tied.append(sparse.csr_matrix(same))
     return RankedItems(

@@ -33,7 +33,7 @@ def test_ranked_items_of_factors_and_in_blocks(monkeypatch):
     users, factors = rng.normal(size=(30, 3)), rng.normal(size=(40, 3))
     relevant = rng.integers(40, size=30)
     whole = rs.ranked_items(users @ factors.T, relevant)
-    for block in (*SMALL_BLOCKS, "_scores.BLOCK"):
+    for block in (*SMALL_BLOCKS, "_ranking.TILE"):
         monkeypatch.setattr(f"recsample.{block}", 100)
     parts = rs.ranked_items((users, factors), relevant)
     assert (whole.above != parts.above).nnz == 0

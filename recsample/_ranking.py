@@ -1,0 +1,381 @@
+"""How many candidates score higher than each relevant item, and how many exactly the same.
+
+Scores are compared tile by tile, some users by some items, small enough for the cache of a core.
+Under factors the score of an item is what `pair_scores` says. A tile of the matrix product is near
+these scores, no further off than its rounding can take it. Most items are clear of the relevant
+one by more than that, and the few others are scored one by one. So the counts are the same for
+tiles of any size, for any number of threads, and for any library that multiplies matrices.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recsample._compiled import compiled_passes
+from recsample._indexing import counted, owners, places_in, repeated, row_blocks, starts_of
+from recsample._memory import fits_in_memory
+from recsample._scores import checked_scores, item_sets, pair_scores, refuse_shared, relevant_sets
+from recsample._typing import Floats, Integers
+from recsample._validation import positive_float
+
+# A tile of about this many scores, with what is made of it, stays in the cache. All items of a user
+# are in one tile where they are few; otherwise a tile is half as wide as it is high, the shape that
+# a matrix product likes, and not a power of 2 wide, which caches do not like.
+TILE = 2**19
+_FEW_ITEMS, _WIDTH = 4096, 1000
+
+# Bytes for each score of a tile at the most: where every single one has to be looked at.
+_BYTES = 64
+# Bytes for each item of a block of users that is relevant or left out.
+_BYTES_LEFT_OUT = 48
+# Bytes for each relevant item, all in all, its `Ranks` included.
+_BYTES_RANK = 300
+
+# From this many relevant items on, sorting a user's scores is faster than a pass for each item.
+_MANY = 64
+
+# Comparisons from which compiled code saves more time than it takes to load, and to load Numba.
+_WORTH_LOADING, _WORTH_LOADING_NUMBA = 2**24, 2**31
+
+
+class Given:
+    """Scores that are compared as they are."""
+
+    def __init__(self, scores: NDArray[Any]) -> None:
+        self.shape = scores.shape
+        self._scores = _in_order(scores)
+        # A double holds them all by now, and a single what it can hold.
+        self._dtype = np.result_type(self._scores.dtype, np.float32)
+
+    def of(self, user: Integers, item: Integers) -> NDArray[Any]:
+        """The scores of pairs of a user and an item."""
+        return self._scores[user, item].astype(self._dtype)
+
+    def around(self, user: Integers, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Between which bounds entries of tiles are near to a score, and not clear of it."""
+        return score, score
+
+    def rows(self, users: Integers) -> Callable[[slice], NDArray[Any]]:
+        """A function from a slice of items to a new tile: these users by these items."""
+
+        def tile(items):
+            found = self._tile(users, items)
+            nan = np.isnan(found)
+            if nan.any():
+                row, column = min(np.argwhere(nan), key=lambda place: users[place[0]])
+                raise ValueError(
+                    f"scores must not be NaN, got NaN for user {users[row]}, "
+                    f"item {items.start + column}"
+                )
+            return found
+
+        return tile
+
+    def _tile(self, users, items):
+        return self._scores[:, items][users].astype(self._dtype, copy=False)
+
+
+class Pairwise(Given):
+    """Scores under factors, each of which is computed by itself: infinite ones, huge and tiny."""
+
+    def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
+        self.shape = len(users), len(items)
+        self._users, self._items = users, items
+
+    def of(self, user: Integers, item: Integers) -> Floats:
+        return pair_scores(self._users, self._items, user, item)
+
+    def _tile(self, users, items):
+        item = np.arange(items.start, items.stop)
+        pairs = repeated(users, np.full(len(users), len(item))), np.tile(item, len(users))
+        return self.of(*pairs).reshape(len(users), len(item))
+
+
+class Product:
+    """Scores under factors, of which tiles of the matrix product say most."""
+
+    def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
+        self.shape = len(users), len(items)
+        self._users, self._items = users, items
+        self._room = np.empty(0, users.dtype)
+        if items.size <= TILE:  # where the items stand side by side, products are faster
+            self._items = np.asfortranarray(items)
+        limits, length = np.finfo(users.dtype), users.shape[1] + 2
+        # A sum of d products is off by at most d / (1 - d u) units of rounding u of the product of
+        # both norms, in any order, and so are the scores in double precision. Two more are for the
+        # bounds themselves.
+        unit = limits.eps / 2
+        self._rounding = 1.01 * length * (unit + np.finfo(np.float64).eps / 2)
+        squares = np.einsum("ij,ij->i", users, users), np.einsum("ij,ij->i", items, items)
+        # Beyond these limits squares and products overflow, or lose digits near 0.
+        least = limits.smallest_normal**0.8
+        self.bounded = bool(
+            squares[0].max() < 1 / least and least < squares[1].max() < 1 / least
+        ) and (length * unit < 0.005)
+        self._item_norm = np.sqrt(np.float64(squares[1].max()))
+        self._user_norms = np.sqrt(squares[0].astype(np.float64) + least) * users.any(axis=1)
+
+    def of(self, user: Integers, item: Integers) -> Floats:
+        return pair_scores(self._users, self._items, user, item)
+
+    def around(self, user: Integers, score: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
+        dtype, slack = self._users.dtype, self._rounding * self._item_norm * self._user_norms[user]
+        low, high = (score - slack).astype(dtype), (score + slack).astype(dtype)
+        # The scores of users whose factors are all 0 are 0, and not rounded.
+        exact = slack == 0
+        low[~exact] = np.nextafter(low[~exact], dtype.type(-np.inf))
+        high[~exact] = np.nextafter(high[~exact], dtype.type(np.inf))
+        return low, high
+
+    def rows(self, users: Integers) -> Callable[[slice], NDArray[Any]]:
+        mine = self._users[users]
+
+        def tile(items):
+            theirs = self._items[items].T
+            size = len(mine) * theirs.shape[1]
+            # The last tile is done with, and its memory is at hand: to get more takes long.
+            if len(self._room) < size:
+                self._room = np.empty(size, mine.dtype)
+            return np.matmul(mine, theirs, out=self._room[:size].reshape(len(mine), -1))
+
+        return tile
+
+
+Source = Given | Product
+
+
+def scored_pools(scores, relevant, exclude):
+    """The scores, and the relevant and the excluded items as sets that fit them and each other."""
+    scores = checked_scores(scores)
+    source = Product(*scores) if isinstance(scores, tuple) else Given(scores)
+    if isinstance(source, Product) and not source.bounded:
+        source = Pairwise(*scores)
+    n_users, n_items = source.shape
+    exclude = item_sets("exclude", exclude, n_users, n_items)
+    relevant = relevant_sets(relevant, n_users, n_items)
+    refuse_shared(relevant, exclude)
+    full = np.flatnonzero(np.diff(exclude.indptr) == n_items)
+    if len(full):
+        raise ValueError(f"exclude must leave an item to rank, got 0 items left for user {full[0]}")
+    return source, relevant, exclude
+
+
+def outranking(source: Source, relevant, exclude) -> Iterator[tuple[Any, Any]]:
+    """Which candidates score higher than the user's one relevant item, and which exactly the same.
+
+    For a slice of users at a time.
+    """
+    n_users, n_items = source.shape
+    for rows in row_blocks(n_users, n_items, TILE):
+        users = np.arange(rows.start, rows.stop)
+        item = relevant.indices[rows]
+        own = source.of(users, item)
+        low, high = source.around(users, own)
+        tile = source.rows(users)(slice(0, n_items))
+        higher, same = tile > high[:, None], np.zeros(tile.shape, bool)
+        row, item = np.nonzero((tile >= low[:, None]) & (tile <= high[:, None]))
+        score = source.of(users[row], item)
+        higher[row, item] = score > own[row]
+        same[row, item] = score == own[row]
+        for sets in (relevant[rows], exclude[rows]):
+            left_out = owners(np.diff(sets.indptr)), sets.indices
+            higher[left_out] = same[left_out] = False
+        yield higher, same
+
+
+def standings(
+    source: Source, relevant: sparse.csr_matrix, exclude: sparse.csr_matrix, working_memory: float
+) -> tuple[Integers, Integers]:
+    """How many irrelevant items score higher than each relevant one, and how many the same.
+
+    Flat, with the relevant items of each user one after the other, best first.
+    """
+    fits_in_memory(_BYTES_RANK * relevant.nnz, f"ranking {relevant.nnz} relevant items")
+    numbers, n_left_out = _limits(relevant, exclude, working_memory)
+    n_users, n_items = source.shape
+    lengths = np.diff(relevant.indptr).astype(np.int64)
+    starts, user, item = starts_of(lengths), owners(lengths), relevant.indices
+    own = source.of(user, item)
+    if (lengths > 1).any():
+        own = own[np.lexsort((-own, user))]
+    low, high = source.around(user, own)
+    above, ties = np.zeros((2, len(user)), np.int64)
+    compare = _compare(len(user) * n_items)
+    near = _Near(source, user, own, above, ties)
+
+    height, width = _shape(n_users, n_items, numbers)
+    ends = relevant.indptr.astype(np.int64) + exclude.indptr
+    for rows in _row_blocks(ends, height, n_left_out):
+        # Users with more relevant items come first, so that those with a k-th are the first rows.
+        order = np.argsort(-lengths[rows], kind="stable")
+        thresholds = lengths[rows][order]
+        mine = repeated(starts[rows][order], thresholds) + places_in(thresholds)
+        row_of = owners(thresholds)
+        bounds, exact = (low[mine], high[mine]), low[mine] == high[mine]
+        tile_of = source.rows(rows.start + order)
+        for items, row, column, n_out in _left_out(rows, order, width, relevant, exclude):
+            tile = tile_of(items)
+            tile.reshape(-1)[row * tile.shape[1] + column] = np.nan  # neither above nor below
+            is_above, is_below = compare(tile, thresholds, *bounds)
+            undecided = (tile.shape[1] - n_out)[row_of] - is_above - is_below
+            above[mine] += is_above
+            ties[mine[exact]] += undecided[exact]
+            some = np.flatnonzero(undecided * ~exact)
+            for part in row_blocks(len(some), tile.shape[1], numbers):
+                which = some[part]
+                scores = tile[row_of[which]]
+                pair, column = _between(scores, bounds[0][which], bounds[1][which])
+                near.add(mine[which][pair], items.start + column)
+    near.settle()
+    return above, ties
+
+
+class _Near:
+    """Pairs that are near to a relevant item, settled by their scores, many at a time."""
+
+    def __init__(self, source, user, own, above, ties):
+        self._source, self._user, self._own = source, user, own
+        self._above, self._ties = above, ties
+        self._waiting, self._n = [], 0
+
+    def add(self, pair, item):
+        """More of them: the number of the relevant item, and the item near to it."""
+        self._waiting.append((pair, item))
+        self._n += len(pair)
+        if self._n > TILE // 8:
+            self.settle()
+
+    def settle(self):
+        for pair, item in self._waiting:
+            score, own = self._source.of(self._user[pair], item), self._own[pair]
+            np.add.at(self._above, pair, score > own)
+            np.add.at(self._ties, pair, score == own)
+        self._waiting, self._n = [], 0
+
+
+def _limits(relevant, exclude, working_memory):
+    """How many scores, and how many relevant and excluded items, are looked at at a time."""
+    half = positive_float("working_memory", working_memory) * 2**20 / 2
+    most = int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
+    if _BYTES_LEFT_OUT * most > half:
+        raise ValueError(
+            f"working_memory must be at least {ceil(2 * _BYTES_LEFT_OUT * most / 2**20)} (MiB) "
+            f"for a user with {most} relevant and excluded items, got {working_memory}"
+        )
+    return max(1, min(TILE, int(half // _BYTES))), int(half // _BYTES_LEFT_OUT)
+
+
+def _shape(n_users, n_items, numbers):
+    """Height and width of tiles."""
+    width = min(n_items if n_items <= _FEW_ITEMS else _WIDTH, numbers)
+    height = min(n_users, numbers // width)
+    return height, min(n_items, max(width, numbers // height))
+
+
+def _row_blocks(indptr, height, most):
+    """Slices of users, so many at the most, and with so many stored items at the most."""
+    start, end = 0, len(indptr) - 1
+    while start < end:
+        within = int(np.searchsorted(indptr, indptr[start] + most, side="right")) - 1
+        stop = max(start + 1, min(start + height, within))
+        yield slice(start, stop)
+        start = stop
+
+
+def _left_out(rows, order, width, *several_sets):
+    """Slices of items, and where in the tile of each the items of the sets stand.
+
+    As row and column, and how many there are in each row. The rows are those of a slice of users,
+    in another order.
+    """
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    lengths, items = [], []
+    for sets in several_sets:
+        ends = sets.indptr[rows.start : rows.stop + 1]
+        lengths.append(np.diff(ends))
+        items.append(sets.indices[ends[0] : ends[-1]])
+    row = np.concatenate([repeated(place, n) for n in lengths])
+    item, n_items = np.concatenate(items), several_sets[0].shape[1]
+    if width >= n_items:
+        yield slice(0, n_items), row, item, sum(lengths)[order]
+        return
+    n_tiles = -(-n_items // width)
+    tile = (item // width).astype(np.min_scalar_type(n_tiles))
+    by_tile = np.argsort(tile, kind="stable")
+    ends = np.cumsum(counted(tile, n_tiles))
+    for start, first, last in zip(range(0, n_items, width), [0, *ends], ends):
+        inside = by_tile[first:last]
+        columns = slice(start, min(start + width, n_items))
+        yield columns, row[inside], item[inside] - start, counted(row[inside], len(order))
+
+
+def _compare(n_comparisons):
+    """The function that compares tiles: compiled if that is worth it here."""
+    worth = _WORTH_LOADING if "numba" in sys.modules else _WORTH_LOADING_NUMBA
+    compiled = n_comparisons >= worth and find_spec("numba")
+    return partial(_compared, passes=compiled_passes() if compiled else passes)
+
+
+def _compared(tile, n_thresholds, low, high, passes):
+    """How many numbers of a tile are above and how many below each of the thresholds of its rows.
+
+    Rows with more thresholds come first. What is NaN is neither above nor below.
+    """
+    above, below = np.zeros((2, len(low)), np.int64)
+    first = starts_of(n_thresholds)
+    many = int(np.count_nonzero(n_thresholds >= _MANY))
+    for row in range(many):
+        mine = slice(first[row], first[row] + n_thresholds[row])
+        ordered = np.sort(tile[row])
+        ordered = ordered[: np.searchsorted(ordered, ordered.dtype.type(np.nan))]
+        above[mine] = len(ordered) - np.searchsorted(ordered, high[mine], side="right")
+        below[mine] = np.searchsorted(ordered, low[mine], side="left")
+    passes(tile[many:], first[many:], n_thresholds[many:], low, high, above, below)
+    return above, below
+
+
+def passes(tile, first, n_thresholds, low, high, above, below):
+    """Counts them threshold by threshold, into `above` and `below`."""
+    for k in range(n_thresholds.max(initial=0)):
+        n = int(np.count_nonzero(n_thresholds > k))
+        which = first[:n] + k
+        above[which] = np.bitwise_count(_bits(np.greater, tile[:n], high[which])).sum(axis=1)
+        below[which] = np.bitwise_count(_bits(np.less, tile[:n], low[which])).sum(axis=1)
+
+
+def _between(tile, low, high):
+    """Row and column of the numbers that lie between the bounds of their row."""
+    near = _bits(np.greater_equal, tile, low) & _bits(np.less_equal, tile, high)
+    row, byte = np.nonzero(near)  # few
+    which, bit = np.nonzero(np.unpackbits(near[row, byte][:, None], axis=1))
+    return row[which], 8 * byte[which] + bit
+
+
+def _bits(comparison, tile, thresholds):
+    """Each row compared with its threshold, in a bit for each number."""
+    with np.errstate():
+        # A larger buffer holds more than a row, and is filled with the threshold for each number.
+        np.setbufsize(256)
+        return np.packbits(comparison(tile, thresholds[:, None]), axis=1)
+
+
+def _in_order(scores):
+    """The scores, or for numbers that no double holds others in the same order."""
+    whole, limit = scores.dtype.kind in "iu", 2**53
+    if whole and (scores.dtype.itemsize < 8 or (scores.min() >= -limit and scores.max() <= limit)):
+        return scores
+    if not whole and np.can_cast(scores.dtype, np.float64):
+        return scores
+    places = np.unique(scores, return_inverse=True)[1].reshape(scores.shape).astype(np.float64)
+    places[np.isnan(scores)] = np.nan
+    return places

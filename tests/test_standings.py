@@ -1,0 +1,363 @@
+"""`predicted_ranks` under factors and arrays of every kind: rounding, ties, tiles and memory."""
+
+import tracemalloc
+from fractions import Fraction
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import recsample as rs
+from recsample import _compiled, _ranking, predicted_ranks
+from recsample._scores import pair_scores
+
+RNG = np.random.default_rng
+KINDS = [np.float32, np.float64]
+
+
+def standing(score, relevant, excluded):
+    """Ranks, best first, and ties of one user's relevant items: by sorting, in plain Python."""
+    others = [i for i in range(len(score)) if i not in relevant and i not in excluded]
+    best_first = sorted(score[i] for i in others)[::-1]
+    found = []
+    for place, own in enumerate(sorted(score[i] for i in relevant)[::-1]):
+        found.append((1 + place + sum(s > own for s in best_first), best_first.count(own)))
+    return found
+
+
+def by_hand(users, items, relevant, exclude, number=float):
+    """Ranks and ties of every user: `number` says in which numbers products are added."""
+    found = []
+    for user, mine in enumerate(users):
+        score = []
+        for item in items:
+            total = number(0)
+            for a, b in zip(mine, item):
+                total += number(float(a)) * number(float(b))
+            score.append(total)
+        found.append(standing(score, relevant[user], exclude[user]))
+    return found
+
+
+def as_sets(sets, n_items):
+    dense = np.zeros((len(sets), n_items), bool)
+    for row, items in zip(dense, sets):
+        row[list(items)] = True
+    return sparse.csr_matrix(dense)
+
+
+def ranked(scores, relevant, exclude, **more):
+    n_items = len(scores[1]) if isinstance(scores, tuple) else np.shape(scores)[1]
+    ranks = predicted_ranks(scores, as_sets(relevant, n_items), as_sets(exclude, n_items), **more)
+    assert ranks.sizes.tolist() == [n_items - len(items) for items in exclude]
+    values, ties = ranks.values, ranks.ties
+    return [list(zip(v.tolist(), t.tolist())) for v, t in zip(values, ties)]
+
+
+def some_sets(rng, n_users, n_items, most):
+    """Relevant and excluded items, disjoint: from no relevant item of a user to many."""
+    relevant, exclude = [], []
+    for _ in range(n_users):
+        order = rng.permutation(n_items).tolist()
+        n_relevant, n_excluded = rng.integers(0, most), rng.integers(0, n_items // 3 + 1)
+        relevant.append(set(order[:n_relevant]))
+        exclude.append(set(order[n_relevant : n_relevant + n_excluded]))
+    return relevant, exclude
+
+
+def entangled(rng, n_users, n_items, d, dtype):
+    """Factors with copies, and with items whose scores differ in the last bits only."""
+    users = rng.normal(size=(n_users, d)).astype(dtype)
+    items = rng.normal(size=(n_items, d)).astype(dtype)
+    for item in range(n_items // 3):
+        items[rng.integers(n_items)] = items[item]
+        near = rng.integers(n_items)
+        items[near] = items[item]
+        items[near, rng.integers(d)] *= 1 + np.finfo(dtype).eps
+    return users, items
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """Makes tiles small, and from how many relevant items on the scores of a user are sorted."""
+
+    def set_up(tile, few_items=0, width=5, many=64):
+        for name, value in zip(
+            ("TILE", "_FEW_ITEMS", "_WIDTH", "_MANY"), (tile, few_items, width, many)
+        ):
+            monkeypatch.setattr(_ranking, name, value)
+
+    return set_up
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Compiled code, however few there are to compare."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(_ranking, "_WORTH_LOADING", 0)
+    monkeypatch.setattr(_ranking, "_WORTH_LOADING_NUMBA", 0)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("many", [2, 64])
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_in_double_precision_decide(small_tiles, dtype, many, seed):
+    rng = RNG(seed)
+    users, items = entangled(rng, 12, 60, 7, dtype)
+    relevant, exclude = some_sets(rng, 12, 60, 9)
+    expected = by_hand(users, items, relevant, exclude)
+    assert any(tied for row in expected for _, tied in row)
+    assert ranked((users, items), relevant, exclude) == expected
+    small_tiles(100, many=many)
+    assert ranked((users, items), relevant, exclude) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(KINDS),
+    st.integers(1, 6),
+    st.integers(1, 5),
+    st.booleans(),
+)
+def test_exact_arithmetic_agrees_where_nothing_is_rounded(seed, dtype, n_items, d, several):
+    rng = RNG(seed)
+    users, items = (rng.integers(-4, 5, size=(n, d)).astype(dtype) / 8 for n in (3, n_items))
+    relevant = [{int(rng.integers(n_items))} for _ in range(3)]
+    if several:
+        relevant, exclude = some_sets(rng, 3, n_items, n_items + 1)
+    else:
+        exclude = [{i for i in range(n_items) if rng.random() < 0.3} - own for own in relevant]
+    exclude = [left - own if len(left) < n_items else set() for left, own in zip(exclude, relevant)]
+    expected = by_hand(users, items, relevant, exclude, number=Fraction)
+    assert ranked((users, items), relevant, exclude) == expected
+    assert ranked(users @ items.T, relevant, exclude) == expected
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("several", [False, True])
+def test_tiles_and_memory_do_not_matter(small_tiles, dtype, several):
+    rng = RNG(1)
+    users, items = entangled(rng, 40, 3000, 16, dtype)
+    relevant, exclude = some_sets(rng, 40, 3000, 5)
+    if not several:
+        relevant = [{int(item)} for item in rng.integers(3000, size=40)]
+        exclude = [left_out - own for left_out, own in zip(exclude, relevant)]
+    usual = ranked((users, items), relevant, exclude)
+    assert ranked((users, items), relevant, exclude, working_memory=1) == usual
+    assert ranked((users, items), relevant, exclude, working_memory=1000) == usual
+    for tile, few_items, width in [(1, 0, 1), (100, 0, 7), (3000, 4096, 5), (10**6, 0, 299)]:
+        if tile > 1:
+            small_tiles(tile, few_items, width)
+            assert ranked((users, items), relevant, exclude) == usual
+    half = slice(0, 20)
+    assert ranked((users[half], items), relevant[half], exclude[half]) == usual[half]
+    order = rng.permutation(3000)
+    new = np.argsort(order).tolist()
+    moved = ([{new[i] for i in one} for one in sets] for sets in (relevant, exclude))
+    assert ranked((users, items[order]), *moved) == usual
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("several", [False, True])
+def test_compiled_code_counts_the_same(compiled, dtype, several):
+    rng = RNG(2)
+    users, items = entangled(rng, 30, 400, 16, dtype)
+    relevant, exclude = some_sets(rng, 30, 400, 80 if several else 2)
+    expected = by_hand(users, items, relevant, exclude)
+    assert ranked((users, items), relevant, exclude) == expected
+    dense = users @ items.T
+    by_sorting = [standing(row.tolist(), *sets) for row, *sets in zip(dense, relevant, exclude)]
+    assert ranked(dense, relevant, exclude) == by_sorting
+
+
+@pytest.mark.skipif(not find_spec("numba"), reason="Numba is not installed")
+@pytest.mark.parametrize("dtype", KINDS)
+def test_compiled_passes_are_numpys(dtype):
+    rng = RNG(3)
+    tile = rng.integers(-5, 6, size=(20, 37)).astype(dtype)
+    tile[rng.random(tile.shape) < 0.2] = np.nan
+    n_thresholds = np.sort(rng.integers(0, 9, size=20))[::-1]
+    first = np.cumsum(n_thresholds) - n_thresholds
+    low = rng.integers(-5, 6, size=n_thresholds.sum()).astype(dtype)
+    counts = []
+    for passes in (_ranking.passes, _compiled.compiled_passes()):
+        above, below = np.full((2, len(low)), -1)
+        passes(tile, first, n_thresholds, low, low + 1, above, below)
+        counts.append((above.tolist(), below.tolist()))
+    owner = np.repeat(np.arange(20), n_thresholds)
+    by_hand = [sum(x > t + 1 for x in tile[row]) for row, t in zip(owner, low)]
+    assert counts[0] == counts[1] and counts[0][0] == by_hand
+
+
+def test_numba_is_loaded_where_it_pays(monkeypatch):
+    def chosen(n):
+        return _ranking._compare(n).keywords["passes"]
+
+    monkeypatch.setattr(_ranking, "compiled_passes", lambda: "compiled")
+    monkeypatch.setattr(_ranking, "find_spec", lambda name: name == "numba")
+    monkeypatch.setattr(_ranking.sys, "modules", {})
+    assert chosen(2**31 - 1) is _ranking.passes and chosen(2**31) == "compiled"
+    monkeypatch.setattr(_ranking.sys, "modules", {"numba": None})
+    assert chosen(2**24 - 1) is _ranking.passes and chosen(2**24) == "compiled"
+    monkeypatch.setattr(_ranking, "find_spec", lambda name: None)
+    assert chosen(2**40) is _ranking.passes
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("d", [1, 2, 17, 64, 300])
+def test_no_product_is_further_off_than_assumed(dtype, d):
+    rng = RNG(d)
+    users = rng.normal(size=(8, d)).astype(dtype)
+    items = rng.normal(size=(30, d)).astype(dtype)
+    items[:10] -= (items[:10] @ users[0])[:, None] / (users[0] @ users[0]) * users[0]  # near 0
+    items[10:20] *= dtype(1e-6)
+    source = _ranking.Product(users, items)
+    assert source.bounded
+    tile = source.rows(np.arange(8))(slice(0, 30))
+    assert tile.dtype == dtype
+    for user in range(8):
+        for item in range(30):
+            exact = sum(
+                Fraction(float(a)) * Fraction(float(b)) for a, b in zip(users[user], items[item])
+            )
+            own = pair_scores(users, items, np.array([user]), np.array([item]))
+            low, high = source.around(np.array([user]), own)
+            # As far off on the other side would be inside still.
+            assert low[0] < tile[user, item] < high[0]
+            assert 2 * abs(Fraction(float(own[0])) - exact) < float(high[0]) - float(low[0])
+
+
+def test_users_without_factors_tie_everything():
+    users, items = np.zeros((3, 4), np.float32), RNG(0).normal(size=(50, 4)).astype(np.float32)
+    users[1] = 1
+    ranks = predicted_ranks((users, items), [0, 0, 0], as_sets([{1}, {1}, {1, 2}], 50))
+    assert ranks.values[[0, 2]].tolist() == [1, 1] and ranks.ties.tolist() == [48, 0, 47]
+
+
+def test_no_factors_at_all():
+    ranks = predicted_ranks((np.zeros((2, 0)), np.zeros((5, 0))), [0, 3])
+    assert ranks.values.tolist() == [1, 1] and ranks.ties.tolist() == [4, 4]
+
+
+@pytest.mark.parametrize(
+    "dtype, size", [(np.float32, 1e-25), (np.float32, 1e25), (np.float64, 1e-170)]
+)
+def test_huge_and_tiny_factors(dtype, size):
+    # Their products leave the range of their type, or the squares of their norms do.
+    rng = RNG(4)
+    users, items = entangled(rng, 6, 40, 5, dtype)
+    relevant, exclude = some_sets(rng, 6, 40, 4)
+    scores = (users * dtype(size)).astype(dtype), (items * dtype(size)).astype(dtype)
+    assert ranked(scores, relevant, exclude) == by_hand(*scores, relevant, exclude)
+
+
+def test_infinite_factors_are_ranked_and_nan_is_named():
+    items = np.array([[1.0, 0], [np.inf, 1], [2, 0], [-np.inf, 0]])
+    ranks = predicted_ranks((np.ones((2, 2)), items), [0, 1])
+    assert ranks.values.tolist() == [3, 1] and ranks.ties.tolist() == [0, 0]
+    users = np.array([[1.0, 1], [0, 1]])
+    with pytest.raises(ValueError, match="scores must not be NaN, got NaN for user 1, item 1"):
+        predicted_ranks((users, items), [0, 0])
+    with pytest.raises(ValueError, match="got NaN for user 0, item 2"):
+        predicted_ranks((users, [[1, 1], [1, 2], [1, np.nan]]), [0, 0], as_sets([{2}, {2}], 3))
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.array([[2**62, 2**62 + 1, 2**62 - 1, 2**62]]),
+        np.array([[2**63, 2**63 + 1, 2**63 - 1, 2**63]], np.uint64),
+        np.array([[3, 4, -1, 3]], np.int8),
+        np.array([[3, 4, -1, 3]], np.float16),
+        np.array([[3, 4, -1, 3]], np.longdouble),
+        np.array([[-np.inf, 4, -np.inf, -np.inf]]),
+        np.array([[0, 1, 0, 0]], bool),
+    ],
+)
+def test_numbers_of_every_kind(scores):
+    before = scores.copy()
+    several = ranked(scores, [{0, 3}], [set()])
+    tied = int(scores[0, 2] == scores[0, 0])
+    assert several == [[(2, tied), (3, tied)]]
+    assert ranked(scores, [{3}], [{2}]) == [[(2, 1)]]
+    assert ranked(scores, [{2}], [{1, 3}]) == [[(1 if tied else 2, tied)]]
+    assert np.array_equal(scores, before)
+
+
+def test_nan_in_long_doubles_is_named():
+    with pytest.raises(ValueError, match="got NaN for user 0, item 1"):
+        predicted_ranks(np.array([[1, np.nan]], np.longdouble), [0])
+
+
+def test_factors_of_other_kinds():
+    rng = RNG(5)
+    users, items = rng.integers(-3, 4, size=(9, 4)), rng.integers(-3, 4, size=(30, 4))
+    relevant, exclude = some_sets(rng, 9, 30, 4)
+    expected = by_hand(users, items, relevant, exclude, number=Fraction)
+    for kinds in [(np.int8, np.int64), (np.float16, np.float32), (np.float32, np.float64)]:
+        scores = users.astype(kinds[0]), items.astype(kinds[1])
+        assert ranked(scores, relevant, exclude) == expected
+    assert (
+        ranked((users[:, ::-1], np.asfortranarray(items)[:, ::-1]), relevant, exclude) == expected
+    )
+
+
+@pytest.mark.parametrize("working_memory, several", [(2, False), (8, True), (64, True)])
+def test_memory_is_bounded(working_memory, several):
+    rng = RNG(6)
+    users = rng.normal(size=(300, 8)).astype(np.float32)
+    items = np.repeat(rng.normal(size=(6_000, 8)), 10, axis=0).astype(np.float32)
+    relevant, exclude = rng.integers(0, 6_000, size=300), None
+    if several:
+        relevant = sparse.random(300, 60_000, density=2e-4, format="csr", rng=rng)
+        exclude = sparse.random(300, 60_000, density=0.01, format="csr", rng=rng)
+        exclude = sparse.csr_matrix(exclude - exclude.multiply(relevant != 0))
+        exclude.eliminate_zeros()
+    predicted_ranks((users[:3], items), relevant[:3])  # what is imported on the way
+    tracemalloc.start()
+    ranks = predicted_ranks((users, items), relevant, exclude, working_memory=working_memory)
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    beside = 60_000 * 20 + (0 if exclude is None else 5 * exclude.nnz)  # norms, copies of sets
+    assert peak < working_memory * 2**20 + beside + 300 * len(ranks.rows.rank)
+
+
+def test_too_little_memory_is_refused_beforehand(monkeypatch):
+    exclude = sparse.csr_matrix(np.arange(200_000)[None, :] > 1)
+    pair = np.ones((1, 1)), np.ones((200_000, 1))
+    message = (
+        r"working_memory must be at least 19 \(MiB\) for a user with 199999 relevant and excluded "
+        r"items, got 18\.25"
+    )
+    with pytest.raises(ValueError, match=message):
+        predicted_ranks(pair, [0], exclude, working_memory=18.25)
+    assert predicted_ranks(pair, [0], exclude, working_memory=19).ties.tolist() == [1]
+    for wrong in (0, -1, np.nan, "much"):
+        with pytest.raises(ValueError, match="working_memory must be a finite number above 0"):
+            predicted_ranks([[1, 2]], [0], working_memory=wrong)
+    monkeypatch.setattr("recsample._memory.available", lambda: 1000.0)
+    with pytest.raises(ValueError, match="ranking 2 relevant items takes .* GiB, and at most half"):
+        predicted_ranks([[1, 2]] * 2, [0, 1])
+
+
+def test_ranked_items_are_the_same():
+    rng = RNG(7)
+    users, items = entangled(rng, 25, 200, 9, np.float32)
+    relevant = rng.integers(200, size=25)
+    exclude = as_sets([set(range(10)) - {int(own)} for own in relevant], 200)
+    found = rs.ranked_items((users, items), relevant, exclude)
+    expected = predicted_ranks((users, items), relevant, exclude)
+    assert found.values.tolist() == expected.values.tolist()
+    assert found.ties.tolist() == expected.ties.tolist()
+    lists = [np.setdiff1d(np.arange(200), np.append(np.arange(10), own))[:180] for own in relevant]
+    given = rs.given_ranks((users, items), relevant, lists)
+    alone = np.ones((25, 200), bool)
+    for row, own, listed in zip(alone, relevant, lists):
+        row[listed] = row[own] = False
+    listed = predicted_ranks((users, items), relevant, sparse.csr_matrix(alone))
+    assert given.values.tolist() == listed.values.tolist()
+    assert given.ties.tolist() == listed.ties.tolist()
