@@ -40,10 +40,11 @@ met to about 1e-14; what a problem makes of that error is its condition, whichev
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy import linalg
 
@@ -227,6 +228,58 @@ def net_of(sampler: HasLaw, pool: int, jumps: list[int] | None) -> Net:
             slack.append(1 / np.cos(np.pi * (n_nodes - 1) / (2 * n_points)) - 1)
     sizes = np.array([len(part) for part in places])
     return Net(np.concatenate(places), np.cumsum(sizes) - sizes, np.array(slack))
+
+
+class Pool(NamedTuple):
+    """Ranks that stand for all in sums of products of many laws; then functions of all ranks."""
+
+    law: Floats  # shape (rows, m + 1)
+    weight: Floats  # shape (rows,), with sum 1
+    above: Floats  # shape (rows,)
+    at_all: Callable[..., Floats]  # given a function of rows of the law, and one of its values
+
+
+def pool_of(sampler: UniformSampling, n_items: int, factors: int, jumps: Sequence[int]) -> Pool:
+    """For sums over the ranks of `factors` laws, or sums of laws, times each other.
+
+    `Pool.at_all` gives, for all ranks, a function of what is linear in the rows of the law: of
+    polynomials, found from their values at some points of blocks one standard deviation wide.
+    """
+    pool = n_items - 1
+    if not compressible(sampler, pool):
+        law = sampler.law(n_items)
+        every = np.arange(float(n_items))
+        return Pool(law, np.full(n_items, 1.0 / n_items), every, lambda f, g: g(f(law)))
+    one = _curves_of(sampler, pool, 2 * _DEVIATIONS / np.sqrt(factors))
+    curves = one._replace(growth=lambda c: factors / 2 * one.growth(c))
+    places = places_of(pool, curves, np.zeros_like, list(jumps), uniform_belief(pool))
+    law = law_at(sampler, places.above, pool)
+
+    def at_all(of_law, of_value):
+        values = _at_all(
+            pool, _curves_of(sampler, pool, 1), lambda a: of_law(law_at(sampler, a, pool))
+        )
+        return np.concatenate([of_value(part) for part in values])
+
+    return Pool(law, places.weight, places.above, at_all)
+
+
+def _at_all(pool, curves, function):
+    """The values of polynomials at all places, from those at Chebyshev points of each block."""
+    edges = _blocks(pool, curves, [])
+    for first, end in zip(edges[:-1], edges[1:]):
+        n_points = _n_nodes(first, end, pool, curves, True, _EXPONENT_OF_VALUES)
+        if end - first <= 2 * n_points:
+            yield function(np.arange(float(first), end))
+            continue
+        angle = np.pi * (np.arange(n_points) + 0.5) / n_points
+        middle, half = (first + end - 1) / 2, (end - 1 - first) / 2
+        values = function(middle + half * np.cos(angle))
+        share = 2 * np.cos(np.outer(np.arange(n_points), angle)) / n_points
+        share[0] /= 2
+        for start in range(first, end, _AT_ONCE):
+            place = (np.arange(start, min(start + _AT_ONCE, end)) - middle) / half
+            yield chebyshev.chebvander(place, n_points - 1) @ (share @ values)
 
 
 def jumps_of(metric: Metric, order: int, n_relevant: int) -> list[int] | None:
