@@ -42,6 +42,7 @@ from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.ranks import Ranks
 from recsample.sampling._checks import check_law
+from recsample.sampling._compressed import given_belief, jumps_of, rows_of, uniform_belief
 from recsample.sampling.base import HasLaw
 from recsample.sampling.uniform import UniformSampling
 
@@ -634,13 +635,24 @@ def bias_and_variance(
     """
     pd = extra("pandas")
     check_exact(metric)
-    law, prior = check_law(sampler).law(n_items), normalised_prior(prior, n_items)
+    metric.check_cutoff()
+    pool, one = positive_int("n_items", n_items) - 1, np.int64(1)
+    if prior is None:
+        belief = uniform_belief(pool)
+    else:
+        belief = given_belief(normalised_prior(prior, n_items))
+
+    def exact(above):
+        return metric.term(1 + above, one, one, np.int64(n_items)) + np.zeros(len(above))
+
+    rows = rows_of(check_law(sampler), pool, exact, jumps_of(metric, 1, 1), belief)
     values = np.stack([values_at(e, sampler) for e in estimators.values()], axis=1)
-    target = metric.of_rank(np.arange(1, n_items + 1), n_items)[:, None]
-    bias, squared_bias, variance = average_errors(values, law, target, prior)
+    bias, squared_bias, variance = average_errors(
+        values, rows.law, rows.target[:, None], rows.prior
+    )
     columns = {
         "mean bias": bias,
-        "rms bias": np.sqrt(squared_bias),
+        "rms bias": np.sqrt(squared_bias + rows.missed),
         "std": np.sqrt(np.maximum(variance, 0.0)),
     }
     return pd.DataFrame(columns, index=list(estimators))

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, optimize, special
 
-from recsample._validation import finite_numbers, share, true_or_false
+from recsample._indexing import row_blocks
+from recsample._validation import finite_numbers, positive_int, share, true_or_false
 from recsample.counts import RankCounts
 from recsample.inference._runs import check_uniform, sampled_counts
 from recsample.metrics._checks import check_exact
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
+from recsample.sampling._compressed import jumps_of, law_at, net_of
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = ["Interval", "certified_interval", "sharp_bounds"]
@@ -72,9 +74,10 @@ def sharp_bounds(
     -------
     Interval
         By linear programming over the distributions of the ranks. Each end comes from a feasible
-        point of the dual program, so that rounding can only widen the interval. For m above about
-        25 some of the m + 1 conditions are lost in rounding (at m = 100 about 60 are left), and the
-        others are asked for to 1e-6.
+        point of the dual program, so that rounding can only widen the interval. Of a large pool not
+        all ranks are looked at, unless `decreasing`: a bound of what may lie between widens the
+        interval a little more. For m above about 25 some of the m + 1 conditions are lost in
+        rounding (at m = 100 about 60 are left), and the others are asked for to 1e-6.
 
     Raises
     ------
@@ -100,7 +103,7 @@ def sharp_bounds(
             f"sampled_law must be {sampler.m + 1} probabilities with sum 1, "
             f"got shape {q.shape} with sum {q.sum()}"
         )
-    law, values = _law_and_values(metric, sampler, n_items, decreasing)
+    law, values, net = _law_and_values(metric, sampler, n_items, decreasing)
     # The columns of the law are nearly dependent. Along its well determined directions the
     # conditions are orthonormal; the others would say no more than rounding errors do.
     left, singular, right = linalg.svd(law, full_matrices=False)
@@ -108,7 +111,7 @@ def sharp_bounds(
     rows, reached = left.T[kept], right[kept] @ q / singular[kept]
     # Where some are lost the program is ill-conditioned, and cannot be solved without some room.
     room = 0.0 if kept.all() else 1e-6
-    return _extremes(values, rows, reached - room, reached + room, decreasing)
+    return _extremes(values, rows, reached - room, reached + room, decreasing, net)
 
 
 def certified_interval(
@@ -183,39 +186,49 @@ def certified_interval(
     risk = (1 - level) / (2 * len(few))
     low = special.betaincinv(np.maximum(hits, 1), misses + 1, risk) * (hits > 0)
     high = 1 - special.betaincinv(np.maximum(misses, 1), hits + 1, risk) * (misses > 0)
-    law, values = _law_and_values(metric, sampler, n_items, decreasing)
-    return _extremes(values, np.cumsum(law, axis=1)[:, few].T, low, high, decreasing)
+    law, values, net = _law_and_values(metric, sampler, n_items, decreasing)
+    upto = [np.cumsum(law[part], axis=1)[:, few] for part in row_blocks(len(law), sampler.m + 1)]
+    return _extremes(values, np.concatenate(upto).T, low, high, decreasing, net)
 
 
 def _law_and_values(metric, sampler, n_items, decreasing):
-    """The law of the sampled rank and the metric for every rank.
+    """The law of the sampled rank and the metric for every rank, or for a net of them.
 
     A decreasing distribution is a mixture of the uniform ones on the ranks 1, ..., r: with
     `decreasing`, for each of these instead.
     """
-    check_exact(metric)
-    law = sampler.law(n_items)
-    values = metric.of_rank(np.arange(1, len(law) + 1), len(law))
-    if true_or_false("decreasing", decreasing):
+    check_exact(metric).check_cutoff()
+    pool = positive_int("n_items", n_items) - 1
+    whole = true_or_false("decreasing", decreasing)
+    net = net_of(sampler, pool, None if whole else jumps_of(metric, 1, 1))
+    if len(net.start) == 1:
+        law = sampler.law(n_items)
+        values = metric.of_rank(np.arange(1, n_items + 1), n_items)
+    else:
+        law = law_at(sampler, net.above, pool)
+        one = np.int64(1)
+        values = metric.term(1 + net.above, one, one, np.int64(n_items)) + 0.0 * net.above
+    if whole:
         size = np.arange(1.0, len(law) + 1)
-        law, values = np.cumsum(law, axis=0) / size[:, None], np.cumsum(values) / size
-    return law, values
+        return np.cumsum(law, axis=0) / size[:, None], np.cumsum(values) / size, net
+    return law, values, net
 
 
-def _extremes(values, rows, low, high, decreasing):
+def _extremes(values, rows, low, high, decreasing, net):
     """The extremes of values @ p over distributions p with low <= rows @ p <= high."""
     smallest, minus_largest = (
-        _minimum(sign * values, rows, low, high, decreasing) for sign in (1, -1)
+        _minimum(sign * values, rows, low, high, decreasing, net) for sign in (1, -1)
     )
     return Interval(smallest, -minus_largest)
 
 
-def _minimum(values, rows, low, high, decreasing):
+def _minimum(values, rows, low, high, decreasing, net):
     """The smaller of the two, from the dual program.
 
     For any multipliers y, values @ p = (values - y @ rows) @ p + y @ (rows @ p) is at least the
     smallest entry of the first bracket plus the smallest value of the second part. The solver's
-    multipliers give the largest such bound, up to rounding, which can only lower it.
+    multipliers give the largest such bound, up to rounding, which can only lower it. Where not all
+    ranks are looked at, the entries between them are bounded by `Net.lowest`.
 
     Close ranks have nearly the same law, so the program is solved on a part of the ranks; to it are
     added those at which the multipliers found make the first bracket smaller. The interior-point
@@ -239,7 +252,8 @@ def _minimum(values, rows, low, high, decreasing):
             rest = values - y @ rows
             missed = np.flatnonzero(rest < rest[used].min() - 1e-7)
             if not len(missed):
-                return float(max(rest.min() + y @ np.where(y > 0, low, high), values.min()))
+                bound = net.lowest(rest) + y @ np.where(y > 0, low, high)
+                return float(max(bound, values.min()))
             used = np.union1d(used, missed)
         elif size < n:  # too few of the ranks
             used = _spread(n, 4 * size)

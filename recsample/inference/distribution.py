@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import linalg, optimize, special
 
+from recsample._memory import fits_in_memory
 from recsample._typing import Floats
 from recsample._validation import (
     finite_numbers,
@@ -27,10 +28,11 @@ from recsample._validation import (
     positive_int,
 )
 from recsample.counts import RankCounts
-from recsample.inference._runs import em_of_counts, sampled_counts
+from recsample.inference._runs import sampled_counts
 from recsample.metrics._checks import check_exact
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
+from recsample.sampling._compressed import pool_of
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = [
@@ -43,6 +45,11 @@ __all__ = [
     "plug_in",
     "rank_distribution",
 ]
+
+# Of the EM algorithm, by default.
+_ITERATIONS = 30
+# Between its knots a spline is no rougher than so many laws times each other.
+_SMOOTH = 6
 
 
 def rank_distribution(
@@ -94,14 +101,18 @@ def rank_distribution(
 
 
 def expectation_maximisation(
-    sampled: Ranks | RankCounts, sampler: UniformSampling, n_items: int, *, iterations: int = 30
+    sampled: Ranks | RankCounts,
+    sampler: UniformSampling,
+    n_items: int,
+    *,
+    iterations: int = _ITERATIONS,
 ) -> Floats:
     """The EM estimate of the distribution of the ranks, from a uniform start.
 
     Every iteration multiplies p(r) by the mean, over h, of p(s | r) / q(s), which raises the
-    likelihood; it takes O(n m) operations, whatever the number of instances. The maximum itself is
-    a distribution on a few ranks that fits the noise, so the iterations stop before it is reached:
-    their number is the regulariser.
+    likelihood, whatever the number of instances; of a large pool not all ranks are looked at on the
+    way. The maximum itself is a distribution on a few ranks that fits the noise, so the iterations
+    stop before it is reached: their number is the regulariser.
 
     Parameters
     ----------
@@ -131,8 +142,31 @@ def expectation_maximisation(
     >>> rs.inference.expectation_maximisation(sampled, rs.UniformSampling(m=1), 2)
     array([0.75, 0.25])
     """
-    counts, law = sampled_counts(sampled, sampler), sampler.law(n_items)
-    return em_of_counts(counts[:, None], law, positive_int("iterations", iterations))[:, 0]
+    counts, iterations = sampled_counts(sampled, sampler), positive_int("iterations", iterations)
+    pool = _pool(sampler, n_items, iterations + 1)
+    p, ratios = _em(counts, pool, iterations)
+    if len(p) < n_items:
+        factors = np.stack(ratios, axis=1)
+        p = pool.at_all(lambda law: law @ factors, lambda f: np.maximum(f, 0.0).prod(axis=1))
+    return p / p.sum()
+
+
+def _em(counts, pool, iterations):
+    """The weights of the rows, and what the law was multiplied with for each factor of them."""
+    share, p, ratios = counts / counts.sum(), pool.weight, []
+    for _ in range(iterations):
+        expected = p @ pool.law
+        ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
+        p = p * (pool.law @ ratios[-1])
+    return p, ratios
+
+
+def _pool(sampler, n_items, factors, jumps=()):
+    n_items = positive_int("n_items", n_items)
+    fits_in_memory(
+        32 * n_items, f"a distribution over n_items={n_items} ranks", "choose a smaller n_items"
+    )
+    return pool_of(sampler, n_items, factors, jumps)
 
 
 def maximum_entropy(
@@ -174,19 +208,22 @@ def maximum_entropy(
     >>> bool(p[0] > p[10] > p[19]), round(float(p.sum()), 12)
     (True, 1.0)
     """
-    counts, law = sampled_counts(sampled, sampler), sampler.law(n_items)
-    weight = positive_float("weight", weight)
+    counts, weight = sampled_counts(sampled, sampler), positive_float("weight", weight)
+    pool = _pool(sampler, n_items, _ITERATIONS + 1)
+    law, of_ranks = pool.law, pool.weight * n_items
     share = counts / counts.sum()
-    expected = expectation_maximisation(sampled, sampler, n_items) @ law
+    expected = _em(counts, pool, _ITERATIONS)[0] @ law
     ridge = weight * np.maximum(expected, 1e-3 / counts.sum()) / counts.sum()
 
     def dual(multipliers):
         exponent = law @ multipliers
-        return multipliers @ (share - ridge * multipliers / 2) - special.logsumexp(exponent)
+        return multipliers @ (share - ridge * multipliers / 2) - special.logsumexp(
+            exponent, b=of_ranks
+        )
 
     multipliers, value = np.zeros(len(share)), -np.log(n_items)
     for _ in range(200):
-        p = special.softmax(law @ multipliers)
+        p = special.softmax(law @ multipliers + np.log(of_ranks))
         q = p @ law
         gradient = share - q - ridge * multipliers
         curvature = (law * p[:, None]).T @ law - np.outer(q, q) + np.diag(ridge)
@@ -201,7 +238,7 @@ def maximum_entropy(
         value = dual(multipliers)
     else:
         raise RuntimeError(f"maximum entropy has not converged with weight={weight} in 200 steps")
-    return p
+    return special.softmax(pool.at_all(lambda law: law @ multipliers, np.asarray))
 
 
 class LogSpline(NamedTuple):
@@ -306,19 +343,31 @@ def log_spline(
     ----------
     .. [1] B. Efron, "Empirical Bayes deconvolution estimates", Biometrika 103(1), 2016.
     """
-    counts, law = sampled_counts(sampled, sampler), sampler.law(n_items)
+    counts, n_items = sampled_counts(sampled, sampler), positive_int("n_items", n_items)
     parameters = positive_int("parameters", parameters)
     if not 2 <= parameters < n_items:
         raise ValueError(
             f"parameters must be at least 2 and below n_items = {n_items}, got {parameters}"
         )
-    basis = _natural_spline(np.log1p(np.arange(n_items) * (sampler.m + 1) / n_items), parameters)
+    fits_in_memory(
+        48 * parameters * n_items,
+        f"a spline with parameters={parameters} over n_items={n_items} ranks",
+        "choose a smaller n_items",
+    )
+    knots = np.linspace(0, 1, parameters + 1)
+    near = (sampler.m + 1) / n_items  # the scale is the log of 1 + this for each item above
+    last = np.log1p((n_items - 1) * near)
+    at_knots = np.floor(np.expm1(knots * last) / near).astype(np.int64)
+    pool = _pool(sampler, n_items, _SMOOTH, at_knots)
+    every = np.log1p(np.arange(n_items) * near) / last
+    basis, at_rows = _natural_spline(every, np.log1p(pool.above * near) / last, knots)
+    law, of_ranks = pool.law, np.log(pool.weight)
 
     def loss(theta):
-        p = special.softmax(basis @ theta)
+        p = special.softmax(at_rows @ theta + of_ranks)
         q = p @ law
         ratio = np.divide(counts, q, out=np.zeros_like(q), where=counts > 0)
-        gradient = basis.T @ (p * (law @ ratio - counts.sum()))
+        gradient = at_rows.T @ (p * (law @ ratio - counts.sum()))
         return -special.xlogy(counts, q).sum() + theta @ theta / 2, theta - gradient
 
     # Scaled by the number of instances, so that the tolerance means the same for any number.
@@ -335,23 +384,29 @@ def log_spline(
         raise RuntimeError(f"the spline with {parameters} parameters has not converged")
     p = special.softmax(basis @ found.x)
     gradient = p[:, None] * (basis - p @ basis)
-    q, slopes = p @ law, gradient.T @ law
+    few = special.softmax(at_rows @ found.x + of_ranks)
+    q, slopes = few @ law, (few[:, None] * (at_rows - few @ at_rows)).T @ law
     information = scale * (slopes / np.maximum(q, 1e-300)) @ slopes.T
     inverse = linalg.inv(information + np.eye(parameters))
     return LogSpline(p, gradient, inverse @ information @ inverse)
 
 
-def _natural_spline(x, parameters):
-    """Orthogonal columns that span the natural cubic splines in x without the constant.
+def _natural_spline(x, others, knots):
+    """Orthogonal columns that span the natural cubic splines without the constant, at two x.
 
-    Knots lie at equal distances; columns have mean 0 and mean square 1 over the points.
+    Over the first they have mean 0 and mean square 1.
     """
-    x = (x - x[0]) / (x[-1] - x[0])
-    knots = np.linspace(0, 1, parameters + 1)
-    cubes = np.maximum(x[:, None] - knots, 0) ** 3
-    parts = (cubes[:, :-1] - cubes[:, -1:]) / (1 - knots[:-1])
-    columns = np.column_stack([x, parts[:, :-1] - parts[:, -1:]])
-    return linalg.qr(columns - columns.mean(axis=0), mode="economic")[0] * np.sqrt(len(x))
+
+    def columns(x):
+        cubes = np.maximum(x[:, None] - knots, 0) ** 3
+        parts = (cubes[:, :-1] - cubes[:, -1:]) / (1 - knots[:-1])
+        return np.column_stack([x, parts[:, :-1] - parts[:, -1:]])
+
+    at_x = columns(x)
+    mean, root = at_x.mean(axis=0), np.sqrt(len(x))
+    basis, triangle = linalg.qr(at_x - mean, mode="economic")
+    at_others = linalg.solve_triangular(triangle, (columns(others) - mean).T, trans="T").T
+    return basis * root, at_others * root
 
 
 def plug_in(metric: Metric, distribution: Floats) -> float:

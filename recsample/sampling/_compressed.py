@@ -21,8 +21,8 @@ the absolute values of the probabilities of B(m, x) have the sum
     (|x| + |1 - x|)^m = cosh(2 Im theta)^m,  x = sin(theta)^2,
 
 which bounds them all; its square bounds all products of two. K is the smallest number that brings
-the error below exp(-56) = 5e-25 for some u up to 1.6: at 1.76 may be the pole of 1 / r. It is that
-small because `MinimalBias` looks at singular values down to 1.5e-8, whose squares are in the sums.
+the error below exp(-56) = 5e-25 for some u that keeps away from the pole of 1 / r. It is that small
+because `MinimalBias` looks at singular values down to 1.5e-8, whose squares are in the sums.
 Hypergeometric laws are narrower, and grow like binomial ones of m N / (N - m) draws, which have the
 same variance. That holds for pools of at least four times m; from smaller ones all ranks are taken.
 
@@ -40,10 +40,11 @@ met to about 1e-14; what a problem makes of that error is its condition, whichev
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy import linalg
 
@@ -62,8 +63,12 @@ _SMALL = 2**22
 _ENDS, _DEVIATIONS = 64, 12
 # The same for polynomials: of which degree a block may be a part.
 _DEGREES = 16
-# Errors of exp(-56) are left; the ellipses that are tried.
-_EXPONENT, _ELLIPSES = 56.0, np.linspace(0.05, 1.6, 32)
+# Errors of exp(-56) are left; the ellipses that are tried, of which none comes near a pole.
+_EXPONENT, _ELLIPSES, _APART = 56.0, np.linspace(0.05, 4.0, 80), 0.9
+# Blocks whose smallest value is bounded: their width in the same deviations, how many points for
+# each degree, and the errors that are left there.
+_NARROW, _POINTS, _EXPONENT_OF_VALUES = 1 / 8, 6, 36.0
+_ANGLES = 1j * np.linspace(0, np.pi, 33)
 # So many places are looked at together where each has a weight of its own.
 _AT_ONCE = 2**14
 
@@ -175,6 +180,108 @@ def law_at(sampler: UniformSampling, above: Floats, pool: int) -> Floats:
     return law
 
 
+class Net(NamedTuple):
+    """Places between which sums of the laws and a metric cannot fall far."""
+
+    above: Floats  # shape (places,), in order; they need not be whole
+    start: NDArray  # shape (blocks,): where the places of each block begin
+    slack: Floats  # shape (blocks,)
+
+    def lowest(self, values: Floats) -> float:
+        """A lower bound of the values at all places, from those at the places of the net."""
+        low, high = (f.reduceat(values, self.start) for f in (np.minimum, np.maximum))
+        return float((low - self.slack * (high - low) / 2).min())
+
+
+def net_of(sampler: HasLaw, pool: int, jumps: list[int] | None) -> Net:
+    """The places at which sums of the laws, and of a metric with these jumps, are looked at.
+
+    In a block such a sum is a polynomial of some degree d but for rounding. At k Chebyshev points
+    it comes close to its extremes, by the theorem of Ehlich and Zeller [1]_:
+
+        largest |f| in the block <= C * largest |f| at the points,  C = 1 / cos(pi d / 2 k).
+
+    Taken for f less the middle of its values at the points, it is nowhere further below the
+    smallest of these than (C - 1) / 2 of their range. Where laws are not compressed, these are all
+    places.
+
+    References
+    ----------
+    .. [1] H. Ehlich, K. Zeller, "Schwankung von Polynomen zwischen Gitterpunkten", Mathematische
+       Zeitschrift 86, 1964.
+    """
+    if jumps is None or not compressible(sampler, pool):
+        return Net(np.arange(pool + 1.0), np.zeros(1, np.int64), np.zeros(1))
+    curves = _curves_of(sampler, pool, _NARROW)
+    edges = _blocks(pool, curves, jumps)
+    places, slack = [], []
+    for first, end in zip(edges[:-1], edges[1:]):
+        n_nodes = _n_nodes(first, end, pool, curves, True, _EXPONENT_OF_VALUES)
+        n_points = _POINTS * n_nodes
+        if end - first <= n_points:
+            places.append(np.arange(float(first), end))
+            slack.append(0.0)
+        else:
+            near = np.cos(np.pi * (np.arange(n_points) + 0.5) / n_points)
+            inside = first + (end - 1 - first) * (1 - near) / 2
+            places.append(np.concatenate([[first], inside, [end - 1]]))
+            slack.append(1 / np.cos(np.pi * (n_nodes - 1) / (2 * n_points)) - 1)
+    sizes = np.array([len(part) for part in places])
+    return Net(np.concatenate(places), np.cumsum(sizes) - sizes, np.array(slack))
+
+
+class Pool(NamedTuple):
+    """Ranks that stand for all in sums of products of many laws; then functions of all ranks."""
+
+    law: Floats  # shape (rows, m + 1)
+    weight: Floats  # shape (rows,), with sum 1
+    above: Floats  # shape (rows,)
+    at_all: Callable[..., Floats]  # given a function of rows of the law, and one of its values
+
+
+def pool_of(sampler: UniformSampling, n_items: int, factors: int, jumps: Sequence[int]) -> Pool:
+    """For sums over the ranks of `factors` laws, or sums of laws, times each other.
+
+    `Pool.at_all` gives, for all ranks, a function of what is linear in the rows of the law: of
+    polynomials, found from their values at some points of blocks one standard deviation wide.
+    """
+    pool = n_items - 1
+    if not compressible(sampler, pool):
+        law = sampler.law(n_items)
+        every = np.arange(float(n_items))
+        return Pool(law, np.full(n_items, 1.0 / n_items), every, lambda f, g: g(f(law)))
+    one = _curves_of(sampler, pool, 2 * _DEVIATIONS / np.sqrt(factors))
+    curves = one._replace(growth=lambda c: factors / 2 * one.growth(c))
+    places = places_of(pool, curves, np.zeros_like, list(jumps), uniform_belief(pool))
+    law = law_at(sampler, places.above, pool)
+
+    def at_all(of_law, of_value):
+        values = _at_all(
+            pool, _curves_of(sampler, pool, 1), lambda a: of_law(law_at(sampler, a, pool))
+        )
+        return np.concatenate([of_value(part) for part in values])
+
+    return Pool(law, places.weight, places.above, at_all)
+
+
+def _at_all(pool, curves, function):
+    """The values of polynomials at all places, from those at Chebyshev points of each block."""
+    edges = _blocks(pool, curves, [])
+    for first, end in zip(edges[:-1], edges[1:]):
+        n_points = _n_nodes(first, end, pool, curves, True, _EXPONENT_OF_VALUES)
+        if end - first <= 2 * n_points:
+            yield function(np.arange(float(first), end))
+            continue
+        angle = np.pi * (np.arange(n_points) + 0.5) / n_points
+        middle, half = (first + end - 1) / 2, (end - 1 - first) / 2
+        values = function(middle + half * np.cos(angle))
+        share = 2 * np.cos(np.outer(np.arange(n_points), angle)) / n_points
+        share[0] /= 2
+        for start in range(first, end, _AT_ONCE):
+            place = (np.arange(start, min(start + _AT_ONCE, end)) - middle) / half
+            yield chebyshev.chebvander(place, n_points - 1) @ (share @ values)
+
+
 def jumps_of(metric: Metric, order: int, n_relevant: int) -> list[int] | None:
     """How many items are above at most before the term of a metric jumps; None if it is unknown."""
     uncut = metric
@@ -191,11 +298,11 @@ def jumps_of(metric: Metric, order: int, n_relevant: int) -> list[int] | None:
     return [place - order for place in places]
 
 
-def _curves_of(sampler, pool):
+def _curves_of(sampler, pool, deviations=_DEVIATIONS):
     """The laws p(s | a)."""
     # Of so many draws with replacement the law is as wide.
     draws = sampler.m * (1.0 if sampler.replace else pool / (pool - sampler.m))
-    n_arcs = int(np.ceil(np.pi * np.sqrt(draws) / _DEVIATIONS))
+    n_arcs = int(np.ceil(np.pi * np.sqrt(draws) / deviations))
     return Curves(n_arcs, lambda c: draws * np.log(c))
 
 
@@ -214,15 +321,15 @@ def _blocks(pool, curves, jumps):
     return edges[(edges >= 0) & (edges <= pool + 1)].tolist()
 
 
-def _n_nodes(first, end, pool, curves, rough):
+def _n_nodes(first, end, pool, curves, rough, exponent=_EXPONENT):
     """How many nodes a block needs; if `rough`, for the curves to be of lower degree than that."""
-    middle, half = (first + end - 1) / 2, (end - 1 - first) / 2
-    angle = np.linspace(0, np.pi, 33)
-    x = (middle + half * np.cosh(_ELLIPSES[:, None] + 1j * angle)) / pool
+    middle, half = (first + end - 1) / 2, max(end - 1 - first, 1) / 2
+    u = _ELLIPSES[_ELLIPSES <= max(_APART * np.arccosh((middle + 1) / half), _ELLIPSES[0])]
+    x = (middle + half * np.cosh(u[:, None] + _ANGLES)) / pool
     growth = curves.growth((np.abs(x) + np.abs(1 - x)).max(axis=1))
     if rough:
-        return int(np.ceil(((_EXPONENT + growth) / _ELLIPSES).min()))
-    return int(np.ceil(((_EXPONENT + 2 * growth) / (2 * _ELLIPSES)).min()))
+        return int(np.ceil(((exponent + growth) / u).min()))
+    return int(np.ceil(((exponent + 2 * growth) / (2 * u)).min()))
 
 
 def places_of(

@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from recsample import AP, AUC, NDCG, InverseSampling, Ranks, Recall, UniformSampling, inference
+from recsample.sampling import _compressed
 
 METRICS = [AP, NDCG, Recall @ 2, Recall @ 3]
 both_ways = pytest.mark.parametrize("replace", [False, True])
@@ -277,3 +278,22 @@ def test_certified_interval_tells_ranks_of_a_list_that_was_cut_off():
     cut = Ranks(np.minimum(sampled.values, 9), 61)
     with pytest.raises(ValueError, match="^no distribution of the ranks was found that has such"):
         inference.certified_interval(AP, cut, UniformSampling(60), 2000)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("metric", [AP, AUC, Recall @ 10, NDCG @ 100], ids=str)
+def test_a_net_of_ranks_gives_hardly_wider_intervals_than_all_of_them(metric, replace, monkeypatch):
+    n, sampler = 30_000, UniformSampling(20, replace)
+    ranks = Ranks(1 + (n * np.linspace(0, 0.999, 2_000) ** 3).astype(int), n)
+    sampled = sampler.draw(ranks, rng=0)
+    monkeypatch.setattr(_compressed, "_SMALL", 2**40)
+    dense = inference.certified_interval(metric, sampled, sampler, n)
+    law = sampler.pmf(ranks).mean(axis=0)
+    sharp = inference.sharp_bounds(metric, law, sampler, n)
+    monkeypatch.setattr(_compressed, "_SMALL", 0)
+    few = inference.certified_interval(metric, sampled, sampler, n)
+    assert dense.low - 1e-4 < few.low < dense.low + 1e-7
+    assert dense.high - 1e-7 < few.high < dense.high + 1e-4
+    found = inference.sharp_bounds(metric, law, sampler, n)
+    assert found == pytest.approx(sharp, abs=2e-4)
+    assert found.low < metric(ranks).mean() + 1e-6 and found.high > metric(ranks).mean() - 1e-6

@@ -10,6 +10,7 @@ from scipy import interpolate, optimize, special
 import recsample as rs
 from recsample import AP, AUC, NDCG, BiasVariance, Ranks, Recall, UniformSampling, inference
 from recsample.inference._runs import em_of_counts, sampled_counts
+from recsample.sampling import _compressed
 
 METHODS = ["em", "mes", "spline"]
 
@@ -389,3 +390,35 @@ def test_learned_prior_corrects_better_than_the_uniform_one():
         for prior in (learned, None)
     ]
     assert error[0] < error[1] / 2
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("method", ["em", "mes", "spline"])
+@pytest.mark.parametrize(("n", "m"), [(800, 8), (4_000, 60)])
+def test_few_ranks_give_the_same_as_all_of_them(n, m, method, replace, monkeypatch):
+    sampler = UniformSampling(m, replace)
+    ranks = Ranks(1 + (n * np.linspace(0, 0.999, 500) ** 4).astype(int), n)
+    sampled, found = sampler.draw(ranks, rng=0), []
+    for small in (2**40, 0):
+        monkeypatch.setattr(_compressed, "_SMALL", small)
+        found.append(inference.rank_distribution(sampled, sampler, n, method))
+    assert found[1].shape == (n,) and found[1].sum() == pytest.approx(1, abs=1e-12)
+    assert found[1] == pytest.approx(found[0], rel=1e-10, abs=1e-12 / n)
+
+
+def test_the_errors_of_a_spline_over_few_ranks_are_the_same(monkeypatch):
+    sampler, fits = UniformSampling(30), []
+    sampled = sampler.draw(Ranks(np.arange(1, 1_501, 3), 1_500), rng=0)
+    for small in (2**40, 0):
+        monkeypatch.setattr(_compressed, "_SMALL", small)
+        fits.append(inference.log_spline(sampled, sampler, 1_500))
+    assert fits[1].covariance == pytest.approx(fits[0].covariance, rel=1e-9, abs=1e-15)
+    assert fits[1].mean(rs.AP) == pytest.approx(fits[0].mean(rs.AP), rel=1e-10)
+
+
+def test_more_ranks_than_the_memory_holds():
+    sampler = UniformSampling(4)
+    sampled = Ranks([1, 2, 5], n_items=5)
+    for method in ("em", "mes", "spline"):
+        with pytest.raises(ValueError, match=r"GiB\) is used: choose a smaller n_items"):
+            inference.rank_distribution(sampled, sampler, 10**13, method)

@@ -12,10 +12,13 @@ from recsample.sampling._compressed import (
     compressible,
     given_belief,
     jumps_of,
+    law_at,
+    net_of,
     places_of,
     polynomials,
     random_belief,
     rows_of,
+    sums_in_steps,
     uniform_belief,
 )
 
@@ -191,3 +194,51 @@ def test_sums_of_polynomials(degree, replace):
     assert sums == pytest.approx(many.T @ many / n, abs=1e-13)
     right = few.T @ (places.weight * places.target)
     assert right == pytest.approx(many.T @ (1 / (1 + all_ranks)) / n, abs=1e-15)
+
+
+@both_ways
+def test_a_net_bounds_what_lies_between_its_places(replace):
+    """Sums of laws with coefficients of any sign, narrow peaks among them, and a metric."""
+    n, sampler = 40_000, rs.UniformSampling(40, replace)
+    net, law = net_of(sampler, n - 1, [9]), sampler.law(n)
+    assert 0 < len(net.start) < len(net.above) < n and (np.diff(net.above) > 0).all()
+    few, rng = law_at(sampler, net.above, n - 1), np.random.default_rng(0)
+    for k in range(60):
+        sums = (
+            rng.standard_normal(41)
+            if k % 2
+            else rng.permutation(np.eye(41)[0]) * rng.choice([-1, 1])
+        )
+        of_metric = rng.random() / (1 + np.arange(n)), rng.random()
+        every = law @ sums + of_metric[0]
+        at_net = few @ sums + of_metric[0][0] / (1 + net.above)
+        lowest, bound = every.min(), net.lowest(at_net)
+        assert bound <= lowest + 1e-12
+        assert bound >= lowest - 0.01 * np.ptp(every)
+
+
+def test_where_laws_are_not_compressed_the_net_is_all_places():
+    for net in (
+        net_of(rs.DoublingSampling(4, 16), 99, []),
+        net_of(rs.UniformSampling(9), 99, None),
+    ):
+        assert net.above.tolist() == list(range(100))
+        assert net.lowest(net.above - 3) == -3
+
+
+@pytest.mark.parametrize(("order", "n_relevant"), [(1, 1), (2, 5), (30, 30)])
+@pytest.mark.parametrize("metric", [rs.AP, rs.NDCG @ 100, rs.RPrecision, Rough()], ids=str)
+def test_sums_in_steps(metric, order, n_relevant):
+    pool = 4_000
+    steps = np.unique(np.append(np.geomspace(1, pool, 60).astype(int), [0, 99 - order, pool]))
+
+    def target(above):
+        ones = np.int64(order), np.int64(n_relevant), np.int64(pool + n_relevant)
+        return metric.term(order + above, *ones) + np.zeros(len(above))
+
+    belief = random_belief(pool, n_relevant, order) if n_relevant > 1 else uniform_belief(pool)
+    found = sums_in_steps(steps, pool, target, jumps_of(metric, order, n_relevant), belief)
+    weight, value = ties_ahead(pool, n_relevant, order), target(np.arange(pool + 1))
+    for row, each in zip(found, (weight, weight * value, weight * value**2)):
+        expected = np.diff(np.append(0, np.cumsum(each)[steps]))
+        assert row == pytest.approx(expected, abs=1e-13 * np.abs(each).sum())
