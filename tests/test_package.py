@@ -52,8 +52,8 @@ def test_what_packages_offer_is_defined_in_their_public_modules():
 def test_names_of_the_contract():
     """Those that stay wherever their modules go."""
     top = (
-        "Ranks RankCounts predicted_ranks metric compare report UniformSampling RankEstimate MinimalBias "
-        "ConstrainedLeastSquares BiasVariance InverseSampling EarlyStopping TwoPhase "
+        "Ranks RankCounts predicted_ranks metric compare report UniformSampling RankEstimate "
+        "MinimalBias ConstrainedLeastSquares BiasVariance InverseSampling EarlyStopping TwoPhase "
         "DoublingSampling PooledSampling PopularitySampling given_ranks uniform_lists Sampler "
         "Design Observed AUC Precision Recall AP NDCG RR HitRate RankScore PercentileRank"
     )
