@@ -8,6 +8,8 @@ from typing import Any
 # What to install for each of them: the extras of pyproject.toml.
 _EXTRAS = {
     "cycler": "plots",
+    "dask": "engines",
+    "duckdb": "engines",
     "implicit": "models",
     "jinja2": "tables",
     "matplotlib": "plots",

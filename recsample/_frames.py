@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,10 @@ from recsample._validation import shown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# A name that no column of a table will have.
+_NUMBER = "recsample_instances"
 
 
 def is_frame(value: Any) -> bool:
@@ -29,7 +35,17 @@ def column_names(frame: Any) -> list[str]:
 def read_columns(name: str, frame: Any, wanted: dict[str, str]) -> list[Any]:
     """Some columns of a dataframe, by what each is for; a lazy one is computed, for these only."""
     nw = extra("narwhals.stable.v2")
-    table = nw.from_native(frame)
+    table = chosen_columns(name, frame, wanted)
+    if isinstance(table, nw.LazyFrame):
+        table = table.collect()
+    if not len(table):
+        raise ValueError(f"{name} must hold at least one row, got none")
+    return [_without_nulls(name, column, table[column]) for column in wanted.values()]
+
+
+def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
+    """Some columns of a dataframe, by what each is for; a lazy one stays lazy."""
+    table = extra("narwhals.stable.v2").from_native(frame)
     known = table.collect_schema().names()
     for use, column in wanted.items():
         if column not in known:
@@ -39,12 +55,47 @@ def read_columns(name: str, frame: Any, wanted: dict[str, str]) -> list[Any]:
             )
     if len(set(wanted.values())) < len(wanted):
         raise ValueError(f"{name} must have a column for each of {list(wanted)}, got {wanted}")
-    table = table.select(list(wanted.values()))
-    if isinstance(table, nw.LazyFrame):
-        table = table.collect()
-    if not len(table):
+    return table.select(list(wanted.values()))
+
+
+def count_groups(
+    name: str, frame: Any, wanted: dict[str, str], counts: str | None
+) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+    """The different rows of some columns, and how often each occurs, counted where the data lie.
+
+    With `counts` the sum of that column for each of them.
+    """
+    nw = extra("narwhals.stable.v2")
+    table = chosen_columns(name, frame, wanted | ({} if counts is None else {"counts": counts}))
+    number = nw.len() if counts is None else nw.col(counts).sum()
+    keys = list(wanted.values())
+    groups = table.group_by(keys).agg(number.alias(_NUMBER))
+    if isinstance(groups, nw.LazyFrame):
+        groups = groups.collect()
+    if not len(groups):
         raise ValueError(f"{name} must hold at least one row, got none")
-    return [_without_nulls(name, column, table[column]) for column in wanted.values()]
+    for column in [*keys, _NUMBER]:
+        missing = groups.filter(nw.col(column).is_null())
+        if len(missing):
+            rows = "some" if column == _NUMBER else f"{missing[_NUMBER].sum()} rows"
+            of = counts if column == _NUMBER else column
+            raise ValueError(f"{name} must not have missing values, got {rows} in column {of!r}")
+    found = {use: groups[column].to_numpy() for use, column in wanted.items()}
+    return found, groups[_NUMBER].cast(nw.Int64).to_numpy()
+
+
+def opened(frame: Any) -> Any:
+    """The Parquet files at a path as a dataframe of DuckDB; any other frame as it is."""
+    if not isinstance(frame, (str, PathLike)):
+        return frame
+    path = fspath(frame)
+    if Path(path).is_dir():
+        path = str(Path(path) / "**" / "*.parquet")
+    duckdb = extra("duckdb")
+    try:
+        return duckdb.connect().read_parquet(path)
+    except duckdb.IOException as error:
+        raise FileNotFoundError(f"frame must be a path of Parquet files, got {frame}") from error
 
 
 def _without_nulls(name, column, series):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recsample._frames import column_names, count_groups, is_frame, opened
 from recsample._indexing import row_blocks
 from recsample._memory import fits_in_memory
 from recsample._statistics import mean_of, variance_of
@@ -220,6 +221,66 @@ class RankCounts(Value):
         added = [_added_up(block, np.ones(len(block[0]), np.int64)) for block in blocks]
         sizes, rank, tie = map(np.concatenate, zip(*(rows for rows, _ in added)))
         return cls(rank, np.concatenate([number for _, number in added]), sizes, ties=tie)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        n_items: str | int = "n_items",
+        *,
+        rank: str = "rank",
+        ties: str | int | None = None,
+        counts: str | None = None,
+    ) -> RankCounts:
+        """Count the ranks of a table where the data lie: only the different ones are brought here.
+
+        The table is grouped by its own engine, lazily, on as many machines as that works on. DuckDB
+        reads a path, also where the files are larger than the memory.
+
+        Parameters
+        ----------
+        frame : dataframe, or path
+            Of any library that Narwhals knows, such as pandas, Polars, DuckDB, Dask or PySpark; or
+            a Parquet file, a folder of them, or a pattern such as ``"runs/*.parquet"``.
+        n_items : str or int, optional
+            The column with the sizes of the pools, or one size for all.
+        rank : str, optional
+            The column with the ranks, one relevant item a row.
+        ties : str or int, optional
+            The column with the numbers of tied irrelevant items, or one number for all. By default
+            the column "ties" if there is one, otherwise 0.
+        counts : str, optional
+            The column that says how many instances a row stands for; by default each is one.
+
+        Returns
+        -------
+        RankCounts
+
+        Raises
+        ------
+        ValueError
+            For a column that is not there, missing values, and as `RankCounts`.
+        FileNotFoundError
+            For a path without Parquet files.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import recsample as rs
+        >>> table = pd.DataFrame({"user": [7, 8, 9], "rank": [3, 1, 3], "n_items": 101})
+        >>> rs.RankCounts.from_frame(table).counts
+        array([1, 2])
+        """
+        table = opened(frame)
+        if not is_frame(table):
+            raise ValueError(f"frame must be a dataframe or a path, got {shown(frame)}")
+        if ties is None:
+            ties = "ties" if "ties" in column_names(table) else 0
+        given: dict[str, Any] = {"rank": rank, "n_items": n_items, "ties": ties}
+        wanted = {use: column for use, column in given.items() if isinstance(column, str)}
+        found, number = count_groups("frame", table, wanted, counts)
+        given |= found
+        return cls(given["rank"], number, given["n_items"], ties=given["ties"])
 
     def mean(self, function: Callable[[Ranks], ArrayLike]) -> float:
         """The mean over all instances of a metric, or of any function with a value per instance.

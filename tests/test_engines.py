@@ -1,0 +1,188 @@
+"""The same counts from every engine: in this process, on clusters, and when a worker dies."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from recsample import RankCounts
+
+pytestmark = [
+    # Narwhals says at every use that a plug-in of its own is to read Dask one day.
+    pytest.mark.filterwarnings("ignore:Dask support is moving"),
+    # PySpark says that it does not know all of the newest pandas, of which nothing is used here.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+]
+
+COLUMNS = ["rank", "n_items", "ties"]
+
+
+def table(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    sizes = rng.choice([50, 60], n)
+    rank = 1 + np.floor(rng.random(n) ** 2 * sizes).astype(int)
+    ties = rng.integers(0, np.minimum(sizes - rank, 2), endpoint=True)
+    return pd.DataFrame({"user": np.arange(n), "rank": rank, "n_items": sizes, "ties": ties})
+
+
+TABLE = table()
+EXPECTED = RankCounts.of(TABLE["rank"], TABLE["n_items"], ties=TABLE["ties"])
+
+
+def parquet(folder, frame=TABLE, parts=4):
+    for i in range(parts):
+        frame.iloc[i::parts].to_parquet(folder / f"part-{i}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def spark():
+    """Two executors with processes of their own for Python, on this machine."""
+    sql = pytest.importorskip("pyspark.sql")
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    options = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+    }
+    builder = sql.SparkSession.builder.master("local[2]")
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers of Dask, processes of their own that are started again when they die."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            host="127.0.0.1",
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        yield client
+
+
+def in_polars(frame):
+    return pytest.importorskip("polars").from_pandas(frame)
+
+
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "polars": in_polars,
+    "polars, lazily": lambda frame: in_polars(frame).lazy(),
+    "pyarrow": lambda frame: pytest.importorskip("pyarrow").Table.from_pandas(frame),
+    "duckdb": lambda frame: pytest.importorskip("duckdb").from_df(frame),
+    "dask": lambda frame: pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3),
+}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+class TestFrames:
+    def test_the_same_counts(self, library):
+        assert RankCounts.from_frame(FRAMES[library](TABLE)) == EXPECTED
+
+    def test_other_columns_and_one_number_for_all(self, library):
+        renamed = TABLE.rename(columns={"rank": "place", "ties": "other"})
+        found = RankCounts.from_frame(FRAMES[library](renamed), 60, rank="place")
+        assert found == RankCounts.of(TABLE["rank"], 60)
+        found = RankCounts.from_frame(FRAMES[library](renamed), 62, rank="place", ties=2)
+        assert found == RankCounts.of(TABLE["rank"], 62, ties=2)
+
+    def test_rows_that_are_counted_already(self, library):
+        grouped = TABLE.groupby(COLUMNS, as_index=False).size()
+        assert RankCounts.from_frame(FRAMES[library](grouped), counts="size") == EXPECTED
+
+    def test_missing_values_are_refused(self, library):
+        holes = TABLE.astype({"rank": "Int64"})
+        holes.loc[[5, 9], "rank"] = None
+        with pytest.raises(ValueError, match="missing values, got 2 rows in column 'rank'"):
+            RankCounts.from_frame(FRAMES[library](holes), 60, ties=0)
+
+    def test_a_missing_column_is_named(self, library):
+        message = r"must have the column 'place' \(another one: rank=...\)"
+        with pytest.raises(ValueError, match=message):
+            RankCounts.from_frame(FRAMES[library](TABLE), rank="place")
+
+    def test_no_row_and_no_rank(self, library):
+        with pytest.raises(ValueError, match="at least one row, got none"):
+            RankCounts.from_frame(FRAMES[library](TABLE.iloc[:0]))
+        wrong = TABLE.assign(rank=TABLE["rank"] - 1)
+        with pytest.raises(ValueError, match="at least 1,.* got rank 0 among 50 items"):
+            RankCounts.from_frame(FRAMES[library](wrong))
+
+
+class TestPaths:
+    def test_a_folder_a_file_and_a_pattern(self, tmp_path):
+        pytest.importorskip("duckdb")
+        folder = parquet(tmp_path)
+        for path in (folder, str(folder), f"{folder}/part-*.parquet"):
+            assert RankCounts.from_frame(path) == EXPECTED
+        parts = [RankCounts.from_frame(folder / f"part-{i}.parquet") for i in range(4)]
+        assert RankCounts.concatenate(parts) == EXPECTED
+
+    def test_no_files(self, tmp_path):
+        pytest.importorskip("duckdb")
+        with pytest.raises(FileNotFoundError, match="frame must be a path of Parquet files, got"):
+            RankCounts.from_frame(tmp_path)
+
+    def test_what_is_neither(self):
+        with pytest.raises(ValueError, match="frame must be a dataframe or a path, got 3"):
+            RankCounts.from_frame(3)
+
+
+class TestClusters:
+    def test_spark(self, spark, tmp_path):
+        frame = spark.read.parquet(str(parquet(tmp_path)))
+        assert RankCounts.from_frame(frame) == EXPECTED
+        assert RankCounts.from_frame(frame, 60, ties=0) == RankCounts.of(TABLE["rank"], 60)
+
+    def test_dask(self, cluster, tmp_path):
+        dd = pytest.importorskip("dask.dataframe")
+        frame = dd.read_parquet(parquet(tmp_path))
+        assert RankCounts.from_frame(frame) == EXPECTED
+
+    def test_a_worker_that_is_killed_changes_nothing(self, cluster, tmp_path):
+        dd = pytest.importorskip("dask.dataframe")
+        seen, found = tmp_path / "seen", {}
+        seen.mkdir()
+        before = set(cluster.run(os.getpid).values())
+        parts = np.array_split(np.arange(len(TABLE)), 20)
+        frame = dd.from_map(slowly, parts, folder=str(seen), meta=TABLE.iloc[:0])
+
+        def count():
+            found["counts"] = RankCounts.from_frame(frame)
+
+        counting = threading.Thread(target=count)
+        counting.start()
+        # Until some parts are read, by both workers or by one.
+        while counting.is_alive() and len(list(seen.iterdir())) < 4:
+            time.sleep(0.01)
+        victim = int(next(seen.iterdir()).name.split("-")[0])
+        assert victim in before
+        os.kill(victim, signal.SIGKILL)
+        counting.join()
+        assert found["counts"] == EXPECTED
+        # It was in the middle: other processes have read parts of the table since then.
+        assert len({file.name.split("-")[0] for file in seen.iterdir()} - {str(victim)}) >= 1
+        assert len(list(seen.iterdir())) > len(parts)
+
+
+def slowly(part, folder):
+    """A part of the table, read by a worker that leaves its number behind."""
+    time.sleep(0.1)
+    with open(f"{folder}/{os.getpid()}-{part[0]}", "w"):
+        return TABLE.iloc[part]
