@@ -259,7 +259,8 @@ class _Near:
             self.settle()
 
     def settle(self):
-        for pair, item in self._waiting:
+        if self._waiting:
+            pair, item = map(np.concatenate, zip(*self._waiting))
             score, own = self._source.of(self._user[pair], item), self._own[pair]
             np.add.at(self._above, pair, score > own)
             np.add.at(self._ties, pair, score == own)
