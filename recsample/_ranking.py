@@ -65,7 +65,10 @@ class Given:
         return score, score
 
     def rows(self, users: Integers) -> Callable[[slice], NDArray[Any]]:
-        """A function from a slice of items to a new tile: these users by these items."""
+        """A function from a slice of items to a tile: these users by these items, row by row.
+
+        It may be written to, and what was made before may be overwritten by the next.
+        """
 
         def tile(items):
             found = self._tile(users, items)
@@ -81,7 +84,8 @@ class Given:
         return tile
 
     def _tile(self, users, items):
-        return self._scores[:, items][users].astype(self._dtype, copy=False)
+        found = self._scores[:, items][users].astype(self._dtype, copy=False)
+        return np.ascontiguousarray(found)
 
 
 class Pairwise(Given):
@@ -255,7 +259,8 @@ class _Near:
             self.settle()
 
     def settle(self):
-        for pair, item in self._waiting:
+        if self._waiting:
+            pair, item = map(np.concatenate, zip(*self._waiting))
             score, own = self._source.of(self._user[pair], item), self._own[pair]
             np.add.at(self._above, pair, score > own)
             np.add.at(self._ties, pair, score == own)

@@ -306,6 +306,19 @@ def test_factors_of_other_kinds():
     )
 
 
+def test_however_scores_lie_in_memory():
+    scores = RNG(8).integers(0, 9, size=(12, 30)).astype(float)
+    relevant, exclude = some_sets(RNG(9), 12, 30, 4)
+    expected = [standing(row.tolist(), *sets) for row, *sets in zip(scores, relevant, exclude)]
+    strided = np.zeros((24, 90))
+    strided[::2, ::3] = scores
+    backwards = scores[::-1, ::-1].copy()[::-1, ::-1]
+    for same in (np.asfortranarray(scores), strided[::2, ::3], backwards, scores.tolist()):
+        before = np.array(same)
+        assert ranked(same, relevant, exclude) == expected
+        assert np.array_equal(same, before)
+
+
 @pytest.mark.parametrize("working_memory, several", [(2, False), (8, True), (64, True)])
 def test_memory_is_bounded(working_memory, several):
     rng = RNG(6)
