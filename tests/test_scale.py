@@ -64,7 +64,7 @@ class TestFactors:
         users = spark.read.parquet(str(parquet(tmp_path, TABLE)))
         found = scale.ranks_of_factors(users, ITEMS, exclude="train")
         assert RankCounts.from_frame(found) == RankCounts.of(RANKS)
-        same(found.toPandas(), expected())
+        same(found.toArrow().to_pandas(), expected())
 
     def test_what_is_refused(self):
         with pytest.raises(ValueError, match="item_factors must have shape .* got .3,"):
