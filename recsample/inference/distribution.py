@@ -110,9 +110,10 @@ def expectation_maximisation(
     """The EM estimate of the distribution of the ranks, from a uniform start.
 
     Every iteration multiplies p(r) by the mean, over h, of p(s | r) / q(s), which raises the
-    likelihood, whatever the number of instances; of a large pool not all ranks are looked at on the
-    way. The maximum itself is a distribution on a few ranks that fits the noise, so the iterations
-    stop before it is reached: their number is the regulariser.
+    likelihood. It takes as long for any number of instances, and hardly longer for a large pool, of
+    which not all ranks are looked at on the way. The maximum itself is a distribution on a few
+    ranks that fits the noise, so the iterations stop before it is reached: their number is the
+    regulariser.
 
     Parameters
     ----------
