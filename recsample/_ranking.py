@@ -9,6 +9,7 @@ tiles of any size, for any number of threads, and for any library that multiplie
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -327,8 +328,13 @@ def _left_out(rows, order, width, *several_sets):
 def _compare(n_comparisons):
     """The function that compares tiles: compiled if that is worth it here."""
     worth = _WORTH_LOADING if "numba" in sys.modules else _WORTH_LOADING_NUMBA
-    compiled = n_comparisons >= worth and find_spec("numba")
+    compiled = n_comparisons >= worth and _compiles()
     return partial(_compared, passes=compiled_passes() if compiled else passes)
+
+
+def _compiles():
+    """Whether Numba is there, and not told to leave it to Python, number by number."""
+    return find_spec("numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 
 def _compared(tile, n_thresholds, low, high, passes):

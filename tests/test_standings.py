@@ -1,5 +1,6 @@
 """`predicted_ranks` under factors and arrays of every kind: rounding, ties, tiles and memory."""
 
+import sys
 import tracemalloc
 from fractions import Fraction
 from importlib.util import find_spec
@@ -99,6 +100,7 @@ def compiled(monkeypatch):
     pytest.importorskip("numba")
     monkeypatch.setattr(_ranking, "_WORTH_LOADING", 0)
     monkeypatch.setattr(_ranking, "_WORTH_LOADING_NUMBA", 0)
+    monkeypatch.setattr(_ranking, "_compiles", lambda: True)
 
 
 @pytest.mark.parametrize("dtype", KINDS)
@@ -199,10 +201,13 @@ def test_numba_is_loaded_where_it_pays(monkeypatch):
 
     monkeypatch.setattr(_ranking, "compiled_passes", lambda: "compiled")
     monkeypatch.setattr(_ranking, "find_spec", lambda name: name == "numba")
-    monkeypatch.setattr(_ranking.sys, "modules", {})
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
     assert chosen(2**31 - 1) is _ranking.passes and chosen(2**31) == "compiled"
-    monkeypatch.setattr(_ranking.sys, "modules", {"numba": None})
+    monkeypatch.setitem(sys.modules, "numba", None)
     assert chosen(2**24 - 1) is _ranking.passes and chosen(2**24) == "compiled"
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert chosen(2**31) is _ranking.passes
     monkeypatch.setattr(_ranking, "find_spec", lambda name: None)
     assert chosen(2**40) is _ranking.passes
 
