@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._frames import column_names, count_groups, is_frame, opened
-from recsample._indexing import row_blocks
+from recsample._indexing import counted, different_rows, row_blocks
 from recsample._memory import fits_in_memory
 from recsample._statistics import mean_of, variance_of
 from recsample._typing import Floats, Integers
@@ -363,14 +363,14 @@ class RankCounts(Value):
 
 def _histogram(column, n_items):
     """How often each of the ranks 1, ..., n occurs."""
-    fits_in_memory(16 * n_items, f"a count for each of {n_items:,} ranks")
+    fits_in_memory(48 * n_items, f"a count for each of {n_items:,} ranks")
     counts = np.zeros(n_items + 1, np.int64)
-    for rows in row_blocks(len(column), 1, max(_BLOCK, n_items)):
+    for rows in row_blocks(len(column), 1, max(_BLOCK, 4 * n_items)):  # few arrays of counts
         block = column[rows]
         if block.dtype.kind not in "iu":
             block = whole_numbers("ranks", block)
         try:
-            found = np.bincount(block.astype(np.intp, copy=False))
+            found = counted(block, 0)
         except ValueError:  # below 0, which it has found out on the way
             found = np.ones(1, np.int64)
         if found[0] or len(found) > len(counts):
@@ -404,11 +404,7 @@ def _like(column, name, values):
 
 def _added_up(columns, number):
     """The different rows of some columns in ascending order, and the sum of the numbers of each."""
-    varied = [one for one in columns if one[0] != one[-1] or np.ptp(one)]
-    order = np.lexsort(varied[::-1]) if varied else np.arange(len(number))
-    first = np.zeros(len(number), bool)
-    first[0] = True
-    for one in varied:
-        first[1:] |= np.diff(one[order]) != 0
-    starts = np.flatnonzero(first)
-    return [one[order[starts]] for one in columns], np.add.reduceat(number[order], starts)
+    rows, which = different_rows(columns)
+    total = np.zeros(len(rows[0]), np.int64)
+    np.add.at(total, which, number)
+    return rows, total
