@@ -7,7 +7,7 @@
 #              and extensions of the book, Binder, workflows, this file
 # make pages   every page of the built book in a browser
 # make pdf     the built book as one file, _build/recsample.pdf
-# make engines tests of counts and ranks on DuckDB, Dask and Spark; needs Java 17, and builds PySpark
+# make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
 # make binder  Binder's files, followed in a copy of the project: two chapters as notebooks
 # make oldest  unit tests and docstring examples with the oldest libraries that requirements.txt allows
@@ -31,7 +31,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # ipykernel itself starts its event loop in a deprecated way, so that one warning is let through.
 WARNINGS := error,ignore:There is no current event loop
 
-.PHONY: book test unit data tools engines pages pdf lint binder oldest bench measured clean environment FORCE
+.PHONY: book test unit data tools engines clusters pages pdf lint binder oldest bench measured clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
@@ -60,10 +60,13 @@ data: environment
 tools: environment
 	$(BIN)/python -m pytest -rs -n auto --dist loadscope tests/tools
 
-# PySpark is built from its sources, which takes a minute: therefore not with the environment.
-engines: environment
+# In an environment of its own: PySpark is built from its sources, and warns of what others ask for.
+engines:
+	$(MAKE) clusters VENV=build/engines
+
+clusters: environment
 	@$(INSTALL) --requirement requirements-engines.txt
-	$(BIN)/python -m pytest -rs tests/test_engines.py tests/test_scale.py
+	$(BIN)/python -m pytest -rs -m clusters tests/test_engines.py tests/test_scale.py
 
 # The layout of a chapter's code is left to its author: only the rules are checked there.
 lint: environment

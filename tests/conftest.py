@@ -21,10 +21,13 @@ hypothesis.settings.load_profile("repeatable")
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marker
 def pytest_collection_modifyitems(items):
-    """What reads the real data is left to `make data`."""
+    """What reads the real data is left to `make data`, what starts a cluster to `make engines`."""
     for item in items:
-        if "ml_1m" in getattr(item, "fixturenames", ()):
+        needed = set(getattr(item, "fixturenames", ()))
+        if "ml_1m" in needed:
             item.add_marker("data")
+        if needed & {"cluster", "spark"}:
+            item.add_marker("clusters")
 
 
 def pytest_collection_finish():
