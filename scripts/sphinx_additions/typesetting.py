@@ -11,7 +11,7 @@ import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import copytree
+from shutil import copy
 
 from docutils import nodes
 from py_mini_racer import MiniRacer
@@ -78,11 +78,15 @@ def visit_block(translator, node):
 
 
 def styles(pages):
-    """The stylesheet of MathJax, without the characters that occur in none of the pages."""
-    characters = re.compile(r"\bmjx-c[0-9A-F]+\b")
-    used = set().union(*map(characters.findall, pages))
+    """The stylesheet of MathJax, with the characters and fonts alone that occur in the pages."""
+    classes = re.compile(r"\bmjx-c[0-9A-F]+\b|(?<!MJX)\bTEX-[A-Z0-9]+\b")
+    used = set().union(*map(classes.findall, pages))
     rules = re.findall(r"^\S.*?^\}", engine().call("styles"), re.M | re.S)
-    return "\n".join(rule for rule in rules if used.issuperset(characters.findall(rule)))
+    fonts = {re.search(r"family: (.*);", rule)[1]: rule for rule in rules if "@font-face" in rule}
+    others = [rule for rule in rules if "@font-face" not in rule]
+    kept = "\n".join(rule for rule in others if used.issuperset(classes.findall(rule)))
+    named = set(re.findall(r"\bMJX[A-Z0-9-]+\b", kept))
+    return "\n".join([kept, *(rule for family, rule in fonts.items() if family in named)])
 
 
 def write_styles(app, exception):
@@ -90,8 +94,11 @@ def write_styles(app, exception):
     if not exception:
         static = Path(app.outdir, "_static")
         pages = [page.read_text(encoding="utf-8") for page in Path(app.outdir).rglob("*.html")]
-        (static / STYLES).write_text(styles(pages), encoding="utf-8")
-        copytree(MATHJAX / FONTS, static / "mathjax", dirs_exist_ok=True)
+        rules = styles(pages)
+        (static / STYLES).write_text(rules, encoding="utf-8")
+        (static / "mathjax").mkdir(exist_ok=True)
+        for font in re.findall(r'url\("(.*?)"\)', rules):
+            copy(MATHJAX / FONTS / Path(font).name, static / font)
 
 
 def setup(app):

@@ -198,7 +198,9 @@ def test_pages_need_no_script_for_formulas_but_styles_and_fonts(html, page):
     styles = (html / "_static" / typesetting.STYLES).read_text()
     assert "mjx-c1D44E" in styles and "mjx-c1D467" not in styles  # there is an a, but no z
     fonts = re.findall(r"url\(\"(.*?)\"\)", styles)
-    assert fonts and all((html / "_static" / font).is_file() for font in fonts)
+    sent = {path.name for path in (html / "_static/mathjax").iterdir()}
+    assert sent == {font.removeprefix("mathjax/") for font in fonts}
+    assert "MathJax_Math-Italic.woff" in sent and "MathJax_Fraktur-Regular.woff" not in sent
     assert all(character in styles for character in re.findall(r"mjx-c[0-9A-F]+", page))
 
 
