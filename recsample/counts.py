@@ -330,7 +330,7 @@ class RankCounts(Value):
         Returns
         -------
         float
-            What ``function(ranks).var(ddof=1)`` is for the `Ranks` of all instances.
+            That of ``function(ranks)`` for the `Ranks` of all instances, with ``ddof=1``.
 
         Raises
         ------
