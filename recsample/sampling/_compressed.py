@@ -184,7 +184,7 @@ class Net(NamedTuple):
     """Places between which sums of the laws and a metric cannot fall far."""
 
     above: Floats  # shape (places,), in order; they need not be whole
-    start: NDArray  # shape (blocks,): where the places of each block begin
+    start: NDArray[np.intp]  # shape (blocks,): where the places of each block begin
     slack: Floats  # shape (blocks,)
 
     def lowest(self, values: Floats) -> float:
@@ -211,7 +211,7 @@ def net_of(sampler: HasLaw, pool: int, jumps: list[int] | None) -> Net:
        Zeitschrift 86, 1964.
     """
     if jumps is None or not compressible(sampler, pool):
-        return Net(np.arange(pool + 1.0), np.zeros(1, np.int64), np.zeros(1))
+        return Net(np.arange(pool + 1.0), np.zeros(1, np.intp), np.zeros(1))
     curves = _curves_of(sampler, pool, _NARROW)
     edges = _blocks(pool, curves, jumps)
     places, slack = [], []
