@@ -63,12 +63,17 @@ def check_same_instances(ranks_a: Any, ranks_b: Any) -> tuple[Ranks, Ranks]:
     for ranks in (ranks_a, ranks_b):
         check_pairable(ranks)
         check_ranks(ranks)
+    check_as_many(ranks_a, ranks_b)
+    check_same_ids("both recommenders", {"the first": ranks_a, "the second": ranks_b})
+    return ranks_a, ranks_b
+
+
+def check_as_many(ranks_a: Ranks | RankCounts, ranks_b: Ranks | RankCounts) -> None:
+    """Refuse two recommenders with different numbers of instances."""
     if len(ranks_a) != len(ranks_b):
         raise ValueError(
             f"both recommenders must have the same instances, got {len(ranks_a)} and {len(ranks_b)}"
         )
-    check_same_ids("both recommenders", {"the first": ranks_a, "the second": ranks_b})
-    return ranks_a, ranks_b
 
 
 def check_same_ids(name: str, ranks: Mapping[str, Ranks]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recsample._indexing import BLOCK, repeated, starts_of
+from recsample._indexing import BLOCK, different_rows, repeated, starts_of
 
 
 def blocks(sizes):
@@ -32,10 +32,9 @@ def orders_of_ties(rows, places):
     weight = repeated(1.0 / (ties + 1), places)
     shared = (group > 1) & (ties > 0)
     if shared.any():
-        kinds = np.stack([ties[shared], group[shared], place[shared]], 1)
-        kinds, which = np.unique(kinds, axis=0, return_inverse=True)
-        laws = [ties_ahead(*kind) for kind in kinds]
-        kept = zip(which.reshape(-1), places[shared])
+        kinds, which = different_rows([ties[shared], group[shared], place[shared]])
+        laws = [ties_ahead(*kind) for kind in np.transpose(kinds)]
+        kept = zip(which, places[shared])
         weight[repeated(shared, places)] = np.concatenate([laws[i][:count] for i, count in kept])
     return *spread, weight
 

@@ -57,6 +57,7 @@ from recsample.sampling._compressed import (
     polynomials,
     random_belief,
     rows_of,
+    term_at,
     uniform_belief,
 )
 from recsample.sampling.base import Design, HasLaw
@@ -322,9 +323,8 @@ class Correction(Value, Metric):
 
     def _exact(self, above, order, n_relevant):
         """The term f_i of the exact metric, where `above` irrelevant items outrank the item."""
-        rank, n_relevant = order + above, np.int64(n_relevant)
-        values = self.metric.term(rank, np.int64(order), n_relevant, np.int64(self.n_items))
-        return warned_of_nan(self.metric, values + np.zeros(len(rank)))
+        values = term_at(self.metric, above, self.n_items - n_relevant, order, n_relevant)
+        return warned_of_nan(self.metric, values)
 
 
 class RankEstimate(Correction):
@@ -455,8 +455,6 @@ class LeastSquaresCorrection(Correction):
         pool = self.n_items - n_relevant
         if self._given:
             return given_belief(normalised_prior(self.prior[: pool + 1], pool + 1))
-        if n_relevant == 1:
-            return uniform_belief(pool)
         return random_belief(pool, n_relevant, order)
 
     def _values_of_all(self, n_relevant):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,7 +42,7 @@ from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.ranks import Ranks
 from recsample.sampling._checks import check_law
-from recsample.sampling._compressed import given_belief, jumps_of, rows_of, uniform_belief
+from recsample.sampling._compressed import given_belief, jumps_of, rows_of, term_at, uniform_belief
 from recsample.sampling.base import HasLaw
 from recsample.sampling.uniform import UniformSampling
 
@@ -636,15 +636,12 @@ def bias_and_variance(
     pd = extra("pandas")
     check_exact(metric)
     metric.check_cutoff()
-    pool, one = positive_int("n_items", n_items) - 1, np.int64(1)
+    pool = positive_int("n_items", n_items) - 1
     if prior is None:
         belief = uniform_belief(pool)
     else:
         belief = given_belief(normalised_prior(prior, n_items))
-
-    def exact(above):
-        return metric.term(1 + above, one, one, np.int64(n_items)) + np.zeros(len(above))
-
+    exact = partial(term_at, metric, pool=pool)
     rows = rows_of(check_law(sampler), pool, exact, jumps_of(metric, 1, 1), belief)
     values = np.stack([values_at(e, sampler) for e in estimators.values()], axis=1)
     bias, squared_bias, variance = average_errors(

@@ -7,7 +7,7 @@ from math import fsum
 import numpy as np
 from scipy import special
 
-from recsample._instances import check_pairable, check_same_instances, rows_of
+from recsample._instances import check_as_many, check_pairable, check_same_instances, rows_of
 from recsample._statistics import mean_of
 from recsample._validation import finite_numbers, shown
 from recsample.corrections import Correction
@@ -19,7 +19,11 @@ from recsample.sampling.base import Observed
 def exact_order(metric, ranks_a, ranks_b):
     """1 where A is exactly above B, -1 where it is below."""
     exact = metric.metric if isinstance(metric, Correction) else metric
-    _check_as_many(ranks_a, ranks_b)
+    counted = [rows_of(ranks)[1] is not None for ranks in (ranks_a, ranks_b)]  # checks both
+    if any(counted):
+        check_as_many(ranks_a, ranks_b)  # counts do not say which instances they are
+    else:
+        check_same_instances(ranks_a, ranks_b)
     # Summed without rounding, so that equal means are found equal in whatever order.
     gap = fsum([*_parts_of_sum(exact, ranks_a), *(-x for x in _parts_of_sum(exact, ranks_b))])
     if gap == 0:
@@ -39,17 +43,6 @@ def difference_moments(metric, ranks_a, ranks_b, sampler):
     mean = mean_of(mean_a, counts_a) - mean_of(mean_b, counts_b)
     variance = mean_of(variance_a, counts_a) + mean_of(variance_b, counts_b)
     return mean, variance / size
-
-
-def _check_as_many(ranks_a, ranks_b):
-    """Refuse two recommenders with different instances, as far as that is known."""
-    counted = [rows_of(ranks)[1] is not None for ranks in (ranks_a, ranks_b)]
-    if not any(counted):
-        check_same_instances(ranks_a, ranks_b)
-    elif len(ranks_a) != len(ranks_b):
-        raise ValueError(
-            f"both recommenders must have the same instances, got {len(ranks_a)} and {len(ranks_b)}"
-        )
 
 
 def _parts_of_sum(metric, ranks):

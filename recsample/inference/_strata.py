@@ -18,6 +18,7 @@ it in a random ranking.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -29,12 +30,7 @@ from recsample._typing import Floats, Integers
 from recsample.inference._mixtures import Group
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
-from recsample.sampling._compressed import (
-    jumps_of,
-    random_belief,
-    sums_in_steps,
-    uniform_belief,
-)
+from recsample.sampling._compressed import jumps_of, random_belief, sums_in_steps, term_at
 from recsample.sampling.uniform import UniformSampling
 
 Assumption = Literal["none", "decreasing", "smooth"]
@@ -147,7 +143,8 @@ def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
     if assumption == "none":
         head, tail = np.empty((0, len(steps))), steps
     else:
-        mass = sums_in_steps(steps, pool, np.zeros_like, [], _random(pool, n_relevant, order))[0]
+        belief = random_belief(pool, n_relevant, order)
+        mass = sums_in_steps(steps, pool, np.zeros_like, [], belief)[0]
         if assumption == "decreasing":
             used = steps[steps < behind]
             head = np.tril(np.ones((len(used), len(steps)))) * mass
@@ -205,13 +202,10 @@ def groups_of(
 
 def _moments(stratum, column, metric):
     """The mean of the metric's term under each column, and that of its square."""
-    pool, n, order = stratum.pool, np.int64(stratum.n_relevant), np.int64(stratum.order)
-
-    def term(above):
-        return metric.term(order + above, order, n, pool + n) + np.zeros(len(above))
-
+    pool, n, order = stratum.pool, stratum.n_relevant, stratum.order
+    term = partial(term_at, metric, pool=pool, order=order, n_relevant=n)
     # Within a step, weighted as in a random ranking.
-    belief, jumps = _random(pool, n, order), jumps_of(metric, stratum.order, stratum.n_relevant)
+    belief, jumps = random_belief(pool, n, order), jumps_of(metric, order, n)
     mass, *totals = sums_in_steps(column.steps, pool, term, jumps, belief)
     tail = term(column.tail)
     steps = (np.divide(total, mass, out=np.zeros_like(mass), where=mass > 0) for total in totals)
@@ -219,8 +213,3 @@ def _moments(stratum, column, metric):
         np.concatenate([column.head @ step, at]) for step, at in zip(steps, (tail, tail**2))
     )
     return mean, square
-
-
-def _random(pool, n_relevant, order):
-    """How places are distributed in a random ranking."""
-    return uniform_belief(pool) if n_relevant == 1 else random_belief(pool, n_relevant, order)

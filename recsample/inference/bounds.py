@@ -22,7 +22,7 @@ from recsample.inference._runs import check_uniform, sampled_counts
 from recsample.metrics._checks import check_exact
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
-from recsample.sampling._compressed import jumps_of, law_at, net_of
+from recsample.sampling._compressed import jumps_of, law_at, net_of, term_at
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = ["Interval", "certified_interval", "sharp_bounds"]
@@ -206,8 +206,7 @@ def _law_and_values(metric, sampler, n_items, decreasing):
         values = metric.of_rank(np.arange(1, n_items + 1), n_items)
     else:
         law = law_at(sampler, net.above, pool)
-        one = np.int64(1)
-        values = metric.term(1 + net.above, one, one, np.int64(n_items)) + 0.0 * net.above
+        values = term_at(metric, net.above, pool)
     if whole:
         size = np.arange(1.0, len(law) + 1)
         return np.cumsum(law, axis=0) / size[:, None], np.cumsum(values) / size, net

@@ -122,10 +122,12 @@ def given_belief(prior: Floats) -> Belief:
 
 
 def random_belief(pool: int, n_relevant: int, order: int) -> Belief:
-    """Of the `order`-th best of several relevant items in a random order: a beta-binomial law.
+    """Of the `order`-th best of the relevant items in a random order: a beta-binomial law.
 
     In proportion to (a + 1) ... (a + i - 1) times (N - a + 1) ... (N - a + L - i).
     """
+    if n_relevant == 1:
+        return uniform_belief(pool)
     better, worse = np.arange(1.0, order), np.arange(1.0, n_relevant - order + 1)
 
     def log(above):
@@ -139,6 +141,14 @@ def random_belief(pool: int, n_relevant: int, order: int) -> Belief:
         n_relevant - 1,
         lambda: ties_ahead(pool, n_relevant, order),
     )
+
+
+def term_at(
+    metric: Metric, above: NDArray, pool: int, order: int = 1, n_relevant: int = 1
+) -> Floats:
+    """The term of a metric where `above` irrelevant items of N are above, whole numbers or not."""
+    of_instance = np.int64(order), np.int64(n_relevant), np.int64(pool + n_relevant)
+    return metric.term(order + above, *of_instance) + np.zeros(len(above))
 
 
 def rows_of(
