@@ -6,6 +6,9 @@ import numpy as np
 
 from recsample._typing import Floats, Integers
 
+# Of the limits that come without a level of the user's own choice.
+LEVEL = 0.95
+
 
 def standard_error(values: Floats, counts: Integers | None = None) -> float:
     """The standard error of the mean of the values of at least two instances.

@@ -29,6 +29,7 @@ from recsample._indexing import owners
 from recsample._lists import split
 from recsample._scores import item_sets, sets_of, without
 from recsample._sources import Listed, Rows, Source, Study, is_rows, ranks_among, rows_of
+from recsample._statistics import LEVEL
 from recsample._tables import table_of
 from recsample._typing import Rng
 from recsample._validation import generator, shown, true_or_false, whole_numbers
@@ -46,7 +47,6 @@ from recsample.sampling.uniform import UniformSampling
 
 __all__ = ["evaluate"]
 
-_LEVEL = 0.95
 # Lists of negatives that uniform draws would give this seldom are not taken for such.
 _SURPRISE = 1e-4
 
@@ -461,7 +461,7 @@ def _of_values(values, ids, head, notes, counts, part, several, simultaneous, sc
     """The result where each user has a value without bias: means with Student's limits."""
     rows, sentences = {}, []
     for (name, metric), one in values.items():
-        low, high = limits_of_mean(one, _LEVEL) if len(one) > 1 else (np.nan, np.nan)
+        low, high = limits_of_mean(one, LEVEL) if len(one) > 1 else (np.nan, np.nan)
         row = {"value": float(one.mean()), "low": low, "high": high}
         rows[name, str(metric)] = row | (
             {} if scored is None else {"scored": float(scored[name, metric].mean())}
@@ -473,7 +473,7 @@ def _of_values(values, ids, head, notes, counts, part, several, simultaneous, sc
         )
     names = list(dict.fromkeys(name for name, _ in values))
     metrics = list(dict.fromkeys(metric for _, metric in values))
-    level = level_of_pairs(_LEVEL, len(names), simultaneous)
+    level = level_of_pairs(LEVEL, len(names), simultaneous)
     pairs = {}
     for a, b in combinations(names, 2):
         for metric in metrics:

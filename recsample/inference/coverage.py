@@ -18,7 +18,7 @@ from scipy import special
 from recsample._extras import extra
 from recsample._indexing import counted
 from recsample._instances import mean_pool_size
-from recsample._statistics import standard_error
+from recsample._statistics import LEVEL, standard_error
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int
@@ -56,8 +56,7 @@ __all__ = [
     "recorded_coverage",
 ]
 
-_LEVEL = 0.95
-_REACH = special.ndtri((1 + _LEVEL) / 2)
+_REACH = special.ndtri((1 + LEVEL) / 2)
 
 
 class Population(NamedTuple):
@@ -291,9 +290,9 @@ def _said(sampled, sizes, metrics):
     for metric in metrics:
         value = evidence.estimate(metric)
         if isinstance(metric.shape, Linear):
-            yield metric, "report", value, *evidence.limits(metric, "none", _LEVEL)
+            yield metric, "report", value, *evidence.limits(metric, "none", LEVEL)
             continue
-        limits = {a: evidence.limits(metric, a, _LEVEL) for a in ASSUMPTIONS}
+        limits = {a: evidence.limits(metric, a, LEVEL) for a in ASSUMPTIONS}
         for assumption, (low, high) in limits.items():
             yield metric, assumption, value, low, high
         used = supported(metric, evidence)
@@ -326,7 +325,7 @@ def _said_by_others(sampled, sampler, corrections):
         for name, correction in by_name.items():
             values = correction(sampled)
             yield metric, name, *_interval(values.mean(), standard_error(values))
-        low, high = certified_interval(metric, sampled, sampler, n, level=_LEVEL)
+        low, high = certified_interval(metric, sampled, sampler, n, level=LEVEL)
         yield metric, "certified", (low + high) / 2, low, high
 
 
@@ -399,12 +398,12 @@ def coverage_of_pairs(
         of_a, of_b = (Evidence(run, r.sizes[drawn], False, chosen) for run, r in zip(runs, (a, b)))
         said = []
         for metric in chosen:
-            one = compared(metric, of_a, of_b, supported(metric, of_a, of_b) or "none", _LEVEL)
+            one = compared(metric, of_a, of_b, supported(metric, of_a, of_b) or "none", LEVEL)
             said.append((metric, "report", one.low, one.high))
             if not isinstance(metric.shape, Linear):
                 design = _design_for(metric)
                 observed = [design.draw(ranks[drawn], rng) for ranks in (a, b)]
-                unbiased = paired_comparison(metric, *observed, level=_LEVEL)
+                unbiased = paired_comparison(metric, *observed, level=LEVEL)
                 said.append((metric, "design", unbiased.low, unbiased.high))
         for (metric, gamma), correction in biased.items():
             differences = correction(runs[0]) - correction(runs[1])
@@ -476,7 +475,7 @@ def coverage_of_designs(
         _, *one_run = _interval(values.mean(), np.sqrt(max(0.0, variance)))
         for method, (low, high) in (
             ("one run", one_run),
-            ("Student", limits_of_mean(values, _LEVEL)),
+            ("Student", limits_of_mean(values, LEVEL)),
         ):
             row = _holds(low, high, exact), _holds(low, high, over_all), high - low, 0.0
             found[method].append(row)
@@ -609,7 +608,7 @@ def coverage_of_pilots(
             needed = _required(metric, *ranks, most)
             planned = min(said.samples, most)
             reached = order_probability(metric, *ranks, UniformSampling(planned))
-            row = needed, planned, said.low <= needed <= said.high, reached >= _LEVEL
+            row = needed, planned, said.low <= needed <= said.high, reached >= LEVEL
             found[str(metric)].append(row)
     rows = {}
     for name, values in found.items():
@@ -628,7 +627,7 @@ def coverage_of_pilots(
 def _required(metric, a, b, most):
     """The number of samples that exact ranks ask for; all if none is enough."""
     try:
-        return required_samples(metric, a, b, probability=_LEVEL)
+        return required_samples(metric, a, b, probability=LEVEL)
     except ValueError:
         return most
 
@@ -687,7 +686,7 @@ def coverage_of_plans(
         sampled = UniformSampling(m).draw(ranks, rng)
         for metric in chosen:
             evidence = Evidence(sampled, ranks.sizes, False, [metric])
-            low, high = evidence.limits(metric, "decreasing", _LEVEL)
+            low, high = evidence.limits(metric, "decreasing", LEVEL)
             width = share * (high - low)
             for way, row in ways_to(metric, width, evidence).iterrows():
                 again = _instances_of(population, int(row["users"]), rng)
@@ -710,12 +709,12 @@ def coverage_of_plans(
 def _gone(way, setting, metric, ranks, rng):
     """The limits from a study as a plan has it."""
     if way == "rank all items":
-        return limits_of_mean(metric(ranks), _LEVEL)
+        return limits_of_mean(metric(ranks), LEVEL)
     if way == "more samples":
         sampled = UniformSampling(int(setting.removeprefix("m = "))).draw(ranks, rng)
-        return Evidence(sampled, ranks.sizes, False, [metric]).limits(metric, "decreasing", _LEVEL)
+        return Evidence(sampled, ranks.sizes, False, [metric]).limits(metric, "decreasing", LEVEL)
     design = _design_for(metric)
-    return limits_of_mean(design.of(metric, design.draw(ranks, rng)), _LEVEL)
+    return limits_of_mean(design.of(metric, design.draw(ranks, rng)), LEVEL)
 
 
 def _design_for(metric):

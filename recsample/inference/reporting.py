@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from recsample._extras import extra
 from recsample._instances import check_same_ids, rows_of
+from recsample._statistics import LEVEL
 from recsample._tables import table_of
 from recsample._validation import refuse_frame, shown, true_or_false, whole_numbers
 from recsample.counts import RankCounts
@@ -28,7 +29,6 @@ from recsample.sampling.base import Observed
 
 __all__ = ["report"]
 
-_LEVEL = 0.95
 _UNPAIRED = (
     "no pair is compared, because RankCounts do not say which ranks belong to the same instance: "
     "Ranks do"
@@ -145,7 +145,7 @@ def report(
             part,
         )
     )
-    level = level_of_pairs(_LEVEL, len(runs), true_or_false("simultaneous", simultaneous))
+    level = level_of_pairs(LEVEL, len(runs), true_or_false("simultaneous", simultaneous))
     return Result(
         head[0].upper() + head[1:] + ".",
         table_of(rows, ["recommender", "metric"], several),
@@ -224,7 +224,7 @@ def _rung(evidence, metric, assumption):
     """The limits under an assumption, NaN if it is contradicted."""
     if evidence.contradicts(metric, assumption):
         return np.nan, np.nan
-    return evidence.limits(metric, assumption, _LEVEL)
+    return evidence.limits(metric, assumption, LEVEL)
 
 
 def _row(evidence, metric, rungs, used):
