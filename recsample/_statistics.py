@@ -6,8 +6,9 @@ import numpy as np
 
 from recsample._typing import Floats, Integers
 
-# Of the limits that come without a level of the user's own choice.
+# Of the limits that come without a level of the user's own choice, and as sentences say it.
 LEVEL = 0.95
+PERCENT = f"{100 * LEVEL:g} %"
 
 
 def standard_error(values: Floats, counts: Integers | None = None) -> float:

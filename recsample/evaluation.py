@@ -29,7 +29,7 @@ from recsample._indexing import owners
 from recsample._lists import split
 from recsample._scores import item_sets, sets_of, without
 from recsample._sources import Listed, Rows, Source, Study, is_rows, ranks_among, rows_of
-from recsample._statistics import LEVEL
+from recsample._statistics import LEVEL, PERCENT
 from recsample._tables import table_of
 from recsample._typing import Rng
 from recsample._validation import generator, shown, true_or_false, whole_numbers
@@ -468,8 +468,8 @@ def _of_values(values, ids, head, notes, counts, part, several, simultaneous, sc
         )
         by = f"{name}: " if several else ""
         sentences.append(
-            f"{by}{metric} is {one.mean():.3f} (95 % limits {low:.3f} to {high:.3f}, for other "
-            f"users like these), over {head[0].lower() + head[1:]}"
+            f"{by}{metric} is {one.mean():.3f} ({PERCENT} limits {low:.3f} to {high:.3f}, for "
+            f"other users like these), over {head[0].lower() + head[1:]}"
         )
     names = list(dict.fromkeys(name for name, _ in values))
     metrics = list(dict.fromkeys(metric for _, metric in values))

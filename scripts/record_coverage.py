@@ -16,9 +16,6 @@ import recsample as rs
 from recsample.inference import coverage
 
 FILE = Path(rs.__file__).parent / "data" / "recorded_coverage.csv"
-COLUMNS = "part population n_items m n_instances repetitions held_out decreasing smooth".split()
-COLUMNS += ["method", "metric", "held", "held for all", "width", "error", "contradicted"]
-COLUMNS += ["decided", "right", "bias", "std", "needed", "planned", "enough", "offered", "reached"]
 FEW = ["r^-0.9", "uniform", "30 % r^-1.5, flat", "40 % up to 50, flat", "P(x) = (x/n)^0.25"]
 FEW += ["24 % at 11, far"]
 RECORDED = ["X", "Y", "Z"]
@@ -147,10 +144,12 @@ def record(parts):
                 continue
             done[waiting[future]] = future.result()
             print(n, "of", len(jobs), job, flush=True)
+            everything = rows + [row for i in sorted(done) for row in done[i]]
+            columns = dict.fromkeys(column for row in everything for column in row)
             with FILE.open("w", newline="") as file:
-                writer = csv.DictWriter(file, COLUMNS, restval="")
+                writer = csv.DictWriter(file, list(columns), restval="")
                 writer.writeheader()
-                writer.writerows(rows + [row for i in sorted(done) for row in done[i]])
+                writer.writerows(everything)
 
 
 PARTS = "base designs pairs corrections plans pools several items instances samples others".split()

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from recsample._extras import extra
-from recsample._statistics import mean_of
+from recsample._statistics import LEVEL, mean_of
 from recsample._typing import Floats, Integers
 from recsample._validation import positive_float
 from recsample.inference._evidence import Evidence
@@ -23,7 +23,7 @@ from recsample.sampling.inverse import InverseSampling
 if TYPE_CHECKING:
     import pandas as pd
 
-_DISTANCE = float(special.chdtri(1, 0.05))
+_DISTANCE = float(special.chdtri(1, 1 - LEVEL))
 
 
 def ways_to(metric: Metric, width: float, evidence: Evidence) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from recsample._extras import extra
 from recsample._instances import check_same_ids, rows_of
-from recsample._statistics import LEVEL
+from recsample._statistics import LEVEL, PERCENT
 from recsample._tables import table_of
 from recsample._validation import refuse_frame, shown, true_or_false, whole_numbers
 from recsample.counts import RankCounts
@@ -265,9 +265,9 @@ def _sentence(metric, row, rungs, evidence):
     limits = f"{row['low']:.3f} to {row['high']:.3f}"
     if isinstance(metric.shape, Linear):
         return (
-            f"{metric} is {row['value']:.3f} (95 % limits {limits}), from {source}. It is linear "
-            "in the rank, so sampling leaves its expectation as it is, and the limits rest on no "
-            "assumption about the ranks."
+            f"{metric} is {row['value']:.3f} ({PERCENT} limits {limits}), from {source}. It is "
+            "linear in the rank, so sampling leaves its expectation as it is, and the limits rest "
+            "on no assumption about the ranks."
         )
     uncorrected = f"Uncorrected, among the drawn items only, {metric} is {row['sampled']:.3f}."
     if row["assumption"] == "decreasing":
@@ -275,7 +275,7 @@ def _sentence(metric, row, rungs, evidence):
         several = (evidence.sampled.n_relevant > 1).any()
         than = "compared with a random ranking, " if several else ""
         return (
-            f"{metric} is estimated at {row['value']:.3f}, with 95 % limits of {limits}, from "
+            f"{metric} is estimated at {row['value']:.3f}, with {PERCENT} limits of {limits}, from "
             f"{source}. The limits assume that within the best fifth of the list, {than}no rank "
             "is more frequent than a better one; without that assumption these data say "
             f"{free}. {uncorrected}"
@@ -283,7 +283,7 @@ def _sentence(metric, row, rungs, evidence):
     if row["assumption"] == "none":
         low, high = row["low"], row["high"]
         return (
-            f"{metric} is between {low:.3f} and {high:.3f} (95 % limits), from {source}. The "
+            f"{metric} is between {low:.3f} and {high:.3f} ({PERCENT} limits), from {source}. The "
             "limits rest on no assumption about the ranks, because the data contradict the usual "
             "one, that within the best fifth of the list no rank is more frequent than a better "
             f"one; for the same reason there is no estimate. {uncorrected}"

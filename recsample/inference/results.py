@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from recsample._extras import extra
 from recsample._frames import as_ids, column_names, is_frame, read_columns
+from recsample._statistics import PERCENT
 from recsample._typing import Floats, Integers
 from recsample._validation import shown
 
@@ -341,7 +342,7 @@ def _listed(lines):
 
 
 def _with_one_name(table):
-    index = extra("pandas").MultiIndex.from_product([["value (95 % limits)"], table.index])
+    index = extra("pandas").MultiIndex.from_product([[f"value ({PERCENT} limits)"], table.index])
     return table.set_axis(index)
 
 
