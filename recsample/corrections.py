@@ -262,6 +262,11 @@ class Correction(Value, Metric):
                 raise ValueError(
                     f"n_relevant must be below n_items = {self.n_items}, got {n_relevant}"
                 )
+            fits_in_memory(
+                32 * n_relevant * (self.sampler.m + 1),
+                f"the values for n_relevant={n_relevant} items with m={self.sampler.m}",
+                "choose a smaller m",
+            )
             self._known[n_relevant] = frozen(self._values_of_all(n_relevant))
         return self._known[n_relevant][order - 1]
 
@@ -453,8 +458,12 @@ class LeastSquaresCorrection(Correction):
     ) -> None:
         super().__init__(metric, sampler, n_items)
         m = sampler.m
+        # The laws of few ranks, or of all, and what is solved with them.
+        few = compressible(sampler, self.n_items - 1)
         fits_in_memory(
-            32 * (m + 1) ** 2, f"the least-squares problem for m={m}", "choose a smaller m"
+            32 * (m + 1 if few else max(m + 1, self.n_items)) * (m + 1),
+            f"the least-squares problem for n_items={self.n_items}, m={m}",
+            "choose a smaller m",
         )
         if prior is not None:
             vars(self).update(prior=frozen(normalised_prior(prior, self.n_items)))
