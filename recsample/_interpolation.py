@@ -45,8 +45,7 @@ def at_all(function: Callable[[int], Floats], numbers: Integers) -> Floats:
         if known is not None:
             _fill(values, place, known, rows[~solved[rows]])
         else:
-            middle = (place[rows[0]] + place[rows[-1]]) / 2
-            parts += [rows[place[rows] > middle], rows[place[rows] <= middle]]
+            parts += np.array_split(rows, 2)
     return values.reshape(len(numbers), *first.shape)
 
 
@@ -66,8 +65,9 @@ def _enough(solve, values, place, rows):
         known.append(i)
         if met == _CHECKS:
             return known
-        with np.errstate(divide="ignore"):
-            closeness += np.log(np.abs(place[rows] - place[i]) / spread)
+        # Huge numbers may differ and their logs not: those are taken last.
+        closeness += np.log(np.maximum(np.abs(place[rows] - place[i]) / spread, 1e-300))
+        closeness[new] = -np.inf
         new = int(np.argmax(closeness))
     return known if len(known) == len(rows) else None
 
@@ -84,5 +84,9 @@ def _weights(place, known, rows):
     nodes = place[known]
     apart = (nodes[:, None] - nodes) * (4 / max(np.ptp(nodes), 1e-300))  # products are moderate
     np.fill_diagonal(apart, 1.0)
-    share = 1 / apart.prod(axis=1) / (place[rows, None] - nodes)
-    return share / share.sum(axis=1, keepdims=True)
+    away = place[rows, None] - nodes
+    at_node = (away == 0).any(axis=1)  # of another number with the same log
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN, and not met, where nodes are equal
+        share = 1 / apart.prod(axis=1) / away
+        share[at_node] = away[at_node] == 0
+        return share / share.sum(axis=1, keepdims=True)
