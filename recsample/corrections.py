@@ -855,6 +855,8 @@ class PooledCorrection(Metric):
     Given their number D, the different items are drawn without replacement (see `PooledSampling`),
     so what corrects `UniformSampling` with m = D corrects them. As the law of D does not depend on
     the rank, whatever bias a correction has given each D it has on average as well.
+    Each D that occurs is solved once. In a run of 6,040 users with 100 draws from 3,540 items these
+    are 8 numbers for one relevant item, and about 70 for ten.
 
     Parameters
     ----------

@@ -136,6 +136,10 @@ GOOD = MAKERS["bias and variance"](AP, UniformSampling(M))
 TWO = Ranks([1, 2], M + 1)
 
 
+def of_a_design(n):
+    return rs.BiasVariance(AP, rs.DoublingSampling(5, 20), n, gamma=0.1)
+
+
 def alternating(n):
     return rs.BiasVariance(AP if n % 2 else AUC, UniformSampling(M), n, gamma=0.1)
 
@@ -151,6 +155,7 @@ def alternating(n):
         (GOOD, Ranks([1, 2], [M + 1, M]), 100, "n_items = m [+] 1 = 31 .* got n_items = 30"),
         (lambda n: AP, TWO, 100, "make must give a correction for a pool of n_items=100, got AP"),
         (lambda n: GOOD(99), TWO, 100, "make must give a correction for a pool of n_items=100"),
+        (of_a_design, TWO, 100, "reads what DoublingSampling.* observes, which is no ranking"),
         (alternating, TWO, [100, 101], "make must give corrections of one metric and sampler"),
     ],
 )
