@@ -10,7 +10,7 @@ from pathlib import Path
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
-def fits_in_memory(n_bytes: float, what: str, change: str = "") -> None:
+def fits_in_memory(n_bytes: float, what: str, change: str) -> None:
     """Refuse an array that the machine's memory cannot hold, before the machine starts to swap.
 
     `change` says which argument to change, and how.
@@ -19,8 +19,7 @@ def fits_in_memory(n_bytes: float, what: str, change: str = "") -> None:
     if n_bytes > memory / 2:
         raise ValueError(
             f"{what} takes {n_bytes / 2**30:,.1f} GiB, "
-            f"and at most half of the memory ({memory / 2**31:,.1f} GiB) is used"
-            + (f": {change}" if change else "")
+            f"and at most half of the memory ({memory / 2**31:,.1f} GiB) is used: {change}"
         )
 
 

@@ -40,6 +40,8 @@ _BYTES = 64
 _BYTES_LEFT_OUT = 48
 # Bytes for each relevant item, all in all, its `Ranks` included.
 _BYTES_RANK = 300
+# Bytes for each pair of a user and an item, where the items above are kept: half of them, say.
+_BYTES_PAIR = 18
 
 # From this many relevant items on, sorting a user's scores is faster than a pass for each item.
 _MANY = 64
@@ -180,6 +182,11 @@ def outranking(source: Source, relevant, exclude) -> Iterator[tuple[Any, Any]]:
     For a slice of users at a time.
     """
     n_users, n_items = source.shape
+    fits_in_memory(
+        _BYTES_PAIR * n_users * n_items,
+        f"which of {n_items} items outrank another, for {n_users} users",
+        "rank fewer users at a time",
+    )
     for rows in row_blocks(n_users, n_items, TILE):
         users = np.arange(rows.start, rows.stop)
         item = relevant.indices[rows]
@@ -204,7 +211,11 @@ def standings(
 
     Flat, with the relevant items of each user one after the other, best first.
     """
-    fits_in_memory(_BYTES_RANK * relevant.nnz, f"ranking {relevant.nnz} relevant items")
+    fits_in_memory(
+        _BYTES_RANK * relevant.nnz,
+        f"ranking {relevant.nnz} relevant items",
+        "rank fewer users at a time",
+    )
     numbers, n_left_out = _limits(relevant, exclude, working_memory)
     n_users, n_items = source.shape
     lengths = np.diff(relevant.indptr).astype(np.int64)

@@ -7,7 +7,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from recsample._indexing import BLOCK, different_rows, repeated, starts_of
+from recsample._indexing import BLOCK, different_rows, repeated, starts_of, summed
+from recsample._memory import fits_in_memory
+
+
+def mean_over_ties(gain, ranks, cutoff=None):
+    """What all relevant items of an instance add, in expectation over the random order of ties.
+
+    `gain` of the instance, the order and the rank of relevant items is what each adds; beyond the
+    cut-off that is nothing.
+    """
+    rows = ranks.rows
+    places = rows.ties + 1
+    if cutoff is not None:  # one place keeps the item itself
+        places = np.clip(cutoff + 1 - rows.rank, 1, places)
+    most = np.max(places, initial=1)
+    fits_in_memory(
+        100 * most,
+        f"the average over {most} places of a tied item",
+        "break the ties of ranks at random, by break_ties, or cut the metric off",
+    )
+    values = np.zeros(len(ranks))
+    for part in blocks(places):
+        instance, order, rank, weight = orders_of_ties(rows.of(part), places[part])
+        first, stop = instance[0], instance[-1] + 1  # the rows are in order of the instances
+        each = weight * gain(instance, order, rank)
+        values[first:stop] += summed(instance - first, each, stop - first)
+    return values
 
 
 def blocks(sizes):

@@ -100,7 +100,11 @@ class RankCounts(Value):
             raise ValueError("counts must hold at least one instance, got none")
         (sizes, rank, tie), number = _added_up([one[some] for one in columns], number[some])
         _check(rank, sizes, tie)
-        fits_in_memory(_BYTES_OF_ROW * len(rank), f"a table of {len(rank):,} different ranks")
+        fits_in_memory(
+            _BYTES_OF_ROW * len(rank),
+            f"a table of {len(rank):,} different ranks",
+            "give fewer ranks",
+        )
         one_size = int(sizes[0]) if sizes[0] == sizes[-1] else sizes
         ranks = Ranks(rank, one_size, ties=tie if tie.any() else 0)
         vars(self).update(ranks=ranks, counts=frozen(number))
@@ -363,7 +367,9 @@ class RankCounts(Value):
 
 def _histogram(column, n_items):
     """How often each of the ranks 1, ..., n occurs."""
-    fits_in_memory(48 * n_items, f"a count for each of {n_items:,} ranks")
+    fits_in_memory(
+        48 * n_items, f"a count for each of {n_items:,} ranks", "choose a smaller n_items"
+    )
     counts = np.zeros(n_items + 1, np.int64)
     for rows in row_blocks(len(column), 1, max(_BLOCK, 4 * n_items)):  # few arrays of counts
         block = column[rows]

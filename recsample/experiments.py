@@ -31,6 +31,7 @@ from recsample._estimators import (
 from recsample._extras import extra
 from recsample._indexing import counted
 from recsample._instances import mean_pool_size
+from recsample._memory import fits_in_memory
 from recsample._over_ranks import average_errors, normalised_prior
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
@@ -396,7 +397,11 @@ def figure1(n_items: int = 10_000) -> pd.DataFrame:
     {'AUC': 0.909, 'AP': 0.1, 'NDCG': 0.289, 'Recall@10': 1.0}
     """
     pd = extra("pandas")
-    r = np.arange(1, positive_int("n_items", n_items) + 1)
+    n_items = positive_int("n_items", n_items)
+    fits_in_memory(
+        80 * n_items, f"the metrics of n_items={n_items} ranks", "choose a smaller n_items"
+    )
+    r = np.arange(1, n_items + 1)
     return pd.DataFrame(
         {str(metric): metric.of_rank(r, n_items) for metric in TOY_METRICS},
         index=pd.Index(r, name="rank"),
@@ -680,8 +685,13 @@ def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd
     """
     pd = extra("pandas")
     ranks = given_or_recorded(ranks)
-    largest = max(int(np.max(r.n_items)) for r in ranks.values())
-    ends = np.arange(width, largest + width, positive_int("width", width))
+    largest, width = (
+        max(int(np.max(r.n_items)) for r in ranks.values()),
+        positive_int("width", width),
+    )
+    n_buckets = -(-largest // width)
+    fits_in_memory(40 * len(ranks) * n_buckets, f"{n_buckets} buckets", "choose a larger width")
+    ends = np.arange(width, largest + width, width)
     counts = {name: np.diff(_number_up_to(ends, r), prepend=0.0) for name, r in ranks.items()}
     return pd.DataFrame(counts, index=pd.Index(ends, name="last rank"))
 
@@ -829,9 +839,13 @@ def _repeated_means(ranks, targets, sampler, repetitions, rng):
     """The mean of every estimator in each repetition of the sampling, all on the same draws."""
     rng = generator(rng)
     keys, values = values_of_estimators(targets, sampler)
-    shares = {
-        name: np.empty((positive_int("repetitions", repetitions), len(values))) for name in ranks
-    }
+    repetitions = positive_int("repetitions", repetitions)
+    fits_in_memory(
+        8 * len(ranks) * repetitions * (len(values) + len(keys)),
+        f"the results of repetitions={repetitions} with m={sampler.m}",
+        "choose fewer repetitions",
+    )
+    shares = {name: np.empty((repetitions, len(values))) for name in ranks}
     for i in range(repetitions):
         for name, r in ranks.items():
             drawn = sampler.draw(r, rng).values

@@ -218,6 +218,10 @@ class Ranks(Value):
         tied = f", {int((self.rows.ties > 0).sum())} tied" if self.rows.ties.any() else ""
         return f"<Ranks: {len(self)} instances, {len(self._rank)} ranks, {items} items{tied}>"
 
+    def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
+        """Refused: else NumPy would index to the bottom, where there are still `Ranks`."""
+        raise ValueError("Ranks are no array of numbers, as their values are")
+
     def __getitem__(self, users: Any) -> Ranks:
         """The Ranks of some of the instances: a number, a slice, a mask, or a list of numbers."""
         which = self._numbers(users)

@@ -615,9 +615,9 @@ class TestEveryCorrection:
 
     @pytest.mark.parametrize("correction", WITH_PRIOR)
     def test_more_than_the_memory_holds(self, correction):
-        with pytest.raises(ValueError, match="problem for m=1000000 takes .* choose a smaller m"):
+        with pytest.raises(ValueError, match="m=1000000 takes .* choose a smaller m"):
             correction(AP, UniformSampling(10**6), 10**9)
-        with pytest.raises(ValueError, match="the law for n_items=1000000000, m=100 takes .* GiB"):
+        with pytest.raises(ValueError, match="problem for n_items=1000000000, m=100 takes"):
             correction(AP, rs.DoublingSampling(25, 100), 10**9)
         corrected = correction(AP, UniformSampling(10), 10**13)
         with pytest.raises(ValueError, match="a prior of n_items=10000000000000 ranks takes"):
@@ -680,7 +680,9 @@ class TestRefusedOptions:
             rs.RankEstimate(rs.AP, rs.UniformSampling(10**5, replace=True), 4 * 10**15)
 
     def test_squares_that_the_memory_cannot_hold(self):
-        with pytest.raises(ValueError, match="the least-squares problem for m=1000000 takes"):
+        with pytest.raises(
+            ValueError, match="the least-squares problem for n_items=50, m=1000000 takes"
+        ):
             rs.BiasVariance(rs.AP, rs.UniformSampling(10**6, replace=True), 50, gamma=0.1)
 
     def test_options_show_in_the_name_and_values_cannot_be_changed(self):

@@ -1,10 +1,12 @@
 """The same counts from every engine: in this process, on clusters, and when a worker dies."""
 
 import os
+import shutil
 import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -42,21 +44,27 @@ def parquet(folder, frame=TABLE, parts=4):
 
 @pytest.fixture(scope="module")
 def spark():
-    """Two executors with processes of their own for Python, on this machine."""
+    """Two executors of Spark, processes of their own that are started again when they die."""
     sql = pytest.importorskip("pyspark.sql")
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    home = Path(os.environ.setdefault("SPARK_HOME", str(Path(sql.__file__).parents[1])))
+    soon = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # short work is not worth the best code
     options = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": soon,
+        "spark.executor.extraJavaOptions": soon,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
     }
-    builder = sql.SparkSession.builder.master("local[2]")
+    builder = sql.SparkSession.builder.master("local-cluster[2,1,1024]")
     for key, value in options.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
+    application = session.sparkContext.applicationId
     yield session
     session.stop()
+    shutil.rmtree(home / "work" / application)  # what its workers logged
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +158,37 @@ class TestClusters:
         assert RankCounts.from_frame(frame) == EXPECTED
         assert RankCounts.from_frame(frame, 60, ties=0) == RankCounts.of(TABLE["rank"], 60)
 
+    def test_an_executor_of_spark_that_is_killed_changes_nothing(self, spark, tmp_path):
+        psutil = pytest.importorskip("psutil")
+        table, folder, n_parts, stuck = TABLE, str(tmp_path), 8, 5
+
+        def read(blocks):
+            """Parts of the table; the first to read one of them leaves a mark and never ends."""
+            from pyspark import TaskContext
+
+            attempt = TaskContext.get().attemptNumber()
+            for block in blocks:
+                for part in block["id"]:
+                    with open(f"{folder}/{part}-{attempt}-{os.getpid()}", "w"):
+                        pass
+                    while part == stuck and attempt == 0:
+                        time.sleep(0.1)
+                    yield table.iloc[part::n_parts]
+
+        schema = "user long, rank long, n_items long, ties long"
+        frame = spark.range(n_parts, numPartitions=n_parts).mapInPandas(read, schema)
+        counting = Counting(frame)
+        reader = counting.wait_for(lambda: next(tmp_path.glob(f"{stuck}-0-*"), None))
+        parents = psutil.Process(int(reader.name.split("-")[2])).parents()
+        executors = [p for p in parents if "CoarseGrainedExecutorBackend" in " ".join(p.cmdline())]
+        assert len(executors) == 1 and spark.sparkContext.master.startswith("local-cluster[2")
+        executors[0].kill()
+        assert counting.result() == EXPECTED
+        # It was in the middle: the part that it was reading was read again by another.
+        again = next(tmp_path.glob(f"{stuck}-1-*"))
+        assert again.name.split("-")[2] != reader.name.split("-")[2]
+        assert not executors[0].is_running()
+
     def test_dask(self, cluster, tmp_path):
         dd = pytest.importorskip("dask.dataframe")
         frame = dd.read_parquet(parquet(tmp_path))
@@ -157,28 +196,44 @@ class TestClusters:
 
     def test_a_worker_that_is_killed_changes_nothing(self, cluster, tmp_path):
         dd = pytest.importorskip("dask.dataframe")
-        seen, found = tmp_path / "seen", {}
+        seen = tmp_path / "seen"
         seen.mkdir()
         before = set(cluster.run(os.getpid).values())
         parts = np.array_split(np.arange(len(TABLE)), 20)
         frame = dd.from_map(slowly, parts, folder=str(seen), meta=TABLE.iloc[:0])
-
-        def count():
-            found["counts"] = RankCounts.from_frame(frame)
-
-        counting = threading.Thread(target=count)
-        counting.start()
+        counting = Counting(frame)
         # Until some parts are read, by both workers or by one.
-        while counting.is_alive() and len(list(seen.iterdir())) < 4:
-            time.sleep(0.01)
+        counting.wait_for(lambda: len(list(seen.iterdir())) >= 4)
         victim = int(next(seen.iterdir()).name.split("-")[0])
         assert victim in before
         os.kill(victim, signal.SIGKILL)
-        counting.join()
-        assert found["counts"] == EXPECTED
+        assert counting.result() == EXPECTED
         # It was in the middle: other processes have read parts of the table since then.
         assert len({file.name.split("-")[0] for file in seen.iterdir()} - {str(victim)}) >= 1
         assert len(list(seen.iterdir())) > len(parts)
+
+
+class Counting:
+    """Counts of a frame that are formed while the test goes on."""
+
+    def __init__(self, frame):
+        self.found = []
+        self.thread = threading.Thread(
+            target=lambda: self.found.append(RankCounts.from_frame(frame))
+        )
+        self.thread.start()
+
+    def wait_for(self, event):
+        """What `event` gives, once it is something, while the counts are formed."""
+        while self.thread.is_alive():
+            if found := event():
+                return found
+            time.sleep(0.01)
+        raise AssertionError("the counts were there before")
+
+    def result(self):
+        self.thread.join()
+        return self.found[0]
 
 
 def slowly(part, folder):

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.stats import chisquare
 from tied import many_ranks, orders, ranks_of, tied_scores
 
-from recsample import AP, AUC, NDCG, Ranks, predicted_ranks
+from recsample import AP, AUC, NDCG, Ranks, inference, predicted_ranks
 
 RNG = np.random.default_rng
 
@@ -175,6 +175,13 @@ class TestRanks:
     def test_refusals(self, values, n_items, ties, message):
         with pytest.raises(ValueError, match=message):
             Ranks(values, n_items, ties=ties)
+
+    def test_they_are_no_array(self):
+        ranks = Ranks([1, 2], 3)
+        with pytest.raises(ValueError, match="no array of numbers"):
+            np.asarray(ranks)
+        with pytest.raises(ValueError, match="must be an array of numbers, got <Ranks: 2 inst"):
+            inference.plug_in(AP, ranks)
 
 
 class TestEachAlone:

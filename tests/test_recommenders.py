@@ -348,7 +348,7 @@ def test_more_than_fits_in_memory_is_refused(monkeypatch, made):
         patch.setattr("recsample._memory.available", lambda: 2**16)
         with pytest.raises(ValueError, match="the scores of 120 users takes"):
             model.scores(np.arange(120))
-        with pytest.raises(ValueError, match="the similarities .* keeps fewer"):
+        with pytest.raises(ValueError, match="the similarities takes .* n_neighbors"):
             ItemKNN(1).fit(made.train)
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from recsample._indexing import counted, owners, places_in, summed
 from recsample._kept import kept
+from recsample._memory import fits_in_memory
 from recsample._statistics import mean_of
 from recsample._typing import Floats, Integers
 from recsample.inference._mixtures import Group
@@ -176,6 +177,11 @@ def law_of(
     """The law of the count of m draws under each column, shape (m + 1, columns)."""
     sampler = UniformSampling(m, replace)
     n_items = pool + 1
+    fits_in_memory(
+        24 * (len(steps) + len(head) + len(tail)) * (m + 1),
+        f"the law of what is drawn with n_items={n_items}, m={m}",
+        "a smaller m takes less",
+    )
     parts = []
     if len(head):
         start = np.append(0, steps[:-1] + 1)

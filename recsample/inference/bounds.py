@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg, optimize, special
 
 from recsample._indexing import row_blocks
+from recsample._memory import fits_in_memory
 from recsample._validation import finite_numbers, positive_int, share, true_or_false
 from recsample.counts import RankCounts
 from recsample.inference._runs import check_uniform, sampled_counts
@@ -201,6 +202,11 @@ def _law_and_values(metric, sampler, n_items, decreasing):
     pool = positive_int("n_items", n_items) - 1
     whole = true_or_false("decreasing", decreasing)
     net = net_of(sampler, pool, None if whole else jumps_of(metric, 1, 1))
+    fits_in_memory(
+        32 * len(net.above) * (sampler.m + 1),
+        f"the bounds at {len(net.above)} ranks with m={sampler.m}",
+        "choose a smaller m" + (", or decreasing=False" if whole else ""),
+    )
     if len(net.start) == 1:
         law = sampler.law(n_items)
         values = metric.of_rank(np.arange(1, n_items + 1), n_items)

@@ -28,6 +28,7 @@ from recsample._instances import (
     check_same_instances,
     rows_of,
 )
+from recsample._memory import fits_in_memory
 from recsample._statistics import standard_error
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
@@ -451,6 +452,9 @@ def shared_covariance(
             f"{min(a[where], b[where])}, got {both[where]} in instance {where}"
         )
     m = sampler.m
+    fits_in_memory(
+        64 * (m + 1) ** 2, f"the joint law of two ranks with m={m}", "choose a smaller m"
+    )
     values = metric.of_rank(np.arange(1, m + 2), m + 1)
     place = np.arange(m + 1)[:, None] + np.arange(m + 1)
     b_values = np.where(place <= m, values[np.minimum(place, m)], 0.0)  # by the two counts

@@ -476,7 +476,9 @@ def plausible_prior(n_items: int) -> Floats:
     >>> prior = rs.inference.plausible_prior(1000)
     >>> corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(m=99), 1000, gamma=0.1, prior=prior)
     """
-    ahead = np.arange(positive_int("n_items", n_items))
+    n_items = positive_int("n_items", n_items)
+    fits_in_memory(40 * n_items, f"a prior of n_items={n_items} ranks", "choose a smaller n_items")
+    ahead = np.arange(n_items)
     prior = np.zeros(len(ahead))
     for level in (1.0, 10.0, 100.0):
         for power in np.linspace(0, 1, 11):

@@ -23,10 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._indexing import summed
 from recsample._instances import check_ranks
-from recsample._memory import fits_in_memory
-from recsample._ties import blocks, orders_of_ties
+from recsample._ties import mean_over_ties
 from recsample._typing import Floats
 from recsample._validation import positive_int, whole_numbers
 from recsample.metrics._undefined import warned_of_nan
@@ -175,20 +173,13 @@ class Metric(ABC):
         return dataclasses.replace(self, **options)
 
     def _mean_over_ties(self, ranks):
-        rows, sizes, n_relevant = ranks.rows, ranks.sizes, ranks.n_relevant
-        places = rows.ties + 1
-        if self.cutoff is not None:  # beyond it nothing counts; one place keeps the item itself
-            places = np.clip(self.cutoff + 1 - rows.rank, 1, places)
-        most = np.max(places, initial=1)
-        fits_in_memory(100 * most, f"the average over {most} places of a tied item")
-        values = np.zeros(len(ranks))
-        for part in blocks(places):
-            instance, order, rank, weight = orders_of_ties(rows.of(part), places[part])
+        n_relevant, sizes = ranks.n_relevant, ranks.sizes
+
+        def gain(instance, order, rank):
             with np.errstate(divide="ignore", invalid="ignore"):
-                gain = self.term(rank, order, n_relevant[instance], sizes[instance])
-            first, stop = instance[0], instance[-1] + 1  # the rows are in order of the instances
-            values[first:stop] += summed(instance - first, weight * gain, stop - first)
-        return values
+                return self.term(rank, order, n_relevant[instance], sizes[instance])
+
+        return mean_over_ties(gain, ranks, self.cutoff)
 
     @overload
     def of_rank(self, r: int | np.integer, n_items: ArrayLike) -> float: ...

@@ -272,7 +272,11 @@ def _first(lists, places, lowest):
     # The lowest grade 0 adds nothing to a sum, so that nothing has to be filled up.
     shorter = np.minimum(lists.length, places)
     length = shorter if lowest == 0 else np.full_like(shorter, places)
-    fits_in_memory(40 * length.sum(dtype=float), f"filling up to {np.max(places)} places")
+    fits_in_memory(
+        40 * length.sum(dtype=float),
+        f"filling up to {np.max(places)} places",
+        "choose a smaller cut-off",
+    )
     first = lists._replace(grade=np.full(length.sum(), lowest), length=length)
     kept = lists.place <= repeated(shorter, lists.length)
     first.grade[first.place <= shorter[first.instance]] = lists.grade[kept]

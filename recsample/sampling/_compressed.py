@@ -48,6 +48,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy import linalg
 
+from recsample._memory import fits_in_memory
 from recsample._ties import ties_ahead
 from recsample._typing import Floats
 from recsample.metrics.base import Metric
@@ -181,6 +182,11 @@ def compressible(sampler: HasLaw, pool: int) -> bool:
 
 def law_at(sampler: UniformSampling, above: Floats, pool: int) -> Floats:
     """The law at places that need not be whole, shape (places, m + 1)."""
+    fits_in_memory(
+        (8 * len(above) + 64 * 256) * (sampler.m + 1),
+        f"the law at {len(above)} places with m={sampler.m}",
+        "choose a smaller m",
+    )
     law = np.empty((len(above), sampler.m + 1))
     for start in range(0, len(above), 256):
         part = above[start : start + 256]

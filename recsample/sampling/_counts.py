@@ -59,7 +59,11 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
     in the last place per step, where formulas through log-gamma lose it all for large pools.
     """
     first, end, _ = (counts or slice(None)).indices(m + 1)
-    fits_in_memory(64 * len(above) * (end - first), f"the law of {len(above)} ranks with m={m}")
+    fits_in_memory(
+        64 * len(above) * (end - first),
+        f"the law of {len(above)} ranks with m={m}",
+        "choose a smaller m",
+    )
     s = np.arange(first + 1.0, end)
     a, rest = above[:, None].astype(float), (pool - above)[:, None].astype(float)
     drawn = m if draws is None else draws[:, None].astype(float)
@@ -192,7 +196,9 @@ def different_pmf(above, pool, n_draws, least=0.0):
     (a - s) / N: the classical occupancy law. Chances that fall below `least` on the way are left
     out.
     """
-    fits_in_memory(8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws")
+    fits_in_memory(
+        8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws", "choose a smaller m"
+    )
     law = np.zeros((len(above), n_draws + 1))
     law[:, 0] = 1.0
     for start in range(0, len(above), 16):  # a few rows with much the same counts
@@ -237,7 +243,11 @@ def inverse_rank_with(p, m):
 
 def inverse_rank_without(above, pool, m):
     """E[1 / (s + 1)] for s ~ H(N, a, m); see `UniformSampling.expect`."""
-    fits_in_memory(64 * len(above) * (m + 1), f"the chances of {len(above)} ranks with m={m}")
+    fits_in_memory(
+        64 * len(above) * (m + 1),
+        f"the chances of {len(above)} ranks with m={m}",
+        "choose a smaller m",
+    )
     j = np.arange(m + 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         # log of C(N - a, m + 1) / C(N + 1, m + 1), the chance that m + 1 of N + 1 miss a + 1 items

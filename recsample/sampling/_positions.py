@@ -92,7 +92,11 @@ def survival(cases, last):
 
         (N + 1) / (j + 1) (C(N + 1 - a, j + 1) - C(N - a - t, j + 1)) / C(N + 1, j + 1).
     """
-    fits_in_memory(24 * len(cases.pool) * (last + 1), f"the law of {len(cases.pool)} instances")
+    fits_in_memory(
+        24 * len(cases.pool) * (last + 1),
+        f"the law of {len(cases.pool)} instances over {last} items",
+        "ask for some of the ranks at a time",
+    )
     chance = _none_above(cases.above, cases.pool, last)
     tied = np.flatnonzero(cases.ties)
     if len(tied):

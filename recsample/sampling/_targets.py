@@ -99,7 +99,7 @@ def moments_over_law(
     values: Floats, kind: Integers, targets: Targets, m: int, replace: bool
 ) -> tuple[Floats, Floats]:
     """Mean and variance of ``values[kind, s]`` for each target, by the sum (16) over its law."""
-    fits_in_memory(64 * (m + 1), f"the law of one instance with m={m}")
+    fits_in_memory(64 * (m + 1), f"the law of one instance with m={m}", "choose a smaller m")
     mean, variance = np.empty(len(targets.pool)), np.zeros(len(targets.pool))
     for rows, counts, law in likely_blocks(targets, m, replace):
         value = values[:, counts][kind[rows] if len(values) > 1 else [0]]

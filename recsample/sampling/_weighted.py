@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._indexing import row_blocks
+from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import finite_numbers, generator, positive_int, true_or_false
 from recsample._value import Value, frozen
@@ -83,6 +84,11 @@ class WeightedDraws(Value):
         ranked = self._checked(ranks)
         rng = generator(rng)
         n_items = len(self.weights)
+        fits_in_memory(
+            64 * len(ranked) * self.m,
+            f"what is drawn for {len(ranked)} instances with m={self.m}",
+            "choose a smaller m, or draw for some of the ranks at a time",
+        )
         items = np.empty((len(ranked), self.m), np.int64)
         for rows in row_blocks(len(ranked), n_items):
             outside = ranked.excluded[rows].nonzero()

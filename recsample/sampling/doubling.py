@@ -109,7 +109,11 @@ class DoublingSampling(Design):
                [0. , 0. , 1. ]])
         """
         n_items = positive_int("n_items", n_items)
-        fits_in_memory(8 * n_items * (self.m + 1), f"the law for n_items={n_items}, m={self.m}")
+        fits_in_memory(
+            24 * n_items * (self.m + 1),
+            f"the law for n_items={n_items}, m={self.m}",
+            "ask for some of the ranks, by pmf",
+        )
         return self.pmf(Ranks(np.arange(1, n_items + 1), n_items))
 
     def pmf(self, ranks: Ranks) -> Floats:
@@ -137,7 +141,11 @@ class DoublingSampling(Design):
         array([[0. , 0.5, 0.5]])
         """
         check_pool(check_one_relevant(ranks), self.m)
-        fits_in_memory(24 * len(ranks) * (self.m + 1), f"the law of {len(ranks)} instances")
+        fits_in_memory(
+            24 * len(ranks) * (self.m + 1),
+            f"the law of {len(ranks)} instances with m={self.m}",
+            "ask for some of the ranks at a time",
+        )
         pmf = np.empty((len(ranks), self.m + 1))
         for before, after in self._stages:
             # The s items above among the first `after` must all be among the last ones of these.

@@ -18,6 +18,7 @@ from scipy import sparse
 
 from recsample._indexing import counted, owners, places_in, repeated, summed
 from recsample._lists import split
+from recsample._memory import fits_in_memory
 from recsample._scores import checked_scores, pair_scores, relevant_sets, without
 from recsample._typing import Floats, Integers, Rng, Sparse
 from recsample._validation import generator, positive_int
@@ -292,6 +293,7 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
     [[2, 3], [1, 0]]
     """
     m, exclude, rng = positive_int("m", m), as_excluded(exclude), generator(rng)
+    _check_lists(m, exclude)
     candidates = candidates_of(exclude, m)
     return np.stack([rng.choice(items, m, replace=False) for items in candidates])
 
@@ -333,6 +335,7 @@ def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:
     0.1
     """
     m, exclude, rng = positive_int("m", m), as_excluded(exclude), generator(rng)
+    _check_lists(m, exclude)
     lists = np.empty((exclude.shape[0], m), np.int64)
     for row, candidates in zip(lists, candidates_of(exclude, m)):
         drawn = np.unique(rng.integers(exclude.shape[1], size=2 * m))
@@ -340,6 +343,16 @@ def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:
         others = np.setdiff1d(candidates, kept, assume_unique=True)
         row[:] = np.append(kept, rng.choice(others, m - len(kept), replace=False))
     return lists
+
+
+def _check_lists(m, exclude):
+    """Refuse lists that the memory cannot hold."""
+    n_users = exclude.shape[0]
+    fits_in_memory(
+        16 * n_users * m,
+        f"lists of m={m} items for {n_users} users",
+        "choose a smaller m, or exclude for fewer users at a time",
+    )
 
 
 def _picked_scores(scores):

@@ -245,7 +245,9 @@ class ImportanceSampling(WeightedDraws, Design):
             raise ValueError("replace must be True for the variance of an estimate, got False")
         ranked = self._checked(ranks)
         self._check_seen(ranked)
-        fits_in_memory(64 * (self.m + 1) ** 2, f"the polynomials for m={self.m}")
+        fits_in_memory(
+            64 * (self.m + 1) ** 2, f"the polynomials for m={self.m}", "choose a smaller m"
+        )
         n_above, ties, pool = ranked.rows.above, ranked.rows.ties, ranked.n_irrelevant
         seen = self._relative > 0
         inverse = np.divide(1.0, self._relative, out=np.zeros(len(seen)), where=seen)

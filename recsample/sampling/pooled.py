@@ -240,7 +240,9 @@ class PooledSampling(Sampler):
         if isinstance(metric.shape, Linear):
             return linear_moments(metric, ranks, self._noise(pool, n_relevant))
         most = int(np.minimum(self.m * n_relevant, pool).max())
-        fits_in_memory(64 * (most + 1) ** 2, f"the joint law of {most} sampled items")
+        fits_in_memory(
+            64 * (most + 1) ** 2, f"the joint law of {most} sampled items", "choose a smaller m"
+        )
 
         def law(end, pool, n):
             return self._different(end, pool, n, _NEVER)[: pool + 1]
@@ -257,14 +259,14 @@ class PooledSampling(Sampler):
         mean, variance = np.zeros(len(ranks)), np.zeros(len(ranks))
         for pool, n in np.unique(kinds, axis=0).tolist():
             which = (kinds == (pool, n)).all(axis=1)
-            law = self.sizes(pool, n)
-            sizes = np.flatnonzero(law > _NEVER)
-            given = [
-                UniformSampling(d).moments(metric.of_size(d), ranks[which]) for d in sizes.tolist()
-            ]
-            means, variances = np.moveaxis(np.array(given), 1, 0)
-            mean[which] = law[sizes] @ means
-            variance[which] = law[sizes] @ (variances + (means - mean[which]) ** 2)
+            law, some, seen = self.sizes(pool, n), ranks[which], 0.0
+            for d in np.flatnonzero(law > _NEVER).tolist():
+                # One size after the other, so that no two are kept: West's running mean.
+                of_size, within = UniformSampling(d).moments(metric.of_size(d), some)
+                seen += law[d]
+                off = of_size - mean[which]
+                mean[which] += off * (law[d] / seen)
+                variance[which] += law[d] * (within + off * (of_size - mean[which]))
         return mean, variance
 
     def _noise(self, pool, n_relevant):

@@ -116,7 +116,9 @@ class PopularitySampling(WeightedDraws, Sampler):
         """
         ranked = self._checked(ranks)
         fits_in_memory(
-            16 * len(ranked) * (self.m + 1), f"the law of {len(ranked)} instances with m={self.m}"
+            16 * len(ranked) * (self.m + 1),
+            f"the law of {len(ranked)} instances with m={self.m}",
+            "ask for some of the ranks at a time",
         )
         return self._law_with(ranked) if self.replace else self._law_without(ranked)
 

@@ -187,9 +187,15 @@ class UniformSampling(Sampler):
         """
         k = positive_int("k", k)
         targets, of_row = targets_of(self._checked(ranks))
+        most = int(ranks.n_relevant.max())
+        fits_in_memory(
+            24 * len(ranks) * (most + 2),
+            f"the law of the hits of {len(ranks)} instances with up to {most} relevant items",
+            "ask for some of the ranks at a time",
+        )
         last_place = np.full_like(targets.order, k)
         within = chance_within(targets, last_place, self.m, self.replace)[of_row]
-        at_least = np.zeros((len(ranks), int(ranks.n_relevant.max()) + 2))
+        at_least = np.zeros((len(ranks), most + 2))
         at_least[:, 0] = 1.0
         at_least[ranks.rows.instance, ranks.rows.order] = within
         return np.maximum(at_least[:, :-1] - at_least[:, 1:], 0.0)  # rounding may fall below 0
@@ -448,7 +454,11 @@ class UniformSampling(Sampler):
     def _values(self, metric, order, n_relevant):
         """What items of the given orders contribute at s = 0, ..., m, shape (orders, m + 1)."""
         order, n_relevant = order[:, None], n_relevant[:, None]
-        fits_in_memory(32 * len(order) * (self.m + 1), f"the table of {metric} with m={self.m}")
+        fits_in_memory(
+            32 * len(order) * (self.m + 1),
+            f"the table of {metric} with m={self.m}",
+            "choose a smaller m",
+        )
         rank = order + np.arange(self.m + 1)
         return metric.term(rank, order, n_relevant, self.m + n_relevant) + np.zeros(rank.shape)
 
