@@ -199,10 +199,15 @@ def standings(
     numbers, n_left_out = _limits(relevant, exclude, working_memory)
     n_users, n_items = source.shape
     lengths = np.diff(relevant.indptr).astype(np.int64)
-    starts, user, item = starts_of(lengths), owners(lengths), relevant.indices
-    own = source.of(user, item)
-    if (lengths > 1).any():
+    user, several = owners(lengths), bool((lengths > 1).any())
+    own = source.of(user, relevant.indices)
+    if several:  # those with the same score are looked at once
         own = _best_first(own, user, n_users)
+        different = np.ones(len(own), bool)
+        different[1:] = (user[1:] != user[:-1]) | (own[1:] != own[:-1])
+        own, user = own[different], user[different]
+        lengths = counted(user, n_users)
+    starts = starts_of(lengths)
     low, high = source.around(user, own)
     above, ties = np.zeros((2, len(user)), np.int64)
     compare = comparison(len(user) * n_items)
@@ -229,6 +234,9 @@ def standings(
     lowest = own == -np.inf
     others = n_items - np.diff(ends)[user[lowest]]
     ties[lowest] = others - above[lowest]
+    if several:
+        which = np.cumsum(different) - 1
+        return above[which], ties[which]
     return above, ties
 
 

@@ -20,17 +20,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from recsample._compiled import compiled_counts
 from recsample._indexing import counted, owners, places_in, repeated, row_blocks, starts_of
 from recsample._typing import Integers
 
-# From this many thresholds on, buckets are faster than comparing with each. Of their rows so many
-# numbers at a time, which stay in the cache with what is made of them.
-_MANY, _BLOCK = 12, 2**16
-# Where more than this part of a row is in the bucket of a threshold, comparing all is as fast.
-_CROWDED = 1 / 64
+# From this many thresholds on, buckets are faster than comparing with each; than compiled code.
+_MANY, _MANY_COMPILED = 16, 160
+# Where more than this part of a row is in the buckets of thresholds, comparing all is as fast.
+_CROWDED = 1 / 8
 
 # Comparisons from which compiled code saves more time than it takes to load, and to load Numba.
 _WORTH_LOADING, _WORTH_LOADING_NUMBA = 2**24, 2**31
@@ -60,32 +58,46 @@ def compared(
     differ.
     """
     first, counts = starts_of(n_thresholds), np.zeros((2, len(low)), np.int64)
+    many = int(np.count_nonzero(n_thresholds >= _MANY))
+    if many:
+        which = np.arange(n_thresholds[:many].sum())
+        counts[:, which], crowded = _by_buckets(
+            numbers[:many], n_thresholds[:many], low[which], high[which], note
+        )
+        rows = np.concatenate([crowded, np.arange(many, len(numbers))])
+        numbers, first, n_thresholds = numbers[rows], first[rows], n_thresholds[rows]
     for k in range(n_thresholds.max(initial=0)):
         n_rows = int(np.count_nonzero(n_thresholds > k))
         which = first[:n_rows] + k
-        counts[:, which] = _by_comparing(numbers[:n_rows], low, high, which, note)
+        counts[:, which] = _by_comparing(numbers[:n_rows], low[which], high[which], which, note)
     return counts[0], counts[1]
 
 
 def compared_by(kernel, numbers, n_thresholds, low, high, note):
     """`compared`, by a compiled kernel."""
-    above, near = np.zeros((2, len(low)), np.int64)
+    first, (above, near) = starts_of(n_thresholds), np.zeros((2, len(low)), np.int64)
+    many = int(np.count_nonzero(n_thresholds >= _MANY_COMPILED))
+    done = int(n_thresholds[:many].sum())
+    if many:
+        above[:done], near[:done] = compared(
+            numbers[:many], n_thresholds[:many], low[:done], high[:done], note
+        )
     columns = np.empty((len(low), 4), np.int32)  # of those that are near: seldom there are more
-    kernel(numbers, starts_of(n_thresholds), n_thresholds, low, high, above, near, columns)
-    which = np.flatnonzero((near > 0) & (low < high))
+    kernel(numbers[many:], first[many:], n_thresholds[many:], low, high, above, near, columns)
+    which = done + np.flatnonzero((near[done:] > 0) & (low[done:] < high[done:]))
     n_near = near[which]
     few = n_near <= columns.shape[1]
     times = n_near[few]
     note(repeated(which[few], times), columns[repeated(which[few], times), places_in(times)])
     more, row_of = which[~few], owners(n_thresholds)
     for part in row_blocks(len(more), numbers.shape[1], numbers.size):
-        _by_comparing(numbers[row_of[more[part]]], low, high, more[part], note)
+        some = more[part]
+        _by_comparing(numbers[row_of[some]], low[some], high[some], some, note)
     return above, near
 
 
 def _by_comparing(numbers, low, high, which, note):
     """Counts with one threshold for each row."""
-    low, high = low[which], high[which]
     above = _bits(np.greater, numbers, high)
     near = _bits(np.greater_equal, numbers, low) ^ above
     n_above, n_near = (np.bitwise_count(bits).sum(axis=1) for bits in (above, near))
@@ -109,58 +121,63 @@ def _bits(comparison, numbers, bounds):
     return np.packbits(found.reshape(-1)).view(np.uint64).reshape(n_rows, -1)
 
 
-def _by_buckets(numbers, n_thresholds, low, high, which, note):
-    """Counts with many thresholds for each row."""
+def _by_buckets(numbers, n_thresholds, low, high, note):
+    """Counts with many thresholds for each row, and rows that buckets did not help to count."""
     n_rows, width = numbers.shape
-    row_of, n_buckets = owners(n_thresholds), 8 + width // 4
-    lowest, scale = _scale(n_thresholds, low, high, n_buckets)
-
-    def bucket(x, row):
-        with np.errstate(over="ignore"):
-            place = x - lowest[row]
-            place *= scale[row]
-        np.clip(place, 0, n_buckets - 1, out=place)
-        place = place.astype(np.int32)
-        place += (n_buckets * row).astype(np.int32)
-        return place.astype(np.intp)
-
-    places = bucket(numbers, np.arange(n_rows)[:, None]).ravel()
+    row_of, which = owners(n_thresholds), np.arange(len(low))
+    n_buckets = 8 + width // 4 + min(16 * int(n_thresholds[0]), width // 2)
+    bucket = _buckets(n_thresholds, low, high, n_buckets)
+    buckets = bucket(numbers, np.arange(n_rows)[:, None]).ravel()
     first, last = bucket(low, row_of), bucket(high, row_of)
-    size = counted(places, n_rows * n_buckets)
-    up_to = np.cumsum(size)
-    above, near = (row_of + 1) * width - up_to[last], np.zeros(len(low), np.int64)
-    n_buckets_of = last - first + 1
-    owner = np.full(len(size), -1, np.int32)
-    owner[(repeated(first, n_buckets_of) + places_in(n_buckets_of))[::-1]] = owners(n_buckets_of)[
-        ::-1
-    ]
-    place = np.flatnonzero((owner >= 0)[places])
-    of_place = places[place]
-    at = owner[of_place]
-    while len(place):
+    size = counted(buckets, n_rows * n_buckets)
+    above, near = (row_of + 1) * width - np.cumsum(size)[last], np.zeros(len(low), np.int64)
+
+    # The best threshold that each bucket is the first or the last of: assigned last, it stays.
+    best = np.full(len(size), -1, np.int32)
+    best[last[::-1]] = which[::-1]
+    best[first[::-1]] = which[::-1]
+    mixed = (best >= 0).reshape(n_rows, n_buckets)
+    crowded = (mixed * size.reshape(n_rows, n_buckets)).sum(axis=1) > _CROWDED * width
+    crowded[row_of[last > first + 1]] = True
+    mixed[crowded] = False
+    place = np.flatnonzero(mixed.ravel()[buckets])
+    inside = buckets[place]
+    at = best[inside]
+    while len(place):  # at the next threshold of the same bucket, and so on
         number = numbers.reshape(-1)[place]
-        higher = number > high[at]
-        is_near = (number >= low[at]) & ~higher
-        above += counted(at[higher], len(low))
+        is_above = number > high[at]
+        is_near = (number >= low[at]) & ~is_above
+        above += counted(at[is_above], len(low))
         near += counted(at[is_near], len(low))
-        note(which[at[is_near]], place[is_near] - row_of[at[is_near]] * width)
+        noted = is_near & (low < high)[at]
+        note(at[noted], place[noted] % width)
         at = at + 1
-        more = np.flatnonzero(
-            (at < len(low)) & (first.take(at, mode="clip") <= of_place)
-            & (of_place <= last.take(at, mode="clip"))
-        )
-        at, place, of_place = at[more], place[more], of_place[more]
-    return above, near
+        more = at < len(low)
+        more[more] = (first[at[more]] <= inside[more]) & (inside[more] <= last[at[more]])
+        at, place, inside = at[more], place[more], inside[more]
+    return (above, near), np.flatnonzero(crowded)
 
 
-def _scale(n_thresholds, low, high, n_buckets):
-    """For each row the number where buckets begin, and how many of them there are to 1.
+def _buckets(n_thresholds, low, high, n_buckets):
+    """The function that finds the bucket of a number in a row.
 
-    A few are left on both sides of the thresholds. They are not narrower than rounding allows.
+    They are equally wide, and a few are left on both sides of the thresholds.
     """
     limits, first = np.finfo(low.dtype), starts_of(n_thresholds)
-    bottom = np.maximum(low[first + n_thresholds - 1], -limits.max / 4)
-    top = np.minimum(high[first], limits.max / 4)
+    ends = low[first + n_thresholds - 1], high[first]
+    bottom, top = np.clip(ends, -limits.max / 4, limits.max / 4)
+    # Narrower than rounding allows, they would not lie on both sides.
     least = np.maximum(4 * limits.eps * np.maximum(abs(bottom), abs(top)), limits.smallest_normal)
-    step = np.maximum((top - bottom) / (n_buckets - 4), least)
-    return bottom - 2 * step, 1 / step
+    width = np.maximum((top - bottom) / (n_buckets - 4), least)
+    start, per_unit = bottom - 2 * width, 1 / width
+
+    def bucket(number, row):
+        with np.errstate(over="ignore"):
+            found = number - start[row]
+            found *= per_unit[row]
+        np.clip(found, 0, n_buckets - 1, out=found)
+        found = found.astype(np.int32)
+        found += (n_buckets * row).astype(np.int32)
+        return found.astype(np.intp)
+
+    return bucket

@@ -1,10 +1,8 @@
 """`predicted_ranks` under factors and arrays of every kind: rounding, ties, tiles and memory."""
 
 import os
-import sys
 import tracemalloc
 from fractions import Fraction
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import recsample as rs
-from recsample import _compiled, _ranking, _thresholds, predicted_ranks
+from recsample import _ranking, _thresholds, predicted_ranks
 from recsample._scores import pair_scores
 
 RNG = np.random.default_rng
@@ -84,11 +82,12 @@ def entangled(rng, n_users, n_items, d, dtype):
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    """Makes tiles small."""
+    """Makes tiles small, and from how many relevant items on scores are put into buckets."""
 
-    def set_up(tile, few_items=0, width=5):
+    def set_up(tile, few_items=0, width=5, many=16):
         for name, value in zip(("TILE", "_FEW_ITEMS", "_WIDTH"), (tile, few_items, width)):
             monkeypatch.setattr(_ranking, name, value)
+        monkeypatch.setattr(_thresholds, "_MANY", many)
 
     return set_up
 
@@ -104,15 +103,16 @@ def compiled(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("many", [2, 16])
 @pytest.mark.parametrize("seed", range(3))
-def test_sums_in_double_precision_decide(small_tiles, dtype, seed):
+def test_sums_in_double_precision_decide(small_tiles, dtype, many, seed):
     rng = RNG(seed)
     users, items = entangled(rng, 12, 60, 7, dtype)
     relevant, exclude = some_sets(rng, 12, 60, 9)
     expected = by_hand(users, items, relevant, exclude)
     assert any(tied for row in expected for _, tied in row)
     assert ranked((users, items), relevant, exclude) == expected
-    small_tiles(100)
+    small_tiles(100, many=many)
     assert ranked((users, items), relevant, exclude) == expected
 
 
@@ -197,6 +197,36 @@ def test_no_product_is_further_off_than_assumed(dtype, d):
             # As far off on the other side would be inside still.
             assert low[0] < tile[user, item] < high[0]
             assert 2 * abs(Fraction(float(own[0])) - exact) < float(high[0]) - float(low[0])
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_many_relevant_items(small_tiles, dtype):
+    rng = RNG(7)
+    users, items = entangled(rng, 12, 700, 16, dtype)
+    users[3] = 0  # everything is tied
+    items[5] *= dtype(1e6)  # far off
+    relevant, exclude = some_sets(rng, 12, 700, 150)
+    relevant[4].add(5)
+    exclude[4].discard(5)
+    assert sum(len(own) > 30 for own in relevant) > 5
+    expected = by_hand(users, items, relevant, exclude)
+    assert ranked((users, items), relevant, exclude) == expected
+    small_tiles(4096, width=256)
+    assert ranked((users, items), relevant, exclude) == expected
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.float32, np.float64])
+def test_many_relevant_items_among_equal_and_infinite_scores(small_tiles, kind):
+    rng = RNG(8)
+    scores = rng.integers(-40, 41, size=(10, 300)).astype(kind)
+    if np.dtype(kind).kind == "f":
+        scores[rng.random(scores.shape) < 0.1] = -np.inf
+        scores[rng.random(scores.shape) < 0.1] = np.inf
+    relevant, exclude = some_sets(rng, 10, 300, 100)
+    expected = [standing(row.tolist(), *sets) for row, *sets in zip(scores, relevant, exclude)]
+    assert ranked(scores, relevant, exclude) == expected
+    small_tiles(1000, width=100)
+    assert ranked(scores, relevant, exclude) == expected
 
 
 def test_users_without_factors_tie_everything():
