@@ -9,23 +9,39 @@ from recsample._extras import extra
 
 
 @cache
-def compiled_passes() -> Callable[..., None]:
-    """`passes` of `recsample._ranking`, compiled, on all cores."""
+def compiled_counts() -> Callable[..., None]:
+    """Counts as `compared` of `recsample._thresholds` does, compiled, on all cores.
+
+    Into `above` and `near`, and the columns of the first that are near into the rows of `columns`.
+    """
     numba = extra("numba")
 
-    def passes(tile, first, n_thresholds, low, high, above, below):
+    def counts(numbers, first, n_thresholds, low, high, above, near, columns):
+        # A function of its own outside would be compiled again in every process.
+        def above_and_near(values, lower, upper):
+            # Counters of 32 bits: twice as many fit a register.
+            n_above = n_reaching = numba.int32(0)
+            for j in range(len(values)):
+                n_above = numba.int32(n_above + numba.int32(values[j] > upper))
+                n_reaching = numba.int32(n_reaching + numba.int32(values[j] >= lower))
+            return n_above, n_reaching - n_above
+
         for row in numba.prange(len(first)):
-            scores = tile[row]
+            values = numbers[row]
             for which in range(first[row], first[row] + n_thresholds[row]):
                 lower, upper = low[which], high[which]
-                # Counters of 32 bits: twice as many fit a register.
-                n_above = n_below = numba.int32(0)
-                for j in range(len(scores)):
-                    n_above = numba.int32(n_above + numba.int32(scores[j] > upper))
-                    n_below = numba.int32(n_below + numba.int32(scores[j] < lower))
-                above[which], below[which] = n_above, n_below
+                above[which], near[which] = above_and_near(values, lower, upper)
+                start, found, wanted = 0, 0, min(near[which], columns.shape[1]) * (lower < upper)
+                while found < wanted:
+                    part = values[start : start + 128]
+                    if above_and_near(part, lower, upper)[1]:
+                        for j in range(len(part)):
+                            if found < wanted and lower <= part[j] <= upper:
+                                columns[which, found] = start + j
+                                found += 1
+                    start += 128
 
     try:
-        return numba.njit(parallel=True, cache=True)(passes)
+        return numba.njit(parallel=True, cache=True)(counts)
     except RuntimeError:  # nowhere to keep it
-        return numba.njit(parallel=True)(passes)
+        return numba.njit(parallel=True)(counts)

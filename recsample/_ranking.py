@@ -9,11 +9,8 @@ tiles of any size, for any number of threads, and for any library that multiplie
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.util import find_spec
 from math import ceil
 from typing import Any
 
@@ -21,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recsample._compiled import compiled_passes
 from recsample._indexing import counted, owners, places_in, repeated, row_blocks, starts_of
 from recsample._memory import fits_in_memory
 from recsample._scores import checked_scores, item_sets, pair_scores, refuse_shared, relevant_sets
+from recsample._thresholds import comparison
 from recsample._typing import Floats, Integers
 from recsample._validation import positive_float
 
@@ -42,12 +39,6 @@ _BYTES_LEFT_OUT = 48
 _BYTES_RANK = 300
 # Bytes for each pair of a user and an item, where the items above are kept: half of them, say.
 _BYTES_PAIR = 18
-
-# From this many relevant items on, sorting a user's scores is faster than a pass for each item.
-_MANY = 64
-
-# Comparisons from which compiled code saves more time than it takes to load, and to load Numba.
-_WORTH_LOADING, _WORTH_LOADING_NUMBA = 2**24, 2**31
 
 
 class Given:
@@ -219,40 +210,53 @@ def standings(
     numbers, n_left_out = _limits(relevant, exclude, working_memory)
     n_users, n_items = source.shape
     lengths = np.diff(relevant.indptr).astype(np.int64)
-    starts, user, item = starts_of(lengths), owners(lengths), relevant.indices
-    own = source.of(user, item)
-    if (lengths > 1).any():
-        own = own[np.lexsort((-own, user))]
+    user, several = owners(lengths), bool((lengths > 1).any())
+    own = source.of(user, relevant.indices)
+    if several:  # those with the same score are looked at once
+        own = _best_first(own, user, n_users)
+        different = np.ones(len(own), bool)
+        different[1:] = (user[1:] != user[:-1]) | (own[1:] != own[:-1])
+        own, user = own[different], user[different]
+        lengths = counted(user, n_users)
+    starts = starts_of(lengths)
     low, high = source.around(user, own)
     above, ties = np.zeros((2, len(user)), np.int64)
-    compare = _compare(len(user) * n_items)
+    compare = comparison(len(user) * n_items)
     near = _Near(source, user, own, above, ties)
 
     height, width = _shape(n_users, n_items, numbers)
     ends = relevant.indptr.astype(np.int64) + exclude.indptr
     for rows in _row_blocks(ends, height, n_left_out):
-        # Users with more relevant items come first, so that those with a k-th are the first rows.
+        # Users with more relevant items come first, as they are compared.
         order = np.argsort(-lengths[rows], kind="stable")
-        thresholds = lengths[rows][order]
-        mine = repeated(starts[rows][order], thresholds) + places_in(thresholds)
-        row_of = owners(thresholds)
-        bounds, exact = (low[mine], high[mine]), low[mine] == high[mine]
+        n_thresholds = lengths[rows][order]
+        mine = repeated(starts[rows][order], n_thresholds) + places_in(n_thresholds)
+        bounds, counts = (low[mine], high[mine]), np.zeros((2, len(mine)), np.int64)
         tile_of = source.rows(rows.start + order)
-        for items, row, column, n_out in _left_out(rows, order, width, relevant, exclude):
+        for items, left_out in _left_out(rows, order, width, relevant, exclude):
             tile = tile_of(items)
-            tile.reshape(-1)[row * tile.shape[1] + column] = np.nan  # neither above nor below
-            is_above, is_below = compare(tile, thresholds, *bounds)
-            undecided = (tile.shape[1] - n_out)[row_of] - is_above - is_below
-            above[mine] += is_above
-            ties[mine[exact]] += undecided[exact]
-            some = np.flatnonzero(undecided * ~exact)
-            for part in row_blocks(len(some), tile.shape[1], numbers):
-                which = some[part]
-                scores = tile[row_of[which]]
-                pair, column = _between(scores, bounds[0][which], bounds[1][which])
-                near.add(mine[which][pair], items.start + column)
+            tile.reshape(-1)[left_out] = -np.inf
+            counts += compare(tile, n_thresholds, *bounds, partial(near.add, mine, items.start))
+        above[mine] += counts[0]
+        exact = bounds[0] == bounds[1]
+        ties[mine[exact]] = counts[1, exact]
     near.settle()
+    # Where what is left out would be tied as well, everything is that is not above.
+    lowest = own == -np.inf
+    others = n_items - np.diff(ends)[user[lowest]]
+    ties[lowest] = others - above[lowest]
+    if several:
+        which = np.cumsum(different) - 1
+        return above[which], ties[which]
     return above, ties
+
+
+def _best_first(own, user, n_users):
+    """The scores of each user in descending order, one user after the other."""
+    order = np.argsort(-own)
+    # From a row to columns is a stable sort by column, in one pass.
+    in_order = own[order], user[order], [0, len(own)]
+    return sparse.csr_matrix(in_order, shape=(1, n_users)).tocsc().data
 
 
 class _Near:
@@ -263,10 +267,10 @@ class _Near:
         self._above, self._ties = above, ties
         self._waiting, self._n = [], 0
 
-    def add(self, pair, item):
-        """More of them: the number of the relevant item, and the item near to it."""
-        self._waiting.append((pair, item))
-        self._n += len(pair)
+    def add(self, pairs, start, which, column):
+        """More of them: which of the relevant items, and the columns after the start."""
+        self._waiting.append((pairs[which], start + column))
+        self._n += len(which)
         if self._n > TILE // 8:
             self.settle()
 
@@ -309,86 +313,28 @@ def _row_blocks(indptr, height, most):
 
 
 def _left_out(rows, order, width, *several_sets):
-    """Slices of items, and where in the tile of each the items of the sets stand.
+    """Slices of items, and where in the tile of each, row by row, the items of the sets stand.
 
-    As row and column, and how many there are in each row. The rows are those of a slice of users,
-    in another order.
+    The rows are those of a slice of users, in another order.
     """
-    place = np.empty_like(order)
+    place, n_items = np.empty_like(order), several_sets[0].shape[1]
     place[order] = np.arange(len(order))
-    lengths, items = [], []
+    row, item = [], []
     for sets in several_sets:
         ends = sets.indptr[rows.start : rows.stop + 1]
-        lengths.append(np.diff(ends))
-        items.append(sets.indices[ends[0] : ends[-1]])
-    row = np.concatenate([repeated(place, n) for n in lengths])
-    item, n_items = np.concatenate(items), several_sets[0].shape[1]
+        row.append(repeated(place, np.diff(ends)))
+        item.append(sets.indices[ends[0] : ends[-1]])
+    row, item = np.concatenate(row), np.concatenate(item)
     if width >= n_items:
-        yield slice(0, n_items), row, item, sum(lengths)[order]
+        yield slice(0, n_items), row * n_items + item
         return
     n_tiles = -(-n_items // width)
     tile = (item // width).astype(np.min_scalar_type(n_tiles))
     by_tile = np.argsort(tile, kind="stable")
     ends = np.cumsum(counted(tile, n_tiles))
     for start, first, last in zip(range(0, n_items, width), [0, *ends], ends):
-        inside = by_tile[first:last]
-        columns = slice(start, min(start + width, n_items))
-        yield columns, row[inside], item[inside] - start, counted(row[inside], len(order))
-
-
-def _compare(n_comparisons):
-    """The function that compares tiles: compiled if that is worth it here."""
-    worth = _WORTH_LOADING if "numba" in sys.modules else _WORTH_LOADING_NUMBA
-    compiled = n_comparisons >= worth and _compiles()
-    return partial(_compared, passes=compiled_passes() if compiled else passes)
-
-
-def _compiles():
-    """Whether Numba is there, and not told to leave it to Python, number by number."""
-    return find_spec("numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
-
-
-def _compared(tile, n_thresholds, low, high, passes):
-    """How many numbers of a tile are above and how many below each of the thresholds of its rows.
-
-    Rows with more thresholds come first. What is NaN is neither above nor below.
-    """
-    above, below = np.zeros((2, len(low)), np.int64)
-    first = starts_of(n_thresholds)
-    many = int(np.count_nonzero(n_thresholds >= _MANY))
-    for row in range(many):
-        mine = slice(first[row], first[row] + n_thresholds[row])
-        ordered = np.sort(tile[row])
-        ordered = ordered[: np.searchsorted(ordered, ordered.dtype.type(np.nan))]
-        above[mine] = len(ordered) - np.searchsorted(ordered, high[mine], side="right")
-        below[mine] = np.searchsorted(ordered, low[mine], side="left")
-    passes(tile[many:], first[many:], n_thresholds[many:], low, high, above, below)
-    return above, below
-
-
-def passes(tile, first, n_thresholds, low, high, above, below):
-    """Counts them threshold by threshold, into `above` and `below`."""
-    for k in range(n_thresholds.max(initial=0)):
-        n = int(np.count_nonzero(n_thresholds > k))
-        which = first[:n] + k
-        above[which] = np.bitwise_count(_bits(np.greater, tile[:n], high[which])).sum(axis=1)
-        below[which] = np.bitwise_count(_bits(np.less, tile[:n], low[which])).sum(axis=1)
-
-
-def _between(tile, low, high):
-    """Row and column of the numbers that lie between the bounds of their row."""
-    near = _bits(np.greater_equal, tile, low) & _bits(np.less_equal, tile, high)
-    row, byte = np.nonzero(near)  # few
-    which, bit = np.nonzero(np.unpackbits(near[row, byte][:, None], axis=1))
-    return row[which], 8 * byte[which] + bit
-
-
-def _bits(comparison, tile, thresholds):
-    """Each row compared with its threshold, in a bit for each number."""
-    with np.errstate():
-        # A larger buffer holds more than a row, and is filled with the threshold for each number.
-        np.setbufsize(256)
-        return np.packbits(comparison(tile, thresholds[:, None]), axis=1)
+        inside, stop = by_tile[first:last], min(start + width, n_items)
+        yield slice(start, stop), row[inside] * (stop - start) + item[inside] - start
 
 
 def _in_order(scores):

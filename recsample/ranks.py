@@ -725,8 +725,9 @@ def _strings(ids):
 def _arranged(rank, ties, n_relevant):
     """The rows by ascending rank within each instance, with groups of equal score found."""
     instance = owners(n_relevant)
-    by_rank = np.lexsort((rank, instance))
-    rank, ties = rank[by_rank], ties[by_rank]
+    if ((instance[1:] == instance[:-1]) & (rank[1:] < rank[:-1])).any():
+        by_rank = np.lexsort((rank, instance))
+        rank, ties = rank[by_rank], ties[by_rank]
     # Consecutive ranks with the same ties can only be one group: apart, their ties would overlap.
     starts = np.ones(len(rank), bool)
     starts[1:] = (

@@ -1,10 +1,8 @@
 """`predicted_ranks` under factors and arrays of every kind: rounding, ties, tiles and memory."""
 
 import os
-import sys
 import tracemalloc
 from fractions import Fraction
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import recsample as rs
-from recsample import _compiled, _ranking, predicted_ranks
+from recsample import _ranking, _thresholds, predicted_ranks
 from recsample._scores import pair_scores
 
 RNG = np.random.default_rng
@@ -84,13 +82,12 @@ def entangled(rng, n_users, n_items, d, dtype):
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    """Makes tiles small, and from how many relevant items on the scores of a user are sorted."""
+    """Makes tiles small, and from how many relevant items on scores are put into buckets."""
 
-    def set_up(tile, few_items=0, width=5, many=64):
-        for name, value in zip(
-            ("TILE", "_FEW_ITEMS", "_WIDTH", "_MANY"), (tile, few_items, width, many)
-        ):
+    def set_up(tile, few_items=0, width=5, many=16):
+        for name, value in zip(("TILE", "_FEW_ITEMS", "_WIDTH"), (tile, few_items, width)):
             monkeypatch.setattr(_ranking, name, value)
+        monkeypatch.setattr(_thresholds, "_MANY", many)
 
     return set_up
 
@@ -101,12 +98,12 @@ def compiled(monkeypatch):
     pytest.importorskip("numba")
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         pytest.skip("Numba may not compile here; in tests/tools/test_compiled.py it does")
-    monkeypatch.setattr(_ranking, "_WORTH_LOADING", 0)
-    monkeypatch.setattr(_ranking, "_WORTH_LOADING_NUMBA", 0)
+    monkeypatch.setattr(_thresholds, "_WORTH_LOADING", 0)
+    monkeypatch.setattr(_thresholds, "_WORTH_LOADING_NUMBA", 0)
 
 
 @pytest.mark.parametrize("dtype", KINDS)
-@pytest.mark.parametrize("many", [2, 64])
+@pytest.mark.parametrize("many", [2, 16])
 @pytest.mark.parametrize("seed", range(3))
 def test_sums_in_double_precision_decide(small_tiles, dtype, many, seed):
     rng = RNG(seed)
@@ -178,42 +175,6 @@ def test_compiled_code_counts_the_same(compiled, dtype, several):
     assert ranked(dense, relevant, exclude) == by_sorting
 
 
-@pytest.mark.skipif(not find_spec("numba"), reason="Numba is not installed")
-@pytest.mark.parametrize("dtype", KINDS)
-def test_compiled_passes_are_numpys(dtype):
-    rng = RNG(3)
-    tile = rng.integers(-5, 6, size=(20, 37)).astype(dtype)
-    tile[rng.random(tile.shape) < 0.2] = np.nan
-    n_thresholds = np.sort(rng.integers(0, 9, size=20))[::-1]
-    first = np.cumsum(n_thresholds) - n_thresholds
-    low = rng.integers(-5, 6, size=n_thresholds.sum()).astype(dtype)
-    counts = []
-    for passes in (_ranking.passes, _compiled.compiled_passes()):
-        above, below = np.full((2, len(low)), -1)
-        passes(tile, first, n_thresholds, low, low + 1, above, below)
-        counts.append((above.tolist(), below.tolist()))
-    owner = np.repeat(np.arange(20), n_thresholds)
-    by_hand = [sum(x > t + 1 for x in tile[row]) for row, t in zip(owner, low)]
-    assert counts[0] == counts[1] and counts[0][0] == by_hand
-
-
-def test_numba_is_loaded_where_it_pays(monkeypatch):
-    def chosen(n):
-        return _ranking._compare(n).keywords["passes"]
-
-    monkeypatch.setattr(_ranking, "compiled_passes", lambda: "compiled")
-    monkeypatch.setattr(_ranking, "find_spec", lambda name: name == "numba")
-    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    assert chosen(2**31 - 1) is _ranking.passes and chosen(2**31) == "compiled"
-    monkeypatch.setitem(sys.modules, "numba", None)
-    assert chosen(2**24 - 1) is _ranking.passes and chosen(2**24) == "compiled"
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    assert chosen(2**31) is _ranking.passes
-    monkeypatch.setattr(_ranking, "find_spec", lambda name: None)
-    assert chosen(2**40) is _ranking.passes
-
-
 @pytest.mark.parametrize("dtype", KINDS)
 @pytest.mark.parametrize("d", [1, 2, 17, 64, 300])
 def test_no_product_is_further_off_than_assumed(dtype, d):
@@ -236,6 +197,36 @@ def test_no_product_is_further_off_than_assumed(dtype, d):
             # As far off on the other side would be inside still.
             assert low[0] < tile[user, item] < high[0]
             assert 2 * abs(Fraction(float(own[0])) - exact) < float(high[0]) - float(low[0])
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_many_relevant_items(small_tiles, dtype):
+    rng = RNG(7)
+    users, items = entangled(rng, 12, 700, 16, dtype)
+    users[3] = 0  # everything is tied
+    items[5] *= dtype(1e6)  # far off
+    relevant, exclude = some_sets(rng, 12, 700, 150)
+    relevant[4].add(5)
+    exclude[4].discard(5)
+    assert sum(len(own) > 30 for own in relevant) > 5
+    expected = by_hand(users, items, relevant, exclude)
+    assert ranked((users, items), relevant, exclude) == expected
+    small_tiles(4096, width=256)
+    assert ranked((users, items), relevant, exclude) == expected
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.float32, np.float64])
+def test_many_relevant_items_among_equal_and_infinite_scores(small_tiles, kind):
+    rng = RNG(8)
+    scores = rng.integers(-40, 41, size=(10, 300)).astype(kind)
+    if np.dtype(kind).kind == "f":
+        scores[rng.random(scores.shape) < 0.1] = -np.inf
+        scores[rng.random(scores.shape) < 0.1] = np.inf
+    relevant, exclude = some_sets(rng, 10, 300, 100)
+    expected = [standing(row.tolist(), *sets) for row, *sets in zip(scores, relevant, exclude)]
+    assert ranked(scores, relevant, exclude) == expected
+    small_tiles(1000, width=100)
+    assert ranked(scores, relevant, exclude) == expected
 
 
 def test_users_without_factors_tie_everything():

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+FILES = ["tests/test_standings.py", "tests/test_thresholds.py"]
 
 
 @pytest.mark.skipif(not find_spec("numba"), reason="Numba is not installed")
 def test_compiled_code_ranks_as_numpy_does():
-    command = [sys.executable, "-m", "pytest", "-q", "-k", "compiled", "tests/test_standings.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-k", "compiled", *FILES]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert run.returncode == 0 and "skipped" not in run.stdout, run.stdout
