@@ -317,12 +317,10 @@ def test_undefined_values_are_refused_and_named():
 def simulated_order(metric, a, b, sampler, n_runs=4000):
     """How often studies with drawn negatives have A above B; equal means count half."""
     rng = np.random.default_rng(7)
+    both = [Ranks(list(ranks.values) * 1000, ranks.n_items, ties=ranks.ties) for ranks in (a, b)]
     gaps = []
     for _ in range(n_runs // 1000):
-        means = []
-        for ranks in (a, b):
-            many = Ranks(list(ranks.values) * 1000, ranks.n_items, ties=ranks.ties)
-            means.append(metric(sampler.draw(many, rng)).reshape(1000, -1).mean(axis=1))
+        means = [metric(sampler.draw(many, rng)).reshape(1000, -1).mean(axis=1) for many in both]
         gaps.append(means[0] - means[1])
     gaps = np.concatenate(gaps)
     return ((gaps > 0) + 0.5 * (gaps == 0)).mean()
