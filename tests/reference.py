@@ -5,6 +5,7 @@ items, the laws of sampling are counted subset by subset or kept as exact fracti
 corrections solve their normal equations in exact or 200-digit arithmetic.
 """
 
+from collections import Counter
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -167,14 +168,20 @@ def of_rank(name, rank, n_items):
     return METRICS[name](relevance([rank], n_items))
 
 
-def over_orders(metric, scores, relevant):
-    """The mean of a metric over every order of the items in which no score rises."""
-    values = [
-        metric([int(item in relevant) for item in order])
+@lru_cache
+def _every_order(scores, relevant):
+    """The lists of 0s and 1s down every order of the items in which no score rises, counted."""
+    return Counter(
+        tuple(int(item in relevant) for item in order)
         for order in permutations(range(len(scores)))
         if all(scores[a] >= scores[b] for a, b in zip(order, order[1:]))
-    ]
-    return sum(values) / len(values)
+    )
+
+
+def over_orders(metric, scores, relevant):
+    """The mean of a metric over every order of the items in which no score rises."""
+    found = _every_order(tuple(scores), frozenset(relevant))
+    return sum(times * metric(list(rel)) for rel, times in found.items()) / found.total()
 
 
 def rank_and_ties(scores, item, relevant, excluded=()):
@@ -221,19 +228,24 @@ def law_by_counting(rank, n_items, m, replace):
 
 @lru_cache(maxsize=2**14)  # the same laws serve many metrics, priors and prices
 def exact_law(rank, n_items, m, replace):
-    """The same, from binomial coefficients of whole numbers."""
-    above, pool = rank - 1, n_items - 1
-    if replace:
-        weights = [comb(m, s) * above**s * (pool - above) ** (m - s) for s in range(m + 1)]
-    else:
-        weights = [comb(above, s) * comb(pool - above, m - s) for s in range(m + 1)]
-    return tuple(Fraction(w, sum(weights)) for w in weights)
+    """The same, exactly, in any pool."""
+    return tied_law(rank, 0, n_items, m, replace)
 
 
 def tied_law(rank, ties, n_items, m, replace):
-    """The mean of the exact laws of the ranks that a random order of the ties may give."""
-    laws = [exact_law(r, n_items, m, replace) for r in range(rank, rank + ties + 1)]
-    return [sum(column) / len(laws) for column in zip(*laws)]
+    """The mean of the exact laws of the ranks that a random order of the ties may give.
+
+    From binomial coefficients of whole numbers: each of these ranks has as many samples.
+    """
+    pool, samples = n_items - 1, [0] * (m + 1)
+    for above in range(rank - 1, rank + ties):
+        for s in range(m + 1):
+            if replace:
+                samples[s] += comb(m, s) * above**s * (pool - above) ** (m - s)
+            else:
+                samples[s] += comb(above, s) * comb(pool - above, m - s)
+    total = sum(samples)
+    return tuple(Fraction(number, total) for number in samples)
 
 
 def mean_of_polynomial(f, first, last, degree):
@@ -295,12 +307,19 @@ def solve(matrix, right):
 
 def least_squares(columns, target, prior):
     """min over x of the mean over the prior of (sum over j of x_j column_j - target)^2."""
+    return solve(*normal_equations(columns, target, prior))
+
+
+def normal_equations(columns, target, prior):
+    """Inner products of the columns with each other, and with the target."""
+    weighted = [[p * a for p, a in zip(prior, column)] for column in columns]
 
     def inner(u, v):
-        return sum(p * a * b for p, a, b in zip(prior, u, v) if a and b)
+        return sum(a * b for a, b in zip(u, v) if a and b)
 
-    matrix = [[inner(u, v) for v in columns] for u in columns]
-    return solve(matrix, [inner(u, target) for u in columns])
+    half = [[inner(u, v) for v in columns[: s + 1]] for s, u in enumerate(weighted)]
+    matrix = [[half[max(s, t)][min(s, t)] for t in range(len(half))] for s in range(len(half))]
+    return matrix, [inner(u, target) for u in weighted]
 
 
 def minimal_bias(law, target, prior):
@@ -352,19 +371,7 @@ def constrained_least_squares(law, target, prior, nonnegative, rising=False):
         return mirrored[::-1]
     size, best = len(law[0]), None
     # Of the columns that are joined, inner products add up: those of single columns are enough.
-    columns = list(zip(*law))
-
-    def inner(u, v):
-        return sum(p * a * b for p, a, b in zip(prior, u, v) if a and b)
-
-    products = [[inner(u, v) for v in columns] for u in columns]
-    right = [inner(u, target) for u in columns]
-
-    def objective(x):
-        """The mean square, but for that of the target, which is the same for all."""
-        squares = sum(x[s] * x[t] * products[s][t] for s in range(size) for t in range(size))
-        return squares - 2 * sum(v * b for v, b in zip(x, right))
-
+    products, right = normal_equations(list(zip(*law)), target, prior)
     for joined in product([False, True], repeat=size - 1):
         blocks = [[0]]
         for s, join in enumerate(joined, start=1):
@@ -375,12 +382,14 @@ def constrained_least_squares(law, target, prior, nonnegative, rising=False):
         for last_is_zero in [False, True] if nonnegative else [False]:
             free = blocks[:-1] if last_is_zero else blocks
             matrix = [[sum(products[s][t] for s in u for t in v) for v in free] for u in free]
-            heights = solve(matrix, [sum(right[s] for s in u) for u in free])
+            right_of = [sum(right[s] for s in u) for u in free]
+            heights = solve(matrix, right_of)
+            # The mean square at a solution, but for that of the target, the same for all.
+            square = -sum(height * b for height, b in zip(heights, right_of))
             heights += [Fraction(0)] * last_is_zero
             monotone = all(a >= b for a, b in zip(heights, heights[1:]))
             if not monotone or (nonnegative and heights[-1] < 0):
                 continue
-            x = [height for height, block in zip(heights, blocks) for _ in block]
-            if best is None or objective(x) < best[0]:
-                best = objective(x), x
+            if best is None or square < best[0]:
+                best = square, [height for height, block in zip(heights, blocks) for _ in block]
     return best[1]

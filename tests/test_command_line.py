@@ -22,9 +22,10 @@ def run(capsys):
     return run
 
 
-@pytest.fixture
-def study(tmp_path):
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
     """Sampled ranks of X and Y, one row per user and recommender, in mixed order."""
+    tmp_path = tmp_path_factory.mktemp("study")
     recorded = rs.datasets.recorded_ranks()
     tables = []
     for name in "XY":
@@ -264,7 +265,7 @@ def test_runs_as_a_module_and_explains_itself():
 
 def test_a_million_rows(run, tmp_path):
     rng = np.random.default_rng(0)
-    ranks = pd.DataFrame({"rank": rng.integers(1, 102, 10**6)})
-    ranks.to_csv(tmp_path / "many.csv", index=False)
+    ranks = rng.integers(1, 102, 10**6).tolist()
+    (tmp_path / "many.csv").write_text("\n".join(["rank", *map(str, ranks)]))
     status, out, _ = run("report", tmp_path / "many.csv", "--m", 100, "--items", 5000)
     assert status == 0 and "1000000 instances" in out

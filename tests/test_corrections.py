@@ -141,7 +141,7 @@ class TestMinimalBias:
         assert best.optimal_squared_bias < best.squared_bias < 2e-3
 
     def test_the_minimum_against_many_digits(self):
-        n_items, m, digits = 150, 60, 200
+        n_items, m, digits = 150, 60, 150
         with localcontext(Context(prec=digits)):
             law = [reference.decimal_law(r, n_items, m, True, digits) for r in range(1, 151)]
             prior = [Decimal(1) / n_items] * n_items
@@ -154,7 +154,7 @@ class TestMinimalBias:
         assert best.directions < m + 1 and np.abs(best.values).max() < 1e7
 
     def test_the_minimum_under_a_steep_prior_against_many_digits(self):
-        n_items, m, digits = 60, 40, 400
+        n_items, m, digits = 60, 40, 300
         with localcontext(Context(prec=digits)):
             law = [reference.decimal_law(r, n_items, m, True, digits) for r in range(1, 61)]
             prior = [Decimal(0.1**r) for r in range(1, n_items + 1)]
@@ -271,9 +271,9 @@ class TestBiasVariance:
 
     @pytest.mark.parametrize("gamma, accuracy", [(0.1, 1e-13), (1e-3, 1e-11), (1e-8, 1e-6)])
     def test_many_samples_against_many_digits(self, gamma, accuracy):
-        n_items, m, digits = 120, 60, 120
+        n_items, m, digits = 80, 50, 100
         with localcontext(Context(prec=digits)):
-            law = [reference.decimal_law(r, n_items, m, True, digits) for r in range(1, 121)]
+            law = [reference.decimal_law(r, n_items, m, True, digits) for r in range(1, 81)]
             prior = [Decimal(1) / n_items] * n_items
             target = [Decimal(int(r <= 10)) for r in range(1, n_items + 1)]
             solution = reference.bias_variance(law, target, prior, Decimal(gamma))

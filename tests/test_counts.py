@@ -230,8 +230,9 @@ class TestMeans:
 
     @pytest.mark.parametrize("ranks", KINDS.values(), ids=KINDS)
     def test_expectations_and_designs(self, ranks):
-        ranks = ranks[:400]
+        ranks = ranks[:150]
         counted = RankCounts.of(ranks)
+        assert counted.counts.max() > 2
         for drawn in (UniformSampling(20), UniformSampling(20, replace=True), PooledSampling(8)):
             for metric in (AUC, AP, NDCG @ 5):
                 for what in (drawn.expect, drawn.variance):
@@ -308,13 +309,13 @@ class TestDraws:
         """One of two items is drawn: all outcomes written out."""
         exact, rng = RankCounts([1, 2], [1, 2], n_items=3), RNG(2)
         found = Counter(
-            tuple(in_places(UniformSampling(1).draw(exact, rng), 2)) for _ in range(1000)
+            tuple(in_places(UniformSampling(1).draw(exact, rng), 2)) for _ in range(500)
         )
         # The first stays on top; each of the others has one of two items above it.
         expected = {(3, 0): 1 / 4, (2, 1): 1 / 2, (1, 2): 1 / 4}
         assert found.keys() == expected.keys()
         counts_of = [found[outcome] for outcome in expected]
-        assert chisquare(counts_of, 1000 * np.array([*expected.values()])).pvalue > 1e-3
+        assert chisquare(counts_of, 500 * np.array([*expected.values()])).pvalue > 1e-3
 
     @pytest.mark.parametrize("number", [1, 1000])
     def test_the_whole_pool_is_the_exact_ranking(self, number):
@@ -347,7 +348,7 @@ class TestDraws:
         keys, p = [*chance], np.array([*chance.values()])
         exact, rng = RankCounts([above + 1], [6], pool + 1, ties=ties), RNG(5)
         drawn = []
-        for _ in range(600):
+        for _ in range(300):
             found = PooledSampling(2).draw(exact, rng)
             seen = zip(found.ranks.sizes.tolist(), found.ranks.rows.rank.tolist())
             seen = dict(zip(seen, found.counts.tolist()))

@@ -106,6 +106,8 @@ class TestRanks:
             (np.ones((1, 1, 1)), 9, 0, r"must be an array of numbers, got one of shape \(1, 1, 1"),
             ([], 9, 0, "values must hold at least one instance, got none"),
             ([1, [2]], 9, 0, "values must be all numbers or all lists, got a mixture of both"),
+            ([(2,), 1.0], 9, 0, "values must be all numbers or all lists, got a mixture of both"),
+            ([(1, (2, 3))], 9, 0, "values must hold numbers or lists of numbers, got lists of"),
             ([[[1], [2, 3]]], 9, 0, "values must hold numbers or lists of numbers, got lists of"),
             ([1], 0, 0, "n_items must be a whole number of at least 1, got 0"),
             ([1], 9.5, 0, "n_items must be a whole number of at least 1, got 9.5"),
@@ -225,10 +227,9 @@ class TestBreakTies:
     def test_random_orders_are_equally_likely(self):
         scores, relevant = np.array([5, 4, 4, 4, 4, 1]), [1, 3]
         possible = sorted(orders(scores, relevant))
-        rng, seen = np.random.default_rng(4), Counter()
-        ranks = ranks_of(scores, relevant)
-        for _ in range(6_000):
-            seen[tuple(ranks.break_ties("random", rng).values[0])] += 1
+        one, n = ranks_of(scores, relevant), 6_000
+        many = Ranks([*one.values] * n, np.tile(one.sizes, n), ties=[*one.ties] * n)
+        seen = Counter(map(tuple, many.break_ties("random", 4).values))
         assert sorted(seen) == [tuple(np.add(p, 1)) for p in possible]
         assert chisquare(list(seen.values())).pvalue > 1e-4
 

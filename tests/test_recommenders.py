@@ -164,7 +164,7 @@ SETTINGS = [(0.2, 10), (0.2, 0.3), (1.5, 0.5), (0.02, 1)]
 
 @pytest.mark.parametrize("alpha, regularization", SETTINGS)
 def test_als_ends_where_the_papers_loss_is_stationary(made, alpha, regularization):
-    model = MatrixFactorization(3, alpha, regularization, n_iterations=3000).fit(made.train)
+    model = MatrixFactorization(3, alpha, regularization, n_iterations=1000).fit(made.train)
     train = made.train.toarray()
     users, items = model.user_factors, model.item_factors
     assert users.shape == (120, 3) and items.shape == (80, 3) and users.dtype == float

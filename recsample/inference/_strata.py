@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from recsample._indexing import counted, owners, places_in, summed
+from recsample._indexing import counted, different_rows, owners, places_in, summed
 from recsample._kept import kept
 from recsample._memory import fits_in_memory
 from recsample._statistics import mean_of
@@ -72,12 +72,11 @@ def strata_of(
     pool = sizes - n_relevant
     many = np.ones(len(sampled), np.int64) if counts is None else counts
     kind = _bins(pool, many) * (1 + n_relevant.max()) + _bins(n_relevant, many)
-    key = np.stack([kind[rows.instance], rows.order])
-    different, number = np.unique(key, axis=1, return_inverse=True)
-    in_order = np.argsort(number.reshape(-1), kind="stable")
-    ends = np.cumsum(counted(number.reshape(-1), different.shape[1]))
+    (_, orders), number = different_rows([kind[rows.instance], rows.order])
+    in_order = np.argsort(number, kind="stable")
+    ends = np.cumsum(counted(number, len(orders)))
     found = []
-    for which, (_, order) in zip(np.split(in_order, ends[:-1]), different.T):
+    for which, order in zip(np.split(in_order, ends[:-1]), orders):
         instance = rows.instance[which]
         m = sampled.n_irrelevant[instance]
         n_draws = np.unique(m)
@@ -100,8 +99,8 @@ def _bins(values, many):
 
     Each of the values is that of so many instances.
     """
-    different, which = np.unique(values, return_inverse=True)
-    count = summed(which.reshape(-1), many, len(different))
+    (different,), which = different_rows([values])
+    count = summed(which, many, len(different))
     bins, first, held = np.zeros(len(different), np.int64), different[0], 0
     for i, (value, n) in enumerate(zip(different, count)):
         apart = value > first * _RATIO and held >= _ENOUGH
@@ -109,7 +108,7 @@ def _bins(values, many):
             bins[i:] += 1
             first, held = value, 0
         held += n
-    return bins[which.reshape(-1)]
+    return bins[which]
 
 
 def _counts(above, ties, many, m):

@@ -64,12 +64,13 @@ _SMALL = 2**22
 _ENDS, _DEVIATIONS = 64, 12
 # The same for polynomials: of which degree a block may be a part.
 _DEGREES = 16
-# Errors of exp(-56) are left; the ellipses that are tried, of which none comes near a pole.
+# Errors of exp(-56) are left; the ellipses that are tried, of which none comes near a pole, and
+# the upper half of each, from one end to the other.
 _EXPONENT, _ELLIPSES, _APART = 56.0, np.linspace(0.05, 4.0, 80), 0.9
+_CURVED = np.cosh(_ELLIPSES[:, None] + 1j * np.linspace(0, np.pi, 33))
 # Blocks whose smallest value is bounded: their width in the same deviations, how many points for
 # each degree, and the errors that are left there.
 _NARROW, _POINTS, _EXPONENT_OF_VALUES = 1 / 8, 6, 36.0
-_ANGLES = 1j * np.linspace(0, np.pi, 33)
 # So many places are looked at together where each has a weight of its own.
 _AT_ONCE = 2**14
 
@@ -339,9 +340,11 @@ def _blocks(pool, curves, jumps):
 
 def _n_nodes(first, end, pool, curves, rough, exponent=_EXPONENT):
     """How many nodes a block needs; if `rough`, for the curves to be of lower degree than that."""
-    middle, half = (first + end - 1) / 2, max(end - 1 - first, 1) / 2
+    if end - first == 1:
+        return 1
+    middle, half = (first + end - 1) / 2, (end - 1 - first) / 2
     u = _ELLIPSES[_ELLIPSES <= max(_APART * np.arccosh((middle + 1) / half), _ELLIPSES[0])]
-    x = (middle + half * np.cosh(u[:, None] + _ANGLES)) / pool
+    x = (middle + half * _CURVED[: len(u)]) / pool
     growth = curves.growth((np.abs(x) + np.abs(1 - x)).max(axis=1))
     if rough:
         return int(np.ceil(((exponent + growth) / u).min()))

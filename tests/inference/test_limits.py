@@ -86,7 +86,7 @@ def by_slsqp(metric, sampled, n, sign, falling):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("exponent", [0.5, 1.2])
 def test_limits_by_the_program_as_it_is_written(metric, assumption, falling, exponent):
-    n = 14
+    n = 11
     _, sampled = drawn(power(n, exponent), 400, 3, seed=5)
     found = limits(metric, sampled, n, assumption=assumption)
     for value, sign in ((found.low, -1), (found.high, 1)):
@@ -120,13 +120,13 @@ CASES = [
 
 @pytest.mark.parametrize(("chances", "assumption"), CASES)
 def test_limits_hold_as_often_as_they_say(chances, assumption):
-    held = share_held(chances, 20, 500, assumption, rs.Recall @ 10, 60)
-    assert held >= at_least(0.95, 60)
+    held = share_held(chances, 20, 500, assumption, rs.Recall @ 10, 40)
+    assert held >= at_least(0.95, 40)
 
 
 def test_limits_hold_for_draws_with_replacement():
-    held = share_held(power(300, 0.7), 20, 500, "decreasing", rs.AP, 60, replace=True)
-    assert held >= at_least(0.95, 60)
+    held = share_held(power(300, 0.7), 20, 500, "decreasing", rs.AP, 40, replace=True)
+    assert held >= at_least(0.95, 40)
 
 
 @pytest.mark.parametrize("n_items", [12, [11, 13] * 200])
@@ -158,7 +158,7 @@ def several(n_users, n_relevant, rng, pool=200):
 
 
 def test_limits_take_users_and_not_items_as_the_unit():
-    held, runs = 0, 40
+    held, runs = 0, 25
     metric = rs.Recall @ 10
     for seed in range(runs):
         rng = np.random.default_rng(seed)
@@ -237,11 +237,11 @@ def test_limits_are_nan_where_the_data_contradict_the_assumption():
 
 
 def test_an_assumption_that_is_true_is_rarely_contradicted():
-    wrong = 0
-    for seed in range(60):
+    wrong, runs = 0, 40
+    for seed in range(runs):
         _, sampled = drawn(power(300, 0.3), 400, 20, seed)
         wrong += np.isnan(limits(rs.Recall @ 10, sampled, 300).low)
-    assert wrong <= stats.binom.ppf(0.999, 60, 0.01)
+    assert wrong <= stats.binom.ppf(0.999, runs, 0.01)
 
 
 def test_ranks_that_no_uniform_draws_can_give_are_noticed_without_any_assumption():

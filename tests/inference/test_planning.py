@@ -1,5 +1,6 @@
 """How many samples a comparison needs, against a search, and whether sampling saves time."""
 
+from collections import Counter
 from statistics import NormalDist
 
 import numpy as np
@@ -141,9 +142,10 @@ class PilotReference:
         p = [1 / self.n] * self.n
         for _ in range(30):
             total = [0.0] * self.n
-            for rank in pilot:
+            for rank, times in Counter(pilot).items():
                 joint = [x * row[rank - 1] for x, row in zip(p, law)]
-                total = [t + j / sum(joint) for t, j in zip(total, joint)]
+                share = times / sum(joint)
+                total = [t + share * j for t, j in zip(total, joint)]
             p = [t / len(pilot) for t in total]
         return p
 

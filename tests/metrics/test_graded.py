@@ -151,7 +151,7 @@ class TestDefinitions:
 
 
 class TestProperties:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(st.lists(st.integers(0, 1), min_size=1, max_size=10), cutoffs)
     def test_the_two_gains_agree_for_binary_grades(self, grades, k):
         assert dcg(grades, k) == dcg(grades, k, gain="exponential")
@@ -159,7 +159,7 @@ class TestProperties:
             assert ndcg(grades, k) == ndcg(grades, k, gain="exponential")
 
     @every_gain
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(st.sets(st.integers(1, 12), min_size=1, max_size=6), st.integers(1, 15))
     def test_binary_grades_give_the_metric_of_ranks(self, gain, relevant, k):
         ranks = rs.Ranks([sorted(relevant)], n_items=10**6)
@@ -176,7 +176,7 @@ class TestProperties:
         assert ndcg(shown, k, **options) == ndcg(grades, k, **options)
 
     @every_gain
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(some_grades.filter(any), st.integers(1, 8), st.randoms())
     def test_the_order_below_k_does_not_matter(self, gain, grades, k, random):
         moved = grades[:k] + random.sample(grades[k:], len(grades[k:]))
@@ -188,7 +188,7 @@ class TestProperties:
         assert cg(moved) == cg(grades)
 
     @every_gain
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(some_grades.filter(any), cutoffs, some_grades, st.sampled_from([0, 1]))
     def test_between_0_and_1_and_1_in_the_ideal_order(self, gain, grades, k, others, lowest):
         grades, others = ([max(g, lowest) for g in some] for some in (grades, others))

@@ -155,7 +155,7 @@ class TestDefinitions:
 
 
 class TestProperties:
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(rank_sets(), st.integers(0, 3))
     def test_between_0_and_1(self, case, ties):
         (ranks, n_items), several = case, []
@@ -207,7 +207,7 @@ class TestProperties:
         assert (F1 @ 4)(r).mean() == pytest.approx(2 * 4 / (n * 5))
         assert RBP(0.8)(r).mean() == pytest.approx((1 - 0.8**n) / n)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(rank_sets(), st.data())
     def test_a_better_rank_is_never_worth_less(self, case, data):
         ranks, n_items = case

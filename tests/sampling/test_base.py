@@ -153,7 +153,7 @@ def test_draws_follow_the_seed(name):
 @each_way
 def test_expect_is_the_mean_of_what_it_speaks_of(name):
     """Of a sampler the metric of the sampled ranks, of a design the estimate."""
-    times = 4_000
+    times = 2_500
     few, many = items(), items(times)
     way = WAYS[name](times)
     drawn, one = way.draw(many, rng=1), WAYS[name](1)
@@ -177,7 +177,7 @@ def test_expect_is_the_mean_of_what_it_speaks_of(name):
 @each_design
 def test_cost_is_the_mean_number_of_items_looked_at(name):
     """By scans of scores in which the sets above stand above; popular items cannot be scanned."""
-    design, times = DESIGNS[name](1), 4_000
+    design, times = DESIGNS[name](1), 2_500
     ranks = Ranks(1 + np.array(list(map(len, ABOVE))), N_ITEMS)
     if "importance" in name:
         assert design.cost(items()).tolist() == [M] * 4

@@ -43,14 +43,20 @@ def test_position_estimates_without_bias_by_enumeration(metric):
         assert mean(found) == pytest.approx(metric.of_rank(rank, n), abs=1e-14)
 
 
-@pytest.mark.parametrize("n", [2, 30, 2500])
-@pytest.mark.parametrize("metric", WHOLE, ids=str)
-def test_position_estimates_without_bias_at_every_rank(metric, n):
-    chance = np.cumprod(  # P(T > t), a column for each number of items above
+@pytest.fixture(scope="module", params=[2, 30, 2500])
+def chance(request):
+    """P(T > t) among so many items, a column for each number of items above."""
+    n = request.param
+    return np.cumprod(
         [np.ones(n)]
         + [np.maximum(n - 1 - np.arange(n) - t, 0) / (n - 1 - t) for t in range(n - 1)],
         axis=0,
     )
+
+
+@pytest.mark.parametrize("metric", WHOLE, ids=str)
+def test_position_estimates_without_bias_at_every_rank(metric, chance):
+    n = len(chance)
     value = of_positions(InverseSampling(), metric, range(1, n + 1), n)
     found = np.diff(value, prepend=0) @ chance
     assert np.abs(found - metric.of_rank(range(1, n + 1), n)).max() < 1e-10
@@ -175,12 +181,12 @@ def test_positions_of_several_relevant_items_are_drawn_from_their_joint_law():
 
 def test_capped_expectation_of_several_relevant_items_by_simulation():
     ranks, ties = [[1, 3, 20], [5, 6]], [[0, 0, 3], [4, 4]]
-    many = Ranks(ranks * 10_000, n_items=40, ties=ties * 10_000)
+    many = Ranks(ranks * 5_000, n_items=40, ties=ties * 5_000)
     sampler = InverseSampling(cap=6)
     for metric in (AP, NDCG):
         found = sampler.estimate(metric, many, rng=2)
         for i, expected in enumerate(sampler.expect(metric, Ranks(ranks, 40, ties=ties))):
-            error = found[i::2].std() / np.sqrt(10_000)
+            error = found[i::2].std() / np.sqrt(5_000)
             assert abs(found[i::2].mean() - expected) < 4 * error
     cost = sampler.cost(many)
     assert cost[:2].tolist() == pytest.approx([6, cost[3]])

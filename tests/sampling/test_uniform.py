@@ -110,7 +110,7 @@ class TestLaw:
     @both_ways
     @pytest.mark.parametrize(
         "n_items, m",
-        [(10**9, 10**5), (10**9, 100), (10**5 + 1, 10**5), (2 * 10**5, 10**5)],
+        [(10**9, 10**5), (10**9, 100), (10**4 + 1, 10**4), (2 * 10**4, 10**4)],
     )
     def test_large_pools_and_samples(self, n_items, m, replace):
         for rank in (2, n_items // 100, n_items // 2, n_items - 5):
@@ -400,7 +400,7 @@ class TestMoments:
     @both_ways
     @pytest.mark.parametrize("ties", [False, True])
     @pytest.mark.parametrize(
-        "n_items, m", [(12, 3), (1000, 50), (10**4, 1000), (10**9, 100), (10**9, 10**4)]
+        "n_items, m", [(12, 3), (1000, 50), (10**4, 1000), (10**9, 100), (10**9, 3000)]
     )
     def test_closed_forms_agree_with_the_sum_over_the_law(self, replace, n_items, m, ties):
         ranks, sampler = some_ranks(n_items, ties), UniformSampling(m, replace)
