@@ -307,6 +307,35 @@ def test_smallest_sample_in_order_is_found_where_the_order_changes(wanted):
     assert found == smallest
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"A": [9, 15, 4, 2], "B": [9, 5, 4, 10], "C": [3, 15, 13, 2]},
+        {"A": [5, 4, 5, 9], "B": [9, 2, 14, 10], "C": [13, 2, 10, 8]},
+    ],
+)
+def test_no_change_of_order_is_missed(values):
+    """Neighbouring m with another order, too; against every m by counting."""
+    ranks, expected = {name: Ranks(each, 16) for name, each in values.items()}, []
+    for m in range(1, 16):
+        read = [Fraction(1, s) for s in range(1, m + 2)]
+        means = {name: exact_corrected(read, r) for name, r in ranks.items()}
+        order = " > ".join(sorted(means, key=means.get, reverse=True))
+        if not expected or order != expected[-1][1]:
+            expected.append((m, order))
+    assert min(np.diff([m for m, _ in expected])) == 1
+    assert experiments.order_changes(AP, ranks) == expected
+
+
+def test_what_only_rounding_tells_apart_is_no_order():
+    """The same ranks in another order, whose sums differ in their last digits."""
+    values = np.random.default_rng(0).integers(1, 16, 50)
+    ranks = {"A": Ranks(values, 16), "B": Ranks(values[::-1], 16), "C": Ranks(values + 1, 16)}
+    means = [[UniformSampling(m).expect(AP, ranks[n]).mean() for n in "AB"] for m in range(1, 16)]
+    assert {np.sign(a - b) for a, b in means} >= {-1, 1}
+    assert experiments.order_changes(AP, ranks) == [(1, "A = B > C")]
+
+
 @pytest.mark.parametrize("table", [experiments.table3, experiments.table4])
 def test_repetitions_are_drawn_again(table):
     """Mean and standard deviation over the repetitions, n - 1 in the denominator, by hand."""
