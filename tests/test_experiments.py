@@ -24,6 +24,8 @@ from recsample import (
     experiments,
 )
 from recsample._instances import mean_pool_size
+from recsample.metrics.base import Metric
+from recsample.sampling import _compressed
 
 ROUNDING = 0.005 / np.sqrt(3)  # standard deviation of a printed value rounded to two decimals
 
@@ -400,6 +402,25 @@ def test_bias_and_variance_are_the_parts_of_the_objective():
     assert table.loc["BV", "rms bias"] ** 2 == pytest.approx(weights @ bias**2, rel=1e-12)
     variance = weights @ sampler.variance(corrected, ranks)
     assert table.loc["BV", "std"] ** 2 == pytest.approx(variance, rel=1e-12)
+
+
+class Wavy(Metric):
+    """No smooth function of the rank: few ranks cannot stand for all of its values."""
+
+    name = "Wavy"
+
+    def term(self, rank, order, n_relevant, n_items):
+        return np.sin(0.37 * np.asarray(rank, float) ** 2)
+
+
+def test_bias_of_a_metric_that_is_not_smooth_where_few_ranks_stand_for_all(monkeypatch):
+    monkeypatch.setattr(_compressed, "_SMALL", 0)
+    n_items, sampler = 3_000, UniformSampling(30)
+    table = experiments.bias_and_variance({"Sampled": Wavy()}, Wavy(), sampler, n_items)
+    read, exact = (np.sin(0.37 * np.arange(1.0, n + 1) ** 2) for n in (31, n_items))
+    bias = sampler.law(n_items) @ read - exact
+    assert table.loc["Sampled", "mean bias"] == pytest.approx(bias.mean(), rel=1e-9)
+    assert table.loc["Sampled", "rms bias"] ** 2 == pytest.approx(np.mean(bias**2), rel=1e-12)
 
 
 @pytest.mark.parametrize("ranks", [[1, 2], 3, {}])
