@@ -384,6 +384,16 @@ class TestWhatDoesNotMatch:
         assert "Recall" not in "".join(found.notes)
 
 
+def test_the_lowest_of_all_numbers_is_a_score():
+    """The held-out item has it: ahead of what has none, behind what has a higher one."""
+    scores = pd.DataFrame(
+        {"user": [1, 1], "item": [7, 8], "score": [-np.finfo(float).max, -(10.0**308)]}
+    )
+    held_out = pd.DataFrame({"user": [1], "item": [7]})
+    found = rs.evaluate(scores, held_out, items=[7, 8, 9, 10], metrics=["AP", "AUC"])
+    assert found.table["value"].tolist() == pytest.approx([1 / 2, 2 / 3])
+
+
 def test_draws_by_a_sampler_are_reported():
     scores, held_out, train = made_up(RNG(8))
     models = {"a": scores, "b": scores.assign(score=-scores["score"])}

@@ -399,3 +399,10 @@ def test_limits_of_recommenders_stand_in_the_order_of_the_table():
     on_screen = {name: ax.transData.transform((0, y))[1] for name, y in height.items()}
     assert on_screen["b"] > on_screen["a"]
     assert ax.lines[0].get_xdata().tolist() == [0.3, 0.2]
+
+
+def test_limits_reach_from_the_low_to_the_high_one():
+    names, table = pd.Index(["AP"], name="metric"), {"value": [0.3], "low": [0.1], "high": [0.4]}
+    (ax,) = plotting.values_with_limits(pd.DataFrame(table, names)).axes
+    (drawn,) = ax.collections[0].get_segments()
+    assert drawn.tolist() == [[0.1, 0.0], [0.4, 0.0]]
