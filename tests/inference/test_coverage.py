@@ -224,6 +224,31 @@ def test_intervals_of_a_design_are_for_these_users_and_for_all():
     assert study.loc["one run", "held for all"] < study.loc["one run", "held"]
 
 
+def test_pairs_are_of_the_instances_that_were_drawn():
+    """Some runs of the design decide, and none of the correction."""
+    a, b = rs.Ranks([1, 4, 9, 30, 90] * 9, 100), rs.Ranks([2, 3, 14, 50, 40] * 9, 100)
+    study = coverage.coverage_of_pairs(a, b, m=8, n_instances=40, metrics=["AP"], repetitions=6)
+    rng, sampler, design = np.random.default_rng(0), rs.UniformSampling(8), rs.InverseSampling()
+    correction = rs.BiasVariance(rs.AP, sampler, 100, gamma=0.1)
+    found = {"BV 0.1, paired": [], "design": []}
+    for _ in range(6):
+        which = rng.integers(0, 45, 40)
+        exact = (rs.AP(a[which]) - rs.AP(b[which])).mean()
+        runs = [sampler.draw(r[which], rng) for r in (a, b)]
+        off = correction(runs[0]) - correction(runs[1])
+        observed = [design.draw(r[which], rng) for r in (a, b)]
+        one = rs.inference.paired_comparison(rs.AP, *observed, level=0.95)
+        intervals = stats.norm.interval(0.95, off.mean(), stats.sem(off)), (one.low, one.high)
+        for rows, (low, high) in zip(found.values(), intervals):
+            sign = int(low > 0) - int(high < 0)
+            rows.append([low <= exact <= high, high - low, sign != 0, sign * exact > 0])
+    for method, rows in found.items():
+        held, width, decided, right = np.transpose(rows)
+        among = right.sum() / decided.sum() if decided.any() else np.nan
+        expected = held.mean(), np.median(width), decided.mean(), among
+        assert study.loc[method, "AP"].tolist() == pytest.approx(expected, nan_ok=True), method
+
+
 def test_a_plan_is_for_a_share_of_the_width():
     """A run of as many users with their exact ranks has limits wider than a tenth."""
     plans = coverage.coverage_of_plans(
