@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 import reference
 
@@ -336,6 +337,8 @@ def test_what_only_rounding_tells_apart_is_no_order():
     means = [[UniformSampling(m).expect(AP, ranks[n]).mean() for n in "AB"] for m in range(1, 16)]
     assert {np.sign(a - b) for a, b in means} >= {-1, 1}
     assert experiments.order_changes(AP, ranks) == [(1, "A = B > C")]
+    moved = {name: ranks[name] for name in "BCA"}
+    assert experiments.order_changes(AP, moved) == [(1, "B = A > C")]
 
 
 @pytest.mark.parametrize("table", [experiments.table3, experiments.table4])
@@ -377,6 +380,19 @@ def test_the_mean_size_of_the_pools_is_rounded(sizes, expected):
     """A mean of the recommenders' means, each over its instances."""
     ranks = {str(i): Ranks([1] * len(each), each) for i, each in enumerate(sizes)}
     assert mean_pool_size(ranks) == expected
+
+
+def test_the_layout_of_the_paper_keeps_the_order_of_the_table():
+    rows = [("Recall", "Y", "Exact"), ("Recall", "Y", "BV"), ("Recall", "X", "Exact")]
+    rows += [("Recall", "X", "BV"), ("AP", "Y", "Exact"), ("AP", "Y", "BV")]
+    index = pd.MultiIndex.from_tuples(rows, names=["metric", "recommender", "estimator"])
+    values = {"mean": [1.0, 2, 3, 4, 5.25, 6], "std": [np.nan, 0.1, np.nan, 0.25, np.nan, 0.75]}
+    printed = experiments.as_printed(pd.DataFrame(values, index), 1)
+    assert printed.index.tolist() == [("Recall", "Y"), ("Recall", "X"), ("AP", "Y")]
+    assert printed.to_dict("list") == {
+        "Exact": ["1.0", "3.0", "5.2"],
+        "BV": ["2.0 ± 0.1", "4.0 ± 0.2", "6.0 ± 0.8"],
+    }
 
 
 @pytest.mark.parametrize("number", [0, 5, "1"])

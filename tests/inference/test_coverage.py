@@ -6,6 +6,8 @@ from scipy import stats
 
 import recsample as rs
 from recsample.inference import coverage, limits
+from recsample.inference._evidence import Evidence
+from recsample.inference._pairs import compared
 
 
 @pytest.mark.parametrize("n", [1000, 3541, 20_000])
@@ -247,6 +249,19 @@ def test_pairs_are_of_the_instances_that_were_drawn():
         among = right.sum() / decided.sum() if decided.any() else np.nan
         expected = held.mean(), np.median(width), decided.mean(), among
         assert study.loc[method, "AP"].tolist() == pytest.approx(expected, nan_ok=True), method
+
+
+def test_recommenders_of_a_pair_have_pools_of_their_own():
+    a, b = rs.Ranks(np.arange(1, 21), 25), rs.Ranks(np.arange(1, 80, 4), 400)
+    study = coverage.coverage_of_pairs(
+        a, b, m=20, n_instances=30, metrics=["AUC"], repetitions=1, rng=3
+    )
+    rng, sampler = np.random.default_rng(3), rs.UniformSampling(20)
+    which = rng.integers(0, 20, 30)
+    runs = [sampler.draw(ranks[which], rng) for ranks in (a, b)]
+    of_each = (Evidence(r, size, False, [rs.AUC]) for r, size in zip(runs, (25, 400)))
+    one = compared(rs.AUC, *of_each, "none", 0.95)
+    assert study.loc[("report", "AUC"), "width"] == pytest.approx(one.high - one.low)
 
 
 def test_a_plan_is_for_a_share_of_the_width():
