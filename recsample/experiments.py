@@ -471,7 +471,8 @@ def order_changes(
     -------
     list of (int, str)
         The m at which an order begins, and the names of the recommenders from best to worst.
-        Recommenders whose values agree to twelve digits are joined by "=".
+        Recommenders whose values agree to twelve digits are joined by "=", in the order in which
+        they came.
 
     Examples
     --------
@@ -859,11 +860,14 @@ def _repeated_means(ranks, targets, sampler, repetitions, rng):
 
 
 def _order(values):
+    """The names from best to worst; those that only rounding tells apart as they came."""
     best_first = sorted(values, key=values.get, reverse=True)
-    text = best_first[0]
+    level = [best_first[:1]]
     for x, y in zip(best_first, best_first[1:]):
-        text += (" > " if _ahead(values[x], values[y]) else " = ") + y
-    return text
+        if _ahead(values[x], values[y]):
+            level.append([])
+        level[-1].append(y)
+    return " > ".join(" = ".join(sorted(names, key=list(values).index)) for names in level)
 
 
 def _ahead(x, y):

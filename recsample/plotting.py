@@ -502,7 +502,7 @@ def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     _check_table(data)
     ax = _axes(ax)
-    edges = np.append(data.index[0] - np.diff(data.index, prepend=0)[0], data.index)
+    edges = np.append(0, data.index)
     looks = _looks(RECOMMENDER, data)
     for name, (colour, _, line) in looks.items():
         ax.stairs(data[name], edges, baseline=None, color=colour, linestyle=line, linewidth=1.8)

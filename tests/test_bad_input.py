@@ -242,6 +242,10 @@ REFUSED = {
     "mixed ids": (lambda: evaluate({"user": [1, "1", 2, 2]}), "ids of one kind, got text and"),
     "half an id": (lambda: evaluate({"user": [1.5, 1.5, 2, 2]}), "whole numbers as ids, got 1.5"),
     "logical ids": (lambda: evaluate({"user": [True, True, False, False]}), "got bool"),
+    "an id that is True": (
+        lambda: evaluate({"user": np.array([True, 1, 2, 2], object)}),
+        "ids of one kind, got bool and whole numbers",
+    ),
     "dates and numbers": (
         lambda: evaluate({"user": pd.date_range("2020", periods=4, tz="Asia/Tokyo")}),
         "held_out has whole numbers, got Timestamp",

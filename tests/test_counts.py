@@ -228,6 +228,11 @@ class TestMeans:
         assert counted.mean(AP) == (3 * 1 + 1 / 4) / 4
         assert counted.mean(lambda r: r.sizes) == 5
 
+    def test_many_instances_with_one_rank(self):
+        counted = RankCounts([4], [7], n_items=5)
+        assert counted.mean(AP) == 1 / 4
+        assert counted.variance(AP) == 0
+
     @pytest.mark.parametrize("ranks", KINDS.values(), ids=KINDS)
     def test_expectations_and_designs(self, ranks):
         ranks = ranks[:150]

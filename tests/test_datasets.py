@@ -1136,6 +1136,11 @@ def test_made_interactions_have_the_asked_shape(size):
     assert data.train.has_canonical_format
 
 
+def test_no_event_is_lost_to_rounding():
+    for seed in range(20):
+        assert make_interactions(9, 80, 270 + seed, rng=seed).train.nnz == 270 + seed - 9
+
+
 def test_every_user_may_be_at_the_limit():
     assert set(np.diff(make_interactions(7, 50, 7 * 25).train.indptr)) == {24}
     assert set(np.diff(make_interactions(7, 50, 7 * 20).train.indptr)) == {19}

@@ -114,6 +114,15 @@ class TestFrames:
         grouped = TABLE.groupby(COLUMNS, as_index=False).size()
         assert RankCounts.from_frame(FRAMES[library](grouped), counts="size") == EXPECTED
 
+    def test_counts_of_parts_are_added_up(self, library):
+        some = np.arange(len(TABLE)) % 3 == 0
+        parts = [
+            part.groupby(COLUMNS, as_index=False).size() for part in (TABLE[some], TABLE[~some])
+        ]
+        table = pd.concat(parts, ignore_index=True)
+        assert table.duplicated(COLUMNS).any()
+        assert RankCounts.from_frame(FRAMES[library](table), counts="size") == EXPECTED
+
     def test_missing_values_are_refused(self, library):
         holes = TABLE.astype({"rank": "Int64"})
         holes.loc[[5, 9], "rank"] = None

@@ -389,6 +389,26 @@ class TestWhatDoesNotMatch:
         assert "Recall" not in "".join(found.notes)
 
 
+def test_the_lowest_of_all_numbers_is_a_score():
+    """The held-out item has it: ahead of what has none, behind what has a higher one."""
+    scores = pd.DataFrame(
+        {"user": [1, 1], "item": [7, 8], "score": [-np.finfo(float).max, -(10.0**308)]}
+    )
+    held_out = pd.DataFrame({"user": [1], "item": [7]})
+    found = rs.evaluate(scores, held_out, items=[7, 8, 9, 10], metrics=["AP", "AUC"])
+    assert found.table["value"].tolist() == pytest.approx([1 / 2, 2 / 3])
+
+
+def test_the_shortest_list_is_named():
+    scores = pd.DataFrame({"user": [1, 1, 1, 2, 3, 3], "item": [7, 8, 9, 7, 7, 8]})
+    held_out = pd.DataFrame({"user": [1, 2, 3], "item": [7, 8, 9]})
+    found = rs.evaluate(
+        scores.assign(score=range(6)), held_out, items=[7, 8, 9, 10], metrics=["AP", "Recall@1"]
+    )
+    (said,) = [note for note in found.notes if "shortest" in note]
+    assert said.startswith("AP looks further than the shortest list, 1 items for user 2:")
+
+
 def test_draws_by_a_sampler_are_reported():
     scores, held_out, train = made_up(RNG(8))
     models = {"a": scores, "b": scores.assign(score=-scores["score"])}
@@ -426,6 +446,27 @@ def test_a_design_estimates_without_bias_and_names_its_cost():
     values = np.array([row["value"] for row in runs])
     assert abs(values.mean() - exact) < 4 * stats.sem(values)
     assert 1 <= runs[0]["scored"] <= N_ITEMS
+
+
+def test_the_cost_of_a_design_is_the_mean_over_users_and_recommenders():
+    _, _, dense, _, held_out, train = numbered()
+    models, design = {"a": dense, "b": -dense}, rs.EarlyStopping(3)
+    found = rs.evaluate(models, held_out, train=train, metrics=["Recall@3"], sampler=design)
+    costs = [
+        design.cost(rs.predicted_ranks(scores, held_out.indices, train)).mean()
+        for scores in models.values()
+    ]
+    assert f"on average scores {sum(costs) / 2:.0f} of " in found.head
+    assert len({f"{cost:.0f}" for cost in [*costs, sum(costs) / 2]}) > 1
+
+
+@pytest.mark.parametrize("block", [1, 3 * N_ITEMS])
+def test_scores_of_minus_infinity_are_counted_over_all_blocks(monkeypatch, block):
+    monkeypatch.setattr("recsample._sources.BLOCK", block)
+    _, _, dense, _, held_out, train = numbered()
+    masked = np.where(train.toarray() > 0, -np.inf, dense)
+    found = rs.evaluate({"one": masked}, held_out, train=train, metrics=["AP"])
+    assert found.counts.loc[("one", "scores of -inf, ranked last and tied"), "count"] == train.nnz
 
 
 class TestGivenNegatives:

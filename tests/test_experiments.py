@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 import reference
 
@@ -24,6 +25,8 @@ from recsample import (
     experiments,
 )
 from recsample._instances import mean_pool_size
+from recsample.metrics.base import Metric
+from recsample.sampling import _compressed
 
 ROUNDING = 0.005 / np.sqrt(3)  # standard deviation of a printed value rounded to two decimals
 
@@ -307,6 +310,37 @@ def test_smallest_sample_in_order_is_found_where_the_order_changes(wanted):
     assert found == smallest
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"A": [9, 15, 4, 2], "B": [9, 5, 4, 10], "C": [3, 15, 13, 2]},
+        {"A": [5, 4, 5, 9], "B": [9, 2, 14, 10], "C": [13, 2, 10, 8]},
+    ],
+)
+def test_no_change_of_order_is_missed(values):
+    """Neighbouring m with another order, too; against every m by counting."""
+    ranks, expected = {name: Ranks(each, 16) for name, each in values.items()}, []
+    for m in range(1, 16):
+        read = [Fraction(1, s) for s in range(1, m + 2)]
+        means = {name: exact_corrected(read, r) for name, r in ranks.items()}
+        order = " > ".join(sorted(means, key=means.get, reverse=True))
+        if not expected or order != expected[-1][1]:
+            expected.append((m, order))
+    assert min(np.diff([m for m, _ in expected])) == 1
+    assert experiments.order_changes(AP, ranks) == expected
+
+
+def test_what_only_rounding_tells_apart_is_no_order():
+    """The same ranks in another order, whose sums differ in their last digits."""
+    values = np.random.default_rng(0).integers(1, 16, 50)
+    ranks = {"A": Ranks(values, 16), "B": Ranks(values[::-1], 16), "C": Ranks(values + 1, 16)}
+    means = [[UniformSampling(m).expect(AP, ranks[n]).mean() for n in "AB"] for m in range(1, 16)]
+    assert {np.sign(a - b) for a, b in means} >= {-1, 1}
+    assert experiments.order_changes(AP, ranks) == [(1, "A = B > C")]
+    moved = {name: ranks[name] for name in "BCA"}
+    assert experiments.order_changes(AP, moved) == [(1, "B = A > C")]
+
+
 @pytest.mark.parametrize("table", [experiments.table3, experiments.table4])
 def test_repetitions_are_drawn_again(table):
     """Mean and standard deviation over the repetitions, n - 1 in the denominator, by hand."""
@@ -348,6 +382,19 @@ def test_the_mean_size_of_the_pools_is_rounded(sizes, expected):
     assert mean_pool_size(ranks) == expected
 
 
+def test_the_layout_of_the_paper_keeps_the_order_of_the_table():
+    rows = [("Recall", "Y", "Exact"), ("Recall", "Y", "BV"), ("Recall", "X", "Exact")]
+    rows += [("Recall", "X", "BV"), ("AP", "Y", "Exact"), ("AP", "Y", "BV")]
+    index = pd.MultiIndex.from_tuples(rows, names=["metric", "recommender", "estimator"])
+    values = {"mean": [1.0, 2, 3, 4, 5.25, 6], "std": [np.nan, 0.1, np.nan, 0.25, np.nan, 0.75]}
+    printed = experiments.as_printed(pd.DataFrame(values, index), 1)
+    assert printed.index.tolist() == [("Recall", "Y"), ("Recall", "X"), ("AP", "Y")]
+    assert printed.to_dict("list") == {
+        "Exact": ["1.0", "3.0", "5.2"],
+        "BV": ["2.0 ± 0.1", "4.0 ± 0.2", "6.0 ± 0.8"],
+    }
+
+
 @pytest.mark.parametrize("number", [0, 5, "1"])
 def test_printed_table_refuses_other_numbers(number):
     with pytest.raises(ValueError, match=r"number must be one of the paper's tables 1, 2, 3, 4"):
@@ -371,6 +418,25 @@ def test_bias_and_variance_are_the_parts_of_the_objective():
     assert table.loc["BV", "rms bias"] ** 2 == pytest.approx(weights @ bias**2, rel=1e-12)
     variance = weights @ sampler.variance(corrected, ranks)
     assert table.loc["BV", "std"] ** 2 == pytest.approx(variance, rel=1e-12)
+
+
+class Wavy(Metric):
+    """No smooth function of the rank: few ranks cannot stand for all of its values."""
+
+    name = "Wavy"
+
+    def term(self, rank, order, n_relevant, n_items):
+        return np.sin(0.37 * np.asarray(rank, float) ** 2)
+
+
+def test_bias_of_a_metric_that_is_not_smooth_where_few_ranks_stand_for_all(monkeypatch):
+    monkeypatch.setattr(_compressed, "_SMALL", 0)
+    n_items, sampler = 3_000, UniformSampling(30)
+    table = experiments.bias_and_variance({"Sampled": Wavy()}, Wavy(), sampler, n_items)
+    read, exact = (np.sin(0.37 * np.arange(1.0, n + 1) ** 2) for n in (31, n_items))
+    bias = sampler.law(n_items) @ read - exact
+    assert table.loc["Sampled", "mean bias"] == pytest.approx(bias.mean(), rel=1e-9)
+    assert table.loc["Sampled", "rms bias"] ** 2 == pytest.approx(np.mean(bias**2), rel=1e-12)
 
 
 @pytest.mark.parametrize("ranks", [[1, 2], 3, {}])

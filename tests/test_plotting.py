@@ -399,3 +399,34 @@ def test_limits_of_recommenders_stand_in_the_order_of_the_table():
     on_screen = {name: ax.transData.transform((0, y))[1] for name, y in height.items()}
     assert on_screen["b"] > on_screen["a"]
     assert ax.lines[0].get_xdata().tolist() == [0.3, 0.2]
+
+
+def test_limits_reach_from_the_low_to_the_high_one():
+    names, table = pd.Index(["AP"], name="metric"), {"value": [0.3], "low": [0.1], "high": [0.4]}
+    (ax,) = plotting.values_with_limits(pd.DataFrame(table, names)).axes
+    (drawn,) = ax.collections[0].get_segments()
+    assert drawn.tolist() == [[0.1, 0.0], [0.4, 0.0]]
+
+
+def test_markers_of_lines_that_coincide_stand_beside_each_other(ax):
+    same = pd.DataFrame(dict.fromkeys("ABC", np.ones(24)), index=np.arange(1, 25))
+    plotting.metric_by_samples(same, ax)
+    marks = [line.get_markevery() for line in ax.lines]
+    marked = [set(range(start, 24, every)) for start, every in marks]
+    assert all(len(places) == 8 for places in marked)
+    assert not any(one & other for one, other in combinations(marked, 2))
+
+
+def test_a_peak_is_named_at_its_right_end(ax):
+    plotting.sampled_rank_law(pd.DataFrame({7: [0.1, 0.3, 0.3, 0.29, 0.01]}, np.arange(1, 6)), ax)
+    assert [(text.get_text(), text.xy) for text in ax.texts] == [("rank 7", (4, 0.29))]
+
+
+def test_trade_off_marks_and_names_whole_powers_of_ten(ax):
+    gammas = [1.0, 0.3, 0.1, 0.03, 1e-4]
+    curve = pd.DataFrame({"rms bias": [5.0, 4, 3, 2, 1], "std": [0.1, 0.2, 0.3, 0.4, 0.5]}, gammas)
+    plotting.trade_off(curve, ax=ax)
+    whole = [(5.0, 0.1), (3.0, 0.3), (1.0, 0.5)]
+    assert list(map(tuple, ax.lines[1].get_xydata().tolist())) == whole
+    assert [text.xy for text in ax.texts] == whole
+    assert [text.get_text() for text in ax.texts] == ["1", "0.1", "$10^{-4}$"]

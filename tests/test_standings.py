@@ -286,6 +286,14 @@ def test_numbers_of_every_kind(scores):
     assert np.array_equal(scores, before)
 
 
+@pytest.mark.parametrize("start", [2**53, -(2**53) - 2])
+def test_whole_numbers_differ_where_doubles_of_them_do_not(start):
+    scores = start + np.array([[0, 1, 2]])
+    assert len(set(scores[0].astype(float))) < 3
+    for item, rank in enumerate([3, 2, 1]):
+        assert ranked(scores, [{item}], [set()]) == [[(rank, 0)]]
+
+
 def test_nan_in_long_doubles_is_named():
     with pytest.raises(ValueError, match="got NaN for user 0, item 1"):
         predicted_ranks(np.array([[1, np.nan]], np.longdouble), [0])

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import recsample as rs
 from recsample.inference import coverage, limits
+from recsample.inference._evidence import Evidence
+from recsample.inference._pairs import compared
 
 
 @pytest.mark.parametrize("n", [1000, 3541, 20_000])
@@ -158,3 +161,134 @@ def test_the_report_is_not_much_wider_than_the_study_that_proposed_it(recorded):
     cell = recorded[(recorded["part"] == "base") & (recorded["population"] == "X")]
     row = cell[(cell["method"] == "decreasing") & (cell["metric"] == "Recall@10")].iloc[0]
     assert row["width"] <= 1.5 * (0.109 - 0.055)
+
+
+# The same draws again, and everything that is said of them by public functions.
+
+
+def drawn_from(population, n, rng):
+    cumulated = np.cumsum(population.chances)
+    values = 1 + np.searchsorted(cumulated, rng.random(n) * cumulated[-1])
+    return rs.Ranks(values, len(cumulated))
+
+
+def test_instances_are_drawn_from_all_of_the_given_ones():
+    """Three instances, so that each is drawn at once, with pools of their own."""
+    three = rs.Ranks([1, 2, 30], [40, 50, 60])
+    study = coverage.coverage(three, m=9, n_instances=50, metrics=["AUC"], repetitions=8, rng=3)
+    rng, found = np.random.default_rng(3), []
+    for _ in range(8):
+        ranks = three[rng.integers(0, 3, 50)]
+        one = limits(rs.AUC, rs.UniformSampling(9).draw(ranks, rng), ranks.sizes)
+        exact, over_all = rs.AUC(ranks).mean(), np.mean([1, 48 / 49, 30 / 59])
+        held = [one.low <= x <= one.high for x in (exact, over_all)]
+        found.append([*held, one.high - one.low, (one.value - exact) ** 2])
+    held, for_all, width, square = np.transpose(found)
+    expected = held.mean(), for_all.mean(), np.median(width), np.sqrt(square.mean())
+    assert study.loc[("report", "AUC")][:4].tolist() == pytest.approx(expected)
+
+
+def test_corrections_have_intervals_of_a_normal_distribution():
+    study = coverage.coverage(
+        FLAT, m=10, n_instances=100, metrics=["AP"], repetitions=1, others=True, rng=5
+    )
+    rng, sampler = np.random.default_rng(5), rs.UniformSampling(10)
+    ranks = drawn_from(FLAT, 100, rng)
+    values = rs.BiasVariance(rs.AP, sampler, 1000, gamma=0.1)(sampler.draw(ranks, rng))
+    low, high = stats.norm.interval(0.95, values.mean(), stats.sem(values))
+    over_all = FLAT.chances @ (1 / np.arange(1, 1001))
+    held, for_all = (float(low <= exact <= high) for exact in (rs.AP(ranks).mean(), over_all))
+    row = study.loc[("BV 0.1", "AP")]
+    assert row[:3].tolist() == pytest.approx([held, for_all, high - low])
+
+
+def test_intervals_of_a_design_are_for_these_users_and_for_all():
+    """Those of one run are far too narrow for other users."""
+    study = coverage.coverage_of_designs(FLAT, n_instances=60, repetitions=30, rng=2)
+    rng, design = np.random.default_rng(2), rs.InverseSampling()
+    truth = FLAT.chances @ (1 / np.arange(1, 1001))
+    found = {"one run": [], "Student": []}
+    for _ in range(30):
+        ranks = drawn_from(FLAT, 60, rng)
+        observed, exact = design.draw(ranks, rng), rs.AP(ranks).mean()
+        values = design.of(rs.AP, observed)
+        noise = np.sqrt(design.estimated_variance(rs.AP, observed).sum()) / 60
+        intervals = {
+            "one run": stats.norm.interval(0.95, values.mean(), noise),
+            "Student": stats.t.interval(0.95, 59, values.mean(), stats.sem(values)),
+        }
+        for method, (low, high) in intervals.items():
+            found[method].append([low <= exact <= high, low <= truth <= high, high - low])
+    for method, rows in found.items():
+        held, for_all, width = np.transpose(rows)
+        expected = held.mean(), for_all.mean(), np.median(width)
+        assert study.loc[method].tolist() == pytest.approx(expected), method
+    assert study.loc["one run", "held for all"] < study.loc["one run", "held"]
+
+
+def test_pairs_are_of_the_instances_that_were_drawn():
+    """Some runs of the design decide, and none of the correction."""
+    a, b = rs.Ranks([1, 4, 9, 30, 90] * 9, 100), rs.Ranks([2, 3, 14, 50, 40] * 9, 100)
+    study = coverage.coverage_of_pairs(a, b, m=8, n_instances=40, metrics=["AP"], repetitions=6)
+    rng, sampler, design = np.random.default_rng(0), rs.UniformSampling(8), rs.InverseSampling()
+    correction = rs.BiasVariance(rs.AP, sampler, 100, gamma=0.1)
+    found = {"BV 0.1, paired": [], "design": []}
+    for _ in range(6):
+        which = rng.integers(0, 45, 40)
+        exact = (rs.AP(a[which]) - rs.AP(b[which])).mean()
+        runs = [sampler.draw(r[which], rng) for r in (a, b)]
+        off = correction(runs[0]) - correction(runs[1])
+        observed = [design.draw(r[which], rng) for r in (a, b)]
+        one = rs.inference.paired_comparison(rs.AP, *observed, level=0.95)
+        intervals = stats.norm.interval(0.95, off.mean(), stats.sem(off)), (one.low, one.high)
+        for rows, (low, high) in zip(found.values(), intervals):
+            sign = int(low > 0) - int(high < 0)
+            rows.append([low <= exact <= high, high - low, sign != 0, sign * exact > 0])
+    for method, rows in found.items():
+        held, width, decided, right = np.transpose(rows)
+        among = right.sum() / decided.sum() if decided.any() else np.nan
+        expected = held.mean(), np.median(width), decided.mean(), among
+        assert study.loc[method, "AP"].tolist() == pytest.approx(expected, nan_ok=True), method
+
+
+def test_recommenders_of_a_pair_have_pools_of_their_own():
+    a, b = rs.Ranks(np.arange(1, 21), 25), rs.Ranks(np.arange(1, 80, 4), 400)
+    study = coverage.coverage_of_pairs(
+        a, b, m=20, n_instances=30, metrics=["AUC"], repetitions=1, rng=3
+    )
+    rng, sampler = np.random.default_rng(3), rs.UniformSampling(20)
+    which = rng.integers(0, 20, 30)
+    runs = [sampler.draw(ranks[which], rng) for ranks in (a, b)]
+    of_each = (Evidence(r, size, False, [rs.AUC]) for r, size in zip(runs, (25, 400)))
+    one = compared(rs.AUC, *of_each, "none", 0.95)
+    assert study.loc[("report", "AUC"), "width"] == pytest.approx(one.high - one.low)
+
+
+def test_a_plan_is_for_a_share_of_the_width():
+    """A run of as many users with their exact ranks has limits wider than a tenth."""
+    plans = coverage.coverage_of_plans(
+        FLAT, m=20, n_instances=300, metrics=["Recall@10"], share=0.1, repetitions=1
+    )
+    assert plans.index.tolist() == [("rank all items", "Recall@10")]
+
+
+def test_pilots_are_judged_by_what_the_exact_ranks_need():
+    a, b = rs.Ranks(np.arange(1, 101), 400), rs.Ranks(np.arange(12, 112), 400)
+    study = coverage.coverage_of_pilots(
+        a, b, m=15, n_instances=100, metrics=["AUC"], repetitions=3, rng=2
+    )
+    rng, sampler, found = np.random.default_rng(2), rs.UniformSampling(15), []
+    for _ in range(3):
+        which = rng.integers(0, 100, 100)
+        ranks = a[which], b[which]
+        pilots = [sampler.draw(one, rng) for one in ranks]
+        said = rs.inference.required_samples_from_pilot(
+            rs.AUC, *pilots, sampler, 400, rng, repetitions=50
+        )
+        needed = rs.inference.required_samples(rs.AUC, *ranks, probability=0.95)
+        chance = rs.inference.order_probability(rs.AUC, *ranks, rs.UniformSampling(said.samples))
+        found.append([needed, said.samples, said.low <= needed <= said.high, chance >= 0.95])
+    needed, planned, held, enough = np.transpose(found)
+    expected = np.median(needed), np.median(planned), held.mean(), enough.mean()
+    assert study.loc["AUC"].tolist() == pytest.approx(expected)
+    assert enough.mean() not in (0, 0.5, 1)

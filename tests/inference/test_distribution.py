@@ -372,6 +372,14 @@ def test_em_of_several_runs_is_that_of_each(replace):
         assert p == pytest.approx(alone, abs=1e-15)
 
 
+def test_em_of_several_runs_stops_where_that_of_one_does():
+    sampler = UniformSampling(10)
+    run = sampler.draw(Ranks(np.arange(1, 41), 40), rng=0)
+    several = em_of_counts(sampled_counts(run, sampler)[:, None], sampler.law(40))
+    one = inference.expectation_maximisation(run, sampler, 40)
+    assert several[:, 0] == pytest.approx(one, abs=1e-13)
+
+
 @pytest.mark.parametrize("method", ["em", "mes", "spline"])
 @pytest.mark.parametrize("sampler", [rs.InverseSampling(), rs.UniformSampling, 100])
 def test_refuses_other_samplers(method, sampler):

@@ -9,6 +9,8 @@ from recsample._ties import ties_ahead
 from recsample.metrics.base import Metric
 from recsample.sampling import _compressed
 from recsample.sampling._compressed import (
+    Places,
+    _fewer,
     compressible,
     given_belief,
     jumps_of,
@@ -194,6 +196,25 @@ def test_sums_of_polynomials(degree, replace):
     assert sums == pytest.approx(many.T @ many / n, abs=1e-13)
     right = few.T @ (places.weight * places.target)
     assert right == pytest.approx(many.T @ (1 / (1 + all_ranks)) / n, abs=1e-15)
+
+
+@pytest.mark.parametrize("decay", [lambda a: np.exp(-a / 3), lambda a: (1 + a) ** -12.0])
+def test_weights_that_fall_by_a_hundred_decades(decay):
+    """Most directions are rounding of those before: to take these out once is not enough."""
+    n, n_nodes = 4_000, 60
+    above = np.arange(float(n))
+    weight, target = decay(above) / decay(above).sum(), np.sin(above / 100)
+    few = _fewer(Places(above, weight, target, 0.0), n_nodes)
+    assert len(few.above) <= n_nodes
+
+    def sums(places, weight, degree):
+        return weight @ np.polynomial.chebyshev.chebvander(2 * places / (n - 1) - 1, degree)
+
+    of_weight = sums(above, weight, 2 * n_nodes - 1)
+    assert sums(few.above, few.weight, 2 * n_nodes - 1) == pytest.approx(of_weight, abs=1e-11)
+    of_target = sums(above, weight * target, n_nodes - 1)
+    found = sums(few.above, few.weight * few.target, n_nodes - 1)
+    assert found == pytest.approx(of_target, abs=1e-11)
 
 
 @both_ways

@@ -19,6 +19,18 @@ def test_cost_of_early_stopping_by_enumeration(k):
     assert tied == pytest.approx([mean(cost[1:5])])
 
 
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_only_the_best_relevant_item_says_when_to_stop(k):
+    n_irrelevant = 5
+    cost = [mean([min(position(o, k), n_irrelevant) for o in orders(5, a)]) for a in range(6)]
+    found = EarlyStopping(k).cost(Ranks([[3, 6], [1, 7], [6, 7]], 7))
+    assert found == pytest.approx([cost[2], cost[0], cost[5]])
+    # Two relevant and two irrelevant items share the places 2 to 5, in all their orders.
+    above = [1 + order.index(True) for order in orders(4, 2)]
+    tied = EarlyStopping(k).cost(Ranks([[2, 3]], 7, ties=[[2, 2]]))
+    assert tied == pytest.approx([mean([cost[a] for a in above])])
+
+
 def test_what_early_stopping_draws():
     drawn = EarlyStopping(4).draw(Ranks([2] * 60_000, 9, ties=5), rng=1)
     counts = np.bincount(drawn["rank"], minlength=6)  # ranks 2 to 7; 5 to 7 look the same
