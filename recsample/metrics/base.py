@@ -29,6 +29,7 @@ from recsample._memory import fits_in_memory
 from recsample._ties import blocks, orders_of_ties
 from recsample._typing import Floats
 from recsample._validation import positive_int, whole_numbers
+from recsample.metrics._tied import mean_over_ties
 from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.shapes import Shape
 from recsample.ranks import Ranks
@@ -181,6 +182,10 @@ class Metric(ABC):
             places = np.clip(self.cutoff + 1 - rows.rank, 1, places)
         most = np.max(places, initial=1)
         fits_in_memory(100 * most, f"the average over {most} places of a tied item")
+        if rows.ties.any() and (rows.group == 1).all():
+            means = self._mean_by_shape(rows, n_relevant[rows.instance], sizes[rows.instance])
+            if means is not None:
+                return summed(rows.instance, means, len(ranks))
         values = np.zeros(len(ranks))
         for part in blocks(places):
             instance, order, rank, weight = orders_of_ties(rows.of(part), places[part])
@@ -189,6 +194,15 @@ class Metric(ABC):
             first, stop = instance[0], instance[-1] + 1  # the rows are in order of the instances
             values[first:stop] += summed(instance - first, weight * gain, stop - first)
         return values
+
+    def _mean_by_shape(self, rows, n_relevant, sizes):
+        """For each relevant item that ties with irrelevant ones only."""
+
+        def term(rank):
+            return self.term(rank, rows.order, n_relevant, sizes) + np.zeros(len(rank))
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return mean_over_ties(self.shape, term, rows.rank, rows.ties)
 
     @overload
     def of_rank(self, r: int | np.integer, n_items: ArrayLike) -> float: ...
