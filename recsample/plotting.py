@@ -628,10 +628,11 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = _axes(ax)
     for method in [name for name in METHOD if name in data.index.unique("method")]:
         colour, style = METHOD[method]
-        by_setting = data.loc[method].clip(lower=0.01).groupby(level="setting")
+        shown = data.loc[method].clip(lower=0.01)
+        by_setting = shown.assign(square=shown["error"] ** 2).groupby(level="setting")
         cost, error = by_setting["cost"].mean(), by_setting["error"]
         ax.vlines(cost, error.min(), error.max(), color=colour, linewidth=1)
-        middle = error.agg(lambda each: np.sqrt(np.mean(each**2)))
+        middle = by_setting["square"].mean() ** 0.5
         ax.plot(cost, middle, style, color=colour, label=method)
     ax.set(xscale="log", yscale="log", xlabel="items looked at per user", ylabel="error, points")
     _legend_below(ax, columns=2)

@@ -725,6 +725,9 @@ def _strings(ids):
 def _arranged(rank, ties, n_relevant):
     """The rows by ascending rank within each instance, with groups of equal score found."""
     instance = owners(n_relevant)
+    if (n_relevant == 1).all():  # each is in order, and its group, by itself
+        one = frozen(np.ones(len(rank), np.int64))
+        return Rows(frozen(instance), one, frozen(rank), frozen(ties), one, one)
     if ((instance[1:] == instance[:-1]) & (rank[1:] < rank[:-1])).any():
         by_rank = np.lexsort((rank, instance))
         rank, ties = rank[by_rank], ties[by_rank]

@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recsample._indexing import summed
 from recsample._instances import check_ranks
 from recsample._ties import mean_over_ties
 from recsample._typing import Floats
 from recsample._validation import positive_int, whole_numbers
+from recsample.metrics._tied import mean_by_shape
 from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.shapes import Shape
 from recsample.ranks import Ranks
@@ -173,13 +175,26 @@ class Metric(ABC):
         return dataclasses.replace(self, **options)
 
     def _mean_over_ties(self, ranks):
-        n_relevant, sizes = ranks.n_relevant, ranks.sizes
+        rows, n_relevant, sizes = ranks.rows, ranks.n_relevant, ranks.sizes
+        if rows.ties.any() and (rows.group == 1).all():
+            means = self._mean_by_shape(rows, n_relevant[rows.instance], sizes[rows.instance])
+            if means is not None:
+                return summed(rows.instance, means, len(ranks))
 
         def gain(instance, order, rank):
             with np.errstate(divide="ignore", invalid="ignore"):
                 return self.term(rank, order, n_relevant[instance], sizes[instance])
 
         return mean_over_ties(gain, ranks, self.cutoff)
+
+    def _mean_by_shape(self, rows, n_relevant, sizes):
+        """For each relevant item that ties with irrelevant ones only."""
+
+        def term(rank):
+            return self.term(rank, rows.order, n_relevant, sizes) + np.zeros(len(rank))
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return mean_by_shape(self.shape, term, rows.rank, rows.ties)
 
     @overload
     def of_rank(self, r: int | np.integer, n_items: ArrayLike) -> float: ...

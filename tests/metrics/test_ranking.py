@@ -333,7 +333,7 @@ class TestTies:
         assert AUC(ranks)[0] == pytest.approx(0.5, abs=1e-14)
 
     def test_more_ties_than_the_memory_holds(self):
-        with pytest.raises(ValueError, match="the average over 1000000000000 places .* GiB"):
+        with pytest.raises(ValueError, match="the average over 1000000000000 ranks .* GiB"):
             AP(Ranks([1], 10**12, ties=10**12 - 1))
 
 

@@ -24,9 +24,15 @@ ASK = "KERNELS_ARE_FORKED_BY"
 CAN_FORK = hasattr(os, "fork") and sys.platform != "darwin"
 INLINE = "module://matplotlib_inline.backend_inline"
 IMPORTED = [
+    "ipykernel.debugger",  # which takes as long as all else that starts a kernel
     "ipykernel.kernelapp",
     "matplotlib.pyplot",
     "pandas.io.formats.style",
+    "psutil",
+    "recsample.datasets",
+    "recsample.experiments",
+    "recsample.inference.coverage",
+    "recsample.inference.reporting",
     "recsample.plotting",
     "scipy.optimize",
     "scipy.stats",
@@ -70,7 +76,18 @@ def import_what_chapters_import():
     os.environ["MPLBACKEND"] = INLINE
     for module in IMPORTED:
         importlib.import_module(module)
+    draw_a_picture()
     gc.freeze()  # else the first collection of a fork copies all of it
+
+
+def draw_a_picture():
+    """The first one takes longest: fonts are looked for, and the grammar of formulas is built."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    figure.subplots().set(xscale="log", xlabel="$m$")
+    FigureCanvasAgg(figure).draw()
 
 
 def become_kernel(asker):
