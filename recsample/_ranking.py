@@ -174,10 +174,10 @@ def scored_pools(scores, relevant, exclude):
     return source, relevant, exclude
 
 
-def outranking(source: Source, relevant, exclude) -> Iterator[tuple[Any, Any]]:
+def outranking(source: Source, relevant, exclude) -> Iterator[tuple[slice, Any, Any]]:
     """Which candidates score higher than the user's one relevant item, and which exactly the same.
 
-    For a slice of users at a time.
+    Some users at a time, with the slice of these.
     """
     n_users, n_items = source.shape
     for rows in row_blocks(n_users, n_items, TILE):
@@ -186,15 +186,15 @@ def outranking(source: Source, relevant, exclude) -> Iterator[tuple[Any, Any]]:
         own = source.of(users, item)
         low, high = source.around(users, own)
         tile = source.rows(users)(slice(0, n_items))
-        higher, same = tile > high[:, None], np.zeros(tile.shape, bool)
-        row, item = np.nonzero((tile >= low[:, None]) & (tile <= high[:, None]))
+        higher, same = tile > high[:, None], (tile >= low[:, None]) & (tile <= high[:, None])
+        row, item = np.divmod(np.flatnonzero(same & (low < high)[:, None]), n_items)
         score = source.of(users[row], item)
         higher[row, item] = score > own[row]
         same[row, item] = score == own[row]
         for sets in (relevant[rows], exclude[rows]):
             left_out = owners(np.diff(sets.indptr)), sets.indices
             higher[left_out] = same[left_out] = False
-        yield higher, same
+        yield rows, higher, same
 
 
 def standings(
