@@ -37,8 +37,6 @@ _BYTES = 64
 _BYTES_LEFT_OUT = 48
 # Bytes for each relevant item, all in all, its `Ranks` included.
 _BYTES_RANK = 300
-# Bytes for each pair of a user and an item, where the items above are kept: half of them, say.
-_BYTES_PAIR = 18
 
 
 class Given:
@@ -167,32 +165,27 @@ def scored_pools(scores, relevant, exclude):
     return source, relevant, exclude
 
 
-def outranking(source: Source, relevant, exclude) -> Iterator[tuple[Any, Any]]:
+def outranking(source: Source, relevant, exclude) -> Iterator[tuple[slice, Any, Any]]:
     """Which candidates score higher than the user's one relevant item, and which exactly the same.
 
-    For a slice of users at a time.
+    Some users at a time, with the slice of these.
     """
     n_users, n_items = source.shape
-    fits_in_memory(
-        _BYTES_PAIR * n_users * n_items,
-        f"which of {n_items} items outrank another, for {n_users} users",
-        "rank fewer users at a time",
-    )
     for rows in row_blocks(n_users, n_items, TILE):
         users = np.arange(rows.start, rows.stop)
         item = relevant.indices[rows]
         own = source.of(users, item)
         low, high = source.around(users, own)
         tile = source.rows(users)(slice(0, n_items))
-        higher, same = tile > high[:, None], np.zeros(tile.shape, bool)
-        row, item = np.nonzero((tile >= low[:, None]) & (tile <= high[:, None]))
+        higher, same = tile > high[:, None], (tile >= low[:, None]) & (tile <= high[:, None])
+        row, item = np.divmod(np.flatnonzero(same & (low < high)[:, None]), n_items)
         score = source.of(users[row], item)
         higher[row, item] = score > own[row]
         same[row, item] = score == own[row]
         for sets in (relevant[rows], exclude[rows]):
             left_out = owners(np.diff(sets.indptr)), sets.indices
             higher[left_out] = same[left_out] = False
-        yield higher, same
+        yield rows, higher, same
 
 
 def standings(

@@ -42,10 +42,11 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def frozen_sparse(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    """A copy whose entries cannot be written to."""
-    parts = frozen(matrix.data), frozen(matrix.indices), frozen(matrix.indptr)
-    return sparse.csr_matrix(parts, shape=matrix.shape)
+def sealed(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """``matrix``, whose entries cannot be written to any more."""
+    for part in (matrix.data, matrix.indices, matrix.indptr):
+        part.flags.writeable = False
+    return matrix
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -113,8 +113,8 @@ ASKED = {
     "pmf": (lambda: SAMPLER.pmf(RANKS), "the law of .* instances", "some of the ranks"),
     "hits": (lambda: SAMPLER.pmf_of_hits(SEVERAL, 3), "the law of the hits", "some of the ranks"),
     "joint law": (
-        lambda: UniformSampling(1_000).moments(NDCG, Ranks([[1, 2]], N)),
-        "the joint law of ranks with m=1000",
+        lambda: UniformSampling(1_000).moments(NDCG, Ranks([[1, 5]], N, ties=[[2, 0]])),
+        "the joint law of ties with up to 1000 sampled items",
         "smaller m",
     ),
     "many orders": (
@@ -122,14 +122,14 @@ ASKED = {
         "the table of NDCG with m=500",
         "smaller m",
     ),
-    "ties": (lambda: NDCG(Ranks([1], 10**6, ties=10**5)), "places of a tied item", "break_ties"),
+    "ties": (lambda: NDCG(Ranks([1], 10**6, ties=10**5)), "ranks of tied items", "break_ties"),
+    "ties, cut off": (
+        lambda: (NDCG @ 10**5)(Ranks([1], 10**6, ties=10**5)),
+        "places of a tied item",
+        "break_ties",
+    ),
     "lists": (lambda: rs.uniform_lists(M, NOTHING, 0), "lists of m=500 items", "smaller m"),
     "wrong lists": (lambda: given_lists.lowest_ids(M, NOTHING, 0), "lists of m=500", "smaller m"),
-    "items above": (
-        lambda: rs.ranked_items(FACTORS, HELD_OUT),
-        "which of 4000 items outrank another, for 2000 users",
-        "fewer users",
-    ),
     "ranks": (
         lambda: rs.predicted_ranks(FACTORS, EVENTS),
         "ranking .* relevant items",
@@ -159,8 +159,8 @@ ASKED = {
     "law of doubling": (lambda: DOUBLING.law(N), "the law for n_items=4000", "pmf"),
     "pmf of doubling": (lambda: DOUBLING.pmf(RANKS), "the law of 2000 inst", "some of the ranks"),
     "pooled": (
-        lambda: rs.PooledSampling(M).moments(NDCG, RANKS),
-        "the joint law of 500 sampled items",
+        lambda: rs.PooledSampling(M).moments(NDCG, Ranks([5], N, ties=2)),
+        "the joint law of ties with up to 500 sampled items",
         "smaller m",
     ),
     "correction": (

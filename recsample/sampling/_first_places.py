@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from recsample._indexing import different_rows
 from recsample._instances import check_one_relevant
 from recsample._lists import split
 from recsample.metrics._checks import check_metric
@@ -44,10 +45,12 @@ def known_ranks(observed):
 def variance_of_weighted(metric, k, ranks, mean_weight):
     """The variance of M times an independent weight with the mean 1 given the order of ties.
 
-    `mean_weight` gives the mean of its square; M is 0 unless fewer than k are above.
+    `mean_weight` gives the mean of its square for so many items above in such pools; M is 0 unless
+    fewer than k are above.
     """
     check_within(metric, k)
     cases = untied(cases_of(check_one_relevant(ranks)), k)
-    value = metric.of_rank(cases.above + 1, cases.pool + 1)
-    square = per_instance(cases, value**2 * mean_weight(cases), len(ranks))
+    (above, pool), of_case = different_rows([cases.above, cases.pool])
+    square = metric.of_rank(above + 1, pool + 1) ** 2 * mean_weight(above, pool)
+    square = per_instance(cases, square[of_case], len(ranks))
     return np.maximum(square - metric(ranks) ** 2, 0.0)

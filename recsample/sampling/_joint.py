@@ -8,7 +8,8 @@ sampled items that outrank an item are also among those that outrank the next, s
 
 a thinning that knows neither m nor the pool: a Markov chain from the last relevant item to the
 first. So a sum over the items has its mean and variance from one walk along the chain, from the
-first item to the last, with the moments of the items so far given the count s so far.
+first item to the last, with the moments of the items so far given the count s so far. Many
+instances take the walk together, on arrays with a row for each.
 
 Relevant items that are tied with irrelevant ones form a group. Only the tied items that are sampled
 matter, and x different ones are in a random order with the group's relevant items: of x + j places
@@ -19,114 +20,195 @@ the places before it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy import special
 
+from recsample._indexing import counted, row_blocks, starts_of
+from recsample._memory import fits_in_memory
+from recsample._typing import Integers
 from recsample.sampling._counts import count_pmf
 
 # Counts, and numbers of copies of one item, with a smaller chance are left out. Corrected values of
 # such counts may be large, but not that large.
 _NEVER = 1e-40
+# Instances walk together whose moments are about this many numbers: 8 MiB, and a few copies.
+_TOGETHER = 2**20
 
 
 class Group(NamedTuple):
-    """Relevant items of one score."""
+    """Relevant items of one score: of one instance or, as arrays, of each of several."""
 
-    above: int  # irrelevant items that outrank them
-    ties: int  # irrelevant items with their score
-    before: int  # relevant items that outrank them
-    size: int  # how many they are
+    above: int | Integers  # irrelevant items that outrank them
+    ties: int | Integers  # irrelevant items with their score
+    before: int | Integers  # relevant items that outrank them
+    size: int | Integers  # how many they are
 
     @property
     def end(self):
         """Irrelevant items down to the last one with their score."""
         return self.above + self.ties
 
-
-def groups_of(rows):
-    """The groups of one instance, best first, from the rows of its relevant items."""
-    first = rows.of(rows.place == 1)
-    columns = (first.above, first.ties, first.order - 1, first.group)
-    return [Group(*map(int, row)) for row in zip(*columns)]
+    def of(self, which):
+        return Group(*(column[which] for column in self))
 
 
-def moments_of(metric, ranks, which, values, law, replace):
+def moments_of(metric, ranks, which, values, law, n_counts, replace):
     """Means and variances of the instances in the mask `which`, each different one walked once.
 
-    `values(n)` are what n relevant items contribute, shape (n, counts); `law(end, pool, n)` is that
-    of the sampled items among the first `end`.
+    `values(order, n)` are what relevant items contribute, the i-th best of n each, and
+    `law(end, pool, n)` the laws of the sampled items among the first `end`: both with a column for
+    each of `n_counts` counts.
     """
-    n_relevant, ends, known, found = ranks.n_relevant, np.cumsum(ranks.n_relevant), {}, []
-    for i in np.flatnonzero(which):
-        n, pool = int(n_relevant[i]), int(ranks.n_irrelevant[i])
-        groups = groups_of(ranks.rows.of(slice(ends[i] - n, ends[i])))
-        key = (*groups, n, pool)
-        if key not in known:
-            counts, cutoff = law(groups[-1].end, pool, n), None
-            given = values(n)[:, : len(counts)]
-            if not metric.additive:  # AP(hits): the sum of the precisions, over the hits
-                order = np.arange(1, n + 1)[:, None]
-                given, cutoff = order / (order + np.arange(len(counts))), metric.cutoff
-            known[key] = joint_moments(given, groups, counts, replace, cutoff)
-        found.append(known[key])
-    return np.array(found).reshape(-1, 2).T
+    place, ties = ranks.rows.place, ranks.rows.ties
+    first = ranks.rows.of((place == 1) | (ties == 0))
+    # Without ties it does not matter which of equal items one is.
+    size = np.where(first.ties == 0, 1, first.group)
+    table = np.stack([first.above, first.ties, first.order - 1, size], axis=1)
+    if first.ties.any():
+        what = f"the joint law of ties with up to {n_counts - 1} sampled items"
+        fits_in_memory(64 * n_counts**2, what, "choose a smaller m")
+    n_groups = counted(first.instance, len(ranks))
+    start, pool, n = starts_of(n_groups), ranks.n_irrelevant, ranks.n_relevant
+    same: dict[tuple, int] = {}  # the first instance with the same groups
+    like = [
+        same.setdefault((table[start[i] : start[i] + n_groups[i]].tobytes(), pool[i], n[i]), i)
+        for i in np.flatnonzero(which).tolist()
+    ]
+    walks = np.array(list(same.values()))
+    walks = walks[np.argsort(-n_groups[walks], kind="stable")]
+    cutoff = None
+    if not metric.additive:  # AP(hits): the sum of the precisions, over the hits
+        cutoff, values = metric.cutoff, partial(_precisions, n_counts)
+    found = np.empty((2, len(ranks)))
+    for part in row_blocks(len(walks), 2 * n_counts, _TOGETHER):
+        i = walks[part]
+        last, length = start[i] + n_groups[i] - 1, n_groups[i]
+        # From the last groups to the first, which come sooner for the instances behind.
+        groups = [Group(*table[last[length > back] - back].T) for back in range(length[0])]
+        counts = law(groups[0].end, pool[i], n[i])
+        found[:, i] = joint_moments(values, n[i], groups, counts, replace, cutoff)
+    return found[:, like]
 
 
-def joint_moments(values, groups, law, replace, cutoff=None):
-    """Mean and variance of the sum over i of values[i - 1, s_i].
+def _precisions(n_counts, order, _):
+    """The precision at the i-th of the relevant items, behind s = 0, 1, ... irrelevant ones."""
+    return order[:, None] / (order[:, None] + np.arange(n_counts))
 
-    `values` has a row for each relevant item and a column for s = 0, ..., m; `law` is that of the
-    sampled items down to the end of the last group. With a `cutoff` the sum is over the items in
-    the first `cutoff` places, and over their number; 0 where none are.
+
+def joint_moments(values, n_relevant, groups, law, replace, cutoff=None):
+    """Mean and variance of each instance's sum of the values of its items at their counts.
+
+    `groups` are the last ones of all instances, then those before them of the first instances, and
+    so on; `law` is that of the sampled items down to the end of the last. With a `cutoff` the sum
+    is over the items in the first `cutoff` places, and over their number; 0 where none are.
     """
-    centre = np.zeros(len(values)) if cutoff else _middle(values, groups, law)
-    values = values - centre[:, None]  # where a metric hardly varies, nothing cancels
+    share = law @ np.arange(law.shape[1]) / np.maximum(groups[0].end, 1)
+    centre = np.zeros(len(law))
+
+    def centred(which, order, mean_above, n_counts):
+        """Values less those at the mean counts: where a metric hardly varies, nothing cancels."""
+        value = values(order, n_relevant[which])[:, :n_counts]
+        if not cutoff:
+            middle = np.rint(share[which] * mean_above).astype(np.intp)[:, None]
+            value = value - (least := np.take_along_axis(value, middle, axis=1))
+            np.add.at(centre, which, least[:, 0])
+        return value
+
     # One column per count s: mean and mean square of the sum so far, given s so far. With a cut-off
     # also those of the quotient. Before the first item s is 0 and the sum is 0.
-    state = np.zeros((4 if cutoff else 2, 1))
-    reached = 0  # irrelevant items down to where the walk has come
-    for group, most in zip(groups, _largest_counts(groups, law, replace)):
+    state = np.zeros((len(law), 4 if cutoff else 2, 1))
+    before = groups[0].of(slice(0))
+    for group, most in zip(reversed(groups), reversed(_largest_counts(groups, law, replace))):
         # Given s above the group, the count of the group before has the law of a thinning.
-        state = state @ thinning(reached, group.above, most, replace, state.shape[1] - 1).T
-        state = _with_group(state, values[:, : most + 1], group, replace, cutoff)
-        reached = group.end
-    mean, square = state[-2:] @ law[: most + 1]  # no longer given s at the end
-    return centre.sum() + mean, max(square - mean**2, 0.0)
-
-
-def _middle(values, groups, law):
-    """The value of each item at its mean count, rounded."""
-    counted = law @ np.arange(len(law)) / max(groups[-1].end, 1)  # of each item down to the end
-    above = [g.above + g.ties * j / (g.size + 1) for g in groups for j in range(1, g.size + 1)]
-    middle = np.rint(counted * np.array(above)).astype(int)
-    return np.take_along_axis(values, middle[:, None], 1)[:, 0]
+        on, passed = len(before.above), np.zeros((*state.shape[:2], most + 1))
+        passed[:on] = _thinned(state[:on], before.end, group.above[:on], most, replace)
+        state = passed
+        alone = np.flatnonzero(group.ties == 0)
+        order = group.before[alone] + 1
+        value = centred(alone, order, group.above[alone], most + 1)
+        state[alone] = _with_item(state[alone], value, order[:, None], cutoff)
+        for i in np.flatnonzero(group.ties).tolist():
+            tied = Group(*(int(column[i]) for column in group))
+            place = np.arange(1, tied.size + 1)
+            mean_above = tied.above + tied.ties * place / (tied.size + 1)
+            value = centred(np.full(tied.size, i), tied.before + place, mean_above, most + 1)
+            state[i] = _with_group(state[i], value, tied, replace, cutoff)
+        before = group
+    mean, square = np.einsum("iks,is->ki", state[:, -2:], law[:, : most + 1])
+    return centre + mean, np.maximum(square - mean**2, 0.0)  # no longer given s at the end
 
 
 def _largest_counts(groups, law, replace):
-    """The largest count down to the end of each group that is worth a column."""
-    found, most = [], np.flatnonzero(law > _NEVER)[-1]
-    for group, outer in zip(reversed(groups), [groups[-1], *reversed(groups)]):
-        if group.end < outer.end:
-            pair, drawn = np.array([[group.end], [outer.end]]), np.array([most])
-            law = count_pmf(*pair, most, replace, draws=drawn)[0]
-            most = np.flatnonzero(law > _NEVER)[-1]
+    """The largest count down to the end of the groups that is worth a column, the last first."""
+    most = np.flatnonzero((law > _NEVER).any(axis=0))[-1]
+    found = [most]
+    for outer, group in zip(groups, groups[1:]):
+        end, outer_end = group.end, outer.end[: len(group.end)]
+        if (end < outer_end).all():
+            drawn = np.full_like(end, most) if replace else np.minimum(most, outer_end)
+            laws = count_pmf(end, outer_end, most, replace, draws=drawn)
+            most = np.flatnonzero((laws > _NEVER).any(axis=0))[-1]
         found.append(most)
-    return found[::-1]
+    return found
 
 
-def thinning(above, pool, m, replace, most=None):
+def _thinned(state, above, pool, most, replace):
+    """Means given the count e = 0, ..., `most` among the first `pool`, from those given s `above`.
+
+    Shape (instances, moments, counts), as `state`. The law of s for e items follows from that for
+    e - 1 of them: the e-th is above with probability (a - s) / (N - e + 1), or a / N if items come
+    back. Nothing is subtracted, so that small chances keep their digits.
+    """
+    found = np.empty((*state.shape[:2], most + 1))
+    # In the order of their shares instances have much the same counts.
+    in_order = np.argsort(above / np.maximum(pool, 1), kind="stable")
+    for block in row_blocks(len(state), state.shape[2]):
+        which = in_order[block]
+        a, n = above[which].astype(float), np.maximum(pool[which], 1.0)
+        given = np.ascontiguousarray(state[which].T)  # shape (counts, moments, instances)
+        s = np.arange(float(len(given)))[:, None]
+        up, stay = (a / n, (n - a) / n) if replace else (a - s, n - a + 1 + s)
+        law = np.zeros((len(given), len(which)))
+        law[0] = 1.0
+        low, high = 0, 1
+        rows = np.empty((most + 1, *given.shape[1:]))
+        rows[0] = given[0]
+        for e in range(1, most + 1):
+            now = law[low:high]
+            if replace:
+                moved = now * up
+                now *= stay
+            else:
+                now /= np.maximum(n - (e - 1), 1.0)
+                moved = now * up[low:high]
+                now *= stay[low:high] - e
+            high = min(high + 1, len(given))
+            law[low + 1 : high] += moved[: high - low - 1]
+            if e % 16 == 0:
+                likely = low + np.flatnonzero((law[low:high] > _NEVER).any(axis=1))
+                if not len(likely):
+                    rows[e:] = 0.0
+                    break
+                law[likely[-1] + 1 : high] = 0.0
+                low, high = likely[0], likely[-1] + 1
+            rows[e] = np.einsum("si,ski->ki", law[low:high], given[low:high])
+        found[which] = rows.T
+    return found
+
+
+def thinning(above, pool, m, replace):
     """Row e: the law of the count among the first `above` items, given e among the first `pool`.
 
-    For e = 0, ..., m, and counts up to m, or to `most` where no larger ones come about.
+    For e = 0, ..., m, and counts up to m.
     """
-    most = m if most is None else most
     if pool == above:
-        return np.eye(m + 1, most + 1)
+        return np.eye(m + 1)
     drawn, above, pool = np.arange(m + 1), np.full(m + 1, above), np.full(m + 1, pool)
-    return count_pmf(above, pool, most, replace, draws=drawn)
+    return count_pmf(above, pool, m, replace, draws=drawn)
 
 
 def _with_group(state, values, group, replace, cutoff):
@@ -140,7 +222,7 @@ def _with_group(state, values, group, replace, cutoff):
         if x:  # the last of x + j places holds a sampled tied item
             states = _passed_on(states, copies)
         for j, order in enumerate(orders, 1):  # or the j-th relevant one, with chance j / (x + j)
-            added = _with_item(states[j - 1], values[order - 1], order, cutoff)
+            added = _with_item(states[j - 1], values[j - 1], order, cutoff)
             states[j] = (j * added + x * states[j]) / (x + j)
         total += chance * states[-1]
     return total
@@ -149,11 +231,14 @@ def _with_group(state, values, group, replace, cutoff):
 def _with_item(state, value, order, cutoff):
     """Moments with one more item, the `order`-th best, at the same count."""
     moments = state.copy()
-    moments[0] += value
-    moments[1] += value * (state[0] + moments[0])
+    first, second = moments[..., 0, :], moments[..., 1, :]
+    second += value * (2 * first + value)
+    first += value
     if cutoff:  # while all places are within the cut-off, all items are hits
-        hits = order + np.arange(len(value)) <= cutoff
-        moments[2:, hits] = moments[:2, hits] / [[order], [order**2]]
+        hits = order + np.arange(value.shape[-1]) <= cutoff
+        for power in (1, 2):
+            quotient = moments[..., 1 + power, :]
+            np.copyto(quotient, moments[..., power - 1, :] / order**power, where=hits)
     return moments
 
 

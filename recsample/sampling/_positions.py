@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from recsample._indexing import owners, places_in, summed
+from recsample._indexing import BLOCK, different_rows, owners, places_in, summed
 from recsample._memory import fits_in_memory
 from recsample._ties import orders_of_ties
 from recsample._typing import Floats, Integers
@@ -84,7 +84,27 @@ def cases_by_pool(cases):
         yield by_pool[start:end], cases.pool[by_pool[start]]
 
 
-def survival(cases, last):
+def sums_of_steps(steps, cases, pool):
+    """The sum over t of steps[..., t] P(T > t), for each case in a pool of this size.
+
+    Without ties P(T > t) is at most (1 - a / N)^t, so behind t = 40 N / a it is below exp(-40) and
+    left out; with ties it is smaller still.
+    """
+    (above, ties), of_case = different_rows([cases.above, cases.ties])
+    reach = np.ceil(40 * pool / np.maximum(above, 1)).astype(np.int64)
+    reach = np.minimum(reach, steps.shape[-1] - 1)
+    sums = np.empty((*steps.shape[:-1], len(above)))
+    end = len(above)
+    while end:  # from those with the most items above, which need the fewest positions
+        first = max(0, end - max(1, BLOCK // max(1, int(reach[end - 1]))))
+        first += int(np.argmax(reach[first:end] <= 2 * reach[end - 1]))
+        last, part = int(reach[first]), slice(first, end)
+        sums[..., part] = steps[..., : last + 1] @ survival(above[part], ties[part], pool, last).T
+        end = first
+    return sums[..., of_case]
+
+
+def survival(above, ties, pool, last):
     """P(T > t) for t = 0, ..., `last`, in a pool that holds at least so many irrelevant items.
 
     The mean over ties of a, ..., a + t is a difference, since C(N - a, j) is one of C(N - a, j + 1)
@@ -93,14 +113,17 @@ def survival(cases, last):
         (N + 1) / (j + 1) (C(N + 1 - a, j + 1) - C(N - a - t, j + 1)) / C(N + 1, j + 1).
     """
     fits_in_memory(
-        24 * len(cases.pool) * (last + 1),
-        f"the law of {len(cases.pool)} instances over {last} items",
+        24 * len(above) * (last + 1),
+        f"the law of {len(above)} instances over {last} items",
         "ask for some of the ranks at a time",
     )
-    chance = _none_above(cases.above, cases.pool, last)
-    tied = np.flatnonzero(cases.ties)
+    pool = np.broadcast_to(pool, above.shape)
+    chance = np.empty((len(above), last + 1))
+    alone, tied = np.flatnonzero(ties == 0), np.flatnonzero(ties)
+    if len(alone):
+        chance[alone] = _none_above(above[alone], pool[alone], last)
     if len(tied):
-        above, ties, pool = cases.above[tied], cases.ties[tied], cases.pool[tied]
+        above, ties, pool = above[tied], ties[tied], pool[tied]
         first, behind = (
             _none_above(a, pool + 1, last + 1)[:, 1:] for a in (above, above + ties + 1)
         )
@@ -113,8 +136,10 @@ def _none_above(above, pool, last):
     """C(N - a, t) / C(N, t) for t = 0, ..., `last`."""
     t = np.arange(float(last))
     chance = np.ones((len(above), last + 1))
-    left = np.maximum((pool - above)[:, None] - t, 0.0)
-    np.cumprod(left / (pool[:, None] - t), axis=1, out=chance[:, 1:])
+    # A factor of 0 comes before any below 0.
+    ratio = (pool - above)[:, None] - t
+    ratio /= pool[0] - t if (pool == pool[0]).all() else pool[:, None] - t
+    np.cumprod(ratio, axis=1, out=chance[:, 1:])
     return chance
 
 

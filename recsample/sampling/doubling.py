@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recsample._indexing import row_blocks
+from recsample._indexing import different_rows, row_blocks
 from recsample._instances import check_one_relevant
 from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Rng
@@ -28,6 +28,9 @@ from recsample.sampling.scanning import Scan, check_new
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = ["DoublingSampling"]
+
+# Laws of about so many numbers are held at a time: 8 MiB.
+_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
@@ -297,7 +300,7 @@ class DoublingSampling(Design):
         >>> design.expect(corrected, rs.Ranks([1], n_items=3)).round(3)
         array([1.])
         """
-        return self.pmf(ranks) @ self._values(metric)
+        return self._moments(metric, ranks)[0]
 
     def variance(self, metric: Metric, ranks: Ranks) -> Floats:
         """The variance of the estimate, by summing over the law.
@@ -325,9 +328,8 @@ class DoublingSampling(Design):
         >>> design.variance(corrected, rs.Ranks([1], n_items=3)).round(3)
         array([0.])
         """
-        values, pmf = self._values(metric), self.pmf(ranks)
-        mean = pmf @ values
-        return np.maximum(pmf @ values**2 - mean**2, 0.0)
+        mean, square = self._moments(metric, ranks)
+        return np.maximum(square - mean**2, 0.0)
 
     def cost(self, ranks: Ranks) -> Floats:
         """The expected number of irrelevant items that are drawn.
@@ -356,10 +358,22 @@ class DoublingSampling(Design):
         cases = cases_of(ranks)
         cost = np.zeros(len(cases.pool))
         for part in row_blocks(len(cost), self.m + 1):
-            chance = survival(cases.of(part), self.m)
+            chance = survival(cases.above[part], cases.ties[part], cases.pool[part], self.m)
             for before, after in self._stages:
                 cost[part] += (after - before) * chance[:, before]
         return per_instance(cases, cost, len(ranks))
+
+    def _moments(self, metric, ranks):
+        """Mean and mean square of what is read, from the law of each different rank, in blocks."""
+        values = self._values(metric)
+        check_pool(check_one_relevant(ranks), self.m)
+        columns = ranks.rows.rank, ranks.n_irrelevant, ranks.rows.ties
+        (rank, pool, ties), which = different_rows(columns)
+        moments = np.empty((2, len(rank)))
+        for part in row_blocks(len(rank), self.m + 1, _AT_ONCE):
+            law = self.pmf(Ranks(rank[part], pool[part] + 1, ties=ties[part]))
+            moments[:, part] = [law @ values, law @ values**2]
+        return moments[:, which]
 
     def _number(self, above, drawn):
         """The number s of an observation: how many items are above after a stage; none is 0."""

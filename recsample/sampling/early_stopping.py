@@ -190,7 +190,7 @@ class EarlyStopping(Design):
         >>> rs.EarlyStopping(10).variance(rs.Recall @ 10, ranks)
         array([0.  , 0.25])
         """
-        return variance_of_weighted(metric, self.k, ranks, lambda cases: 1.0)
+        return variance_of_weighted(metric, self.k, ranks, lambda *_: 1.0)
 
     def cost(self, ranks: Ranks) -> Floats:
         """The expected number of irrelevant items that are drawn.

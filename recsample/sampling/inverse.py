@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recsample._indexing import owners, places_in, row_blocks, summed
+from recsample._indexing import owners, places_in, summed
 from recsample._instances import check_one_relevant, check_ranks
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int, whole_numbers
@@ -32,7 +32,7 @@ from recsample.sampling._positions import (
     first_above,
     mean_inverse,
     per_instance,
-    survival,
+    sums_of_steps,
 )
 from recsample.sampling.base import Design, Observed
 from recsample.sampling.scanning import Scan
@@ -350,9 +350,7 @@ class InverseSampling(Design):
         else:
             each = np.empty(len(cases.pool))
             for same, pool in cases_by_pool(cases):
-                last = int(self._last(pool))
-                for part in row_blocks(len(same), last + 1):
-                    each[same[part]] = survival(cases.of(same[part]), last)[:, :last].sum(axis=1)
+                each[same] = sums_of_steps(np.ones(int(self._last(pool))), cases.of(same), pool)
         return per_instance(cases, each, len(ranks))
 
     def _last(self, pool):
@@ -363,11 +361,9 @@ class InverseSampling(Design):
         """E[g(T)] and E[g(T)^2]: the sums of their steps from T to T + 1 times P(T > t)."""
         moments = np.empty((2, len(cases.pool)))
         for same, pool, values in estimates_by_pool(metric, cases):
-            last = int(self._last(pool))
-            values = values[: last + 1]
+            values = values[: int(self._last(pool)) + 1]
             steps = np.diff([values, values**2], prepend=0.0)
-            for part in row_blocks(len(same), last + 1):
-                moments[:, same[part]] = steps @ survival(cases.of(same[part]), last).T
+            moments[:, same] = sums_of_steps(steps, cases.of(same), pool)
         return moments
 
     def _observed(self, position, n_items, n_relevant):

@@ -9,7 +9,6 @@ import numpy as np
 
 from recsample._indexing import different_rows, row_blocks, summed
 from recsample._instances import check_ranks
-from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int
 from recsample.counts import RankCounts
@@ -240,17 +239,19 @@ class PooledSampling(Sampler):
         if isinstance(metric.shape, Linear):
             return linear_moments(metric, ranks, self._noise(pool, n_relevant))
         most = int(np.minimum(self.m * n_relevant, pool).max())
-        fits_in_memory(
-            64 * (most + 1) ** 2, f"the joint law of {most} sampled items", "choose a smaller m"
-        )
 
         def law(end, pool, n):
-            return self._different(end, pool, n, _NEVER)[: pool + 1]
+            laws = np.zeros((len(end), most + 1))
+            for row, given in zip(laws, np.stack([end, pool, n], axis=1).tolist()):
+                some = self._different(*given, _NEVER)[: most + 1]
+                row[: len(some)] = some
+            return laws
+
+        def values(order, n):
+            return self._values(metric, order, n, most)
 
         every = np.full(len(ranks), True)
-        mean, variance = moments_of(
-            metric, ranks, every, lambda n: self._values(metric, n), law, False
-        )
+        mean, variance = moments_of(metric, ranks, every, values, law, most + 1, False)
         return mean, variance
 
     def _moments_by_size(self, metric, ranks):
@@ -280,7 +281,7 @@ class PooledSampling(Sampler):
 
     def _sums(self, metric, ranks, n):
         """The means of an additive metric of instances with n relevant items each."""
-        values = self._values(metric, n)
+        values = self._values(metric, np.arange(1, n + 1), np.full(n, n), self.m * n)
         instance, order, rank, ties, group, place = ranks.rows
         pool, above = ranks.n_irrelevant[instance], rank - order
         (ends, pools), key = different_rows([above + ties, pool])
@@ -295,11 +296,11 @@ class PooledSampling(Sampler):
                 mean[tied] = (each * values[order[tied] - 1]).sum(axis=1)
         return summed(instance, mean, len(ranks))
 
-    def _values(self, metric, n):
-        """What n relevant items contribute at s = 0, ..., n m, shape (n, n m + 1)."""
-        s, order = np.arange(self.m * n + 1), np.arange(1, n + 1)[:, None]
+    def _values(self, metric, order, n, most):
+        """What items of the given orders, of n each, contribute at s = 0, ..., `most`."""
+        s, order, n = np.arange(most + 1), order[:, None], n[:, None]
         # A sample of s items, as small as can be: what follows is for metrics that do not know it.
-        return metric.term(order + s, order, np.int64(n), n + np.maximum(s, 1)) + np.zeros(s.shape)
+        return metric.term(order + s, order, n, n + np.maximum(s, 1)) + np.zeros(s.shape)
 
     def _different(self, above, pool, n_relevant, least=0.0):
         """P(s = 0, ..., L m) of the different items drawn among the first `above`."""

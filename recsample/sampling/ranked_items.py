@@ -8,13 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from recsample._ranking import outranking, scored_pools
+from recsample._indexing import owners, row_blocks
+from recsample._memory import fits_in_memory
+from recsample._ranking import outranking, scored_pools, standings
 from recsample._scores import item_sets, relevant_sets
 from recsample._typing import Integers, Sparse
-from recsample._value import frozen, frozen_sparse
+from recsample._value import frozen, sealed
 from recsample.ranks import Ranks
 
 __all__ = ["RankedItems", "ranked_items"]
+
+# MiB for scores while the items are counted, as by default for `predicted_ranks`.
+_WORKING_MEMORY = 256
 
 
 class RankedItems(Ranks):
@@ -87,22 +92,18 @@ class RankedItems(Ranks):
         above, tied = item_sets("above", above, *shape), item_sets("tied", tied, *shape)
         _refuse_several(relevant)
         left_out, own = item_sets("exclude", exclude, *shape), relevant_sets(relevant, *shape)
-        sets = [one.astype(np.int8) for one in (above, tied, left_out, own)]
-        shared = sum(sets[1:], sets[0]).tocoo()
-        twice = shared.data > 1
-        if twice.any():
-            raise ValueError(
-                "above, tied, relevant and exclude must not share an item, "
-                f"got item {shared.col[twice][0]} twice in instance {shared.row[twice][0]}"
-            )
-        excluded = left_out + own
+        _refuse_twice(above, tied, own, left_out)
+        self._set(above, tied, left_out + own, own.indices, ids)
+
+    def _set(self, above, tied, excluded, relevant, ids=None):
+        """Take over sets that are known to fit each other, and are nobody else's."""
         n_above, n_tied, n_excluded = (np.diff(one.indptr) for one in (above, tied, excluded))
-        super().__init__(1 + n_above, 1 + shape[1] - n_excluded, ties=n_tied, ids=ids)
+        super().__init__(1 + n_above, 1 + above.shape[1] - n_excluded, ties=n_tied, ids=ids)
         vars(self).update(
-            above=frozen_sparse(above),
-            tied=frozen_sparse(tied),
-            excluded=frozen_sparse(excluded),
-            relevant=frozen(own.indices),
+            above=sealed(above),
+            tied=sealed(tied),
+            excluded=sealed(excluded),
+            relevant=frozen(relevant),
         )
 
     def _content(self) -> tuple[Any, ...]:
@@ -113,15 +114,9 @@ class RankedItems(Ranks):
 
     def __getitem__(self, users: Any) -> RankedItems:
         which = self._numbers(users)
-        relevant, excluded = self.relevant[which], self.excluded[which].tolil()
-        excluded[np.arange(len(which)), relevant] = False
-        return RankedItems(
-            self.above[which],
-            relevant,
-            excluded.tocsr(),
-            tied=self.tied[which],
-            ids=None if self.ids is None else self.ids[which],
-        )
+        ids = None if self.ids is None else self.ids[which]
+        sets = self.above[which], self.tied[which], self.excluded[which]
+        return _made(*sets, self.relevant[which], ids)
 
 
 def ranked_items(
@@ -132,7 +127,7 @@ def ranked_items(
     """Which items outrank the relevant one under given scores.
 
     As `predicted_ranks`, for one relevant item per user, but with the items and not only how many
-    they are.
+    they are: five bytes for each of these, which are counted first.
 
     Parameters
     ----------
@@ -150,9 +145,9 @@ def ranked_items(
     Raises
     ------
     ValueError
-        As `predicted_ranks`, and for a sparse matrix as `relevant`: popularity sampling is for one
-        relevant item. Give each relevant item of a user a row of its own, with the others in
-        `exclude`.
+        As `predicted_ranks`, for items that the memory cannot hold, and for a sparse matrix as
+        `relevant`: popularity sampling is for one relevant item. Give each relevant item of a user
+        a row of its own, with the others in `exclude`.
 
     Examples
     --------
@@ -166,16 +161,52 @@ def ranked_items(
     """
     _refuse_several(relevant)
     source, own, left_out = scored_pools(scores, relevant, exclude)
-    above, tied = [], []
-    for higher, same in outranking(source, own, left_out):
-        above.append(sparse.csr_matrix(higher))
-        tied.append(sparse.csr_matrix(same))
-    return RankedItems(
-        sparse.vstack(above, format="csr"),
-        own.indices,
-        left_out,
-        tied=sparse.vstack(tied, format="csr"),
+    sizes = standings(source, own, left_out, _WORKING_MEMORY)
+    # Room for all of them, before the first one is found.
+    n_found, n_items = int(np.sum(sizes)), own.shape[1]
+    number = np.int32 if max(n_found, n_items) < 2**31 else np.int64
+    fits_in_memory(
+        n_found * (np.dtype(number).itemsize + 1.0),
+        f"ranking with the {n_found} items that outrank the relevant ones or tie with them",
+        "rank some of the users at a time",
     )
+    above, tied = (_room(each, n_items, number) for each in sizes)
+    for users, higher, same in outranking(source, own, left_out):
+        for sets, found in ((above, higher), (tied, same)):
+            ends = sets.indptr[users.start : users.stop + 1].tolist()
+            for items, first, end in zip(found, ends, ends[1:]):
+                sets.indices[first:end] = np.flatnonzero(items)
+    return _made(above, tied, left_out + own, own.indices)
+
+
+def _room(sizes, n_items, number):
+    """Sets of the given sizes, whose items are still to be written."""
+    ends = np.append(0, np.cumsum(sizes)).astype(number)
+    parts = np.ones(ends[-1], bool), np.zeros(ends[-1], number), ends
+    return sparse.csr_matrix(parts, shape=(len(sizes), n_items))
+
+
+def _made(above, tied, excluded, relevant, ids=None):
+    """`RankedItems` without the checks of what comes from outside."""
+    items = RankedItems.__new__(RankedItems)
+    items._set(above, tied, excluded, relevant, ids)
+    return items
+
+
+def _refuse_twice(*several_sets):
+    """Refuse an item that is in two of the sets of an instance."""
+    n_instances, n_items = several_sets[0].shape
+    for rows in row_blocks(n_instances, n_items):
+        times = np.zeros((rows.stop - rows.start, n_items), np.int8)
+        for sets in several_sets:
+            part = sets[rows]
+            times[owners(np.diff(part.indptr)), part.indices] += 1
+        if times.max() > 1:
+            row, item = np.argwhere(times > 1)[0]
+            raise ValueError(
+                "above, tied, relevant and exclude must not share an item, "
+                f"got item {item} twice in instance {rows.start + row}"
+            )
 
 
 def _refuse_several(relevant):

@@ -260,12 +260,12 @@ class TwoPhase(Design):
         array([3., 3., 3., 0.])
         """
         check_pool(check_ranks(ranks), self.m0)
-        inverse = np.append(1 / self._chances, 1.0)
+        inverse = 1 / self._chances
         return variance_of_weighted(
             metric,
             self.k,
             ranks,
-            lambda cases: self._law_up_to_k(cases.above, cases.pool) @ inverse,
+            lambda above, pool: self._law_below_k(above, pool) @ inverse,
         )
 
     def cost(self, ranks: Ranks) -> Floats:
@@ -320,12 +320,11 @@ class TwoPhase(Design):
         chance = np.append(self._chances, 1.0)[np.minimum(count, self.k)]
         return np.where(uniform < chance, 1 / chance, 0.0)
 
-    def _law_up_to_k(self, above, pool):
-        """P(s = 0), ..., P(s = k - 1), P(s >= k) after m0 items."""
-        law = np.zeros((len(above), self.k + 1))
-        for part in row_blocks(len(above), self.m0 + 1):
-            pmf = count_pmf(above[part], pool[part], self.m0, False)
-            kept = pmf[:, : self.k]
-            law[part, : kept.shape[1]] = kept
-            law[part, self.k] = pmf[:, self.k :].sum(axis=1)
+    def _law_below_k(self, above, pool):
+        """P(s = 0), ..., P(s = k - 1) after m0 items, where fewer than k are above."""
+        law = np.empty((len(above), self.k))
+        for part in row_blocks(len(above), self.k):
+            # The items above are as good a sample, of which so many are among the first m0.
+            first = np.full_like(above[part], self.m0)
+            law[part] = count_pmf(first, pool[part], self.k - 1, False, draws=above[part])
         return law

@@ -16,6 +16,7 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import overload
 
 import numpy as np
@@ -319,10 +320,11 @@ class UniformSampling(Sampler):
         """Expectation and variance of a metric on the sampled ranks, from the same joint law.
 
         The sampled ranks of several relevant items form a Markov chain; mean and variance of their
-        sum are passed along it, in O(L m^2) operations for L relevant items. Where g of them are
-        tied with irrelevant ones, only the different items sampled from the tie matter: O(g m^2)
-        operations more, times the copies of one item that may be drawn. How many ties there are
-        makes no difference. Linear metrics such as AUC have a closed form.
+        sum are passed along it, in O(L m^2) operations for L relevant items, for many instances
+        together. Where g of them are tied with irrelevant ones, only the different items sampled
+        from the tie matter: O(g m^2) operations more, times the copies of one item that may be
+        drawn. How many ties there are makes no difference. Linear metrics such as AUC have a closed
+        form.
 
         Parameters
         ----------
@@ -341,7 +343,8 @@ class UniformSampling(Sampler):
         ------
         ValueError
             If a pool is too small to draw from; the message names the instance. Also for a `metric`
-            that is none, and for an m whose joint law the memory cannot hold.
+            that is none, and for ties of several relevant items with an m whose joint law the
+            memory cannot hold.
 
         Examples
         --------
@@ -428,20 +431,12 @@ class UniformSampling(Sampler):
             mean[one], variance[one] = (moment[of_single.reshape(-1)] for moment in moments)
         several = n_relevant > 1
         if several.any():
-            fits_in_memory(
-                64 * (self.m + 1) ** 2,
-                f"the joint law of ranks with m={self.m}",
-                "choose a smaller m",
-            )
-
-            def values(n):
-                order = np.arange(1, n + 1)
-                return self._values(metric, order, np.full_like(order, n))
 
             def law(end, pool, _):
-                return count_pmf(np.array([end]), np.array([pool]), self.m, self.replace)[0]
+                return count_pmf(end, pool, self.m, self.replace)
 
-            found = moments_of(metric, ranks, several, values, law, self.replace)
+            values, n_counts = partial(self._values, metric), self.m + 1
+            found = moments_of(metric, ranks, several, values, law, n_counts, self.replace)
             mean[several], variance[several] = found
         return mean, variance
 

@@ -52,6 +52,19 @@ def test_law_of_doubling_by_enumeration(m0, m):
     assert design.cost(tied) == pytest.approx([cost[1:5].mean()])
 
 
+def test_moments_of_many_instances_follow_from_their_laws():
+    rng, design = np.random.default_rng(4), DoublingSampling(5, 160)
+    corrected = rs.BiasVariance(rs.NDCG @ 10, design, 1_000, gamma=0.1)
+    sizes = rng.choice([1_000, 1_010, 1_040], 20_000)
+    values = rng.integers(1, 900, len(sizes))
+    ranks = Ranks(values, sizes, ties=rng.choice([0, 3], len(sizes)))
+    law = design.pmf(ranks)
+    mean = law @ corrected.values
+    variance = (law * (corrected.values - mean[:, None]) ** 2).sum(axis=1)
+    assert design.expect(corrected, ranks) == pytest.approx(mean, abs=1e-12)
+    assert design.variance(corrected, ranks) == pytest.approx(variance, abs=1e-11)
+
+
 def test_drawn_observations_have_their_law():
     design, repetitions = DoublingSampling(2, 9), 40_000
     for rank in (1, 2, 6, 30):

@@ -205,6 +205,33 @@ def test_ties_are_averaged_over(metric):
         assert sampler.cost(tied) == pytest.approx([sampler.cost(untied).mean()])
 
 
+@cache
+def chances_in_a_large_pool(pool, last):
+    """P(T > t) for all a and t <= `last`, draw by draw."""
+    above, t = np.arange(pool + 1)[:, None], np.arange(last)
+    draws = np.cumprod(np.maximum(pool - above - t, 0) / (pool - t), axis=1)
+    return np.concatenate([np.ones((pool + 1, 1)), draws], axis=1)
+
+
+@pytest.mark.parametrize("cap", [None, 700])
+@pytest.mark.parametrize("metric", [NDCG, DCG, AP, RBP(0.95), AUC], ids=str)
+def test_moments_in_a_large_pool(metric, cap):
+    """Against the whole law of T and the estimate at every position."""
+    n_items, sampler = 2_500, InverseSampling(cap)
+    last = min(cap or n_items, n_items - 1)
+    every = np.arange(1, last + 2)
+    estimate = of_positions(sampler, metric, every, n_items)
+    values, ties = [1, 2, 3, 60, 800, 2_499, 2_500, 1, 5, 2, 2_000], [0] * 7 + [1, 900, 2_498, 7]
+    chance = chances_in_a_large_pool(n_items - 1, last)
+    chance = np.array([chance[r - 1 : r + t].mean(axis=0) for r, t in zip(values, ties)])
+    law = -np.diff(chance, append=0.0)
+    mean = law @ estimate
+    variance = (law * (estimate - mean[:, None]) ** 2).sum(axis=1)
+    ranks = Ranks([*values, *values], n_items, ties=[*ties, *ties])  # each of them twice
+    assert sampler.expect(metric, ranks) == pytest.approx([*mean, *mean], abs=1e-11)
+    assert sampler.variance(metric, ranks) == pytest.approx([*variance, *variance], abs=1e-12)
+
+
 def test_drawn_positions_have_their_law():
     n, repetitions = 12, 40_000
     law = np.array(survival(n - 1), float)

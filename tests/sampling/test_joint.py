@@ -107,6 +107,61 @@ class TestAgainstEnumeration:
             assert sampler.variance(corrected, ranks)[0] == pytest.approx(variance, abs=1e-11)
 
 
+def by_pairs(values, above, pool, m, replace):
+    """Mean and variance of the sum over untied items, from the joint law of every two of them."""
+    s = np.arange(m + 1)
+
+    def law(inner, outer, drawn):
+        if inner == outer:
+            return (s == drawn).astype(float)
+        if replace:
+            return stats.binom.pmf(s, drawn, inner / outer)
+        return stats.hypergeom.pmf(s, outer, inner, drawn) if drawn <= outer else 0.0 * s
+
+    mean, square = 0.0, 0.0
+    for j, outer in enumerate(above):
+        chance = law(outer, pool, m)
+        mean += chance @ values[j]
+        square += chance @ values[j] ** 2
+        for i, inner in enumerate(above[:j]):
+            given = np.array([law(inner, outer, drawn) for drawn in s])
+            square += 2 * chance @ (values[j] * (given @ values[i]))
+    return mean, square - mean**2
+
+
+class TestAgainstPairs:
+    """Instances of many kinds that walk together, each against the covariances of its items."""
+
+    @both_ways
+    def test_mean_and_variance(self, replace):
+        rng, m = np.random.default_rng(8), 30
+        sizes = rng.integers(60, 3_000, 40)
+        # Neighbours, items at both ends, and all in the first places, beside random ones
+        lists = [[1, 2, 3], [1, 2_000], [1_999, 2_000], [1], list(range(1, 13))]
+        lists += [rng.choice(n, rng.integers(2, 9), replace=False) + 1 for n in sizes]
+        sizes = np.append([2_000] * 5, sizes + 10)
+        again = np.append(np.arange(45), [3, 1, 30, 30])
+        ranks = Ranks([lists[i] for i in again], sizes[again])
+        sampler, s = UniformSampling(m, replace), np.arange(m + 1)
+        for M in (AP, NDCG, NDCG @ 5, RR, Recall @ 10):
+            found = np.transpose(sampler.moments(M, ranks))
+            for moments, rank, n_items in zip(found, ranks.values, ranks.n_items):
+                n, order = len(rank), np.arange(1, len(rank) + 1)
+                values = M.term(order[:, None] + s, order[:, None], n, m + n) + np.zeros((n, m + 1))
+                expected = by_pairs(values, np.sort(rank) - order, n_items - n, m, replace)
+                assert moments == pytest.approx(expected, abs=1e-13), M
+
+    def test_many_sampled_items(self):
+        """Where most counts have no chance worth a column: against scipy's laws."""
+        ranks, m = Ranks([[4, 30, 900], [700, 701, 4_000]], 5_000), 600
+        order, s = np.arange(1, 4)[:, None], np.arange(m + 1)
+        values = NDCG.term(order + s, order, 3, m + 3)
+        found = np.transpose(UniformSampling(m).moments(NDCG, ranks))
+        for moments, rank in zip(found, ranks.values):
+            expected = by_pairs(values, np.array(rank) - [1, 2, 3], 4_997, m, False)
+            assert moments == pytest.approx(expected, rel=1e-9, abs=1e-14)
+
+
 def outcomes(ranks, sampler, n_draws, rng):
     """The different vectors of sampled ranks of each instance, and how often each was drawn.
 
@@ -288,8 +343,9 @@ class TestManyTies:
         assert sampler.variance(AUC, ranks)[0] == pytest.approx(expected, rel=1e-12)
         # The walk knows nothing of this closed form.
         values = np.tile((1 - np.arange(m + 1) / m) / 2, (2, 1))
-        law = stats.binom.pmf(np.arange(m + 1), m, 15_598 / pool)
-        walked = moments_of(AP, ranks, [True], lambda _: values, lambda *_: law, True)
+        law = stats.binom.pmf(np.arange(m + 1), m, 15_598 / pool)[None]
+        given = lambda order, _: values[order - 1], lambda *_: law
+        walked = moments_of(AP, ranks, [True], *given, m + 1, True)
         assert walked[1, 0] == pytest.approx(expected, rel=1e-11)
 
 

@@ -49,6 +49,48 @@ def test_ranked_items_of_factors_and_in_blocks(monkeypatch):
             np.testing.assert_array_equal(sampler.draw_items(whole, 1), drawn)
 
 
+def test_items_of_many_ties_under_scores_and_factors(monkeypatch):
+    """Factors with few different values, whose scores tie exactly, some of them all 0."""
+    rng = np.random.default_rng(2)
+    users, factors = rng.integers(0, 3, (60, 3)) * 1.0, rng.integers(0, 2, (90, 3)) * 1.0
+    users[::7] = 0.0
+    left_out = sparse.random(60, 90, 0.1, format="csr", random_state=3) > 0
+    allowed = left_out.toarray() + np.zeros((60, 90))
+    relevant = np.array([rng.choice(np.flatnonzero(row == 0)) for row in allowed])
+    scores = users @ factors.T
+    own = scores[np.arange(60), relevant][:, None]
+    candidates = (allowed == 0) & (np.arange(90) != relevant[:, None])
+    for given in (scores, (users, factors)):
+        for tile in (2**19, 100):
+            monkeypatch.setattr("recsample._ranking.TILE", tile)
+            items = rs.ranked_items(given, relevant, left_out)
+            np.testing.assert_array_equal(items.above.toarray(), candidates & (scores > own))
+            np.testing.assert_array_equal(items.tied.toarray(), candidates & (scores == own))
+            np.testing.assert_array_equal(items.excluded.toarray(), ~candidates)
+            part = items[np.arange(5, 50, 3)]
+            assert part == rs.ranked_items(scores[5:50:3], relevant[5:50:3], left_out[5:50:3])
+    assert items.ties.max() > 60
+
+
+def test_sets_cannot_be_written_to():
+    given = sparse.csr_matrix([[1, 0, 0]])
+    items = RankedItems(given, [2])
+    with pytest.raises(ValueError, match="read-only"):
+        items.above.data[0] = False
+    given.data[0] = 0  # what was given stays the caller's
+    assert items.above[0, 0]
+
+
+def test_memory_is_asked_for_before_the_items_are_found(monkeypatch):
+    monkeypatch.setattr("recsample._memory.available", lambda: 2_000_000)
+    scores = np.tile(np.arange(1000.0), (1500, 1))
+    assert len(rs.ranked_items(scores[:100], [999] * 100)) == 100
+    with pytest.raises(
+        ValueError, match="with the 1498500 items that outrank .* some of the users"
+    ):
+        rs.ranked_items(scores, [0] * 1500)
+
+
 def above(*rows):
     return sparse.csr_matrix(np.array(rows))
 

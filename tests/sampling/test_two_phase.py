@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from enumeration import orders, position
+from scipy import stats
 
 import recsample as rs
 from recsample import AP, NDCG, RR, EarlyStopping, Ranks, Recall, TwoPhase
@@ -40,6 +41,21 @@ def test_two_phases_under_ties():
     square = sampler.variance(metric, untied) + metric(untied) ** 2
     variance = square.mean() - metric(untied).mean() ** 2
     assert sampler.variance(metric, tied) == pytest.approx([variance])
+
+
+def test_variance_from_the_law_of_the_first_phase():
+    """Against scipy's law, with many ties and as many first places as items in the first phase."""
+    n, m0, k = 400, 40, 60
+    chances = np.linspace(0.9, 0.1, k)
+    sampler, metric = TwoPhase(m0, k, chances), NDCG @ 50
+    ranks = Ranks([1, 7, 60, 61, 1, 20, 300], n, ties=[0, 0, 0, 0, 399, 30, 9])
+    found = sampler.variance(metric, ranks)
+    for value, rank, ties in zip(found, ranks.values, ranks.ties):
+        above = np.arange(rank - 1, rank + ties)
+        law = stats.hypergeom.pmf(np.arange(k), n - 1, above[:, None], m0)
+        exact = metric.of_rank(above + 1, n)
+        expected = (exact**2 * (law @ (1 / chances))).mean() - exact.mean() ** 2
+        assert value == pytest.approx(expected, abs=1e-12)
 
 
 def test_two_phases_by_simulation():
