@@ -512,6 +512,13 @@ class TestGivenNegatives:
         for metric in METRICS:
             assert tables[0].loc[str(metric), "sampled"] == pytest.approx(metric(given).mean())
 
+    def test_a_score_of_a_listed_item_that_is_nan_is_named(self):
+        scores = RNG(0).random((3, 6))
+        scores[1, 4] = np.nan
+        lists = pd.DataFrame({"user": [0, 0, 1, 1, 2, 2], "item": [1, 2, 2, 4, 1, 3]})
+        with pytest.raises(ValueError, match="got NaN for user 1, item 4"):
+            rs.evaluate(scores, [0, 0, 0], negatives=lists, metrics=["AUC"])
+
     def test_what_should_not_be_listed_is_left_out_and_counted(self):
         scores, held_out, train, lists = self.tables()
         wrong = pd.concat([lists, lists.iloc[:2], held_out.iloc[:3], train.iloc[:4]])

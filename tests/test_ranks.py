@@ -30,6 +30,12 @@ class TestRanks:
         assert Ranks([3, 1], n_items=10).ties == 0
         assert Ranks([[], []], n_items=10).ties == 0
 
+    @pytest.mark.parametrize("kind", [object, str, bool, float])
+    def test_lists_without_a_number_are_of_any_kind(self, kind):
+        ranks = Ranks([np.array([], kind), np.array([], kind)], n_items=10)
+        assert ranks.n_relevant.tolist() == [0, 0]
+        assert [v.dtype for v in ranks.values] == [np.int64, np.int64]
+
     def test_several_relevant_items_come_back_in_their_order(self):
         ranks = Ranks([[7, 2], [], [4]], n_items=[8, 9, 10], ties=[[1, 3], [], [0]])
         assert [v.tolist() for v in ranks.values] == [[7, 2], [], [4]]

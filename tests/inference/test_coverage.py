@@ -6,8 +6,9 @@ from scipy import stats
 
 import recsample as rs
 from recsample.inference import coverage, limits
-from recsample.inference._evidence import Evidence
+from recsample.inference._evidence import Evidence, supported
 from recsample.inference._pairs import compared
+from recsample.inference.comparison import Comparison
 
 
 @pytest.mark.parametrize("n", [1000, 3541, 20_000])
@@ -252,16 +253,32 @@ def test_pairs_are_of_the_instances_that_were_drawn():
 
 
 def test_recommenders_of_a_pair_have_pools_of_their_own():
-    a, b = rs.Ranks(np.arange(1, 21), 25), rs.Ranks(np.arange(1, 80, 4), 400)
+    a, b = rs.Ranks(np.arange(1, 21), 60), rs.Ranks(np.arange(1, 80, 4), 400)
     study = coverage.coverage_of_pairs(
-        a, b, m=20, n_instances=30, metrics=["AUC"], repetitions=1, rng=3
+        a, b, m=20, n_instances=30, metrics=["AP"], repetitions=1, rng=3
     )
     rng, sampler = np.random.default_rng(3), rs.UniformSampling(20)
     which = rng.integers(0, 20, 30)
     runs = [sampler.draw(ranks[which], rng) for ranks in (a, b)]
-    of_each = (Evidence(r, size, False, [rs.AUC]) for r, size in zip(runs, (25, 400)))
-    one = compared(rs.AUC, *of_each, "none", 0.95)
-    assert study.loc[("report", "AUC"), "width"] == pytest.approx(one.high - one.low)
+    of_each = [Evidence(r, size, False, [rs.AP]) for r, size in zip(runs, (60, 400))]
+    one = compared(rs.AP, *of_each, supported(rs.AP, *of_each), 0.95)
+    assert study.loc[("report", "AP"), "width"] == pytest.approx(one.high - one.low)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "decided"),
+    [(-0.1, 0.0, 0), (0.0, 0.1, 0), (-0.1, 0.1, 0), (-0.2, -0.1, 1), (0.1, 0.2, 1)],
+)
+def test_a_run_decides_where_0_is_not_in_the_interval(monkeypatch, low, high, decided):
+    said = Comparison((low + high) / 2, low, high, 0.5)
+    monkeypatch.setattr(coverage, "compared", lambda *_: said)
+    a, b = rs.Ranks([1, 2, 3], 9), rs.Ranks([2, 3, 4], 9)
+    study = coverage.coverage_of_pairs(
+        a, b, m=4, n_instances=5, metrics=["AUC"], repetitions=1
+    ).loc[("report", "AUC")]
+    assert study["decided"] == decided
+    if decided:
+        assert study["right"] == (low > 0)
 
 
 def test_a_plan_is_for_a_share_of_the_width():
