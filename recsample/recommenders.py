@@ -458,7 +458,10 @@ def _nearest(block, start, n_neighbors):
     block.data[block.indices == row] = 0
     for long in np.flatnonzero(np.diff(block.indptr) > n_neighbors):
         entries = block.data[block.indptr[long] : block.indptr[long + 1]]
-        entries[np.argsort(-entries, kind="stable")[n_neighbors:]] = 0
+        least = np.partition(entries, -n_neighbors)[-n_neighbors]
+        as_small = np.flatnonzero(entries == least)
+        entries[as_small[n_neighbors - np.count_nonzero(entries > least) :]] = 0
+        entries[entries < least] = 0
     block.eliminate_zeros()
     return block
 

@@ -75,14 +75,18 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
                 ratio[(a == 0) | (left == 0)] = 0.0
         else:
             missed = rest - drawn + s  # in the pool's rest if s are drawn above, and one more
-            ratio = np.maximum(a - s + 1, 0.0) / s * (left / missed)
+            ratio = a - s + 1
+            # In place from here on: new arrays take up to half as long again.
+            np.maximum(ratio, 0.0, out=ratio)
+            ratio /= s
+            ratio *= left / missed
             if missed[:, :1].min(initial=1.0) <= 0:
                 ratio[missed <= 0] = np.inf  # s - 1 is below the smallest possible count
-        up = np.cumprod(np.minimum(ratio, 1.0), axis=1)
-        down = np.cumprod(1.0 / np.maximum(ratio, 1.0)[:, ::-1], axis=1)[:, ::-1]
-    pmf = np.ones((len(above), end - first))
-    pmf[:, 1:] = up
-    pmf[:, :-1] *= down
+        pmf = np.empty((len(above), end - first))
+        pmf[:, :1] = 1.0
+        np.cumprod(np.minimum(ratio, 1.0), axis=1, out=pmf[:, 1:])
+        np.divide(1.0, np.maximum(ratio, 1.0, out=ratio), out=ratio)
+    pmf[:, :-1] *= np.cumprod(ratio[:, ::-1], axis=1)[:, ::-1]
     pmf /= pmf.sum(axis=1, keepdims=True)
     return pmf
 

@@ -74,6 +74,7 @@ def run(command):
 
 def import_what_chapters_import():
     os.environ["MPLBACKEND"] = INLINE
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # a warning of the debugger
     for module in IMPORTED:
         importlib.import_module(module)
     draw_a_picture()
