@@ -25,11 +25,11 @@ from recsample._thresholds import comparison
 from recsample._typing import Floats, Integers
 from recsample._validation import positive_float
 
-# A tile of about this many scores, with what is made of it, stays in the cache. All items of a user
-# are in one tile where they are few; otherwise a tile is half as wide as it is high, the shape that
-# a matrix product likes, and not a power of 2 wide, which caches do not like.
-TILE = 2**19
-_FEW_ITEMS, _WIDTH = 4096, 1000
+# A tile of about this many scores, with what is made of it, stays in the last cache. All items of a
+# user are in one tile where they are few; otherwise a tile is much wider than the factors are many,
+# and not a power of 2 wide, which caches do not like.
+TILE = 2**20
+_FEW_ITEMS, _WIDTH = 4096, 2000
 
 # Bytes for each score of a tile at the most: where every single one has to be looked at.
 _BYTES = 64
@@ -103,7 +103,7 @@ class Product:
         self.shape = len(users), len(items)
         self._users, self._items = users, items
         self._room = np.empty(0, users.dtype)
-        if items.size <= TILE:  # where the items stand side by side, products are faster
+        if items.size <= 2**19:  # where the items stand side by side, products are faster
             self._items = np.asfortranarray(items)
         limits, length = np.finfo(users.dtype), users.shape[1] + 2
         # A sum of d products is off by at most d / (1 - d u) units of rounding u of the product of

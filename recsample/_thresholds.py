@@ -25,7 +25,7 @@ from recsample._compiled import compiled_counts
 from recsample._indexing import counted, owners, places_in, repeated, row_blocks, starts_of
 from recsample._typing import Integers
 
-# From this many thresholds on, buckets are faster than comparing with each; than compiled code.
+# From this many thresholds on, buckets are faster than comparing with each: in NumPy, and compiled.
 _MANY, _MANY_COMPILED = 16, 160
 # Where more than this part of a row is in the buckets of thresholds, comparing all is as fast.
 _CROWDED = 1 / 8
