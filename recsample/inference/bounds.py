@@ -23,7 +23,7 @@ from recsample.inference._runs import check_uniform, sampled_counts
 from recsample.metrics._checks import check_exact
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
-from recsample.sampling._compressed import jumps_of, law_at, net_of, term_at
+from recsample.sampling._compressed import jumps_of, law_at, means_up_to, net_of, term_at
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = ["Interval", "certified_interval", "sharp_bounds"]
@@ -76,8 +76,8 @@ def sharp_bounds(
     Interval
         By linear programming over the distributions of the ranks. Each end comes from a feasible
         point of the dual program, so that rounding can only widen the interval. Of a large pool not
-        all ranks are looked at, unless `decreasing`: a bound of what may lie between widens the
-        interval a little more. For m above about 25 some of the m + 1 conditions are lost in
+        all ranks are looked at: a bound of what may lie between widens the interval a little more.
+        For m above about 25 some of the m + 1 conditions are lost in
         rounding (at m = 100 about 60 are left), and the others are asked for to 1e-6.
 
     Raises
@@ -201,20 +201,25 @@ def _law_and_values(metric, sampler, n_items, decreasing):
     check_exact(metric).check_cutoff()
     pool = positive_int("n_items", n_items) - 1
     whole = true_or_false("decreasing", decreasing)
-    net = net_of(sampler, pool, None if whole else jumps_of(metric, 1, 1))
+    jumps = jumps_of(metric, 1, 1)
+    net = net_of(sampler, pool, jumps, whole)
     fits_in_memory(
         32 * len(net.above) * (sampler.m + 1),
         f"the bounds at {len(net.above)} ranks with m={sampler.m}",
-        "choose a smaller m" + (", or decreasing=False" if whole else ""),
+        "choose a smaller m",
     )
-    if len(net.start) == 1:
-        law = sampler.law(n_items)
-        values = metric.of_rank(np.arange(1, n_items + 1), n_items)
-    else:
-        law = law_at(sampler, net.above, pool)
-        values = term_at(metric, net.above, pool)
+    if len(net.start) > 1:
+
+        def target(above):
+            return term_at(metric, above, pool)
+
+        if whole:
+            return *means_up_to(sampler, net.above, pool, target, jumps), net
+        return law_at(sampler, net.above, pool), target(net.above), net
+    law = sampler.law(n_items)
+    values = metric.of_rank(np.arange(1, n_items + 1), n_items)
     if whole:
-        size = np.arange(1.0, len(law) + 1)
+        size = np.arange(1.0, n_items + 1)
         return np.cumsum(law, axis=0) / size[:, None], np.cumsum(values) / size, net
     return law, values, net
 

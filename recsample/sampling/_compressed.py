@@ -48,12 +48,13 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 from scipy import linalg
 
+from recsample._indexing import row_blocks
 from recsample._memory import fits_in_memory
 from recsample._ties import ties_ahead
 from recsample._typing import Floats
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Step
-from recsample.sampling._counts import count_pmf, gauss_on_points
+from recsample.sampling._counts import average_with, average_without, count_pmf, gauss_on_points
 from recsample.sampling.base import HasLaw
 from recsample.sampling.uniform import UniformSampling
 
@@ -210,17 +211,18 @@ class Net(NamedTuple):
         return float((low - self.slack * (high - low) / 2).min())
 
 
-def net_of(sampler: HasLaw, pool: int, jumps: list[int] | None) -> Net:
+def net_of(sampler: HasLaw, pool: int, jumps: list[int] | None, whole: bool = False) -> Net:
     """The places at which sums of the laws, and of a metric with these jumps, are looked at.
 
-    In a block such a sum is a polynomial of some degree d but for rounding. At k Chebyshev points
-    it comes close to its extremes, by the theorem of Ehlich and Zeller [1]_:
+    In a block such a sum is a polynomial of some degree d but for rounding. At Chebyshev points it
+    comes close to its extremes, by the theorem of Ehlich and Zeller [1]_:
 
-        largest |f| in the block <= C * largest |f| at the points,  C = 1 / cos(pi d / 2 k).
+        largest |f| in the block <= C * largest |f| at the points,  C = 1 / cos(d g / 2),
 
-    Taken for f less the middle of its values at the points, it is nowhere further below the
-    smallest of these than (C - 1) / 2 of their range. Where laws are not compressed, these are all
-    places.
+    with the largest gap g between two points, as angles. Taken for f less the middle of its values
+    at the points, it is nowhere further below the smallest of these than (C - 1) / 2 of their
+    range. Where laws are not compressed, these are all places. If `whole`, the points are rounded,
+    and gaps are counted where a whole number was left out.
 
     References
     ----------
@@ -239,12 +241,39 @@ def net_of(sampler: HasLaw, pool: int, jumps: list[int] | None) -> Net:
             places.append(np.arange(float(first), end))
             slack.append(0.0)
         else:
-            near = np.cos(np.pi * (np.arange(n_points) + 0.5) / n_points)
-            inside = first + (end - 1 - first) * (1 - near) / 2
-            places.append(np.concatenate([[first], inside, [end - 1]]))
-            slack.append(1 / np.cos(np.pi * (n_nodes - 1) / (2 * n_points)) - 1)
+            length, near = end - 1 - first, np.cos(np.pi * (np.arange(n_points) + 0.5) / n_points)
+            at = np.concatenate([[0.0], length * (1 - near) / 2, [length]])
+            at = np.unique(np.rint(at)) if whole else at
+            gap = np.diff(np.arccos(1 - 2 * at / length))[np.diff(at) > 1 if whole else ...]
+            places.append(first + at)
+            slack.append(1 / np.cos((n_nodes - 1) * gap.max(initial=0.0) / 2) - 1)
     sizes = np.array([len(part) for part in places])
     return Net(np.concatenate(places), np.cumsum(sizes) - sizes, np.array(slack))
+
+
+def means_up_to(
+    sampler: UniformSampling,
+    above: Floats,
+    pool: int,
+    target: Callable[[NDArray], Floats],
+    jumps: list[int] | None,
+) -> tuple[Floats, Floats]:
+    """The means of the laws, and of the metric, over the places up to each of these, the last N.
+
+    As functions of the last place these are polynomials and smooth where the laws and the metric
+    are: a mean over u of p(s | u a), and nowhere larger for complex a.
+    """
+    last = above.astype(np.int64)
+    fits_in_memory(
+        8 * len(last) * (sampler.m + 1), f"the law of {len(last)} ranks", "choose a smaller m"
+    )
+    average = average_with if sampler.replace else average_without
+    law = np.empty((len(last), sampler.m + 1))
+    for part in row_blocks(len(last), sampler.m + 1):
+        ties = last[part]
+        law[part] = average(np.zeros_like(ties), ties, np.full_like(ties, pool), sampler.m)
+    sums = np.cumsum(sums_in_steps(last, pool, target, jumps, uniform_belief(pool))[1])
+    return law, sums * ((pool + 1) / (last + 1.0))
 
 
 class Pool(NamedTuple):
@@ -344,6 +373,8 @@ def _n_nodes(first, end, pool, curves, rough, exponent=_EXPONENT):
         return 1
     middle, half = (first + end - 1) / 2, (end - 1 - first) / 2
     u = _ELLIPSES[_ELLIPSES <= max(_APART * np.arccosh((middle + 1) / half), _ELLIPSES[0])]
+    if curves is _CONSTANT:  # the largest ellipse it is
+        return int(np.ceil(exponent / (1 if rough else 2) / u[-1]))
     x = (middle + half * _CURVED[: len(u)]) / pool
     growth = curves.growth((np.abs(x) + np.abs(1 - x)).max(axis=1))
     if rough:

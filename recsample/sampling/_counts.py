@@ -100,16 +100,19 @@ def average_without(above, ties, pool, m):
 
         sum over a < A of p(s | a) = (N + 1) / (m + 1) P(H(N + 1, A, m + 1) > s).
 
-    The mean over t + 1 laws is a difference of two such sums. Where t is so small that the
-    difference would cost more than two digits, the laws themselves are averaged.
+    The mean over t + 1 laws is a difference of two such sums, of which one is 0 for a = 0. Where t
+    is so small that the difference would cost more than two digits, the laws themselves are
+    averaged.
     """
     pmf = np.empty((len(above), m + 1))
-    few = (pool + 1) > 100 * (m + 1) * (ties + 1)
+    few = (above > 0) & ((pool + 1) > 100 * (m + 1) * (ties + 1))
     for i in np.flatnonzero(few):
         each = above[i] + np.arange(ties[i] + 1)
         pmf[i] = weighted_pmf(np.full(len(each), 1.0 / len(each)), each, pool[i], m, False)
     above, ties, pool = above[~few], ties[~few], pool[~few]
-    difference = _exceeds(above + ties + 1, pool + 1, m + 1) - _exceeds(above, pool + 1, m + 1)
+    difference = _exceeds(above + ties + 1, pool + 1, m + 1)
+    if above.any():
+        difference -= _exceeds(above, pool + 1, m + 1)
     difference = np.maximum(difference, 0.0)  # rounding may fall below 0
     pmf[~few] = difference / difference.sum(axis=1, keepdims=True)
     return pmf

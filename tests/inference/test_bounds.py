@@ -171,6 +171,57 @@ def run(n, m, size, replace=False, seed=0):
 
 
 @both_ways
+@pytest.mark.parametrize("metric", [AP, AUC, NDCG, Recall @ 10, NDCG @ 300], ids=str)
+def test_means_over_the_first_ranks_of_a_large_pool(metric, replace):
+    """Laws and metrics of the uniform distributions on 1, ..., r: running means over all ranks."""
+    n, sampler = 60_000, UniformSampling(80, replace)
+    pool, jumps = n - 1, _compressed.jumps_of(metric, 1, 1)
+    net = _compressed.net_of(sampler, pool, jumps, whole=True)
+    assert len(net.above) < n / 4 and (net.above == net.above.astype(int)).all()
+    law, values = _compressed.means_up_to(
+        sampler, net.above, pool, lambda a: _compressed.term_at(metric, a, pool), jumps
+    )
+    size = np.arange(1.0, n + 1)
+    last = net.above.astype(int)
+    every_law = np.cumsum(sampler.law(n), axis=0) / size[:, None]
+    every_value = np.cumsum(values_of(metric, n)) / size
+    np.testing.assert_allclose(law, every_law[last], atol=1e-13)
+    np.testing.assert_allclose(values, every_value[last], atol=1e-13)
+    # No sum of them falls lower between the places than the net says.
+    rng = np.random.default_rng(0)
+    for scale in (0.0, 1.0, 30.0):
+        weight = scale * rng.normal(size=sampler.m + 1)
+        at_all = every_value - every_law @ weight
+        lowest = net.lowest(values - law @ weight)
+        assert lowest <= at_all.min() + 1e-13
+        assert lowest > at_all.min() - 0.05 * np.ptp(at_all)
+
+
+@both_ways
+def test_decreasing_bounds_of_compressed_laws_are_those_of_all_ranks(replace, monkeypatch):
+    n, sampler = 12_000, UniformSampling(20, replace)
+    ranks = Ranks(1 + np.floor(n * np.random.default_rng(1).random(2_000) ** 3).astype(int), n)
+    sampled = sampler.draw(ranks, 2)
+    p = 1 / np.arange(10.0, n + 10)
+    p /= p.sum()
+
+    def both():
+        metric = NDCG @ 10
+        certified = inference.certified_interval(metric, sampled, sampler, n, decreasing=True)
+        sharp = inference.sharp_bounds(metric, p @ sampler.law(n), sampler, n, decreasing=True)
+        return np.array([certified, sharp])
+
+    whole = both()
+    monkeypatch.setattr(_compressed, "_SMALL", 2**16)
+    assert _compressed.compressible(sampler, n - 1)
+    # Wider by the net's slack, never narrower than by the solver's tolerance. Sharp bounds ask for
+    # nearly dependent conditions to 1e-6, along directions that depend on which ranks there are.
+    wider = (both() - whole) * [-1, 1]
+    assert (wider[0] > -1e-6).all() and (wider[0] < 3e-5).all()
+    assert (abs(wider[1]) < 1e-3).all()
+
+
+@both_ways
 @pytest.mark.parametrize("decreasing", [False, True])
 def test_certified_interval_by_the_program_as_it_is_written(decreasing, replace):
     n, m, size = 60, 5, 500
