@@ -282,5 +282,10 @@ def _sampled_ties(group, m, replace):
         for x in range(1, min(group.ties, m) + 1):
             before = sliding_window_view(np.append(np.full(most, -np.inf), chance), most)[:-1]
             parts = before + ways + np.log((group.ties - x + 1) / x)
-            chance = special.logsumexp(parts, axis=1)
-            yield np.exp(chance), np.exp(parts - np.maximum(chance, -1e300)[:, None])
+            # The sum of the parts relative to the largest, which is 0 where all are.
+            most_likely = np.maximum(parts.max(axis=1), -1e300)
+            share = np.exp(parts - most_likely[:, None])
+            total = share.sum(axis=1)
+            with np.errstate(divide="ignore"):
+                chance = most_likely + np.log(total)
+            yield np.exp(chance), share / np.maximum(total, 1.0)[:, None]

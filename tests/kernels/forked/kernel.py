@@ -79,6 +79,7 @@ def import_what_chapters_import():
         importlib.import_module(module)
     draw_a_picture()
     gc.freeze()  # else the first collection of a fork copies all of it
+    gc.set_threshold(50_000)
 
 
 def draw_a_picture():
