@@ -262,8 +262,9 @@ class _Near:
 
     def add(self, pairs, start, which, column):
         """More of them: which of the relevant items, and the columns after the start."""
-        self._waiting.append((pairs[which], start + column))
-        self._n += len(which)
+        if len(which):
+            self._waiting.append((pairs[which], start + column))
+            self._n += len(which) + 20  # what two arrays take by themselves
         if self._n > TILE // 8:
             self.settle()
 

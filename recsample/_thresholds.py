@@ -6,7 +6,8 @@ The thresholds of all rows are one after the other, and rows with more of them c
 
 Where they are few, every number is compared with every bound. Where they are many, numbers and
 bounds go into buckets first, by a function that never decreases. So the numbers of a higher bucket
-are above and those of a lower one below, and only those of the same are compared.
+are above and those of a lower one below, and only those of the same are compared. Where most are in
+such buckets, a row is sorted.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from recsample._typing import Integers
 
 # From this many thresholds on, buckets are faster than comparing with each: in NumPy, and compiled.
 _MANY, _MANY_COMPILED = 16, 160
-# Where more than this part of a row is in the buckets of thresholds, comparing all is as fast.
-_CROWDED = 1 / 8
+# Where more than this part of a row is in the buckets of thresholds, comparing all is as fast, or
+# from so many thresholds on sorting the row.
+_CROWDED, _SORTED = 1 / 8, 64
 
 # Comparisons from which compiled code saves more time than it takes to load, and to load Numba.
 _WORTH_LOADING, _WORTH_LOADING_NUMBA = 2**24, 2**31
@@ -64,7 +66,11 @@ def compared(
         counts[:, which], crowded = _by_buckets(
             numbers[:many], n_thresholds[:many], low[which], high[which], note
         )
-        rows = np.concatenate([crowded, np.arange(many, len(numbers))])
+        to_sort = n_thresholds[crowded] >= _SORTED
+        for row in crowded[to_sort]:
+            which = first[row] + np.arange(n_thresholds[row])
+            counts[:, which] = _by_sorting(numbers[row], low[which], high[which], which, note)
+        rows = np.concatenate([crowded[~to_sort], np.arange(many, len(numbers))])
         numbers, first, n_thresholds = numbers[rows], first[rows], n_thresholds[rows]
     for k in range(n_thresholds.max(initial=0)):
         n_rows = int(np.count_nonzero(n_thresholds > k))
@@ -119,6 +125,17 @@ def _bits(comparison, numbers, bounds):
         np.setbufsize(256)
         comparison(numbers, bounds[:, None], out=found[:, :width])
     return np.packbits(found.reshape(-1)).view(np.uint64).reshape(n_rows, -1)
+
+
+def _by_sorting(numbers, low, high, which, note):
+    """Counts for one row, with many thresholds."""
+    order = np.argsort(numbers)
+    ordered = numbers[order]
+    start = np.searchsorted(ordered, low, side="left")
+    end = np.searchsorted(ordered, high, side="right")
+    times = np.where(low < high, end - start, 0)
+    note(repeated(which, times), order[repeated(start, times) + places_in(times)])
+    return len(numbers) - end, end - start
 
 
 def _by_buckets(numbers, n_thresholds, low, high, note):

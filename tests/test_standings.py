@@ -325,15 +325,18 @@ def test_however_scores_lie_in_memory():
         assert np.array_equal(same, before)
 
 
-@pytest.mark.parametrize("working_memory, several", [(2, False), (8, True), (64, True)])
-def test_memory_is_bounded(working_memory, several):
+@pytest.mark.parametrize(
+    "working_memory, n_users, share", [(2, 300, 0), (8, 300, 2e-4), (64, 300, 2e-4), (2, 60, 0.01)]
+)
+def test_memory_is_bounded(working_memory, n_users, share):
+    """One relevant item each, or a share of 60,000 items."""
     rng = RNG(6)
-    users = rng.normal(size=(300, 8)).astype(np.float32)
+    users = rng.normal(size=(n_users, 8)).astype(np.float32)
     items = np.repeat(rng.normal(size=(6_000, 8)), 10, axis=0).astype(np.float32)
-    relevant, exclude = rng.integers(0, 6_000, size=300), None
-    if several:
-        relevant = sparse.random(300, 60_000, density=2e-4, format="csr", rng=rng)
-        exclude = sparse.random(300, 60_000, density=0.01, format="csr", rng=rng)
+    relevant, exclude = rng.integers(0, 6_000, size=n_users), None
+    if share:
+        relevant = sparse.random(n_users, 60_000, density=share, format="csr", rng=rng)
+        exclude = sparse.random(n_users, 60_000, density=0.01, format="csr", rng=rng)
         exclude = sparse.csr_matrix(exclude - exclude.multiply(relevant != 0))
         exclude.eliminate_zeros()
     predicted_ranks((users[:3], items), relevant[:3])  # what is imported on the way

@@ -105,11 +105,12 @@ def check(rows, thresholds, compare=_thresholds.compared):
 
 
 @settings(max_examples=300, deadline=None)
-@given(cases(), st.sampled_from([1, 16]), st.sampled_from([1 / 8, 1]))
-def test_counts_are_those_by_hand(case, many, crowded):
+@given(cases(), st.sampled_from([1, 16]), st.sampled_from([0, 1 / 8, 1]), st.sampled_from([4, 64]))
+def test_counts_are_those_by_hand(case, many, crowded, to_sort):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_thresholds, "_MANY", many)
         patch.setattr(_thresholds, "_CROWDED", crowded)
+        patch.setattr(_thresholds, "_SORTED", to_sort)
         check(*case)
 
 
@@ -157,6 +158,12 @@ def test_one_outlier_puts_a_row_into_one_bucket(compared_rows, dtype, outlier):
     values = [row[:20] for row in rows]
     check(rows, [with_bounds(v, 0, dtype) for v in values])
     assert compared_rows == 20 * [1]
+
+
+def test_crowded_rows_are_sorted_where_thresholds_are_many(compared_rows):
+    rows = np.random.default_rng(3).normal(size=(2, 500))
+    check(rows, [with_bounds(row[:100], 1e-3, np.float64) for row in rows])
+    assert compared_rows == []
 
 
 @pytest.mark.parametrize("dtype", KINDS)
