@@ -95,7 +95,7 @@ measured: environment
 		$(INSTALL) --constraint requirements.txt $$one < /dev/null || \
 		echo "$$one: not installed, see above; it is not measured."; done
 	OPENBLAS_NUM_THREADS=$(THREADS) OMP_NUM_THREADS=$(THREADS) MKL_NUM_THREADS=$(THREADS) \
-		NUMBA_NUM_THREADS=$(THREADS) $(BIN)/python -m pytest -rs -o filterwarnings=default \
+		$(BIN)/python -m pytest -rs -o filterwarnings=default \
 		-o python_files="bench_*.py" --benchmark-json=build/bench/measured.json benchmarks
 
 pages: environment

@@ -2,7 +2,8 @@
 
 A benchmark is a test in a file bench_<topic>.py that says in `benchmark.extra_info` what was
 measured: any columns, of which `case` and `contender` are looked for by the book. The least of its
-rounds is kept, with the machine, the versions and the date, in book/data/benchmarks/<topic>.json.
+rounds is kept, with the machine, the versions and the date, in book/data/benchmarks/<topic>.json,
+or in <topic>_<n>_threads.json where these are several.
 """
 
 import json
@@ -30,10 +31,11 @@ def pytest_benchmark_update_json(config, benchmarks, output_json):
         "versions": {name: found for name in LIBRARIES if (found := _version(name))},
     }
     KEPT.mkdir(parents=True, exist_ok=True)
+    several = "" if about["threads"] == 1 else f"_{about['threads']}_threads"
     for topic, rows in topics.items():
         lines = ",\n  ".join(json.dumps(row) for row in rows)
         head = json.dumps(about, indent=1).removesuffix("\n}")
-        (KEPT / f"{topic}.json").write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n')
+        (KEPT / f"{topic}{several}.json").write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n')
 
 
 def _version(name):

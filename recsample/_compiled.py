@@ -10,7 +10,7 @@ from recsample._extras import extra
 
 @cache
 def compiled_counts() -> Callable[..., None]:
-    """Counts as `compared` of `recsample._thresholds` does, compiled, on all cores.
+    """Counts as `compared` of `recsample._thresholds` does, compiled.
 
     Into `above` and `near`, and the columns of the first that are near into the rows of `columns`.
     """
@@ -26,7 +26,7 @@ def compiled_counts() -> Callable[..., None]:
                 n_reaching = numba.int32(n_reaching + numba.int32(values[j] >= lower))
             return n_above, n_reaching - n_above
 
-        for row in numba.prange(len(first)):
+        for row in range(len(first)):
             values = numbers[row]
             for which in range(first[row], first[row] + n_thresholds[row]):
                 lower, upper = low[which], high[which]
@@ -42,6 +42,6 @@ def compiled_counts() -> Callable[..., None]:
                     start += 128
 
     try:
-        return numba.njit(parallel=True, cache=True)(counts)
+        return numba.njit(nogil=True, cache=True)(counts)
     except RuntimeError:  # nowhere to keep it
-        return numba.njit(parallel=True)(counts)
+        return numba.njit(nogil=True)(counts)

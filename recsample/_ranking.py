@@ -9,6 +9,7 @@ tiles of any size, for any number of threads, and for any library that multiplie
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import ceil
@@ -21,6 +22,7 @@ from scipy import sparse
 from recsample._indexing import counted, owners, places_in, repeated, row_blocks, starts_of
 from recsample._memory import fits_in_memory
 from recsample._scores import checked_scores, item_sets, pair_scores, refuse_shared, relevant_sets
+from recsample._threads import number_of_threads, on_threads
 from recsample._thresholds import comparison
 from recsample._typing import Floats, Integers
 from recsample._validation import positive_float
@@ -30,6 +32,9 @@ from recsample._validation import positive_float
 # and not a power of 2 wide, which caches do not like.
 TILE = 2**20
 _FEW_ITEMS, _WIDTH = 4096, 2000
+
+# Comparisons from which it is worth to set several threads going.
+_WORTH_THREADS = 2**22
 
 # Bytes for each score of a tile at the most: where every single one has to be looked at.
 _BYTES = 64
@@ -102,7 +107,7 @@ class Product:
     def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
         self.shape = len(users), len(items)
         self._users, self._items = users, items
-        self._room = np.empty(0, users.dtype)
+        self._of_thread = threading.local()
         if items.size <= 2**19:  # where the items stand side by side, products are faster
             self._items = np.asfortranarray(items)
         limits, length = np.finfo(users.dtype), users.shape[1] + 2
@@ -139,9 +144,10 @@ class Product:
             theirs = self._items[items].T
             size = len(mine) * theirs.shape[1]
             # The last tile is done with, and its memory is at hand: to get more takes long.
-            if len(self._room) < size:
-                self._room = np.empty(size, mine.dtype)
-            return np.matmul(mine, theirs, out=self._room[:size].reshape(len(mine), -1))
+            room = getattr(self._of_thread, "room", self._items[:0, 0])
+            if len(room) < size:
+                self._of_thread.room = room = np.empty(size, mine.dtype)
+            return np.matmul(mine, theirs, out=room[:size].reshape(len(mine), -1))
 
         return tile
 
@@ -200,8 +206,8 @@ def standings(
         f"ranking {relevant.nnz} relevant items",
         "rank fewer users at a time",
     )
-    numbers, n_left_out = _limits(relevant, exclude, working_memory)
     n_users, n_items = source.shape
+    n_threads, numbers, n_left_out = _limits(relevant, exclude, working_memory)
     lengths = np.diff(relevant.indptr).astype(np.int64)
     user, several = owners(lengths), bool((lengths > 1).any())
     own = source.of(user, relevant.indices)
@@ -215,17 +221,17 @@ def standings(
     low, high = source.around(user, own)
     above, ties = np.zeros((2, len(user)), np.int64)
     compare = comparison(len(user) * n_items)
-    near = _Near(source, user, own, above, ties)
 
-    height, width = _shape(n_users, n_items, numbers)
+    height, width = _shape(-(-n_users // n_threads), n_items, numbers)
     ends = relevant.indptr.astype(np.int64) + exclude.indptr
-    for rows in _row_blocks(ends, height, n_left_out):
+
+    def count(rows):
         # Users with more relevant items come first, as they are compared.
         order = np.argsort(-lengths[rows], kind="stable")
         n_thresholds = lengths[rows][order]
         mine = repeated(starts[rows][order], n_thresholds) + places_in(n_thresholds)
         bounds, counts = (low[mine], high[mine]), np.zeros((2, len(mine)), np.int64)
-        tile_of = source.rows(rows.start + order)
+        tile_of, near = source.rows(rows.start + order), _Near(source, user, own, above, ties)
         for items, left_out in _left_out(rows, order, width, relevant, exclude):
             tile = tile_of(items)
             tile.reshape(-1)[left_out] = -np.inf
@@ -233,7 +239,9 @@ def standings(
         above[mine] += counts[0]
         exact = bounds[0] == bounds[1]
         ties[mine[exact]] = counts[1, exact]
-    near.settle()
+        near.settle()
+
+    on_threads(n_threads, count, _row_blocks(ends, height, n_left_out))
     # Where what is left out would be tied as well, everything is that is not above.
     lowest = own == -np.inf
     others = n_items - np.diff(ends)[user[lowest]]
@@ -278,7 +286,7 @@ class _Near:
 
 
 def _limits(relevant, exclude, working_memory):
-    """How many scores, and how many relevant and excluded items, are looked at at a time."""
+    """How many threads there are, and how many scores, and relevant and excluded items, on each."""
     half = positive_float("working_memory", working_memory) * 2**20 / 2
     most = int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
     if _BYTES_LEFT_OUT * most > half:
@@ -286,7 +294,11 @@ def _limits(relevant, exclude, working_memory):
             f"working_memory must be at least {ceil(2 * _BYTES_LEFT_OUT * most / 2**20)} (MiB) "
             f"for a user with {most} relevant and excluded items, got {working_memory}"
         )
-    return max(1, min(TILE, int(half // _BYTES))), int(half // _BYTES_LEFT_OUT)
+    n_threads = 1
+    if relevant.nnz * relevant.shape[1] >= _WORTH_THREADS:
+        n_threads = max(1, min(number_of_threads(), int(half // (_BYTES_LEFT_OUT * most))))
+    each = half / n_threads
+    return n_threads, max(1, min(TILE, int(each // _BYTES))), int(each // _BYTES_LEFT_OUT)
 
 
 def _shape(n_users, n_items, numbers):

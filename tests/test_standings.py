@@ -162,6 +162,25 @@ def test_tiles_and_memory_do_not_matter(small_tiles, dtype, several):
     assert ranked((users, items[order]), *moved) == usual
 
 
+@pytest.fixture
+def three_threads(monkeypatch):
+    monkeypatch.setattr(_ranking, "number_of_threads", lambda: 3)
+    monkeypatch.setattr(_ranking, "_WORTH_THREADS", 0)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("users_are_factors", [False, True])
+def test_several_threads_count_the_same(request, dtype, users_are_factors):
+    rng = RNG(3)
+    users, items = entangled(rng, 500, 1000, 16, dtype)
+    relevant, exclude = some_sets(rng, 500, 1000, 30)
+    scores = (users, items) if users_are_factors else users @ items.T
+    usual = ranked(scores, relevant, exclude)
+    request.getfixturevalue("three_threads")
+    assert ranked(scores, relevant, exclude) == usual
+    assert ranked(scores, relevant, exclude, working_memory=1) == usual
+
+
 @pytest.mark.parametrize("dtype", KINDS)
 @pytest.mark.parametrize("several", [False, True])
 def test_compiled_code_counts_the_same(compiled, dtype, several):
@@ -346,6 +365,18 @@ def test_memory_is_bounded(working_memory, n_users, share):
     tracemalloc.stop()
     beside = 60_000 * 20 + (0 if exclude is None else 5 * exclude.nnz)  # norms, copies of sets
     assert peak < working_memory * 2**20 + beside + 300 * len(ranks.rows.rank)
+
+
+def test_several_threads_share_the_memory(three_threads):
+    one, none = as_sets([{0}, {1}], 1000), as_sets([set(), set()], 1000)
+    n_threads, numbers, n_left_out = _ranking._limits(one, none, 1)
+    half = 2**20 / 2
+    assert n_threads == 3
+    assert half / 2 < n_threads * numbers * _ranking._BYTES <= half
+    assert half / 2 < n_threads * n_left_out * _ranking._BYTES_LEFT_OUT <= half
+    # A user's excluded items are on one thread: of those there are no more than can hold them.
+    many = as_sets([set(range(2, 502)), set()], 1000)
+    assert _ranking._limits(one, many, 501 * 48 * 2 * 2 / 2**20)[0] == 2
 
 
 def test_too_little_memory_is_refused_beforehand(monkeypatch):

@@ -1,0 +1,49 @@
+"""Each part of some work is done once, on a thread that leaves linear algebra one of its own."""
+
+import threading
+
+import pytest
+
+from recsample import _threads
+
+threadpoolctl = pytest.importorskip("threadpoolctl")
+
+
+def blas_threads():
+    return [
+        one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"
+    ]
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_every_part_is_done_once(number):
+    done = []
+    _threads.on_threads(number, done.append, range(50))
+    assert sorted(done) == list(range(50))
+
+
+def test_parts_are_done_at_the_same_time():
+    both_are_there = threading.Barrier(2, timeout=30)
+    _threads.on_threads(2, lambda _: both_are_there.wait(), range(2))
+
+
+def test_linear_algebra_has_one_thread_in_each_and_what_it_had_afterwards():
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        before, inside = blas_threads(), []
+        assert _threads.number_of_threads() == max(before)
+        _threads.on_threads(2, lambda _: inside.append(set(blas_threads())), range(4))
+        assert blas_threads() == before
+    assert inside == 4 * [{1}]
+
+
+def test_the_first_part_that_fails_is_what_is_said():
+    def fail(part):
+        raise ValueError(f"part {part}")
+
+    with pytest.raises(ValueError, match="part 0"):
+        _threads.on_threads(2, fail, range(4))
+
+
+def test_one_thread_where_nothing_is_known(monkeypatch):
+    monkeypatch.setattr(_threads, "find_spec", lambda _: None)
+    assert _threads.number_of_threads() == 1
