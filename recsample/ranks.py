@@ -647,8 +647,9 @@ def predicted_ranks(
     not depend on how many users or items are looked at at a time, on the number of threads, or on
     the library that multiplies matrices.
 
-    The product uses the threads of NumPy's linear algebra. With Numba installed (``pip install
-    "recsample[fast]"``) large evaluations count in compiled code on all cores: the same ranks.
+    ``pip install "recsample[fast]"`` makes large evaluations faster, with the same ranks: it brings
+    Numba, which compiles the counting, and threadpoolctl, with which some users are ranked on each
+    of the threads that NumPy's linear algebra may use. Without it only the product uses them.
 
     References
     ----------
