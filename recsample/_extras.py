@@ -20,7 +20,7 @@ _EXTRAS = {
     "pyarrow": "files",
     "requests": "data",
     "tabulate": "tables",
-    "threadpoolctl": "models",
+    "threadpoolctl": "fast",
     "tqdm": "models",
 }
 
