@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 KEPT = Path(__file__).parents[1] / "book/data/benchmarks"
-LIBRARIES = ["numpy", "scipy", "numba", "implicit", "recometrics", "pytest-benchmark"]
+LIBRARIES = "numpy scipy numba threadpoolctl duckdb implicit recometrics pytest-benchmark".split()
 
 
 def pytest_benchmark_update_json(config, benchmarks, output_json):

@@ -231,7 +231,8 @@ def standings(
         n_thresholds = lengths[rows][order]
         mine = repeated(starts[rows][order], n_thresholds) + places_in(n_thresholds)
         bounds, counts = (low[mine], high[mine]), np.zeros((2, len(mine)), np.int64)
-        tile_of, near = source.rows(rows.start + order), _Near(source, user, own, above, ties)
+        tile_of = source.rows(rows.start + order)
+        near = _Near(source, user, own, above, ties, numbers // 8)
         for items, left_out in _left_out(rows, order, width, relevant, exclude):
             tile = tile_of(items)
             tile.reshape(-1)[left_out] = -np.inf
@@ -263,18 +264,18 @@ def _best_first(own, user, n_users):
 class _Near:
     """Pairs that are near to a relevant item, settled by their scores, many at a time."""
 
-    def __init__(self, source, user, own, above, ties):
-        self._source, self._user, self._own = source, user, own
+    def __init__(self, source, user, own, above, ties, at_a_time):
+        self._source, self._user, self._own, self._at_a_time = source, user, own, at_a_time
         self._above, self._ties = above, ties
         self._waiting, self._n = [], 0
 
     def add(self, pairs, start, which, column):
         """More of them: which of the relevant items, and the columns after the start."""
-        if len(which):
-            self._waiting.append((pairs[which], start + column))
-            self._n += len(which) + 20  # what two arrays take by themselves
-        if self._n > TILE // 8:
-            self.settle()
+        for some in row_blocks(len(which), 1, self._at_a_time):
+            self._waiting.append((pairs[which[some]], start + column[some]))
+            self._n += len(which[some]) + 20  # what two arrays take by themselves
+            if self._n > self._at_a_time:
+                self.settle()
 
     def settle(self):
         if self._waiting:
@@ -288,17 +289,27 @@ class _Near:
 def _limits(relevant, exclude, working_memory):
     """How many threads there are, and how many scores, and relevant and excluded items, on each."""
     half = positive_float("working_memory", working_memory) * 2**20 / 2
-    most = int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
+    most = _most_left_out(relevant, exclude)
     if _BYTES_LEFT_OUT * most > half:
         raise ValueError(
-            f"working_memory must be at least {ceil(2 * _BYTES_LEFT_OUT * most / 2**20)} (MiB) "
+            f"working_memory must be at least {least_memory(relevant, exclude)} (MiB) "
             f"for a user with {most} relevant and excluded items, got {working_memory}"
         )
     n_threads = 1
     if relevant.nnz * relevant.shape[1] >= _WORTH_THREADS:
         n_threads = max(1, min(number_of_threads(), int(half // (_BYTES_LEFT_OUT * most))))
     each = half / n_threads
-    return n_threads, max(1, min(TILE, int(each // _BYTES))), int(each // _BYTES_LEFT_OUT)
+    n_left_out = min(int(each // _BYTES_LEFT_OUT), relevant.nnz + exclude.nnz)
+    return n_threads, max(1, min(TILE, int(each // _BYTES))), n_left_out
+
+
+def least_memory(relevant: sparse.csr_matrix, exclude: sparse.csr_matrix) -> int:
+    """The least `working_memory` for the user with most relevant and excluded items, in MiB."""
+    return ceil(2 * _BYTES_LEFT_OUT * _most_left_out(relevant, exclude) / 2**20)
+
+
+def _most_left_out(relevant, exclude):
+    return int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
 
 
 def _shape(n_users, n_items, numbers):

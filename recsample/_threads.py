@@ -6,6 +6,7 @@ there, and its waiting threads are in the way of others. Each part on a thread o
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -14,6 +15,8 @@ from typing import TypeVar
 from recsample._extras import extra
 
 T = TypeVar("T")
+# How many threads linear algebra has is said for the whole process, so by one call at a time.
+_BUSY = threading.Lock()
 
 
 def number_of_threads() -> int:
@@ -25,12 +28,19 @@ def number_of_threads() -> int:
 
 
 def on_threads(number: int, function: Callable[[T], None], parts: Iterable[T]) -> None:
-    """Call a function with each part, on so many threads; linear algebra has one in each."""
-    if number == 1:
+    """Call a function with each part, on so many threads.
+
+    Where these are several, linear algebra has one thread in each. While another call is at it, all
+    parts are done by this thread.
+    """
+    if number == 1 or not _BUSY.acquire(blocking=False):
         for part in parts:
             function(part)
         return
     limits = extra("threadpoolctl").threadpool_limits
-    with limits(1, "blas"), ThreadPoolExecutor(number) as threads:
-        for _ in threads.map(function, parts):
-            pass
+    try:
+        with limits(1, "blas"), ThreadPoolExecutor(number) as threads:
+            for _ in threads.map(function, parts):
+                pass
+    finally:
+        _BUSY.release()

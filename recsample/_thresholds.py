@@ -134,7 +134,10 @@ def _by_sorting(numbers, low, high, which, note):
     start = np.searchsorted(ordered, low, side="left")
     end = np.searchsorted(ordered, high, side="right")
     times = np.where(low < high, end - start, 0)
-    note(repeated(which, times), order[repeated(start, times) + places_in(times)])
+    # All numbers may be near to each of the thresholds.
+    for part in row_blocks(len(which), max(1, int(times.max())), len(numbers)):
+        each = times[part]
+        note(repeated(which[part], each), order[repeated(start[part], each) + places_in(each)])
     return len(numbers) - end, end - start
 
 

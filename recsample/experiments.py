@@ -686,10 +686,8 @@ def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd
     """
     pd = extra("pandas")
     ranks = given_or_recorded(ranks)
-    largest, width = (
-        max(int(np.max(r.n_items)) for r in ranks.values()),
-        positive_int("width", width),
-    )
+    width = positive_int("width", width)
+    largest = max(int(np.max(r.n_items)) for r in ranks.values())
     n_buckets = -(-largest // width)
     fits_in_memory(40 * len(ranks) * n_buckets, f"{n_buckets} buckets", "choose a larger width")
     ends = np.arange(width, largest + width, width)

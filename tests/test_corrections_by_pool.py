@@ -111,8 +111,8 @@ def test_counts_have_a_size_for_each_row():
     assert found == pytest.approx((3 * make(100).values[0] + make(300).values[4]) / 4, abs=1e-12)
 
 
-def test_the_mean_of_users_is_met_better_than_with_one_size_for_all():
-    """AUC of a user with few items, and of one with many: BV at little gamma has little bias."""
+def test_the_mean_over_draws_is_the_expectation_in_each_pool():
+    """A user with few items, and one with many."""
     sampler = UniformSampling(M)
     make = MAKERS["little gamma"](AP, sampler)
     ranks = Ranks([3, 40], [60, 5_000])

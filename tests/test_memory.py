@@ -274,4 +274,4 @@ def test_the_sizes_of_pooled_samples_are_taken_one_by_one(monkeypatch):
     pooled.moments(corrected, ranks)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 16 * sizes * len(ranks)
+    assert peak < 12 * sizes * len(ranks)

@@ -345,13 +345,22 @@ def test_however_scores_lie_in_memory():
 
 
 @pytest.mark.parametrize(
-    "working_memory, n_users, share", [(2, 300, 0), (8, 300, 2e-4), (64, 300, 2e-4), (2, 60, 0.01)]
+    "working_memory, n_users, share, norm",
+    [
+        (2, 300, 0, 1),
+        (8, 300, 2e-4, 1),
+        (64, 300, 2e-4, 1),
+        (2, 60, 0.01, 1),
+        (4, 2, 5e-5, 3e6),
+        (8, 2, 3e-3, 3e6),
+    ],
 )
-def test_memory_is_bounded(working_memory, n_users, share):
+def test_memory_is_bounded(working_memory, n_users, share, norm):
     """One relevant item each, or a share of 60,000 items."""
     rng = RNG(6)
     users = rng.normal(size=(n_users, 8)).astype(np.float32)
     items = np.repeat(rng.normal(size=(6_000, 8)), 10, axis=0).astype(np.float32)
+    items[5] *= norm  # beside it, no other is clear of another
     relevant, exclude = rng.integers(0, 6_000, size=n_users), None
     if share:
         relevant = sparse.random(n_users, 60_000, density=share, format="csr", rng=rng)
@@ -367,13 +376,17 @@ def test_memory_is_bounded(working_memory, n_users, share):
     assert peak < working_memory * 2**20 + beside + 300 * len(ranks.rows.rank)
 
 
+def test_more_memory_than_can_be_counted():
+    assert predicted_ranks([[0.5, 0.2]], [0], working_memory=1e18).values.tolist() == [1]
+
+
 def test_several_threads_share_the_memory(three_threads):
     one, none = as_sets([{0}, {1}], 1000), as_sets([set(), set()], 1000)
     n_threads, numbers, n_left_out = _ranking._limits(one, none, 1)
     half = 2**20 / 2
     assert n_threads == 3
     assert half / 2 < n_threads * numbers * _ranking._BYTES <= half
-    assert half / 2 < n_threads * n_left_out * _ranking._BYTES_LEFT_OUT <= half
+    assert n_left_out == 2  # no more than there are
     # A user's excluded items are on one thread: of those there are no more than can hold them.
     many = as_sets([set(range(2, 502)), set()], 1000)
     assert _ranking._limits(one, many, 501 * 48 * 2 * 2 / 2**20)[0] == 2

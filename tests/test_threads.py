@@ -27,6 +27,7 @@ def test_parts_are_done_at_the_same_time():
     _threads.on_threads(2, lambda _: both_are_there.wait(), range(2))
 
 
+@pytest.mark.skipif(not blas_threads(), reason="threadpoolctl does not know this linear algebra")
 def test_linear_algebra_has_one_thread_in_each_and_what_it_had_afterwards():
     with threadpoolctl.threadpool_limits(2, "blas"):
         before, inside = blas_threads(), []
@@ -34,6 +35,19 @@ def test_linear_algebra_has_one_thread_in_each_and_what_it_had_afterwards():
         _threads.on_threads(2, lambda _: inside.append(set(blas_threads())), range(4))
         assert blas_threads() == before
     assert inside == 4 * [{1}]
+
+
+def test_a_call_within_a_call_is_done_by_one_thread():
+    done = []
+
+    def again(part):
+        _threads.on_threads(2, lambda inner: done.append((part, threading.get_ident())), range(3))
+
+    before = blas_threads()
+    _threads.on_threads(2, again, range(4))
+    assert blas_threads() == before
+    assert sorted(part for part, _ in done) == sorted(list(range(4)) * 3)
+    assert all(len({thread for p, thread in done if p == part}) == 1 for part in range(4))
 
 
 def test_the_first_part_that_fails_is_what_is_said():

@@ -179,7 +179,7 @@ def law_of(
     fits_in_memory(
         24 * (len(steps) + len(head) + len(tail)) * (m + 1),
         f"the law of what is drawn with n_items={n_items}, m={m}",
-        "a smaller m takes less",
+        "choose a smaller m",
     )
     parts = []
     if len(head):

@@ -77,8 +77,8 @@ def sharp_bounds(
         By linear programming over the distributions of the ranks. Each end comes from a feasible
         point of the dual program, so that rounding can only widen the interval. Of a large pool not
         all ranks are looked at: a bound of what may lie between widens the interval a little more.
-        For m above about 25 some of the m + 1 conditions are lost in
-        rounding (at m = 100 about 60 are left), and the others are asked for to 1e-6.
+        For m above about 25 some of the m + 1 conditions are lost in rounding (at m = 100 about 60
+        are left), and the others are asked for to 1e-6.
 
     Raises
     ------

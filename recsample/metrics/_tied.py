@@ -62,7 +62,9 @@ def _in_proportion(factor, value, rank, ties):
     )
     factors = factor(np.arange(first, end))
     start = (rank - first).astype(np.intp, copy=False)
-    ends = np.column_stack([start, start + ties + 1]).ravel().astype(np.intp, copy=False)
-    # Every second sum leads from the end of an item to the start of the next one.
-    sums = np.add.reduceat(np.append(factors, 0.0), ends)[::2]
+    # Every second sum leads from the end of an item to the start of the next one, which is not far
+    # where they are in order.
+    order, sums = np.argsort(start), np.empty(len(start))
+    ends = np.column_stack([start, start + ties + 1])[order].ravel().astype(np.intp, copy=False)
+    sums[order] = np.add.reduceat(np.append(factors, 0.0), ends)[::2]
     return value(rank) * (sums / ((ties + 1) * factors[start]))

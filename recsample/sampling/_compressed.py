@@ -222,7 +222,8 @@ def net_of(sampler: HasLaw, pool: int, jumps: list[int] | None, whole: bool = Fa
     with the largest gap g between two points, as angles. Taken for f less the middle of its values
     at the points, it is nowhere further below the smallest of these than (C - 1) / 2 of their
     range. Where laws are not compressed, these are all places. If `whole`, the points are rounded,
-    and gaps are counted where a whole number was left out.
+    and gaps are counted where a whole number was left out: that this is enough is tested, and does
+    not follow from the theorem.
 
     References
     ----------

@@ -68,7 +68,7 @@ def moments_of(metric, ranks, which, values, law, n_counts, replace):
     # Without ties it does not matter which of equal items one is.
     size = np.where(first.ties == 0, 1, first.group)
     table = np.stack([first.above, first.ties, first.order - 1, size], axis=1)
-    if first.ties.any():
+    if first.ties[np.asarray(which)[first.instance]].any():
         what = f"the joint law of ties with up to {n_counts - 1} sampled items"
         fits_in_memory(64 * n_counts**2, what, "choose a smaller m")
     n_groups = counted(first.instance, len(ranks))

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from recsample._indexing import owners, row_blocks
 from recsample._memory import fits_in_memory
-from recsample._ranking import outranking, scored_pools, standings
+from recsample._ranking import least_memory, outranking, scored_pools, standings
 from recsample._scores import item_sets, relevant_sets
 from recsample._typing import Integers, Sparse
 from recsample._value import frozen, sealed
@@ -161,7 +161,8 @@ def ranked_items(
     """
     _refuse_several(relevant)
     source, own, left_out = scored_pools(scores, relevant, exclude)
-    sizes = standings(source, own, left_out, _WORKING_MEMORY)
+    memory = max(_WORKING_MEMORY, least_memory(own, left_out))
+    sizes = standings(source, own, left_out, memory)
     # Room for all of them, before the first one is found.
     n_found, n_items = int(np.sum(sizes)), own.shape[1]
     number = np.int32 if max(n_found, n_items) < 2**31 else np.int64
