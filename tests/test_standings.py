@@ -352,7 +352,7 @@ def test_however_scores_lie_in_memory():
         (64, 300, 2e-4, 1),
         (2, 60, 0.01, 1),
         (4, 2, 5e-5, 3e6),
-        (8, 2, 3e-3, 3e6),
+        (8, 1, 1.2e-3, 3e6),
     ],
 )
 def test_memory_is_bounded(working_memory, n_users, share, norm):
