@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
+from recsample._indexing import different_rows
 from recsample.metrics._checks import check_metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal
 from recsample.sampling._counts import count_pmf
@@ -73,9 +74,9 @@ def estimates_by_pool(metric, cases):
     differences and so D(N, t) = D(N + 1, t) + D(N + 1, t + 1): a pool follows from the next larger
     one by a sum of positive numbers, and only a large gap is worth an integration.
     """
-    kinds, kind = np.unique(np.stack([cases.order, cases.n_relevant]), axis=1, return_inverse=True)
-    for i, (order, n_relevant) in enumerate(kinds.T):
-        mine = np.flatnonzero(kind.reshape(-1) == i)
+    kinds, kind = different_rows([cases.order, cases.n_relevant])
+    for i, (order, n_relevant) in enumerate(zip(*kinds)):
+        mine = np.flatnonzero(kind == i)
         steps = None
         for same, pool in cases_by_pool(cases.of(mine)):
             first, last = _ends(metric, order, n_relevant, pool)

@@ -256,10 +256,10 @@ class PooledSampling(Sampler):
 
     def _moments_by_size(self, metric, ranks):
         """Those of a correction, which knows the size D: given each D, and then over its law."""
-        kinds = np.stack([ranks.n_irrelevant, ranks.n_relevant], axis=1)
+        kinds, kind = different_rows([ranks.n_irrelevant, ranks.n_relevant])
         mean, variance = np.zeros(len(ranks)), np.zeros(len(ranks))
-        for pool, n in np.unique(kinds, axis=0).tolist():
-            which = (kinds == (pool, n)).all(axis=1)
+        for i, (pool, n) in enumerate(np.transpose(kinds).tolist()):
+            which = kind == i
             law, some, seen = self.sizes(pool, n), ranks[which], 0.0
             for d in np.flatnonzero(law > _NEVER).tolist():
                 # One size after the other, so that no two are kept: West's running mean.
@@ -272,12 +272,12 @@ class PooledSampling(Sampler):
 
     def _noise(self, pool, n_relevant):
         """The mean of (N - D) / (N - 1) / D, by which the share of an item in the sample varies."""
-        kinds, kind = np.unique(np.stack([pool, n_relevant]), axis=1, return_inverse=True)
-        noise = np.empty(kinds.shape[1])
-        for i, (n, k) in enumerate(kinds.T.tolist()):
+        kinds, kind = different_rows([pool, n_relevant])
+        noise = np.empty(len(kinds[0]))
+        for i, (n, k) in enumerate(np.transpose(kinds).tolist()):
             size = np.arange(1, self.m * k + 1)
             noise[i] = self.sizes(n, k)[1:] @ ((n - size) / max(n - 1, 1) / size)
-        return noise[kind.reshape(-1)]
+        return noise[kind]
 
     def _sums(self, metric, ranks, n):
         """The means of an additive metric of instances with n relevant items each."""
