@@ -1,4 +1,4 @@
-"""Limits of the mean of a metric under an assumption that has a name.
+"""Limits of a mean from one run, by its likelihood, under an assumption that has a name.
 
 Many distributions of the exact ranks fit a run of sampled ranks nearly as well as the best one
 does. The limits are the smallest and the largest mean of the metric under all of these within a
