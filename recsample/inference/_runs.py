@@ -14,6 +14,9 @@ from recsample.counts import RankCounts
 from recsample.ranks import Ranks
 from recsample.sampling.uniform import UniformSampling
 
+# It is stopped early, before it fits the noise.
+EM_ITERATIONS = 30
+
 
 def sampled_counts(sampled: Ranks | RankCounts, sampler: UniformSampling) -> Floats:
     """How many instances have each sampled rank, shape (m + 1,): all that estimates look at."""
@@ -46,12 +49,17 @@ def check_uniform(sampler: Any) -> UniformSampling:
     return sampler
 
 
-def em_of_counts(counts: Floats, law: Floats, iterations: int = 30) -> Floats:
-    """The EM estimate for several runs at once: a column of counts, a column of the result."""
-    seen = counts.any(axis=1)
-    law, share = law[:, seen], counts[seen] / counts.sum(axis=0)
-    p = np.full((len(law), counts.shape[1]), 1 / len(law))
+def em(
+    counts: Floats, law: Floats, start: Floats, iterations: int = EM_ITERATIONS
+) -> tuple[Floats, list[Floats]]:
+    """The EM algorithm on the counts of a run, or on a column for each of several runs.
+
+    Returns the weights of the rows of the law, and what the law was multiplied with for each factor
+    of them.
+    """
+    share, p, ratios = counts / counts.sum(axis=0), start, []
     for _ in range(iterations):
         expected = law.T @ p
-        p *= law @ np.divide(share, expected, out=np.zeros_like(share), where=share > 0)
-    return p / p.sum(axis=0)
+        ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
+        p = p * (law @ ratios[-1])
+    return p, ratios

@@ -28,7 +28,7 @@ from recsample._validation import (
     positive_int,
 )
 from recsample.counts import RankCounts
-from recsample.inference._runs import sampled_counts
+from recsample.inference._runs import EM_ITERATIONS, em, sampled_counts
 from recsample.metrics._checks import check_exact
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
@@ -46,8 +46,6 @@ __all__ = [
     "rank_distribution",
 ]
 
-# Of the EM algorithm, by default.
-_ITERATIONS = 30
 # Between its knots a spline is no rougher than so many laws times each other.
 _SMOOTH = 6
 
@@ -105,7 +103,7 @@ def expectation_maximisation(
     sampler: UniformSampling,
     n_items: int,
     *,
-    iterations: int = _ITERATIONS,
+    iterations: int = EM_ITERATIONS,
 ) -> Floats:
     """The EM estimate of the distribution of the ranks, from a uniform start.
 
@@ -145,21 +143,11 @@ def expectation_maximisation(
     """
     counts, iterations = sampled_counts(sampled, sampler), positive_int("iterations", iterations)
     pool = _pool(sampler, n_items, iterations + 1)
-    p, ratios = _em(counts, pool, iterations)
+    p, ratios = em(counts, pool.law, pool.weight, iterations)
     if len(p) < n_items:
         factors = np.stack(ratios, axis=1)
         p = pool.at_all(lambda law: law @ factors, lambda f: np.maximum(f, 0.0).prod(axis=1))
     return p / p.sum()
-
-
-def _em(counts, pool, iterations):
-    """The weights of the rows, and what the law was multiplied with for each factor of them."""
-    share, p, ratios = counts / counts.sum(), pool.weight, []
-    for _ in range(iterations):
-        expected = p @ pool.law
-        ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
-        p = p * (pool.law @ ratios[-1])
-    return p, ratios
 
 
 def _pool(sampler, n_items, factors, jumps=()):
@@ -210,10 +198,10 @@ def maximum_entropy(
     (True, 1.0)
     """
     counts, weight = sampled_counts(sampled, sampler), positive_float("weight", weight)
-    pool = _pool(sampler, n_items, _ITERATIONS + 1)
+    pool = _pool(sampler, n_items, EM_ITERATIONS + 1)
     law, of_ranks = pool.law, pool.weight * n_items
     share = counts / counts.sum()
-    expected = _em(counts, pool, _ITERATIONS)[0] @ law
+    expected = em(counts, law, pool.weight)[0] @ law
     ridge = weight * np.maximum(expected, 1e-3 / counts.sum()) / counts.sum()
 
     def dual(multipliers):

@@ -16,7 +16,7 @@ from recsample._validation import finite_numbers, generator, positive_int, share
 from recsample.corrections import Correction
 from recsample.counts import RankCounts
 from recsample.inference._order import difference_moments, exact_order, normal_probability
-from recsample.inference._runs import em_of_counts, sampled_counts
+from recsample.inference._runs import em, sampled_counts
 from recsample.metrics._checks import check_metric
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks, predicted_ranks
@@ -220,8 +220,10 @@ def required_samples_from_pilot(
     law = sampler.law(n_items)
 
     def learned(pilot):
-        counts = [sampled_counts(pilot[drawn], sampler) for drawn in draws]
-        return em_of_counts(np.stack(counts, axis=1), law).T
+        counts = np.array([sampled_counts(pilot[drawn], sampler) for drawn in draws]).T
+        seen = counts.any(axis=1)
+        start = np.full((n_items, len(draws)), 1 / n_items)
+        return em(counts[seen], law[:, seen], start)[0].T
 
     samples, *again = map(needed, learned(sampled_a), learned(sampled_b))
     low, high = np.quantile(again, [0.05, 0.95], method="nearest")
