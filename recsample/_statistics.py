@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import special
 
 from recsample._typing import Floats, Integers
 
@@ -33,3 +34,24 @@ def variance_of(values: Floats, counts: Integers | None = None) -> float:
         return float(values.var(ddof=1))
     off = values - mean_of(values, counts)
     return float(counts @ off**2 / (counts.sum() - 1))
+
+
+def limits_of_mean(
+    values: Floats, level: float, counts: Integers | None = None
+) -> tuple[float, float]:
+    """The usual limits of a mean over instances, by Student's t distribution.
+
+    With `counts` each value is that of so many instances.
+    """
+    n = len(values) if counts is None else int(counts.sum())
+    mean, std = mean_of(values, counts), np.sqrt(variance_of(values, counts))
+    reach = special.stdtrit(n - 1, (1 + level) / 2) * std / np.sqrt(n)
+    return float(mean - reach), float(mean + reach)
+
+
+def probability_above_0(values: Floats) -> float:
+    """How sure it is, by Student's t distribution, that the mean over more values is above 0."""
+    error = values.std(ddof=1) / np.sqrt(len(values))
+    if error == 0:
+        return float(0.5 + 0.5 * np.sign(values.mean()))
+    return float(special.stdtr(len(values) - 1, values.mean() / error))

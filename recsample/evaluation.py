@@ -29,11 +29,10 @@ from recsample._indexing import owners
 from recsample._lists import split
 from recsample._scores import item_sets, sets_of, without
 from recsample._sources import Listed, Rows, Source, Study, is_rows, ranks_among, rows_of
-from recsample._statistics import LEVEL, PERCENT
+from recsample._statistics import LEVEL, PERCENT, limits_of_mean
 from recsample._tables import table_of
 from recsample._typing import Rng
 from recsample._validation import generator, shown, true_or_false, whole_numbers
-from recsample.inference._evidence import limits_of_mean
 from recsample.inference.comparison import Comparison, paired_comparison
 from recsample.inference.reporting import report
 from recsample.inference.results import Instances, Result, level_of_pairs

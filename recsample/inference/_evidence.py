@@ -11,8 +11,8 @@ from scipy import special
 
 from recsample._indexing import summed
 from recsample._instances import rows_of
-from recsample._statistics import mean_of, variance_of
-from recsample._typing import Floats, Integers
+from recsample._statistics import limits_of_mean, mean_of
+from recsample._typing import Floats
 from recsample._validation import whole_numbers
 from recsample.counts import RankCounts
 from recsample.inference._mixtures import Group, Point, extremes, fitted, limit
@@ -240,19 +240,6 @@ def clustering(*deviations: tuple[Floats, Floats]) -> float:
     together = np.sum([off for off, _ in deviations], axis=0)
     apart = np.sum([squares for _, squares in deviations])
     return max(1.0, float((together**2).sum() / apart)) if apart > 0 else 1.0
-
-
-def limits_of_mean(
-    values: Floats, level: float, counts: Integers | None = None
-) -> tuple[float, float]:
-    """The usual limits of a mean over instances, by Student's t distribution.
-
-    With `counts` each value is that of so many instances.
-    """
-    n = len(values) if counts is None else int(counts.sum())
-    mean, std = mean_of(values, counts), np.sqrt(variance_of(values, counts))
-    reach = special.stdtrit(n - 1, (1 + level) / 2) * std / np.sqrt(n)
-    return float(mean - reach), float(mean + reach)
 
 
 def _checked_sizes(sampled, n_items, replace, n_instances):

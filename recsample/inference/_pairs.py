@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from recsample.inference._evidence import Evidence, clustering, limits_of_mean
+from recsample._statistics import limits_of_mean, probability_above_0
+from recsample.inference._evidence import Evidence, clustering
 from recsample.inference._mixtures import extremes, limit
 from recsample.inference._strata import Assumption
 from recsample.metrics.base import Metric
@@ -65,11 +66,3 @@ def _distance_to_0(path, sign, factor):
         else:
             high = middle
     return high
-
-
-def probability_above_0(values: np.ndarray) -> float:
-    """How sure it is, by Student's t distribution, that the mean over more values is above 0."""
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    if error == 0:
-        return float(0.5 + 0.5 * np.sign(values.mean()))
-    return float(special.stdtr(len(values) - 1, values.mean() / error))

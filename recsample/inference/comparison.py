@@ -29,13 +29,13 @@ from recsample._instances import (
     rows_of,
 )
 from recsample._memory import fits_in_memory
-from recsample._statistics import standard_error
+from recsample._statistics import limits_of_mean, probability_above_0, standard_error
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int, share, whole_numbers
 from recsample.corrections import Correction, PooledCorrection
 from recsample.counts import RankCounts
-from recsample.inference._evidence import Evidence, limits_of_mean, supported
+from recsample.inference._evidence import Evidence, supported
 from recsample.inference._order import (
     defined_values,
     difference_moments,
@@ -43,7 +43,7 @@ from recsample.inference._order import (
     exact_order,
     normal_probability,
 )
-from recsample.inference._pairs import compared, probability_above_0
+from recsample.inference._pairs import compared
 from recsample.inference._runs import check_uniform, sampled_counts
 from recsample.inference.distribution import expectation_maximisation
 from recsample.metrics._chosen import chosen_metrics

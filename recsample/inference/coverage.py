@@ -18,13 +18,13 @@ from scipy import special
 from recsample._extras import extra
 from recsample._indexing import counted
 from recsample._instances import mean_pool_size
-from recsample._statistics import LEVEL, standard_error
+from recsample._statistics import LEVEL, limits_of_mean, standard_error
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int
 from recsample.corrections import BiasVariance, ConstrainedLeastSquares, RankEstimate
 from recsample.datasets import recorded_ranks
-from recsample.inference._evidence import Evidence, limits_of_mean, supported
+from recsample.inference._evidence import Evidence, supported
 from recsample.inference._pairs import compared
 from recsample.inference._strata import ASSUMPTIONS
 from recsample.inference._ways import ways_to
