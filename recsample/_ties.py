@@ -10,6 +10,9 @@ import numpy as np
 from recsample._indexing import BLOCK, different_rows, repeated, starts_of, summed
 from recsample._memory import fits_in_memory
 
+# What can be done where there are too many ties for an average over them.
+WITHOUT_AVERAGES = "break the ties of ranks at random, by break_ties, or cut the metric off"
+
 
 def mean_over_ties(gain, ranks, cutoff=None):
     """What all relevant items of an instance add, in expectation over the random order of ties.
@@ -25,7 +28,7 @@ def mean_over_ties(gain, ranks, cutoff=None):
     fits_in_memory(
         100 * most,
         f"the average over {most} places of a tied item",
-        "break the ties of ranks at random, by break_ties, or cut the metric off",
+        WITHOUT_AVERAGES,
     )
     values = np.zeros(len(ranks))
     for part in blocks(places):

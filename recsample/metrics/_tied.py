@@ -12,6 +12,7 @@ from functools import singledispatch
 import numpy as np
 
 from recsample._memory import fits_in_memory
+from recsample._ties import WITHOUT_AVERAGES
 from recsample._typing import Floats, Integers
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape
 
@@ -58,7 +59,7 @@ def _in_proportion(factor, value, rank, ties):
     fits_in_memory(
         24 * (end - first),
         f"the average over {end - first} ranks of tied items",
-        "break the ties of ranks at random, by break_ties, or cut the metric off",
+        WITHOUT_AVERAGES,
     )
     factors = factor(np.arange(first, end))
     start = (rank - first).astype(np.intp, copy=False)
