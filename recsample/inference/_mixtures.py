@@ -46,55 +46,53 @@ def fitted(group: Group, tilt: Floats | None = None, start: Floats | None = None
     n = law.shape[1]
     tilt = np.zeros(n) if tilt is None else tilt - tilt.min()
     weights = np.full(n, 1.0 / n) if start is None else start
-    value = _value(law, counts, tilt, weights)
+    root, most = np.sqrt(counts), tilt.max()
+    expected = law @ weights
     for _ in range(500):
-        expected = law @ weights
         slope = law.T @ (counts / expected) + tilt
-        gap = slope.max() - slope @ weights
-        if gap < max(_GAP, 1e-6 * tilt.max()):
+        mean_slope = slope @ weights
+        gap = slope.max() - mean_slope
+        if gap < max(_GAP, 1e-6 * most):
             return weights
-        step = _newton(law, counts, tilt, weights, expected, slope) - weights
+        step = _newton(law, root, tilt, weights, expected, slope, mean_slope) - weights
         # No observation may become all but impossible at once: there is no way back from there.
-        promised, size = slope @ step, 0.99 / max(0.99, float(np.max(-(law @ step) / expected)))
-        while size > 1e-12 and (new := _value(law, counts, tilt, weights + size * step)) < (
-            value + 0.1 * size * promised
+        change, along = law @ step, tilt @ step
+        promised, size = slope @ step, 0.99 / max(0.99, float((-change / expected).max()))
+        while size > 1e-12 and (
+            counts @ np.log1p(size * change / expected) + size * along < 0.1 * size * promised
         ):
             size /= 2
         if size <= 1e-12 or promised < 1e-6 * _GAP:  # rounding leaves no better point
-            if gap < _ROUNDING * (counts.sum() + tilt.max()):
+            if gap < _ROUNDING * (counts.sum() + most):
                 return weights
             break
-        weights = np.where(weights + size * step > 1e-14, weights + size * step, 0.0)
+        weights = weights + size * step
+        weights[weights <= 1e-14] = 0.0
         weights /= weights.sum()
-        value = new
+        expected = law @ weights
     raise RuntimeError(f"the fit of {n} columns to {len(counts)} counts did not converge")
 
 
-def _value(law, counts, tilt, weights):
-    expected = law @ weights
-    if expected.min() <= 0:
-        return -np.inf
-    return counts @ np.log(expected) + tilt @ weights
+def _newton(law, root, tilt, weights, expected, slope, mean_slope):
+    """The maximiser of the quadratic approximation in the columns that matter.
 
-
-def _newton(law, counts, tilt, weights, expected, slope):
-    """The maximiser of the quadratic approximation in the columns that matter."""
+    `root` are the square roots of the counts.
+    """
     # Those in use, and the peaks of the slope: between them no column can do better.
-    peak = (slope >= np.append(slope[1:], -np.inf)) & (slope >= np.append(-np.inf, slope[:-1]))
-    some = np.flatnonzero((weights > 0) | (peak & (slope > slope @ weights)))
-    root = np.sqrt(counts)
-    rows = [root[:, None] * law[:, some] / expected[:, None]]
-    right = [2 * root]
+    useful = slope > mean_slope
+    useful[:-1] &= slope[:-1] >= slope[1:]
+    useful[1:] &= slope[1:] >= slope[:-1]
+    some = np.flatnonzero(useful | (weights > 0))
+    n = len(root)
+    rows, right = np.empty((n + 2, len(some))), np.empty(n + 2)
+    np.multiply(law[:, some], (root / expected)[:, None], out=rows[:n])
+    right[:n] = 2 * root
     # The tilt as one more square, so flat that it is linear; and the sum of the weights.
     reach = tilt[some].max()
-    if reach > 1e-6:
-        flat = 1e-4 / reach
-        rows.append(flat * tilt[None, some])
-        right.append([1 / flat])
-    heavy = 1e3 * np.sqrt(counts.sum() + reach)
-    rows.append(np.full((1, len(some)), heavy))
-    right.append([heavy])
-    found = nonnegative_least_squares(np.concatenate(rows), np.concatenate(right))
+    flat = 1e-4 / reach if reach > 1e-6 else 0.0
+    rows[n], right[n] = flat * tilt[some], 1 / flat if flat else 0.0
+    rows[n + 1] = right[n + 1] = 1e3 * np.sqrt(root @ root + reach)
+    found = nonnegative_least_squares(rows, right)
     new = np.zeros(len(weights))
     new[some] = found / found.sum()
     return new

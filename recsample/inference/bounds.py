@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, optimize, special
+from scipy import linalg, ndimage, optimize, special
 
 from recsample._indexing import row_blocks
 from recsample._memory import fits_in_memory
@@ -241,8 +241,9 @@ def _minimum(values, rows, low, high, decreasing, net):
     ranks are looked at, the entries between them are bounded by `Net.lowest`.
 
     Close ranks have nearly the same law, so the program is solved on a part of the ranks; to it are
-    added those at which the multipliers found make the first bracket smaller. The interior-point
-    method tells programs without a solution from others; the simplex method can give up on them.
+    added some of those at which the multipliers found make the first bracket smaller, until there
+    are none. The interior-point method tells programs without a solution from others; the simplex
+    method can give up on them.
     """
     k, n = rows.shape
     used = _spread(n, 4 * k)
@@ -264,7 +265,7 @@ def _minimum(values, rows, low, high, decreasing, net):
             if not len(missed):
                 bound = net.lowest(rest) + y @ np.where(y > 0, low, high)
                 return float(max(bound, values.min()))
-            used = np.union1d(used, missed)
+            used = np.union1d(used, _some(missed, rest, 2 * k))
         elif size < n:  # too few of the ranks
             used = _spread(n, 4 * size)
         else:
@@ -272,6 +273,13 @@ def _minimum(values, rows, low, high, decreasing, net):
                 f"no {'decreasing ' if decreasing else ''}distribution of the ranks was found that "
                 "has such a law of the sampled ranks"
             )
+
+
+def _some(missed, rest, number):
+    """About that many of the ranks missed, and the bottom of each dip with its neighbours."""
+    bottoms = missed[(rest == ndimage.minimum_filter1d(rest, 3))[missed]]
+    beside = np.concatenate([bottoms - 1, bottoms, bottoms + 1]).clip(0, len(rest) - 1)
+    return np.append(missed[:: max(1, len(missed) // number)], beside)
 
 
 def _spread(n, number):

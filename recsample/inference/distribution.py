@@ -215,7 +215,8 @@ def maximum_entropy(
         p = special.softmax(law @ multipliers + np.log(of_ranks))
         q = p @ law
         gradient = share - q - ridge * multipliers
-        curvature = (law * p[:, None]).T @ law - np.outer(q, q) + np.diag(ridge)
+        rows = law * np.sqrt(p)[:, None]
+        curvature = rows.T @ rows - np.outer(q, q) + np.diag(ridge)
         step = linalg.solve(curvature, gradient, assume_a="pos")
         gain = gradient @ step
         if gain < 1e-13:

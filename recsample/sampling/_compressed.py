@@ -54,7 +54,7 @@ from recsample._ties import ties_ahead
 from recsample._typing import Floats
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Step
-from recsample.sampling._counts import average_with, average_without, count_pmf, gauss_on_points
+from recsample.sampling._counts import average_without, count_pmf, gauss_on_points
 from recsample.sampling.base import HasLaw
 from recsample.sampling.uniform import UniformSampling
 
@@ -72,6 +72,8 @@ _CURVED = np.cosh(_ELLIPSES[:, None] + 1j * np.linspace(0, np.pi, 33))
 # Blocks whose smallest value is bounded: their width in the same deviations, how many points for
 # each degree, and the errors that are left there.
 _NARROW, _POINTS, _EXPONENT_OF_VALUES = 1 / 8, 6, 36.0
+# Between two points of these so many nodes are enough; of degree 11, at some 1/100 of a deviation.
+_BETWEEN = 6
 # So many places are looked at together where each has a weight of its own.
 _AT_ONCE = 2**14
 
@@ -268,13 +270,34 @@ def means_up_to(
     fits_in_memory(
         8 * len(last) * (sampler.m + 1), f"the law of {len(last)} ranks", "choose a smaller m"
     )
-    average = average_with if sampler.replace else average_without
     law = np.empty((len(last), sampler.m + 1))
-    for part in row_blocks(len(last), sampler.m + 1):
-        ties = last[part]
-        law[part] = average(np.zeros_like(ties), ties, np.full_like(ties, pool), sampler.m)
+    if sampler.replace:
+        _sum_between(sampler, last, pool, law)
+        np.cumsum(law, axis=0, out=law)
+        law /= (last + 1.0)[:, None]
+    else:
+        for part in row_blocks(len(last), sampler.m + 1):
+            ties = last[part]
+            nothing, everything = np.zeros_like(ties), np.full_like(ties, pool)
+            law[part] = average_without(nothing, ties, everything, sampler.m)
     sums = np.cumsum(sums_in_steps(last, pool, target, jumps, uniform_belief(pool))[1])
     return law, sums * ((pool + 1) / (last + 1.0))
+
+
+def _sum_between(sampler, last, pool, law):
+    """The sums of the laws over the places after the last one and up to each of these, into `law`.
+
+    Places of a net are so close that in between a law is a polynomial of low degree.
+    """
+    between = np.diff(last, prepend=-1)
+    for size in np.unique(between):
+        nodes, weights = gauss_on_points(size, _BETWEEN)
+        first = 1 - size + nodes
+        alike = np.flatnonzero(between == size)
+        for part in row_blocks(len(alike), len(nodes) * (sampler.m + 1)):
+            mine = alike[part]
+            of_nodes = law_at(sampler, (last[mine, None] + first).ravel(), pool)
+            law[mine] = size * (weights @ of_nodes.reshape(len(mine), len(nodes), -1))
 
 
 class Pool(NamedTuple):
