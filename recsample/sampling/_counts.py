@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, special
 
 from recsample._indexing import row_blocks
 from recsample._memory import fits_in_memory
@@ -134,13 +134,20 @@ def average_with(above, ties, pool, m):
     """
     pmf = np.empty((len(above), m + 1))
     for i, (a, t, n) in enumerate(zip(above, ties, pool)):
-        nodes, weights = gauss_on_points(t + 1, _enough_nodes(m))
+        nodes, weights = gauss_on_points(t + 1, min(_enough_nodes(m), _enough_for_few(m * t / n)))
         pmf[i] = weighted_pmf(weights, a + nodes, n, m, True)
     return pmf
 
 
 def _enough_nodes(m):
     return min(m // 2 + 1, int(4.5 * np.sqrt(m)) + 2)  # exp(-40) = 4e-18
+
+
+def _enough_for_few(drawn):
+    """The nodes K with (e x / 4 K)^2K = exp(-40), where x of the tied items are drawn on average."""
+    if drawn == 0:
+        return 1
+    return int(20 / special.lambertw(80 / (np.e * drawn)).real) + 1
 
 
 def weighted_pmf(weights, above, pool, m, replace):
