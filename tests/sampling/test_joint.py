@@ -108,16 +108,23 @@ class TestAgainstEnumeration:
             assert sampler.variance(corrected, ranks)[0] == pytest.approx(variance, abs=1e-11)
 
 
+def law_within(s, drawn, inner, outer, replace):
+    """The chance that s of the items drawn from `outer` are among `inner` of these."""
+    if replace:
+        return stats.binom.pmf(s, drawn, inner / outer)
+    return stats.hypergeom.pmf(s, outer, inner, drawn)
+
+
 @cache
 def laws_within(inner, outer, m, replace):
     """How many of 0, ..., m items drawn from `outer` are among `inner` of these: a row each."""
-    s, drawn = np.arange(m + 1), np.arange(m + 1)[:, None]
     if inner == outer:
         return np.eye(m + 1)
-    if replace:
-        return stats.binom.pmf(s, drawn, inner / outer)
-    law = stats.hypergeom.pmf(s, outer, inner, np.minimum(drawn, outer))
-    return np.where(drawn <= outer, law, 0.0)
+    laws = np.zeros((m + 1, m + 1))
+    drawn, s = np.tril_indices(m + 1)
+    some = ... if replace else (drawn <= outer) & (s <= inner)
+    laws[drawn[some], s[some]] = law_within(s[some], drawn[some], inner, outer, replace)
+    return laws
 
 
 def by_pairs(values, above, pool, m, replace):
@@ -125,7 +132,7 @@ def by_pairs(values, above, pool, m, replace):
     above = above.tolist()
     mean, square = 0.0, 0.0
     for j, outer in enumerate(above):
-        chance = laws_within(outer, pool, m, replace)[m]
+        chance = law_within(np.arange(m + 1), m, outer, pool, replace)
         mean += chance @ values[j]
         square += chance @ values[j] ** 2
         for i, inner in enumerate(above[:j]):
