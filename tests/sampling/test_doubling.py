@@ -52,6 +52,13 @@ def test_law_of_doubling_by_enumeration(m0, m):
     assert design.cost(tied) == pytest.approx([cost[1:5].mean()])
 
 
+def test_the_law_of_all_ranks_is_kept():
+    law = DoublingSampling(2, 6).law(9)
+    assert DoublingSampling(2, 6).law(9) is law and not law.flags.writeable
+    assert law.tolist() == DoublingSampling(2, 6).pmf(Ranks(np.arange(1, 10), 9)).tolist()
+    assert DoublingSampling(3, 6).law(9).tolist() != law.tolist()
+
+
 def test_moments_of_many_instances_follow_from_their_laws():
     rng, design = np.random.default_rng(4), DoublingSampling(5, 160)
     corrected = rs.BiasVariance(rs.NDCG @ 10, design, 1_000, gamma=0.1)
