@@ -73,6 +73,8 @@ def _plain(values):
 def _kinds(values):
     """True for lists, False for numbers: what there is among the values."""
     types = {*map(type, values)}
+    if types == {np.ndarray}:
+        return {v.ndim > 0 for v in values}
     if types <= _IS_LIST.keys():  # ten times as fast as to ask each of them
         return {_IS_LIST[one] for one in types}
     return {_is_list(v) for v in values}

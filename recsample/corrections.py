@@ -571,10 +571,13 @@ class BiasVariance(LeastSquaresCorrection):
         return *super()._content(), self.gamma
 
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
-        reach, white = _whitened(law, prior)
-        matrix = (1 - self.gamma) * (white.T @ white) + self.gamma * np.eye(len(reach))
-        right = white.T @ (np.sqrt(prior) * target)
-        return linalg.solve(matrix, right, assume_a="pos") / np.sqrt(reach)
+        reach = _reach(law, prior)
+        scale = 1 / np.sqrt(reach)
+        weighted = np.sqrt(prior)[:, None] * law
+        between_0_and_1 = scale[:, None] * (weighted.T @ weighted) * scale
+        matrix = (1 - self.gamma) * between_0_and_1 + self.gamma * np.eye(len(scale))
+        right = scale * ((prior * target) @ law)
+        return scale * linalg.solve(matrix, right, assume_a="pos")
 
 
 class ConstrainedLeastSquares(LeastSquaresCorrection):

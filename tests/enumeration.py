@@ -1,5 +1,6 @@
 """Orders of the irrelevant items: all of them, and the one of a scan written out."""
 
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -19,6 +20,7 @@ def position(order, k=1):
     return places[k - 1] if len(places) >= k else len(order) + 1
 
 
+@cache
 def order_of(user, n_items, seed):
     return item_at(np.arange(n_items), user, n_items, seed=seed).tolist()
 

@@ -18,6 +18,10 @@ from scipy import fft, special
 # takes the same steps through time.
 BLOCK = 2**22
 
+# So many steps through time at most are taken at once, and more than one where these have few
+# numbers: later ones need larger transforms.
+_STEPS, _AT_ONCE = 16, 2**15
+
 # Chances below exp(-36) = 2e-16 are left out.
 _NEGLIGIBLE = 36.0
 
@@ -43,54 +47,68 @@ def first_rings(above, tied, below, weights, m):
     times = np.exp(np.arange(first, last + step, step))
     rung, active = _when_active(total, weights, times, m)
     most = min(m, int(tied.sum(axis=1).max()))
+    # More rings than this have a negligible chance, by Bernstein's inequality.
+    reach = np.where(active, rung, 0.0).max(axis=0)
+    reach = reach + np.sqrt(2 * _NEGLIGIBLE * reach) + _NEGLIGIBLE
+    reach = np.minimum(reach, total.sum(axis=1).max()).astype(np.int64)
+    sizes = 2 * (np.maximum(reach, m) // 2) + 3  # odd: no point at -1, where a factor may be 0
     change = np.zeros((len(above), m + 2))
-    for t, mean, on in zip(times, rung.T, active.T):
-        if not on.any():
-            continue
-        # More rings than this have a negligible chance, by Bernstein's inequality.
-        reach = mean[on].max()
-        reach = min(reach + np.sqrt(2 * _NEGLIGIBLE * reach) + _NEGLIGIBLE, total.sum(axis=1).max())
-        size = 2 * (max(int(reach), m) // 2) + 3  # odd: no point at -1, where a factor may be 0
-        both, point = _on_the_circle(weights, t, size)
+    for part in _together(np.flatnonzero(active.any(axis=0)), sizes * max(above.shape)):
+        size, on = sizes[part].max(), active[:, part].any(axis=1)
+        both, point = _on_the_circle(weights, times[part], size)
         (p_above, f_above), (p_tied, f_tied), (p_below, f_below) = (
-            _laws_and_rates(part[on], both, point, size, m) for part in (above, tied, below)
+            _laws_and_rates(group[on], both, point, size, m) for group in (above, tied, below)
         )
+        width = np.where(active[on][:, part].T, step * times[part, None], 0.0)
         for k in range(most + 1):
             # The m-th clock rings now, after which i above, k tied and m - k - i below have rung.
             # It is one of the first, the second or the third kind.
             up, rest = slice(0, m - k + 1), slice(m - k, None, -1)
-            p_t, f_t = p_tied[:, [k]], f_tied[:, [k]]
-            now_above = f_above[:, up] * p_t * p_below[:, rest]
-            now_tied = p_above[:, up] * f_t * p_below[:, rest]
-            now_below = p_above[:, up] * p_t * f_below[:, rest]
+            p_t, f_t = p_tied[..., [k]], f_tied[..., [k]]
+            now_above = f_above[..., up] * p_t * p_below[..., rest]
+            now_tied = p_above[..., up] * f_t * p_below[..., rest]
+            now_below = p_above[..., up] * p_t * f_below[..., rest]
             density = now_above + now_tied + now_below
             # In a random order 0, 1, ..., k of the k tied ones are above, each as likely: counts of
             # i, ..., i + k get a share each, as an increase at i and a decrease at i + k + 1.
-            change[on, : m - k + 1] += step * t * density / (k + 1)
-            change[on, k + 1 :] -= step * t * density / (k + 1)
+            share = np.einsum("tis,ti->is", density, width) / (k + 1)
+            change[on, : m - k + 1] += share
+            change[on, k + 1 :] -= share
     law = np.maximum(np.cumsum(change[:, :-1], axis=1), 0.0)
     return law / law.sum(axis=1, keepdims=True)
 
 
-def _on_the_circle(weights, t, size):
+def _together(which, numbers):
+    """Parts of the steps through time that are taken at once, of about `_AT_ONCE` numbers each."""
+    while len(which):
+        few = max(1, min(_AT_ONCE // int(numbers[which[0]]), _STEPS))
+        yield which[:few]
+        which = which[few:]
+
+
+def _on_the_circle(weights, times, size):
     """Each weight at half of the points z: log(1 - p + p z) and w exp(-w t) / (1 - p + p z)."""
     point = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
-    factor = 1 - np.expm1(-weights * t)[:, None] * (point - 1)
-    rate = (weights * np.exp(-weights * t))[:, None] / factor
-    return np.concatenate([np.log(factor), rate], axis=1), point
+    passed = times[:, None] * weights
+    factor = 1 - np.expm1(-passed)[..., None] * (point - 1)
+    rate = (weights * np.exp(-passed))[..., None] / factor
+    return np.concatenate([np.log(factor), rate], axis=-1), point
 
 
 def _laws_and_rates(counts, both, point, size, m):
-    """P(i clocks of a group have rung), and the rate at which the i-th rings, for i = 0, ..., m."""
+    """P(i clocks of a group have rung), and the rate at which the i-th rings, for i = 0, ..., m.
+
+    Shape (times, instances, m + 1), as that of the clocks at the points is (times, weights, ...).
+    """
     if not counts.any():
-        law = np.zeros((len(counts), m + 1))
-        law[:, 0] = 1
+        law = np.zeros((len(both), len(counts), m + 1))
+        law[..., 0] = 1
         return law, np.zeros_like(law)
     # A product of real and complex numbers would make the real ones complex first.
     sums = (counts @ both.view(float)).view(complex)
-    log, rate = np.split(sums, 2, axis=1)
+    log, rate = np.split(sums, 2, axis=-1)
     law = np.exp(log)
-    return tuple(fft.irfft(x, size)[:, : m + 1] for x in (law, law * rate * point))
+    return tuple(fft.irfft(x, size)[..., : m + 1] for x in (law, law * rate * point))
 
 
 def _when_active(total, weights, times, m):

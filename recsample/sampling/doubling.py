@@ -14,6 +14,7 @@ import numpy as np
 
 from recsample._indexing import different_rows, row_blocks
 from recsample._instances import check_one_relevant
+from recsample._kept import kept
 from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int, shown
@@ -93,7 +94,8 @@ class DoublingSampling(Design):
         Returns
         -------
         ndarray of float, shape (n_items, m + 1)
-            Row r - 1 is the law at rank r.
+            Row r - 1 is the law at rank r. It is kept for the next call, so it cannot be written
+            to.
 
         Raises
         ------
@@ -117,7 +119,7 @@ class DoublingSampling(Design):
             f"the law for n_items={n_items}, m={self.m}",
             "ask for some of the ranks, by pmf",
         )
-        return self.pmf(Ranks(np.arange(1, n_items + 1), n_items))
+        return _law(self, n_items)[0]
 
     def pmf(self, ranks: Ranks) -> Floats:
         """The law of the observation of each instance.
@@ -384,3 +386,8 @@ class DoublingSampling(Design):
         if check_metric(metric).sampler != self:
             raise ValueError(f"metric must be a correction for {self}, got {shown(metric)}")
         return metric.values  # all that are made for a sampler are corrections
+
+
+@kept
+def _law(design: DoublingSampling, n_items: int) -> tuple[Floats]:
+    return (design.pmf(Ranks(np.arange(1, n_items + 1), n_items)),)

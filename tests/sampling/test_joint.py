@@ -3,6 +3,7 @@
 from collections import Counter
 from functools import cache
 from itertools import combinations, product
+from math import comb
 
 import numpy as np
 import pytest
@@ -111,13 +112,27 @@ class TestAgainstEnumeration:
 @cache
 def laws_within(inner, outer, m, replace):
     """How many of 0, ..., m items drawn from `outer` are among `inner` of these: a row each."""
-    s, drawn = np.arange(m + 1), np.arange(m + 1)[:, None]
     if inner == outer:
         return np.eye(m + 1)
     if replace:
-        return stats.binom.pmf(s, drawn, inner / outer)
-    law = stats.hypergeom.pmf(s, outer, inner, np.minimum(drawn, outer))
-    return np.where(drawn <= outer, law, 0.0)
+        return stats.binom.pmf(np.arange(m + 1), np.arange(m + 1)[:, None], inner / outer)
+    laws = np.zeros((m + 1, m + 1))
+    for drawn in range(min(m, outer) + 1):
+        laws[drawn, : drawn + 1] = law_without(inner, outer, drawn, m)
+    return laws
+
+
+def law_without(inner, outer, drawn, m):
+    """One of these rows, from whole numbers of subsets."""
+    among, others = subsets(inner, m)[: drawn + 1], subsets(outer - inner, m)[drawn::-1]
+    ways = subsets(outer, m)[drawn]
+    return [x * y / ways for x, y in zip(among, others)]
+
+
+@cache
+def subsets(n, largest):
+    """How many subsets of n items have 0, ..., `largest` items."""
+    return [comb(n, size) for size in range(largest + 1)]
 
 
 def by_pairs(values, above, pool, m, replace):
@@ -125,7 +140,10 @@ def by_pairs(values, above, pool, m, replace):
     above = above.tolist()
     mean, square = 0.0, 0.0
     for j, outer in enumerate(above):
-        chance = laws_within(outer, pool, m, replace)[m]
+        if replace:
+            chance = stats.binom.pmf(np.arange(m + 1), m, outer / pool)
+        else:
+            chance = np.array(law_without(outer, pool, m, m))
         mean += chance @ values[j]
         square += chance @ values[j] ** 2
         for i, inner in enumerate(above[:j]):
@@ -157,7 +175,7 @@ class TestAgainstPairs:
                 assert moments == pytest.approx(expected, abs=1e-13), M
 
     def test_many_sampled_items(self):
-        """Where most counts have no chance worth a column: against scipy's laws."""
+        """Where most counts have no chance worth a column: against exact laws."""
         ranks, m = Ranks([[4, 30, 900], [700, 701, 4_000]], 5_000), 250
         order, s = np.arange(1, 4)[:, None], np.arange(m + 1)
         values = NDCG.term(order + s, order, 3, m + 3)

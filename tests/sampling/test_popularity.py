@@ -79,6 +79,7 @@ SIZES = [
     (400, 100, 100, 30),
     (100, 99, 0, 100),
     (40, 0, 5, 7),
+    (3_000, 2_990, 0, 60),  # many more have rung at the last of the steps taken at once
 ]
 
 

@@ -59,7 +59,7 @@ def test_variance_from_the_law_of_the_first_phase():
 
 
 def test_two_phases_by_simulation():
-    ranks = Ranks([[2, 3, 9], [1, 8, 9], [4, 5, 6]] * 20_000, n_items=30)
+    ranks = Ranks(np.tile([[2, 3, 9], [1, 8, 9], [4, 5, 6]], (20_000, 1)), n_items=30)
     sampler = TwoPhase(10, 3, [0.5, 0.3, 0.2])
     for metric in (NDCG @ 3, Recall @ 3):
         found = sampler.estimate(metric, ranks, rng=4)
@@ -71,7 +71,7 @@ def test_two_phases_by_simulation():
 def test_full_second_phase_is_early_stopping():
     for ranks in rs.datasets.recorded_ranks().values():
         sampler = TwoPhase(100, 10, 1.0)
-        assert sampler.cost(ranks) == pytest.approx(EarlyStopping(10).cost(ranks))
+        np.testing.assert_allclose(sampler.cost(ranks), EarlyStopping(10).cost(ranks), rtol=1e-6)
     assert sampler.std_of_mean(Recall @ 10, ranks) < 1e-3
 
 
