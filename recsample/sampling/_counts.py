@@ -131,6 +131,10 @@ def average_with(above, ties, pool, m):
     1 points, with at least (m + 1) / 2 nodes, gives the mean exactly. Fewer do for large m: on the
     ellipse around the points where |p| + |1 - p| = cosh(u) no p(s | a) exceeds cosh(u)^m, so the
     error of K nodes is of the order of min over u of exp(m u^2 / 2 - 2 K u) = exp(-2 K^2 / m).
+    Fewer still do for few ties: if the points are spread over a share h = t / N of the pool, the
+    ellipse around them with half axes h cosh(u) / 2 and h sinh(u) / 2 has no point farther than
+    h exp(u) / 4 from all between them, so no p(s | a) exceeds exp(m h exp(u) / 2) there, and the
+    error is of the order of (e m h / 4 K)^2K.
     """
     pmf = np.empty((len(above), m + 1))
     for i, (a, t, n) in enumerate(zip(above, ties, pool)):

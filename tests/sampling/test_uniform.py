@@ -196,7 +196,10 @@ class TestTies:
         expected = [float(p) for p in reference.tied_law(3, 5, 9, 40, True)]
         assert pmf == pytest.approx(expected, abs=1e-15)
 
-    @pytest.mark.parametrize("n_items, m, rank, ties", [(1501, 2000, 250, 750), (900, 700, 1, 899)])
+    @pytest.mark.parametrize(
+        "n_items, m, rank, ties",
+        [(1501, 2000, 250, 750), (900, 700, 1, 899), (20_001, 300, 1, 400), (3706, 50, 30, 90)],
+    )
     def test_few_nodes_are_enough_with_replacement(self, n_items, m, rank, ties):
         # The quadrature uses far fewer nodes than the m / 2 that a polynomial of degree m may need.
         p = np.arange(rank - 1, rank + ties)[:, None] / (n_items - 1)
