@@ -307,15 +307,6 @@ def test_fit_does_not_warn_in_a_fresh_interpreter():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_importing_the_package_imports_nothing_heavy():
-    code = (
-        "import sys, recsample, recsample.datasets, recsample.recommenders\n"
-        "heavy = {'implicit', 'pandas', 'tqdm', 'pooch', 'matplotlib', 'requests'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": ROOT}, check=True)
-
-
 def test_a_catalogue_too_large_for_dense_matrices():
     # Dense, users by items would take 3.2 GB and items by items 320 GB.
     rng = np.random.default_rng(0)
