@@ -17,7 +17,8 @@ from math import comb, log2
 
 def relevance(ranks, n_items):
     """1 where a relevant item stands, 0 elsewhere, best place first."""
-    return [int(place in set(ranks)) for place in range(1, n_items + 1)]
+    ranks = set(ranks)
+    return [int(place in ranks) for place in range(1, n_items + 1)]
 
 
 def auc(rel):
