@@ -753,12 +753,17 @@ def _arranged(rank, ties, n_relevant):
 def _check_rows(rows, sizes):
     instance, rank = rows.instance, rows.rank
     same = instance[1:] == instance[:-1]
-    twice = same & (rank[1:] == rank[:-1])
-    _refuse(twice, instance[1:], rank[1:], "values must not hold a rank twice, got rank {} twice")
+    several = same.any()
+    if several:
+        twice = same & (rank[1:] == rank[:-1])
+        message = "values must not hold a rank twice, got rank {} twice"
+        _refuse(twice, instance[1:], rank[1:], message)
     # The worst case of a group: all its ties ahead of all its relevant items.
     last = rank + rows.ties + rows.group - rows.place
     beyond = last > sizes[instance]
     _refuse(beyond, instance, last, "values + ties must not exceed n_items, got a worst rank of {}")
+    if not several:
+        return
     overlap = same & (rows.place[1:] == 1) & (last[:-1] >= rank[1:])
     _refuse(
         overlap,
@@ -770,6 +775,6 @@ def _check_rows(rows, sizes):
 
 
 def _refuse(bad, instance, value, message):
-    if np.any(bad):
+    if bad.any():
         where = int(np.argmax(bad))
         raise ValueError(message.format(value[where]) + f" in instance {instance[where]}")
