@@ -185,8 +185,9 @@ class Ranks(Value):
         flat, n_relevant, nested = flattened("values", values)
         instance = owners(n_relevant)
         one_size, sizes = _pool_sizes(n_items, len(n_relevant))
-        whole = np.isfinite(flat) & (flat == np.floor(flat))
-        _refuse(~whole, instance, flat, "values must be whole numbers, got rank {}")
+        if flat.dtype.kind == "f":
+            whole = np.isfinite(flat) & (flat == np.floor(flat))
+            _refuse(~whole, instance, flat, "values must be whole numbers, got rank {}")
         _refuse(flat < 1, instance, flat, "values must be ranks of at least 1, got rank {}")
         beyond = flat > sizes[instance]
         _refuse(beyond, instance, flat, "values must not exceed n_items, got rank {}")

@@ -2,6 +2,7 @@
 
 import os
 import tracemalloc
+from bisect import bisect_left, bisect_right
 from fractions import Fraction
 from functools import reduce
 from operator import add, mul
@@ -23,10 +24,11 @@ KINDS = [np.float32, np.float64]
 def standing(score, relevant, excluded):
     """Ranks, best first, and ties of one user's relevant items: by sorting, in plain Python."""
     others = [i for i in range(len(score)) if i not in relevant and i not in excluded]
-    best_first = sorted(score[i] for i in others)[::-1]
+    best_last = sorted(score[i] for i in others)
     found = []
     for place, own in enumerate(sorted(score[i] for i in relevant)[::-1]):
-        found.append((1 + place + sum(s > own for s in best_first), best_first.count(own)))
+        start, end = bisect_left(best_last, own), bisect_right(best_last, own)
+        found.append((1 + place + len(best_last) - end, end - start))
     return found
 
 
