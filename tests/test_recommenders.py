@@ -112,6 +112,14 @@ def test_the_same_terms_in_another_order_are_a_tie():
     assert recommenders._rounded(np.zeros(1)) == 0
 
 
+@pytest.mark.parametrize("n_neighbors", [None, 3])
+def test_scores_are_rounded_however_similarities_are_stored(made, n_neighbors):
+    model = ItemKNN(1, n_neighbors).fit(made.train)
+    assert sparse.issparse(model.similarity) == (n_neighbors is not None)
+    mantissa, _ = np.frexp(model.scores(np.arange(120)))
+    assert mantissa.any() and (mantissa * 2**40 == np.rint(mantissa * 2**40)).all()
+
+
 def test_no_exponent_is_too_large():
     # The cosines to the power of 1000 are 0 in floating point; only their ratios count.
     train = sparse.csr_matrix(np.random.default_rng(0).random((12, 15)) < 0.4)
