@@ -281,8 +281,9 @@ class _Near:
         if self._waiting:
             pair, item = map(np.concatenate, zip(*self._waiting))
             score, own = self._source.of(self._user[pair], item), self._own[pair]
-            np.add.at(self._above, pair, score > own)
-            np.add.at(self._ties, pair, score == own)
+            # Numbers of the same type are added in a tenth of the time that others take.
+            np.add.at(self._above, pair, (score > own).astype(np.int64))
+            np.add.at(self._ties, pair, (score == own).astype(np.int64))
         self._waiting, self._n = [], 0
 
 

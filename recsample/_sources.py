@@ -114,17 +114,8 @@ def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes:
         How many items are ranked for each user, relevant ones included.
     """
     n_relevant = study.n_relevant
-    n_users, mine = len(n_relevant), owners(n_relevant)
-    different, level = np.unique(np.concatenate([score, own]), return_inverse=True)
-    # Users one after the other, and within each by ascending score.
-    steps = len(different) + 1
-    of_others = np.sort(user * steps + level[: len(score)])
-    of_own = mine * steps + level[len(score) :]
-    listed = counted(user, n_users)
-    ends = np.cumsum(listed)[mine]
-    not_higher = np.searchsorted(of_others, of_own, side="right")
-    above = ends - not_higher
-    tied = not_higher - np.searchsorted(of_others, of_own, side="left")
+    mine, listed = owners(n_relevant), counted(user, len(n_relevant))
+    above, tied = (_beside_one if study.one_each else _beside_several)(user, score, own, mine)
     none = own == -np.inf
     above[none] = listed[mine[none]]
     tied[none] = (sizes - n_relevant - listed)[mine[none]]
@@ -135,6 +126,24 @@ def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes:
         return Ranks(rank, sizes, ties=tied, ids=study.users)
     lists = split(rank, n_relevant), split(tied, n_relevant)
     return Ranks(lists[0], sizes, ties=lists[1], ids=study.users)
+
+
+def _beside_one(user, score, own, mine):
+    """How many irrelevant items of the user score higher than the relevant one, and the same."""
+    other = own[user]
+    return counted(user[score > other], len(own)), counted(user[score == other], len(own))
+
+
+def _beside_several(user, score, own, mine):
+    """The same for each of several relevant items, of the users `mine`."""
+    different, level = np.unique(np.concatenate([score, own]), return_inverse=True)
+    # Users one after the other, and within each by ascending score.
+    steps = len(different) + 1
+    of_others = np.sort(user * steps + level[: len(score)])
+    of_own = mine * steps + level[len(score) :]
+    not_higher = np.searchsorted(of_others, of_own, side="right")
+    above = np.searchsorted(of_others, (mine + 1) * steps) - not_higher
+    return above, not_higher - np.searchsorted(of_others, of_own, side="left")
 
 
 class Rows:

@@ -11,6 +11,5 @@ def table_of(rows, names, several=True):
     Where there are not several recommenders, the first level, their names, is left out.
     """
     pd = extra("pandas")
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(table.index, names=names)
+    table = pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=names))
     return table if several else table.droplevel(0)

@@ -42,7 +42,10 @@ def mean_over_ties(gain, ranks, cutoff=None):
 def blocks(sizes):
     """Slices of consecutive rows whose sizes add up to about a block each."""
     ends = np.cumsum(sizes)
-    starts = np.searchsorted(ends, np.arange(0, ends[-1] if len(ends) else 0, BLOCK), side="left")
+    total = ends[-1] if len(ends) else 0
+    if 0 < total <= BLOCK:  # as nearly always
+        return [slice(0, len(sizes))]
+    starts = np.searchsorted(ends, np.arange(0, total, BLOCK), side="left")
     bounds = np.unique(np.append(starts, len(sizes)))
     return [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:])]
 

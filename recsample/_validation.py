@@ -16,8 +16,10 @@ def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> In
     if array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be whole numbers, got {shown(values)}")
     flat = array.reshape(-1)
-    # Beyond 2**53 a float no longer holds every whole number, and NaN fails both comparisons.
-    bad = ~((flat == np.floor(flat)) & (np.abs(flat) < 2.0**53))
+    # Beyond 2**53 a float no longer holds every whole number, and NaN is not below.
+    bad = ~(np.abs(flat) < 2.0**53)
+    if array.dtype.kind == "f":
+        bad |= flat != np.floor(flat)
     if lowest is not None:
         bad |= ~(flat >= lowest)
     if bad.any():

@@ -42,6 +42,12 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def locked(array: NDArray[Any]) -> NDArray[Any]:
+    """``array`` itself, which nobody else holds, and which cannot be written to any more."""
+    array.flags.writeable = False
+    return array
+
+
 def sealed(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     """``matrix``, whose entries cannot be written to any more."""
     for part in (matrix.data, matrix.indices, matrix.indptr):

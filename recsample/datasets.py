@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, sparse
+from scipy import sparse
 
 from recsample import _movielens as movielens
 from recsample._extras import extra
@@ -722,6 +722,9 @@ def _activity(n_users, n_events, most, rng):
 
     def per_user(scale):
         return np.minimum(most, 20 + scale * activity)
+
+    # Loaded here: it takes three times as long as all else in this module.
+    from scipy import optimize
 
     scale = optimize.brentq(lambda s: per_user(s).sum() - n_events, 0, most / activity.min())
     # Rounding the running total keeps the sum, and leaves no user below 20 or above `most`.

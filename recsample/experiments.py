@@ -199,7 +199,7 @@ def table2(
     Examples
     --------
     >>> from recsample import experiments
-    >>> table = experiments.table2()
+    >>> table = experiments.table2(repetitions=10)
     >>> round(float(table.loc[("AP", "A", "Sampled"), "mean"]), 3)
     0.636
     """

@@ -21,7 +21,7 @@ from recsample._lists import flattened, split
 from recsample._ranking import scored_pools, standings
 from recsample._typing import Integers, Rng, Sparse
 from recsample._validation import generator, refuse_frame, shown, whole_numbers
-from recsample._value import Value, frozen
+from recsample._value import Value, frozen, locked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,8 +185,9 @@ class Ranks(Value):
         flat, n_relevant, nested = flattened("values", values)
         instance = owners(n_relevant)
         one_size, sizes = _pool_sizes(n_items, len(n_relevant))
-        whole = np.isfinite(flat) & (flat == np.floor(flat))
-        _refuse(~whole, instance, flat, "values must be whole numbers, got rank {}")
+        if flat.dtype.kind == "f":
+            whole = np.isfinite(flat) & (flat == np.floor(flat))
+            _refuse(~whole, instance, flat, "values must be whole numbers, got rank {}")
         _refuse(flat < 1, instance, flat, "values must be ranks of at least 1, got rank {}")
         beyond = flat > sizes[instance]
         _refuse(beyond, instance, flat, "values must not exceed n_items, got rank {}")
@@ -198,12 +199,12 @@ class Ranks(Value):
             n_items=one_size,
             ids=_names(ids, len(n_relevant)),
             rows=rows,
-            _rank=frozen(rank),
-            _tie=frozen(tie),
+            _rank=locked(rank),
+            _tie=locked(tie),
             _one_tie=int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None,
-            _n_relevant=frozen(n_relevant),
+            _n_relevant=locked(n_relevant),
             _nested=nested,
-            _sizes=frozen(sizes),
+            _sizes=locked(sizes),
         )
 
     def _content(self) -> tuple[Any, ...]:
@@ -684,7 +685,7 @@ def _pool_sizes(n_items, n_instances):
             f"n_items must be one number or one for each of the {n_instances} instances, "
             f"got an array of shape {sizes.shape}"
         )
-    return frozen(sizes), sizes
+    return locked(sizes), sizes
 
 
 def _ties_like(ties, n_relevant, nested):
@@ -727,8 +728,8 @@ def _arranged(rank, ties, n_relevant):
     """The rows by ascending rank within each instance, with groups of equal score found."""
     instance = owners(n_relevant)
     if (n_relevant == 1).all():  # each is in order, and its group, by itself
-        one = frozen(np.ones(len(rank), np.int64))
-        return Rows(frozen(instance), one, frozen(rank), frozen(ties), one, one)
+        one = locked(np.ones(len(rank), np.int64))
+        return Rows(locked(instance), one, locked(rank), locked(ties), one, one)
     if ((instance[1:] == instance[:-1]) & (rank[1:] < rank[:-1])).any():
         by_rank = np.lexsort((rank, instance))
         rank, ties = rank[by_rank], ties[by_rank]
@@ -744,7 +745,7 @@ def _arranged(rank, ties, n_relevant):
     sizes = counted(number, int(starts.sum()))
     return Rows(
         *map(
-            frozen,
+            locked,
             (instance, 1 + places_in(n_relevant), rank, ties, sizes[number], 1 + places_in(sizes)),
         )
     )
@@ -753,12 +754,17 @@ def _arranged(rank, ties, n_relevant):
 def _check_rows(rows, sizes):
     instance, rank = rows.instance, rows.rank
     same = instance[1:] == instance[:-1]
-    twice = same & (rank[1:] == rank[:-1])
-    _refuse(twice, instance[1:], rank[1:], "values must not hold a rank twice, got rank {} twice")
+    several = same.any()
+    if several:
+        twice = same & (rank[1:] == rank[:-1])
+        message = "values must not hold a rank twice, got rank {} twice"
+        _refuse(twice, instance[1:], rank[1:], message)
     # The worst case of a group: all its ties ahead of all its relevant items.
     last = rank + rows.ties + rows.group - rows.place
     beyond = last > sizes[instance]
     _refuse(beyond, instance, last, "values + ties must not exceed n_items, got a worst rank of {}")
+    if not several:
+        return
     overlap = same & (rows.place[1:] == 1) & (last[:-1] >= rank[1:])
     _refuse(
         overlap,
@@ -770,6 +776,6 @@ def _check_rows(rows, sizes):
 
 
 def _refuse(bad, instance, value, message):
-    if np.any(bad):
+    if bad.any():
         where = int(np.argmax(bad))
         raise ValueError(message.format(value[where]) + f" in instance {instance[where]}")

@@ -415,7 +415,10 @@ class ItemKNN(_Recommender):
         # Whatever the storage, a sparse row times a matrix adds up in the order of the history,
         # so that no score depends on the other users of its block.
         scores = self._train[users].astype(float) @ self._from
-        return _rounded(scores.toarray() if sparse.issparse(scores) else scores)
+        if not sparse.issparse(scores):
+            return _rounded(scores)
+        scores.data = _rounded(scores.data)  # before there are as many numbers as items
+        return scores.toarray()
 
 
 def _squared_cosines(train, n_neighbors):

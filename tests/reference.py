@@ -18,7 +18,8 @@ from operator import mul
 
 def relevance(ranks, n_items):
     """1 where a relevant item stands, 0 elsewhere, best place first."""
-    return [int(place in set(ranks)) for place in range(1, n_items + 1)]
+    ranks = set(ranks)
+    return [int(place in ranks) for place in range(1, n_items + 1)]
 
 
 def auc(rel):

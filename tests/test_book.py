@@ -7,7 +7,7 @@ import ast
 import json
 import re
 from collections import defaultdict
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from statistics import median
 from typing import NamedTuple
@@ -39,14 +39,17 @@ kernelspec:
 """
 
 
+@cache  # asked for the same chapters again and again
 def cells(text):
     """The cells in a text: pairs of options (a dictionary) and code (a list of non-blank lines)."""
+    found = []
     for cell in re.findall(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", text, re.M | re.S):
         block = re.match(r"---\n(.*?)\n---\n", cell, re.S)
         short = re.match(r"((?::.*\n)*)", cell)
         options = block[1] if block else re.sub("^:", "", short[1], flags=re.M)
         code = cell[(block or short).end() :].splitlines()
-        yield yaml.safe_load(options) or {}, [line for line in code if line.strip()]
+        found.append((yaml.safe_load(options) or {}, [line for line in code if line.strip()]))
+    return found
 
 
 def shown(text):
@@ -485,7 +488,7 @@ def test_notebooks_hold_the_cells_of_their_chapters(tmp_path):
     for page in EXECUTED:
         notebook = json.loads((tmp_path / f"{page.split('/')[-1]}.ipynb").read_text())
         made = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-        assert len(made) == len(list(cells(chapters.source(page))))
+        assert len(made) == len(cells(chapters.source(page)))
 
 
 class TestCrosswalk:

@@ -1,9 +1,8 @@
 import gzip
 import hashlib
 import io
-import os
+import runpy
 import socket
-import subprocess
 import sys
 import threading
 import zipfile
@@ -915,7 +914,25 @@ def test_recorded_file_is_small():
     assert "scripts/record_ranks.py" in (folder / "recorded_ranks.md").read_text()
 
 
-def test_record_ranks_from_the_command_line(tmp_path):
+@pytest.fixture
+def run_script(tmp_path, monkeypatch):
+    """Runs a script as from the command line, but in this Python: to start one takes a second."""
+    root = Path(__file__).parents[1]
+
+    def run(name, *arguments):
+        script = str(root / "scripts" / name)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [script, *arguments, "--output", "."])
+        monkeypatch.setattr(sys, "path", [str(root / "scripts"), str(root), *installed()])
+        runpy.run_path(script, run_name="__main__")
+
+    def installed():
+        return [place for place in sys.path if not place.startswith(str(root / "tests"))]
+
+    return run
+
+
+def test_record_ranks_from_the_command_line(tmp_path, run_script):
     data = make_interactions(60, 50, 1500, rng=3)
     users, items = data.train.nonzero()
     users, items = np.append(users, np.arange(60)), np.append(items, data.held_out)
@@ -926,15 +943,7 @@ def test_record_ranks_from_the_command_line(tmp_path):
     listed = [index[1000 - item] for item in data.held_out.tolist()]
     (tmp_path / "held_out").write_text("".join(f"{u}\t{i}\t3\t9\n" for u, i in enumerate(listed)))
 
-    root = Path(__file__).parents[1]
-    script = root / "scripts" / "record_ranks.py"
-    arguments = ["--pairs", "pairs.npz", "--held-out", "held_out", "--output", "."]
-    subprocess.run(
-        [sys.executable, str(script), *arguments],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(root)},
-        check=True,
-    )
+    run_script("record_ranks.py", "--pairs", "pairs.npz", "--held-out", "held_out")
     with np.load(tmp_path / "recorded_ranks.npz") as arrays:
         # Items that nobody has are not among the pairs.
         assert (arrays["n_items"] == len(index) - np.diff(data.train.indptr)).all()
@@ -977,7 +986,7 @@ def test_recorded_several_file_is_small():
     assert "scripts/record_several.py" in (folder / "recorded_several.md").read_text()
 
 
-def test_record_several_from_the_command_line(tmp_path):
+def test_record_several_from_the_command_line(tmp_path, run_script):
     data = make_interactions(60, 50, 1500, rng=3)
     users, movies = data.train.nonzero()
     users, movies = np.append(users, np.arange(60)), np.append(movies, data.held_out)
@@ -987,15 +996,7 @@ def test_record_several_from_the_command_line(tmp_path):
     index = {movie: i for i, movie in enumerate(dict.fromkeys(movies.tolist()))}
     listed = [index[item] for item in data.held_out.tolist()]
     (tmp_path / "held_out").write_text("".join(f"{u}\t{i}\t3\t9\n" for u, i in enumerate(listed)))
-    root = Path(__file__).parents[1]
-    script = root / "scripts" / "record_several.py"
-    arguments = ["--pairs", "pairs.npz", "--held-out", "held_out", "--output", "."]
-    subprocess.run(
-        [sys.executable, str(script), *arguments],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(root)},
-        check=True,
-    )
+    run_script("record_several.py", "--pairs", "pairs.npz", "--held-out", "held_out")
 
     # The split once more, user by user, and the ranks item by item
     events = sorted((u, index[i]) for u, i in zip(users.tolist(), movies.tolist()))
@@ -1077,7 +1078,7 @@ def test_recorded_lists_file_is_small_and_holds_no_rating():
         assert (part.counts["std"].round(2) == part.counts["std"]).all()
 
 
-def test_record_lists_from_the_command_line(tmp_path, monkeypatch):
+def test_record_lists_from_the_command_line(tmp_path, monkeypatch, run_script):
     # 200 users and 300 items; the script's own 99 negatives, and the loader's numbers of users.
     data = make_interactions(200, 300, 8000, rng=3)
     users, items = data.train.nonzero()
@@ -1097,18 +1098,10 @@ def test_record_lists_from_the_command_line(tmp_path, monkeypatch):
     ]
     (tmp_path / "negatives").write_text("\n".join(text) + "\n")
 
-    root = Path(__file__).parents[1]
+    monkeypatch.setattr(_movielens, "N_USERS", 200)
+    monkeypatch.setattr(_movielens, "N_ITEMS", len(index))
     arguments = ["--pairs", "pairs.npz", "--held-out", "held_out", "--negatives", "negatives"]
-    small = f"import runpy, sys; sys.path.insert(0, {str(root / 'scripts')!r}); "
-    small += "from recsample import _movielens; _movielens.N_USERS = 200; "
-    small += f"_movielens.N_ITEMS = {len(index)}; "
-    small += "import record_lists; record_lists.main()"
-    subprocess.run(
-        [sys.executable, "-c", small, *arguments, "--output", "."],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(root)},
-        check=True,
-    )
+    run_script("record_lists.py", *arguments)
     with np.load(tmp_path / "recorded_lists.npz") as arrays:
         scores = ItemKNN(1, 10).fit(train.tocsr()).scores(np.arange(200))
         expected = given_lists.given_ranks(scores, held_out, lists, drop=["relevant"])

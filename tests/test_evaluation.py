@@ -151,7 +151,7 @@ def test_any_dataframe_gives_what_a_count_by_hand_gives(library, n_relevant, sha
         assert row["value"] == pytest.approx(np.mean(exact), abs=1e-12)
         interval = stats.t.interval(0.95, len(exact) - 1, np.mean(exact), stats.sem(exact))
         assert (row["low"], row["high"]) == pytest.approx(interval, abs=1e-12)
-    each = found.per_instance.set_index(["metric", "user"])["value"]
+    each = found.per_instance.set_index(["metric", "user"])["value"].to_dict()
     for metric, values in expected.items():
         for user, value in values.items():
             assert each[metric, user] == pytest.approx(value, abs=1e-12)
@@ -435,11 +435,12 @@ def test_draws_are_reported_as_they_were_made(replace):
 
 
 def test_a_design_estimates_without_bias_and_names_its_cost():
-    scores, held_out, train = made_up(RNG(9))
-    exact = rs.evaluate(scores, held_out, train=train, metrics=["AP"]).table.loc["AP", "value"]
+    _, _, dense, table, held_out, train = numbered()
+    exact = rs.evaluate(table, frame_of(held_out), train=frame_of(train), metrics=["AP"])
+    exact = exact.table.loc["AP", "value"]
     runs = [
         rs.evaluate(
-            scores, held_out, train=train, metrics=["AP"], sampler=rs.InverseSampling(), rng=seed
+            dense, held_out, train=train, metrics=["AP"], sampler=rs.InverseSampling(), rng=seed
         ).table.loc["AP"]
         for seed in range(60)
     ]

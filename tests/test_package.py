@@ -91,14 +91,15 @@ def test_importing_the_package_loads_nothing_heavy():
     assert not any(name.partition(".")[0] in {"numpy", "scipy"} for name in modules)
 
 
-def test_ranks_samplers_and_metrics_need_numpy_and_scipy_only():
+def test_ranks_samplers_metrics_data_and_recommenders_need_numpy_and_scipy_only():
     modules = run(
         "import sys, recsample as rs; ranks = rs.Ranks([1, 2], 9); rs.AP(ranks); "
         "rs.UniformSampling(3).expect(rs.NDCG, ranks); rs.InverseSampling().cost(ranks); "
-        "print(' '.join(sys.modules))"
+        "import recsample.datasets, recsample.recommenders; print(' '.join(sys.modules))"
     )
     heavy = {"matplotlib", "pandas", "implicit", "pooch", "tqdm", "requests"}
     assert not heavy & set(modules)
+    assert {"recsample.datasets", "recsample.recommenders"} <= set(modules)
     assert "recsample.inference" not in modules and "recsample.plotting" not in modules
 
 

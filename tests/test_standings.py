@@ -2,7 +2,10 @@
 
 import os
 import tracemalloc
+from bisect import bisect_left, bisect_right
 from fractions import Fraction
+from functools import reduce
+from operator import add, mul
 
 import numpy as np
 import pytest
@@ -21,25 +24,32 @@ KINDS = [np.float32, np.float64]
 def standing(score, relevant, excluded):
     """Ranks, best first, and ties of one user's relevant items: by sorting, in plain Python."""
     others = [i for i in range(len(score)) if i not in relevant and i not in excluded]
-    best_first = sorted(score[i] for i in others)[::-1]
+    best_last = sorted(score[i] for i in others)
     found = []
     for place, own in enumerate(sorted(score[i] for i in relevant)[::-1]):
-        found.append((1 + place + sum(s > own for s in best_first), best_first.count(own)))
+        start, end = bisect_left(best_last, own), bisect_right(best_last, own)
+        found.append((1 + place + len(best_last) - end, end - start))
     return found
 
 
-def by_hand(users, items, relevant, exclude, number=float):
-    """Ranks and ties of every user: `number` says in which numbers products are added."""
+def by_hand(users, items, relevant, exclude, scores=None):
+    """Ranks and ties of every user: products are added one by one, where no scores are given."""
     found = []
-    for user, mine in enumerate(users):
-        score = []
-        for item in items:
-            total = number(0)
-            for a, b in zip(mine, item):
-                total += number(float(a)) * number(float(b))
-            score.append(total)
+    items = np.asarray(items, float).tolist()
+    for user, mine in enumerate(np.asarray(users, float).tolist()):
+        # One after the other: newer Pythons' sum() corrects what was rounded on the way.
+        score = [reduce(add, map(mul, mine, item), 0.0) for item in items]
+        score = score if scores is None else scores[user].tolist()
         found.append(standing(score, relevant[user], exclude[user]))
     return found
+
+
+def exact_scores(users, items):
+    """All scores times 2^240, in whole numbers of any size: nothing is rounded."""
+    scaled = [np.ldexp(np.asarray(factors, float), 120) for factors in (users, items)]
+    assert all((factors == np.rint(factors)).all() for factors in scaled)
+    users, items = ([list(map(int, row)) for row in factors.tolist()] for factors in scaled)
+    return np.array(users, object) @ np.array(items, object).T
 
 
 def as_sets(sets, n_items):
@@ -133,7 +143,7 @@ def test_exact_arithmetic_agrees_where_nothing_is_rounded(seed, dtype, n_items, 
     else:
         exclude = [{i for i in range(n_items) if rng.random() < 0.3} - own for own in relevant]
     exclude = [left - own if len(left) < n_items else set() for left, own in zip(exclude, relevant)]
-    expected = by_hand(users, items, relevant, exclude, number=Fraction)
+    expected = by_hand(users, items, relevant, exclude, exact_scores(users, items))
     assert ranked((users, items), relevant, exclude) == expected
     assert ranked(users @ items.T, relevant, exclude) == expected
 
@@ -206,11 +216,10 @@ def test_no_product_is_further_off_than_assumed(dtype, d):
     assert source.bounded
     tile = source.rows(np.arange(8))(slice(0, 30))
     assert tile.dtype == dtype
+    scores = exact_scores(users, items)
     for user in range(8):
         for item in range(30):
-            exact = sum(
-                Fraction(float(a)) * Fraction(float(b)) for a, b in zip(users[user], items[item])
-            )
+            exact = Fraction(scores[user, item], 2**240)
             own = pair_scores(users, items, np.array([user]), np.array([item]))
             low, high = source.around(np.array([user]), own)
             # As far off on the other side would be inside still.
@@ -322,7 +331,7 @@ def test_factors_of_other_kinds():
     rng = RNG(5)
     users, items = rng.integers(-3, 4, size=(9, 4)), rng.integers(-3, 4, size=(30, 4))
     relevant, exclude = some_sets(rng, 9, 30, 4)
-    expected = by_hand(users, items, relevant, exclude, number=Fraction)
+    expected = by_hand(users, items, relevant, exclude, exact_scores(users, items))
     for kinds in [(np.int8, np.int64), (np.float16, np.float32), (np.float32, np.float64)]:
         scores = users.astype(kinds[0]), items.astype(kinds[1])
         assert ranked(scores, relevant, exclude) == expected

@@ -2,9 +2,8 @@
 
 import inspect
 import warnings
-from decimal import Decimal
 from fractions import Fraction
-from math import log2
+from math import comb, fsum, log2
 
 import numpy as np
 import pytest
@@ -319,14 +318,10 @@ class TestTies:
     def test_many_ties_keep_their_digits(self, group, ties):
         # The first of g relevant items has x of t irrelevant ones ahead with probability
         # proportional to C(t - x + g - 1, g - 1).
-        weight, weights = Decimal(1), []
-        for x in range(ties, -1, -1):
-            weights.append(weight)
-            weight = weight * (ties - x + group) / (ties - x + 1)
-        weights = weights[::-1]
-        expected = sum(w / (1 + x) for x, w in enumerate(weights)) / sum(weights)
+        weights = [comb(ties - x + group - 1, group - 1) for x in range(ties + 1)]
+        expected = fsum(w / (1 + x) for x, w in enumerate(weights)) / sum(weights)
         ranks = Ranks([range(1, group + 1)], ties + group + 3, ties=ties)
-        assert RR(ranks)[0] == pytest.approx(float(expected), rel=2e-13, abs=0)
+        assert RR(ranks)[0] == pytest.approx(expected, rel=2e-13, abs=0)
 
     def test_auc_of_ties_is_their_middle(self):
         ranks = Ranks([[1, 2]], n_items=12, ties=10)
