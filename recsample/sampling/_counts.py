@@ -148,7 +148,7 @@ def _enough_nodes(m):
 
 
 def _enough_for_few(drawn):
-    """The nodes K with (e x / 4 K)^2K = exp(-40), where x of the tied items are drawn on average."""
+    """The nodes K with (e x / 4 K)^2K = exp(-40), for x tied items in an average sample."""
     if drawn == 0:
         return 1
     return int(20 / special.lambertw(80 / (np.e * drawn)).real) + 1
