@@ -94,7 +94,7 @@ HELD_OUT = RNG.integers(0, N, U)
 NOTHING = sparse.csr_matrix((U, N), dtype=bool)
 WEIGHTS = 1 + RNG.random(N)
 RANKED = rs.RankedItems(NOTHING, HELD_OUT)
-EVENTS = sparse.random(U, N, 0.001, format="csr", random_state=0, dtype=bool)
+EVENTS = sparse.random(U, N, 0.001, format="csr", rng=0, dtype=bool)
 DOUBLING = rs.DoublingSampling(50, M)
 RECOMMENDER = ItemKNN(n_neighbors=1).fit(EVENTS)
 SMALL = {"A": Ranks([1, 3, 20], 40), "B": Ranks([2, 5, 11], 40)}
