@@ -1,4 +1,4 @@
-"""What an evaluation says: a table with limits, the pairs, and sentences for a paper."""
+"""What a report or an evaluation gives back, and how it is shown: a table, pairs, sentences."""
 
 from __future__ import annotations
 
