@@ -71,7 +71,7 @@ def _mark_columns(table):
     words = [not any(_NUMBER.match(cell.text) for cell in column) for column in columns]
     for row in table("tr"):
         cells = row(["th", "td"])
-        if words and len(cells) > len(words) and not row(colspan=True):
+        if words and len(cells) >= len(words) and not row(colspan=True):
             for cell, word in zip(cells[-len(words) :], words):
                 if word:
                     cell["class"] = ["words", *cell.get("class", [])]

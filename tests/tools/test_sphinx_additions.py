@@ -292,6 +292,7 @@ TABLES = {
         [["x", 1], ["y", 2]], columns=pd.MultiIndex.from_product([["g"], ["is", "value"]])
     ),
     "a styled frame": pd.DataFrame({"is": ["a", "b"], "value": [1, 2]}).style,
+    "without its index": pd.DataFrame({"is": ["a", "b"], "value": [1, 2]}).style.hide(),
 }
 
 
