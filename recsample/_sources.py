@@ -115,7 +115,10 @@ def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes:
     """
     n_relevant = study.n_relevant
     mine, listed = owners(n_relevant), counted(user, len(n_relevant))
-    above, tied = (_beside_one if study.one_each else _beside_several)(user, score, own, mine)
+    if study.one_each:
+        above, tied = _beside_one(user, score, own)
+    else:
+        above, tied = _beside_several(user, score, own, mine)
     none = own == -np.inf
     above[none] = listed[mine[none]]
     tied[none] = (sizes - n_relevant - listed)[mine[none]]
@@ -128,7 +131,7 @@ def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes:
     return Ranks(lists[0], sizes, ties=lists[1], ids=study.users)
 
 
-def _beside_one(user, score, own, mine):
+def _beside_one(user, score, own):
     """How many irrelevant items of the user score higher than the relevant one, and the same."""
     other = own[user]
     return counted(user[score > other], len(own)), counted(user[score == other], len(own))

@@ -16,8 +16,9 @@ def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> In
     if array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be whole numbers, got {shown(values)}")
     flat = array.reshape(-1)
-    # Beyond 2**53 a float no longer holds every whole number, and NaN is not below.
-    bad = ~(np.abs(flat) < 2.0**53)
+    # Beyond it a float no longer holds every whole number. NaN is on neither side.
+    end = np.float64(2**53)
+    bad = ~((flat > -end) & (flat < end))
     if array.dtype.kind == "f":
         bad |= flat != np.floor(flat)
     if lowest is not None:
@@ -26,7 +27,7 @@ def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> In
         where = int(np.argmax(bad))
         allowed = "whole numbers" if array.ndim else "a whole number"
         allowed += "" if lowest is None else f" of at least {lowest}"
-        allowed += " below 2**53" if np.abs(flat[where]) >= 2.0**53 else ""
+        allowed += " below 2**53" if flat[where] <= -end or flat[where] >= end else ""
         place = f" (at position {where})" if array.ndim else ""
         raise ValueError(f"{name} must be {allowed}, got {flat[where]}{place}")
     return array.astype(np.int64)

@@ -718,13 +718,12 @@ def make_interactions(
 
 def _activity(n_users, n_events, most, rng):
     """Log-normal numbers of events, at least 20 and at most `most` each, n_events in all."""
+    from scipy import optimize  # takes a quarter of a second, and nothing else here needs it
+
     activity = np.exp(1.5 * rng.standard_normal(n_users))
 
     def per_user(scale):
         return np.minimum(most, 20 + scale * activity)
-
-    # Loaded here: it takes three times as long as all else in this module.
-    from scipy import optimize
 
     scale = optimize.brentq(lambda s: per_user(s).sum() - n_events, 0, most / activity.min())
     # Rounding the running total keeps the sum, and leaves no user below 20 or above `most`.

@@ -293,7 +293,7 @@ def decimal_law(rank, n_items, m, replace, digits=50):
 def solve(matrix, right):
     """Gaussian elimination, in whatever numbers the entries are."""
     rows = [[*row, b] for row, b in zip(matrix, right)]
-    if are_exact(row[-1] for row in rows):
+    if all(map(are_exact, rows)):
         return solve_exactly([as_whole(row)[0] for row in rows])
     for i in range(len(rows)):
         pivot = max(range(i, len(rows)), key=lambda j: abs(rows[j][i]))
@@ -328,8 +328,8 @@ def solve_exactly(rows):
 
 
 def are_exact(numbers):
-    """Whether these are fractions or whole numbers; decimals and floats have no denominator."""
-    return all(hasattr(x, "denominator") for x in numbers)
+    """Whether these are fractions or whole numbers of Python's, which have any size."""
+    return all(isinstance(x, (int, Fraction)) for x in numbers)
 
 
 def as_whole(numbers):
@@ -339,8 +339,8 @@ def as_whole(numbers):
 
 
 def inner(u, v):
-    """The sum of the products; of fractions in whole numbers, which is ten times as fast."""
-    if not (are_exact(u[:1]) and are_exact(v[:1])):
+    """The sum of the products; of fractions in whole numbers, which is faster."""
+    if not (are_exact(u) and are_exact(v)):
         return sum(a * b for a, b in zip(u, v) if a and b)
     (u, scale), (v, other) = as_whole(u), as_whole(v)
     return Fraction(sum(map(mul, u, v)), scale * other)
@@ -380,7 +380,8 @@ def squared_bias(law, target, prior, x):
 
 
 def mean_variance(law, prior, x):
-    """The mean over the prior of Var[x | r]."""
+    """The mean over the prior of Var[x | r]; in exact numbers, since the difference cancels."""
+    assert are_exact(x)
     squares = [v**2 for v in x]
     return inner(prior, [inner(row, squares) - inner(row, x) ** 2 for row in law])
 

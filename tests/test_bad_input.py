@@ -11,6 +11,7 @@ from scipy import sparse
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, BiasVariance, Ranks, Recall, UniformSampling, given_ranks
+from recsample.sampling.scanning import item_at
 
 masked = np.ma.masked_array
 sampler = UniformSampling(5)
@@ -431,3 +432,9 @@ def test_a_float_from_which_on_whole_numbers_are_missing_is_refused():
     assert rs.UniformSampling(2.0**53 - 1).m == 2**53 - 1
     with pytest.raises(ValueError, match="below 2"):
         rs.UniformSampling(2.0**53)
+
+
+@pytest.mark.parametrize("user", [-(2**63), -(2**53), 2**53, -np.inf])
+def test_numbers_of_either_sign_that_floats_may_not_hold_are_refused(user):
+    with pytest.raises(ValueError, match=r"user must be a whole number below 2\*\*53"):
+        item_at(0, user, n_items=5)

@@ -37,9 +37,11 @@ def by_hand(users, items, relevant, exclude, scores=None):
     found = []
     items = np.asarray(items, float).tolist()
     for user, mine in enumerate(np.asarray(users, float).tolist()):
-        # One after the other: newer Pythons' sum() corrects what was rounded on the way.
-        score = [reduce(add, map(mul, mine, item), 0.0) for item in items]
-        score = score if scores is None else scores[user].tolist()
+        if scores is None:
+            # One after the other: newer Pythons' sum() corrects what was rounded on the way.
+            score = [reduce(add, map(mul, mine, item), 0.0) for item in items]
+        else:
+            score = scores[user].tolist()
         found.append(standing(score, relevant[user], exclude[user]))
     return found
 

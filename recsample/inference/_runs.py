@@ -14,7 +14,7 @@ from recsample.counts import RankCounts
 from recsample.ranks import Ranks
 from recsample.sampling.uniform import UniformSampling
 
-# It is stopped early, before it fits the noise.
+# The EM algorithm is stopped early, before it fits the noise.
 EM_ITERATIONS = 30
 
 
@@ -54,8 +54,8 @@ def em(
 ) -> tuple[Floats, list[Floats]]:
     """The EM algorithm on the counts of a run, or on a column for each of several runs.
 
-    Returns the weights of the rows of the law, and what the law was multiplied with for each factor
-    of them.
+    Returns the weights of the rows of the law, and for each iteration the vector whose product with
+    the law is what the weights were multiplied with.
     """
     share, p, ratios = counts / counts.sum(axis=0), start, []
     for _ in range(iterations):

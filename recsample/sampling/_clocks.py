@@ -18,8 +18,8 @@ from scipy import fft, special
 # takes the same steps through time.
 BLOCK = 2**22
 
-# So many steps through time at most are taken at once, and more than one where these have few
-# numbers: later ones need larger transforms.
+# At most so many steps through time are taken at once, and only as long as they have so few numbers
+# together: a step that comes later needs a larger transform.
 _STEPS, _AT_ONCE = 16, 2**15
 
 # Chances below exp(-36) = 2e-16 are left out.

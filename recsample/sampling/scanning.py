@@ -322,17 +322,19 @@ def item_at(place: ArrayLike, user: ArrayLike, n_items: int, *, seed: int = 0) -
     shape = np.broadcast_shapes(place.shape, key.shape)
     items = np.broadcast_to(place, shape).astype(np.uint64).reshape(-1)
     whose = np.broadcast_to(np.arange(key.size).reshape(key.shape), shape).reshape(-1)
-    of_round = _mixed(np.arange(_ROUNDS + 1, dtype=np.uint64)[:, None] + key.reshape(-1))
+    rounds = np.arange(_ROUNDS + 1, dtype=np.uint64)[:, None]
     rows = np.uint64(np.ceil(np.sqrt(n_items)))
     columns = np.uint64(-(-n_items // int(rows)))
-    # The rounds may give even permutations only: half of the users have two places exchanged.
-    if n_items > 1:
-        items ^= (items < 2) * (of_round[_ROUNDS, whose] & np.uint64(1))
     for block in row_blocks(items.size, 1, _TOGETHER):
+        users, mine = np.unique(whose[block], return_inverse=True)
+        of_round = _mixed(rounds + key.reshape(-1)[users])
+        # The rounds may give even permutations only: half of the users have two places exchanged.
+        if n_items > 1:
+            items[block] ^= (items[block] < 2) * (of_round[_ROUNDS, mine] & np.uint64(1))
         outside = np.arange(block.start, block.stop)
         while len(outside):
             row, column = items[outside] // columns, _rest(items[outside], columns)
-            user = whose[outside]
+            user = mine[outside - block.start]
             for i in range(0, _ROUNDS, 2):
                 row = _rest(row + _mixed(of_round[i].take(user) + column), rows)
                 column = _rest(column + _mixed(of_round[i + 1].take(user) + row), columns)
