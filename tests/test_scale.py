@@ -134,3 +134,12 @@ class TestScores:
             RankCounts.from_frame(found)
         if library == "pandas":
             assert found["user"][found["rank"].isna()].tolist() == [100, 101, 102]
+
+    @pytest.mark.parametrize("score", [[np.nan, 0.5], [0.5, np.nan]])
+    def test_nan_that_is_not_a_missing_value(self, score):
+        # To pandas they are one thing, to Polars two.
+        polars = pytest.importorskip("polars")
+        scores = polars.DataFrame({"user": [7, 7], "item": [1, 2], "score": score})
+        assert not scores["score"].has_nulls()
+        found = scale.ranks_of_scores(scores, polars.DataFrame({"user": [7], "item": [1]}))
+        assert found["rank"].to_list() == [None] and found["n_items"].to_list() == [2]
