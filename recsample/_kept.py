@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from numpy.typing import NDArray
 
+from recsample._value import locked
+
 # Of one function, what was used last is kept up to this many bytes.
 _MOST = 2**26
 
@@ -32,7 +34,7 @@ def kept(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
                 return known[given]
         arrays = function(*given)
         for array in arrays:
-            array.flags.writeable = False
+            locked(array)
         with lock:
             known[given] = arrays
             while sum(array.nbytes for result in known.values() for array in result) > _MOST:

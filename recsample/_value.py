@@ -37,9 +37,7 @@ class Value:
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """A copy that cannot be written to."""
-    array = array.copy()
-    array.flags.writeable = False
-    return array
+    return locked(array.copy())
 
 
 def locked(array: NDArray[Any]) -> NDArray[Any]:
@@ -51,7 +49,7 @@ def locked(array: NDArray[Any]) -> NDArray[Any]:
 def sealed(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     """``matrix``, whose entries cannot be written to any more."""
     for part in (matrix.data, matrix.indices, matrix.indptr):
-        part.flags.writeable = False
+        locked(part)
     return matrix
 
 

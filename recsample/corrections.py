@@ -571,11 +571,11 @@ class BiasVariance(LeastSquaresCorrection):
         return *super()._content(), self.gamma
 
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
-        reach = _reach(law, prior)
-        scale = 1 / np.sqrt(reach)
+        # In the unknowns of `_whitened`, but the scale comes last: that saves a copy of the law.
+        scale = 1 / np.sqrt(_reach(law, prior))
         weighted = np.sqrt(prior)[:, None] * law
-        between_0_and_1 = scale[:, None] * (weighted.T @ weighted) * scale
-        matrix = (1 - self.gamma) * between_0_and_1 + self.gamma * np.eye(len(scale))
+        gram = scale[:, None] * (weighted.T @ weighted) * scale
+        matrix = (1 - self.gamma) * gram + self.gamma * np.eye(len(scale))
         right = scale * ((prior * target) @ law)
         return scale * linalg.solve(matrix, right, assume_a="pos")
 

@@ -308,4 +308,4 @@ def test_pilots_are_judged_by_what_the_exact_ranks_need():
     needed, planned, held, enough = np.transpose(found)
     expected = np.median(needed), np.median(planned), held.mean(), enough.mean()
     assert study.loc["AUC"].tolist() == pytest.approx(expected)
-    assert 0 < enough.mean() < 1
+    assert enough.mean() not in (0, 0.5, 1)
