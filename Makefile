@@ -11,6 +11,8 @@
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
 # make binder  Binder's files, followed in a copy of the project: two chapters as notebooks
 # make oldest  unit tests and docstring examples with the oldest libraries that requirements.txt allows
+# make kernels tests that compute, with the kernels of NumPy and OpenBLAS that other processors get, one after the
+#              other; KERNELS="avx2 nehalem" for some of them
 # make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads
 # PYTHON=python3.12 picks the interpreter (3.10 to 3.14) for the environment in .venv.
 
@@ -31,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # ipykernel itself starts its event loop in a deprecated way, so that one warning is let through.
 WARNINGS := error,ignore:There is no current event loop
 
-.PHONY: book test unit data tools engines clusters pages pdf lint binder oldest bench measured clean environment FORCE
+.PHONY: book test unit data tools engines clusters pages pdf lint binder oldest kernels bench measured clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
@@ -84,6 +86,9 @@ oldest:
 	rm -rf build/oldest
 	UV_RESOLUTION=lowest-direct PYTEST_ADDOPTS="-W ignore::DeprecationWarning" \
 		$(MAKE) unit VENV=build/oldest
+
+kernels: environment
+	$(BIN)/python scripts/kernels.py $(KERNELS)
 
 # In an environment of its own too, where benchmarks/requirements.txt is installed beside the rest.
 bench:

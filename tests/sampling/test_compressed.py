@@ -198,14 +198,31 @@ def test_sums_of_polynomials(degree, replace):
     assert right == pytest.approx(many.T @ (1 / (1 + all_ranks)) / n, abs=1e-15)
 
 
-@pytest.mark.parametrize("decay", [lambda a: np.exp(-a / 3), lambda a: (1 + a) ** -12.0])
-def test_weights_that_fall_by_a_hundred_decades(decay):
-    """Most directions are rounding of those before: to take these out once is not enough."""
+FALLING = {
+    f"{decades} decades": lambda a, d=decades: 10 ** (-d * a / a[-1])
+    for decades in (1, 10, 40, 100, 300)
+}
+FALLING |= {f"power {p}": lambda a, p=p: (1 + a) ** -p for p in (0.3, 1.5, 2, 3, 4.5, 8, 12, 30)}
+FALLING |= {
+    "soon": lambda a: np.exp(-a / 3),
+    "not": np.ones_like,
+    "middle": lambda a: np.exp(-((a - 900) ** 2)),
+}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("decay", FALLING.values(), ids=FALLING)
+def test_weights_that_fall_by_many_decades(decay, turned):
+    """Polynomials are steepest at the ends, where nearly all of the weight may be.
+
+    Most directions are rounding of those before: to take these out once is not enough.
+    """
     n, n_nodes = 4_000, 60
     above = np.arange(float(n))
     weight, target = decay(above) / decay(above).sum(), np.sin(above / 100)
+    weight = weight[::-1] if turned else weight
     few = _fewer(Places(above, weight, target, 0.0), n_nodes)
-    assert len(few.above) <= n_nodes
+    assert len(few.above) <= n_nodes and (np.diff(few.above) > 0).all()
 
     def sums(places, weight, degree):
         return weight @ np.polynomial.chebyshev.chebvander(2 * places / (n - 1) - 1, degree)
