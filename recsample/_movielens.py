@@ -102,8 +102,8 @@ def download(name, loader):
         ) from error
     except OSError as error:
         raise OSError(
-            f"{name} could not be kept in {folder} ({error}). Let RECSAMPLE_DATA name a folder that "
-            f"can be written to and has room, or say where the file is: {loader}(path=...)."
+            f"{name} could not be kept in {folder} ({error}). Let RECSAMPLE_DATA name a folder "
+            f"that can be written to and has room, or say where the file is: {loader}(path=...)."
         ) from error
     except ValueError as error:
         raise ValueError(

@@ -162,7 +162,9 @@ class TestPaths:
     def test_no_files(self, tmp_path):
         pytest.importorskip("duckdb")
         for path in (tmp_path, tmp_path / "none.parquet", f"{tmp_path}/*.parquet"):
-            with pytest.raises(FileNotFoundError, match="^frame must be a path of Parquet files on"):
+            with pytest.raises(
+                FileNotFoundError, match="^frame must be a path of Parquet files on"
+            ):
                 RankCounts.from_frame(path)
 
     @pytest.mark.parametrize("scheme", ["https", "s3", "hf"])
