@@ -4,8 +4,9 @@
     recsample evaluate --scores mine=scores.parquet --held-out test.csv --train train.csv
     recsample plan ranks.csv --rank sampled_rank --m 100 --items 3541 --metric recall@10 --width .02
 
-What --help says of files is what `recsample._files` does. A mistake ends with one line and exit
-status 2; whatever else goes wrong is a mistake of this package, and ends with Python's traceback.
+Files end in .csv, .tsv or .parquet, and are read as ``--help`` says: ids and names are text. A
+mistake ends with one line and exit status 2; whatever else goes wrong is a mistake of this package,
+and ends with Python's traceback.
 """
 
 from __future__ import annotations
