@@ -74,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         asked = _parser().parse_args(arguments)
     except SystemExit as end:  # after --help, say
         sys.exit(end.code or _write(""))
+    except OSError as error:
+        return _unwritten(error)
     try:
         text = asked.run(asked)
     except (ValueError, ModuleNotFoundError, MemoryError) as error:
@@ -88,12 +90,17 @@ def _write(text):
     try:
         print(text, end="", flush=True)
     except (OSError, UnicodeEncodeError) as error:
-        # What is left would be written, and fail again, when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # who reads on has had enough
-            return 0
-        return _refuse(f"the output must go where it can be written: {error}")
+        return _unwritten(error)
     return 0
+
+
+def _unwritten(error):
+    """Drop what the output did not take, and give the exit status."""
+    # Python would write what is left, and fail again, when it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):  # who reads on has had enough
+        return 0
+    return _refuse(f"the output must go where it can be written: {error}")
 
 
 def _refuse(why):

@@ -443,12 +443,14 @@ def in_shell(*arguments, stdout, **environment):
 
 
 @pytest.mark.parametrize("asked", [[*REPORT, "--format", "json"], ["--help"], ["--version"]])
-def test_a_closed_pipe_ends_quietly(study, asked, monkeypatch):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_closed_pipe_ends_quietly(study, asked, unbuffered, monkeypatch):
     monkeypatch.chdir(study[0])
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        assert in_shell(*asked, stdout=writer) == (0, "")
+        found = in_shell(*asked, stdout=writer, PYTHONUNBUFFERED=unbuffered)
+        assert found == (0, "")
     finally:
         os.close(writer)
 
@@ -458,7 +460,7 @@ def test_a_closed_pipe_ends_quietly(study, asked, monkeypatch):
 def test_an_output_that_takes_nothing_is_said(study, asked, monkeypatch):
     monkeypatch.chdir(study[0])
     with open("/dev/full", "w") as full:
-        status, err = in_shell(*asked, stdout=full)
+        status, err = in_shell(*asked, stdout=full, PYTHONUNBUFFERED="")
     assert status == 2 and err.count("\n") == 1
     assert err.startswith("recsample: error: the output must go where it can be written: ")
 
