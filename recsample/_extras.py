@@ -5,6 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+# Where the package itself is installed from.
+_SOURCE = "git+https://github.com/recsample/recsample"
+
 # What to install for each of them: the extras of pyproject.toml.
 _EXTRAS = {
     "cycler": "plots",
@@ -25,8 +28,11 @@ _EXTRAS = {
 }
 
 
-def extra(module: str) -> Any:
-    """An optional library; where it is missing, the error says what installs it."""
+def extra(module: str, name: str | None = None) -> Any:
+    """An optional library; where it is missing, the error says what installs it.
+
+    That is the extra `name` where several have the library.
+    """
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -35,6 +41,6 @@ def extra(module: str) -> Any:
             raise  # the library is there, and lacks something itself
         raise ModuleNotFoundError(
             f"{library} is needed here and is not installed: "
-            f'pip install "recsample[{_EXTRAS[library]}]"',
+            f'pip install "recsample[{name or _EXTRAS[library]}] @ {_SOURCE}"',
             name=library,
         ) from error

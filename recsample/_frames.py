@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import glob
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,9 +19,8 @@ from recsample._validation import shown
 if TYPE_CHECKING:
     import pandas as pd
 
-
-# A name that no column of a table will have.
-_NUMBER = "recsample_instances"
+# DuckDB downloads nothing behind the user's back.
+_AS_INSTALLED = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
 
 def is_frame(value: Any) -> bool:
@@ -69,33 +71,49 @@ def count_groups(
     table = chosen_columns(name, frame, wanted | ({} if counts is None else {"counts": counts}))
     number = nw.len() if counts is None else nw.col(counts).sum()
     keys = list(wanted.values())
-    groups = table.group_by(keys).agg(number.alias(_NUMBER))
+    instances = "_".join(["instances", *keys])  # longer than any key, so that it is none of them
+    groups = table.group_by(keys).agg(number.alias(instances))
     if isinstance(groups, nw.LazyFrame):
         groups = groups.collect()
     if not len(groups):
         raise ValueError(f"{name} must hold at least one row, got none")
-    for column in [*keys, _NUMBER]:
+    for column in [*keys, instances]:
         missing = groups.filter(nw.col(column).is_null())
         if len(missing):
-            rows = "some" if column == _NUMBER else f"{missing[_NUMBER].sum()} rows"
-            of = counts if column == _NUMBER else column
+            rows = "some" if column == instances else f"{missing[instances].sum()} rows"
+            of = counts if column == instances else column
             raise ValueError(f"{name} must not have missing values, got {rows} in column {of!r}")
     found = {use: groups[column].to_numpy() for use, column in wanted.items()}
-    return found, groups[_NUMBER].cast(nw.Int64).to_numpy()
+    return found, groups[instances].cast(nw.Int64).to_numpy()
 
 
-def opened(frame: Any) -> Any:
-    """The Parquet files at a path as a dataframe of DuckDB; any other frame as it is."""
+@contextmanager
+def opened(frame: Any) -> Iterator[Any]:
+    """The Parquet files at a path as a dataframe of DuckDB; any other frame as it is.
+
+    What is read from the files dies with the connection, so it stays open for the caller.
+    """
     if not isinstance(frame, (str, PathLike)):
-        return frame
-    path = fspath(frame)
-    if Path(path).is_dir():
-        path = str(Path(path) / "**" / "*.parquet")
+        yield frame
+        return
     duckdb = extra("duckdb")
-    try:
-        return duckdb.connect().read_parquet(path)
-    except duckdb.IOException as error:
-        raise FileNotFoundError(f"frame must be a path of Parquet files, got {frame}") from error
+    # Looked for here: DuckDB would take an address for a wish to download what can read it.
+    path, here = fspath(frame), glob.escape(fspath(frame))
+    pattern = str(Path(here) / "**" / "*.parquet") if Path(path).is_dir() else path
+    files = [path] if Path(path).is_file() else glob.glob(pattern, recursive=True)
+    if not files:
+        raise FileNotFoundError(
+            "frame must be a path of Parquet files on this machine, a file, a folder or a pattern, "
+            f"got {path} with none of them"
+        )
+    with duckdb.connect(config=_AS_INSTALLED) as connection:
+        try:
+            yield connection.read_parquet([glob.escape(file) for file in files])
+        except duckdb.Error as error:
+            raise ValueError(
+                "frame must be a path of Parquet files that DuckDB can read, "
+                f"got {path}: {shown(error.args[0])}"
+            ) from error
 
 
 def _without_nulls(name, column, series):

@@ -100,6 +100,11 @@ def download(name, loader):
             f"{name} could not be downloaded from {URLS[name]} ({error}). {there}Download it by "
             f"other means and put it into {folder}, or say where it is: {loader}(path=...)."
         ) from error
+    except OSError as error:
+        raise OSError(
+            f"{name} could not be kept in {folder} ({error}). Let RECSAMPLE_DATA name a folder "
+            f"that can be written to and has room, or say where the file is: {loader}(path=...)."
+        ) from error
     except ValueError as error:
         raise ValueError(
             f"what {URLS[name]} delivered is not the published {name}: its checksum differs from "

@@ -197,7 +197,7 @@ class Rows:
 
     def _blocks(self):
         seen = sys.stderr.isatty() or "ipykernel" in sys.modules
-        tqdm = extra("tqdm").tqdm
+        tqdm = extra("tqdm", "tables").tqdm
         # Under factors no scores are formed here, and the items are looked through once a block.
         factors = isinstance(self.block(self.user[:1]), tuple)
         blocks = row_blocks(len(self.user), self.n_items, BLOCK * (256 if factors else 1))

@@ -65,7 +65,7 @@ def positive_int(name: str, value: object) -> int:
 
 def positive_float(name: str, value: Any) -> float:
     """``value`` as a finite float above 0."""
-    number = _float(value)
+    number = as_float(value)
     if not 0 < number < float("inf"):
         raise ValueError(f"{name} must be a finite number above 0, got {shown(value)}")
     return number
@@ -73,7 +73,7 @@ def positive_float(name: str, value: Any) -> float:
 
 def nonnegative_float(name: str, value: Any) -> float:
     """``value`` as a finite float of at least 0."""
-    number = _float(value)
+    number = as_float(value)
     if not 0 <= number < float("inf"):
         raise ValueError(f"{name} must be a finite number of at least 0, got {shown(value)}")
     return number
@@ -81,7 +81,7 @@ def nonnegative_float(name: str, value: Any) -> float:
 
 def share(name: str, value: Any) -> float:
     """``value`` as a float between 0 and 1, both excluded."""
-    number = _float(value)
+    number = as_float(value)
     if not 0 < number < 1:
         raise ValueError(f"{name} must be between 0 and 1, both excluded, got {shown(value)}")
     return number
@@ -104,7 +104,7 @@ def generator(rng: Rng) -> np.random.Generator:
         ) from None
 
 
-def _float(value: Any) -> float:
+def as_float(value: Any) -> float:
     """``value`` as a float, NaN where it is none."""
     try:
         return float(value)

@@ -4,23 +4,26 @@
     recsample evaluate --scores mine=scores.parquet --held-out test.csv --train train.csv
     recsample plan ranks.csv --rank sampled_rank --m 100 --items 3541 --metric recall@10 --width .02
 
-Files end in .csv, .tsv or .parquet. A mistake ends with one line and exit status 2; whatever else
-goes wrong is a mistake of this package, and ends with Python's traceback.
+Files end in .csv, .tsv or .parquet, and are read as ``--help`` says: ids and names are text. A
+mistake ends with one line and exit status 2; whatever else goes wrong is a mistake of this package,
+and ends with Python's traceback.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import recsample
 from recsample._extras import extra
+from recsample._files import as_count, read_file
 from recsample._validation import shown
 from recsample.evaluation import evaluate
 from recsample.inference.planning import required_samples_from_pilot
@@ -32,6 +35,20 @@ from recsample.sampling.uniform import UniformSampling
 __all__ = ["main"]
 
 _METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
+_EPILOG = (
+    "Files end in .csv, .tsv or .parquet, and text is UTF-8. Ids of users and items and names of "
+    "models are text as it stands there: 7, 007 and 7.0 are three users. Whole numbers of a "
+    "Parquet file are their digits, so that a 7 there is the 7 of a CSV file."
+)
+# The options behind arguments of other names, the first that the command has.
+_OPTIONS = {
+    "m": ["m", "sample"],
+    "n_items": ["items", "sample"],
+    "name": ["metric", "metrics"],
+    "probability": ["order"],
+    "rng": ["seed"],
+    "sampled": ["rank"],
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,17 +70,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
     >>> main(["report", "nothing.csv", "--m", "100", "--items", "3541"])
     2
     """
-    asked = _parser().parse_args(arguments)
     try:
-        print(asked.run(asked).rstrip("\n"))
-    except BrokenPipeError:  # who reads on has had enough
-        sys.stderr.close()
+        asked = _parser().parse_args(arguments)
+    except SystemExit as end:  # after --help, say
+        sys.exit(end.code or _write(""))
+    except OSError as error:
+        return _unwritten(error)
+    try:
+        text = asked.run(asked)
     except (ValueError, ModuleNotFoundError, MemoryError) as error:
         if not _is_refusal(error):
             raise
-        print(f"recsample: error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+        return _refuse(_of_options(str(error), asked))
+    return _write(text.rstrip("\n") + "\n")
+
+
+def _write(text):
+    """Write to the output, and give the exit status."""
+    try:
+        print(text, end="", flush=True)
+    except (OSError, UnicodeEncodeError) as error:
+        return _unwritten(error)
     return 0
+
+
+def _unwritten(error):
+    """Drop what the output did not take, and give the exit status."""
+    # Python would write what is left, and fail again, when it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):  # who reads on has had enough
+        return 0
+    return _refuse(f"the output must go where it can be written: {error}")
+
+
+def _refuse(why):
+    print(f"recsample: error: {' '.join(why.split())}", file=sys.stderr)
+    return 2
+
+
+def _of_options(message, asked):
+    """A message about an argument of a function, with the option of the command in its place."""
+    argument, space, rest = message.partition(" ")
+    for option in _OPTIONS.get(argument, [argument]):
+        if option in asked:
+            return f"--{option.replace('_', '-')}{space}{rest}"
+    return message
 
 
 def _is_refusal(error):
@@ -76,7 +127,9 @@ def _parser():
     parser = argparse.ArgumentParser(
         prog="recsample",
         description="Metrics for item recommendation: exact, sampled and corrected.",
+        epilog=_EPILOG,
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     said = _command(commands, "report", "what sampled ranks say of the exact metrics", _report)
     _add_ranks(said)
@@ -110,14 +163,25 @@ def _parser():
     among.add_argument("--negatives", metavar="FILE", help="columns user, item: rank among these")
     scored.add_argument("--with-replacement", action="store_true", help="of --sample")
     scored.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
-    for column in ("user", "item", "score", "model"):
-        scored.add_argument(f"--{column}", default=column, metavar="COLUMN")
+    for column in ("user", "item", "score"):
+        scored.add_argument(
+            f"--{column}", default=column, metavar="COLUMN", help="(default: %(default)s)"
+        )
+    scored.add_argument("--model", metavar="COLUMN", help="(default: model, where there is one)")
     _add_metrics(scored)
     return parser
 
 
+class _Version(argparse.Action):
+    """Looks the version up when it is asked for."""
+
+    def __call__(self, *_):
+        sys.exit(_write(f"recsample {recsample.__version__}\n"))
+
+
 def _command(commands, name, help, run):
-    command = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
+    about = f"{help[0].upper()}{help[1:]}."
+    command = commands.add_parser(name, help=help, description=about, epilog=_EPILOG)
     command.set_defaults(run=run)
     command.add_argument(
         "--format", choices=["text", "json", "markdown", "latex"], default="text", dest="form"
@@ -146,45 +210,25 @@ def _add_metrics(command):
     )
 
 
-def _table(path):
-    """The table in a file."""
-    pd, kind = extra("pandas"), Path(path).suffix.lower()
-    if kind == ".parquet":
-        extra("pyarrow")
-    elif kind not in (".csv", ".tsv"):
-        raise ValueError(f"a file must end in .csv, .tsv or .parquet, got {path}")
-    try:
-        if kind == ".parquet":
-            return pd.read_parquet(path)
-        return pd.read_csv(path, sep="\t" if kind == ".tsv" else ",")
-    except (OSError, ValueError) as error:  # as pandas and PyArrow say that they cannot read it
-        raise ValueError(f"{path} must be a file that holds a table: {error}") from None
-
-
 def _sampled(asked):
     """The sampled ranks in the file, by recommender, and the sizes of the pools."""
-    table = _table(asked.ranks)
-    for name, given in (("m", asked.m), ("items", asked.items)):
-        if given not in table:
-            table[name] = _number(f"--{name}", given, table)
-    drawn = asked.m if asked.m in table else "m"
-    pool = asked.items if asked.items in table else "items"
+    uses = ("rank", "m", "items", "user", "model")
+    wanted = {use: getattr(asked, use) for use in uses if getattr(asked, use) is not None}
+    one = {use: number for use in ("m", "items") if (number := as_count(wanted[use])) is not None}
+    table = read_file(asked.ranks, wanted | {"ties": "ties"}, {"ties", *one})
+    table = table.assign(**{use: number for use, number in one.items() if use not in table})
     if asked.model is None:
-        return {"": _ranks(table, drawn, asked)}, _sizes(table, pool, asked)
-    _check_column(table, asked.model, "--model")
-    if table[asked.model].isna().any():
-        raise ValueError(f"--model must name a column without gaps, got one in {asked.model!r}")
-    parts = {str(name): part for name, part in table.groupby(asked.model, sort=True)}
+        return {"": _ranks(table)}, _sizes(table)
+    parts = dict(list(table.groupby("model", sort=True)))
     if asked.user is not None:  # the same users in the same order
-        _check_column(table, asked.user, "--user")
-        parts = {name: part.sort_values(asked.user, kind="stable") for name, part in parts.items()}
+        parts = {name: part.sort_values("user", kind="stable") for name, part in parts.items()}
     elif len(parts) > 1:
         raise ValueError(
             "--user must name the column of users where there are several recommenders, which are "
             f"compared user by user, got none for {list(parts)}"
         )
-    ranks = {name: _ranks(part, drawn, asked) for name, part in parts.items()}
-    sizes = {name: _sizes(part, pool, asked) for name, part in parts.items()}
+    ranks = {name: _ranks(part) for name, part in parts.items()}
+    sizes = {name: _sizes(part) for name, part in parts.items()}
     first, *others = ranks
     for name in others:
         alone = np.setxor1d(ranks[first].ids, ranks[name].ids)
@@ -201,45 +245,30 @@ def _sampled(asked):
     return ranks, sizes[first]
 
 
-def _ranks(table, drawn, asked):
-    for option, column in (("--rank", asked.rank), ("--user", asked.user)):
-        if column is not None:
-            _check_column(table, column, option)
-    if asked.user is None:
-        sizes = table[drawn] + 1
-    else:
-        sizes = table[drawn] + table.groupby(asked.user)[asked.rank].transform("size")
-    table = table.assign(**{"items among which they are ranked": sizes})
-    return Ranks.from_frame(
-        table, "items among which they are ranked", user=asked.user, rank=asked.rank
-    )
-
-
-def _sizes(table, pool, asked):
-    if asked.user is None:
-        return table[pool].to_numpy()
-    sizes = table.groupby(asked.user, sort=False)[pool]
-    if (sizes.nunique(dropna=False) > 1).any():
-        raise ValueError(f"--items must be one number for each user, got several in {pool!r}")
-    return sizes.first().to_numpy()
-
-
-def _number(option, text, table):
-    try:
-        return int(text)
-    except ValueError:
+def _ranks(table):
+    user = "user" if "user" in table else None
+    n_relevant = 1 if user is None else table.groupby(user)["rank"].transform("size")
+    table = table.assign(n_items=table["m"] + n_relevant)
+    beyond = table[table["rank"] > table["n_items"]]
+    if len(beyond):
         raise ValueError(
-            f"{option} must be a whole number or a column of the file, got {text!r} where the "
-            f"columns are {list(table.columns)}"
-        ) from None
-
-
-def _check_column(table, column, option):
-    if column not in table:
-        raise ValueError(
-            f"{option} must name a column of the file, got {column!r} where the columns are "
-            f"{list(table.columns)}"
+            f"--rank must be at most {beyond['n_items'].iloc[0]}, --m and the relevant items of "
+            f"the user, got {beyond['rank'].iloc[0]} in {beyond.index.name} {beyond.index[0]}"
         )
+    return Ranks.from_frame(table, user=user)
+
+
+def _sizes(table):
+    if "user" not in table:
+        return table["items"].to_numpy()
+    sizes = table.groupby("user", sort=False)["items"]
+    several = sizes.nunique() > 1
+    if several.any():
+        raise ValueError(
+            "--items must be one number for each user, got several for "
+            f"{several.index[several][0]!r}"
+        )
+    return sizes.first().to_numpy()
 
 
 def _shown(result, form):
@@ -313,20 +342,21 @@ def _evaluate(asked):
         raise ValueError(f"--scores must name each of several files, NAME=FILE, got {asked.scores}")
     if len({name for name, _ in named}) < len(named):
         raise ValueError(f"--scores must have different names, got {asked.scores}")
-    tables: Any = {name: _table(path) for name, path in named}
+    pair = {"user": asked.user, "item": asked.item}
+    triple = pair | {"score": asked.score, "model": asked.model or "model"}
+    optional = () if asked.model else ("model",)
+    tables: Any = {name: read_file(path, triple, optional) for name, path in named}
+    files = {"held_out": asked.held_out, "train": asked.train, "negatives": asked.negatives}
     sampler = None
     if asked.sample is not None:
         sampler = UniformSampling(asked.sample, asked.with_replacement)
     result = evaluate(
         tables[""] if "" in tables else tables,
-        _table(asked.held_out),
-        train=None if asked.train is None else _table(asked.train),
-        negatives=None if asked.negatives is None else _table(asked.negatives),
         metrics=asked.metrics,
         sampler=sampler,
         simultaneous=asked.simultaneous,
         rng=asked.seed,
-        **{name: getattr(asked, name) for name in ("user", "item", "score", "model")},
+        **{use: read_file(path, pair) for use, path in files.items() if path is not None},
     )
     return _shown(result, asked.form)
 

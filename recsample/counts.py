@@ -263,7 +263,8 @@ class RankCounts(Value):
         Raises
         ------
         ValueError
-            For a column that is not there, missing values, and as `RankCounts`.
+            For a column that is not there, missing values, Parquet files that DuckDB cannot read,
+            and as `RankCounts`.
         FileNotFoundError
             For a path without Parquet files.
 
@@ -275,14 +276,14 @@ class RankCounts(Value):
         >>> rs.RankCounts.from_frame(table).counts
         array([1, 2])
         """
-        table = opened(frame)
-        if not is_frame(table):
-            raise ValueError(f"frame must be a dataframe or a path, got {shown(frame)}")
-        if ties is None:
-            ties = "ties" if "ties" in column_names(table) else 0
-        given: dict[str, Any] = {"rank": rank, "n_items": n_items, "ties": ties}
-        wanted = {use: column for use, column in given.items() if isinstance(column, str)}
-        found, number = count_groups("frame", table, wanted, counts)
+        with opened(frame) as table:
+            if not is_frame(table):
+                raise ValueError(f"frame must be a dataframe or a path, got {shown(frame)}")
+            if ties is None:
+                ties = "ties" if "ties" in column_names(table) else 0
+            given: dict[str, Any] = {"rank": rank, "n_items": n_items, "ties": ties}
+            wanted = {use: column for use, column in given.items() if isinstance(column, str)}
+            found, number = count_groups("frame", table, wanted, counts)
         given |= found
         return cls(given["rank"], number, given["n_items"], ties=given["ties"])
 

@@ -359,6 +359,8 @@ def load_movielens(
         where to put it. Like the next one it is an OSError.
     FileNotFoundError
         If there is no such data at `path`.
+    OSError
+        If what was downloaded cannot be kept, in a folder without room for it, say.
     ValueError
         For a truncated, corrupted or wrong file: the message names the file, the line (1-based)
         where there is one, and what was expected. Also for an unknown `name` or `split`, and for
@@ -422,6 +424,8 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
         If the file has to be downloaded and cannot be.
     FileNotFoundError
         If there is no such file at `path`.
+    OSError
+        If what was downloaded cannot be kept, in a folder without room for it, say.
     ValueError
         For a wrong file: the message names the file, the line (1-based) and what was expected.
 

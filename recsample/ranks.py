@@ -648,7 +648,7 @@ def predicted_ranks(
     not depend on how many users or items are looked at at a time, on the number of threads, or on
     the library that multiplies matrices.
 
-    ``pip install "recsample[fast]"`` makes large evaluations faster, with the same ranks: it brings
+    The extra ``fast`` makes large evaluations faster, with the same ranks: it brings
     Numba, which compiles the counting, and threadpoolctl, with which some users are ranked on each
     of the threads that NumPy's linear algebra may use. Without it only the product uses them.
 

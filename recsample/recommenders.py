@@ -255,11 +255,12 @@ class MatrixFactorization(_Recommender):
         >>> x.user_factors.shape, x.item_factors.shape
         ((3, 2), (3, 2))
         """
-        limits, tqdm = extra("threadpoolctl"), extra("tqdm")
+        tqdm = extra("tqdm")
         with warnings.catch_warnings():
             # implicit asks tqdm for a notebook's progress bar, which it is not going to show.
             warnings.simplefilter("ignore", tqdm.TqdmWarning)
             als = extra("implicit.als")
+        limits = extra("threadpoolctl")  # which comes along with implicit
 
         train = _events(train)
         alpha, scale = self.alpha, 1 + self.alpha

@@ -727,6 +727,33 @@ def test_offline_with_a_wrong_file_in_the_cache(small):
         load_movielens()
 
 
+@pytest.mark.parametrize("name", ["ml-1m.zip", "ml-1m.test.negative"])
+@pytest.mark.parametrize("fault", ["no folder", "read-only", "full"])
+def test_a_cache_that_keeps_nothing_says_what_to_do(small, monkeypatch, name, fault):
+    resource = pytest.importorskip("resource")  # not on Windows
+    folder, load = small.parent / "cache", {"ml-1m.zip": load_movielens}.get(name, load_negatives)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    body = {name: bytes(1000)}  # one block, read whole before it is written
+    with Server(body) as server:
+        published(monkeypatch, server, body)
+        if fault == "no folder":
+            folder.write_text("a file in its place")
+        elif fault == "read-only":
+            folder = Path("/proc/recsample")  # not even the superuser can make it
+            monkeypatch.setenv("RECSAMPLE_DATA", str(folder))
+        else:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (500, limit[1]))
+        try:
+            with pytest.raises(OSError, match=f"^{name} could not be kept in {folder} ") as refused:
+                load()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    message = str(refused.value)
+    assert "Let RECSAMPLE_DATA name a folder" in message
+    assert f"{load.__name__}(path=...)" in message and "\n" not in message
+    assert fault != "full" or cached(small) == []
+
+
 def test_default_cache_is_the_operating_systems(monkeypatch):
     pooch = pytest.importorskip("pooch")
     asked = {}

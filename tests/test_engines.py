@@ -6,13 +6,14 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from recsample import RankCounts
+from recsample import RankCounts, counts
 
 pytestmark = [
     # Narwhals says at every use that a plug-in of its own is to read Dask one day.
@@ -114,6 +115,13 @@ class TestFrames:
         grouped = TABLE.groupby(COLUMNS, as_index=False).size()
         assert RankCounts.from_frame(FRAMES[library](grouped), counts="size") == EXPECTED
 
+    @pytest.mark.parametrize("name", ["recsample_instances", "instances", "instances_rank"])
+    def test_columns_of_any_name(self, library, name):
+        renamed = FRAMES[library](TABLE.rename(columns={"rank": name}))
+        assert RankCounts.from_frame(renamed, rank=name) == EXPECTED
+        grouped = TABLE.groupby(COLUMNS, as_index=False).size().rename(columns={"size": name})
+        assert RankCounts.from_frame(FRAMES[library](grouped), counts=name) == EXPECTED
+
     def test_counts_of_parts_are_added_up(self, library):
         some = np.arange(len(TABLE)) % 3 == 0
         parts = [
@@ -153,8 +161,73 @@ class TestPaths:
 
     def test_no_files(self, tmp_path):
         pytest.importorskip("duckdb")
-        with pytest.raises(FileNotFoundError, match="frame must be a path of Parquet files, got"):
-            RankCounts.from_frame(tmp_path)
+        for path in (tmp_path, tmp_path / "none.parquet", f"{tmp_path}/*.parquet"):
+            with pytest.raises(
+                FileNotFoundError, match="^frame must be a path of Parquet files on"
+            ):
+                RankCounts.from_frame(path)
+
+    @pytest.mark.parametrize("scheme", ["https", "s3", "hf"])
+    def test_nothing_is_downloaded(self, scheme, monkeypatch, tmp_path):
+        duckdb = pytest.importorskip("duckdb")
+        connect, asked = duckdb.connect, []
+
+        def recorded(*arguments, config=None):
+            asked.append(config or {})
+            return connect(*arguments, config=config)
+
+        monkeypatch.setattr(duckdb, "connect", recorded)
+        with pytest.raises(FileNotFoundError, match=f"on this machine, .* got {scheme}://"):
+            RankCounts.from_frame(f"{scheme}://localhost/ranks.parquet")
+        assert asked == []
+        # Nor by what stands in a path that is here.
+        assert RankCounts.from_frame(parquet(tmp_path)) == EXPECTED
+        for setting in ("autoinstall_known_extensions", "autoload_known_extensions"):
+            assert asked[0][setting] is False
+
+    @pytest.mark.parametrize("damage", ["empty", "noise", "cut", "page"])
+    def test_a_damaged_file_among_good_ones(self, damage, tmp_path):
+        pytest.importorskip("duckdb")
+        last = parquet(tmp_path) / "part-3.parquet"
+        good = last.read_bytes()
+        page = good[:4] + bytes(5000) + good[5004:]  # columns, but not what is said of them
+        damaged = {"empty": b"", "noise": b"no table", "cut": good[:-9], "page": page}
+        last.write_bytes(damaged[damage])
+        for path in (last, tmp_path):
+            with pytest.raises(ValueError, match="frame must be a path of Parquet files") as error:
+                RankCounts.from_frame(path)
+            message = str(error.value)
+            assert f"that DuckDB can read, got {path}: " in message and "\n" not in message
+
+    def test_names_that_look_like_patterns(self, tmp_path):
+        pytest.importorskip("duckdb")
+        folder = tmp_path / "runs [1]*"
+        folder.mkdir()
+        assert RankCounts.from_frame(parquet(folder)) == EXPECTED
+        part = RankCounts.from_frame(folder / "part-1.parquet")
+        (folder / "part-1.parquet").rename(folder / "part[1].parquet")
+        assert RankCounts.from_frame(folder / "part[1].parquet") == part
+
+    def test_the_connection_lives_as_long_as_what_is_read_from_it(self, tmp_path, monkeypatch):
+        """With some DuckDBs a table outlives its connection, with others it does not."""
+        duckdb = pytest.importorskip("duckdb")
+        connect, made, alive = duckdb.connect, [], []
+
+        def recorded(*arguments, **options):
+            connection = connect(*arguments, **options)
+            made.append(weakref.ref(connection))
+            return connection
+
+        def watched(*arguments):
+            alive.append(made[0]())
+            return count_groups(*arguments)
+
+        count_groups = counts.count_groups
+        monkeypatch.setattr(duckdb, "connect", recorded)
+        monkeypatch.setattr(counts, "count_groups", watched)
+        assert RankCounts.from_frame(parquet(tmp_path)) == EXPECTED
+        with pytest.raises(duckdb.ConnectionException):  # and no longer
+            alive[0].execute("select 1")
 
     def test_what_is_neither(self):
         with pytest.raises(ValueError, match="frame must be a dataframe or a path, got 3"):

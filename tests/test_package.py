@@ -173,10 +173,46 @@ SAMPLED = rs.Ranks([1, 2], 4)
 )
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(blocked, library, extra, call):
     blocked(library)
-    message = rf'{library} is needed here and is not installed: pip install "recsample\[{extra}\]"$'
+    message = (
+        f"^{library} is needed here and is not installed: "
+        rf'pip install "recsample\[{extra}\] @ git\+https://[\w./-]+"$'
+    )
     with pytest.raises(ModuleNotFoundError, match=message) as caught:
         call()
     assert caught.value.name == library
+
+
+@pytest.mark.parametrize(
+    ("libraries", "extra", "call"),
+    [
+        (
+            ["tqdm", "implicit", "threadpoolctl"],
+            "models",
+            lambda: rs.recommenders.MatrixFactorization().fit(SMALL),
+        ),
+        (
+            ["implicit", "threadpoolctl"],
+            "models",
+            lambda: rs.recommenders.MatrixFactorization().fit(SMALL),
+        ),
+        (["tqdm", "implicit"], "models", lambda: rs.recommenders.ItemKNN(1, 1).fit(SMALL)),
+        (["tqdm", "implicit"], "tables", lambda: rs.evaluate([[0.1, 0.2]], [1])),
+    ],
+)
+def test_the_extra_is_that_of_what_is_asked_for(blocked, libraries, extra, call):
+    """Several extras have some libraries; without any of them, one is enough."""
+    for library in libraries:
+        blocked(library)
+    with pytest.raises(ModuleNotFoundError, match=rf'pip install "recsample\[{extra}\]'):
+        call()
+
+
+def test_messages_and_pages_name_no_installation_from_the_registry():
+    paths = [*(ROOT / "recsample").rglob("*.py"), *(ROOT / "book").glob("*.md"), ROOT / "README.md"]
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        found = re.findall(r"pip install \"?recsample\b.*", text)
+        assert all(" @ " in one for one in found), path
 
 
 def small_train():
