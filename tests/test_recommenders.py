@@ -310,7 +310,7 @@ def test_fit_does_not_warn_in_a_fresh_interpreter():
         [sys.executable, "-W", "error::RuntimeWarning", "-c", code],
         env=os.environ | {"PYTHONPATH": ROOT, "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -28,4 +28,4 @@ def test_every_argument_and_result_has_a_type(name):
 
 def test_the_package_says_that_it_is_typed():
     assert (ROOT / "recsample/py.typed").is_file()
-    assert '"py.typed"' in (ROOT / "pyproject.toml").read_text()
+    assert '"py.typed"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -410,7 +410,7 @@ def test_missing_library_says_how_it_is_installed(monkeypatch, library):
 
 
 def test_every_library_is_in_the_requirements():
-    lines = "".join(path.read_text() for path in ROOT.glob("requirements*.txt"))
+    lines = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("requirements*.txt"))
     for library in peers.LIBRARIES.values():
         assert re.search(rf"^(--no-deps )?{library.distribution}[=>]", lines, re.M), library
 
