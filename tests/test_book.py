@@ -15,6 +15,7 @@ from typing import NamedTuple
 import chapters
 import pytest
 import yaml
+from packaging.version import Version
 
 ROOT = chapters.ROOT
 PAGES = [page for page in chapters.pages() if (ROOT / f"{page}.md").exists()]
@@ -428,8 +429,12 @@ def project_files():
 
 def test_the_version_is_the_same_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["version"] == version("recsample")
-    assert f"\n## {version('recsample')}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    now = version("recsample")
+    assert citation["version"] == now
+    # Between releases it is the next one's with .dev0, and what is new stands under "Unreleased".
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert headings[0] == ("Unreleased" if ".dev" in now else now)
+    assert all(Version(earlier) < Version(now) for earlier in headings[1:])
 
 
 def test_binder_installs_what_the_book_is_built_with():

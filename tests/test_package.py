@@ -14,7 +14,7 @@ import pytest
 import recsample as rs
 from recsample import _extras
 
-ROOT = Path(rs.__file__).parents[1]
+ROOT = Path(__file__).parents[1]
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 

@@ -9,9 +9,7 @@ from pathlib import Path
 import public
 import pytest
 
-import recsample
-
-ROOT = Path(recsample.__file__).parents[1]
+ROOT = Path(__file__).parents[1]
 
 FUNCTIONS = {
     **{name: o for name, o in public.names().items() if inspect.isfunction(o)},

@@ -22,7 +22,7 @@ from recsample.metrics import peers
 # Compiled, ranx takes minutes when it is first used.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
-ROOT = Path(rs.__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CUTOFFS = (1, 5, 10, 100)
 
 
