@@ -110,7 +110,7 @@ pdf: environment
 	$(BIN)/python scripts/pdf.py _build/html _build/recsample.pdf
 
 clean:
-	rm -rf _build build book/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
+	rm -rf _build build dist book/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
 
 # The environment. A fresh machine has make and Python: pip brings uv, and uv all the rest.
 ANOTHER := or name another one: make PYTHON=/path/to/python3.12

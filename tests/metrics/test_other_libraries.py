@@ -4,9 +4,8 @@ Most are too large for its environment, so each test runs where its library is i
 
     pip install recbole lenskit cornac pykeen scikit-learn
 
-A workflow does so every week, and sets REQUIRE_LIBRARIES, with which to be without one is a
-failure. They passed with RecBole 1.2.1, LensKit 2025.8.1, Cornac 3.0.1, PyKEEN 1.11.1 and
-scikit-learn 1.9.1. The page "Coming from another library" says what is found here.
+They passed with RecBole 1.2.1, LensKit 2025.8.1, Cornac 3.0.1, PyKEEN 1.11.1 and scikit-learn
+1.9.1. The page "Coming from another library" says what is found here.
 """
 
 import importlib
@@ -32,7 +31,10 @@ N_RELEVANT = RELEVANT.sum(axis=1)
 
 
 def library(name):
-    """A module of the library; the test is skipped without it, its own warnings are not ours."""
+    """A module of the library, whose own warnings are not ours. Without it the test is skipped.
+
+    To be without one is a failure where REQUIRE_LIBRARIES is set, as once a week.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
