@@ -35,7 +35,9 @@ def pytest_benchmark_update_json(config, benchmarks, output_json):
     for topic, rows in topics.items():
         lines = ",\n  ".join(json.dumps(row) for row in rows)
         head = json.dumps(about, indent=1).removesuffix("\n}")
-        (KEPT / f"{topic}{several}.json").write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n')
+        (KEPT / f"{topic}{several}.json").write_text(
+            f'{head},\n "rows": [\n  {lines}\n ]\n}}\n', encoding="utf-8"
+        )
 
 
 def _version(name):

@@ -38,6 +38,6 @@ def available() -> float:
 def _content(file: str) -> str:
     """What a file says; nothing where there is none. Without a limit it is a word, "max"."""
     try:
-        return Path(file).read_text().strip()
+        return Path(file).read_text(encoding="utf-8").strip()
     except OSError:
         return ""

@@ -123,7 +123,7 @@ def printed_table(number: int) -> pd.DataFrame:
     pd = extra("pandas")
     if number not in (1, 2, 3, 4):
         raise ValueError(f"number must be one of the paper's tables 1, 2, 3, 4, got {number!r}")
-    with resources.files("recsample").joinpath("data/printed_tables.csv").open() as file:
+    with resources.files("recsample").joinpath("data/printed_tables.csv").open("rb") as file:
         rows = pd.read_csv(file)
     return rows[rows.pop("table") == number].set_index(_INDEX)
 

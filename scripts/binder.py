@@ -28,7 +28,7 @@ OUTSIDE = dict.fromkeys(["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY
 
 def wanted_python(root=chapters.ROOT):
     """The version in runtime.txt, such as "3.11"."""
-    text = (root / ".binder/runtime.txt").read_text()
+    text = (root / ".binder/runtime.txt").read_text(encoding="utf-8")
     found = re.fullmatch(r"python-(3\.\d+)\s*", text)
     if not found:
         raise SystemExit(f".binder/runtime.txt must name a version such as python-3.11, not {text}")
@@ -53,7 +53,9 @@ def project_files(root=chapters.ROOT):
     if not (root / ".git").exists():
         raise SystemExit(f"{root} is no Git checkout, which tells what belongs to the project.")
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run(
+        command, cwd=root, check=True, capture_output=True, encoding="utf-8"
+    ).stdout
     return [name for name in listed.split("\0") if name and (root / name).is_file()]
 
 
@@ -62,7 +64,7 @@ def problems(root):
     import nbformat
 
     found = []
-    requirements = (root / ".binder/requirements.txt").read_text()
+    requirements = (root / ".binder/requirements.txt").read_text(encoding="utf-8")
     if re.search(r"^\s*(-|\.|/|file:)", requirements, re.MULTILINE):
         found.append(".binder/requirements.txt: names a path, but is installed before all else")
     for page in filter(lambda page: chapters.has_cells(page, root), chapters.pages(root)):
@@ -79,7 +81,9 @@ def problems(root):
         kernel = notebook.metadata.get("kernelspec", {}).get("name")
         if kernel != "python3":
             found.append(f"{page}: wants the kernel {kernel}, where Binder has python3")
-    for name in re.findall(r"urlpath=lab/tree/([^)\s]+)", (root / "README.md").read_text()):
+    for name in re.findall(
+        r"urlpath=lab/tree/([^)\s]+)", (root / "README.md").read_text(encoding="utf-8")
+    ):
         if not (root / name).is_file():
             found.append(f"README.md: its badge opens {name}, which is missing")
     return found

@@ -283,7 +283,9 @@ def keyboard(page):
 def links(folder):
     """Links within the pages of a folder that do not land, found by lychee."""
     options = ["--offline", "--include-fragments", "--no-progress", "--exclude-path=_static"]
-    done = subprocess.run([LYCHEE, *options, "."], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [LYCHEE, *options, "."], cwd=folder, capture_output=True, encoding="utf-8"
+    )
     return (done.stdout + done.stderr).splitlines() if done.returncode else []
 
 

@@ -17,7 +17,7 @@ def parts(root=ROOT):
     """The pages of each part of _toc.yml by its caption, as paths without suffix."""
     import yaml
 
-    toc = yaml.safe_load((root / "_toc.yml").read_text())
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     listed = {part["caption"]: [c["file"] for c in part["chapters"]] for part in toc["parts"]}
     return {"": [toc["root"]], **listed}
 

@@ -131,7 +131,7 @@ def measured(part, function, name, n_items, options):
 def record(parts):
     rows = []
     if FILE.exists():
-        with FILE.open() as file:
+        with FILE.open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["part"] not in parts]
     jobs = [(part, *cell) for part in parts for cell in cells(part)]
     done = {}
@@ -146,7 +146,7 @@ def record(parts):
             print(n, "of", len(jobs), job, flush=True)
             everything = rows + [row for i in sorted(done) for row in done[i]]
             columns = dict.fromkeys(column for row in everything for column in row)
-            with FILE.open("w", newline="") as file:
+            with FILE.open("w", encoding="utf-8", newline="") as file:
                 writer = csv.DictWriter(file, list(columns), restval="")
                 writer.writeheader()
                 writer.writerows(everything)

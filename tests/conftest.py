@@ -19,6 +19,13 @@ hypothesis.settings.register_profile("repeatable", derandomize=True)
 hypothesis.settings.load_profile("repeatable")
 
 
+def pytest_configure(config):
+    """Where Python warns of files opened without an encoding (`make unit`), ours are errors."""
+    here = Path(__file__).parent
+    own = {"recsample", *(path.stem for path in [*here.rglob("*.py"), *here.glob("../scripts/*")])}
+    config.addinivalue_line("filterwarnings", rf"error::EncodingWarning:({'|'.join(own)})\b")
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marker
 def pytest_collection_modifyitems(items):
     """What reads the real data is left to `make data`, what starts a cluster to `make engines`."""

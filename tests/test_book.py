@@ -15,12 +15,13 @@ from typing import NamedTuple
 import chapters
 import pytest
 import yaml
+from packaging.version import Version
 
 ROOT = chapters.ROOT
 PAGES = [page for page in chapters.pages() if (ROOT / f"{page}.md").exists()]
 NUMBERED = [
     chapter["file"]
-    for part in yaml.safe_load((ROOT / "_toc.yml").read_text())["parts"]
+    for part in yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["parts"]
     if part.get("numbered")
     for chapter in part["chapters"]
 ]
@@ -407,7 +408,9 @@ def test_glossary_check_names_what_is_wrong(good, bad, message):
 
 
 def test_the_address_of_the_repository_is_that_of_the_configuration():
-    address = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
+    address = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"][
+        "url"
+    ]
     owner, name = address.split("/")[-2:]
     here = re.compile(rf"(?:github\.com|/gh)/([\w.-]+)/({name}|recsample)\b")
     published = re.compile(rf"([\w-]+)\.github\.io/({name}|recsample)\b")
@@ -425,14 +428,18 @@ def project_files():
 
 
 def test_the_version_is_the_same_everywhere():
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert citation["version"] == version("recsample")
-    assert f"\n## {version('recsample')}\n" in (ROOT / "CHANGELOG.md").read_text()
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    now = version("recsample")
+    assert citation["version"] == now
+    # Between releases it is the next one's with .dev0, and what is new stands under "Unreleased".
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert headings[0] == ("Unreleased" if ".dev" in now else now)
+    assert all(Version(earlier) < Version(now) for earlier in headings[1:])
 
 
 def test_binder_installs_what_the_book_is_built_with():
     def pins(name):
-        return set(re.findall(r"^\S+==\S+", (ROOT / name).read_text(), re.M))
+        return set(re.findall(r"^\S+==\S+", (ROOT / name).read_text(encoding="utf-8"), re.M))
 
     assert pins(".binder/requirements.txt") <= pins("requirements.txt")
 
@@ -440,15 +447,16 @@ def test_binder_installs_what_the_book_is_built_with():
 @pytest.fixture
 def built(tmp_path):
     """A book of one page, built well."""
-    (tmp_path / "_toc.yml").write_text("root: book/index\nparts: []\n")
+    (tmp_path / "_toc.yml").write_text("root: book/index\nparts: []\n", encoding="utf-8")
     (tmp_path / "book").mkdir()
-    (tmp_path / "book/index.md").write_text("```{code-cell}\n1\n```\n")
+    (tmp_path / "book/index.md").write_text("```{code-cell}\n1\n```\n", encoding="utf-8")
     html = tmp_path / "html"
     (html / "book").mkdir(parents=True)
     (html / "index.html").touch()
     (html / "book/index.html").write_text(
         '<h1>A</h1><a href="lab/tree/book/index.ipynb">'
-        '<figure><img alt="A line." src="../_images/1.png"><figcaption></figcaption></figure>'
+        '<figure><img alt="A line." src="../_images/1.png"><figcaption></figcaption></figure>',
+        encoding="utf-8",
     )
     return tmp_path
 
@@ -472,7 +480,7 @@ def test_check_accepts_a_good_book(built):
 )
 def test_check_names_what_is_wrong_with_a_page(built, good, bad, message):
     page = built / "html/book/index.html"
-    page.write_text(page.read_text().replace(good, bad))
+    page.write_text(page.read_text(encoding="utf-8").replace(good, bad), encoding="utf-8")
     (problem,) = chapters.problems(built / "html", built)
     assert problem.startswith(f"book/index: {message}")
 
@@ -486,7 +494,9 @@ def test_notebooks_hold_the_cells_of_their_chapters(tmp_path):
     chapters.make_notebooks(tmp_path)
     assert {path.stem for path in tmp_path.iterdir()} == {page.split("/")[-1] for page in EXECUTED}
     for page in EXECUTED:
-        notebook = json.loads((tmp_path / f"{page.split('/')[-1]}.ipynb").read_text())
+        notebook = json.loads(
+            (tmp_path / f"{page.split('/')[-1]}.ipynb").read_text(encoding="utf-8")
+        )
         made = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
         assert len(made) == len(cells(chapters.source(page)))
 

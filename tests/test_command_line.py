@@ -270,8 +270,8 @@ REPORT = ["report", "x.csv", "--rank", "sampled_rank", "--m", "100", "--items", 
 def test_a_mistake_ends_with_one_line_and_status_2(run, study, monkeypatch, arguments, said):
     folder, _ = study
     monkeypatch.chdir(folder)
-    (folder / "empty.csv").write_text("")
-    (folder / "x.xlsx").write_text("")
+    (folder / "empty.csv").write_text("", encoding="utf-8")
+    (folder / "x.xlsx").write_text("", encoding="utf-8")
     (folder / "noise.csv").write_bytes(b"rank\n\xff\xfe")
     (folder / "latin.csv").write_bytes("user,rank\nRené,3\n".encode("latin-1"))
     (folder / "header.csv").write_text("rank\n")
@@ -483,13 +483,13 @@ def test_the_version(capsys):
 
 def test_runs_as_a_module_and_explains_itself():
     asked = [sys.executable, "-m", "recsample", "report", "--help"]
-    found = subprocess.run(asked, capture_output=True, text=True, check=True)
+    found = subprocess.run(asked, capture_output=True, encoding="utf-8", check=True)
     assert "--with-replacement" in found.stdout
 
 
 def test_a_million_rows(run, tmp_path):
     rng = np.random.default_rng(0)
     ranks = rng.integers(1, 102, 10**6).tolist()
-    (tmp_path / "many.csv").write_text("\n".join(["rank", *map(str, ranks)]))
+    (tmp_path / "many.csv").write_text("\n".join(["rank", *map(str, ranks)]), encoding="utf-8")
     status, out, _ = run("report", tmp_path / "many.csv", "--m", 100, "--items", 5000)
     assert status == 0 and "1000000 instances" in out

@@ -290,7 +290,7 @@ AMAZON = {
 @pytest.mark.parametrize("form", AMAZON)
 def test_reviews_of_amazon_by_from_frame(form, tmp_path):
     pandas, file = pytest.importorskip("pandas"), tmp_path / form
-    file.write_text(AMAZON[form])
+    file.write_text(AMAZON[form], encoding="utf-8")
     columns = {"user": "user", "item": "item", "time": "time"}
     if form == "2023.csv":
         frame = pandas.read_csv(file, dtype={"user_id": str, "parent_asin": str})
@@ -356,17 +356,17 @@ def place(folder, form):
     if form == "folder with archive":
         write_archive(folder / "ml-1m.zip")
     elif form == "folder":
-        (folder / "ratings.dat").write_text(RATINGS)
+        (folder / "ratings.dat").write_text(RATINGS, encoding="utf-8")
     else:
         (folder / "ml-1m").mkdir()
-        (folder / "ml-1m" / "ratings.dat").write_text(RATINGS)
+        (folder / "ml-1m" / "ratings.dat").write_text(RATINGS, encoding="utf-8")
     return str(folder)
 
 
 @pytest.mark.parametrize("form", ["archive", "folder with archive", "folder", "extracted archive"])
 @pytest.mark.parametrize("name", ["ml-1m.test.rating", "ncf.test.rating"])
 def test_load_movielens_paper_split(small, form, name):
-    (small / name).write_text(LISTED)
+    (small / name).write_text(LISTED, encoding="utf-8")
     data = load_movielens(place(small, form))
     assert data.user_ids.tolist() == [1, 2, 3]
     assert data.item_ids.tolist() == [30, 10, 20, 50]
@@ -447,7 +447,7 @@ def test_load_movielens_of_other_sizes(small, monkeypatch, name, form):
 )
 def test_wrong_ratings_of_other_sizes_are_refused(small, monkeypatch, name, ratings, message):
     monkeypatch.setattr(_movielens, "_BLOCK", 40)
-    (small / _movielens.SIZES[name].table.split("/")[1]).write_text(ratings)
+    (small / _movielens.SIZES[name].table.split("/")[1]).write_text(ratings, encoding="utf-8")
     if message is None:
         assert load_movielens(small, name=name).n_users == 3
         return
@@ -551,7 +551,7 @@ def lines(text, number, replacement):
     ],
 )
 def test_wrong_ratings_are_refused_with_the_line(small, ratings, message):
-    (small / "ratings.dat").write_text(ratings)
+    (small / "ratings.dat").write_text(ratings, encoding="utf-8")
     with pytest.raises(ValueError, match=message) as refused:
         load_movielens(small, split="last")
     assert str(small / "ratings.dat") in str(refused.value)
@@ -610,8 +610,8 @@ def test_an_archive_of_something_else_is_refused(small):
     ],
 )
 def test_wrong_held_out_events_are_refused_with_the_line(small, listed, message):
-    (small / "ratings.dat").write_text(RATINGS)
-    (small / "ml-1m.test.rating").write_text(listed)
+    (small / "ratings.dat").write_text(RATINGS, encoding="utf-8")
+    (small / "ml-1m.test.rating").write_text(listed, encoding="utf-8")
     with pytest.raises(ValueError, match=message) as refused:
         load_movielens(small)
     assert "ml-1m.test.rating" in str(refused.value)
@@ -805,7 +805,7 @@ def test_negatives_with_windows_line_ends_are_fine(few):
     ],
 )
 def test_wrong_negatives_are_refused_with_the_line(few, content, message):
-    (few / "ncf.test.negative").write_text(content)
+    (few / "ncf.test.negative").write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=message) as refused:
         load_negatives(few)
     assert str(few / "ncf.test.negative") in str(refused.value)
@@ -860,12 +860,12 @@ def test_the_published_negatives(ml_1m):
 def full_size(ml_1m, tmp_path_factory):
     """ratings.dat: the real lines of users 1 to 2999, then the real pairs with invented times."""
     folder = tmp_path_factory.mktemp("ml-1m")
-    with gzip.open(ml_1m / "ratings_users_1_to_2999.dat.gz", "rt") as file:
+    with gzip.open(ml_1m / "ratings_users_1_to_2999.dat.gz", "rt", encoding="utf-8") as file:
         real = file.read()
     with np.load(ml_1m / "user_movie_pairs.npz") as pairs:
         users, movies = (pairs[key][real.count("\n") :].tolist() for key in ("user_id", "movie_id"))
     invented = [f"{u}::{m}::3::{10**9 + t}\n" for t, (u, m) in enumerate(zip(users, movies))]
-    (folder / "ratings.dat").write_text(real + "".join(invented))
+    (folder / "ratings.dat").write_text(real + "".join(invented), encoding="utf-8")
     (folder / "ncf.test.rating").symlink_to(ml_1m / "ncf.test.rating")
     return folder
 
@@ -887,7 +887,7 @@ def test_full_size_last_split_as_the_docstring_says(full_size, movielens):
     data = load_movielens(full_size, split="last")
     agree = (data.held_out == movielens.held_out)[:2998].mean()
     last_second = {}
-    for line in (full_size / "ratings.dat").read_text().splitlines():
+    for line in (full_size / "ratings.dat").read_text(encoding="utf-8").splitlines():
         user, _, _, time = map(int, line.split("::"))
         if user > 2998:
             break
@@ -938,7 +938,7 @@ def test_recorded_file_is_small():
     assert (folder / "recorded_ranks.npz").stat().st_size < 60_000
     with np.load(folder / "recorded_ranks.npz", allow_pickle=False) as arrays:
         assert {arrays[name].dtype.itemsize for name in arrays} <= {1, 2}
-    assert "scripts/record_ranks.py" in (folder / "recorded_ranks.md").read_text()
+    assert "scripts/record_ranks.py" in (folder / "recorded_ranks.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -968,7 +968,9 @@ def test_record_ranks_from_the_command_line(tmp_path, run_script):
     np.savez(tmp_path / "pairs.npz", user_id=users, movie_id=movies)
     index = {movie: i for i, movie in enumerate(dict.fromkeys(movies.tolist()))}
     listed = [index[1000 - item] for item in data.held_out.tolist()]
-    (tmp_path / "held_out").write_text("".join(f"{u}\t{i}\t3\t9\n" for u, i in enumerate(listed)))
+    (tmp_path / "held_out").write_text(
+        "".join(f"{u}\t{i}\t3\t9\n" for u, i in enumerate(listed)), encoding="utf-8"
+    )
 
     run_script("record_ranks.py", "--pairs", "pairs.npz", "--held-out", "held_out")
     with np.load(tmp_path / "recorded_ranks.npz") as arrays:
@@ -984,7 +986,7 @@ def test_record_ranks_from_the_command_line(tmp_path, run_script):
             expected = recommender.fit(same.train).ranks(same)
             assert (arrays[f"rank_{name}"] == expected.values).all()
             assert (arrays[f"ties_{name}"] == expected.ties).all()
-    text = (tmp_path / "recorded_ranks.md").read_text()
+    text = (tmp_path / "recorded_ranks.md").read_text(encoding="utf-8")
     assert f"numpy {np.__version__}" in text and "n_iterations=200, rng=0" in text
     assert str(tmp_path) not in text
 
@@ -1010,7 +1012,9 @@ def test_recorded_several_file_is_small():
     assert (folder / "recorded_several.npz").stat().st_size < 300_000
     with np.load(folder / "recorded_several.npz", allow_pickle=False) as arrays:
         assert {arrays[name].dtype for name in arrays} == {np.dtype("uint16")}
-    assert "scripts/record_several.py" in (folder / "recorded_several.md").read_text()
+    assert "scripts/record_several.py" in (folder / "recorded_several.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_record_several_from_the_command_line(tmp_path, run_script):
@@ -1022,7 +1026,9 @@ def test_record_several_from_the_command_line(tmp_path, run_script):
     np.savez(tmp_path / "pairs.npz", user_id=users + 1, movie_id=movies)
     index = {movie: i for i, movie in enumerate(dict.fromkeys(movies.tolist()))}
     listed = [index[item] for item in data.held_out.tolist()]
-    (tmp_path / "held_out").write_text("".join(f"{u}\t{i}\t3\t9\n" for u, i in enumerate(listed)))
+    (tmp_path / "held_out").write_text(
+        "".join(f"{u}\t{i}\t3\t9\n" for u, i in enumerate(listed)), encoding="utf-8"
+    )
     run_script("record_several.py", "--pairs", "pairs.npz", "--held-out", "held_out")
 
     # The split once more, user by user, and the ranks item by item
@@ -1045,7 +1051,7 @@ def test_record_several_from_the_command_line(tmp_path, run_script):
             above = [(others > value).sum() for value in values]
             assert (arrays["rank_Z"][user] == np.arange(1, 11) + above).all()
             assert (arrays["ties_Z"][user] == [(others == v).sum() for v in values]).all()
-    text = (tmp_path / "recorded_several.md").read_text()
+    text = (tmp_path / "recorded_several.md").read_text(encoding="utf-8")
     assert f"numpy {np.__version__}" in text and str(tmp_path) not in text
 
 
@@ -1098,7 +1104,7 @@ def test_recorded_lists_describe_the_published_ones(ml_1m, movielens):
 def test_recorded_lists_file_is_small_and_holds_no_rating():
     folder = Path(datasets.__file__).parent / "data"
     assert (folder / "recorded_lists.npz").stat().st_size < 80_000
-    assert "scripts/record_lists.py" in (folder / "recorded_lists.md").read_text()
+    assert "scripts/record_lists.py" in (folder / "recorded_lists.md").read_text(encoding="utf-8")
     for part in recorded_lists().values():
         # Rounded, so that the sum of a few 99 / n_u cannot be taken apart.
         assert (part.counts["expected"].round(1) == part.counts["expected"]).all()
@@ -1115,7 +1121,9 @@ def test_record_lists_from_the_command_line(tmp_path, monkeypatch, run_script):
     np.savez(tmp_path / "pairs.npz", user_id=users, movie_id=movies)
     index = {movie: i for i, movie in enumerate(dict.fromkeys(movies.tolist()))}
     held_out = [index[item] for item in data.held_out.tolist()]
-    (tmp_path / "held_out").write_text("".join(f"{u}\t{i}\t3\t9\n" for u, i in enumerate(held_out)))
+    (tmp_path / "held_out").write_text(
+        "".join(f"{u}\t{i}\t3\t9\n" for u, i in enumerate(held_out)), encoding="utf-8"
+    )
     train = sparse.lil_matrix((200, len(index)), dtype=bool)
     for user, item in zip(*data.train.nonzero()):
         train[user, index[item]] = True
@@ -1123,7 +1131,7 @@ def test_record_lists_from_the_command_line(tmp_path, monkeypatch, run_script):
     text = [
         f"({u},{i})\t" + "\t".join(map(str, row)) for u, (i, row) in enumerate(zip(held_out, lists))
     ]
-    (tmp_path / "negatives").write_text("\n".join(text) + "\n")
+    (tmp_path / "negatives").write_text("\n".join(text) + "\n", encoding="utf-8")
 
     monkeypatch.setattr(_movielens, "N_USERS", 200)
     monkeypatch.setattr(_movielens, "N_ITEMS", len(index))
@@ -1137,7 +1145,7 @@ def test_record_lists_from_the_command_line(tmp_path, monkeypatch, run_script):
         assert (arrays["published_n_items"] == expected.n_items).all()
         assert (arrays["lowest_n_items"] == 100).all()
         assert (arrays["published_observed"] == np.bincount(lists.ravel())).all()
-    text = (tmp_path / "recorded_lists.md").read_text()
+    text = (tmp_path / "recorded_lists.md").read_text(encoding="utf-8")
     assert f"numpy {np.__version__}" in text and str(tmp_path) not in text
 
 

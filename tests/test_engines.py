@@ -251,7 +251,7 @@ class TestClusters:
             attempt = TaskContext.get().attemptNumber()
             for block in blocks:
                 for part in block["id"]:
-                    with open(f"{folder}/{part}-{attempt}-{os.getpid()}", "w"):
+                    with open(f"{folder}/{part}-{attempt}-{os.getpid()}", "wb"):
                         pass
                     while part == stuck and attempt == 0:
                         time.sleep(0.1)
@@ -321,5 +321,5 @@ class Counting:
 def slowly(part, folder):
     """A part of the table, read by a worker that leaves its number behind."""
     time.sleep(0.1)
-    with open(f"{folder}/{os.getpid()}-{part[0]}", "w"):
+    with open(f"{folder}/{os.getpid()}-{part[0]}", "wb"):
         return TABLE.iloc[part]

@@ -27,7 +27,7 @@ def machine(monkeypatch, tmp_path):
         sizes = {"SC_PHYS_PAGES": pages, "SC_PAGE_SIZE": 4096}
         monkeypatch.setattr(os, "sysconf", sizes.__getitem__, raising=False)
         for file, limit in zip(files, limits):
-            file.write_text(limit)
+            file.write_text(limit, encoding="utf-8")
         if variable is not None:
             monkeypatch.setenv("MEM_LIMIT", variable)
         _memory.available.cache_clear()

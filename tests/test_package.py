@@ -14,13 +14,15 @@ import pytest
 import recsample as rs
 from recsample import _extras
 
-ROOT = Path(rs.__file__).parents[1]
+ROOT = Path(__file__).parents[1]
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def run(code):
     """What a fresh interpreter prints."""
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    )
     return found.stdout.split()
 
 
@@ -73,7 +75,8 @@ def test_names_of_the_contract():
 def test_each_stub_lists_the_modules_beside_it():
     """The stubs decide what is loaded lazily: a module that they forget would not be found."""
     for stub in Path(rs.__path__[0]).rglob("__init__.pyi"):
-        listed = set(re.findall(r"^from \. import (\w+) as \1$", stub.read_text(), re.M))
+        text = stub.read_text(encoding="ascii")  # lazy_loader names no encoding: any would do
+        listed = set(re.findall(r"^from \. import (\w+) as \1$", text, re.M))
         beside = {path.stem for path in stub.parent.glob("*.py")}
         beside |= {path.parent.name for path in stub.parent.glob("*/__init__.py")}
         assert listed == {name for name in beside if not name.startswith("_")}, stub

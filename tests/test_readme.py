@@ -13,7 +13,7 @@ import recsample as rs
 from recsample.command_line import main
 from recsample.recommenders import ItemKNN
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
 
 
@@ -66,7 +66,7 @@ def test_the_table_is_what_the_code_prints(files, monkeypatch, capsys):
 
 
 def test_the_landing_page_runs_the_same_lines():
-    page = (Path(__file__).parents[1] / "book/index.md").read_text()
+    page = (Path(__file__).parents[1] / "book/index.md").read_text(encoding="utf-8")
     code = next(text for kind, text in BLOCKS if "exact = " in text)
     lines = [line for line in code.splitlines() if line and not line.startswith("print(")]
     assert len(lines) == 8 and [line for line in lines if line not in page.splitlines()] == []

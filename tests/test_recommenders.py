@@ -4,7 +4,6 @@ import sys
 import tracemalloc
 import warnings
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from scipy import sparse
 from recsample import recommenders
 from recsample.datasets import Interactions, make_interactions, recorded_ranks
 from recsample.recommenders import ItemKNN, MatrixFactorization
-
-ROOT = str(Path(__file__).parents[1])
 
 
 @pytest.fixture(scope="module")
@@ -306,11 +303,12 @@ def test_fit_does_not_warn_in_a_fresh_interpreter():
         "from recsample.recommenders import MatrixFactorization\n"
         "MatrixFactorization(2, n_iterations=2).fit(make_interactions(10, 40, 200).train)\n"
     )
+    filters = ["-W", "error::RuntimeWarning", "-W", "ignore::EncodingWarning"]
     done = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", "-c", code],
-        env=os.environ | {"PYTHONPATH": ROOT, "OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"},
+        [sys.executable, *filters, "-c", code],
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -9,9 +9,7 @@ from pathlib import Path
 import public
 import pytest
 
-import recsample
-
-ROOT = Path(recsample.__file__).parents[1]
+ROOT = Path(__file__).parents[1]
 
 FUNCTIONS = {
     **{name: o for name, o in public.names().items() if inspect.isfunction(o)},
@@ -28,4 +26,4 @@ def test_every_argument_and_result_has_a_type(name):
 
 def test_the_package_says_that_it_is_typed():
     assert (ROOT / "recsample/py.typed").is_file()
-    assert '"py.typed"' in (ROOT / "pyproject.toml").read_text()
+    assert '"py.typed"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

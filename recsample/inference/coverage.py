@@ -739,5 +739,5 @@ def recorded_coverage() -> pd.DataFrame:
     >>> "held" in table.columns
     True
     """
-    with resources.files("recsample").joinpath("data/recorded_coverage.csv").open() as file:
+    with resources.files("recsample").joinpath("data/recorded_coverage.csv").open("rb") as file:
         return extra("pandas").read_csv(file)

@@ -60,19 +60,21 @@ def test_previous_and_next_lead_through_every_page():
     for before, page, after in zip(["", *PAGES], PAGES, [*PAGES[1:], ""]):
         steps = {"left-prev": before, "right-next": after}
         wanted = {way: f"{Path(there).name}.html" for way, there in steps.items() if there}
-        assert dict(re.findall(step, (HTML / f"{page}.html").read_text())) == wanted, page
+        assert (
+            dict(re.findall(step, (HTML / f"{page}.html").read_text(encoding="utf-8"))) == wanted
+        ), page
 
 
 def test_pages_with_code_have_buttons_to_launch_and_to_download_it():
     for page in EXECUTED:
-        text = (HTML / f"{page}.html").read_text()
+        text = (HTML / f"{page}.html").read_text(encoding="utf-8")
         assert f'?urlpath=lab/tree/{page}.ipynb"' in text, page
         for suffix in ("ipynb", "md"):
             assert f'href="../_sources/{page}.{suffix}"' in text, page
 
 
 def test_every_page_has_a_card_of_its_own():
-    texts = [(HTML / f"{page}.html").read_text() for page in ["index", *PAGES]]
+    texts = [(HTML / f"{page}.html").read_text(encoding="utf-8") for page in ["index", *PAGES]]
     for tag in ("og:title", "og:description"):
         found = [re.findall(f'"{tag}" content="(.+?)"', text) for text in texts]
         assert len({card for (card,) in found}) == len(texts), tag
@@ -132,7 +134,9 @@ LIVING = [page for page in PAGES if re.search("^living: ", chapters.source(page)
 
 def test_scripts_of_living_figures_are_loaded_where_there_are_any():
     script = re.compile("<script[^>]*_static/living/")
-    found = [page for page in PAGES if script.search((HTML / f"{page}.html").read_text())]
+    found = [
+        page for page in PAGES if script.search((HTML / f"{page}.html").read_text(encoding="utf-8"))
+    ]
     assert found == LIVING != []
 
 

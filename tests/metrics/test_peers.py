@@ -22,7 +22,7 @@ from recsample.metrics import peers
 # Compiled, ranx takes minutes when it is first used.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
-ROOT = Path(rs.__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CUTOFFS = (1, 5, 10, 100)
 
 
@@ -410,7 +410,7 @@ def test_missing_library_says_how_it_is_installed(monkeypatch, library):
 
 
 def test_every_library_is_in_the_requirements():
-    lines = "".join(path.read_text() for path in ROOT.glob("requirements*.txt"))
+    lines = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("requirements*.txt"))
     for library in peers.LIBRARIES.values():
         assert re.search(rf"^(--no-deps )?{library.distribution}[=>]", lines, re.M), library
 

@@ -10,21 +10,41 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def sources():
-    """The files of the package that are committed, or would be, as paths within the project."""
+def committed():
+    """The files that are committed, or would be, as paths within the project."""
     if not (chapters.ROOT / ".git").exists():
-        pytest.skip("not a Git checkout, which tells what belongs to the package")
-    return [name for name in binder.project_files() if name.startswith("recsample/")]
+        pytest.skip("not a Git checkout, which tells what belongs to the project")
+    return binder.project_files()
 
 
 @pytest.fixture(scope="session")
-def wheel(sources, tmp_path_factory):
-    """The wheel, built in a copy: a folder `build` in the project would leak into it."""
-    project, built = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("built")
-    for name in [*sources, "pyproject.toml", "README.md", "LICENSE"]:
+def sources(committed):
+    """Those of the package."""
+    return [name for name in committed if name.startswith("recsample/")]
+
+
+@pytest.fixture(scope="session")
+def built(committed, tmp_path_factory):
+    """A folder with the source archive, and the wheel that is built from it.
+
+    Made in a copy: a folder `build` in the project would leak into both.
+    """
+    project, folder = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("built")
+    for name in committed:
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(chapters.ROOT / name, project / name)
-    pip("wheel", "--no-deps", "--wheel-dir", built, project)
+    build = [sys.executable, "-m", "build", "--outdir", folder, project]
+    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def archive(built):
+    return next(built.glob("*.tar.gz"))
+
+
+@pytest.fixture(scope="session")
+def wheel(built):
     return next(built.glob("*.whl"))
 
 

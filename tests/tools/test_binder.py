@@ -13,24 +13,28 @@ import pytest
 @pytest.fixture
 def project(tmp_path):
     """A project of one chapter, after postBuild."""
-    (tmp_path / "_toc.yml").write_text("root: book/index\nparts: []\n")
-    (tmp_path / "README.md").write_text("(https://mybinder.org?urlpath=lab/tree/book/index.ipynb)")
+    (tmp_path / "_toc.yml").write_text("root: book/index\nparts: []\n", encoding="utf-8")
+    (tmp_path / "README.md").write_text(
+        "(https://mybinder.org?urlpath=lab/tree/book/index.ipynb)", encoding="utf-8"
+    )
     (tmp_path / ".binder").mkdir()
-    (tmp_path / ".binder/requirements.txt").write_text("# none\njupytext==1.19.6\n")
-    (tmp_path / ".binder/runtime.txt").write_text("python-3.11\n")
+    (tmp_path / ".binder/requirements.txt").write_text(
+        "# none\njupytext==1.19.6\n", encoding="utf-8"
+    )
+    (tmp_path / ".binder/runtime.txt").write_text("python-3.11\n", encoding="utf-8")
     (tmp_path / "book").mkdir()
-    (tmp_path / "book/index.md").write_text(chapters.source("book/index"))
+    (tmp_path / "book/index.md").write_text(chapters.source("book/index"), encoding="utf-8")
     chapters.make_notebooks(tmp_path / "book", tmp_path)
     return tmp_path
 
 
 def change(path, *keys, value):
     """Set what stands under some keys of a notebook."""
-    notebook = part = json.loads(path.read_text())
+    notebook = part = json.loads(path.read_text(encoding="utf-8"))
     for key in keys[:-1]:
         part = part[key]
     part[keys[-1]] = value
-    path.write_text(json.dumps(notebook))
+    path.write_text(json.dumps(notebook), encoding="utf-8")
 
 
 def test_accepts_a_project_that_works(project):
@@ -47,7 +51,7 @@ def test_names_a_chapter_that_is_no_notebook(project):
 
 @pytest.mark.parametrize("text", ["", "{}", '{"cells": [], "nbformat": 4, "nbformat_minor": 5}'])
 def test_names_a_notebook_that_does_not_open(project, text):
-    (project / "book/index.ipynb").write_text(text)
+    (project / "book/index.ipynb").write_text(text, encoding="utf-8")
     (problem,) = binder.problems(project)
     assert problem.startswith("book/index: not a valid notebook: ")
 
@@ -66,13 +70,17 @@ def test_names_a_kernel_that_is_not_there(project):
 
 
 def test_names_a_badge_that_leads_nowhere(project):
-    (project / "README.md").write_text("(https://mybinder.org?urlpath=lab/tree/index.ipynb)")
+    (project / "README.md").write_text(
+        "(https://mybinder.org?urlpath=lab/tree/index.ipynb)", encoding="utf-8"
+    )
     assert binder.problems(project) == ["README.md: its badge opens index.ipynb, which is missing"]
 
 
 @pytest.mark.parametrize("line", ["-e .", ".", "./recsample", "--editable ."])
 def test_names_a_requirement_that_is_not_there_yet(project, line):
-    (project / ".binder/requirements.txt").write_text(f"jupytext==1.19.6\n{line}\n")
+    (project / ".binder/requirements.txt").write_text(
+        f"jupytext==1.19.6\n{line}\n", encoding="utf-8"
+    )
     (problem,) = binder.problems(project)
     assert problem.startswith(".binder/requirements.txt: names a path")
 
@@ -80,7 +88,7 @@ def test_names_a_requirement_that_is_not_there_yet(project, line):
 @pytest.mark.parametrize("text", ["3.11", "python-3", "python-3.11.7", "r-4.4-2025-01-01"])
 def test_refuses_a_runtime_that_names_no_version(project, text):
     assert binder.wanted_python(project) == "3.11"
-    (project / ".binder/runtime.txt").write_text(text)
+    (project / ".binder/runtime.txt").write_text(text, encoding="utf-8")
     with pytest.raises(SystemExit, match="must name a version such as python-3.11"):
         binder.wanted_python(project)
 

@@ -157,10 +157,10 @@ def pictures(tmp_path_factory):
 def folder(tmp_path, pictures):
     """A folder with everything that the good page needs."""
     (tmp_path / "mathjax").symlink_to(MATHJAX / FONTS)
-    (tmp_path / STYLES).write_text(styles([_typeset(GOOD)]))
+    (tmp_path / STYLES).write_text(styles([_typeset(GOOD)]), encoding="utf-8")
     for picture in pictures.iterdir():
         (tmp_path / picture.name).symlink_to(picture)
-    (tmp_path / "other.html").write_text(OTHER)
+    (tmp_path / "other.html").write_text(OTHER, encoding="utf-8")
     return tmp_path
 
 
@@ -188,7 +188,7 @@ def test_browser_is_the_one_that_is_named(monkeypatch):
 
 
 def test_good_page_is_accepted_as_a_file(chromium, folder):
-    (folder / "page.html").write_text(_typeset(GOOD))
+    (folder / "page.html").write_text(_typeset(GOOD), encoding="utf-8")
     assert browser.problems(chromium, f"{folder.as_uri()}/", "page.html") == {}
 
 
@@ -231,8 +231,8 @@ def test_menu_beside_the_page_is_accepted(chromium, folder):
     ],
 )
 def test_links(tmp_path, link, caught):
-    (tmp_path / "other.html").write_text(OTHER)
-    (tmp_path / "page.html").write_text(link)
+    (tmp_path / "other.html").write_text(OTHER, encoding="utf-8")
+    (tmp_path / "page.html").write_text(link, encoding="utf-8")
     found = browser.links(tmp_path)
     assert caught in "\n".join(found) if caught else found == []
 
@@ -276,10 +276,12 @@ assert 1 / 2 == 0.5
 def solution(request, tmp_path):
     """A book of one chapter, whose exercise has a solution that is right or wrong."""
     chapter = CHAPTER if request.param else CHAPTER.replace("0.5", "0.4")
-    (tmp_path / "a.md").write_text(chapter)
-    (tmp_path / "index.md").write_text("# A book")
+    (tmp_path / "a.md").write_text(chapter, encoding="utf-8")
+    (tmp_path / "index.md").write_text("# A book", encoding="utf-8")
     contents = {"root": "index", "parts": [{"caption": "A part", "chapters": [{"file": "a"}]}]}
-    (tmp_path / "_toc.yml").write_text(yaml.safe_dump({"format": "jb-book", **contents}))
+    (tmp_path / "_toc.yml").write_text(
+        yaml.safe_dump({"format": "jb-book", **contents}), encoding="utf-8"
+    )
     return tmp_path, request.param
 
 
@@ -288,7 +290,7 @@ def run(folder, *command):
     program = Path(sys.executable).with_name(command[0])
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     done = subprocess.run(
-        [program, *command[1:]], cwd=folder, env=plain, capture_output=True, text=True
+        [program, *command[1:]], cwd=folder, env=plain, capture_output=True, encoding="utf-8"
     )
     return done.returncode == 0, done.stdout + done.stderr
 
@@ -302,8 +304,12 @@ def test_solution_that_fails_is_caught_by_make_test(solution):
 
 def test_solution_that_fails_is_caught_by_make_book(solution):
     folder, right = solution
-    settings = yaml.safe_load((chapters.ROOT / "_config.yml").read_text())["execute"]
+    settings = yaml.safe_load((chapters.ROOT / "_config.yml").read_text(encoding="utf-8"))[
+        "execute"
+    ]
     sphinx = {"extra_extensions": ["sphinx_exercise"]}
-    (folder / "_config.yml").write_text(yaml.safe_dump({"execute": settings, "sphinx": sphinx}))
+    (folder / "_config.yml").write_text(
+        yaml.safe_dump({"execute": settings, "sphinx": sphinx}), encoding="utf-8"
+    )
     passed, said = run(folder, "jupyter-book", "build", "-n", "-W", "--keep-going", ".")
     assert passed == right and ("AssertionError" in said) != right, said

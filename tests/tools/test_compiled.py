@@ -16,5 +16,5 @@ FILES = ["tests/test_standings.py", "tests/test_thresholds.py"]
 def test_compiled_code_ranks_as_numpy_does():
     command = [sys.executable, "-m", "pytest", "-q", "-k", "compiled", *FILES]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "0"}
-    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8")
     assert run.returncode == 0 and "skipped" not in run.stdout, run.stdout

@@ -73,7 +73,7 @@ class Project:
 
     def make(self, python="./python3", **variables):
         """Run `make environment`; the finished process, and the commands given meanwhile."""
-        self.log.write_text("")
+        self.log.write_text("", encoding="utf-8")
         theirs = ("UV_", "MAKE", "VENV")
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(theirs)}
         unlikely = {"REFUSED": "nothing is refused", "PIP_CONFIG": ""}
@@ -82,13 +82,13 @@ class Project:
             cwd=self.folder,
             env={**inherited, **unlikely, **variables},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
         )
-        return process, self.log.read_text().splitlines()
+        return process, self.log.read_text(encoding="utf-8").splitlines()
 
 
 def write_program(path, text):
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
 
 

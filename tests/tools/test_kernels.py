@@ -36,7 +36,7 @@ def test_a_kernel_fails_where_an_ordinary_one_does(forked, tmp_path):
         [sys.executable, KERNEL] * forked + [*pytest_alone, *options, tmp_path],
         env={**os.environ, "JUPYTER_PATH": str(chapters.ROOT / "tests"), "PYTHONWARNINGS": "error"},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert run.returncode == 1, run.stderr
     failed = re.findall(r"FAILED .*?(\w+)\.ipynb::Cell (\d)", run.stdout)

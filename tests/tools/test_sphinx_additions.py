@@ -90,7 +90,7 @@ class Pair(NamedTuple):
 
 def build(folder, page):
     """The folder with the page that Sphinx makes of one, and its warnings."""
-    (folder / "index.md").write_text(page)
+    (folder / "index.md").write_text(page, encoding="utf-8")
     settings = {
         "extensions": ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_additions"],
         "myst_enable_extensions": ["dollarmath"],
@@ -105,9 +105,9 @@ def build(folder, page):
 @pytest.fixture(scope="module")
 def html(tmp_path_factory):
     folder = tmp_path_factory.mktemp("book")
-    (folder / "documented.py").write_text(MODULE)
-    (folder / "map.svg").write_text(SVG.format("There"))
-    (folder / "line.svg").write_text(SVG.format("Line"))
+    (folder / "documented.py").write_text(MODULE, encoding="utf-8")
+    (folder / "map.svg").write_text(SVG.format("There"), encoding="utf-8")
+    (folder / "line.svg").write_text(SVG.format("Line"), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         html, warnings = build(folder, PAGE)
@@ -195,7 +195,7 @@ def test_an_equation_has_its_number_and_is_referred_to_by_it(page):
 def test_pages_need_no_script_for_formulas_but_styles_and_fonts(html, page):
     assert not re.search("<script[^>]*mathjax", page, re.I)
     assert f'href="_static/{typesetting.STYLES}' in page
-    styles = (html / "_static" / typesetting.STYLES).read_text()
+    styles = (html / "_static" / typesetting.STYLES).read_text(encoding="utf-8")
     assert "mjx-c1D44E" in styles and "mjx-c1D467" not in styles  # there is an a, but no z
     fonts = re.findall(r"url\(\"(.*?)\"\)", styles)
     sent = {path.name for path in (html / "_static/mathjax").iterdir()}
@@ -309,7 +309,7 @@ def test_columns_of_words_are_marked_and_nothing_else(table):
 
 
 def test_the_book_names_pictures_that_exist_and_the_address_where_it_is_published():
-    settings = yaml.safe_load((chapters.ROOT / "_config.yml").read_text())
+    settings = yaml.safe_load((chapters.ROOT / "_config.yml").read_text(encoding="utf-8"))
     config = settings["sphinx"]["config"]
     served = {f"_static/{path.split('/')[-1]}": path for path in config["html_static_path"]}
     for picture in (settings["logo"], settings["html"]["favicon"], served[config["ogp_image"]]):

@@ -86,8 +86,8 @@ rs.compare({"A": rs.Ranks([1], 100)}, rs.AP)
 def errors(tmp_path_factory):
     """The errors that mypy finds in each file, by line."""
     folder = tmp_path_factory.mktemp("study")
-    (folder / "study.py").write_text(STUDY)
-    (folder / "mistakes.py").write_text(f"import recsample as rs\n{MISTAKES}")
+    (folder / "study.py").write_text(STUDY, encoding="utf-8")
+    (folder / "mistakes.py").write_text(f"import recsample as rs\n{MISTAKES}", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MYPYPATH", str(ROOT))
         patch.chdir(folder)

@@ -1,15 +1,24 @@
-"""The wheel is the whole package: built from what is committed, installed and imported elsewhere.
+"""The wheel is the whole package and the source archive the whole project, installed elsewhere.
 
-An editable install reads the source tree, so whatever the wheel lacks shows nowhere else.
+An editable install reads the source tree, so whatever they lack shows nowhere else.
 """
 
 import json
+import os
+import re
 import subprocess
 import sys
+import sysconfig
+import tarfile
+import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import chapters
+import pytest
+import yaml
+from markdown_it import MarkdownIt
 
 # Where each module was imported from.
 IMPORT_ALL = """\
@@ -50,3 +59,68 @@ def test_data_and_types_come_along(sources, site):
 def test_nothing_else_is_in_the_wheel(sources, wheel):
     files = [file for file in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in file]
     assert sorted(files) == sorted(sources)
+
+
+# The source archive
+
+
+def test_the_archive_is_what_is_committed(committed, archive):
+    with tarfile.open(archive) as packed:
+        files = {one.name.split("/", 1)[1] for one in packed.getmembers() if one.isfile()}
+    made = {name for name in files if ".egg-info/" in name} | {"PKG-INFO", "setup.cfg"}
+    assert files - made == set(committed)
+
+
+def test_the_archive_passes_its_own_tests_where_it_is_installed(archive, tmp_path):
+    """In an empty environment, then with the other libraries that its tests take from this one."""
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    project = tmp_path / archive.name.removesuffix(".tar.gz")
+    here = {one.name: one.version for one in metadata.distributions() if one.name != "recsample"}
+    pins = "\n".join(f"{name}=={version}" for name, version in here.items())
+    (tmp_path / "here.txt").write_text(pins, encoding="utf-8")
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env/bin/python"
+
+    def run(*arguments):
+        ours = ("PYTHONPATH", "PYTEST_")  # of the run that this is part of
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+        command = [python, *arguments]
+        # Not in the project, where Python would import the sources in place of what is installed.
+        done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
+        output = done.stdout.decode()
+        assert done.returncode == 0, output
+        return output
+
+    run("-m", "pip", "install", "--quiet", "--constraint", "here.txt", archive)
+    assert run("-c", "import recsample as rs; print(rs.AUC(rs.Ranks([1], 9)))") == "[1.]\n"
+    packages = run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    (Path(packages) / "here.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    program = Path(sys.executable).with_name("pytest")
+    options = ["-c", project / "pyproject.toml", "-n", "2", "--dist", "loadscope"]
+    run(program, *options, project / "tests", "--pyargs", "recsample")
+
+
+# What a registry shows
+
+
+@pytest.fixture(scope="module")
+def shown(site):
+    (found,) = metadata.distributions(path=[str(site)])
+    return found.metadata
+
+
+def test_no_link_or_picture_of_the_description_needs_the_files_beside_it(shown):
+    assert shown["Description-Content-Type"] == "text/markdown"
+    html = MarkdownIt().render(shown.get_payload())
+    addresses = re.findall(r'(?:href|src)="([^"]*)"', html)
+    assert addresses
+    assert [address for address in addresses if not address.startswith("https://")] == []
+
+
+def test_the_addresses_are_those_of_the_book_and_the_repository(shown):
+    named = dict(one.split(", ") for one in shown.get_all("Project-URL"))
+    assert set(named) == {"Homepage", "Repository", "Changelog", "Issues"}
+    settings = yaml.safe_load((chapters.ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert named["Homepage"] == settings["html"]["baseurl"]
+    assert named["Repository"] == settings["repository"]["url"]
