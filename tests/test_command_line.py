@@ -274,11 +274,11 @@ def test_a_mistake_ends_with_one_line_and_status_2(run, study, monkeypatch, argu
     (folder / "x.xlsx").write_text("", encoding="utf-8")
     (folder / "noise.csv").write_bytes(b"rank\n\xff\xfe")
     (folder / "latin.csv").write_bytes("user,rank\nRené,3\n".encode("latin-1"))
-    (folder / "header.csv").write_text("rank\n")
-    (folder / "quote.csv").write_text('rank\n1\n"2"2\n')
-    (folder / "twice.csv").write_text("rank,user,rank\n1,2,3\n")
+    (folder / "header.csv").write_text("rank\n", encoding="utf-8")
+    (folder / "quote.csv").write_text('rank\n1\n"2"2\n', encoding="utf-8")
+    (folder / "twice.csv").write_text("rank,user,rank\n1,2,3\n", encoding="utf-8")
     (folder / "folder.csv").mkdir(exist_ok=True)
-    (folder / "scores.csv").write_text("user,item,score\n1,1,.2\n1,2,.1\n")
+    (folder / "scores.csv").write_text("user,item,score\n1,1,.2\n1,2,.1\n", encoding="utf-8")
     status, out, err = run(*arguments)
     assert status == 2 and out == ""
     assert err.startswith("recsample: error: ") and err.count("\n") == 1
@@ -375,7 +375,7 @@ def test_ids_and_names_are_no_numbers(run, tmp_path):
     users = [*numbers, *(f"u{i}" for i in range(1000)), *(f"0{one}" for one in numbers[:1000])]
     ranks = rng.integers(1, 12, (2, len(users)))
     rows = [f"{u},{m},{r}" for m, of in zip(("1.1", "1.10"), ranks) for u, r in zip(users, of)]
-    (tmp_path / "ids.csv").write_text("\n".join(["user,model,rank", *rows]))
+    (tmp_path / "ids.csv").write_text("\n".join(["user,model,rank", *rows]), encoding="utf-8")
     asked = "--m 10 --items 500 --user user --model model --metrics auc --format json".split()
     status, out, _ = run("report", tmp_path / "ids.csv", *asked)
     found = {row["recommender"]: row["value"] for row in json.loads(out)["table"]}
@@ -387,7 +387,7 @@ def test_the_same_id_in_files_of_two_kinds(run, tmp_path):
     pytest.importorskip("pyarrow")
     rows = {"user": [7, 7, 8, 8], "item": [1, 2, 1, 2], "score": [0.5, 0.25, 0.125, 1.0]}
     held_out = "user,item\n7,1\n8,1\n007,2\n"
-    (tmp_path / "held_out.csv").write_text(held_out)
+    (tmp_path / "held_out.csv").write_text(held_out, encoding="utf-8")
     asked = ["--held-out", tmp_path / "held_out.csv", "--metrics", "auc"]
     said = set()
     for kind in (int, float, str, "category"):

@@ -737,7 +737,7 @@ def test_a_cache_that_keeps_nothing_says_what_to_do(small, monkeypatch, name, fa
     with Server(body) as server:
         published(monkeypatch, server, body)
         if fault == "no folder":
-            folder.write_text("a file in its place")
+            folder.write_text("a file in its place", encoding="utf-8")
         elif fault == "read-only":
             folder = Path("/proc/recsample")  # not even the superuser can make it
             monkeypatch.setenv("RECSAMPLE_DATA", str(folder))
