@@ -162,6 +162,14 @@ REFUSED = {
     "Recall without @": (lambda: rs.compare({"a": ranks}, [Recall]), "Recall"),
     "compare lists": (lambda: rs.compare({"a": [1, 2]}, [AP]), "names of recommenders to Ranks"),
     "compare nothing": (lambda: rs.compare({}, [AP]), "at least one recommender, got none"),
+    "compare names that look the same": (
+        lambda: rs.compare({1: ranks, "1": ranks}, [AP]),
+        "ranks must hold recommenders whose names differ as text, got 1 and '1'",
+    ),
+    "compare pairs of names that look the same": (
+        lambda: rs.inference.compare_pairs({"1": ranks, 1: ranks}, [AP]),
+        "ranks must hold recommenders whose names differ as text, got '1' and 1",
+    ),
     "exact and sampled": (
         lambda: rs.compare({"a": Ranks([1, 2], 999), "b": Ranks([1, 2], 10)}, [AP]),
         "some among all and some among drawn items",
@@ -202,6 +210,10 @@ REFUSED = {
     "report one user": (lambda: report([3]), "at least two instances, got 1"),
     "report m for other users": (lambda: report(m=[5, 5]), "one for each of 3 instances"),
     "report nothing": (lambda: report({}), "at least one recommender, got none"),
+    "report names that look the same": (
+        lambda: report({"1": [1, 2, 3], 1: [1, 2, 3]}),
+        "sampled must hold recommenders whose names differ as text, got '1' and 1",
+    ),
     "report other users": (lambda: report({"a": [1, 2], "b": [1]}), "at least two instances"),
     "report users in another order": (
         lambda: report({"a": NAMED, "b": NAMED[::-1]}, None),
@@ -229,6 +241,14 @@ REFUSED = {
     "missing name": (
         lambda: evaluate({"model": ["a", None, "a", "b"]}),
         "scores must not have missing values, got one in column 'model'",
+    ),
+    "names that look the same": (
+        lambda: rs.evaluate({1: scores, "1": scores}, [0, 1]),
+        "scores must hold recommenders whose names differ as text, got 1 and '1': rename one",
+    ),
+    "names in a column that look the same": (
+        lambda: evaluate({"model": [1, 1, "1", "1"]}),
+        "scores must hold recommenders whose names differ as text, got 1 and '1'",
     ),
     "infinite score": (lambda: evaluate({"score": [1, 2, np.inf, 3]}), "got inf in row 2"),
     "text score": (lambda: evaluate({"score": list("abcd")}), "scores that are numbers"),

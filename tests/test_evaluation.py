@@ -11,6 +11,7 @@ from scipy import sparse, stats
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, Recall
+from recsample.evaluation import _generators
 
 RNG = np.random.default_rng
 METRICS = [Recall @ 3, NDCG @ 3, AP, AUC]
@@ -420,6 +421,34 @@ def test_draws_by_a_sampler_are_reported():
     assert set(found.ladder.index.names) == {"recommender", "metric", "assumption"}
     again = rs.evaluate(models, held_out, train=train, metrics=METRICS, sampler=sampler, rng=1)
     pd.testing.assert_frame_equal(found.table, again.table)
+
+
+@pytest.mark.parametrize("sampler", [rs.UniformSampling(m=15), rs.InverseSampling()], ids=str)
+@pytest.mark.parametrize("seed", [lambda: 2, lambda: RNG(2), lambda: np.random.RandomState(2)])
+def test_what_is_drawn_for_a_recommender_depends_on_no_other(sampler, seed):
+    _, _, dense, _, held_out, train = numbered()
+
+    def table(names):
+        found = rs.evaluate(
+            {name: dense for name in names},
+            held_out,
+            train=train,
+            metrics=["AP"],
+            sampler=sampler,
+            rng=seed(),
+        )
+        return found.table.xs("AP", level="metric")
+
+    both = table(["ä", "b"])
+    pd.testing.assert_frame_equal(table(["b", "c", "ä"]).loc[["ä", "b"]], both)
+    pd.testing.assert_frame_equal(table(["b"]), both.loc[["b"]])
+    # The same scores, with negatives of their own.
+    assert both["value"].nunique() == 2
+
+
+def test_random_numbers_by_name_are_the_same_everywhere():
+    found = _generators(["ä", "b", "\udcff"], RNG(0))
+    assert [one.integers(10**6) for one in found.values()] == [420459, 709810, 266395]
 
 
 @pytest.mark.parametrize("replace", [False, True])
