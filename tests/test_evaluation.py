@@ -620,6 +620,8 @@ class TestResult:
         found = rs.evaluate(
             self.scores, self.held_out, train=self.train, metrics=["AP"], sampler=sampler
         )
+        apart = found.by([1, "1"] * (N_USERS // 2))
+        assert apart.index.unique("segment").tolist() == [1, "1"]
         parts = found.by(["x", "y"] * (N_USERS // 2))
         assert parts["sampled"].mean() == pytest.approx(found.table["sampled"].iloc[0])
 

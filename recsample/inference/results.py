@@ -353,12 +353,13 @@ def _json_value(value):
 def _segments(segments, ids):
     """The segment of each user."""
     if not (is_frame(segments) or isinstance(segments, Mapping)):
-        names = np.asarray(segments).tolist() if np.ndim(segments) == 1 else []
-        if len(names) != len(ids):
+        # As objects, or the numbers of a list with text in it would become text.
+        names = np.asarray(segments, None if hasattr(segments, "dtype") else object)
+        if names.shape != (len(ids),):
             raise ValueError(
                 f"segments must hold one for each of the {len(ids)} users, got {shown(segments)}"
             )
-        return names
+        return names.tolist()
     if is_frame(segments):
         columns = column_names(segments)
         if len(columns) != 2:
