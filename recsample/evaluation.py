@@ -210,9 +210,7 @@ def _generators(names, rng):
     """Random numbers for each name, which depend on no other name and are the same everywhere."""
     base = int(rng.integers(2**63))
     hashed = {name: hashlib.sha256(name.encode("utf-8", "surrogatepass")) for name in names}
-    return {
-        name: np.random.default_rng([base, *one.digest()]) for name, one in hashed.items()
-    }
+    return {name: np.random.default_rng([base, *one.digest()]) for name, one in hashed.items()}
 
 
 def _matched(given, held_out, train, items, names, counts):
