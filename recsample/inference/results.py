@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -225,7 +226,8 @@ class Result:
             value = "none" if np.isnan(row["value"]) else f"{row['value']:.4f}"
             limits = "" if np.isnan(row["low"]) else f" ({row['low']:.4f} to {row['high']:.4f})"
             rows.setdefault(name, {})[metric] = value + limits
-        return extra("pandas").DataFrame.from_dict(rows, orient="index")
+        found = extra("pandas").DataFrame.from_dict(rows, orient="index")
+        return found.rename(index=_on_one_line, columns=_on_one_line)
 
     def to_latex(self) -> str:
         """The table for LaTeX: recommenders by metrics, values with limits. Needs ``booktabs``.
@@ -249,7 +251,10 @@ class Result:
         <BLANKLINE>
         """
         extra("jinja2")
-        return self._cells().to_latex(escape=True)
+        # What pandas leaves as it is: other signs in LaTeX's usual fonts, and options of a new line.
+        others = {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+        others |= {sign: f"{{{sign}}}" for sign in "[*"}
+        return self._cells().to_latex(escape=True).translate(str.maketrans(others))
 
     def to_markdown(self) -> str:
         """The table for Markdown: recommenders by metrics, values with limits.
@@ -268,7 +273,8 @@ class Result:
         | value (95 % limits) | 0.8125 (0.4316 to 1.1934) |
         """
         extra("tabulate")
-        return self._cells().to_markdown()
+        cells = self._cells().rename(index=_as_markdown, columns=_as_markdown)
+        return cells.to_markdown(disable_numparse=True)  # a name may look like a number
 
     def to_json(self) -> str:
         """All that is said, as JSON; limits that there are none of are null.
@@ -339,6 +345,15 @@ def _listed(lines):
     """Lines of a list, after an empty one."""
     filled = [fill(line, _WIDTH, initial_indent="- ", subsequent_indent="  ") for line in lines]
     return ["", *filled] if filled else []
+
+
+def _on_one_line(name):
+    return " ".join(str(name).split())
+
+
+def _as_markdown(name):
+    """Text that means something in Markdown or HTML, as it is; an underscore within a word is."""
+    return re.sub(r"[\\`*~$&<>|\[\]]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", name)
 
 
 def _with_one_name(table):
