@@ -241,6 +241,11 @@ class Ranks(Value):
     def _numbers(self, users):
         """The numbers of the chosen instances, at least one."""
         which = np.atleast_1d(np.arange(len(self))[users])
+        if which.ndim != 1:
+            raise ValueError(
+                "users must be a number, a slice, or a list of numbers or of True and False, "
+                f"got an index of shape {which.shape}"
+            )
         if not len(which):
             raise ValueError("users must choose at least one instance, got none")
         return which

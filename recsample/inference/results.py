@@ -251,7 +251,7 @@ class Result:
         <BLANKLINE>
         """
         extra("jinja2")
-        # What pandas leaves as it is: other signs in LaTeX's usual fonts, and options of a new line.
+        # What pandas leaves: other signs in LaTeX's usual fonts, and options of a new line.
         others = {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
         others |= {sign: f"{{{sign}}}" for sign in "[*"}
         return self._cells().to_latex(escape=True).translate(str.maketrans(others))
