@@ -68,23 +68,47 @@ def count_groups(
     With `counts` the sum of that column for each of them.
     """
     nw = extra("narwhals.stable.v2")
-    table = chosen_columns(name, frame, wanted | ({} if counts is None else {"counts": counts}))
-    number = nw.len() if counts is None else nw.col(counts).sum()
-    keys = list(wanted.values())
-    instances = "_".join(["instances", *keys])  # longer than any key, so that it is none of them
-    groups = table.group_by(keys).agg(number.alias(instances))
+    columns = wanted | ({} if counts is None else {"counts": counts})
+    table = chosen_columns(name, frame, columns)
+    # By what they are for, so that what is added has a name of its own.
+    table = table.select(nw.col(column).alias(use) for use, column in columns.items())
+    sums = [nw.len().alias("rows")]
+    if counts is not None:
+        kind = table.collect_schema()["counts"]
+        if not kind.is_numeric():
+            raise ValueError(f"counts must be a column of numbers, got {kind} in column {counts!r}")
+        given, end = nw.col("counts"), 2**53 if kind.is_integer() else 2.0**53
+        right = ((given >= 0) & (given < end) & (given % 1 == 0)).fill_null(False)
+        # Summed as floats, which are exact below 2**53, and beyond it never come back below it.
+        number = nw.when(right).then(given).otherwise(0).cast(nw.Float64)
+        table = table.with_columns(number.alias("number"), right.cast(nw.Int64).alias("right"))
+        sums += [nw.col("number").sum(), nw.col("right").sum()]
+    groups = table.group_by(list(wanted)).agg(*sums)
     if isinstance(groups, nw.LazyFrame):
         groups = groups.collect()
     if not len(groups):
         raise ValueError(f"{name} must hold at least one row, got none")
-    for column in [*keys, instances]:
-        missing = groups.filter(nw.col(column).is_null())
+    for use, column in wanted.items():
+        missing = groups.filter(nw.col(use).is_null())
         if len(missing):
-            rows = "some" if column == instances else f"{missing[instances].sum()} rows"
-            of = counts if column == instances else column
-            raise ValueError(f"{name} must not have missing values, got {rows} in column {of!r}")
-    found = {use: groups[column].to_numpy() for use, column in wanted.items()}
-    return found, groups[instances].cast(nw.Int64).to_numpy()
+            raise ValueError(
+                f"{name} must not have missing values, got {missing['rows'].sum()} rows in column "
+                f"{column!r}"
+            )
+    found = {use: groups[use].to_numpy() for use in wanted}
+    if counts is None:
+        return found, groups["rows"].to_numpy()
+    if (groups["right"] < groups["rows"]).any():
+        first = table.filter(nw.col("right") == 0).head(1).select("counts").lazy().collect()
+        raise ValueError(
+            "counts must be whole numbers of at least 0 below 2**53, "
+            f"got {shown(first['counts'].to_list()[0])} in column {counts!r}"
+        )
+    if (total := groups["number"].sum()) >= 2**53:
+        raise ValueError(
+            f"counts must add up to less than 2**53, got {total:.0f} in column {counts!r}"
+        )
+    return found, groups["number"].to_numpy().astype(np.int64)
 
 
 @contextmanager

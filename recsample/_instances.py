@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,20 @@ def check_recommenders(ranks: object, counted: bool = False) -> Mapping[str, Any
         raise ValueError(f"ranks must map the names of recommenders to Ranks, got {shown(ranks)}")
     if not ranks:
         raise ValueError("ranks must hold at least one recommender, got none")
+    check_names("ranks", ranks)
     return ranks
+
+
+def check_names(name: str, recommenders: Iterable[Any]) -> None:
+    """Refuse names of recommenders that look the same in a table, such as 1 and "1"."""
+    by_text: dict[str, Any] = {}
+    for one in recommenders:
+        if str(one) in by_text:
+            raise ValueError(
+                f"{name} must hold recommenders whose names differ as text, "
+                f"got {shown(by_text[str(one)])} and {shown(one)}: rename one"
+            )
+        by_text[str(one)] = one
 
 
 def check_one_kind(ranks: Mapping[str, Ranks | RankCounts]) -> None:

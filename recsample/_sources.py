@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -221,15 +222,17 @@ def rows_of(source: Any) -> tuple[Callable[[Integers], Any], int | None, int]:
     """The scores of users by their numbers, and how many users (if known) and items there are."""
     if _scores_users(source):
 
-        def predicted(users):
+        def predicted(users, n_items=None):
             found = numbers("scores(users)", source.scores(users))
-            if found.ndim != 2 or len(found) != len(users):
+            if found.ndim != 2 or len(found) != len(users) or n_items not in (None, found.shape[1]):
+                items = "items" if n_items is None else f"{n_items} items, as for user 0"
                 raise ValueError(
-                    f"scores(users) must have shape ({len(users)}, items), got {found.shape}"
+                    f"scores(users) must have shape ({len(users)}, {items}), got {found.shape}"
                 )
             return found
 
-        return predicted, None, predicted(np.zeros(1, np.int64)).shape[1]
+        n_items = predicted(np.zeros(1, np.int64)).shape[1]
+        return partial(predicted, n_items=n_items), None, n_items
     checked = checked_scores(_plain(source))
     if isinstance(checked, tuple):
         users, items = checked

@@ -899,10 +899,7 @@ class PooledCorrection(Metric):
     def __post_init__(self) -> None:
         if not isinstance(self.sampler, PooledSampling):
             raise ValueError(f"sampler must be PooledSampling, got {shown(self.sampler)}")
-        if not callable(self.make):
-            raise ValueError(
-                f"make must be a function from a sampler to a correction, got {shown(self.make)}"
-            )
+        _check_make(self.make, "a sampler")
         one = self.of_size(1)
         vars(self).update(
             name=f"PooledCorrection({one})",
@@ -1010,6 +1007,7 @@ def corrected_by_pool(
     >>> rs.corrections.corrected_by_pool(make, sampled, [20, 200, 200]).round(3)
     array([ 0.723,  0.186, -0.07 ])
     """
+    _check_make(make, "the size of a pool")
     n_relevant = check_ranks(sampled, "sampled").n_relevant
     sizes = whole_numbers("n_items", n_items, lowest=1)
     if sizes.ndim and sizes.shape != (len(sampled),):
@@ -1034,6 +1032,15 @@ def corrected_by_pool(
         gain = partial(_looked_up, table, which)
         values[mine] = mean_over_ties(gain, sampled[mine])
     return warned_of_nan(one, values)
+
+
+def _check_make(make, source):
+    """Refuse what makes no corrections: metrics and classes can be called as well."""
+    if not callable(make) or isinstance(make, (Metric, type)):
+        raise ValueError(
+            f"make must be a function from {source} to a correction, got {shown(make)}: "
+            "lambda given: BiasVariance(..., given, ...) is one"
+        )
 
 
 def _made(make, n_items):

@@ -60,7 +60,8 @@ class RankCounts(Value):
     Raises
     ------
     ValueError
-        As `Ranks`, for counts that are no whole numbers of at least 0, and without any instance.
+        As `Ranks`, for counts that are no whole numbers of at least 0 or add up to 2**53 or more,
+        and without any instance.
 
     Examples
     --------
@@ -98,6 +99,9 @@ class RankCounts(Value):
         some = number > 0
         if not some.any():
             raise ValueError("counts must hold at least one instance, got none")
+        # As floats: whole numbers would start again from below where their type ends.
+        if (total := number.sum(dtype=float)) >= 2**53:
+            raise ValueError(f"counts must add up to less than 2**53, got {total:.0f}")
         (sizes, rank, tie), number = _added_up([one[some] for one in columns], number[some])
         _check(rank, sizes, tie)
         fits_in_memory(
@@ -264,7 +268,7 @@ class RankCounts(Value):
         ------
         ValueError
             For a column that is not there, missing values, Parquet files that DuckDB cannot read,
-            and as `RankCounts`.
+            and as `RankCounts`, where `counts` may be whole numbers that are kept as floats.
         FileNotFoundError
             For a path without Parquet files.
 

@@ -380,7 +380,7 @@ def load_movielens(
         ...
     ValueError: split must be "paper" or "last", got 'first'
     """
-    if name not in movielens.SIZES:
+    if name not in list(movielens.SIZES):  # a list, which takes what has no hash as well
         raise ValueError(f"name must be one of {list(movielens.SIZES)}, got {shown(name)}")
     if split not in ("paper", "last", None):
         raise ValueError(f'split must be "paper" or "last", got {split!r}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +27,7 @@ from recsample._frames import (
     same_kind_ids,
 )
 from recsample._indexing import owners
+from recsample._instances import check_names
 from recsample._lists import split
 from recsample._scores import item_sets, sets_of, without
 from recsample._sources import Listed, Rows, Source, Study, is_rows, ranks_among, rows_of
@@ -105,9 +107,11 @@ def evaluate(
         Names of the columns in all dataframes.
     simultaneous : bool, optional
         Whether the limits of the differences hold for all pairs of recommenders at once, by
-        Bonferroni's correction.
+        Bonferroni's correction. They are wider the more recommenders there are.
     rng : int or numpy.random.Generator, optional
-        For what is drawn.
+        For what is drawn. Each recommender that has a name has random numbers of its own, which
+        depend on `rng` and on that name: they are the same whichever others stand beside it, and
+        in whatever order.
 
     Returns
     -------
@@ -119,8 +123,8 @@ def evaluate(
     ------
     ValueError
         For dataframes without these columns, with missing values, or with a pair that has two
-        scores; ids that have nothing in common; no user left to evaluate; and a sampler that is
-        neither uniform nor a design.
+        scores; names of recommenders that are the same as text; ids that have nothing in common; no
+        user left to evaluate; and a sampler that is neither uniform nor a design.
 
     Examples
     --------
@@ -168,14 +172,15 @@ def evaluate(
     notes = _notes(counts) + _short_lists(sources, study, chosen)
     if sampler is None:
         return _exact(ranks, notes, counts, **options)
+    rngs = _generators(ranks, rng) if several else {"": rng}
     if isinstance(sampler, Design):
-        return _designed(ranks, sampler, rng, notes, counts, **options)
+        return _designed(ranks, sampler, rngs, notes, counts, **options)
     if not isinstance(sampler, (UniformSampling, PooledSampling)):
         raise ValueError(
             "sampler must be UniformSampling, PooledSampling, a Design or None, got "
             f"{shown(sampler)}: what other draws say of the exact metrics is not told by report"
         )
-    runs = {name: sampler.draw(one, rng) for name, one in ranks.items()}
+    runs = {name: sampler.draw(one, rngs[name]) for name, one in ranks.items()}
     # Whatever the number of different items, pooled draws are a set without replacement.
     with_replacement = isinstance(sampler, UniformSampling) and sampler.replace
     return _reported(runs, study.sizes, with_replacement, notes, counts, **options)
@@ -186,6 +191,7 @@ def _recommenders(scores, model):
     if isinstance(scores, Mapping):
         if not scores:
             raise ValueError("scores must hold at least one recommender, got none")
+        check_names("scores", scores)
         return {str(name): one for name, one in scores.items()}, True
     if not (is_frame(scores) and model in column_names(scores)):
         return {"": scores}, False
@@ -196,7 +202,15 @@ def _recommenders(scores, model):
     if names[model].is_null().any():
         raise ValueError(f"scores must not have missing values, got one in column {model!r}")
     parts = {name: frame.filter(nw.col(model) == name) for name in names[model].to_list()}
+    check_names("scores", parts)
     return {str(name): parts[name].to_native() for name in sorted(parts, key=str)}, True
+
+
+def _generators(names, rng):
+    """Random numbers for each name, which depend on no other name and are the same everywhere."""
+    base = int(rng.integers(2**63))
+    hashed = {name: hashlib.sha256(name.encode("utf-8", "surrogatepass")) for name in names}
+    return {name: np.random.default_rng([base, *one.digest()]) for name, one in hashed.items()}
 
 
 def _matched(given, held_out, train, items, names, counts):
@@ -435,9 +449,9 @@ def _exact(ranks, notes, counts, several, metrics, simultaneous):
     return _of_values(values, first.ids, head, notes, counts, part, several, simultaneous)
 
 
-def _designed(ranks, design, rng, notes, counts, several, metrics, simultaneous):
+def _designed(ranks, design, rngs, notes, counts, several, metrics, simultaneous):
     """Estimates without bias, with what they cost."""
-    observed = {name: design.draw(one, rng) for name, one in ranks.items()}
+    observed = {name: design.draw(one, rngs[name]) for name, one in ranks.items()}
     values = {(name, m): design.of(m, one) for name, one in observed.items() for m in metrics}
     cost = {name: design.cost(one) for name, one in ranks.items()}
     first = next(iter(ranks.values()))

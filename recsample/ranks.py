@@ -241,6 +241,11 @@ class Ranks(Value):
     def _numbers(self, users):
         """The numbers of the chosen instances, at least one."""
         which = np.atleast_1d(np.arange(len(self))[users])
+        if which.ndim != 1:
+            raise ValueError(
+                "users must be a number, a slice, or a list of numbers or of True and False, "
+                f"got an index of shape {which.shape}"
+            )
         if not len(which):
             raise ValueError("users must choose at least one instance, got none")
         return which
@@ -354,7 +359,7 @@ class Ranks(Value):
             split(rank, lengths) if nested else rank,
             sizes,
             ties=split(tie, lengths) if nested else tie,
-            ids=np.concatenate(named) if named else None,
+            ids=_joined(named) if named else None,
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -716,7 +721,15 @@ def _names(ids, n_instances):
             f"ids must hold one name for each of the {n_instances} instances, "
             f"got an array of shape {names.shape}"
         )
+    if not hasattr(ids, "dtype") and names.tolist() != list(ids):  # 1 is not "1", as NumPy has it
+        names = np.array(list(ids), object)
     return frozen(names)
+
+
+def _joined(parts):
+    """Names one after the other; where they are of several kinds, as the objects that they are."""
+    several = len({names.dtype.kind for names in parts}) > 1
+    return np.concatenate([names.astype(object) for names in parts] if several else parts)
 
 
 def _strings(ids):

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from recsample._extras import extra
-from recsample._frames import chosen_columns
+from recsample._frames import chosen_columns, is_frame
 from recsample._indexing import owners
-from recsample._validation import finite_numbers, shown
+from recsample._validation import finite_numbers, shown, whole_numbers
 from recsample.ranks import predicted_ranks
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def ranks_of_block(
     Raises
     ------
     ValueError
-        As `predicted_ranks`.
+        For what is no dataframe, a column that is not there, factors that are not d numbers each,
+        items that are no rows of `item_factors`, and as `predicted_ranks`.
 
     Examples
     --------
@@ -73,22 +74,65 @@ def ranks_of_block(
       user  rank  n_items  ties
     0  ann     2        3     0
     """
-    items = np.asarray(item_factors)
-    users = block[user].to_numpy()
     pd = extra("pandas")
+    if not isinstance(block, pd.DataFrame):
+        raise ValueError(f"block must be a dataframe of pandas, got {shown(block)}")
+    names = {"user": user, "factors": factors, "item": item}
+    _by_use("block", block, names if exclude is None else names | {"exclude": exclude})
+    items = _checked_factors(item_factors)
+    users = block[user].to_numpy()
     if not len(users):  # the blocks of an engine may be empty
         return pd.DataFrame({"user": users, **dict.fromkeys(_TYPES, [])}).astype(_TYPES)
-    scores = np.stack([np.asarray(one) for one in block[factors]]), items
+    rows = _lists_in(block, factors, users, items.shape[1])
     known = None
     if exclude is not None:
-        lists = [np.asarray(one, np.int64) for one in block[exclude]]
-        lengths = np.array([len(one) for one in lists], np.int64)
-        where = owners(lengths), np.concatenate(lists)
-        ones = np.ones(len(where[0]), bool)
-        known = sparse.csr_matrix((ones, where), shape=(len(users), len(items)))
-    found = predicted_ranks(scores, block[item].to_numpy(), known)
+        lists = _lists_in(block, exclude, users)
+        of = owners(np.array([len(one) for one in lists], np.int64))
+        where = of, _items_in(exclude, np.concatenate(lists), users[of], len(items))
+        known = sparse.csr_matrix((np.ones(len(of), bool), where), shape=(len(users), len(items)))
+    held_out = _items_in(item, block[item].to_numpy(), users, len(items))
+    found = predicted_ranks((np.stack(rows), items), held_out, known)
     columns = {"rank": found.values, "n_items": found.sizes, "ties": found.ties}
     return pd.DataFrame({"user": users, **columns})
+
+
+def _checked_factors(item_factors):
+    """The factors of the items as an array, as it came: float32 stays float32."""
+    checked = finite_numbers("item_factors", item_factors)
+    if checked.ndim != 2:
+        raise ValueError(f"item_factors must have shape (items, d), got {checked.shape}")
+    return np.asarray(item_factors)
+
+
+def _lists_in(block, column, users, length=None):
+    """The lists of numbers of a column, as arrays; of one length, if it is given."""
+    rows = []
+    for user, one in zip(users, block[column]):
+        row = np.asarray(one) if np.iterable(one) else np.asarray(None)
+        if row.shape == (0,):
+            row = row.astype(np.int64)  # whatever a list of nothing is said to hold
+        if row.ndim != 1 or row.dtype.kind not in "iuf" or length not in (None, len(row)):
+            a_list = "a list of numbers" if length is None else f"{length} numbers"
+            raise ValueError(
+                f"column {column!r} must hold {a_list} for each user"
+                f"{', as item_factors for each item' * (length is not None)}, "
+                f"got {shown(one)} for user {shown(user)}"
+            )
+        rows.append(row)
+    return rows
+
+
+def _items_in(column, values, users, n_items):
+    """Numbers of items, of these users."""
+    items = whole_numbers(f"column {column!r}", values)
+    outside = (items < 0) | (items >= n_items)
+    if outside.any():
+        where = int(np.argmax(outside))
+        raise ValueError(
+            f"column {column!r} must hold items from 0 to {n_items - 1}, the rows of item_factors, "
+            f"got {items[where]} for user {shown(users[where])}"
+        )
+    return items
 
 
 def ranks_of_factors(
@@ -122,8 +166,8 @@ def ranks_of_factors(
     Raises
     ------
     ValueError
-        For item factors that are no finite numbers, a column that is not there and a frame of
-        another library; and, when it is computed, as `ranks_of_block`.
+        For item factors that are no finite numbers, a column that is not there and what is no
+        frame of these libraries; and, when it is computed, as `ranks_of_block`.
 
     Examples
     --------
@@ -134,15 +178,11 @@ def ranks_of_factors(
     >>> rs.RankCounts.from_frame(found) == rs.RankCounts([2, 1], [1, 1], 3, ties=[0, 2])
     True
     """
-    items = finite_numbers("item_factors", item_factors)
-    if items.ndim != 2:
-        raise ValueError(f"item_factors must have shape (items, d), got {items.shape}")
-    items = np.asarray(item_factors)  # as it came: float32 stays float32
+    items = _checked_factors(item_factors)
     names = {"user": user, "factors": factors, "item": item}
     wanted = names if exclude is None else names | {"exclude": exclude}
-    table = chosen_columns("users", users, wanted)
+    implementation = _by_use("users", users, wanted).implementation
     block: Any = partial(ranks_of_block, **names, exclude=exclude)
-    implementation = table.implementation
     if implementation.is_pandas():
         return block(users, items)
     if implementation.is_dask():
@@ -189,14 +229,17 @@ def ranks_of_scores(
     -------
     dataframe
         Of the same library: columns "user", "rank", "n_items" and "ties", one row for each held-out
-        item; not computed yet where the library is lazy. Where the held-out item has no score, or
-        a score of the user is missing or NaN, the rank is missing, which `RankCounts.from_frame`
-        refuses.
+        item, also where `held_out` repeats it. Where the library is lazy, it is not computed yet,
+        and a rank that cannot be known, as said below, is missing: `RankCounts.from_frame` refuses
+        it.
 
     Raises
     ------
     ValueError
-        For a column that is not there.
+        For what is no dataframe, a column that is not there, scores that are no numbers, and ids
+        that are numbers in one table only. Of a library that computes at once, also for a held-out
+        item without a score, a score of its user that is missing or NaN, and one of its user's
+        pairs that has two scores.
 
     Examples
     --------
@@ -210,17 +253,14 @@ def ranks_of_scores(
     """
     nw = extra("narwhals.stable.v2")
     names = {"user": user, "item": item}
-    scored = chosen_columns("scores", scores, names | {"score": score}).select(
-        nw.col(user).alias("user"),
-        nw.col(item).alias("item"),
-        nw.col(score).cast(nw.Float64).alias("score"),
-    )
-    held = chosen_columns("held_out", held_out, names).select(
-        nw.col(user).alias("user"), nw.col(item).alias("item")
-    )
+    scored = _by_use("scores", scores, names | {"score": score})
+    held = _by_use("held_out", held_out, names)
+    _check_types(scored.collect_schema(), held.collect_schema(), names | {"score": score})
+    scored = scored.with_columns(nw.col("score").cast(nw.Float64))
+    held = held.group_by(["user", "item"]).agg(nw.len().alias("times")).drop("times")  # once each
     own = held.join(scored, on=["user", "item"], how="left").rename({"score": "own"})
     others = scored.join(held, on=["user", "item"], how="anti").select(
-        "user", "score", nw.lit(1).alias("other")
+        "user", "score", nw.col("item").alias("beside"), nw.lit(1).alias("other")
     )
     # One row for each pair of a held-out and another item of a user; without any, one with nothing.
     pairs = own.join(others, on="user", how="left")
@@ -230,18 +270,69 @@ def ranks_of_scores(
         "above": nw.col("score") > nw.col("own"),
         "same": nw.col("score") == nw.col("own"),
         "others": other == 1,
-        "unknown": no_own | ((other == 1) & no_score),
+        "unknown": no_own | ((other == 1) & (no_score | nw.col("beside").is_null())),
     }
     marked = pairs.select(
         "user",
         "item",
+        "beside",
         *(flag.fill_null(False).cast(nw.Int64).alias(name) for name, flag in columns.items()),
     )
-    summed = marked.group_by(["user", "item"]).agg(*(nw.col(name).sum() for name in columns))
-    rank = nw.when(nw.col("unknown") == 0).then(nw.col("above").cast(nw.Int64) + 1)
+    # A pair with two scores, of the held-out item or of another one, gives more rows than items.
+    summed = marked.group_by(["user", "item"]).agg(
+        *(nw.col(name).sum() for name in columns),
+        nw.len().alias("rows"),
+        nw.col("beside").n_unique().alias("items"),
+    )
+    known = (nw.col("unknown") == 0) & (nw.col("rows") == nw.col("items"))
+    if isinstance(summed, nw.DataFrame) and len(wrong := summed.filter(~known)):
+        _refuse(scored, wrong["user"].to_list()[0], wrong["item"].to_list()[0])
+    rank = nw.when(known).then(nw.col("above").cast(nw.Int64) + 1)
     return summed.select(
         "user",
         rank.alias("rank"),
         (nw.col("others") + 1).cast(nw.Int64).alias("n_items"),
         nw.col("same").cast(nw.Int64).alias("ties"),
     ).to_native()
+
+
+def _by_use(name: str, frame: Any, wanted: dict[str, str]) -> Any:
+    """Some columns of a dataframe, named by what each is for."""
+    nw = extra("narwhals.stable.v2")
+    if not is_frame(frame):
+        raise ValueError(f"{name} must be a dataframe, got {shown(frame)}")
+    table = chosen_columns(name, frame, wanted)
+    return table.select(nw.col(column).alias(use) for use, column in wanted.items())
+
+
+def _check_types(scored: Any, held: Any, names: dict[str, str]) -> None:
+    """Refuse scores that are no numbers, and ids of different kinds, which cannot match."""
+    if not scored["score"].is_numeric():
+        raise ValueError(
+            f"scores must have scores that are numbers, got {scored['score']} in column "
+            f"{names['score']!r}"
+        )
+    for use in ("user", "item"):
+        if scored[use].is_numeric() != held[use].is_numeric():
+            raise ValueError(
+                f"held_out must name {use}s as scores does: {scored[use]} there, got {held[use]} "
+                f"in column {names[use]!r}; convert the column"
+            )
+
+
+def _refuse(scored: Any, user: Any, item: Any) -> None:
+    """Say what is wrong with the scores of a user, for whom the rank of an item is not known."""
+    nw = extra("narwhals.stable.v2")
+    mine = scored.filter(nw.col("user") == user)
+    twice = mine.filter(mine.select("item").is_duplicated())["item"].to_list()
+    if twice:
+        raise ValueError(
+            "scores must hold each pair of user and item once, "
+            f"got user {shown(user)} with item {shown(twice[0])} twice"
+        )
+    if not len(mine.filter(nw.col("item") == item)):
+        raise ValueError(
+            "scores must hold a score for each held-out item, "
+            f"got none for user {shown(user)}, item {shown(item)}"
+        )
+    raise ValueError(f"scores must not have missing values or NaN, got one for user {shown(user)}")

@@ -49,6 +49,17 @@ def comparison(a, b, metric=AP):
     return rs.inference.paired_comparison(metric, a, b)
 
 
+class Wider:
+    """A model that has more items the more users it is asked for."""
+
+    def __init__(self, flat=False):
+        self.flat = flat
+
+    def scores(self, users):
+        found = np.ones((len(users), 3 + len(users)))
+        return found[:, 0] if self.flat else found
+
+
 ranks = Ranks([1, 2, 3], n_items=30)
 NAMED = Ranks([1, 2, 3], n_items=6, ids=["ann", "bob", "dan"])
 
@@ -93,6 +104,11 @@ REFUSED = {
     "ties beyond the pool": (lambda: Ranks([5], 9, ties=9), "worst rank of 14 in instance 0"),
     "ties of another length": (lambda: Ranks([5, 4], 9, ties=[1]), "ties must be one number or"),
     "names too few": (lambda: Ranks([1, 2], 9, ids=["a"]), "ids must hold one name for each"),
+    "an index of two dimensions": (
+        lambda: ranks[[[0, 1], [1, 2]]],
+        "users must be a number, a slice, or a list of numbers or of True and False, got an index "
+        "of shape (2, 2)",
+    ),
     "a slice of nothing": (lambda: ranks[5:], "at least one instance, got none"),
     "from a list": (lambda: Ranks.from_frame([1, 2], 9), "frame must be a dataframe, got [1, 2]"),
     "no such column": (
@@ -162,6 +178,14 @@ REFUSED = {
     "Recall without @": (lambda: rs.compare({"a": ranks}, [Recall]), "Recall"),
     "compare lists": (lambda: rs.compare({"a": [1, 2]}, [AP]), "names of recommenders to Ranks"),
     "compare nothing": (lambda: rs.compare({}, [AP]), "at least one recommender, got none"),
+    "compare names that look the same": (
+        lambda: rs.compare({1: ranks, "1": ranks}, [AP]),
+        "ranks must hold recommenders whose names differ as text, got 1 and '1'",
+    ),
+    "compare pairs of names that look the same": (
+        lambda: rs.inference.compare_pairs({"1": ranks, 1: ranks}, [AP]),
+        "ranks must hold recommenders whose names differ as text, got '1' and 1",
+    ),
     "exact and sampled": (
         lambda: rs.compare({"a": Ranks([1, 2], 999), "b": Ranks([1, 2], 10)}, [AP]),
         "some among all and some among drawn items",
@@ -181,6 +205,24 @@ REFUSED = {
     "correction of exact ranks": (
         lambda: BiasVariance(AP, sampler, 30, gamma=1)(ranks),
         "sampled ranks with n_items = m + 1 = 6",
+    ),
+    "a metric for a maker of corrections": (
+        lambda: rs.corrections.corrected_by_pool(AP, Ranks([1, 2], 6), 30),
+        "make must be a function from the size of a pool to a correction, got AP: lambda given:",
+    ),
+    "a class for a maker of corrections": (
+        lambda: rs.corrections.corrected_by_pool(BiasVariance, Ranks([1, 2], 6), 30),
+        "make must be a function from the size of a pool to a correction, got <class",
+    ),
+    "a number for a maker of corrections": (
+        lambda: rs.corrections.corrected_by_pool(3, Ranks([1, 2], 6), 30),
+        "make must be a function from the size of a pool to a correction, got 3",
+    ),
+    "a correction for a maker of corrections": (
+        lambda: rs.corrections.PooledCorrection(
+            BiasVariance(AP, sampler, 30, gamma=1), rs.PooledSampling(2)
+        ),
+        "make must be a function from a sampler to a correction, got BiasVariance(",
     ),
     "correction of a correction": (
         lambda: BiasVariance(BiasVariance(AP, sampler, 30, gamma=1), sampler, 30, gamma=1),
@@ -202,6 +244,10 @@ REFUSED = {
     "report one user": (lambda: report([3]), "at least two instances, got 1"),
     "report m for other users": (lambda: report(m=[5, 5]), "one for each of 3 instances"),
     "report nothing": (lambda: report({}), "at least one recommender, got none"),
+    "report names that look the same": (
+        lambda: report({"1": [1, 2, 3], 1: [1, 2, 3]}),
+        "sampled must hold recommenders whose names differ as text, got '1' and 1",
+    ),
     "report other users": (lambda: report({"a": [1, 2], "b": [1]}), "at least two instances"),
     "report users in another order": (
         lambda: report({"a": NAMED, "b": NAMED[::-1]}, None),
@@ -217,6 +263,16 @@ REFUSED = {
         lambda: rs.inference.required_samples(AP, NAMED, NAMED[[0, 2, 1]]),
         "from instance 1 on",
     ),
+    "a billion repetitions": (
+        lambda: rs.inference.bootstrap_order(AP, ranks, ranks, 0, repetitions=10**9),
+        "repetitions must be at most 10,000,000, got 1,000,000,000: from a million on",
+    ),
+    "a billion pilots": (
+        lambda: rs.inference.required_samples_from_pilot(
+            AP, Ranks([1, 2], 6), Ranks([2, 2], 6), sampler, 30, 0, repetitions=10**11
+        ),
+        "choose fewer repetitions",
+    ),
     "compare values with NaN": (lambda: comparison([1, np.nan], [1, 2], None), "finite numbers"),
     # Evaluate
     "no column of scores": (
@@ -229,6 +285,14 @@ REFUSED = {
     "missing name": (
         lambda: evaluate({"model": ["a", None, "a", "b"]}),
         "scores must not have missing values, got one in column 'model'",
+    ),
+    "names that look the same": (
+        lambda: rs.evaluate({1: scores, "1": scores}, [0, 1]),
+        "scores must hold recommenders whose names differ as text, got 1 and '1': rename one",
+    ),
+    "names in a column that look the same": (
+        lambda: evaluate({"model": [1, 1, "1", "1"]}),
+        "scores must hold recommenders whose names differ as text, got 1 and '1'",
     ),
     "infinite score": (lambda: evaluate({"score": [1, 2, np.inf, 3]}), "got inf in row 2"),
     "text score": (lambda: evaluate({"score": list("abcd")}), "scores that are numbers"),
@@ -263,6 +327,14 @@ REFUSED = {
     ),
     "held-out as a number": (lambda: rs.evaluate(scores, 3), "held_out must be a dataframe or"),
     "scores as a number": (lambda: rs.evaluate({"a": 3}, [0, 1]), "scores of 'a' must be a datafr"),
+    "a model whose width changes": (
+        lambda: rs.evaluate({"a": Wider()}, [0, 1, 2]),
+        "scores(users) must have shape (3, 4 items, as for user 0), got (3, 6)",
+    ),
+    "a model of one dimension": (
+        lambda: rs.evaluate({"a": Wider(flat=True)}, [0, 1, 2]),
+        "scores(users) must have shape (1, items), got (1,)",
+    ),
     "sparse for scores": (
         lambda: rs.evaluate(sparse.csr_matrix(scores), [0, 1]),
         "scores must be",
@@ -292,6 +364,14 @@ REFUSED = {
     "segment of one": (lambda: evaluate().by(["a", "b"]), "at least two users each, got 1 in 'a'"),
     "not simultaneous": (lambda: evaluate(simultaneous="yes"), "must be True or False, got 'yes'"),
     # Data
+    "a list of libraries": (
+        lambda: rs.metrics.peers.evaluate(["ranx"], "map@10", ranks),
+        "library must be one of",
+    ),
+    "a list of data sets": (
+        lambda: rs.datasets.load_movielens(name=["ml-1m"]),
+        "name must be one of ['ml-100k', 'ml-1m', 'ml-10m', 'ml-20m', 'ml-25m'], got ['ml-1m']",
+    ),
     "events of one user less": (
         lambda: rs.datasets.Interactions.from_pairs([1, 2], [1], [1, 2]),
         "2 users and 1 items",

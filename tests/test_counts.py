@@ -138,6 +138,14 @@ REFUSED = {
     "too few counts": (lambda: RankCounts([1, 2], [2], 9), r"counts must be .* got .*\(1,\)"),
     "counts below 0": (lambda: RankCounts([1, 2], [2, -1], 9), "counts must be .* got -1"),
     "half a count": (lambda: RankCounts([1], [0.5], 9), "counts must be whole numbers.* got 0.5"),
+    "counts beyond int64": (
+        lambda: RankCounts([1, 2] * 1024, [2**53 - 1] * 2048, 9),
+        r"counts must add up to less than 2\*\*53, got 18446744073709",
+    ),
+    "parts beyond int64": (
+        lambda: RankCounts.concatenate([RankCounts([1], [2**52], 9)] * 2),
+        r"counts must add up to less than 2\*\*53, got 9007199254740992",
+    ),
     "nobody": (lambda: RankCounts([1], [0], 9), "counts must hold at least one instance, got none"),
     "several relevant": (
         lambda: RankCounts.of(Ranks([[1], [2, 3]], 9)),

@@ -99,6 +99,21 @@ FRAMES = {
 }
 
 
+# Counts of two rows, and what the message says of them.
+WRONG_COUNTS = {
+    "NaN": ([3.0, np.nan], "(nan|None)"),
+    "a null": (pd.array([3, None], "Int64"), "(<NA>|None)"),
+    "halves": ([0.5, 0.7], "0.5"),
+    "below 0": ([5, -2], "-2"),
+    "infinite": ([1, np.inf], "inf"),
+    "text": (["3", "4"], "String"),
+    "logical": ([True, False], "Boolean"),
+    "beyond int64": ([2**62, 2**62], str(2**62)),
+    "a float that may stand for several": ([1, 2.0**53], r"9007199254740992\.0"),
+    "a sum beyond 2**53": ([2**52, 2**52], str(2**53)),
+}
+
+
 @pytest.mark.parametrize("library", FRAMES)
 class TestFrames:
     def test_the_same_counts(self, library):
@@ -130,6 +145,26 @@ class TestFrames:
         table = pd.concat(parts, ignore_index=True)
         assert table.duplicated(COLUMNS).any()
         assert RankCounts.from_frame(FRAMES[library](table), counts="size") == EXPECTED
+
+    @pytest.mark.parametrize("given", WRONG_COUNTS)
+    @pytest.mark.parametrize("rank", [[1, 1], [1, 2]], ids=["added up", "apart"])
+    def test_counts_that_are_none_are_refused(self, library, given, rank):
+        values, said = WRONG_COUNTS[given]
+        frame = FRAMES[library](pd.DataFrame({"rank": rank, "n": values}))
+        with pytest.raises(ValueError, match=rf"counts must .* got {said} in column 'n'"):
+            RankCounts.from_frame(frame, 5, counts="n")
+
+    @pytest.mark.parametrize("kind", ["int8", "uint64", "float32", "float64"])
+    def test_counts_of_any_kind_of_number(self, library, kind):
+        table = pd.DataFrame({"rank": [1, 1], "n": np.array([100, 27], kind)})
+        found = RankCounts.from_frame(FRAMES[library](table), 5, counts="n")
+        assert found == RankCounts([1], [127], 5)
+
+    def test_a_column_may_have_any_name(self, library):
+        names = dict(zip(COLUMNS, ["rows", "number", "right"]))
+        frame = FRAMES[library](TABLE.rename(columns=names).assign(counts=1))
+        found = RankCounts.from_frame(frame, "number", rank="rows", ties="right", counts="counts")
+        assert found == EXPECTED
 
     def test_missing_values_are_refused(self, library):
         holes = TABLE.astype({"rank": "Int64"})

@@ -11,6 +11,7 @@ from scipy import sparse, stats
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, Recall
+from recsample.evaluation import _generators
 
 RNG = np.random.default_rng
 METRICS = [Recall @ 3, NDCG @ 3, AP, AUC]
@@ -422,6 +423,34 @@ def test_draws_by_a_sampler_are_reported():
     pd.testing.assert_frame_equal(found.table, again.table)
 
 
+@pytest.mark.parametrize("sampler", [rs.UniformSampling(m=15), rs.InverseSampling()], ids=str)
+@pytest.mark.parametrize("seed", [lambda: 2, lambda: RNG(2), lambda: np.random.RandomState(2)])
+def test_what_is_drawn_for_a_recommender_depends_on_no_other(sampler, seed):
+    _, _, dense, _, held_out, train = numbered()
+
+    def table(names):
+        found = rs.evaluate(
+            {name: dense for name in names},
+            held_out,
+            train=train,
+            metrics=["AP"],
+            sampler=sampler,
+            rng=seed(),
+        )
+        return found.table.xs("AP", level="metric")
+
+    both = table(["ä", "b"])
+    pd.testing.assert_frame_equal(table(["b", "c", "ä"]).loc[["ä", "b"]], both)
+    pd.testing.assert_frame_equal(table(["b"]), both.loc[["b"]])
+    # The same scores, with negatives of their own.
+    assert both["value"].nunique() == 2
+
+
+def test_random_numbers_by_name_are_the_same_everywhere():
+    found = _generators(["ä", "b", "\udcff"], RNG(0))
+    assert [one.integers(10**6) for one in found.values()] == [420459, 709810, 266395]
+
+
 @pytest.mark.parametrize("replace", [False, True])
 def test_draws_are_reported_as_they_were_made(replace):
     _, _, dense, _, held_out, train = numbered()
@@ -591,6 +620,8 @@ class TestResult:
         found = rs.evaluate(
             self.scores, self.held_out, train=self.train, metrics=["AP"], sampler=sampler
         )
+        apart = found.by([1, "1"] * (N_USERS // 2))
+        assert apart.index.unique("segment").tolist() == [1, "1"]
         parts = found.by(["x", "y"] * (N_USERS // 2))
         assert parts["sampled"].mean() == pytest.approx(found.table["sampled"].iloc[0])
 
@@ -609,7 +640,7 @@ class TestResult:
         for part in ("Recall@3", "b_%"):
             assert part in text and part in page
         assert r"b\_\%" in self.found.to_latex()
-        assert "| b_% |" in self.found.to_markdown()
+        assert r"| b\_% |" in self.found.to_markdown()
         said = json.loads(self.found.to_json())
         row = said["table"][0]
         assert row["recommender"] == "a" and row["metric"] == "Recall@3"
@@ -628,3 +659,44 @@ class TestResult:
         row = self.found.table.loc[("a", "AP")]
         (said,) = [one for one in self.found.sentences if one.startswith("a: AP ")]
         assert f"{row['value']:.3f} (95 % limits {row['low']:.3f} to {row['high']:.3f}" in said
+
+
+# Names, and how LaTeX has to be told of them.
+NAMES = {
+    "a|b": r"a\textbar{}b",
+    "<b>x</b> &amp; y": r"\textless{}b\textgreater{}x\textless{}/b\textgreater{} \&amp; y",
+    "two\nlines\r\n\r\nor three": "two lines or three",
+    "als_64_v2": r"als\_64\_v2",
+    "_x_ *y* `z` ~~w~~ __init__": r"\_x\_ {*}y{*} `z` \textasciitilde \textasciitilde w",
+    "*first": "{*}first",
+    "[l](u)": "{[}l](u)",
+    "50 % #1 $x$ {y}^2": r"50 \% \#1 \$x\$ \{y\}\textasciicircum 2",
+    "C:\\x\\|": r"C:\textbackslash x\textbackslash \textbar{}",
+    "1.10": "1.10",
+    "1.1": "1.1",
+    "007": "007",
+    "<!-- no -->": r"\textless{}!-- no --\textgreater{}",
+}
+
+
+def test_names_come_out_as_they_are_in_markdown():
+    markdown_it = pytest.importorskip("markdown_it")
+    found = rs.report(
+        {name: rs.Ranks([1, 2, 1, 3], 5) for name in NAMES}, n_items=50, metrics=["AUC"]
+    )
+    parser = markdown_it.MarkdownIt("commonmark", {"html": True})
+    parser.enable(["table", "strikethrough"])
+    inline = [token for token in parser.parse(found.to_markdown()) if token.type == "inline"]
+    cells = inline[2::2]  # after the head, without the values
+    assert all(part.type in ("text", "text_special") for cell in cells for part in cell.children)
+    said = ["".join(part.content for part in cell.children) for cell in cells]
+    assert said == [" ".join(name.split()) for name in NAMES]
+
+
+def test_names_come_out_as_they_are_in_latex():
+    found = rs.report(
+        {name: rs.Ranks([1, 2, 1, 3], 5) for name in NAMES}, n_items=50, metrics=["AUC"]
+    )
+    rows = found.to_latex().splitlines()[4:-2]
+    for row, said in zip(rows, NAMES.values(), strict=True):
+        assert row.startswith(said) and row.endswith(r"0.8125 (0.4316 to 1.1934) \\")

@@ -408,6 +408,24 @@ class TestNames:
         assert lists.at([1, 2, 3, 4, 5, 6], 12).ids.tolist() == [11, 12, 13, 14]
         assert Ranks([1], 3).ids is None
 
+    @pytest.mark.parametrize(
+        "ids", [[1, "1"], ["1", 1], [2**53 + 1, 0.5], ["a", None], ["a\0", "a"]], ids=str
+    )
+    def test_names_of_several_kinds_stay_what_they_are(self, ids):
+        found = Ranks([1, 2], 9, ids=ids).ids.tolist()
+        assert found == ids and [*map(type, found)] == [*map(type, ids)]
+
+    @pytest.mark.parametrize("kinds", [("i8", "U"), ("i8", "u8"), ("U", "O"), ("i8", "f8")])
+    def test_joined_names_stay_what_they_are(self, kinds):
+        one, other = np.array([2**53 + 1]).astype(kinds[0]), np.array([7]).astype(kinds[1])
+        found = Ranks.concatenate([Ranks([1], 9, ids=ids) for ids in (one, other)]).ids
+        wanted = one.tolist() + other.tolist()
+        assert found.tolist() == wanted and [*map(type, found)] == [*map(type, wanted)]
+
+    def test_joined_names_of_one_kind_stay_an_array_of_it(self):
+        parts = [Ranks([1], 9, ids=ids) for ids in (["a"], ["bob"], np.array(["c"]))]
+        assert Ranks.concatenate(parts).ids.dtype == "U3"
+
     @pytest.mark.parametrize("ids", [["a"], [["a"], ["b"]], "ab", 3])
     def test_refusals(self, ids):
         message = r"ids must hold one name for each of the 2 instances, got an array of shape \("

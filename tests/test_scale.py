@@ -79,6 +79,39 @@ class TestFactors:
         ):
             scale.ranks_of_factors(frame, ITEMS)
 
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            ({"factors": [[1.0]]}, "column 'factors' must hold 3 numbers .* got .1.0. for user 9"),
+            ({"factors": [None]}, "column 'factors' must hold 3 numbers .* got None for user 9"),
+            ({"factors": ["ab"]}, "column 'factors' must hold 3 numbers .* got 'ab' for user 9"),
+            ({"train": [3]}, "column 'train' must hold a list .* got 3 for user 9"),
+            ({"train": [[0.5]]}, "column 'train' must be whole numbers, got 0.5"),
+            ({"train": [[-1]]}, "column 'train' must hold items from 0 to 39.* got -1 for user 9"),
+            ({"item": [40]}, "column 'item' must hold items from 0 to 39.* got 40 for user 9"),
+        ],
+    )
+    def test_what_a_user_cannot_have_is_refused(self, change, said):
+        one = pd.DataFrame({"user": [9], "factors": [[1.0, 2, 3]], "item": [2], "train": [[1]]})
+        ranked = scale.ranks_of_factors(one, ITEMS, exclude="train")
+        assert ranked["n_items"].tolist() == [N_ITEMS - 1]
+        with pytest.raises(ValueError, match=said):
+            scale.ranks_of_factors(one.assign(**change), ITEMS, exclude="train")
+
+    def test_what_is_no_frame_is_refused(self):
+        with pytest.raises(ValueError, match="users must be a dataframe, got 3"):
+            scale.ranks_of_factors(3, ITEMS)
+        with pytest.raises(ValueError, match="block must be a dataframe of pandas, got 3"):
+            scale.ranks_of_block(3, ITEMS)
+        with pytest.raises(ValueError, match="block must have the column 'place'"):
+            scale.ranks_of_block(TABLE, ITEMS, item="place")
+        with pytest.raises(ValueError, match="item_factors must be an array of numbers, got "):
+            scale.ranks_of_block(TABLE, [[1, 2], [2]])
+
+    def test_an_empty_list_of_any_type(self):
+        table = TABLE.assign(train=[np.array([], object)] * N_USERS)
+        same(scale.ranks_of_factors(table, ITEMS, exclude="train"), expected(ALL))
+
 
 def long_table(scores=SCORES, ranked=~TRAIN):
     user, item = np.nonzero(ranked)
@@ -87,6 +120,42 @@ def long_table(scores=SCORES, ranked=~TRAIN):
 
 LONG = long_table()
 TRUTH = TABLE[["user", "item"]]
+
+FEW = pd.DataFrame(
+    {"user": [7, 7, 7, 8, 8], "item": [1, 2, 3, 1, 2], "score": [0.5, 0.9, 0.4, 0.3, 0.2]}
+)
+FEW_TRUTH = pd.DataFrame({"user": [7, 7, 8], "item": [1, 3, 2]})
+# What is wrong with the scores, so that one rank is not known, and what the message says.
+WRONG = {
+    "another item twice": (
+        lambda scores: pd.concat([scores, scores.iloc[[3]]]),
+        "hold each pair of user and item once, got user 8 with item 1 twice",
+    ),
+    "a held-out item twice": (
+        lambda scores: pd.concat([scores, scores.iloc[[2]].assign(score=0.7)]),
+        "hold each pair of user and item once, got user 7 with item 3 twice",
+    ),
+    "a held-out item twice, and nothing else": (
+        lambda scores: pd.concat([scores.drop(3), scores.iloc[[4]]]),
+        "hold each pair of user and item once, got user 8 with item 2 twice",
+    ),
+    "no score of a held-out item": (
+        lambda scores: scores.drop(2),
+        "hold a score for each held-out item, got none for user 7, item 3",
+    ),
+    "NaN for a held-out item": (
+        lambda scores: scores.assign(score=[0.5, 0.9, np.nan, 0.3, 0.2]),
+        "not have missing values or NaN, got one for user 7",
+    ),
+    "NaN for another item": (
+        lambda scores: scores.assign(score=[0.5, 0.9, 0.4, np.nan, 0.2]),
+        "not have missing values or NaN, got one for user 8",
+    ),
+    "an item without an id": (
+        lambda scores: scores.assign(item=pd.array([1, 2, 3, None, 2], "Int64")),
+        "not have missing values or NaN, got one for user 8",
+    ),
+}
 
 
 class TestScores:
@@ -124,16 +193,27 @@ class TestScores:
         assert RankCounts.from_frame(found) == RankCounts([1, 2], [1, 1], [1, 2])
 
     @pytest.mark.parametrize("library", FRAMES)
-    def test_a_held_out_item_without_a_score_and_nan_are_refused(self, library):
+    @pytest.mark.parametrize("wrong", WRONG)
+    def test_ranks_that_are_not_known_are_refused(self, library, wrong):
+        change, said = WRONG[wrong]
         make = FRAMES[library]
-        held_out = [(LONG["user"] == 100 + i) & (LONG["item"] == HELD_OUT[i]) for i in range(2)]
-        other = (LONG["user"] == 102) & (LONG["item"] != HELD_OUT[2])
-        scores = LONG.assign(score=LONG["score"].where(~(held_out[1] | other)))[~held_out[0]]
-        found = scale.ranks_of_scores(make(scores), make(TRUTH))
-        with pytest.raises(ValueError, match="missing values, got 3 rows in column 'rank'"):
+        changed = change(FEW).reset_index(drop=True)
+        scores, held_out = make(changed), make(FEW_TRUTH.astype(changed.dtypes[["user", "item"]]))
+        if library in ("pandas", "polars", "pyarrow"):
+            with pytest.raises(ValueError, match=f"scores must {said}"):
+                scale.ranks_of_scores(scores, held_out)
+            return
+        found = scale.ranks_of_scores(scores, held_out)
+        with pytest.raises(ValueError, match="missing values, got 1 rows in column 'rank'"):
             RankCounts.from_frame(found)
-        if library == "pandas":
-            assert found["user"][found["rank"].isna()].tolist() == [100, 101, 102]
+
+    @pytest.mark.parametrize("library", FRAMES)
+    def test_a_held_out_item_counts_once(self, library):
+        make = FRAMES[library]
+        twice = pd.concat([FEW_TRUTH, FEW_TRUTH.iloc[:2]], ignore_index=True)
+        found = RankCounts.from_frame(scale.ranks_of_scores(make(FEW), make(twice)))
+        # Of user 7, each of items 1 and 3 is ranked beside item 2 alone; of user 8, 2 beside 1.
+        assert found == RankCounts([2], [3], 2)
 
     @pytest.mark.parametrize("score", [[np.nan, 0.5], [0.5, np.nan]])
     def test_nan_that_is_not_a_missing_value(self, score):
@@ -141,5 +221,22 @@ class TestScores:
         polars = pytest.importorskip("polars")
         scores = polars.DataFrame({"user": [7, 7], "item": [1, 2], "score": score})
         assert not scores["score"].has_nulls()
-        found = scale.ranks_of_scores(scores, polars.DataFrame({"user": [7], "item": [1]}))
+        held_out = polars.DataFrame({"user": [7], "item": [1]})
+        with pytest.raises(ValueError, match="missing values or NaN, got one for user 7"):
+            scale.ranks_of_scores(scores, held_out)
+        found = scale.ranks_of_scores(scores.lazy(), held_out.lazy()).collect()
         assert found["rank"].to_list() == [None] and found["n_items"].to_list() == [2]
+
+    @pytest.mark.parametrize("library", FRAMES)
+    def test_what_cannot_match_is_refused(self, library):
+        make = FRAMES[library]
+        few, truth = make(FEW), make(FEW_TRUTH)
+        with pytest.raises(ValueError, match="numbers, got String in column 'score'"):
+            scale.ranks_of_scores(make(FEW.astype({"score": str})), truth)
+        message = "name items as scores does: Int64 there, got String in column 'item'"
+        with pytest.raises(ValueError, match=message):
+            scale.ranks_of_scores(few, make(FEW_TRUTH.astype({"item": str})))
+        with pytest.raises(ValueError, match="scores must be a dataframe, got 3"):
+            scale.ranks_of_scores(3, truth)
+        with pytest.raises(ValueError, match="held_out must be a dataframe, got None"):
+            scale.ranks_of_scores(few, None)

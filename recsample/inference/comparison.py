@@ -169,6 +169,9 @@ class Comparison(NamedTuple):
     probability: float
 
 
+# Of a bootstrap: with 1,000 instances these take a minute or two.
+_MOST_REPETITIONS = 10**7
+
 # Exact ranks, what a design has observed, or the values themselves.
 Evaluated = Ranks | Observed | ArrayLike
 
@@ -263,6 +266,7 @@ def bootstrap_order(
     rng : int or numpy.random.Generator
         A seed, or a generator that is advanced.
     repetitions : int, optional
+        At most ten millions. The share is known to 1 / sqrt(repetitions), with 95 % confidence.
 
     Returns
     -------
@@ -271,7 +275,7 @@ def bootstrap_order(
     Raises
     ------
     ValueError
-        As `paired_comparison`.
+        As `paired_comparison`, and for too many repetitions.
 
     Examples
     --------
@@ -281,10 +285,16 @@ def bootstrap_order(
     1.0
     """
     differences, rng = differences_of(metric, ranks_a, ranks_b), generator(rng)
-    means = np.empty(positive_int("repetitions", repetitions))
-    for i in range(len(means)):
-        means[i] = differences[rng.integers(0, len(differences), len(differences))].mean()
-    return float(((means > 0) + 0.5 * (means == 0)).mean())
+    if (repetitions := positive_int("repetitions", repetitions)) > _MOST_REPETITIONS:
+        raise ValueError(
+            f"repetitions must be at most {_MOST_REPETITIONS:,}, got {repetitions:,}: from a "
+            "million on the share is known to 0.001, and more take hours"
+        )
+    ahead = 0.0
+    for _ in range(repetitions):
+        mean = differences[rng.integers(0, len(differences), len(differences))].mean()
+        ahead += 1.0 if mean > 0 else 0.5 * (mean == 0)
+    return float(ahead / repetitions)
 
 
 def compare_pairs(

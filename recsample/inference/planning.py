@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._instances import check_same_instances, rows_of
+from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Integers, Rng
 from recsample._validation import finite_numbers, generator, positive_int, share
 from recsample.corrections import Correction
@@ -170,8 +171,8 @@ def required_samples_from_pilot(
     Raises
     ------
     ValueError
-        For ranks that are not sampled ranks of this sampler, different numbers of instances, and a
-        pool that is too small.
+        For ranks that are not sampled ranks of this sampler, different numbers of instances, a pool
+        that is too small, and more repetitions than the memory holds.
 
     Examples
     --------
@@ -213,9 +214,15 @@ def required_samples_from_pilot(
         samples = _smallest(chance, wanted, last, n_items - 1)
         return last if samples is None else samples
 
+    repetitions = positive_int("repetitions", repetitions)
+    fits_in_memory(
+        8 * repetitions * (n_instances + 4 * n_items),
+        f"the estimates of repetitions={repetitions}",
+        "choose fewer repetitions",
+    )
     # The pilot itself, then bootstrap samples of its instances, the same for both recommenders.
     draws = [np.arange(n_instances)]
-    for _ in range(positive_int("repetitions", repetitions)):
+    for _ in range(repetitions):
         draws.append(rng.integers(0, n_instances, n_instances))
     law = sampler.law(n_items)
 

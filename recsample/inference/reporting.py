@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._extras import extra
-from recsample._instances import check_same_ids, rows_of
+from recsample._instances import check_names, check_same_ids, rows_of
 from recsample._statistics import LEVEL, PERCENT
 from recsample._tables import table_of
 from recsample._validation import refuse_frame, shown, true_or_false, whole_numbers
@@ -114,6 +114,7 @@ def report(
     }
     if not runs:
         raise ValueError("sampled must hold at least one recommender, got none")
+    check_names("sampled", runs)
     _check_same(runs)
     evidence = {name: Evidence(run, n_items, replace, chosen) for name, run in runs.items()}
     rows, ladder, sentences = {}, {}, []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -225,7 +226,8 @@ class Result:
             value = "none" if np.isnan(row["value"]) else f"{row['value']:.4f}"
             limits = "" if np.isnan(row["low"]) else f" ({row['low']:.4f} to {row['high']:.4f})"
             rows.setdefault(name, {})[metric] = value + limits
-        return extra("pandas").DataFrame.from_dict(rows, orient="index")
+        found = extra("pandas").DataFrame.from_dict(rows, orient="index")
+        return found.rename(index=_on_one_line, columns=_on_one_line)
 
     def to_latex(self) -> str:
         """The table for LaTeX: recommenders by metrics, values with limits. Needs ``booktabs``.
@@ -249,7 +251,10 @@ class Result:
         <BLANKLINE>
         """
         extra("jinja2")
-        return self._cells().to_latex(escape=True)
+        # What pandas leaves: other signs in LaTeX's usual fonts, and options of a new line.
+        others = {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+        others |= {sign: f"{{{sign}}}" for sign in "[*"}
+        return self._cells().to_latex(escape=True).translate(str.maketrans(others))
 
     def to_markdown(self) -> str:
         """The table for Markdown: recommenders by metrics, values with limits.
@@ -268,7 +273,8 @@ class Result:
         | value (95 % limits) | 0.8125 (0.4316 to 1.1934) |
         """
         extra("tabulate")
-        return self._cells().to_markdown()
+        cells = self._cells().rename(index=_as_markdown, columns=_as_markdown)
+        return cells.to_markdown(disable_numparse=True)  # a name may look like a number
 
     def to_json(self) -> str:
         """All that is said, as JSON; limits that there are none of are null.
@@ -341,6 +347,15 @@ def _listed(lines):
     return ["", *filled] if filled else []
 
 
+def _on_one_line(name):
+    return " ".join(str(name).split())
+
+
+def _as_markdown(name):
+    """Text that means something in Markdown or HTML, as it is; an underscore within a word is."""
+    return re.sub(r"[\\`*~$&<>|\[\]]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", name)
+
+
 def _with_one_name(table):
     index = extra("pandas").MultiIndex.from_product([[f"value ({PERCENT} limits)"], table.index])
     return table.set_axis(index)
@@ -353,12 +368,13 @@ def _json_value(value):
 def _segments(segments, ids):
     """The segment of each user."""
     if not (is_frame(segments) or isinstance(segments, Mapping)):
-        names = np.asarray(segments).tolist() if np.ndim(segments) == 1 else []
-        if len(names) != len(ids):
+        # As objects, or the numbers of a list with text in it would become text.
+        names = np.asarray(segments, None if hasattr(segments, "dtype") else object)
+        if names.shape != (len(ids),):
             raise ValueError(
                 f"segments must hold one for each of the {len(ids)} users, got {shown(segments)}"
             )
-        return names
+        return names.tolist()
     if is_frame(segments):
         columns = column_names(segments)
         if len(columns) != 2:

@@ -399,7 +399,7 @@ def _items(name, values):
 
 
 def _known(library):
-    if library not in LIBRARIES:
+    if library not in list(LIBRARIES):
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
 
 
