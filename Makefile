@@ -1,4 +1,4 @@
-# make book    executes every chapter and builds the book, from clean; its theme needs Python 3.11
+# make book    executes every chapter and builds the book, from clean; its theme needs Python 3.11 or newer
 # make test    unit tests, docstring examples, every chapter as a test
 # make unit    unit tests and docstring examples alone
 # make data    what is recorded of the real MovieLens-1M data, against that data and recommenders trained on it,
@@ -8,8 +8,9 @@
 # make pages   every page of the built book in a browser
 # make pdf     the built book as one file, _build/recsample.pdf
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
+# make peers   the numbers of ten other libraries beside this one's; brings PyTorch along
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
-# make binder  Binder's files, followed in a copy of the project: two chapters as notebooks
+# make binder  Binder's files, followed in a copy of the project: every chapter as a notebook
 # make oldest  unit tests and docstring examples with the oldest libraries that requirements.txt allows
 # make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads
 # make lock    requirements.lock, the versions that all of this installs, anew; LOCK= goes without it
@@ -38,7 +39,7 @@ WARNINGS := error,ignore:There is no current event loop
 # Says something on the way, which readers need only if there is no book in the end.
 LOGGED = >> _build/book.log 2>&1 || { status=$$?; cat _build/book.log >&2; exit $$status; }
 
-.PHONY: book test unit data tools engines clusters pages pdf lint binder oldest bench measured lock clean environment FORCE
+.PHONY: book test unit data tools engines clusters peers compared pages pdf lint binder oldest bench measured lock clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
@@ -78,6 +79,14 @@ clusters: environment
 	@$(INSTALL) --requirement requirements-engines.txt
 	$(BIN)/python -m pytest -q -m clusters tests/test_engines.py tests/test_scale.py
 
+# In an environment of its own with the newest versions: some ask for others than the rest.
+peers:
+	@$(MAKE) compared VENV=build/peers LOCK=
+
+compared: environment
+	@$(call EACH,requirements-others.txt,--no-build,what compares with it is skipped)
+	@$(BIN)/python -m pytest -q tests/metrics/test_other_libraries.py tests/metrics/test_peers.py
+
 # The layout of a chapter's code is left to its author: only the rules are checked there.
 lint: environment
 	$(BIN)/python scripts/chapters.py notebooks build/notebooks
@@ -86,7 +95,7 @@ lint: environment
 	$(BIN)/mypy
 
 binder: environment
-	$(BIN)/python scripts/binder.py
+	@$(INDEX) $(BIN)/python scripts/binder.py
 
 # In an environment of its own, for Python 3.10: newer ones have no wheels of the oldest versions.
 # Old versions of one library use what new versions of another have deprecated.
@@ -101,9 +110,7 @@ bench:
 
 THREADS ?= 1
 measured: environment
-	@sed 's/#.*//' benchmarks/requirements.txt | while read -r one; do test -z "$$one" || \
-		$(INSTALL) $$one < /dev/null || \
-		echo "$$one: not installed, see above; it is not measured."; done
+	@$(call EACH,benchmarks/requirements.txt,,it is not measured)
 	OPENBLAS_NUM_THREADS=$(THREADS) OMP_NUM_THREADS=$(THREADS) MKL_NUM_THREADS=$(THREADS) \
 		$(BIN)/python -m pytest -rs -o filterwarnings=default \
 		-o python_files="bench_*.py" --benchmark-json=build/bench/measured.json benchmarks
@@ -129,19 +136,20 @@ LOCK ?= $(if $(UV_RESOLUTION),,requirements.lock)
 PINS = $(or $(LOCK),requirements.txt)
 # uv does not read pip's configuration, which is where a mirror of the package index may be named.
 MIRROR = $(BIN)/python -m pip config list | sed -n "s/.*[.]index-url='\(.*\)'/\1/p" | head -n 1
-UV = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(MIRROR))}" $(BIN)/uv
+INDEX = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(MIRROR))}"
+UV = $(INDEX) $(BIN)/uv
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python --constraint $(PINS)
+# Installs the lines of a list. What cannot be had here is left out, uv says why, and so do the tests that need it.
+EACH = sed 's/\#.*//' $(1) | while read -r one; do test -z "$$one" || $(INSTALL) $(2) $$one < /dev/null || \
+	echo "$$one: not installed, see above; $(3)."; done
 
 environment: $(VENV)/installed
 
-# Of the libraries to compare with, what cannot be had here is left out: uv says why, and the tests
-# that need it are skipped. Therefore line by line. Nothing is compiled for them.
+# Nothing is compiled for the libraries to compare with.
 $(VENV)/installed: $(VENV)/interpreter requirements.txt requirements-peers.txt pyproject.toml $(LOCK)
 	@echo "Installing what requirements.txt lists into $(VENV), the first time over the network."
 	@$(INSTALL) --requirement requirements.txt --editable .
-	@sed 's/#.*//' requirements-peers.txt | while read -r peer; do test -z "$$peer" || \
-		$(INSTALL) --no-build $$peer < /dev/null || \
-		echo "$$peer: not installed, see above; what compares with it is skipped."; done
+	@$(call EACH,requirements-peers.txt,--no-build,what compares with it is skipped)
 	@touch $@
 
 # Of every library the newest that the lists allow, on every Python and system. RecTools is left out: it contradicts

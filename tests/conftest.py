@@ -48,7 +48,7 @@ def pytest_report_teststatus(report, config):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Why tests were skipped, a line for each reason, and what takes longer than any file should."""
+    """A line for each reason to skip, and the files and chapters that take too long."""
     reasons = Counter(str(one.longrepr[2]) for one in terminalreporter.stats.get("skipped", []))
     seconds = Counter()
     for reports in terminalreporter.stats.values():

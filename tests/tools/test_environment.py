@@ -61,7 +61,7 @@ class Project:
         self.folder, self.log, programs = folder / "project", folder / "log", folder / "bin"
         self.folder.mkdir()
         programs.mkdir()
-        for name in ["Makefile", *LISTS]:
+        for name in ["Makefile", "requirements-others.txt", *LISTS]:
             shutil.copy(chapters.ROOT / name, self.folder)
         write_program(programs / "python", PIP.format(log=self.log))
         write_program(programs / "uv", UV.format(log=self.log))
@@ -209,6 +209,15 @@ def test_what_cannot_be_installed_of_the_peers_is_named_and_the_rest_goes_on(pro
     assert process.returncode == 0 and len(commands) == 13
     assert "ranx>=0.3.21,<0.4: not installed" in process.stdout
     assert process.stdout.count("not installed") == 1 and "there is no wheel" in process.stderr
+
+
+def test_the_other_libraries_are_installed_beside_as_far_as_they_can_be_had(project):
+    process, commands = project.make(target="peers", REFUSED="lenskit")
+    assert process.returncode == 0 and commands[0] == "-m venv --clear build/peers"
+    assert re.findall("^(.*): not installed", process.stdout, re.M) == ["lenskit>=2025.8"]
+    assert "--no-deps recbole==1.2.1 from ''" in commands[-2]
+    assert commands[-1].startswith("-m pytest ") and "test_other_libraries.py" in commands[-1]
+    assert not [command for command in commands if ".lock" in command]
 
 
 def test_without_a_requirement_the_environment_is_not_taken_for_complete(project):
