@@ -484,6 +484,23 @@ def test_notebooks_hold_the_cells_of_their_chapters(tmp_path):
         assert len(made) == len(cells(chapters.source(page)))
 
 
+@pytest.mark.parametrize("page", EXECUTED)
+def test_a_chapter_that_is_saved_in_jupyter_does_not_change(page):
+    assert chapters.as_saved(chapters.source(page)) == chapters.source(page)
+
+
+def test_chapters_are_brought_into_the_form_in_which_they_are_saved(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A\n\n```{code-cell}\n:tags: [b]\n:living: a\n\n1\n```\n")
+    (tmp_path / "prose.md").write_text("*  no cells  \n")
+    chapters.save(tmp_path)
+    saved = page.read_text()
+    assert saved.endswith(":living: a\n:tags: [b]\n\n1\n```\n")
+    chapters.save(tmp_path)
+    assert page.read_text() == saved
+    assert (tmp_path / "prose.md").read_text() == "*  no cells  \n"
+
+
 class TestCrosswalk:
     """The page from the paper to the book leads to all of it, and each chapter back."""
 
