@@ -43,6 +43,7 @@ esac
 BOOK = """\
 #!/bin/sh
 echo "a line of the build"
+echo "[IPKernelApp] WARNING | Kernel is running over TCP without encryption." >&2
 echo "$REASON" >&2
 test -z "$REASON" || exit 3
 """
@@ -260,6 +261,7 @@ def test_a_book_that_is_not_built_says_why(project):
     process, _ = project.make(target="book", REASON="a broken reference")
     assert process.returncode == 2
     assert "a line of the build\na broken reference\n" in process.stderr
+    assert "IPKernelApp" not in process.stderr
 
 
 def test_tests_that_fail_or_are_skipped_are_not_lost_among_those_that_pass(tmp_path):
