@@ -1,4 +1,4 @@
-# make book    executes every chapter and builds the book, from clean; its theme needs Python 3.11
+# make book    executes every chapter and builds the book, from clean; its theme needs Python 3.11 or newer
 # make test    unit tests, docstring examples, every chapter as a test
 # make unit    unit tests and docstring examples alone
 # make data    what is recorded of the real MovieLens-1M data, against that data and recommenders trained on it,
@@ -8,12 +8,14 @@
 # make pages   every page of the built book in a browser
 # make pdf     the built book as one file, _build/recsample.pdf
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
+# make peers   the numbers of ten other libraries beside this one's; brings PyTorch along
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
-# make binder  Binder's files, followed in a copy of the project: two chapters as notebooks
+# make binder  Binder's files, followed in a copy of the project: every chapter as a notebook
 # make oldest  unit tests and docstring examples with the oldest libraries that requirements.txt allows
 # make kernels tests that compute, with the kernels of NumPy and OpenBLAS that other processors get, one after the
 #              other; KERNELS="avx2 nehalem" for some of them
 # make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads
+# make lock    requirements.lock, the versions that all of this installs, anew; LOCK= goes without it
 # PYTHON=python3.12 picks the interpreter (3.10 to 3.14) for the environment in .venv.
 
 PYTHON ?= python3
@@ -29,39 +31,49 @@ export MKL_NUM_THREADS := 1
 # environment says not to: to compile NumPy, pandas and the like anew takes seconds each time.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Kernels say on every start that Python's own modules cannot be debugged.
+export PYDEVD_DISABLE_FILE_VALIDATION := 1
+
 # Reaches the kernels that execute the chapters, which pytest's own settings do not.
 # ipykernel itself starts its event loop in a deprecated way, so that one warning is let through;
 # others open files without naming an encoding, of which Python is made to warn for our own sake.
 WARNINGS := error,ignore::EncodingWarning,ignore:There is no current event loop
 
-.PHONY: book test unit data tools engines clusters pages pdf lint binder oldest kernels bench measured clean environment FORCE
+# What is said on the way is needed only if there is no book in the end; but not what every kernel says when it starts.
+LOGGED = >> _build/book.log 2>&1 || { \
+	status=$$?; grep -v "Kernel is running over TCP" _build/book.log >&2; exit $$status; }
+
+.PHONY: book test unit data tools engines clusters peers compared pages pdf lint binder oldest kernels bench measured lock clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
 		echo "The book's theme needs Python 3.11 or newer: make book PYTHON=python3.12" >&2; exit 1; }
-	rm -rf _build
-	$(BIN)/python scripts/chapters.py notebooks book
-	$(BIN)/python scripts/chapters.py execute _build/.jupyter_cache
-	$(BIN)/jupyter-book build -n -W --keep-going .
+	@rm -rf _build && mkdir _build
+	@$(BIN)/python scripts/chapters.py notebooks book
+	@echo "Executing every chapter, as many at once as there are cores."
+	@$(BIN)/python scripts/chapters.py execute _build/.jupyter_cache $(LOGGED)
+	@echo "Building the pages."
+	@$(BIN)/jupyter-book build -n -W --keep-going . $(LOGGED)
 	@$(BIN)/python scripts/chapters.py check _build/html
 
 # A chapter, or a file of tests, stays in one process. The short ones come last, so that no core is
 # left alone with a long one. The chapters' kernels are forked from one, see there.
 test: environment
-	$(BIN)/python scripts/chapters.py notebooks build/notebooks
-	PYTHONWARNINGS="$(WARNINGS)" JUPYTER_PATH="$(CURDIR)/tests" \
+	@$(BIN)/python scripts/chapters.py notebooks build/notebooks
+	@echo "Running every test and every chapter. A dot stands for a hundred that passed."
+	@PYTHONWARNINGS="$(WARNINGS)" JUPYTER_PATH="$(CURDIR)/tests" \
 		PYTHONWARNDEFAULTENCODING=1 $(BIN)/python tests/kernels/forked/kernel.py \
-		$(BIN)/python -m pytest -rs -n auto --dist loadscope --no-loadscope-reorder \
+		$(BIN)/python -m pytest -q -n auto --dist loadscope --no-loadscope-reorder \
 		--nbval-lax --nbval-kernel-name forked build/notebooks tests recsample
 
 unit: environment
-	PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest -rs -n auto --dist loadscope tests recsample
+	PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest -q -n auto --dist loadscope tests recsample
 
 data: environment
-	$(BIN)/python -m pytest -rs -n auto -m data tests
+	$(BIN)/python -m pytest -q -n auto -m data tests
 
 tools: environment
-	$(BIN)/python -m pytest -rs -n auto --dist loadscope tests/tools
+	$(BIN)/python -m pytest -q -n auto --dist loadscope tests/tools
 
 # In an environment of its own: PySpark is built from its sources, and warns of what others ask for.
 engines:
@@ -69,7 +81,15 @@ engines:
 
 clusters: environment
 	@$(INSTALL) --requirement requirements-engines.txt
-	$(BIN)/python -m pytest -rs -m clusters tests/test_engines.py tests/test_scale.py
+	$(BIN)/python -m pytest -q -m clusters tests/test_engines.py tests/test_scale.py
+
+# In an environment of its own with the newest versions: some ask for others than the rest.
+peers:
+	@$(MAKE) compared VENV=build/peers LOCK=
+
+compared: environment
+	@$(call EACH,requirements-others.txt,--no-build,what compares with it is skipped)
+	@$(BIN)/python -m pytest -q tests/metrics/test_other_libraries.py tests/metrics/test_peers.py
 
 # The layout of a chapter's code is left to its author: only the rules are checked there.
 lint: environment
@@ -79,7 +99,7 @@ lint: environment
 	$(BIN)/mypy
 
 binder: environment
-	$(BIN)/python scripts/binder.py
+	@$(INDEX) $(BIN)/python scripts/binder.py
 
 # In an environment of its own, for Python 3.10: newer ones have no wheels of the oldest versions.
 # Old versions of one library use what new versions of another have deprecated.
@@ -97,9 +117,7 @@ bench:
 
 THREADS ?= 1
 measured: environment
-	@sed 's/#.*//' benchmarks/requirements.txt | while read -r one; do test -z "$$one" || \
-		$(INSTALL) --constraint requirements.txt $$one < /dev/null || \
-		echo "$$one: not installed, see above; it is not measured."; done
+	@$(call EACH,benchmarks/requirements.txt,,it is not measured)
 	OPENBLAS_NUM_THREADS=$(THREADS) OMP_NUM_THREADS=$(THREADS) MKL_NUM_THREADS=$(THREADS) \
 		$(BIN)/python -m pytest -rs -o filterwarnings=default \
 		-o python_files="bench_*.py" --benchmark-json=build/bench/measured.json benchmarks
@@ -107,7 +125,7 @@ measured: environment
 pages: environment
 	@test -f _build/html/index.html || { \
 		echo "There is no book in _build/html to look at: run make book first." >&2; exit 1; }
-	$(BIN)/python -m pytest -rs -n auto --dist worksteal tests/built/test_built_book.py
+	$(BIN)/python -m pytest -q -n auto --dist worksteal tests/built/test_built_book.py
 
 pdf: environment
 	@test -f _build/html/index.html || { \
@@ -119,24 +137,36 @@ clean:
 
 # The environment. A fresh machine has make and Python: pip brings uv, and uv all the rest.
 ANOTHER := or name another one: make PYTHON=/path/to/python3.12
+# The versions: those of requirements.lock, or with LOCK= (empty) the newest that the lists allow. Who asks uv
+# for another choice of versions, as `make oldest` does, does not mean the lock.
+LOCK ?= $(if $(UV_RESOLUTION),,requirements.lock)
+PINS = $(or $(LOCK),requirements.txt)
 # uv does not read pip's configuration, which is where a mirror of the package index may be named.
 MIRROR = $(BIN)/python -m pip config list | sed -n "s/.*[.]index-url='\(.*\)'/\1/p" | head -n 1
-INSTALL = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(MIRROR))}" \
-	$(BIN)/uv pip install --quiet --python $(BIN)/python
+INDEX = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(MIRROR))}"
+UV = $(INDEX) $(BIN)/uv
+INSTALL = $(UV) pip install --quiet --python $(BIN)/python --constraint $(PINS)
+# Installs the lines of a list. What cannot be had here is left out, uv says why, and so do the tests that need it.
+EACH = sed 's/\#.*//' $(1) | while read -r one; do test -z "$$one" || $(INSTALL) $(2) $$one < /dev/null || \
+	echo "$$one: not installed, see above; $(3)."; done
 
 environment: $(VENV)/installed
 
-# Of the libraries to compare with, what cannot be had here is left out: uv says why, and the tests
-# that need it are skipped. Therefore line by line. Nothing is compiled for them.
-$(VENV)/installed: $(VENV)/interpreter requirements.txt requirements-peers.txt pyproject.toml
+# Nothing is compiled for the libraries to compare with.
+$(VENV)/installed: $(VENV)/interpreter requirements.txt requirements-peers.txt pyproject.toml $(LOCK)
 	@echo "Installing what requirements.txt lists into $(VENV), the first time over the network."
 	@$(INSTALL) --requirement requirements.txt --editable .
-	@sed 's/#.*//' requirements-peers.txt | while read -r peer; do test -z "$$peer" || \
-		$(INSTALL) --no-build --constraint requirements.txt $$peer < /dev/null || \
-		echo "$$peer: not installed, see above; what compares with it is skipped."; done
+	@$(call EACH,requirements-peers.txt,--no-build,what compares with it is skipped)
 	@touch $@
 
-# Another interpreter, or the project in another place, makes the environment from nothing.
+# Of every library the newest that the lists allow, on every Python and system. RecTools is left out: it contradicts
+# the others, and is pinned where it stands.
+lock: $(VENV)/interpreter
+	@sed '/^--no-deps/d' requirements-peers.txt | UV_CUSTOM_COMPILE_COMMAND="make lock" $(UV) pip compile \
+		--quiet --universal --python-version 3.10 --upgrade --no-annotate --no-emit-index-url \
+		--output-file requirements.lock requirements.txt - > /dev/null
+
+# Another interpreter, other pins, or the project in another place make the environment from nothing.
 $(VENV)/interpreter: FORCE
 	@"$(PYTHON)" -c "import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))" 2> /dev/null || { \
 		echo "recsample needs Python 3.10 to 3.14. $(PYTHON) is: $$("$(PYTHON)" --version 2>&1)"; \
@@ -144,10 +174,10 @@ $(VENV)/interpreter: FORCE
 	@"$(PYTHON)" -c "import ensurepip, venv" || { \
 		echo "$(PYTHON) cannot make virtual environments, see above. On Debian and Ubuntu:"; \
 		echo "apt install python3-venv. Elsewhere install Python from python.org, $(ANOTHER)"; exit 1; } >&2
-	@is=$$("$(PYTHON)" -c "import os, sys; print(sys.base_prefix, sys.version, os.getcwd())"); \
+	@is=$$("$(PYTHON)" -c "import os, sys; print(sys.base_prefix, sys.version, os.getcwd(), '$(LOCK)')"); \
 	test "$$is" = "$$(cat $@ 2> /dev/null)" || { \
 		"$(PYTHON)" -m venv --clear $(VENV) && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.txt uv && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(PINS) uv && \
 		echo "$$is" > $@; }
 
 FORCE:

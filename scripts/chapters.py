@@ -2,6 +2,7 @@
 
 python scripts/chapters.py notebooks FOLDER    every page with code cells, as a notebook in FOLDER
 python scripts/chapters.py copies FOLDER       the same, as readers get them: without hidden checks
+python scripts/chapters.py save FOLDER         every such page in FOLDER, as Jupyter would save it
 python scripts/chapters.py execute CACHE       every such page run, its outputs in a cache
 python scripts/chapters.py check HTML          is every page of _toc.yml there, and fit to be read?
 """
@@ -72,6 +73,26 @@ def make_notebooks(folder, root=ROOT, checks=True):
         jupytext.write(notebook, folder / f"{Path(page).name}.ipynb")
 
 
+def as_saved(text):
+    """The text of a page after Jupyter, with Jupytext, has opened and saved it."""
+    import jupytext
+    import nbformat
+    from jupytext.config import load_jupytext_configuration_file
+
+    config = load_jupytext_configuration_file(str(ROOT / "jupytext.toml"))
+    # A notebook's file has the options of a cell in alphabetical order.
+    notebook = nbformat.writes(jupytext.reads(text, "md:myst", config=config))
+    return jupytext.writes(nbformat.reads(notebook, as_version=4), "md:myst", config=config)
+
+
+def save(folder):
+    """Write the pages of `folder` that have code cells as Jupyter would."""
+    for path in folder.glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        if "```{code-cell}" in text:
+            path.write_text(as_saved(text), encoding="utf-8", newline="\n")
+
+
 def execute(folder, root=ROOT):
     """Run the pages with code cells, as many at once as there are cores, and cache their outputs.
 
@@ -120,6 +141,8 @@ def _page_problems(text):
 def main(command, folder):
     if command in ("notebooks", "copies"):
         return make_notebooks(Path(folder), checks=command == "notebooks")
+    if command == "save":
+        return save(Path(folder))
     if command == "execute":
         return execute(folder)
     found = problems(Path(folder))

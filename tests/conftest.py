@@ -2,6 +2,7 @@
 
 import gc
 import gzip
+import itertools
 import os
 import zipfile
 from collections import Counter
@@ -43,16 +44,29 @@ def pytest_collection_finish():
     gc.set_threshold(50_000)
 
 
+passed = itertools.count(1)
+
+
+def pytest_report_teststatus(report, config):
+    """With -q a dot for a hundred tests: of thousands, those that did not pass would be lost."""
+    if config.option.verbose < 0 and report.when == "call" and report.outcome == "passed":
+        if not hasattr(report, "wasxfail"):
+            return "passed", "." if next(passed) % 100 == 0 else "", "PASSED"
+
+
 def pytest_terminal_summary(terminalreporter):
-    """The slowest files and chapters of a long run: none should take 20 seconds."""
+    """A line for each reason to skip, and the files and chapters that take too long."""
+    reasons = Counter(str(one.longrepr[2]) for one in terminalreporter.stats.get("skipped", []))
     seconds = Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:
             seconds[report.nodeid.split("::")[0]] += getattr(report, "duration", 0.0)
-    if seconds.total() > 60:
-        terminalreporter.section("slowest files and chapters")
-        for name, spent in seconds.most_common(8):
-            terminalreporter.write_line(f"{spent:5.1f} s  {name}")
+    terminalreporter.ensure_newline()
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
+    for name, spent in seconds.most_common():
+        if spent > 20:
+            terminalreporter.write_line(f"slow, {spent:.0f} s: {name}")
 
 
 # What the tests read of MovieLens-1M, which is not part of the project.

@@ -412,7 +412,7 @@ def test_the_address_of_the_repository_is_that_of_the_configuration():
         "url"
     ]
     owner, name = address.split("/")[-2:]
-    here = re.compile(rf"(?:github\.com|/gh)/([\w.-]+)/({name}|recsample)\b")
+    here = re.compile(rf"(?:github(?:usercontent)?\.com|/gh)/([\w.-]+)/({name}|recsample)\b")
     published = re.compile(rf"([\w-]+)\.github\.io/({name}|recsample)\b")
     for path in project_files():
         text = path.read_text(encoding="utf-8", errors="ignore")
@@ -435,13 +435,6 @@ def test_the_version_is_the_same_everywhere():
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     assert headings[0] == ("Unreleased" if ".dev" in now else now)
     assert all(Version(earlier) < Version(now) for earlier in headings[1:])
-
-
-def test_binder_installs_what_the_book_is_built_with():
-    def pins(name):
-        return set(re.findall(r"^\S+==\S+", (ROOT / name).read_text(encoding="utf-8"), re.M))
-
-    assert pins(".binder/requirements.txt") <= pins("requirements.txt")
 
 
 @pytest.fixture
@@ -499,6 +492,23 @@ def test_notebooks_hold_the_cells_of_their_chapters(tmp_path):
         )
         made = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
         assert len(made) == len(cells(chapters.source(page)))
+
+
+@pytest.mark.parametrize("page", EXECUTED)
+def test_a_chapter_that_is_saved_in_jupyter_does_not_change(page):
+    assert chapters.as_saved(chapters.source(page)) == chapters.source(page)
+
+
+def test_chapters_are_brought_into_the_form_in_which_they_are_saved(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A\n\n```{code-cell}\n:tags: [b]\n:living: a\n\n1\n```\n", encoding="utf-8")
+    (tmp_path / "prose.md").write_text("*  no cells  \n", encoding="utf-8")
+    chapters.save(tmp_path)
+    saved = page.read_text(encoding="utf-8")
+    assert saved.endswith(":living: a\n:tags: [b]\n\n1\n```\n")
+    chapters.save(tmp_path)
+    assert page.read_text(encoding="utf-8") == saved
+    assert (tmp_path / "prose.md").read_text(encoding="utf-8") == "*  no cells  \n"
 
 
 class TestCrosswalk:

@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 import pyarrow.csv
 import pytest
+import yaml
 
 import recsample as rs
 from recsample.command_line import main
 from recsample.recommenders import ItemKNN
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
 
 
@@ -66,18 +69,10 @@ def test_the_table_is_what_the_code_prints(files, monkeypatch, capsys):
 
 
 def test_the_landing_page_runs_the_same_lines():
-    page = (Path(__file__).parents[1] / "book/index.md").read_text(encoding="utf-8")
+    page = (ROOT / "book/index.md").read_text(encoding="utf-8")
     code = next(text for kind, text in BLOCKS if "exact = " in text)
     lines = [line for line in code.splitlines() if line and not line.startswith("print(")]
     assert len(lines) == 8 and [line for line in lines if line not in page.splitlines()] == []
-
-
-def test_the_sentence_is_what_the_code_prints(files, monkeypatch, capsys):
-    monkeypatch.chdir(files)
-    code = next(text for kind, text in BLOCKS if "report.sentences" in text)
-    exec(code, {})
-    quoted = re.search(r"(?:^> .*\n)+", README, re.M)[0]
-    assert capsys.readouterr().out.split() == quoted.replace("> ", "").split()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +83,53 @@ def test_the_commands_run(files, monkeypatch, capsys, command):
     program, *arguments = shlex.split(command)
     assert program == "recsample" and main(arguments) == 0
     said = {"evaluate": "sampled", "report": "- Recall@10 is estimated at", "plan": "more samples"}
-    assert said[arguments[0]] in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert said[arguments[0]] in printed
+    if arguments[0] == "report":
+        quoted = re.search(r"(?:^> .*\n)+", README, re.M)[0].replace("> ", "")
+        assert " ".join(quoted.split()) in " ".join(printed.split())
+
+
+def test_the_three_recommenders_have_the_average_precision_that_is_named():
+    exact = [f"{rs.AP(ranks).mean():.3f}"[1:] for ranks in rs.experiments.toy_ranks().values()]
+    assert "is {} (A), {} (B) and {} (C):".format(*exact) in README
+
+
+def test_links_hold_wherever_the_page_is_shown():
+    """A package registry shows it too, where a relative address leads nowhere."""
+    found = re.findall(r"\]\(([^)\s]+)\)", README)
+    assert [address for address in found if not address.startswith("https://")] == []
+    repository, branch = CONFIG["repository"]["url"], CONFIG["repository"]["branch"]
+    raw = repository.replace("https://github.com", "https://raw.githubusercontent.com")
+    for prefix, folder in [
+        (f"{repository}/blob/{branch}/", ROOT),
+        (f"{raw}/{branch}/", ROOT),
+        (f"{repository}/actions/workflows/", ROOT / ".github/workflows"),
+    ]:
+        inside = [address.removeprefix(prefix) for address in found if address.startswith(prefix)]
+        assert inside and all(
+            (folder / name.split("/badge.svg")[0]).is_file() for name in inside
+        ), prefix
+        found = [address for address in found if not address.startswith(prefix)]
+    assert CONFIG["html"]["baseurl"] in found
+    assert not [address for address in found if address.startswith((repository, raw))]
+
+
+def test_what_is_installed_can_be_had():
+    repository = CONFIG["repository"]["url"]
+    assert f"git clone {repository} && cd {repository.split('/')[-1]}\n" in README
+    (extra, address) = re.search(r'pip install "recsample\[(\w+)\] @ git\+(\S+)"', README).groups()
+    assert address == repository and f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_what_needs_a_newer_python_says_so():
+    lists = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    (needed,) = re.findall(r'^sphinx-book-theme\S+ python_version >= "([\d.]+)"', lists, re.M)
+    for name in ["README.md", "CONTRIBUTING.md", "Makefile"]:
+        text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+        assert f"needs Python {needed} or newer" in text, name
 
 
 def test_every_name_of_the_package_exists():

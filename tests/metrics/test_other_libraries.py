@@ -1,8 +1,7 @@
 """The numbers of libraries that the project does without, beside this package's.
 
-Most are too large for its environment, so each test runs where its library is installed:
-
-    pip install recbole lenskit cornac pykeen scikit-learn
+Most are too large for its environment, so each test runs where its library is installed. `make
+peers` installs them from requirements-others.txt, and continuous integration runs it every week.
 
 They passed with RecBole 1.2.1, LensKit 2025.8.1, Cornac 3.0.1, PyKEEN 1.11.1 and scikit-learn
 1.9.1. The page "Coming from another library" says what is found here.

