@@ -96,8 +96,8 @@ def true_or_false(name: str, value: object) -> bool:
 
 def generator(rng: Rng) -> np.random.Generator:
     """``rng`` as a numpy Generator: a seed, a Generator that is advanced, or None."""
-    if isinstance(rng, np.random.RandomState):  # which NumPy itself takes from 2.2 on
-        rng = np.random.Generator(rng._bit_generator)
+    if isinstance(rng, np.random.RandomState):
+        rng = rng._bit_generator  # what NumPy 2.2 and newer take from it by themselves
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):

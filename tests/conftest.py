@@ -39,8 +39,8 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    # Modules and tests stay: else the collector goes through them again and again.
-    gc.freeze()
+    # Modules and tests stay: the collector need not go through them again and again. To freeze them
+    # would hide from Hypothesis who refers to its random numbers, of which it warns.
     gc.set_threshold(50_000)
 
 

@@ -74,6 +74,9 @@ def by_slsqp(groups, sign, distance):
         {"type": "eq", "fun": lambda w, a=a, b=b: w[a:b].sum() - 1}
         for a, b in zip(np.append(0, ends[:-1]), ends)
     ]
+    rules.append({"type": "ineq", "fun": left, "jac": slope_of_left})
+    # Not as bounds: SciPy 1.15 warns of what rounding takes beyond these.
+    rules.append({"type": "ineq", "fun": lambda w: w - 1e-12, "jac": lambda w: np.eye(len(w))})
     found = []
     for function in (of_a_member, of_its_instances):
         for seed in range(2):
@@ -83,8 +86,7 @@ def by_slsqp(groups, sign, distance):
                 function,
                 start,
                 method="SLSQP",
-                bounds=[(1e-12, 1)] * len(start),
-                constraints=[*rules, {"type": "ineq", "fun": left, "jac": slope_of_left}],
+                constraints=rules,
                 options={"maxiter": 2000, "ftol": 1e-12},
             )
             if left(one.x) >= -1e-6:
