@@ -17,6 +17,10 @@ from recsample._ties import ties_ahead
 from recsample._value import frozen
 
 
+# So many items at both ends of a pool are taken one by one where others are passed over.
+_ENDS = 64
+
+
 def check_drawable(pool):
     """Refuse pools from which NumPy cannot draw hypergeometric numbers."""
     if pool.max() >= 10**9:
@@ -101,14 +105,14 @@ def average_without(above, ties, pool, m):
         sum over a < A of p(s | a) = (N + 1) / (m + 1) P(H(N + 1, A, m + 1) > s).
 
     The mean over t + 1 laws is a difference of two such sums, of which one is 0 for a = 0. Where t
-    is so small that the difference would cost more than two digits, the laws themselves are
-    averaged.
+    is so small that the difference would cost more than two digits, it is taken by the quadrature
+    of `average_with`: there the laws differ little from binomial ones.
     """
     pmf = np.empty((len(above), m + 1))
-    few = (above > 0) & ((pool + 1) > 100 * (m + 1) * (ties + 1))
+    few = (above > 0) & ((pool + 1) / (ties + 1) > 100 * (m + 1))
     for i in np.flatnonzero(few):
-        each = above[i] + np.arange(ties[i] + 1)
-        pmf[i] = weighted_pmf(np.full(len(each), 1.0 / len(each)), each, pool[i], m, False)
+        weights, each = _quadrature(above[i], ties[i], pool[i], m)
+        pmf[i] = weighted_pmf(weights, each, pool[i], m, False)
     above, ties, pool = above[~few], ties[~few], pool[~few]
     difference = _exceeds(above + ties + 1, pool + 1, m + 1)
     if above.any():
@@ -141,6 +145,22 @@ def average_with(above, ties, pool, m):
         nodes, weights = gauss_on_points(t + 1, min(_enough_nodes(m), _enough_for_few(m * t / n)))
         pmf[i] = weighted_pmf(weights, a + nodes, n, m, True)
     return pmf
+
+
+def _quadrature(above, ties, pool, m):
+    """Weights, and numbers of items above, for the mean of the hypergeometric laws of few ties.
+
+    Near both ends of the pool a law is a polynomial at whole numbers only, so these are taken one
+    by one. Elsewhere what is beside a polynomial is less than (m / N)^64.
+    """
+    first, end = max(above, _ENDS), min(above + ties + 1, pool + 1 - _ENDS)
+    if first >= end:
+        return np.full(ties + 1, 1.0 / (ties + 1)), np.arange(above, above + ties + 1)
+    nodes, weights = gauss_on_points(end - first, _enough_for_few(m * (ties / pool)))
+    alone = np.append(np.arange(above, first), np.arange(end, above + ties + 1))
+    share = (end - first) / (ties + 1)
+    each = np.append(np.full(len(alone), 1.0 / (ties + 1)), weights * share)
+    return each, np.append(alone, first + nodes)
 
 
 def _enough_nodes(m):

@@ -29,6 +29,7 @@ from recsample import (
     Recall,
     UniformSampling,
 )
+from recsample.sampling import _counts
 from recsample.sampling._counts import count_pmf, likely_counts
 
 ALL = [
@@ -227,6 +228,11 @@ class TestTies:
             (10**9, 20, 3 * 10**8, 10**8),
             (10**9, 20, 10**6, 1000),
             (10**7, 30, 5, 10**6),
+            (10**9, 20, 40, 10**5),  # so few that they are taken by a quadrature
+            (10**9, 20, 3, 200),
+            (10**9, 20, 10**9 - 10**5, 10**5),
+            (10**12, 12, 10**11, 7 * 10**8),
+            (2**53 - 1, 8, 10**15, 10**13),
         ],
     )
     def test_huge_pools(self, n_items, m, rank, ties, replace):
@@ -248,6 +254,17 @@ class TestTies:
 
             expected = reference.mean_of_polynomial(p, rank - 1, rank - 1 + ties, m)
             assert pmf[s] == pytest.approx(float(expected), abs=1e-14)
+
+    def test_few_ties_in_a_huge_pool_are_not_looked_at_one_by_one(self, monkeypatch):
+        looked_at = []
+
+        def counting(above, *others, **options):
+            looked_at.append(len(above))
+            return count_pmf(above, *others, **options)
+
+        monkeypatch.setattr(_counts, "count_pmf", counting)
+        law_of(UniformSampling(20), 10, 10**9, [10**5])
+        assert 0 < sum(looked_at) < 200
 
     def test_ties_in_a_sample_of_a_hundred_thousand(self):
         # All items tied: every sampled rank is equally likely.
