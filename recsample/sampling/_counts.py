@@ -16,9 +16,12 @@ from recsample._memory import fits_in_memory
 from recsample._ties import ties_ahead
 from recsample._value import frozen
 
-
 # So many items at both ends of a pool are taken one by one where others are passed over.
 _ENDS = 64
+
+
+# From here on Stirling's series is used.
+_SERIES = 16
 
 
 def check_drawable(pool):
@@ -281,14 +284,46 @@ def inverse_rank_with(p, m):
 
 def inverse_rank_without(above, pool, m):
     """E[1 / (s + 1)] for s ~ H(N, a, m); see `UniformSampling.expect`."""
-    fits_in_memory(
-        64 * len(above) * (m + 1),
-        f"the chances of {len(above)} ranks with m={m}",
-        "choose a smaller m",
-    )
-    j = np.arange(m + 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # log of C(N - a, m + 1) / C(N + 1, m + 1), the chance that m + 1 of N + 1 miss a + 1 items
-        share = (above[:, None] + 1.0) / (pool[:, None] + 1.0 - j)
-        missed = np.where(share >= 1, -np.inf, np.log1p(-np.minimum(share, 1))).sum(axis=1)
+    # C(N - a, m + 1) / C(N + 1, m + 1) is the chance that m + 1 of N + 1 miss a + 1 items
+    missed = log_missed(above + 1.0, m + 1.0, pool + 1.0)
     return -np.expm1(missed) * (pool + 1) / ((above + 1.0) * (m + 1))
+
+
+def log_missed(above, drawn, pool):
+    """log of C(N - a, t) / C(N, t): the chance that none of a items is among t of N that are drawn.
+
+    Between the ends of the pool the numbers need not be whole.
+    """
+    left = pool - above - drawn + 1
+    log = log_lost(np.maximum(left, 1.0), above, np.minimum(drawn, pool))
+    return np.where(left <= 0, -np.inf, log)
+
+
+def log_lost(left, x, steps):
+    """log of the product over j < `steps` of (left + j) / (left + j + x).
+
+    Of four gamma functions, by Stirling's series with y log y put together so that all that is
+    added is of the size of the result: without that, large numbers would lose half of the digits.
+    Where the series does not hold yet, up to 16 factors are taken as they are.
+    """
+    left, x, steps = np.broadcast_arrays(*(np.asarray(each, float) for each in (left, x, steps)))
+    first = np.where(left < _SERIES, np.minimum(steps, _SERIES), 0.0)
+    log = np.zeros(left.shape)
+    few = np.nonzero((first > 0) & (x > 0))
+    if len(few[0]):
+        low = left[few][:, None] + np.arange(_SERIES)
+        with np.errstate(divide="ignore"):
+            factors = np.log(low / (low + x[few][:, None]))
+        log[few] = np.where(np.arange(_SERIES) < first[few][:, None], factors, 0.0).sum(axis=1)
+    low, steps = np.maximum(left + first, 1.0), steps - first
+    up, beside = low + steps, low + x
+    both = up + x
+    log += (low - 0.5) * np.log1p((x / low) * (steps / both))
+    log -= steps * np.log1p(x / up) + x * np.log1p(steps / beside)
+    return log + (_tail(up) - _tail(low)) - (_tail(both) - _tail(beside))
+
+
+def _tail(x):
+    """log Gamma(x) less the first terms of Stirling's series, for x >= 16."""
+    z = 1 / x**2
+    return (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z / 1188)))) / x
