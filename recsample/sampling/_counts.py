@@ -20,6 +20,10 @@ from recsample._value import frozen
 _ENDS = 64
 
 
+# Of more draws than this, most counts have a chance that is 0 in floats, below exp(-746).
+_WIDE, _NOTHING = 2**14, 746
+# The way out where a law is too large for the memory.
+_LESS = "choose a smaller m"
 # From here on Stirling's series is used.
 _SERIES = 16
 
@@ -36,22 +40,34 @@ def check_drawable(pool):
 def likely_counts(above, pool, m, replace):
     """Blocks of targets, as arrays of rows, each with the slice of the counts that matter to them.
 
-    All others together have a chance below 1e-19, by Bernstein's inequality: a count is distributed
-    like a sum of independent indicators, the hypergeometric one too, since its generating function
-    has real zeros only. Targets are taken in the order of their means, so that the same counts
-    matter to those of a block.
+    All others together have a chance below 1e-19. Targets are taken in the order of their means, so
+    that much the same counts matter to those of a block.
+    """
+    first, end = _within_reach(above, pool, m, replace, 46)
+    in_order = np.argsort(above / pool, kind="stable")
+    while len(in_order):
+        rows = in_order[:128]
+        low, high = np.minimum.accumulate(first[rows]), np.maximum.accumulate(end[rows])
+        widest = np.maximum.accumulate(end[rows] - first[rows])
+        apart = high - low > 2 * widest + 1000
+        size = int(apart.argmax()) if apart.any() else len(rows)
+        yield rows[:size], slice(low[size - 1], high[size - 1])
+        in_order = in_order[size:]
+
+
+def _within_reach(above, pool, m, replace, exponent):
+    """The first of the counts that matter, and the end; the others have a chance of exp(-exponent).
+
+    By Bernstein's inequality: a count is distributed like a sum of independent indicators, the
+    hypergeometric one too, since its generating function has real zeros only.
     """
     mean = m * (above / pool)
     variance = mean * (1 - above / pool)
     if not replace:
         variance *= (pool - m) / np.maximum(pool - 1, 1)
-    reach = 9.6 * np.sqrt(variance) + 31
-    first = np.maximum(np.floor(mean - reach), 0).astype(int)
-    last = np.minimum(np.ceil(mean + reach), m).astype(int)
-    in_order = np.argsort(mean, kind="stable")
-    for block in range(0, len(above), 128):
-        rows = in_order[block : block + 128]
-        yield rows, slice(first[rows].min(), last[rows].max() + 1)
+    reach = np.sqrt(2 * exponent * variance) + exponent * 2 / 3
+    first = np.maximum(np.floor(mean - reach), 0).astype(np.int64)
+    return first, np.minimum(np.ceil(mean + reach), m).astype(np.int64) + 1
 
 
 def count_pmf(above, pool, m, replace, draws=None, counts=None):
@@ -65,11 +81,17 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
     then normalised. No step subtracts or overflows: near the mode the relative error is a few units
     in the last place per step, where formulas through log-gamma lose it all for large pools.
     """
+    if counts is None and draws is None and m > _WIDE:
+        counts = _above_0(above, pool, m, replace)
+        fits_in_memory(8 * len(above) * (m + 1), f"the law of {len(above)} ranks with m={m}", _LESS)
+        pmf = np.zeros((len(above), m + 1))
+        pmf[:, counts] = count_pmf(above, pool, m, replace, counts=counts)
+        return pmf
     first, end, _ = (counts or slice(None)).indices(m + 1)
     fits_in_memory(
         64 * len(above) * (end - first),
         f"the law of {len(above)} ranks with m={m}",
-        "choose a smaller m",
+        _LESS,
     )
     s = np.arange(first + 1.0, end)
     a, rest = above[:, None].astype(float), (pool - above)[:, None].astype(float)
@@ -96,6 +118,12 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
     pmf[:, :-1] *= np.cumprod(ratio[:, ::-1], axis=1)[:, ::-1]
     pmf /= pmf.sum(axis=1, keepdims=True)
     return pmf
+
+
+def _above_0(above, pool, m, replace):
+    """The slice of counts beyond which all chances are 0 in floats."""
+    first, end = _within_reach(above, pool, m, replace, _NOTHING)
+    return slice(first.min(initial=m), end.max(initial=0))
 
 
 def average_without(above, ties, pool, m):
