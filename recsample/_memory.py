@@ -6,6 +6,8 @@ import os
 from functools import cache
 from pathlib import Path
 
+from recsample._validation import positive_int
+
 # Where Linux says what a container may use: version 2 and version 1 of control groups.
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
@@ -21,6 +23,24 @@ def fits_in_memory(n_bytes: float, what: str, change: str) -> None:
             f"{what} takes {n_bytes / 2**30:,.1f} GiB, "
             f"and at most half of the memory ({memory / 2**31:,.1f} GiB) is used: {change}"
         )
+
+
+# A number for each of so many ranks takes some seconds.
+_RANKS = 10**7
+
+
+def every_rank(n_items: object, bytes_each: int, what: str) -> int:
+    """``n_items`` as an int, for what needs a number for every rank of a pool."""
+    size = positive_int("n_items", n_items)
+    if size > _RANKS:
+        raise ValueError(
+            f"n_items must be at most {_RANKS:,} for {what}, which looks at every rank, got {size}:"
+            " report, limits, bounds, and corrections without a prior take any number"
+        )
+    fits_in_memory(
+        bytes_each * size, f"{what} over n_items={size} ranks", "choose a smaller n_items"
+    )
+    return size
 
 
 @cache  # asked before every large array, and reading files takes longer than most of them

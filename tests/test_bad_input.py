@@ -229,6 +229,40 @@ REFUSED = {
         "exact ranks",
     ),
     # Report and comparisons
+    "a prior of too many": (
+        lambda: rs.inference.plausible_prior(10**9),
+        "n_items must be at most 10,000,000 for a plausible prior, which looks at every rank, "
+        "got 1000000000: report, limits",
+    ),
+    "a distribution of too many": (
+        lambda: rs.inference.rank_distribution(ranks, UniformSampling(29), 10**9),
+        "n_items must be at most 10,000,000 for a distribution",
+    ),
+    "a spline of too many": (
+        lambda: rs.inference.log_spline(ranks, UniformSampling(29), 10**9),
+        "n_items must be at most 10,000,000 for a spline with parameters=5",
+    ),
+    "a counterexample of too many": (
+        lambda: rs.sampling.consistency.counterexample(AP, sampler, 10**9),
+        "n_items must be at most 10,000,000 for a metric and its expectation",
+    ),
+    "populations of too many": (
+        lambda: rs.inference.coverage.populations(10**9),
+        "n_items must be at most 10,000,000 for populations",
+    ),
+    "a pilot of too many": (
+        lambda: rs.inference.required_samples_from_pilot(
+            AP, ranks, ranks, UniformSampling(29), 10**9, 0
+        ),
+        "n_items must be at most 708,740 with m=29 and repetitions=100, got 1000000000: ask for "
+        "fewer repetitions",
+    ),
+    "too many samples": (
+        lambda: rs.inference.required_samples(
+            AP, Ranks([1], 10**9), Ranks([2], 10**9), largest=10**8
+        ),
+        "largest must be at most 10000000, got 100000000",
+    ),
     "rank beyond m + 1": (lambda: report([1, 9]), "up to m + 1 = 6, got 9 in instance 1"),
     "report 0-based": (lambda: report([0, 3]), "at least 1, got 0 (at position 0)"),
     "report NaN": (lambda: report([1, np.nan]), "got nan (at position 1)"),

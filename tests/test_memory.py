@@ -201,7 +201,7 @@ ASKED = {
     ),
     "prior": (
         lambda: inference.plausible_prior(10**6),
-        "a prior of n_items=1000000 ranks",
+        "a plausible prior over n_items=1000000 ranks",
         "smaller n_items",
     ),
     "bounds": (

@@ -86,7 +86,9 @@ def strata_of(
             seen.append(_counts(rows.above[mine], rows.ties[mine], many[rows.instance[mine]], one))
         # Without replacement no more can be drawn than there are.
         weights = None if counts is None else counts[instance]
-        typical = max(round(mean_of(pool[instance], weights)), 1 if replace else int(n_draws[-1]))
+        # Nor does rounding lead beyond the largest pool, which 2^53 may be next to.
+        mean = min(round(mean_of(pool[instance], weights)), int(pool[instance].max()))
+        typical = max(mean, 1 if replace else int(n_draws[-1]))
         relevant = max(round(mean_of(n_relevant[instance], weights)), int(order))
         found.append(
             Stratum(typical, relevant, int(order), tuple(n_draws.tolist()), tuple(seen), which)

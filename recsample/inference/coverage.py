@@ -18,6 +18,7 @@ from scipy import special
 from recsample._extras import extra
 from recsample._indexing import counted
 from recsample._instances import mean_pool_size
+from recsample._memory import every_rank
 from recsample._statistics import LEVEL, limits_of_mean, standard_error
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
@@ -115,7 +116,7 @@ def populations(n_items: int) -> dict[str, Population]:
     >>> sum(p.held_out for p in found.values()), len(found)
     (10, 26)
     """
-    n = positive_int("n_items", n_items)
+    n = every_rank(n_items, 320, "populations")
     if n < 1000:
         raise ValueError(f"n_items must be at least 1000, got {n}")
     r = np.arange(1.0, n + 1)

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import linalg, optimize, special
 
-from recsample._memory import fits_in_memory
+from recsample._memory import every_rank
 from recsample._typing import Floats
 from recsample._validation import (
     finite_numbers,
@@ -151,11 +151,7 @@ def expectation_maximisation(
 
 
 def _pool(sampler, n_items, factors, jumps=()):
-    n_items = positive_int("n_items", n_items)
-    fits_in_memory(
-        32 * n_items, f"a distribution over n_items={n_items} ranks", "choose a smaller n_items"
-    )
-    return pool_of(sampler, n_items, factors, jumps)
+    return pool_of(sampler, every_rank(n_items, 32, "a distribution"), factors, jumps)
 
 
 def maximum_entropy(
@@ -339,11 +335,7 @@ def log_spline(
         raise ValueError(
             f"parameters must be at least 2 and below n_items = {n_items}, got {parameters}"
         )
-    fits_in_memory(
-        48 * parameters * n_items,
-        f"a spline with parameters={parameters} over n_items={n_items} ranks",
-        "choose a smaller n_items",
-    )
+    every_rank(n_items, 48 * parameters, f"a spline with parameters={parameters}")
     knots = np.linspace(0, 1, parameters + 1)
     near = (sampler.m + 1) / n_items  # the scale is the log of 1 + this for each item above
     last = np.log1p((n_items - 1) * near)
@@ -465,8 +457,7 @@ def plausible_prior(n_items: int) -> Floats:
     >>> prior = rs.inference.plausible_prior(1000)
     >>> corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(m=99), 1000, gamma=0.1, prior=prior)
     """
-    n_items = positive_int("n_items", n_items)
-    fits_in_memory(40 * n_items, f"a prior of n_items={n_items} ranks", "choose a smaller n_items")
+    n_items = every_rank(n_items, 40, "a plausible prior")
     ahead = np.arange(n_items)
     prior = np.zeros(len(ahead))
     for level in (1.0, 10.0, 100.0):

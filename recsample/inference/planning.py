@@ -31,6 +31,10 @@ __all__ = [
     "required_samples_from_pilot",
 ]
 
+# So many samples are tried at most; and so many products of the laws with the weights of the ranks
+# are formed in one step of the EM algorithm over all runs of a bootstrap.
+_MOST_SAMPLES, _MOST_PRODUCTS = 10**7, 2**31
+
 
 def required_samples(
     metric: Metric | Callable[[UniformSampling], Metric],
@@ -63,7 +67,8 @@ def required_samples(
     replace : bool, optional
         Sample with replacement.
     largest : int, optional
-        Look no further. By default the size of the smallest pool of irrelevant items.
+        Look no further. By default the size of the smallest pool of irrelevant items, and never
+        beyond 10^7.
 
     Returns
     -------
@@ -160,7 +165,7 @@ def required_samples_from_pilot(
     probability : float, optional
         Between 0 and 1, both excluded.
     largest : int, optional
-        Look no further. By default, n_items - 1.
+        Look no further. By default n_items - 1, and never beyond 10^7.
     repetitions : int, optional
         Bootstrap samples.
 
@@ -188,7 +193,6 @@ def required_samples_from_pilot(
     n_items = positive_int("n_items", n_items)
     wanted, last = share("probability", probability), _last(largest, n_items - 1)
     rng, n_instances = generator(rng), len(sampled_a)
-    every = Ranks(np.arange(1, n_items + 1), n_items)
     known: dict[int, tuple[Floats, Floats, Floats]] = {}
 
     def by_rank(m):
@@ -220,6 +224,13 @@ def required_samples_from_pilot(
         f"the estimates of repetitions={repetitions}",
         "choose fewer repetitions",
     )
+    most = _MOST_PRODUCTS // ((repetitions + 1) * (sampler.m + 1))
+    if n_items > most:
+        raise ValueError(
+            f"n_items must be at most {most:,} with m={sampler.m} and repetitions={repetitions}, "
+            f"got {n_items}: ask for fewer repetitions"
+        )
+    every = Ranks(np.arange(1, n_items + 1), n_items)
     # The pilot itself, then bootstrap samples of its instances, the same for both recommenders.
     draws = [np.arange(n_instances)]
     for _ in range(repetitions):
@@ -378,7 +389,9 @@ def _made(metric, sampler):
 
 
 def _last(largest, pool):
-    last = pool if largest is None else positive_int("largest", largest)
-    if last > pool:
-        raise ValueError(f"largest must be at most {pool}, the irrelevant items, got {largest}")
+    most = min(pool, _MOST_SAMPLES)
+    last = most if largest is None else positive_int("largest", largest)
+    if last > most:
+        whose = "the irrelevant items, " if most == pool else ""
+        raise ValueError(f"largest must be at most {most}, {whose}got {largest}")
     return last

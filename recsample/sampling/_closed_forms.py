@@ -13,7 +13,7 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._indexing import row_blocks, starts_of, summed
+from recsample._indexing import starts_of, summed
 from recsample._typing import Floats
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Reciprocal, Shape, Step
@@ -68,13 +68,11 @@ def _(shape: Geometric, first, last, targets, m, replace):
 def _(shape: Reciprocal, first, last, targets, m, replace):
     mean = np.full(len(first), np.nan)
     best = np.flatnonzero((targets.ties == 0) & (targets.order == 1))
-    for part in row_blocks(len(best), m + 1):
-        rows = best[part]
-        above, pool = targets.above[rows], targets.pool[rows]
-        inverse = (
-            inverse_rank_with(above / pool, m) if replace else inverse_rank_without(above, pool, m)
-        )
-        mean[rows] = first[rows] * inverse
+    above, pool = targets.above[best], targets.pool[best]
+    inverse = (
+        inverse_rank_with(above / pool, m) if replace else inverse_rank_without(above, pool, m)
+    )
+    mean[best] = first[best] * inverse
     return mean
 
 

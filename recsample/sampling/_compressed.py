@@ -387,7 +387,8 @@ def _blocks(pool, curves, jumps):
     """The first place of each block, and one behind the last."""
     powers = 2 ** np.arange(int(np.log2(_ENDS)), int(np.log2(pool)) + 1, dtype=np.int64) - 1
     arcs = np.round(pool * np.sin(np.linspace(0, np.pi / 2, curves.n_arcs + 1)) ** 2)
-    ends = np.append(np.arange(_ENDS), pool + 1 - np.arange(_ENDS + 1))
+    first = np.arange(_ENDS + 1, dtype=np.int64)  # also where an index has 32 bits
+    ends = np.append(first[:-1], pool + 1 - first)
     jumped = np.array(jumps or [], np.int64) + 1
     edges = np.unique(np.concatenate([ends, powers, arcs.astype(np.int64), jumped]))
     return edges[(edges >= 0) & (edges <= pool + 1)].tolist()

@@ -16,6 +16,17 @@ from recsample._memory import fits_in_memory
 from recsample._ties import ties_ahead
 from recsample._value import frozen
 
+# So many items at both ends of a pool are taken one by one where others are passed over.
+_ENDS = 64
+
+
+# Of more draws than this, most counts have a chance that is 0 in floats, below exp(-746).
+_WIDE, _NOTHING = 2**14, 746
+# The way out where a law is too large for the memory.
+_LESS = "choose a smaller m"
+# From here on Stirling's series is used.
+_SERIES = 16
+
 
 def check_drawable(pool):
     """Refuse pools from which NumPy cannot draw hypergeometric numbers."""
@@ -29,22 +40,34 @@ def check_drawable(pool):
 def likely_counts(above, pool, m, replace):
     """Blocks of targets, as arrays of rows, each with the slice of the counts that matter to them.
 
-    All others together have a chance below 1e-19, by Bernstein's inequality: a count is distributed
-    like a sum of independent indicators, the hypergeometric one too, since its generating function
-    has real zeros only. Targets are taken in the order of their means, so that the same counts
-    matter to those of a block.
+    All others together have a chance below 1e-19. Targets are taken in the order of their means, so
+    that much the same counts matter to those of a block.
+    """
+    first, end = _within_reach(above, pool, m, replace, 46)
+    in_order = np.argsort(above / pool, kind="stable")
+    while len(in_order):
+        rows = in_order[:128]
+        low, high = np.minimum.accumulate(first[rows]), np.maximum.accumulate(end[rows])
+        widest = np.maximum.accumulate(end[rows] - first[rows])
+        apart = high - low > 2 * widest + 1000
+        size = int(apart.argmax()) if apart.any() else len(rows)
+        yield rows[:size], slice(low[size - 1], high[size - 1])
+        in_order = in_order[size:]
+
+
+def _within_reach(above, pool, m, replace, exponent):
+    """The first of the counts that matter, and the end; the others have a chance of exp(-exponent).
+
+    By Bernstein's inequality: a count is distributed like a sum of independent indicators, the
+    hypergeometric one too, since its generating function has real zeros only.
     """
     mean = m * (above / pool)
     variance = mean * (1 - above / pool)
     if not replace:
         variance *= (pool - m) / np.maximum(pool - 1, 1)
-    reach = 9.6 * np.sqrt(variance) + 31
-    first = np.maximum(np.floor(mean - reach), 0).astype(int)
-    last = np.minimum(np.ceil(mean + reach), m).astype(int)
-    in_order = np.argsort(mean, kind="stable")
-    for block in range(0, len(above), 128):
-        rows = in_order[block : block + 128]
-        yield rows, slice(first[rows].min(), last[rows].max() + 1)
+    reach = np.sqrt(2 * exponent * variance) + exponent * 2 / 3
+    first = np.maximum(np.floor(mean - reach), 0).astype(np.int64)
+    return first, np.minimum(np.ceil(mean + reach), m).astype(np.int64) + 1
 
 
 def count_pmf(above, pool, m, replace, draws=None, counts=None):
@@ -58,11 +81,17 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
     then normalised. No step subtracts or overflows: near the mode the relative error is a few units
     in the last place per step, where formulas through log-gamma lose it all for large pools.
     """
+    if counts is None and draws is None and m > _WIDE:
+        counts = _above_0(above, pool, m, replace)
+        fits_in_memory(8 * len(above) * (m + 1), f"the law of {len(above)} ranks with m={m}", _LESS)
+        pmf = np.zeros((len(above), m + 1))
+        pmf[:, counts] = count_pmf(above, pool, m, replace, counts=counts)
+        return pmf
     first, end, _ = (counts or slice(None)).indices(m + 1)
     fits_in_memory(
         64 * len(above) * (end - first),
         f"the law of {len(above)} ranks with m={m}",
-        "choose a smaller m",
+        _LESS,
     )
     s = np.arange(first + 1.0, end)
     a, rest = above[:, None].astype(float), (pool - above)[:, None].astype(float)
@@ -91,6 +120,12 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
     return pmf
 
 
+def _above_0(above, pool, m, replace):
+    """The slice of counts beyond which all chances are 0 in floats."""
+    first, end = _within_reach(above, pool, m, replace, _NOTHING)
+    return slice(first.min(initial=m), end.max(initial=0))
+
+
 def average_without(above, ties, pool, m):
     """The mean of the hypergeometric laws of a, ..., a + t.
 
@@ -101,14 +136,14 @@ def average_without(above, ties, pool, m):
         sum over a < A of p(s | a) = (N + 1) / (m + 1) P(H(N + 1, A, m + 1) > s).
 
     The mean over t + 1 laws is a difference of two such sums, of which one is 0 for a = 0. Where t
-    is so small that the difference would cost more than two digits, the laws themselves are
-    averaged.
+    is so small that the difference would cost more than two digits, it is taken by the quadrature
+    of `average_with`: there the laws differ little from binomial ones.
     """
     pmf = np.empty((len(above), m + 1))
-    few = (above > 0) & ((pool + 1) > 100 * (m + 1) * (ties + 1))
+    few = (above > 0) & ((pool + 1) / (ties + 1) > 100 * (m + 1))
     for i in np.flatnonzero(few):
-        each = above[i] + np.arange(ties[i] + 1)
-        pmf[i] = weighted_pmf(np.full(len(each), 1.0 / len(each)), each, pool[i], m, False)
+        weights, each = _quadrature(above[i], ties[i], pool[i], m)
+        pmf[i] = weighted_pmf(weights, each, pool[i], m, False)
     above, ties, pool = above[~few], ties[~few], pool[~few]
     difference = _exceeds(above + ties + 1, pool + 1, m + 1)
     if above.any():
@@ -141,6 +176,22 @@ def average_with(above, ties, pool, m):
         nodes, weights = gauss_on_points(t + 1, min(_enough_nodes(m), _enough_for_few(m * t / n)))
         pmf[i] = weighted_pmf(weights, a + nodes, n, m, True)
     return pmf
+
+
+def _quadrature(above, ties, pool, m):
+    """Weights, and numbers of items above, for the mean of the hypergeometric laws of few ties.
+
+    Near both ends of the pool a law is a polynomial at whole numbers only, so these are taken one
+    by one. Elsewhere what is beside a polynomial is less than (m / N)^64.
+    """
+    first, end = max(above, _ENDS), min(above + ties + 1, pool + 1 - _ENDS)
+    if first >= end:
+        return np.full(ties + 1, 1.0 / (ties + 1)), np.arange(above, above + ties + 1)
+    nodes, weights = gauss_on_points(end - first, _enough_for_few(m * (ties / pool)))
+    alone = np.append(np.arange(above, first), np.arange(end, above + ties + 1))
+    share = (end - first) / (ties + 1)
+    each = np.append(np.full(len(alone), 1.0 / (ties + 1)), weights * share)
+    return each, np.append(alone, first + nodes)
 
 
 def _enough_nodes(m):
@@ -261,14 +312,46 @@ def inverse_rank_with(p, m):
 
 def inverse_rank_without(above, pool, m):
     """E[1 / (s + 1)] for s ~ H(N, a, m); see `UniformSampling.expect`."""
-    fits_in_memory(
-        64 * len(above) * (m + 1),
-        f"the chances of {len(above)} ranks with m={m}",
-        "choose a smaller m",
-    )
-    j = np.arange(m + 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # log of C(N - a, m + 1) / C(N + 1, m + 1), the chance that m + 1 of N + 1 miss a + 1 items
-        share = (above[:, None] + 1.0) / (pool[:, None] + 1.0 - j)
-        missed = np.where(share >= 1, -np.inf, np.log1p(-np.minimum(share, 1))).sum(axis=1)
+    # C(N - a, m + 1) / C(N + 1, m + 1) is the chance that m + 1 of N + 1 miss a + 1 items
+    missed = log_missed(above + 1.0, m + 1.0, pool + 1.0)
     return -np.expm1(missed) * (pool + 1) / ((above + 1.0) * (m + 1))
+
+
+def log_missed(above, drawn, pool):
+    """log of C(N - a, t) / C(N, t): the chance that none of a items is among t of N that are drawn.
+
+    Between the ends of the pool the numbers need not be whole.
+    """
+    left = pool - above - drawn + 1
+    log = log_lost(np.maximum(left, 1.0), above, np.minimum(drawn, pool))
+    return np.where(left <= 0, -np.inf, log)
+
+
+def log_lost(left, x, steps):
+    """log of the product over j < `steps` of (left + j) / (left + j + x).
+
+    Of four gamma functions, by Stirling's series with y log y put together so that all that is
+    added is of the size of the result: without that, large numbers would lose half of the digits.
+    Where the series does not hold yet, up to 16 factors are taken as they are.
+    """
+    left, x, steps = np.broadcast_arrays(*(np.asarray(each, float) for each in (left, x, steps)))
+    first = np.where(left < _SERIES, np.minimum(steps, _SERIES), 0.0)
+    log = np.zeros(left.shape)
+    few = np.nonzero((first > 0) & (x > 0))
+    if len(few[0]):
+        low = left[few][:, None] + np.arange(_SERIES)
+        with np.errstate(divide="ignore"):
+            factors = np.log(low / (low + x[few][:, None]))
+        log[few] = np.where(np.arange(_SERIES) < first[few][:, None], factors, 0.0).sum(axis=1)
+    low, steps = np.maximum(left + first, 1.0), steps - first
+    up, beside = low + steps, low + x
+    both = up + x
+    log += (low - 0.5) * np.log1p((x / low) * (steps / both))
+    log -= steps * np.log1p(x / up) + x * np.log1p(steps / beside)
+    return log + (_tail(up) - _tail(low)) - (_tail(both) - _tail(beside))
+
+
+def _tail(x):
+    """log Gamma(x) less the first terms of Stirling's series, for x >= 16."""
+    z = 1 / x**2
+    return (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z / 1188)))) / x

@@ -13,7 +13,7 @@ from scipy import special
 from recsample._indexing import different_rows
 from recsample.metrics._checks import check_metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal
-from recsample.sampling._counts import count_pmf
+from recsample.sampling._counts import count_pmf, log_lost
 from recsample.sampling._positions import cases_by_pool
 
 
@@ -97,6 +97,18 @@ def estimates_by_pool(metric, cases):
             yield mine[same], pool, values
 
 
+def where_estimates_rise(metric, pool):
+    """Positions between which the estimates of a metric are smooth in a large pool.
+
+    But for geometric metrics it is everywhere but at the ends; those rise like a normal law.
+    """
+    if not isinstance(metric.shape, Geometric):
+        return []
+    ratio = metric.shape.ratio
+    edges = pool * (1 - ratio) + np.sqrt(pool * ratio * (1 - ratio)) * np.arange(-12, 12.5, 0.5)
+    return np.round(edges).astype(np.int64)
+
+
 def _steps_of_smaller_pool(steps):
     """The steps for N - 1 irrelevant items from those for N, as a mean of neighbours."""
     t, n = np.arange(1.0, len(steps)), len(steps) - 1
@@ -126,31 +138,13 @@ def _ends(metric, order, n_relevant, pool):
 
 def _lost(x, position, pool):
     """The product over t < T of (N - t) / (N - t + x): 1 - this estimates x / (x + a)."""
-    left = pool - position + 1.0
-    lost = np.exp(_log_rising(left, position) - _log_rising(left + x, position))
-    return np.where(x == 1, left / (pool + 1.0), lost)
+    return np.exp(log_lost(pool - position + 1.0, x, position))
 
 
 def _geometric_share(ratio, position, pool):
     """P(B < T) for B ~ B(N, 1 - z)."""
     left = np.maximum(pool - position + 1.0, 0.5)
     return np.where(position > pool, 1.0, special.betainc(left, position, ratio))
-
-
-def _log_rising(x, steps):
-    """log of x (x + 1) ... (x + steps - 1), for large x without cancellation."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        near = special.gammaln(x + steps) - special.gammaln(x)
-    x = np.maximum(x, 16.0)
-    y = x + steps
-    far = steps * np.log(y) + (x - 0.5) * np.log1p(steps / x) - steps + _tail(y) - _tail(x)
-    return np.where(x > 16, far, near)
-
-
-def _tail(x):
-    """log Gamma(x) less the first terms of Stirling's series, for x >= 16."""
-    z = 1 / x**2
-    return (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z / 1188)))) / x
 
 
 def _logarithm_rule(pool):

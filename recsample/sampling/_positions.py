@@ -11,10 +11,23 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from recsample._indexing import BLOCK, different_rows, owners, places_in, summed
+from recsample._indexing import (
+    BLOCK,
+    different_rows,
+    owners,
+    places_in,
+    repeated,
+    starts_of,
+    summed,
+)
 from recsample._memory import fits_in_memory
 from recsample._ties import orders_of_ties
 from recsample._typing import Floats, Integers
+from recsample.sampling._counts import gauss_on_points
+
+# So many places at both ends are looked at one by one, and so many nodes stand for those between a
+# power of two and the next.
+_WHOLE, _NODES = 64, 32
 
 
 class Cases(NamedTuple):
@@ -143,6 +156,50 @@ def _none_above(above, pool, last):
     return chance
 
 
+def places_between(first, end, last, whole=_WHOLE, edges=()):
+    """Places and weights for sums over first, ..., end - 1, out of 0, ..., last.
+
+    For functions that change fast near both ends of these only, and at the edges. The `whole`
+    places at both ends are taken one by one, the others by Gauss rules of blocks that are as long
+    as they are far from the ends.
+    """
+    powers = 2 ** np.arange(int(whole).bit_length(), int(last).bit_length(), dtype=np.int64)
+    near = np.concatenate([np.arange(whole + 1), powers])
+    cuts = np.concatenate([near, last + 1 - near, np.asarray(edges, np.int64)])
+    cuts = np.unique(np.append(np.clip(cuts, first, end), [first, end]))
+    places, weights = [], []
+    for start, stop in zip(cuts[:-1].tolist(), cuts[1:].tolist()):
+        nodes, share = gauss_on_points(stop - start, _NODES)
+        places.append(start + nodes)
+        weights.append((stop - start) * share)
+    return np.concatenate(places), np.concatenate(weights)
+
+
+def mean_over_ties(function, cases, whole=_WHOLE):
+    """The mean of a function over all numbers of items above that the ties of a case can give.
+
+    It is given such numbers, which need not be whole beyond the first and the last few, and pools;
+    what it returns has a last axis for these.
+    """
+    tied = np.flatnonzero(cases.ties)
+    if not len(tied):
+        return function(cases.above.astype(float), cases.pool)
+    above, weight = cases.above.astype(float), np.ones(len(cases.above))
+    rules = [
+        places_between(a, a + t + 1, n, whole)
+        for a, t, n in zip(*(x[tied].tolist() for x in (cases.above, cases.ties, cases.pool)))
+    ]
+    sizes = np.ones(len(above), np.int64)
+    sizes[tied] = [len(places) for places, _ in rules]
+    above, of_case = repeated(above, sizes), owners(sizes)
+    weight = repeated(1.0 / (cases.ties + 1), sizes)
+    spread = cases.ties[of_case] > 0
+    above[spread] = np.concatenate([places for places, _ in rules])
+    weight[spread] *= np.concatenate([weights for _, weights in rules])
+    (above, pool), which = different_rows([above, cases.pool[of_case]])
+    return np.add.reduceat(weight * function(above, pool)[..., which], starts_of(sizes), axis=-1)
+
+
 def cost_until(k, above, ties, pool):
     """The mean position of the k-th item above, or all of the pool, averaged over ties."""
     few = np.clip(k - above, 0, ties + 1)  # of the numbers of items above, those below k
@@ -156,17 +213,6 @@ def mean_inverse(first, last):
     """The mean of 1 / x over x = first, ..., last."""
     both = special.digamma(last + 1.0) - special.digamma(first)
     return np.where(first == last, 1 / first, both / (last - first + 1))
-
-
-def count_chance(s, m, above, pool, log_factorial):
-    """P(s of m drawn items are above), from log(0!), log(1!), ..."""
-    others, left = above - s, pool - m - above + s
-    possible = (others >= 0) & (left >= 0)
-    among_others = log_factorial[np.maximum(others, 0)] + log_factorial[np.maximum(left, 0)]
-    among_all = log_factorial[above] + log_factorial[pool - above]
-    ways = log_factorial[m] - log_factorial[s] - log_factorial[m - s]
-    ways = ways + log_factorial[pool - m] - log_factorial[pool]
-    return np.where(possible, np.exp(ways + among_all - among_others), 0.0)
 
 
 def first_above(rng, above, pool):

@@ -14,7 +14,6 @@ import numpy as np
 from scipy import special
 
 from recsample._indexing import different_rows, row_blocks
-from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Integers
 from recsample.ranks import Ranks
 from recsample.sampling._counts import (
@@ -96,13 +95,16 @@ def likely_blocks(
 
 
 def moments_over_law(
-    values: Floats, kind: Integers, targets: Targets, m: int, replace: bool
+    values: Callable[[slice], Floats], kind: Integers, targets: Targets, m: int, replace: bool
 ) -> tuple[Floats, Floats]:
-    """Mean and variance of ``values[kind, s]`` for each target, by the sum (16) over its law."""
-    fits_in_memory(64 * (m + 1), f"the law of one instance with m={m}", "choose a smaller m")
+    """Mean and variance of ``values(all)[kind, s]`` for each target, by the sum (16) over its law.
+
+    `values` is asked for those counts s only that matter.
+    """
     mean, variance = np.empty(len(targets.pool)), np.zeros(len(targets.pool))
     for rows, counts, law in likely_blocks(targets, m, replace):
-        value = values[:, counts][kind[rows] if len(values) > 1 else [0]]
+        value = values(counts)
+        value = value[kind[rows] if len(value) > 1 else [0]]
         if (value == value[0, 0]).all():  # beyond a cut-off
             mean[rows] = value[0, 0]
             continue

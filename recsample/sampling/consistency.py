@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from recsample._extras import extra
+from recsample._memory import every_rank
 from recsample._typing import Floats
-from recsample._validation import positive_int
 from recsample.metrics._checks import check_exact
 from recsample.metrics._chosen import chosen_metrics
 from recsample.metrics.base import Metric
@@ -170,16 +170,20 @@ def scaled(metric: Metric, sampler: Sampler, n_items: int) -> Scaled:
     """
     check_exact(metric)
     check_sampler(sampler)
-    every_rank = np.arange(1, positive_int("n_items", n_items) + 1)
-    exact = metric.of_rank(every_rank, n_items)
+    ranks = _every_rank(n_items)
+    exact = metric.of_rank(ranks, n_items)
     if exact[0] == exact[-1]:
         raise ValueError(
             f"metric must differ between ranks 1 and n_items = {n_items}, got {metric}"
         )
-    sampled = sampler.expect(metric, Ranks(every_rank, n_items))
+    sampled = sampler.expect(metric, Ranks(ranks, n_items))
     if abs(sampled[0] - sampled[-1]) < 1e-9 * abs(exact[0] - exact[-1]):
         return Scaled(_between_ends(exact), np.full(n_items, np.nan))
     return Scaled(_between_ends(exact), _between_ends(sampled))
+
+
+def _every_rank(n_items):
+    return np.arange(1, every_rank(n_items, 300, "a metric and its expectation") + 1)
 
 
 def _between_ends(values):
@@ -227,11 +231,11 @@ def properties(
     AP       1.0   0.052   0.01       False        (19)
     """
     pd = extra("pandas")
-    every_rank = np.arange(1, positive_int("n_items", n_items) + 1)
+    ranks = _every_rank(n_items)
     rows = {}
     for one in chosen_metrics(metrics):
         consistent = _same(scaled(one, sampler, n_items))
-        values = one.of_rank(every_rank, n_items)
+        values = one.of_rank(ranks, n_items)
         rows[str(one)] = {
             "perfect": values[0],
             "random": values.mean(),

@@ -22,8 +22,8 @@ from recsample.metrics._checks import check_metric
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
 from recsample.sampling._checks import check_observed, column_of
-from recsample.sampling._counts import check_drawable
-from recsample.sampling._positions import cases_of, check_pool, per_instance, survival
+from recsample.sampling._counts import check_drawable, log_missed
+from recsample.sampling._positions import cases_of, check_pool, mean_over_ties, per_instance
 from recsample.sampling.base import Design, Observed
 from recsample.sampling.scanning import Scan, check_new
 from recsample.sampling.uniform import UniformSampling
@@ -359,10 +359,12 @@ class DoublingSampling(Design):
         check_pool(check_one_relevant(ranks), self.m)
         cases = cases_of(ranks)
         cost = np.zeros(len(cases.pool))
-        for part in row_blocks(len(cost), self.m + 1):
-            chance = survival(cases.above[part], cases.ties[part], cases.pool[part], self.m)
-            for before, after in self._stages:
-                cost[part] += (after - before) * chance[:, before]
+        for before, after in self._stages:
+
+            def going_on(above, pool, drawn=before):
+                return np.exp(log_missed(above, drawn, pool))
+
+            cost += (after - before) * mean_over_ties(going_on, cases)
         return per_instance(cases, cost, len(ranks))
 
     def _moments(self, metric, ranks):

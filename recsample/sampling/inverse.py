@@ -7,10 +7,11 @@ the relevant item. Where the first of these stands says how many there are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from recsample._indexing import owners, places_in, summed
+from recsample._indexing import different_rows, owners, places_in, row_blocks, summed
 from recsample._instances import check_one_relevant, check_ranks
 from recsample._typing import Floats, Rng
 from recsample._validation import generator, positive_int, whole_numbers
@@ -19,25 +20,31 @@ from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Reciprocal
 from recsample.ranks import Ranks
 from recsample.sampling._checks import check_observed, column_of
+from recsample.sampling._counts import log_missed
 from recsample.sampling._estimates import (
     check_estimable,
     estimates,
     estimates_by_pool,
     estimates_of_square,
+    where_estimates_rise,
 )
 from recsample.sampling._positions import (
-    cases_by_pool,
     cases_of,
     cost_until,
     first_above,
     mean_inverse,
+    mean_over_ties,
     per_instance,
+    places_between,
     sums_of_steps,
 )
 from recsample.sampling.base import Design, Observed
 from recsample.sampling.scanning import Scan
 
 __all__ = ["InverseSampling"]
+
+# Pools of more irrelevant items than this are not looked at position by position.
+_LARGE = 2**18
 
 
 @dataclass(frozen=True)
@@ -348,22 +355,47 @@ class InverseSampling(Design):
         if self.cap is None:
             each = cost_until(1, cases.above, cases.ties, cases.pool)
         else:
-            each = np.empty(len(cases.pool))
-            for same, pool in cases_by_pool(cases):
-                each[same] = sums_of_steps(np.ones(int(self._last(pool))), cases.of(same), pool)
+            each = mean_over_ties(self._cost, cases)
         return per_instance(cases, each, len(ranks))
 
     def _last(self, pool):
         """How many items are drawn at most."""
         return pool if self.cap is None else np.minimum(pool, self.cap)
 
+    def _cost(self, above, pool):
+        """The sum of P(T > t) over all t below the last."""
+        last = self._last(pool)
+        still = log_missed(above, last, pool)
+        return (last * np.exp(still) - (pool + 1.0) * np.expm1(still)) / (above + 1)
+
     def _moments(self, metric, cases):
         """E[g(T)] and E[g(T)^2]: the sums of their steps from T to T + 1 times P(T > t)."""
         moments = np.empty((2, len(cases.pool)))
-        for same, pool, values in estimates_by_pool(metric, cases):
+        small, large = np.flatnonzero(cases.pool <= _LARGE), np.flatnonzero(cases.pool > _LARGE)
+        for same, pool, values in estimates_by_pool(metric, cases.of(small)):
             values = values[: int(self._last(pool)) + 1]
             steps = np.diff([values, values**2], prepend=0.0)
-            moments[:, same] = sums_of_steps(steps, cases.of(same), pool)
+            some = small[same]
+            moments[:, some] = sums_of_steps(steps, cases.of(some), pool)
+        kinds, kind = different_rows([cases.pool, cases.order, cases.n_relevant])
+        for one in np.unique(kind[large]):
+            some = np.flatnonzero(kind == one)
+            mean = partial(self._moments_at, metric, *(column[one] for column in kinds))
+            moments[:, some] = mean_over_ties(mean, cases.of(some))
+        return moments
+
+    def _moments_at(self, metric, pool, order, n_relevant, above, _):
+        """The same for numbers of items above in a large pool, over few of the positions."""
+        last = int(self._last(pool))
+        edges = where_estimates_rise(metric, pool)
+        position, weight = places_between(1, last + 1, pool + 1, edges=edges)
+        values = estimates(metric, np.append(position, last + 1), order, n_relevant, pool)
+        powers, moments = np.stack([values, values**2]), np.empty((2, len(above)))
+        for part in row_blocks(len(above), len(values)):
+            a = above[part, None]
+            chance = np.exp(log_missed(a, position - 1, pool)) * (a / (pool - position + 1))
+            beyond = np.exp(log_missed(a, last, pool))
+            moments[:, part] = powers @ np.hstack([chance * weight, beyond]).T
         return moments
 
     def _observed(self, position, n_items, n_relevant):

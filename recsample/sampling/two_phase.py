@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from recsample._indexing import row_blocks
 from recsample._instances import check_ranks
@@ -15,7 +14,7 @@ from recsample._validation import finite_numbers, generator, positive_int, shown
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks
 from recsample.sampling._checks import check_observed, column_of
-from recsample.sampling._counts import check_drawable, count_pmf
+from recsample.sampling._counts import check_drawable, count_pmf, log_missed
 from recsample.sampling._first_places import (
     best_rank,
     check_within,
@@ -24,11 +23,10 @@ from recsample.sampling._first_places import (
     variance_of_weighted,
 )
 from recsample.sampling._positions import (
-    cases_by_pool,
     cases_of,
     check_pool,
     cost_until,
-    count_chance,
+    mean_over_ties,
     per_instance,
 )
 from recsample.sampling.base import Design, Observed
@@ -294,26 +292,21 @@ class TwoPhase(Design):
         check_pool(check_ranks(ranks), self.m0)
         cases = cases_of(ranks, best_only=True)
         cost = cost_until(self.k, cases.above, cases.ties, cases.pool)
-        log_factorial = special.gammaln(1.0 + np.arange(1 + ranks.n_irrelevant.max()))
-        cost -= self._saved(cases.above, cases.pool, log_factorial) * (cases.ties == 0)
-        tied = np.flatnonzero(cases.ties)
-        for same, pool in cases_by_pool(cases.of(tied)):
-            # The mean over all numbers of items above that the ties can give, by running totals.
-            first = cases.above[tied[same]]
-            behind = first + cases.ties[tied[same]] + 1
-            each = np.arange(first.min(), behind.max())
-            total = np.append(0.0, np.cumsum(self._saved(each, pool, log_factorial)))
-            mean = (total[behind - each[0]] - total[first - each[0]]) / (behind - first)
-            cost[tied[same]] -= mean
+        cost -= mean_over_ties(self._saved, cases, max(64, self.k))
         return per_instance(cases, cost, len(ranks))
 
-    def _saved(self, above, pool, log_factorial):
+    def _saved(self, above, pool):
         """How many items fewer are drawn on average than with pi(s) = 1."""
         rest, saved = pool - self.m0, np.zeros(len(above))
+        ways = np.zeros(len(above))  # log of C(m, s) a (a - 1) ... / N / (N - 1) ...
         for s, chance in enumerate(self._chances[: self.m0 + 1]):
             to_go = (self.k - s) * ((rest + 1) / np.maximum(above - s + 1, 1))
             to_go = np.where(above < self.k, rest, to_go)
-            saved += (1 - chance) * to_go * count_chance(s, self.m0, above, pool, log_factorial)
+            others = np.maximum(above - s, 0.0)
+            found = np.exp(ways + log_missed(others, self.m0 - s, pool - s))
+            saved += (1 - chance) * to_go * found
+            with np.errstate(divide="ignore"):
+                ways += np.log(others * ((self.m0 - s) / (s + 1)) / np.maximum(pool - s, 1))
         return saved
 
     def _weight(self, count, uniform):

@@ -42,6 +42,9 @@ from recsample.sampling.base import Sampler
 
 __all__ = ["UniformSampling"]
 
+# Values of a metric of up to so many numbers are computed once, beyond it as they are needed.
+_TABLE = 2**20
+
 
 @dataclass(frozen=True)
 class UniformSampling(Sampler):
@@ -153,7 +156,8 @@ class UniformSampling(Sampler):
             "ask for some of the ranks at a time",
         )
         laws = (law for _, law in pmf_blocks(targets, self.m, self.replace))
-        return np.concatenate([np.empty((0, columns)), *laws])[of_row]
+        pmf = np.concatenate([np.empty((0, columns)), *laws])
+        return pmf if np.array_equal(of_row, np.arange(len(pmf))) else pmf[of_row]
 
     def pmf_of_hits(self, ranks: Ranks, k: int) -> Floats:
         """The law of the number of relevant items in the first k places of the sampled ranking.
@@ -443,18 +447,28 @@ class UniformSampling(Sampler):
     def _moments_of_terms(self, metric, targets):
         """Mean and variance of each target's part of the metric."""
         kinds, kind = different_rows([targets.order, targets.n_relevant])
-        values = self._values(metric, *kinds)
+        values = partial(self._values, metric, *kinds)
+        if len(kinds[0]) * (self.m + 1) <= _TABLE:
+            table = values()
+
+            def values(counts):
+                return table[:, counts]
+
         return moments_over_law(values, kind, targets, self.m, self.replace)
 
-    def _values(self, metric, order, n_relevant):
-        """What items of the given orders contribute at s = 0, ..., m, shape (orders, m + 1)."""
+    def _values(self, metric, order, n_relevant, counts=slice(None)):
+        """What items of the given orders contribute at s = 0, ..., m, shape (orders, m + 1).
+
+        Or at some of these, a slice.
+        """
         order, n_relevant = order[:, None], n_relevant[:, None]
+        above = np.arange(*counts.indices(self.m + 1))
         fits_in_memory(
-            32 * len(order) * (self.m + 1),
+            32 * len(order) * len(above),
             f"the table of {metric} with m={self.m}",
             "choose a smaller m",
         )
-        rank = order + np.arange(self.m + 1)
+        rank = order + above
         return metric.term(rank, order, n_relevant, self.m + n_relevant) + np.zeros(rank.shape)
 
 

@@ -415,11 +415,3 @@ def test_the_errors_of_a_spline_over_few_ranks_are_the_same(monkeypatch):
         fits.append(inference.log_spline(sampled, sampler, 1_500))
     assert fits[1].covariance == pytest.approx(fits[0].covariance, rel=1e-9, abs=1e-15)
     assert fits[1].mean(rs.AP) == pytest.approx(fits[0].mean(rs.AP), rel=1e-10)
-
-
-def test_more_ranks_than_the_memory_holds():
-    sampler = UniformSampling(4)
-    sampled = Ranks([1, 2, 5], n_items=5)
-    for method in ("em", "mes", "spline"):
-        with pytest.raises(ValueError, match=r"GiB\) is used: choose a smaller n_items"):
-            inference.rank_distribution(sampled, sampler, 10**13, method)

@@ -305,3 +305,12 @@ def test_sampling_that_is_always_faster_has_no_break_even(monkeypatch):
 def test_break_even_refuses(users, items, message):
     with pytest.raises(ValueError, match=message):
         inference.break_even(users, items, rng=0)
+
+
+def test_any_number_of_items_can_be_planned_for():
+    # With replacement only the share of the items above matters, and it is the same here and there.
+    def needed(pool):
+        a, b = (rs.Ranks([int(share * pool) + 1] * 30, pool + 1) for share in (0.1, 0.13))
+        return inference.required_samples(NDCG, a, b, replace=True)
+
+    assert needed(10**9) == needed(10**5) > 10

@@ -280,3 +280,22 @@ def test_sums_in_steps(metric, order, n_relevant):
     for row, each in zip(found, (weight, weight * value, weight * value**2)):
         expected = np.diff(np.append(0, np.cumsum(each)[steps]))
         assert row == pytest.approx(expected, abs=1e-13 * np.abs(each).sum())
+
+
+def test_blocks_where_an_index_has_32_bits(monkeypatch):
+    """There NumPy makes whole numbers of 32 bits, unless it is told otherwise."""
+    pool, curves = 2**33, _compressed.polynomials(100)
+
+    class Numpy32:
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+        @staticmethod
+        def arange(*given, dtype=None):
+            made = np.arange(*given, dtype=dtype)
+            small = dtype is None and made.dtype == np.int64 and made.max(initial=0) < 2**31
+            return made.astype(np.int32) if small else made
+
+    expected = _compressed._blocks(pool, curves, [10])
+    monkeypatch.setattr(_compressed, "np", Numpy32())
+    assert _compressed._blocks(pool, curves, [10]) == expected

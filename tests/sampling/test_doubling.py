@@ -183,3 +183,19 @@ def test_refusals(call, message):
 def test_pools_too_large_to_draw_from():
     with pytest.raises(ValueError, match=r"n_items must be at most 1,000,000,000 .* in instance 0"):
         DoublingSampling(2, 8).draw(Ranks([1], 2 * 10**9), 0)
+
+
+@pytest.mark.parametrize("n", [10**4, 10**9, 2**53 - 1])
+def test_cost_under_ties_is_the_mean_over_all_of_them(n):
+    design, tied = DoublingSampling(3, 200), Ranks([2, 400], n, ties=[500, 700])
+    each = [design.cost(Ranks(r + np.arange(t + 1), n)).mean() for r, t in ((2, 500), (400, 700))]
+    assert design.cost(tied) == pytest.approx(each, rel=1e-13)
+
+
+def test_cost_in_a_huge_pool():
+    # So few are drawn that they are as good as drawn with replacement.
+    n, stages = 10**12, [(0, 3), (3, 6), (6, 12), (12, 20)]
+    for share in (0.5, 0.1):
+        expected = sum((after - before) * (1 - share) ** before for before, after in stages)
+        found = DoublingSampling(3, 20).cost(Ranks([int(share * n) + 1], n))
+        assert found == pytest.approx([expected], rel=1e-10)

@@ -205,6 +205,56 @@ def test_ties_are_averaged_over(metric):
         assert sampler.cost(tied) == pytest.approx([sampler.cost(untied).mean()])
 
 
+HUGE = [10**6, 10**9, 2**53 - 1]
+
+
+@pytest.mark.parametrize("n", HUGE)
+@pytest.mark.parametrize("metric", [AP, NDCG, RBP(0.9), RankScore(500)], ids=str)
+def test_in_a_huge_pool_the_sum_over_the_positions_is_the_metric(metric, n):
+    ranks = Ranks([1, 2, 3, 10, 70, 1000, n // 90, n // 2, n - 3, n], n)
+    # A cap that is never reached, so that the expectation is summed, and the metric is not used.
+    found = InverseSampling(cap=n).expect(metric, ranks)
+    assert found == pytest.approx(metric(ranks), abs=1e-14)
+
+
+@pytest.mark.parametrize("n", HUGE)
+def test_variance_in_a_huge_pool(n):
+    """Of T / n, from E[T (T + 1)], in exact fractions; ties are the mean over all of them."""
+    N, ranks = n - 1, [1, 2, 3, 70, 1000, n // 2, n]
+
+    def moments(a):
+        mean = Fraction(N + 1, a + 1)
+        return mean, Fraction(2 * (N + 1) * (N + 2), (a + 1) * (a + 2)) - mean
+
+    def variance(each):
+        mean, square = (sum(part) / len(each) / n**k for k, part in enumerate(zip(*each), 1))
+        return float(square - mean**2)
+
+    sampler = InverseSampling(cap=n)
+    expected = [variance([moments(r - 1)]) for r in ranks]
+    assert sampler.variance(AP, Ranks(ranks, n)) == pytest.approx(expected, abs=1e-15)
+    expected = [variance([moments(r - 1 + x) for x in range(501)]) for r in (2, 100)]
+    tied = Ranks([2, 100], n, ties=[500, 500])
+    assert sampler.variance(AP, tied) == pytest.approx(expected, rel=1e-10, abs=1e-15)
+    assert InverseSampling().variance(AP, tied) == pytest.approx(expected, rel=1e-10, abs=1e-15)
+    assert sampler.cost(Ranks(ranks[1:], n)) == pytest.approx(
+        [float(moments(r - 1)[0]) for r in ranks[1:]], rel=1e-14
+    )
+
+
+@pytest.mark.parametrize("metric", [AP, NDCG, RBP(0.9), RankScore(500), AUC], ids=str)
+@pytest.mark.parametrize("cap", [None, 7, 900])
+def test_few_positions_stand_for_all(metric, cap, monkeypatch):
+    ranks = Ranks([1, 2, 40, 900, 2500, 2990, 3000], 3000, ties=[0, 900, 3, 0, 499, 10, 0])
+    every = [
+        InverseSampling(cap).expect(metric, ranks),
+        InverseSampling(cap).variance(metric, ranks),
+    ]
+    monkeypatch.setattr("recsample.sampling.inverse._LARGE", 100)
+    few = [InverseSampling(cap).expect(metric, ranks), InverseSampling(cap).variance(metric, ranks)]
+    assert few == pytest.approx(np.array(every), abs=3e-13)  # of which the first has more rounding
+
+
 @cache
 def chances_in_a_large_pool(pool, last):
     """P(T > t) for all a and t <= `last`, draw by draw."""

@@ -1,5 +1,8 @@
 """Two phases against enumeration and simulation."""
 
+from fractions import Fraction
+from math import comb, perm
+
 import numpy as np
 import pytest
 from enumeration import orders, position
@@ -41,6 +44,28 @@ def test_two_phases_under_ties():
     square = sampler.variance(metric, untied) + metric(untied) ** 2
     variance = square.mean() - metric(untied).mean() ** 2
     assert sampler.variance(metric, tied) == pytest.approx([variance])
+
+
+@pytest.mark.parametrize("n", [10**6, 10**9, 2**53 - 1])
+def test_cost_in_a_huge_pool(n):
+    """What is not drawn, from the hypergeometric law in exact fractions; also under ties."""
+    m0, k, chance = 30, 3, 0.5
+
+    def saved(above):
+        law = [
+            Fraction(comb(m0, s) * perm(above, s) * perm(n - 1 - above, m0 - s), perm(n - 1, m0))
+            for s in range(k)
+        ]
+        to_go = [Fraction((k - s) * (n - m0), above - s + 1) for s in range(k)]
+        return (1 - chance) * float(sum(p * left for p, left in zip(law, to_go)))
+
+    sampler, all_of_it = TwoPhase(m0, k, chance), EarlyStopping(k)
+    ranks = Ranks([10, 1000, n // 100, n // 2], n)
+    found = all_of_it.cost(ranks) - sampler.cost(ranks)
+    assert found == pytest.approx([saved(r - 1) for r in ranks.values.tolist()], rel=1e-9)
+    tied = Ranks([50], n, ties=[300])
+    found = all_of_it.cost(tied) - sampler.cost(tied)
+    assert found == pytest.approx(np.mean([saved(49 + x) for x in range(301)]), rel=1e-11)
 
 
 def test_variance_from_the_law_of_the_first_phase():

@@ -3,7 +3,7 @@
 import tracemalloc
 import warnings
 from fractions import Fraction
-from math import comb, exp
+from math import comb, exp, prod
 from time import perf_counter
 
 import numpy as np
@@ -29,6 +29,7 @@ from recsample import (
     Recall,
     UniformSampling,
 )
+from recsample.sampling import _counts
 from recsample.sampling._counts import count_pmf, likely_counts
 
 ALL = [
@@ -227,6 +228,11 @@ class TestTies:
             (10**9, 20, 3 * 10**8, 10**8),
             (10**9, 20, 10**6, 1000),
             (10**7, 30, 5, 10**6),
+            (10**9, 20, 40, 10**5),  # so few that they are taken by a quadrature
+            (10**9, 20, 3, 200),
+            (10**9, 20, 10**9 - 10**5, 10**5),
+            (10**12, 12, 10**11, 7 * 10**8),
+            (2**53 - 1, 8, 10**15, 10**13),
         ],
     )
     def test_huge_pools(self, n_items, m, rank, ties, replace):
@@ -248,6 +254,17 @@ class TestTies:
 
             expected = reference.mean_of_polynomial(p, rank - 1, rank - 1 + ties, m)
             assert pmf[s] == pytest.approx(float(expected), abs=1e-14)
+
+    def test_few_ties_in_a_huge_pool_are_not_looked_at_one_by_one(self, monkeypatch):
+        looked_at = []
+
+        def counting(above, *others, **options):
+            looked_at.append(len(above))
+            return count_pmf(above, *others, **options)
+
+        monkeypatch.setattr(_counts, "count_pmf", counting)
+        law_of(UniformSampling(20), 10, 10**9, [10**5])
+        assert 0 < sum(looked_at) < 200
 
     def test_ties_in_a_sample_of_a_hundred_thousand(self):
         # All items tied: every sampled rank is equally likely.
@@ -596,15 +613,57 @@ class TestRefusals:
         with pytest.raises(ValueError, match="the law of 10000 instances with m=10000000 takes"):
             UniformSampling(10**7).pmf(many)
         huge, one = UniformSampling(10**11), Ranks([10], n_items=10**12)
-        with pytest.raises(ValueError, match="the table of NDCG with m=100000000000 takes"):
-            huge.expect(NDCG, one)
-        with pytest.raises(ValueError, match="the chances of 1 ranks with m=100000000000 takes"):
-            huge.expect(AP, one)
+        with pytest.raises(ValueError, match="the law of 1 ranks with m=100000000000 takes"):
+            huge.expect(NDCG, Ranks([10], n_items=10**12, ties=[5]))
+        # AP needs no law: eq. (19) without replacement, by 10 factors as of the items above.
+        missed = prod(Fraction(9 * 10**11 - 1 - i, 10**12 - i) for i in range(10))
+        expected = float((1 - missed) * 10**12 / (10 * (10**11 + 1)))
+        assert huge.expect(AP, one) == pytest.approx([expected], rel=1e-14, abs=0)
 
     def test_counts_that_do_not_matter_need_no_memory(self):
         huge, one = UniformSampling(10**11), Ranks([10], n_items=10**12 + 1)
         # Each of the 9 items above is drawn with probability 1/10, nearly independently.
         assert huge.expect(Recall @ 5, one)[0] == pytest.approx(stats.binom.cdf(4, 9, 0.1), 1e-9)
+        gain = 1 / np.log2(np.arange(10) + 2)
+        expected = stats.binom.pmf(np.arange(10), 9, 0.1) @ gain
+        assert huge.expect(NDCG, one)[0] == pytest.approx(expected, 1e-9)
+
+    def test_counts_of_no_chance_take_no_time(self, monkeypatch):
+        m, looked_at = 10**6, []
+
+        def counting(*given, counts=None, **options):
+            looked_at.append(m + 1 if counts is None else counts.stop - counts.start)
+            return count_pmf(*given, counts=counts, **options)
+
+        monkeypatch.setattr(_counts, "count_pmf", counting)
+        for replace, law in (
+            (True, stats.binom(m, 0.3)),
+            (False, stats.hypergeom(10**8, 3 * 10**7, m)),
+        ):
+            pmf = law_of(UniformSampling(m, replace), 3 * 10**7 + 1, 10**8 + 1)
+            near = np.arange(298_000, 302_000)
+            assert pmf[near] == pytest.approx(
+                law.pmf(near), rel=1e-6
+            )  # which is as far as SciPy knows
+            assert pmf.sum() == pytest.approx(1, abs=1e-14)
+            assert pmf @ np.arange(m + 1) == pytest.approx(3e5, rel=1e-14)
+        assert len(looked_at) == 2 and max(looked_at) < 50_000
+
+    @both_ways
+    def test_ranks_far_apart_do_not_share_their_counts(self, replace):
+        n_items, m = 10**9, 10**6
+        above = np.unique(np.geomspace(1, n_items, 300).astype(np.int64)) - 1
+        pool = np.full(len(above), n_items - 1)
+        blocks = [
+            (len(rows), c.stop - c.start) for rows, c in likely_counts(above, pool, m, replace)
+        ]
+        alone = [
+            c.stop - c.start
+            for one in range(len(above))
+            for _, c in likely_counts(above[[one]], pool[[one]], m, replace)
+        ]
+        assert sum(rows * width for rows, width in blocks) < 2 * sum(alone) + 1000 * len(above)
+        assert len(blocks) < len(above)
 
     def test_closed_forms_need_no_memory(self):
         huge, one = UniformSampling(10**11, replace=True), Ranks([10**6 + 1], n_items=10**12 + 1)
