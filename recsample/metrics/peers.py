@@ -443,17 +443,28 @@ def _pytrec_eval(pytrec_eval, metric, scores, relevant):
     return [value for instance in run for value in found[instance].values()]
 
 
+def _called(known, metric):
+    """What an expression such as ``MAP(k=5)`` makes, by what is known of that name."""
+    call = ast.parse(metric, mode="eval").body
+    # Constants only, among which Python counts no negative number.
+    options = {option.arg: option.value.value for option in call.keywords}
+    return known[call.func.id](*[one.value for one in call.args], **options)
+
+
 def _ir_measures(ir_measures, metric, scores, relevant):
     run, judged = _by_name(scores, relevant)
-    found = ir_measures.iter_calc([ir_measures.parse_measure(metric)], judged, run)
+    # Its own reader of such names, `parse_measure` of 0.4.3, fails at numbers under Python 3.14.
+    name, options, cutoff = re.fullmatch(r"(\w+)(\(.*\))?(?:@([\d.]+))?", metric).groups()
+    measure = _called(ir_measures.measures.registry, name + (options or "()"))
+    if cutoff:
+        measure = measure @ ast.literal_eval(cutoff)
+    found = ir_measures.iter_calc([measure], judged, run)
     by_instance = {value.query_id: value.value for value in found}
     return [by_instance[instance] for instance in run]
 
 
 def _rectools(metrics, metric, scores, relevant):
     pd = extra("pandas")
-    call = ast.parse(metric, mode="eval").body
-    options = {option.arg: ast.literal_eval(option.value) for option in call.keywords}
     ranked = [np.argsort(-row, kind="stable") for row in scores]
     ranking, wanted = (
         pd.DataFrame(
@@ -465,7 +476,7 @@ def _rectools(metrics, metric, scores, relevant):
         )
         for lists in (ranked, relevant)
     )
-    return getattr(metrics, call.func.id)(**options).calc_per_user(ranking, wanted)
+    return _called(vars(metrics), metric).calc_per_user(ranking, wanted)
 
 
 def _implicit(evaluation, metric, scores, relevant):
