@@ -67,7 +67,7 @@ test: environment
 		--nbval-lax --nbval-kernel-name forked build/notebooks tests recsample
 
 unit: environment
-	PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest -q -n auto --dist loadscope tests recsample
+	PYTHONWARNINGS=ignore::EncodingWarning PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest -q -n auto --dist loadscope tests recsample
 
 data: environment
 	$(BIN)/python -m pytest -q -n auto -m data tests

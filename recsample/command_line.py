@@ -17,11 +17,11 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-import recsample
 from recsample._extras import extra
 from recsample._files import as_count, read_file
 from recsample._validation import shown
@@ -176,7 +176,7 @@ class _Version(argparse.Action):
     """Looks the version up when it is asked for."""
 
     def __call__(self, *_):
-        sys.exit(_write(f"recsample {recsample.__version__}\n"))
+        sys.exit(_write(f"recsample {version('recsample')}\n"))
 
 
 def _command(commands, name, help, run):

@@ -254,8 +254,13 @@ REFUSED = {
         lambda: rs.inference.required_samples_from_pilot(
             AP, ranks, ranks, UniformSampling(29), 10**9, 0
         ),
-        "n_items must be at most 708,740 with m=29 and repetitions=100, got 1000000000: ask for "
-        "fewer repetitions",
+        "n_items must be at most 35,791,394 with m=29, got 1000000000",
+    ),
+    "a pilot of too many repetitions": (
+        lambda: rs.inference.required_samples_from_pilot(
+            AP, ranks, ranks, UniformSampling(29), 30, 0, repetitions=10**9
+        ),
+        "repetitions must be at most 2,386,091 with m=29 and n_items=30, got 1000000000",
     ),
     "too many samples": (
         lambda: rs.inference.required_samples(
@@ -300,12 +305,6 @@ REFUSED = {
     "a billion repetitions": (
         lambda: rs.inference.bootstrap_order(AP, ranks, ranks, 0, repetitions=10**9),
         "repetitions must be at most 10,000,000, got 1,000,000,000: from a million on",
-    ),
-    "a billion pilots": (
-        lambda: rs.inference.required_samples_from_pilot(
-            AP, Ranks([1, 2], 6), Ranks([2, 2], 6), sampler, 30, 0, repetitions=10**11
-        ),
-        "choose fewer repetitions",
     ),
     "compare values with NaN": (lambda: comparison([1, np.nan], [1, 2], None), "finite numbers"),
     # Evaluate

@@ -219,17 +219,22 @@ def required_samples_from_pilot(
         return last if samples is None else samples
 
     repetitions = positive_int("repetitions", repetitions)
+    most = _MOST_PRODUCTS // ((sampler.m + 1) * n_items) - 1
+    if most < 1:
+        raise ValueError(
+            f"n_items must be at most {_MOST_PRODUCTS // (2 * sampler.m + 2):,} with "
+            f"m={sampler.m}, got {n_items}"
+        )
+    if repetitions > most:
+        raise ValueError(
+            f"repetitions must be at most {most:,} with m={sampler.m} and n_items={n_items}, "
+            f"got {repetitions}"
+        )
     fits_in_memory(
         8 * repetitions * (n_instances + 4 * n_items),
         f"the estimates of repetitions={repetitions}",
         "choose fewer repetitions",
     )
-    most = _MOST_PRODUCTS // ((repetitions + 1) * (sampler.m + 1))
-    if n_items > most:
-        raise ValueError(
-            f"n_items must be at most {most:,} with m={sampler.m} and repetitions={repetitions}, "
-            f"got {n_items}: ask for fewer repetitions"
-        )
     every = Ranks(np.arange(1, n_items + 1), n_items)
     # The pilot itself, then bootstrap samples of its instances, the same for both recommenders.
     draws = [np.arange(n_instances)]
