@@ -442,8 +442,10 @@ def in_shell(*arguments, stdout, **environment):
     return found.returncode, found.stderr.decode()
 
 
-@pytest.mark.parametrize("asked", [[*REPORT, "--format", "json"], ["--help"], ["--version"]])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("asked", "unbuffered"),
+    [([*REPORT, "--format", "json"], ""), (REPORT, "1"), (["--help"], ""), (["--version"], "1")],
+)
 def test_a_closed_pipe_ends_quietly(study, asked, unbuffered, monkeypatch):
     monkeypatch.chdir(study[0])
     reader, writer = os.pipe()
