@@ -215,6 +215,27 @@ REFUSED = {
         "n_items must be at most 708,740 with m=29 and repetitions=100, got 1000000000: ask for "
         "fewer repetitions",
     ),
+    "too many draws": (
+        lambda: rs.PooledSampling(10**6).sizes(10**9),
+        "m must leave at most 100,000 draws for the number of different items, whose law is built "
+        "draw by draw, got 1000000 draws: choose a smaller m",
+    ),
+    "too many draws of a run": (
+        lambda: rs.PooledSampling(10**8).draw(Ranks([5], 10**9), 0),
+        "m must leave at most 100,000 draws",
+    ),
+    "too many draws for several": (
+        lambda: UniformSampling(10**6).variance(AP, Ranks([[5, 9]], 10**9)),
+        "m must leave at most 100,000 draws for several relevant items",
+    ),
+    "an average with too many draws": (
+        lambda: UniformSampling(10**7, True).pmf(Ranks([5], 10**9, ties=[10**8])),
+        "m must be smaller to average over ties, got m=10000000: break the ties of ranks",
+    ),
+    "report of too many draws": (
+        lambda: rs.report([1, 2], m=10**9, n_items=10**10),
+        "the law of what is drawn with n_items=10000000000, m=1000000000 takes",
+    ),
     "too many samples": (
         lambda: rs.inference.required_samples(
             AP, Ranks([1], 10**9), Ranks([2], 10**9), largest=10**8
