@@ -50,6 +50,7 @@ def comparison(a, b, metric=AP):
 
 
 ranks = Ranks([1, 2, 3], n_items=30)
+HUGE = UniformSampling(10**6)
 NAMED = Ranks([1, 2, 3], n_items=6, ids=["ann", "bob", "dan"])
 
 # What is done, and what the message says of argument, value and cure.
@@ -235,6 +236,10 @@ REFUSED = {
     "report of too many draws": (
         lambda: rs.report([1, 2], m=10**9, n_items=10**10),
         "the law of what is drawn with n_items=10000000000, m=1000000000 takes",
+    ),
+    "bounds of too many draws": (
+        lambda: rs.inference.sharp_bounds(AP, np.ones(10**6 + 1) / (10**6 + 1), HUGE, 10**9),
+        "ranks with m=1000000 takes",
     ),
     "too many samples": (
         lambda: rs.inference.required_samples(

@@ -178,7 +178,8 @@ class PooledSampling(Sampler):
         ------
         ValueError
             For an instance without a relevant item or without an irrelevant one, for a `metric`
-            that is none, and for a correction that is no `PooledCorrection` for this sampler.
+            that is none, for a correction that is no `PooledCorrection` for this sampler, and for
+            more than 10^5 draws.
 
         Examples
         --------
