@@ -213,7 +213,7 @@ REFUSED = {
         lambda: rs.inference.required_samples_from_pilot(
             AP, ranks, ranks, UniformSampling(29), 10**9, 0
         ),
-        "n_items must be at most 708,740 with m=29 and repetitions=100, got 1000000000: ask for "
+        "n_items must be at most 298,261 with m=29 and repetitions=100, got 1000000000: ask for "
         "fewer repetitions",
     ),
     "too many draws": (

@@ -30,9 +30,9 @@ __all__ = [
     "required_samples_from_pilot",
 ]
 
-# So many samples are tried at most; and so many products of the laws with the weights of the ranks
-# are formed in one step of the EM algorithm over all runs of a bootstrap.
-_MOST_SAMPLES, _MOST_PRODUCTS = 10**7, 2**31
+# So many samples are tried at most. A pilot takes half a minute for so many products of its ranks,
+# its counts, and its repetitions and some more, which stand for the numbers of samples it tries.
+_MOST_SAMPLES, _MOST_PRODUCTS, _TRIED = 10**7, 2**30, 20
 
 
 def required_samples(
@@ -218,7 +218,7 @@ def required_samples_from_pilot(
         return last if samples is None else samples
 
     repetitions = positive_int("repetitions", repetitions)
-    most = _MOST_PRODUCTS // ((repetitions + 1) * (sampler.m + 1))
+    most = _MOST_PRODUCTS // ((repetitions + _TRIED) * (sampler.m + 1))
     if n_items > most:
         raise ValueError(
             f"n_items must be at most {most:,} with m={sampler.m} and repetitions={repetitions}, "
