@@ -61,6 +61,7 @@ class Wider:
 
 
 ranks = Ranks([1, 2, 3], n_items=30)
+HUGE = UniformSampling(10**6)
 NAMED = Ranks([1, 2, 3], n_items=6, ids=["ann", "bob", "dan"])
 
 # What is done, and what the message says of argument, value and cure.
@@ -254,13 +255,38 @@ REFUSED = {
         lambda: rs.inference.required_samples_from_pilot(
             AP, ranks, ranks, UniformSampling(29), 10**9, 0
         ),
-        "n_items must be at most 35,791,394 with m=29, got 1000000000",
+        "n_items must be at most 1,704,352 with m=29, got 1000000000",
     ),
     "a pilot of too many repetitions": (
         lambda: rs.inference.required_samples_from_pilot(
             AP, ranks, ranks, UniformSampling(29), 30, 0, repetitions=10**9
         ),
-        "repetitions must be at most 2,386,091 with m=29 and n_items=30, got 1000000000",
+        "repetitions must be at most 1,193,026 with m=29 and n_items=30, got 1000000000",
+    ),
+    "too many draws": (
+        lambda: rs.PooledSampling(10**6).sizes(10**9),
+        "m must leave at most 100,000 draws for the number of different items, whose law is built "
+        "draw by draw, got 1000000 draws: choose a smaller m",
+    ),
+    "too many draws of a run": (
+        lambda: rs.PooledSampling(10**8).draw(Ranks([5], 10**9), 0),
+        "m must leave at most 100,000 draws",
+    ),
+    "too many draws for several": (
+        lambda: UniformSampling(10**6).variance(AP, Ranks([[5, 9]], 10**9)),
+        "m must leave at most 100,000 draws for several relevant items",
+    ),
+    "an average with too many draws": (
+        lambda: UniformSampling(10**7, True).pmf(Ranks([5], 10**9, ties=[10**8])),
+        "m must be smaller to average over ties, got m=10000000: break the ties of ranks",
+    ),
+    "report of too many draws": (
+        lambda: rs.report([1, 2], m=10**9, n_items=10**10),
+        "the law of what is drawn with n_items=10000000000, m=1000000000 takes",
+    ),
+    "bounds of too many draws": (
+        lambda: rs.inference.sharp_bounds(AP, np.ones(10**6 + 1) / (10**6 + 1), HUGE, 10**9),
+        "ranks with m=1000000 takes",
     ),
     "too many samples": (
         lambda: rs.inference.required_samples(

@@ -69,6 +69,8 @@ def strata_of(
     With `counts` each of the ranks is that of so many instances with one relevant item.
     """
     rows, n_relevant = sampled.rows, sampled.n_relevant
+    # With the fewest columns that there can be, so that what is too large is refused at once.
+    _law_fits(_STEPS, int(sampled.n_irrelevant.max()), int(sizes.max()))
     pool = sizes - n_relevant
     many = np.ones(len(sampled), np.int64) if counts is None else counts
     kind = _bins(pool, many) * (1 + n_relevant.max()) + _bins(n_relevant, many)
@@ -178,11 +180,7 @@ def law_of(
     """The law of the count of m draws under each column, shape (m + 1, columns)."""
     sampler = UniformSampling(m, replace)
     n_items = pool + 1
-    fits_in_memory(
-        24 * (len(steps) + len(head) + len(tail)) * (m + 1),
-        f"the law of what is drawn with n_items={n_items}, m={m}",
-        "choose a smaller m",
-    )
+    _law_fits(len(steps) + len(head) + len(tail), m, n_items)
     parts = []
     if len(head):
         start = np.append(0, steps[:-1] + 1)
@@ -190,6 +188,14 @@ def law_of(
     if len(tail):
         parts.append(sampler.pmf(Ranks(tail + 1, n_items)))
     return np.concatenate(parts).T
+
+
+def _law_fits(n_columns, m, n_items):
+    fits_in_memory(
+        24 * n_columns * (m + 1),
+        f"the law of what is drawn with n_items={n_items}, m={m}",
+        "choose a smaller m",
+    )
 
 
 def groups_of(

@@ -23,6 +23,8 @@ from recsample.sampling.inverse import InverseSampling
 if TYPE_CHECKING:
     import pandas as pd
 
+# Limits from twice as many samples take four times as long: with so many, some three seconds.
+_MOST_SAMPLES = 2000
 _DISTANCE = float(special.chdtri(1, 1 - LEVEL))
 
 
@@ -94,9 +96,12 @@ def _places(stratum, column, weights, share):
 def _more_samples(study, width):
     """The smallest number of samples, by doubling it, with which the limits are close enough.
 
-    Not more than a quarter of the pool: beyond that it is cheaper to rank all items.
+    Not more than a quarter of the pool: beyond that it is cheaper to rank all items. And not more
+    than limits can be planned for within seconds, but for a linear metric.
     """
     most = min(stratum.pool for stratum in study.evidence.strata) // 4
+    if not isinstance(study.metric.shape, Linear):
+        most = min(most, _MOST_SAMPLES)
     m = 2 * max(max(stratum.n_draws) for stratum in study.evidence.strata)
     while m <= most:
         reached = _width_with(study, m)

@@ -107,9 +107,12 @@ def sharp_bounds(
     law, values, net = _law_and_values(metric, sampler, n_items, decreasing)
     # The columns of the law are nearly dependent. Along its well determined directions the
     # conditions are orthonormal; the others would say no more than rounding errors do.
-    left, singular, right = linalg.svd(law, full_matrices=False)
+    # An orthogonal reduction to m + 1 rows first, so that the decomposition is small.
+    triangle = linalg.qr(law, mode="r", check_finite=False)[0][: len(q)]
+    _, singular, right = linalg.svd(triangle, full_matrices=False)
     kept = singular > 1e-8 * singular[0]
-    rows, reached = left.T[kept], right[kept] @ q / singular[kept]
+    along = right[kept] / singular[kept, None]
+    rows, reached = along @ law.T, along @ q
     # Where some are lost the program is ill-conditioned, and cannot be solved without some room.
     room = 0.0 if kept.all() else 1e-6
     return _extremes(values, rows, reached - room, reached + room, decreasing, net)
@@ -202,12 +205,10 @@ def _law_and_values(metric, sampler, n_items, decreasing):
     pool = positive_int("n_items", n_items) - 1
     whole = true_or_false("decreasing", decreasing)
     jumps = jumps_of(metric, 1, 1)
+    # A net has more places than there are deviations of what is observed, which are not that many.
+    _bounds_fit(min(pool, int(np.sqrt(sampler.m))), sampler.m)
     net = net_of(sampler, pool, jumps, whole)
-    fits_in_memory(
-        32 * len(net.above) * (sampler.m + 1),
-        f"the bounds at {len(net.above)} ranks with m={sampler.m}",
-        "choose a smaller m",
-    )
+    _bounds_fit(len(net.above), sampler.m)
     if len(net.start) > 1:
 
         def target(above):
@@ -222,6 +223,12 @@ def _law_and_values(metric, sampler, n_items, decreasing):
         size = np.arange(1.0, n_items + 1)
         return np.cumsum(law, axis=0) / size[:, None], np.cumsum(values) / size, net
     return law, values, net
+
+
+def _bounds_fit(n_ranks, m):
+    fits_in_memory(
+        32 * n_ranks * (m + 1), f"the bounds at {n_ranks} ranks with m={m}", "choose a smaller m"
+    )
 
 
 def _extremes(values, rows, low, high, decreasing, net):

@@ -98,7 +98,7 @@ def populations(n_items: int) -> dict[str, Population]:
     Parameters
     ----------
     n_items : int
-        At least 1000.
+        At least 1000, at most 10^7.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def populations(n_items: int) -> dict[str, Population]:
     Raises
     ------
     ValueError
-        For a smaller pool.
+        For another pool.
 
     Examples
     --------

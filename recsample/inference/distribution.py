@@ -78,7 +78,7 @@ def rank_distribution(
     ------
     ValueError
         For another method, ranks that are not sampled ranks of this sampler, ties, and a pool that
-        is too small.
+        is too small, or of more than 10^7 items.
 
     Examples
     --------
@@ -449,7 +449,7 @@ def plausible_prior(n_items: int) -> Floats:
     Raises
     ------
     ValueError
-        For a size below 1.
+        For a size below 1 or above 10^7.
 
     Examples
     --------

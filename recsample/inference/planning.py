@@ -31,9 +31,9 @@ __all__ = [
     "required_samples_from_pilot",
 ]
 
-# So many samples are tried at most; and so many products of the laws with the weights of the ranks
-# are formed in one step of the EM algorithm over all runs of a bootstrap.
-_MOST_SAMPLES, _MOST_PRODUCTS = 10**7, 2**31
+# So many samples are tried at most. A pilot takes half a minute for so many products of its ranks,
+# its counts, and its repetitions and some more, which stand for the numbers of samples it tries.
+_MOST_SAMPLES, _MOST_PRODUCTS, _TRIED = 10**7, 2**30, 20
 
 
 def required_samples(
@@ -219,10 +219,10 @@ def required_samples_from_pilot(
         return last if samples is None else samples
 
     repetitions = positive_int("repetitions", repetitions)
-    most = _MOST_PRODUCTS // ((sampler.m + 1) * n_items) - 1
+    most = _MOST_PRODUCTS // ((sampler.m + 1) * n_items) - _TRIED
     if most < 1:
         raise ValueError(
-            f"n_items must be at most {_MOST_PRODUCTS // (2 * sampler.m + 2):,} with "
+            f"n_items must be at most {_MOST_PRODUCTS // ((sampler.m + 1) * (_TRIED + 1)):,} with "
             f"m={sampler.m}, got {n_items}"
         )
     if repetitions > most:

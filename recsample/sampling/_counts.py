@@ -13,7 +13,7 @@ from scipy import linalg, special
 
 from recsample._indexing import row_blocks
 from recsample._memory import fits_in_memory
-from recsample._ties import ties_ahead
+from recsample._ties import WITHOUT_AVERAGES, ties_ahead
 from recsample._value import frozen
 
 # So many items at both ends of a pool are taken one by one where others are passed over.
@@ -24,6 +24,8 @@ _ENDS = 64
 _WIDE, _NOTHING = 2**14, 746
 # The way out where a law is too large for the memory.
 _LESS = "choose a smaller m"
+# So many draws are followed one by one, and so many nodes are looked for, which takes seconds.
+_DRAWS, _MOST_NODES = 10**5, 2000
 # From here on Stirling's series is used.
 _SERIES = 16
 
@@ -34,6 +36,15 @@ def check_drawable(pool):
         raise ValueError(
             "n_items must be at most 1,000,000,000 to draw without replacement, "
             f"got {pool.max() + 1} in instance {np.argmax(pool)}"
+        )
+
+
+def check_draws(n_draws, what):
+    """Refuse more draws than a law that is built draw by draw can have."""
+    if n_draws > _DRAWS:
+        raise ValueError(
+            f"m must leave at most {_DRAWS:,} draws for {what}, whose law is built draw by draw, "
+            f"got {n_draws} draws: {_LESS}"
         )
 
 
@@ -173,9 +184,16 @@ def average_with(above, ties, pool, m):
     """
     pmf = np.empty((len(above), m + 1))
     for i, (a, t, n) in enumerate(zip(above, ties, pool)):
-        nodes, weights = gauss_on_points(t + 1, min(_enough_nodes(m), _enough_for_few(m * t / n)))
+        nodes, weights = _nodes_of(t + 1, min(_enough_nodes(m), _enough_for_few(m * t / n)), m)
         pmf[i] = weighted_pmf(weights, a + nodes, n, m, True)
     return pmf
+
+
+def _nodes_of(n_points, n_nodes, m):
+    """The Gauss rule of tied items, as long as it can be found within seconds."""
+    if min(n_points, n_nodes) > _MOST_NODES:
+        raise ValueError(f"m must be smaller to average over ties, got m={m}: {WITHOUT_AVERAGES}")
+    return gauss_on_points(n_points, n_nodes)
 
 
 def _quadrature(above, ties, pool, m):
@@ -207,10 +225,13 @@ def _enough_for_few(drawn):
 
 def weighted_pmf(weights, above, pool, m, replace):
     """The weighted sum of the laws of several numbers of items above, formed in blocks."""
+    fits_in_memory(8 * weights.size // weights.shape[-1] * (m + 1), f"the law with m={m}", _LESS)
     total = np.zeros((*weights.shape[:-1], m + 1))
     for part in row_blocks(len(above), m + 1):
         each = above[part]
-        total += weights[..., part] @ count_pmf(each, np.full_like(each, pool), m, replace)
+        counts = _above_0(each, pool, m, replace) if m > _WIDE else slice(None)
+        law = count_pmf(each, np.full_like(each, pool), m, replace, counts=counts)
+        total[..., counts] += weights[..., part] @ law
     return total
 
 
@@ -223,7 +244,7 @@ def laws_in_group(above, ties, group, pool, m, replace):
     if not replace:
         end = count_pmf(np.array([above + ties]), np.array([pool]), m, False)[0]
         return laws_given_end(end, above, ties, group)
-    nodes, weights = gauss_on_points(ties + 1, _enough_nodes(m) + group // 2)
+    nodes, weights = _nodes_of(ties + 1, _enough_nodes(m) + group // 2, m)
     i = np.arange(1.0, group)[:, None]
     ahead, behind = (
         np.cumsum(np.vstack([0 * x, np.log((x + i) / (ties + i))]), axis=0)
@@ -265,9 +286,8 @@ def different_pmf(above, pool, n_draws, least=0.0):
     (a - s) / N: the classical occupancy law. Chances that fall below `least` on the way are left
     out.
     """
-    fits_in_memory(
-        8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws", "choose a smaller m"
-    )
+    check_draws(n_draws, "the number of different items")
+    fits_in_memory(8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws", _LESS)
     law = np.zeros((len(above), n_draws + 1))
     law[:, 0] = 1.0
     for start in range(0, len(above), 16):  # a few rows with much the same counts

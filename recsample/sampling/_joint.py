@@ -30,7 +30,7 @@ from scipy import special
 from recsample._indexing import counted, row_blocks, starts_of
 from recsample._memory import fits_in_memory
 from recsample._typing import Integers
-from recsample.sampling._counts import count_pmf
+from recsample.sampling._counts import check_draws, count_pmf
 
 # Counts, and numbers of copies of one item, with a smaller chance are left out. Corrected values of
 # such counts may be large, but not that large.
@@ -63,6 +63,7 @@ def moments_of(metric, ranks, which, values, law, n_counts, replace):
     `law(end, pool, n)` the laws of the sampled items among the first `end`: both with a column for
     each of `n_counts` counts.
     """
+    check_draws(n_counts - 1, "several relevant items")
     place, ties = ranks.rows.place, ranks.rows.ties
     first = ranks.rows.of((place == 1) | (ties == 0))
     # Without ties it does not matter which of equal items one is.

@@ -158,8 +158,8 @@ def scaled(metric: Metric, sampler: Sampler, n_items: int) -> Scaled:
     Raises
     ------
     ValueError
-        For a metric that is the same for ranks 1 and n, a pool that is too small to sample from,
-        and a `sampler` that is none.
+        For a metric that is the same for ranks 1 and n, a pool that is too small to sample from or
+        of more than 10^7 items, and a `sampler` that is none.
 
     Examples
     --------

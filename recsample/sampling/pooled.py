@@ -16,7 +16,7 @@ from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks import Ranks
 from recsample.sampling._closed_forms import linear_moments
-from recsample.sampling._counts import different_pmf, laws_given_end
+from recsample.sampling._counts import check_draws, different_pmf, laws_given_end
 from recsample.sampling._joint import moments_of
 from recsample.sampling._readable import check_readable
 from recsample.sampling.base import Sampler
@@ -131,6 +131,7 @@ class PooledSampling(Sampler):
         rng = generator(rng)
         size = np.zeros(len(ranks), np.int64)
         n_draws = self.m * n_relevant
+        check_draws(int(n_draws.max()), "the number of different items")
         for k in range(int(n_draws.max())):
             size += (k < n_draws) & (rng.random(len(size)) * pool >= size)
         # The number of different items first, then as many without replacement.
@@ -177,7 +178,8 @@ class PooledSampling(Sampler):
         ------
         ValueError
             For an instance without a relevant item or without an irrelevant one, for a `metric`
-            that is none, and for a correction that is no `PooledCorrection` for this sampler.
+            that is none, for a correction that is no `PooledCorrection` for this sampler, and for
+            more than 10^5 draws.
 
         Examples
         --------
@@ -298,6 +300,7 @@ class PooledSampling(Sampler):
 
     def _values(self, metric, order, n, most):
         """What items of the given orders, of n each, contribute at s = 0, ..., `most`."""
+        check_draws(most, "the number of different items")
         s, order, n = np.arange(most + 1), order[:, None], n[:, None]
         # A sample of s items, as small as can be: what follows is for metrics that do not know it.
         return metric.term(order + s, order, n, n + np.maximum(s, 1)) + np.zeros(s.shape)

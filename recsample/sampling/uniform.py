@@ -448,7 +448,8 @@ class UniformSampling(Sampler):
         """Mean and variance of each target's part of the metric."""
         kinds, kind = different_rows([targets.order, targets.n_relevant])
         values = partial(self._values, metric, *kinds)
-        if len(kinds[0]) * (self.m + 1) <= _TABLE:
+        # The laws of tied items are of all counts.
+        if len(kinds[0]) * (self.m + 1) <= _TABLE or targets.ties.any():
             table = values()
 
             def values(counts):
@@ -462,13 +463,13 @@ class UniformSampling(Sampler):
         Or at some of these, a slice.
         """
         order, n_relevant = order[:, None], n_relevant[:, None]
-        above = np.arange(*counts.indices(self.m + 1))
+        some = range(*counts.indices(self.m + 1))
         fits_in_memory(
-            32 * len(order) * len(above),
+            32 * len(order) * len(some),
             f"the table of {metric} with m={self.m}",
             "choose a smaller m",
         )
-        rank = order + above
+        rank = order + np.arange(some.start, some.stop)
         return metric.term(rank, order, n_relevant, self.m + n_relevant) + np.zeros(rank.shape)
 
 

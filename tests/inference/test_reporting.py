@@ -310,6 +310,21 @@ def test_a_plan_leads_where_it_says(metric):
         assert 2 * 1.96 * spread / np.sqrt(2000) == pytest.approx(row["width"], rel=0.2)
 
 
+def test_a_plan_tries_no_more_samples_than_it_has_time_for(monkeypatch):
+    tried = []
+
+    def never(study, m):
+        tried.append(m)
+        return np.inf
+
+    monkeypatch.setattr("recsample.inference._ways._width_with", never)
+    found = rs.report([1, 2, 3, 1] * 50, m=10, n_items=10**9, metrics=["Recall@10", "AUC"])
+    assert "more samples" not in found.plan("Recall@10", width=1.0).index
+    assert max(tried) == 1280
+    found.plan("AUC", width=1.0)  # which needs no law
+    assert max(tried) > 10**8
+
+
 def test_a_plan_knows_that_drawn_items_do_not_come_again():
     ranks = rs.Ranks(np.random.default_rng(0).integers(140, 161, 3000), N_ITEMS)
     mean, variance = rs.UniformSampling(70).moments(rs.AUC, ranks)

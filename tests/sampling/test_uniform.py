@@ -613,7 +613,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match="the law of 10000 instances with m=10000000 takes"):
             UniformSampling(10**7).pmf(many)
         huge, one = UniformSampling(10**11), Ranks([10], n_items=10**12)
-        with pytest.raises(ValueError, match="the law of 1 ranks with m=100000000000 takes"):
+        with pytest.raises(ValueError, match="the table of NDCG with m=100000000000 takes"):
             huge.expect(NDCG, Ranks([10], n_items=10**12, ties=[5]))
         # AP needs no law: eq. (19) without replacement, by 10 factors as of the items above.
         missed = prod(Fraction(9 * 10**11 - 1 - i, 10**12 - i) for i in range(10))
