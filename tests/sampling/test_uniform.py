@@ -4,7 +4,7 @@ import tracemalloc
 import warnings
 from fractions import Fraction
 from math import comb, exp, prod
-from time import perf_counter
+from time import thread_time
 
 import numpy as np
 import pytest
@@ -381,9 +381,9 @@ class TestDraw:
         # A sampled rank takes 8 bytes; a list of 100 items would take 800.
         small, large = peak(20_000), peak(200_000)
         assert large < 400 and large < 1.2 * small
-        start = perf_counter()
+        start = thread_time()
         UniformSampling(100).draw(Ranks(np.full(200_000, 500), n_items=10**5 + 1), rng=0)
-        assert perf_counter() - start < 10
+        assert thread_time() - start < 10
 
     def test_all_items_give_the_rank_back(self):
         ranks = Ranks([1, 4, 9], n_items=9)
