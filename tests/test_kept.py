@@ -61,7 +61,8 @@ def test_threads_share_it(counting):
 def test_the_law_of_a_study_is_formed_once_whatever_was_drawn():
     sampler, ranks = rs.UniformSampling(20), rs.Ranks(range(1, 301), 300)
     draws = [sampler.draw(ranks, rng=seed) for seed in range(2)]
-    runs = [strata_of(drawn, ranks.n_items, False)[0] for drawn in draws]
+    sizes = np.full(len(ranks), ranks.n_items)
+    runs = [strata_of(drawn, sizes, False)[0] for drawn in draws]
     one, other = (columns_of(run, "smooth", False, (5, 10)) for run in runs)
     assert one is other
     assert columns_of(runs[0], "smooth", False, (10, 5)) is one
