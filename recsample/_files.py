@@ -86,7 +86,8 @@ def _chosen(path, names, wanted, optional):
 def _wrong(use, values):
     """Where the values of a column are not what may stand there."""
     if _ALLOWED[use] == _TEXT:
-        return np.array([not one.strip() for one in values])
+        blank = {one for one in set(values) if not one.strip()}
+        return np.array([one in blank for one in values]) if blank else np.zeros(len(values), bool)
     if use == "score":
         return ~(values < np.inf)  # nor NaN
     return ~((values >= (use != "ties")) & (values < 2**53) & (values == np.floor(values)))

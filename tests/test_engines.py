@@ -130,13 +130,6 @@ class TestFrames:
         grouped = TABLE.groupby(COLUMNS, as_index=False).size()
         assert RankCounts.from_frame(FRAMES[library](grouped), counts="size") == EXPECTED
 
-    @pytest.mark.parametrize("name", ["recsample_instances", "instances", "instances_rank"])
-    def test_columns_of_any_name(self, library, name):
-        renamed = FRAMES[library](TABLE.rename(columns={"rank": name}))
-        assert RankCounts.from_frame(renamed, rank=name) == EXPECTED
-        grouped = TABLE.groupby(COLUMNS, as_index=False).size().rename(columns={"size": name})
-        assert RankCounts.from_frame(FRAMES[library](grouped), counts=name) == EXPECTED
-
     def test_counts_of_parts_are_added_up(self, library):
         some = np.arange(len(TABLE)) % 3 == 0
         parts = [
