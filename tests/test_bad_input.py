@@ -637,6 +637,59 @@ REFUSED = {
         lambda: rs.inference.bootstrap_order(AP, ranks, 3, 0),
         "ranks_b must be Ranks",
     ),
+    "a population of nothing": (
+        lambda: rs.inference.coverage.coverage(None),
+        "population must be a Population or Ranks, got None",
+    ),
+    "a negative number of instances": (
+        lambda: rs.inference.coverage.coverage(ranks, n_instances=-1),
+        "n_instances must be a whole number of at least 1, got -1",
+    ),
+    "a pair of instances by the list": (
+        lambda: rs.inference.coverage.coverage_of_pilots(ranks, ranks, n_instances=[]),
+        "n_instances must be a whole number of at least 1, got []",
+    ),
+    "others for ranks": (
+        lambda: rs.inference.coverage.coverage(ranks, others=True),
+        "others must be False for Ranks",
+    ),
+    "nothing for others": (
+        lambda: rs.inference.coverage.coverage(ranks, others=""),
+        "others must be True or False, got ''",
+    ),
+    "numbers of samples as text": (
+        lambda: rs.experiments.figure2("5"),
+        "samples must be whole numbers",
+    ),
+    "no numbers of samples": (lambda: rs.experiments.figure2([]), "samples must be a list of at"),
+    "a table of ranks for two recommenders": (
+        lambda: rs.experiments.order_changes(AP, {}),
+        "ranks must hold at least one recommender, got none",
+    ),
+    "half a largest rank": (
+        lambda: rs.experiments.figure3([5], largest_rank=1.5),
+        "largest_rank must be a whole number of at least 1, got 1.5",
+    ),
+    "text for the gamma of a figure": (
+        lambda: rs.experiments.figure6([5], {"a": ranks}, gamma="x"),
+        "gamma must be a finite number above 0, got 'x'",
+    ),
+    "no estimators": (
+        lambda: rs.experiments.bias_and_variance({}, AP, sampler, 30),
+        "estimators must map names to metrics, got {}",
+    ),
+    "no table to print": (
+        lambda: rs.experiments.as_printed(3, 2),
+        "table must be a dataframe indexed by ['estimator'], got 3",
+    ),
+    "no recommender to put in order": (
+        lambda: rs.experiments.smallest_sample_in_order(ranks, 3),
+        "better must be Ranks, got int",
+    ),
+    "True for a table": (
+        lambda: rs.experiments.printed_table(True),
+        "number must be one of the paper's tables 1, 2, 3, 4, got True",
+    ),
 }
 
 
