@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recsample._instances import check_recommenders
+from recsample._validation import shown, whole_numbers
 from recsample.datasets import recorded_ranks
 from recsample.sampling._checks import check_sampler
 from recsample.sampling._readable import check_readable
@@ -16,6 +17,14 @@ def given_or_recorded(ranks):
         return recorded_ranks()
     check_recommenders(ranks)
     return ranks
+
+
+def checked_samples(samples):
+    """Several numbers of samples, as a list."""
+    checked = whole_numbers("samples", samples, lowest=1)
+    if checked.ndim != 1 or not len(checked):
+        raise ValueError(f"samples must be a list of at least one number, got {shown(samples)}")
+    return checked.tolist()
 
 
 def largest_sample(ranks):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recsample._extras import extra
-from recsample._frames import as_ids, kind_of, read_columns
+from recsample._frames import as_ids, as_scores, kind_of, read_columns
 from recsample._validation import as_float, shown
 
 if TYPE_CHECKING:
@@ -117,6 +117,8 @@ def _from_text(path, wanted, optional):
                     else:
                         values = np.array([as_float(one) for one in texts])
                     name = f"{path}, column {name!r}, line"
+                    if use == "score":
+                        _refuse_beyond_floats(values, texts, name, lines)
                     parts[use].append(_checked(use, values, texts, name, lines))
         except UnicodeDecodeError as error:
             raise ValueError(
@@ -130,6 +132,16 @@ def _from_text(path, wanted, optional):
     if not places:
         raise ValueError(f"{path} must hold at least one row below the names of its columns")
     return {use: np.concatenate(blocks) for use, blocks in parts.items()}, np.array(places)
+
+
+def _refuse_beyond_floats(scores, texts, name, lines):
+    """Refuse whole numbers that floats do not hold, of which different ones would be tied."""
+    for where in np.flatnonzero(np.abs(scores) > 2**53):
+        if texts[where].strip().lstrip("+-").isdecimal():
+            raise ValueError(
+                f"{name} {lines[where]}, must be at most 2**53 on either side where scores are "
+                f"whole numbers, got {shown(texts[where])}"
+            )
 
 
 def _full(path, rows, width) -> Iterator[tuple[int, list[str]]]:
@@ -173,7 +185,7 @@ def _values(use, name, column):
     elif not column.dtype.is_numeric():
         raise ValueError(f"{name} must have numbers, got {column.dtype}")
     else:
-        values = column.cast(extra("narwhals.stable.v2").Float64).to_numpy()
+        values = as_scores(name, column) if use == "score" else column.to_numpy().astype(float)
     return _checked(use, values, values, f"{name}, row", range(len(values)))
 
 

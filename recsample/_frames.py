@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -26,12 +26,19 @@ _AS_INSTALLED = {"autoinstall_known_extensions": False, "autoload_known_extensio
 def is_frame(value: Any) -> bool:
     """Whether it is a dataframe, eager or lazy, of a library that Narwhals knows."""
     nw = extra("narwhals.stable.v2")
-    return isinstance(nw.from_native(value, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+    try:
+        return isinstance(nw.from_native(value, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+    except nw.exceptions.DuplicateError:  # columns of one name, which `column_names` refuses
+        return True
 
 
-def column_names(frame: Any) -> list[str]:
-    """The names of the columns of a dataframe."""
-    return extra("narwhals.stable.v2").from_native(frame).collect_schema().names()
+def column_names(frame: Any, name: str = "frame") -> list[str]:
+    """The names of the columns of a dataframe, which have to differ."""
+    nw = extra("narwhals.stable.v2")
+    try:
+        return nw.from_native(frame).collect_schema().names()
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"{name} must have columns of different names: {shown(error)}") from None
 
 
 def read_columns(name: str, frame: Any, wanted: dict[str, str]) -> list[Any]:
@@ -45,14 +52,23 @@ def read_columns(name: str, frame: Any, wanted: dict[str, str]) -> list[Any]:
     return [_without_nulls(name, column, table[column]) for column in wanted.values()]
 
 
+def chosen_names(given: dict[str, Any], numbers: Collection[str]) -> dict[str, str]:
+    """What names a column; some of them may be numbers instead, and are left out."""
+    return {
+        use: column
+        for use, column in given.items()
+        if isinstance(column, str) or use not in numbers
+    }
+
+
 def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
     """Some columns of a dataframe, by what each is for; a lazy one stays lazy."""
+    known = column_names(frame, name)
     table = extra("narwhals.stable.v2").from_native(frame)
-    known = table.collect_schema().names()
     for use, column in wanted.items():
-        if column not in known:
+        if not isinstance(column, Hashable) or column not in set(known):
             raise ValueError(
-                f"{name} must have the column {column!r} (another one: {use}=...), "
+                f"{name} must have the column {shown(column)} (another one: {use}=...), "
                 f"got the columns {known}"
             )
     if len(set(wanted.values())) < len(wanted):
@@ -72,18 +88,26 @@ def count_groups(
     table = chosen_columns(name, frame, columns)
     # By what they are for, so that what is added has a name of its own.
     table = table.select(nw.col(column).alias(use) for use, column in columns.items())
+    kinds = table.collect_schema()
+    for use, kind in kinds.items():
+        # Objects of pandas may be numbers, which is seen later.
+        objects = use != "counts" and isinstance(kind, (nw.Unknown, nw.Object, nw.Categorical))
+        if not kind.is_numeric() and not objects:
+            raise ValueError(
+                f"{use} must be a column of numbers, got {kind} in column {columns[use]!r}"
+            )
     sums = [nw.len().alias("rows")]
     if counts is not None:
-        kind = table.collect_schema()["counts"]
-        if not kind.is_numeric():
-            raise ValueError(f"counts must be a column of numbers, got {kind} in column {counts!r}")
-        given, end = nw.col("counts"), 2**53 if kind.is_integer() else 2.0**53
+        given, end = nw.col("counts"), 2**53 if kinds["counts"].is_integer() else 2.0**53
         right = ((given >= 0) & (given < end) & (given % 1 == 0)).fill_null(False)
         # Summed as floats, which are exact below 2**53, and beyond it never come back below it.
         number = nw.when(right).then(given).otherwise(0).cast(nw.Float64)
         table = table.with_columns(number.alias("number"), right.cast(nw.Int64).alias("right"))
         sums += [nw.col("number").sum(), nw.col("right").sum()]
-    groups = table.group_by(list(wanted)).agg(*sums)
+    try:
+        groups = table.group_by(list(wanted)).agg(*sums)
+    except TypeError:  # objects of pandas, such as lists
+        raise ValueError(f"{name} must have numbers in {list(wanted.values())}") from None
     if isinstance(groups, nw.LazyFrame):
         groups = groups.collect()
     if not len(groups):
@@ -154,6 +178,10 @@ def as_scores(name: str, series: Any) -> Floats:
     """A column of scores as floats; -inf is the lowest of them."""
     if not series.dtype.is_numeric():
         raise ValueError(f"{name} must have scores that are numbers, got {series.dtype}")
+    if series.dtype.is_integer() and (largest := max(series.max(), -series.min())) > 2**53:
+        raise ValueError(  # beyond it different whole numbers would be tied
+            f"{name} must have scores that floats hold, up to 2**53 on either side, got {largest}"
+        )
     values = series.cast(extra("narwhals.stable.v2").Float64).to_numpy()
     bad = np.isnan(values) | (values == np.inf)
     if bad.any():
@@ -186,9 +214,11 @@ def as_times(name: str, series: Any) -> NDArray[Any]:
 
 def as_ids(name: str, series: Any) -> NDArray[Any]:
     """A column of ids as int64, or as objects: strings, or whatever else they are, of one kind."""
-    values = series.to_numpy()
-    if values.dtype.kind == "M":  # dates, with a zone or without
-        values = np.array(series.to_list(), object)
+    nw = extra("narwhals.stable.v2")
+    wide = series.dtype in (nw.Int128, nw.UInt128)  # which NumPy does not have
+    values = np.asarray(None) if wide else series.to_numpy()
+    if values.dtype.kind == "M" or values.ndim != 1:  # dates, with a zone or without; structures
+        values = np.fromiter(series.to_list(), object)
     return same_kind_ids(name, values)
 
 
@@ -199,17 +229,25 @@ def same_kind_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
     # By types first: there are few, and millions of ids.
     if values.dtype == object and len(kinds := set(map(_kind, set(map(type, values))))) > 1:
         raise ValueError(f"{name} must have ids of one kind, got {' and '.join(sorted(kinds))}")
-    if values.dtype == object:
-        return values.astype(np.int64) if kinds == {"whole numbers"} else values
-    if values.dtype.kind not in "iuf":
+    if values.dtype == object and kinds != {"whole numbers"}:
+        return values
+    if values.dtype.kind not in "iufO":
         raise ValueError(
             f"{name} must have ids that tell users and items apart, got {values.dtype}"
         )
-    broken = values != np.floor(values)
+    if values.dtype.kind == "i":
+        return values.astype(np.int64)
+    # Floats hold every whole number up to their precision only: beyond it, two ids may be one.
+    bits = np.finfo(values.dtype).nmant + 1 if values.dtype.kind == "f" else 63
+    is_float = values.dtype.kind == "f"
+    broken = (values >= 2**bits) | (values < -(2**bits) + is_float)
+    if is_float:
+        broken |= values != np.floor(values)
     if broken.any():
         where = int(np.argmax(broken))
+        most = f" below 2**{bits}" if abs(values[where]) >= 2**bits else ""
         raise ValueError(
-            f"{name} must have whole numbers as ids, got {values[where]} in row {where}"
+            f"{name} must have whole numbers{most} as ids, got {values[where]} in row {where}"
         )
     return values.astype(np.int64)
 

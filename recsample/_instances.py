@@ -58,11 +58,13 @@ def check_pairable(ranks: Any, name: str = "ranks") -> None:
         )
 
 
-def check_same_instances(ranks_a: Any, ranks_b: Any) -> tuple[Ranks, Ranks]:
+def check_same_instances(
+    ranks_a: Any, ranks_b: Any, names: tuple[str, str] = ("ranks_a", "ranks_b")
+) -> tuple[Ranks, Ranks]:
     """Both; two recommenders with different instances are refused."""
-    for ranks in (ranks_a, ranks_b):
-        check_pairable(ranks)
-        check_ranks(ranks)
+    for ranks, name in zip((ranks_a, ranks_b), names):
+        check_pairable(ranks, name)
+        check_ranks(ranks, name)
     check_as_many(ranks_a, ranks_b)
     check_same_ids("both recommenders", {"the first": ranks_a, "the second": ranks_b})
     return ranks_a, ranks_b

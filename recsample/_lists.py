@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from recsample._typing import Integers
 from recsample._validation import refuse_masked, shown
@@ -20,7 +21,7 @@ def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
     """All numbers of `values` in one array, how many each instance has, and whether in lists."""
     refuse_masked(name, values)
     is_array = isinstance(values, Collection) or hasattr(values, "__array__")
-    if isinstance(values, (str, bytes)) or not is_array:
+    if isinstance(values, (str, bytes)) or sparse.issparse(values) or not is_array:
         raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
     if hasattr(values, "dtype") or hasattr(values, "__array__"):  # a table has the second only
         values = np.asarray(values)

@@ -76,13 +76,23 @@ def item_sets(name, matrix, n_users, n_items):
         raise ValueError(
             f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got {matrix.shape}"
         )
-    if matrix.format == "csr" and matrix.has_canonical_format and matrix.data[: matrix.nnz].all():
+    if matrix.format == "csr" and matrix.nnz:  # SciPy believes what it is built from
+        indices = matrix.indices[: matrix.nnz]
+        if indices.min() < 0 or indices.max() >= n_items:
+            raise ValueError(
+                f"{name} must hold items from 0 to {n_items - 1}, got item "
+                f"{indices[np.argmax((indices < 0) | (indices >= n_items))]}"
+            )
+    known = matrix.format == "csr" and matrix.has_canonical_format
+    if known and matrix.data[: matrix.nnz].all() and not np.isnan(matrix.data).any():
         indices = matrix.indices[: matrix.nnz].copy()
         return sparse.csr_matrix(
             (np.ones(matrix.nnz, bool), indices, matrix.indptr.copy()), shape=matrix.shape
         )
     # Entry by entry: those of one pair could add up to 0, in small types even where all are 1.
     entries = matrix.tocoo()
+    if np.isnan(entries.data).any():
+        raise ValueError(f"{name} must hold an item or not, got NaN")
     stored = entries.data != 0
     return sets_of(entries.row[stored], entries.col[stored], matrix.shape)
 

@@ -215,7 +215,7 @@ def is_rows(source: Any) -> bool:
 
 
 def _scores_users(source):
-    return callable(getattr(source, "scores", None))
+    return callable(getattr(source, "scores", None)) and not isinstance(source, type)
 
 
 def rows_of(source: Any) -> tuple[Callable[[Integers], Any], int | None, int]:

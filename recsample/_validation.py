@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from recsample._typing import Floats, Integers, Rng
 
 def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> Integers:
     """``values`` as an int64 array of the same shape; what is not a whole number is refused."""
-    array = _array(name, values)
+    array = array_of(name, values)
     if array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be whole numbers, got {shown(values)}")
     flat = array.reshape(-1)
@@ -35,7 +36,7 @@ def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> In
 
 def numbers(name: str, values: object) -> NDArray[Any]:
     """``values`` as an array; anything that is not an array of real numbers is refused."""
-    array = _array(name, values)
+    array = array_of(name, values)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
     return array
@@ -57,7 +58,7 @@ def finite_numbers(name: str, values: object, *, lowest: float = -np.inf) -> Flo
 
 def positive_int(name: str, value: object) -> int:
     """``value`` as an int of at least 1."""
-    array = _array(name, value)
+    array = array_of(name, value)
     if array.ndim or array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be a whole number of at least 1, got {shown(value)}")
     return int(whole_numbers(name, value, lowest=1))
@@ -65,7 +66,7 @@ def positive_int(name: str, value: object) -> int:
 
 def positive_float(name: str, value: Any) -> float:
     """``value`` as a finite float above 0."""
-    number = as_float(value)
+    number = _one_number(value)
     if not 0 < number < float("inf"):
         raise ValueError(f"{name} must be a finite number above 0, got {shown(value)}")
     return number
@@ -73,7 +74,7 @@ def positive_float(name: str, value: Any) -> float:
 
 def nonnegative_float(name: str, value: Any) -> float:
     """``value`` as a finite float of at least 0."""
-    number = as_float(value)
+    number = _one_number(value)
     if not 0 <= number < float("inf"):
         raise ValueError(f"{name} must be a finite number of at least 0, got {shown(value)}")
     return number
@@ -81,7 +82,7 @@ def nonnegative_float(name: str, value: Any) -> float:
 
 def share(name: str, value: Any) -> float:
     """``value`` as a float between 0 and 1, both excluded."""
-    number = as_float(value)
+    number = _one_number(value)
     if not 0 < number < 1:
         raise ValueError(f"{name} must be between 0 and 1, both excluded, got {shown(value)}")
     return number
@@ -94,16 +95,42 @@ def true_or_false(name: str, value: object) -> bool:
     return bool(value)
 
 
+def is_one_of(value: object, words: Collection[str | None]) -> bool:
+    """Whether it is one of these words; an array is none, which NumPy would compare by entry."""
+    return (value is None or isinstance(value, str)) and value in words
+
+
 def generator(rng: Rng) -> np.random.Generator:
     """``rng`` as a numpy Generator: a seed, a Generator that is advanced, or None."""
     if isinstance(rng, np.random.RandomState):
         rng = rng._bit_generator  # what NumPy 2.2 and newer take from it by themselves
+    given: Any = rng  # NumPy would read True as 1, lists of lists, and itself into the ground
+    seeds = given if isinstance(given, (list, tuple, range, np.ndarray)) else [given]
     try:
-        return np.random.default_rng(rng)
+        if all(isinstance(one, _SEEDS) and not isinstance(one, bool) for one in seeds):
+            return np.random.default_rng(given)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"rng must be a whole number of at least 0 or a numpy Generator, got {shown(rng)}"
-        ) from None
+        pass
+    raise ValueError(
+        f"rng must be a whole number of at least 0 or a numpy Generator, got {shown(rng)}"
+    )
+
+
+# What NumPy makes random numbers of.
+_SEEDS = (
+    int,
+    np.integer,
+    np.random.Generator,
+    np.random.BitGenerator,
+    np.random.SeedSequence,
+    type(None),
+)
+
+
+def _one_number(value: Any) -> float:
+    """``value`` as a float, NaN where it is none: neither True nor an array of one is a number."""
+    no_number = isinstance(value, (bool, np.bool_)) or getattr(value, "ndim", 0) > 0
+    return float("nan") if no_number else as_float(value)
 
 
 def as_float(value: Any) -> float:
@@ -132,15 +159,19 @@ def refuse_frame(name: str, values: Any, cure: str) -> None:
         )
 
 
-def _array(name: str, values: Any) -> NDArray[Any]:
+def array_of(name: str, values: Any, dtype: Any = None) -> NDArray[Any]:
+    """``values`` as an array; of None where they make none."""
     refuse_masked(name, values)
     try:
-        return np.asarray(values)
-    except ValueError:  # lists of different lengths make no array
+        return np.asarray(values, dtype)
+    except ValueError:  # lists of different lengths make no array, nor do Ranks
         return np.asarray(None)
 
 
 def shown(value: object) -> str:
     """``value`` as it stands in a message, on one line and cut to 80 characters."""
-    text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
+    try:
+        text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
+    except Exception:  # of a number with thousands of digits, say
+        text = f"a value of type {type(value).__name__}"
     return text if len(text) <= 80 else text[:77] + "..."

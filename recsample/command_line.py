@@ -24,7 +24,7 @@ import numpy as np
 
 from recsample._extras import extra
 from recsample._files import as_count, read_file
-from recsample._validation import shown
+from recsample._validation import positive_float, shown
 from recsample.evaluation import evaluate
 from recsample.inference.planning import required_samples_from_pilot
 from recsample.inference.reporting import report
@@ -42,12 +42,14 @@ _EPILOG = (
 )
 # The options behind arguments of other names, the first that the command has.
 _OPTIONS = {
+    "cutoff": ["metric", "metrics"],
     "m": ["m", "sample"],
     "n_items": ["items", "sample"],
     "name": ["metric", "metrics"],
     "probability": ["order"],
     "rng": ["seed"],
     "sampled": ["rank"],
+    "values": ["rank"],
 }
 
 
@@ -297,9 +299,8 @@ def _report(asked):
 def _plan(asked):
     table = _ways_to_width(asked) if asked.order is None else _samples_for_order(asked)
     if asked.per_second is not None:
-        if not asked.per_second > 0:
-            raise ValueError(f"--per-second must be above 0, got {asked.per_second}")
-        table = table.assign(seconds=table["users"] * table["scored"] / asked.per_second)
+        per_second = positive_float("--per-second", asked.per_second)
+        table = table.assign(seconds=table["users"] * table["scored"] / per_second)
     if asked.form == "json":
         return json.dumps(json.loads(table.reset_index().to_json(orient="records")), indent=2)
     if asked.form == "markdown":

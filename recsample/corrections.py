@@ -45,6 +45,7 @@ from recsample._over_ranks import average_errors, normalised_prior
 from recsample._ties import mean_over_ties
 from recsample._typing import Floats
 from recsample._validation import (
+    is_one_of,
     positive_float,
     positive_int,
     shown,
@@ -391,7 +392,7 @@ class RankEstimate(Correction):
                 "sampler must be UniformSampling for a rank estimate, which scales its counts, "
                 f"got {sampler!r}"
             )
-        if rounding not in ("floor", "linear"):
+        if not is_one_of(rounding, ("floor", "linear")):
             raise ValueError(f"rounding must be 'floor' or 'linear', got {rounding!r}")
         sampler.pmf(Ranks([1], self.n_items))  # refuses a pool that is too small to sample from
         m = sampler.m

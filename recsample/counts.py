@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._frames import column_names, count_groups, is_frame, opened
+from recsample._frames import chosen_names, column_names, count_groups, is_frame, opened
 from recsample._indexing import counted, different_rows, row_blocks
 from recsample._memory import fits_in_memory
 from recsample._statistics import mean_of, variance_of
@@ -153,7 +153,10 @@ class RankCounts(Value):
         >>> rs.RankCounts.concatenate(parts).counts
         array([3, 1])
         """
-        given, parts = parts, list(parts) if isinstance(parts, Iterable) else []
+        given, parts = (
+            parts,
+            list(parts) if isinstance(parts, Iterable) and np.iterable(parts) else [],
+        )
         if not parts or not all(isinstance(part, RankCounts) for part in parts):
             raise ValueError(f"parts must be a list of RankCounts, got {shown(given)}")
         rows = [one.ranks.rows for one in parts]
@@ -286,7 +289,7 @@ class RankCounts(Value):
             if ties is None:
                 ties = "ties" if "ties" in column_names(table) else 0
             given: dict[str, Any] = {"rank": rank, "n_items": n_items, "ties": ties}
-            wanted = {use: column for use, column in given.items() if isinstance(column, str)}
+            wanted = chosen_names(given, {"n_items", "ties"})
             found, number = count_groups("frame", table, wanted, counts)
         given |= found
         return cls(given["rank"], number, given["n_items"], ties=given["ties"])

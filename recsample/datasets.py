@@ -21,7 +21,14 @@ from recsample import _movielens as movielens
 from recsample._extras import extra
 from recsample._frames import as_ids, as_times, is_frame, read_columns
 from recsample._typing import Floats, Integers, Rng
-from recsample._validation import generator, positive_int, shown, whole_numbers
+from recsample._validation import (
+    array_of,
+    generator,
+    is_one_of,
+    positive_int,
+    shown,
+    whole_numbers,
+)
 from recsample._value import frozen
 from recsample.ranks import Ranks
 
@@ -380,10 +387,10 @@ def load_movielens(
         ...
     ValueError: split must be "paper" or "last", got 'first'
     """
-    if name not in list(movielens.SIZES):  # a list, which takes what has no hash as well
+    if not is_one_of(name, movielens.SIZES):
         raise ValueError(f"name must be one of {list(movielens.SIZES)}, got {shown(name)}")
-    if split not in ("paper", "last", None):
-        raise ValueError(f'split must be "paper" or "last", got {split!r}')
+    if not is_one_of(split, ("paper", "last", None)):
+        raise ValueError(f'split must be "paper" or "last", got {shown(split)}')
     if split == "paper" and name != "ml-1m":
         raise ValueError(f'split must be "last" for {name}: the paper has MovieLens-1M only')
     if path is not None and not isinstance(path, (str, os.PathLike)):
@@ -736,9 +743,8 @@ def _activity(n_users, n_events, most, rng):
 
 def _ids(name: str, values: Any) -> NDArray[Any]:
     """One-dimensional ids: int64, or an array of strings."""
-    if not hasattr(values, "dtype"):  # as objects, or numbers among strings would become strings
-        values = np.array(values, dtype=object)
-    array = np.asarray(values)
+    # As objects, or numbers among strings would become strings.
+    array = array_of(name, values, None if hasattr(values, "dtype") else object)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got an array of shape {array.shape}")
     if array.dtype.kind == "O":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -34,7 +34,7 @@ from recsample._sources import Listed, Rows, Source, Study, is_rows, ranks_among
 from recsample._statistics import LEVEL, PERCENT, limits_of_mean
 from recsample._tables import table_of
 from recsample._typing import Rng
-from recsample._validation import generator, shown, true_or_false, whole_numbers
+from recsample._validation import array_of, generator, shown, true_or_false, whole_numbers
 from recsample.inference.comparison import Comparison, paired_comparison
 from recsample.inference.reporting import report
 from recsample.inference.results import Instances, Result, level_of_pairs
@@ -193,14 +193,21 @@ def _recommenders(scores, model):
             raise ValueError("scores must hold at least one recommender, got none")
         check_names("scores", scores)
         return {str(name): one for name, one in scores.items()}, True
-    if not (is_frame(scores) and model in column_names(scores)):
+    if not isinstance(model, Hashable):
+        raise ValueError(f"model must be the name of a column, got {shown(model)}")
+    if not (is_frame(scores) and model in column_names(scores, "scores")):
         return {"": scores}, False
     nw = extra("narwhals.stable.v2")
     frame = nw.from_native(scores)
+    kind = frame.collect_schema()[model]
+    if kind.is_nested():
+        raise ValueError(f"scores must name recommenders by text, got {kind} in column {model!r}")
     names = frame.select(model).unique()
     names = names.collect() if isinstance(names, nw.LazyFrame) else names
     if names[model].is_null().any():
         raise ValueError(f"scores must not have missing values, got one in column {model!r}")
+    if not all(isinstance(name, Hashable) for name in names[model].to_list()):
+        raise ValueError(f"scores must name recommenders by text, got lists in column {model!r}")
     parts = {name: frame.filter(nw.col(model) == name) for name in names[model].to_list()}
     check_names("scores", parts)
     return {str(name): parts[name].to_native() for name in sorted(parts, key=str)}, True
@@ -257,7 +264,7 @@ def _pairs_of(name, given, user, item):
     if is_frame(given):
         columns = read_columns(name, given, {"user": user, "item": item})
         return tuple(coded(as_ids(name, column)) for column in columns)
-    if sparse.issparse(given):
+    if sparse.issparse(given) and given.ndim == 2:
         entries = item_sets(name, given, *given.shape).tocoo()
         row, column = entries.row.astype(np.int64), entries.col.astype(np.int64)
     elif name == "held_out" and hasattr(given, "__len__"):
@@ -321,7 +328,7 @@ def _check_numbers(name, what, ids, end):
 
 
 def _named_items(items):
-    values = np.asarray(items, None if hasattr(items, "dtype") else object)
+    values = array_of("items", items, None if hasattr(items, "dtype") else object)
     if values.ndim != 1 or not len(values):
         raise ValueError(f"items must be a list of at least one id, got {shown(items)}")
     return same_kind_ids("items", values)

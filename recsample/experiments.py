@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from recsample._estimators import (
+    checked_samples,
     given_or_recorded,
     largest_sample,
     mean_and_std,
@@ -30,14 +31,14 @@ from recsample._estimators import (
 )
 from recsample._extras import extra
 from recsample._indexing import counted
-from recsample._instances import mean_pool_size
+from recsample._instances import check_ranks, check_recommenders, mean_pool_size
 from recsample._memory import fits_in_memory
 from recsample._over_ranks import average_errors, normalised_prior
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
-from recsample._validation import generator, positive_int
+from recsample._validation import generator, positive_float, positive_int, shown, whole_numbers
 from recsample.corrections import BiasVariance, ConstrainedLeastSquares, RankEstimate
-from recsample.metrics._checks import check_exact
+from recsample.metrics._checks import check_exact, check_metric
 from recsample.metrics.averages import compare
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
@@ -121,8 +122,11 @@ def printed_table(number: int) -> pd.DataFrame:
     30.01
     """
     pd = extra("pandas")
-    if number not in (1, 2, 3, 4):
-        raise ValueError(f"number must be one of the paper's tables 1, 2, 3, 4, got {number!r}")
+    whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+    if not whole or number not in (1, 2, 3, 4):
+        raise ValueError(
+            f"number must be one of the paper's tables 1, 2, 3, 4, got {shown(number)}"
+        )
     with resources.files("recsample").joinpath("data/printed_tables.csv").open("rb") as file:
         rows = pd.read_csv(file)
     return rows[rows.pop("table") == number].set_index(_INDEX)
@@ -150,8 +154,16 @@ def beside_printed(table: pd.DataFrame, number: int) -> pd.DataFrame:
     >>> both.loc[("AP", "C", "Sampled"), ["mean", "printed mean"]].round(3).tolist()
     [0.326, 0.325]
     """
+    _check_levels(table, _INDEX)
     printed = printed_table(number).rename(columns=lambda name: f"printed {name}")
     return table.join(printed, how="inner")
+
+
+def _check_levels(table, levels):
+    """Refuse what is no table of the estimators, as the functions here return it."""
+    names = list(getattr(getattr(table, "index", None), "names", []))
+    if not hasattr(table, "columns") or not set(levels) <= set(names):
+        raise ValueError(f"table must be a dataframe indexed by {levels}, got {shown(table)}")
 
 
 def table1() -> pd.DataFrame:
@@ -365,6 +377,10 @@ def as_printed(
     >>> experiments.as_printed(experiments.printed_table(3), 2).loc[("AP", "X"), "CLS"]
     '3.58 ± 0.06'
     """
+    _check_levels(table, ["estimator"])
+    if mean not in table.columns:
+        raise ValueError(f"mean must be a column of table, got {shown(mean)}")
+    decimals = int(whole_numbers("decimals", decimals, lowest=0))
 
     def cell(row):
         text = f"{row[mean]:.{decimals}f}"
@@ -430,7 +446,7 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
     [[0.636, 0.341, 0.326]]
     """
 
-    samples = _log_spaced(9_999, 40) if samples is None else samples
+    samples = checked_samples(_log_spaced(9_999, 40) if samples is None else samples)
     ranks = toy_ranks()
     rows = {
         (str(metric), int(m)): {
@@ -480,8 +496,8 @@ def order_changes(
     >>> experiments.order_changes(AP)[:3]
     [(1, 'A > C > B'), (73, 'A > B > C'), (277, 'A > C > B')]
     """
-    ranks = toy_ranks() if ranks is None else ranks
-    samples = range(1, largest_sample(ranks) + 1) if samples is None else list(samples)
+    ranks = toy_ranks() if ranks is None else check_recommenders(ranks)
+    samples = checked_samples(range(1, largest_sample(ranks) + 1) if samples is None else samples)
 
     @cache
     def means(k):
@@ -532,7 +548,8 @@ def figure3(
     [1.0, 1.0, 1.0, 1.0]
     """
     pd = extra("pandas")
-    r = np.arange(1, largest_rank + 1)
+    samples = checked_samples(samples)
+    r = np.arange(1, positive_int("largest_rank", largest_rank) + 1)
     ranks = Ranks(r, n_items)
     parts = {}
     for metric in TOY_METRICS:
@@ -649,6 +666,8 @@ def bias_and_variance(
         belief = given_belief(normalised_prior(prior, n_items))
     exact = partial(term_at, metric, pool=pool)
     rows = rows_of(check_law(sampler), pool, exact, jumps_of(metric, 1, 1), belief)
+    if not isinstance(estimators, Mapping) or not len(estimators):
+        raise ValueError(f"estimators must map names to metrics, got {shown(estimators)}")
     values = np.stack([values_at(e, sampler) for e in estimators.values()], axis=1)
     bias, squared_bias, variance = average_errors(
         values, rows.law, rows.target[:, None], rows.prior
@@ -727,7 +746,10 @@ def figure6(
     """
 
     ranks = given_or_recorded(ranks)
-    samples = _log_spaced(largest_sample(ranks), 20, first=10) if samples is None else samples
+    gamma = positive_float("gamma", gamma)
+    samples = checked_samples(
+        _log_spaced(largest_sample(ranks), 20, first=10) if samples is None else samples
+    )
     rows = {}
     for name, used in {"Sampled": None, f"BV {gamma:g}": gamma}.items():
         for m in samples:
@@ -770,8 +792,8 @@ def smallest_sample_in_order(
     >>> rs.experiments.smallest_sample_in_order(toy["A"], toy["C"], metric=rs.AP)
     434
     """
-    pair = {"worse": worse, "better": better}
-    if not metric(better).mean() > metric(worse).mean():
+    pair = {"worse": check_ranks(worse, "worse"), "better": check_ranks(better, "better")}
+    if not check_metric(metric)(better).mean() > metric(worse).mean():
         raise ValueError(f"better must have a higher mean {metric} than worse, and has not")
 
     def in_order(m):

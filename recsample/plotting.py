@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Mapping
 from itertools import count, cycle
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,9 @@ import numpy as np
 from scipy import optimize
 
 from recsample._extras import extra
+from recsample._validation import positive_int, shown, whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -164,6 +164,7 @@ def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
     >>> plotting.panels(2, 2, sharex=True).shape
     (2, 2)
     """
+    rows, columns = positive_int("rows", rows), positive_int("columns", columns)
     plt = extra("matplotlib.pyplot")
     width, height = plt.rcParams["figure.figsize"]
     return plt.subplots(rows, columns, figsize=(width, 0.8 * rows * height), **sharing)[1]
@@ -191,7 +192,7 @@ def label_lines(ax: Axes) -> None:
     >>> ax.texts[0].get_text()
     'squares'
     """
-    ends = []
+    ax, ends = _axes(ax), []
     for line in ax.lines:
         if not str(line.get_label()).startswith("_"):
             points = np.asarray(line.get_xydata())
@@ -229,6 +230,8 @@ def best_in_bold(table: pd.DataFrame, decimals: int) -> Styler:
     >>> html.count("bold")
     1
     """
+    _check_columns("table", table)
+    decimals = int(whole_numbers("decimals", decimals, lowest=0))
     shown = table.round(decimals)
     best = shown == _best_of_recommenders(shown)
     looks = best.replace({True: "font-weight: bold", False: ""})
@@ -442,6 +445,7 @@ def sampled_against_exact(values: Mapping[str, Scaled], ax: Axes | None = None) 
     'exact metric, scaled'
     """
     ax = _axes(ax)
+    _check_mapping(values)
     for name, (colour, *_, line) in _looks(METRIC, values).items():
         ax.plot(*values[name], linestyle=line, color=colour, label=name)
     ax.set(xlabel="exact metric, scaled", ylabel="expected sampled metric, scaled")
@@ -471,6 +475,7 @@ def percentile_rank_cdf(values: Mapping[str, ArrayLike], ax: Axes | None = None)
     >>> ax.get_xlabel()
     'percentile rank'
     """
+    _check_mapping(values)
     ax = _axes(ax)
     for name, (colour, _, line) in _looks(RECOMMENDER, values).items():
         ax.ecdf(values[name], color=colour, linestyle=line, label=name)
@@ -536,6 +541,8 @@ def regularisation_path(
     >>> rs.plotting.regularisation_path(best.path).get_yscale()
     'log'
     """
+    if not hasattr(path, "singular_value"):
+        raise ValueError(f"path must be what MinimalBias.path gives, got {shown(path)}")
     ax = _axes(ax)
     directions = np.arange(1, len(path.singular_value) + 1)
     ax.plot(directions, path.largest_value, ":", color=RED, label="largest value")
@@ -579,6 +586,9 @@ def trade_off(
     'rms bias'
     """
     ticker = extra("matplotlib.ticker")
+    _check_columns("curve", curve, ["rms bias", "std"])
+    if points is not None:
+        _check_columns("points", points, ["rms bias", "std"])
     ax = _axes(ax)
     ax.plot(curve["rms bias"], curve["std"], "-", color=BLUE)
     power = np.log10(np.asarray(curve.index, dtype=float))
@@ -625,6 +635,7 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> rs.plotting.error_against_cost(table.loc["AP"]).get_ylabel()
     'error, points'
     """
+    _check_columns("data", data, ["cost", "error"], ["method", "setting"])
     ax = _axes(ax)
     for method in [name for name in METHOD if name in data.index.unique("method")]:
         colour, style = METHOD[method]
@@ -649,6 +660,25 @@ def _check_table(data):
         )
 
 
+def _check_columns(name, table, columns=(), levels=()):
+    """Refuse what is no table with these columns and levels of the index."""
+    frame = extra("pandas").DataFrame
+    if not (
+        isinstance(table, frame)
+        and set(columns) <= set(table.columns)
+        and set(levels) <= set(table.index.names)
+    ):
+        raise ValueError(
+            f"{name} must be a dataframe of pandas with the columns {[*columns]} and the levels "
+            f"{[*levels]}, got {shown(table)}"
+        )
+
+
+def _check_mapping(values):
+    if not isinstance(values, Mapping) or not values:
+        raise ValueError(f"values must map names to what is drawn, got {shown(values)}")
+
+
 def _best_of_recommenders(table):
     if table.index.nlevels == 1:
         return table.max()
@@ -663,6 +693,8 @@ def _best_of_recommenders(table):
 
 def _axes(ax):
     if ax is not None:
+        if not isinstance(ax, extra("matplotlib.axes").Axes):
+            raise ValueError(f"ax must be Axes of Matplotlib or None, got {shown(ax)}")
         return ax
     plt = extra("matplotlib.pyplot")
     return plt.subplots()[1]
@@ -771,6 +803,7 @@ def values_with_limits(table: pd.DataFrame) -> Figure:
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['X', 'Y']
     """
+    _check_columns("table", table, ["value", "low", "high"], ["metric"])
     plt = extra("matplotlib.pyplot")
     metrics = list(dict.fromkeys(table.index.get_level_values("metric")))
     several = table.index.nlevels > 1

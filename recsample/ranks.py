@@ -15,12 +15,20 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from recsample._extras import extra
-from recsample._frames import as_ids, coded, column_names, is_frame, read_columns
+from recsample._frames import as_ids, chosen_names, coded, column_names, is_frame, read_columns
 from recsample._indexing import counted, owners, places_in, repeated, starts_of
 from recsample._lists import flattened, split
 from recsample._ranking import scored_pools, standings
 from recsample._typing import Integers, Rng, Sparse
-from recsample._validation import generator, refuse_frame, shown, whole_numbers
+from recsample._validation import (
+    array_of,
+    generator,
+    is_one_of,
+    refuse_frame,
+    refuse_masked,
+    shown,
+    whole_numbers,
+)
 from recsample._value import Value, frozen, locked
 
 if TYPE_CHECKING:
@@ -240,7 +248,16 @@ class Ranks(Value):
 
     def _numbers(self, users):
         """The numbers of the chosen instances, at least one."""
-        which = np.atleast_1d(np.arange(len(self))[users])
+        refuse_masked("users", users)
+        if getattr(getattr(users, "dtype", None), "kind", "") == "u":
+            users = whole_numbers("users", users)  # which NumPy would let wrap around
+        try:
+            which = np.atleast_1d(np.arange(len(self))[users])
+        except (IndexError, TypeError, ValueError, OverflowError):
+            raise IndexError(  # at which Python ends a loop over the instances
+                "users must be a number, a slice, or a list of numbers or of True and False, of "
+                f"{len(self)} instances, got {shown(users)}"
+            ) from None
         if which.ndim != 1:
             raise ValueError(
                 "users must be a number, a slice, or a list of numbers or of True and False, "
@@ -344,7 +361,10 @@ class Ranks(Value):
         >>> both.values, both.n_items
         (array([3, 1, 7]), array([10, 10, 20]))
         """
-        given, parts = parts, list(parts) if isinstance(parts, Iterable) else []
+        given, parts = (
+            parts,
+            list(parts) if isinstance(parts, Iterable) and np.iterable(parts) else [],
+        )
         if not parts or not all(isinstance(part, Ranks) for part in parts):
             raise ValueError(f"parts must be a list of Ranks, got {shown(given)}")
         named = [part.ids for part in parts if part.ids is not None]
@@ -442,7 +462,9 @@ class Ranks(Value):
         if ties is None:
             ties = "ties" if "ties" in column_names(frame) else 0
         given: dict[str, Any] = {"user": user, "rank": rank, "n_items": n_items, "ties": ties}
-        wanted = {use: column for use, column in given.items() if isinstance(column, str)}
+        wanted = chosen_names(
+            given, {"n_items", "ties"} if user is not None else {*given} - {"rank"}
+        )
         found = dict(zip(wanted, read_columns("frame", frame, wanted)))
         values = {use: whole_numbers(use, found[use].to_numpy()) for use in wanted if use != "user"}
         if user is None:
@@ -538,7 +560,7 @@ class Ranks(Value):
         >>> rs.Ranks([[5, 3], [1]], n_items=10).at([1, 2, 4], n_items=5).values
         (array([1, 2]), array([4]))
         """
-        flat = np.asarray(rank)
+        flat = whole_numbers("rank", rank)
         if flat.shape != self._rank.shape:
             raise ValueError(
                 f"rank must hold one number for each of the {len(self._rank)} relevant items, "
@@ -577,9 +599,9 @@ class Ranks(Value):
         >>> ranks.break_ties("optimistic").values, ranks.break_ties("pessimistic").values
         (array([2, 7]), array([5, 7]))
         """
-        if how == "random":
+        if is_one_of(how, ("random",)):
             ahead = _random_ahead(self.rows, generator(rng))
-        elif how in ("optimistic", "pessimistic"):
+        elif is_one_of(how, ("optimistic", "pessimistic")):
             ahead = self.rows.ties * (how == "pessimistic")
         else:
             raise ValueError(
@@ -696,7 +718,7 @@ def _pool_sizes(n_items, n_instances):
 def _ties_like(ties, n_relevant, nested):
     """The ties of each relevant item, flat."""
     if np.isscalar(ties):
-        return np.full(n_relevant.sum(), ties, dtype=np.int64)
+        return np.full(n_relevant.sum(), whole_numbers("ties", ties, lowest=0))
     flat, lengths, ties_nested = flattened("ties", ties)
     if ties_nested != nested or len(lengths) != len(n_relevant):
         raise ValueError(
@@ -715,7 +737,7 @@ def _names(ids, n_instances):
     """The names of the instances, as an array that cannot be written to."""
     if ids is None:
         return None
-    names = np.asarray(ids)
+    names = array_of("ids", ids)
     if names.shape != (n_instances,):
         raise ValueError(
             f"ids must hold one name for each of the {n_instances} instances, "

@@ -478,7 +478,7 @@ def _rounded(scores):
 
 def _events(train):
     """A canonical CSR matrix with True at every event."""
-    if not sparse.issparse(train):
+    if not sparse.issparse(train) or train.ndim != 2:
         raise ValueError(f"train must be a sparse matrix, got {type(train).__name__}")
     entries = train.tocoo()
     if entries.dtype.kind not in "biuf":

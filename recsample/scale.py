@@ -256,9 +256,18 @@ def ranks_of_scores(
     scored = _by_use("scores", scores, names | {"score": score})
     held = _by_use("held_out", held_out, names)
     _check_types(scored.collect_schema(), held.collect_schema(), names | {"score": score})
+    if scored.collect_schema()["score"].is_integer():  # different ones beyond would be tied
+        held_by_floats = nw.col("score").is_between(-(2**53), 2**53)
+        scored = scored.with_columns(nw.when(held_by_floats).then(nw.col("score")).alias("score"))
     scored = scored.with_columns(nw.col("score").cast(nw.Float64))
     held = held.group_by(["user", "item"]).agg(nw.len().alias("times")).drop("times")  # once each
-    own = held.join(scored, on=["user", "item"], how="left").rename({"score": "own"})
+    try:
+        own = held.join(scored, on=["user", "item"], how="left").rename({"score": "own"})
+    except (TypeError, ValueError) as error:  # of libraries that match one type only
+        raise ValueError(
+            "held_out must have ids of the types that they have in scores, which cannot be joined: "
+            f"{shown(error)}"
+        ) from None
     others = scored.join(held, on=["user", "item"], how="anti").select(
         "user", "score", nw.col("item").alias("beside"), nw.lit(1).alias("other")
     )
@@ -335,4 +344,7 @@ def _refuse(scored: Any, user: Any, item: Any) -> None:
             "scores must hold a score for each held-out item, "
             f"got none for user {shown(user)}, item {shown(item)}"
         )
-    raise ValueError(f"scores must not have missing values or NaN, got one for user {shown(user)}")
+    raise ValueError(
+        f"scores must not have missing values or NaN, got one for user {shown(user)}, "
+        "or a whole number beyond 2**53, which floats do not hold"
+    )

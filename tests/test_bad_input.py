@@ -63,6 +63,17 @@ class Wider:
 ranks = Ranks([1, 2, 3], n_items=30)
 HUGE = UniformSampling(10**6)
 NAMED = Ranks([1, 2, 3], n_items=6, ids=["ann", "bob", "dan"])
+FRAME = pd.DataFrame({"user": [1, 2], "rank": [3, 4], "n_items": 9})
+HOLDS_ITSELF: list = []
+HOLDS_ITSELF.append(HOLDS_ITSELF)
+
+
+def beyond_the_columns():
+    """A matrix with a column that it does not have, which SciPy does not look for."""
+    found = sparse.csr_matrix(np.eye(2, 3))
+    found.indices[0] = 9
+    return found
+
 
 # What is done, and what the message says of argument, value and cure.
 REFUSED = {
@@ -439,6 +450,272 @@ REFUSED = {
         lambda: rs.datasets.Interactions.from_pairs([], [], []),
         "at least one event, got none",
     ),
+    # Found by trying several hundred values in place of right ones
+    "True for a number": (
+        lambda: BiasVariance(AP, sampler, 9, gamma=True),
+        "gamma must be a finite number above 0, got True",
+    ),
+    "an array for one of two words": (
+        lambda: rs.RankEstimate(AP, sampler, 9, rounding=np.array([1, 2])),
+        "rounding must be",
+    ),
+    "a table for a word": (
+        lambda: rs.inference.rank_distribution(ranks, sampler, 9, pd.DataFrame({"a": [1]})),
+        "method must be 'em', 'mes' or 'spline', got",
+    ),
+    "a sparse matrix for a word": (
+        lambda: AP(over=sparse.csr_matrix([[1]])),
+        "over must be 'best', 'relevant', 'hits' or 'k', got",
+    ),
+    "a missing value for a word": (
+        lambda: rs.inference.limits(AP, ranks, 40, assumption=pd.NA),
+        "assumption must be one of",
+    ),
+    "an array for a split": (
+        lambda: rs.datasets.load_movielens(split=np.array([1, 2])),
+        'split must be "paper" or "last", got array([1, 2])',
+    ),
+    "masked for a word": (
+        lambda: report(negatives=np.ma.masked),
+        "negatives must be 'uniform', got masked",
+    ),
+    "an array for the way to break ties": (
+        lambda: ranks.break_ties(np.array([1, 2])),
+        "how must be 'random', 'optimistic' or 'pessimistic', got array",
+    ),
+    "an array for a gain": (
+        lambda: rs.metrics.graded.dcg([1, 2], gain=np.array([1, 2])),
+        "gain must be 'linear' or 'exponential', got array",
+    ),
+    "an array for a library": (
+        lambda: rs.metrics.peers.counterparts(10, np.array([1, 2])),
+        "library must be one of",
+    ),
+    "True for a seed": (lambda: sampler.draw(ranks, True), "rng must be a whole number"),
+    "lists of seeds": (lambda: sampler.draw(ranks, [[1], [2, 3]]), "got [[1], [2, 3]]"),
+    "a seed that holds itself": (lambda: sampler.draw(ranks, HOLDS_ITSELF), "got [[...]]"),
+    "ties as a word": (lambda: Ranks([1], 9, ties="few"), "ties must be whole numbers, got 'few'"),
+    "ties beyond integers": (lambda: Ranks([1], 9, ties=2**70), "ties must be whole numbers"),
+    "masked ids": (lambda: Ranks([1, 2], 9, ids=masked(["a", "b"], [0, 1])), "ids must not have"),
+    "ranks for ids": (lambda: Ranks([1, 2, 3], 9, ids=ranks), "ids must hold one name for each"),
+    "ids of two lengths": (lambda: Ranks([1, 2], 9, ids=[[1], [2, 3]]), "ids must hold one name"),
+    "masked users": (lambda: ranks[masked([0, 1], [0, 1])], "users must not have masked entries"),
+    "users that wrap around": (
+        lambda: ranks[np.array([2**64 - 1], np.uint64)],
+        "users must be whole numbers below 2**53",
+    ),
+    "ranks at ranks": (lambda: ranks.at(ranks, 30), "rank must be whole numbers, got <Ranks"),
+    "parts without a dimension": (
+        lambda: Ranks.concatenate(np.array(3)),
+        "parts must be a list of Ranks, got array(3)",
+    ),
+    "counts without a dimension": (
+        lambda: rs.RankCounts.concatenate(np.array(3)),
+        "parts must be a list of RankCounts, got array(3)",
+    ),
+    "metrics without a dimension": (
+        lambda: rs.compare({"a": ranks}, np.array(3)),
+        "metrics must be a list of metrics, got array(3)",
+    ),
+    "a number for a column of users": (
+        lambda: Ranks.from_frame(FRAME, user=3),
+        "frame must have the column 3 (another one: user=...)",
+    ),
+    "a list for a column of ranks": (
+        lambda: rs.RankCounts.from_frame(FRAME, rank=[1]),
+        "frame must have the column [1] (another one: rank=...)",
+    ),
+    "an array for a column": (
+        lambda: evaluate(user=np.array([1, 2])),
+        "must have the column array([1, 2]) (another one: user=...)",
+    ),
+    "a column of lists to count": (
+        lambda: rs.RankCounts.from_frame(FRAME.assign(rank=[[1], [2]])),
+        "frame must have numbers in ['rank', 'n_items']",
+    ),
+    "a column twice": (
+        lambda: rs.evaluate(
+            pd.DataFrame([[1, 1, 7, 0.5]], columns=["user", "user", "item", "score"]),
+            pd.DataFrame(HELD_OUT),
+        ),
+        "scores must have columns of different names",
+    ),
+    "ids beyond integers": (
+        lambda: evaluate({"user": np.array([2**70, 1, 2, 2], object)}),
+        "whole numbers below 2**63 as ids, got 1180591620717411303424 in row 0",
+    ),
+    "ids that would wrap around": (
+        lambda: evaluate({"user": np.array([2**64 - 1, 1, 2, 2], np.uint64)}),
+        "whole numbers below 2**63 as ids, got 18446744073709551615 in row 0",
+    ),
+    "infinite ids": (
+        lambda: evaluate({"user": [np.inf, 1, 2, 2]}),
+        "whole numbers below 2**53 as ids, got inf in row 0",
+    ),
+    "ids that floats do not tell apart": (
+        lambda: evaluate({"user": [2.0**53, 2.0**53, 2, 2]}),
+        "whole numbers below 2**53 as ids, got 9007199254740992.0 in row 0",
+    ),
+    "ids that short floats do not tell apart": (
+        lambda: evaluate({"user": np.array([2**24 + 1, 1, 2, 2], np.float32)}),
+        "whole numbers below 2**24 as ids, got 16777216.0 in row 0",
+    ),
+    "scores that floats do not tell apart": (
+        lambda: evaluate({"score": [2**60, 2**60 + 1, 1, 2]}),
+        "scores that floats hold, up to 2**53 on either side, got 1152921504606846977",
+    ),
+    "low scores that floats do not tell apart": (
+        lambda: evaluate({"score": [-(2**60), -(2**60) - 1, 1, 2]}),
+        "scores that floats hold, up to 2**53 on either side, got 1152921504606846977",
+    ),
+    "scores of a join that floats do not tell apart": (
+        lambda: rs.scale.ranks_of_scores(
+            pd.DataFrame(SCORES | {"score": [2**60, 2**60 + 1, 1, 2]}), pd.DataFrame(HELD_OUT)
+        ),
+        "got one for user 1, or a whole number beyond 2**53, which floats do not hold",
+    ),
+    "lists for names of recommenders": (
+        lambda: evaluate({"model": [["a"]] * 4}),
+        "scores must name recommenders by text, got lists in column 'model'",
+    ),
+    "masked items of a catalogue": (
+        lambda: evaluate(items=masked([7, 8], [0, 1])),
+        "items must not have masked entries",
+    ),
+    "ranks for items": (lambda: evaluate(items=ranks), "items must be a list of at least one id"),
+    "masked segments": (
+        lambda: evaluate().by(masked([1, 1], [0, 1])),
+        "segments must not have masked entries",
+    ),
+    "lists for segments": (
+        lambda: evaluate().by({1: ["a"], 2: ["a"]}),
+        "segments must be hashable, such as text, got ['a']",
+    ),
+    "a class for a model": (
+        lambda: rs.evaluate({"a": Wider}, [0, 1, 2]),
+        "scores of 'a' must be a dataframe, an array",
+    ),
+    "sparse held-out items of one dimension": (
+        lambda: rs.evaluate(np.array(scores), sparse.coo_array(np.array([1, 0]))),
+        "held_out must",
+    ),
+    "NaN in a training set": (
+        lambda: predicted(exclude=sets((0, 1), (1, 2), data=[np.nan, 1.0])),
+        "exclude must hold an item or not, got NaN",
+    ),
+    "a training set with items that are none": (
+        lambda: predicted(exclude=beyond_the_columns()),
+        "exclude must hold items from 0 to 2, got item 9",
+    ),
+    "a sparse matrix of lists": (
+        lambda: rs.sampling.GivenLists(sparse.csr_matrix(np.eye(2))),
+        "lists must be an array of numbers, got <",
+    ),
+    "masked ids of events": (
+        lambda: rs.datasets.Interactions.from_pairs([1, 1], masked([1, 2], [0, 1]), [3]),
+        "items must not have masked entries",
+    ),
+    "masked grades": (
+        lambda: rs.metrics.graded.cg(masked([1, 2], [0, 1])),
+        "grades must not have masked entries",
+    ),
+    "a table of recommended items": (
+        lambda: rs.metrics.sets.precision(pd.DataFrame({"item": [1]}), [1]),
+        "recommended must be an array, got a dataframe with the columns ['item']",
+    ),
+    "masked recommended items": (
+        lambda: rs.metrics.sets.precision(masked([1, 2], [0, 1]), [1]),
+        "recommended must not have masked entries",
+    ),
+    "a list of m for counted ranks": (
+        lambda: rs.report(Ranks([1, 2, 3], 6), m=[], n_items=30),
+        "m must be one number or one for each of 3 instances, got an array of shape (0,)",
+    ),
+    "several seeds of a scan": (
+        lambda: item_at(0, 1, n_items=5, seed=[1, 2]),
+        "seed must be a whole number, got [1, 2]",
+    ),
+    "no scan": (
+        lambda: rs.EarlyStopping(3).scan(3),
+        "scan must be a Scan, got 3",
+    ),
+    "a column of ranks for what was seen": (
+        lambda: rs.Observed(rs.EarlyStopping(3), 30, rank=ranks),
+        "rank must",
+    ),
+    "relevant items of three dimensions": (
+        lambda: rs.Observed(rs.EarlyStopping(3), 30, [[[1]]], rank=[2]),
+        "n_relevant must be one number or one for each instance",
+    ),
+    "a width that takes more users than there are numbers": (
+        lambda: report().plan("AUC", 1e-300),
+        "width must be one that fewer than 2**53 users reach, got 1e-300",
+    ),
+    "the first recommender of a plan": (
+        lambda: rs.inference.required_samples(AP, 3, ranks),
+        "ranks_a must be Ranks, got int",
+    ),
+    "the second recommender of a pilot": (
+        lambda: rs.inference.required_samples_from_pilot(AP, ranks, 3, sampler, 30, 0),
+        "sampled_b must be Ranks, got int",
+    ),
+    "the second recommender of a bootstrap": (
+        lambda: rs.inference.bootstrap_order(AP, ranks, 3, 0),
+        "ranks_b must be Ranks",
+    ),
+    "a population of nothing": (
+        lambda: rs.inference.coverage.coverage(None),
+        "population must be a Population or Ranks, got None",
+    ),
+    "a negative number of instances": (
+        lambda: rs.inference.coverage.coverage(ranks, n_instances=-1),
+        "n_instances must be a whole number of at least 1, got -1",
+    ),
+    "a pair of instances by the list": (
+        lambda: rs.inference.coverage.coverage_of_pilots(ranks, ranks, n_instances=[]),
+        "n_instances must be a whole number of at least 1, got []",
+    ),
+    "others for ranks": (
+        lambda: rs.inference.coverage.coverage(ranks, others=True),
+        "others must be False for Ranks",
+    ),
+    "nothing for others": (
+        lambda: rs.inference.coverage.coverage(ranks, others=""),
+        "others must be True or False, got ''",
+    ),
+    "numbers of samples as text": (
+        lambda: rs.experiments.figure2("5"),
+        "samples must be whole numbers",
+    ),
+    "no numbers of samples": (lambda: rs.experiments.figure2([]), "samples must be a list of at"),
+    "a table of ranks for two recommenders": (
+        lambda: rs.experiments.order_changes(AP, {}),
+        "ranks must hold at least one recommender, got none",
+    ),
+    "half a largest rank": (
+        lambda: rs.experiments.figure3([5], largest_rank=1.5),
+        "largest_rank must be a whole number of at least 1, got 1.5",
+    ),
+    "text for the gamma of a figure": (
+        lambda: rs.experiments.figure6([5], {"a": ranks}, gamma="x"),
+        "gamma must be a finite number above 0, got 'x'",
+    ),
+    "no estimators": (
+        lambda: rs.experiments.bias_and_variance({}, AP, sampler, 30),
+        "estimators must map names to metrics, got {}",
+    ),
+    "no table to print": (
+        lambda: rs.experiments.as_printed(3, 2),
+        "table must be a dataframe indexed by ['estimator'], got 3",
+    ),
+    "no recommender to put in order": (
+        lambda: rs.experiments.smallest_sample_in_order(ranks, 3),
+        "better must be Ranks, got int",
+    ),
+    "True for a table": (
+        lambda: rs.experiments.printed_table(True),
+        "number must be one of the paper's tables 1, 2, 3, 4, got True",
+    ),
 }
 
 
@@ -577,3 +854,28 @@ def test_a_float_from_which_on_whole_numbers_are_missing_is_refused():
 def test_numbers_of_either_sign_that_floats_may_not_hold_are_refused(user):
     with pytest.raises(ValueError, match=r"user must be a whole number below 2\*\*53"):
         item_at(0, user, n_items=5)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("polars"), reason="needs Polars")
+def test_what_polars_has_and_numpy_has_not():
+    import polars
+
+    held_out = polars.DataFrame(HELD_OUT)
+    for user, said in (
+        (
+            polars.Series([2**70, 1, 2, 2], dtype=polars.Int128),
+            r"whole numbers below 2\*\*63 as ids",
+        ),
+        ([{"a": 1}, {"a": 1}, {"a": 2}, {"a": 2}], "ids must be hashable"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            rs.evaluate(polars.DataFrame(SCORES | {"user": user}), held_out)
+    with pytest.raises(ValueError, match="ids of the types that they have in scores"):
+        rs.scale.ranks_of_scores(
+            polars.DataFrame(SCORES), held_out.with_columns(polars.col("user").cast(float) + 0.5)
+        )
+
+
+def test_negatives_of_close_large_scores_are_not_tied():
+    close = np.array([[2**60, 2**60 + 1, 2**60 + 2]])
+    assert rs.given_ranks(close, [1], [[0, 2]]) == Ranks([2], 3)

@@ -328,6 +328,7 @@ IDS = "what,rank,score\n7,1,.5\n007,2,.25\n"
             "column 'rank', line 3, must be a whole number from 1 to 2**53 - 1, got ''",
         ),
         (".25", "NA", "column 'score', line 3, must be a number or -inf, got 'NA'"),
+        (".25", str(2**60), "column 'score', line 3, must be at most 2**53 on either side where"),
         (".25", "nan", "column 'score', line 3, must be a number or -inf, got 'nan'"),
         (".25", "inf", "column 'score', line 3, must be a number or -inf, got 'inf'"),
         ("007", '"two\nlines",1,1\n8', "line 5, must be a number or -inf, got 'wrong'"),
@@ -495,3 +496,36 @@ def test_a_million_rows(run, tmp_path):
     (tmp_path / "many.csv").write_text("\n".join(["rank", *map(str, ranks)]), encoding="utf-8")
     status, out, _ = run("report", tmp_path / "many.csv", "--m", 100, "--items", 5000)
     assert status == 0 and "1000000 instances" in out
+
+
+def test_large_numbers_of_a_parquet_file_are_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "large.parquet"
+    pd.DataFrame({"rank": [1, 2**60], "score": [2**60, 2**60 + 1]}).to_parquet(path)
+    with pytest.raises(ValueError, match="column 'rank', row 1, must be a whole number from 1 to"):
+        read_file(str(path), {"rank": "rank"})
+    with pytest.raises(ValueError, match="column 'score' must have scores that floats hold"):
+        read_file(str(path), {"score": "score"})
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--user", "user"], "--rank must not hold a rank twice, got rank 1 twice"),
+        (["--metrics", "ndcg@0"], "--metrics must be a whole number of at least 1, got 0"),
+        (["--metrics", "recall@" + "9" * 5000], "--metrics must be a whole number of at least 1"),
+    ],
+)
+def test_messages_speak_of_options(tmp_path, capsys, options, said):
+    path = tmp_path / "ranks.csv"
+    path.write_text("user,rank\nann,1\nann,1\n", encoding="utf-8")
+    assert main(["report", str(path), "--m", "5", "--items", "30", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_no_time_is_predicted_for_endless_speed(tmp_path, capsys):
+    path = tmp_path / "ranks.csv"
+    path.write_text("rank\n1\n2\n3\n", encoding="utf-8")
+    asked = ["plan", str(path), "--m", "5", "--items", "30", "--metric", "auc", "--width", ".5"]
+    assert main([*asked, "--per-second", "inf"]) == 2
+    assert "--per-second must be a finite number above 0, got inf" in capsys.readouterr().err

@@ -202,7 +202,7 @@ REFUSED = {
     ),
     "a list in place of ranks": (
         lambda: rs.inference.order_probability(AP, COUNTED, [1, 2], UniformSampling(5)),
-        "ranks must be Ranks, got list",
+        "ranks_b must be Ranks, got list",
     ),
     "other pools": (
         lambda: rs.inference.rank_distribution(SAMPLED, UniformSampling(9), 60),

@@ -441,3 +441,23 @@ def test_trade_off_marks_and_names_whole_powers_of_ten(ax):
     assert list(map(tuple, ax.lines[1].get_xydata().tolist())) == whole
     assert [text.xy for text in ax.texts] == whole
     assert [text.get_text() for text in ax.texts] == ["1", "0.1", "$10^{-4}$"]
+
+
+@pytest.mark.parametrize(
+    "draw, message",
+    [
+        (lambda: plotting.metric_by_rank(experiments.figure1(9), 3), "ax must be Axes of Matplot"),
+        (lambda: plotting.label_lines("ax"), "ax must be Axes of Matplotlib or None, got 'ax'"),
+        (lambda: plotting.panels(0, 1), "rows must be a whole number of at least 1, got 0"),
+        (lambda: plotting.best_in_bold(3, 2), "table must be a dataframe of pandas"),
+        (lambda: plotting.trade_off({}), "curve must be a dataframe of pandas"),
+        (lambda: plotting.error_against_cost(None), "data must be a dataframe of pandas"),
+        (lambda: plotting.values_with_limits([1]), "table must be a dataframe of pandas"),
+        (lambda: plotting.regularisation_path(3), "path must be what MinimalBias.path gives"),
+        (lambda: plotting.percentile_rank_cdf([]), "values must map names to what is drawn"),
+        (lambda: plotting.sampled_against_exact(None), "values must map names to what is drawn"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw()

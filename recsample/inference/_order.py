@@ -19,7 +19,8 @@ from recsample.sampling.base import Observed
 def exact_order(metric, ranks_a, ranks_b):
     """1 where A is exactly above B, -1 where it is below."""
     exact = metric.metric if isinstance(metric, Correction) else metric
-    counted = [rows_of(ranks)[1] is not None for ranks in (ranks_a, ranks_b)]  # checks both
+    named = {"ranks_a": ranks_a, "ranks_b": ranks_b}
+    counted = [rows_of(ranks, name)[1] is not None for name, ranks in named.items()]  # checks both
     if any(counted):
         check_as_many(ranks_a, ranks_b)  # counts do not say which instances they are
     else:
@@ -86,16 +87,16 @@ def defined_values(metric, ranks):
     return values
 
 
-def differences_of(metric, a, b):
+def differences_of(metric, a, b, names=("a", "b")):
     """The metric of A minus that of B, instance by instance; of ranks, observations or values."""
-    values = [_values_of(name, metric, one) for name, one in (("a", a), ("b", b))]
+    values = [_values_of(name, metric, one) for name, one in zip(names, (a, b))]
     if len(values[0]) != len(values[1]):
         raise ValueError(
             "both recommenders must have the same instances, "
             f"got {len(values[0])} and {len(values[1])}"
         )
     if isinstance(a, Ranks) and isinstance(b, Ranks):
-        check_same_instances(a, b)
+        check_same_instances(a, b, names)
     return values[0] - values[1]
 
 

@@ -34,7 +34,10 @@ def ways_to(metric: Metric, width: float, evidence: Evidence) -> pd.DataFrame:
     study = _Study(metric, evidence)
     rows = {}
     # Of exact values only the users' own spread is left.
-    users = max(2, int(np.ceil(4 * _DISTANCE * study.between / width**2)))
+    needed = float(4 * _DISTANCE * study.between) / width / width  # a square may be 0, or too large
+    if not needed < 2**53:
+        raise ValueError(f"width must be one that fewer than 2**53 users reach, got {width}")
+    users = max(2, int(np.ceil(needed)))
     rows["rank all items"] = _row("", users, study.pool, study.width_of(study.between, users))
     if study.width_of(study.between, study.n_users) <= width:
         rows |= _more_samples(study, width)

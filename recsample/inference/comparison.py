@@ -284,7 +284,8 @@ def bootstrap_order(
     >>> rs.inference.bootstrap_order(rs.AP, a, b, rng=0)
     1.0
     """
-    differences, rng = differences_of(metric, ranks_a, ranks_b), generator(rng)
+    differences = differences_of(metric, ranks_a, ranks_b, ("ranks_a", "ranks_b"))
+    rng = generator(rng)
     if (repetitions := positive_int("repetitions", repetitions)) > _MOST_REPETITIONS:
         raise ValueError(
             f"repetitions must be at most {_MOST_REPETITIONS:,}, got {repetitions:,}: from a "

@@ -17,12 +17,12 @@ from scipy import special
 
 from recsample._extras import extra
 from recsample._indexing import counted
-from recsample._instances import mean_pool_size
+from recsample._instances import check_same_instances, mean_pool_size
 from recsample._memory import every_rank
 from recsample._statistics import LEVEL, limits_of_mean, standard_error
 from recsample._tables import table_of
 from recsample._typing import Floats, Rng
-from recsample._validation import generator, positive_int
+from recsample._validation import generator, positive_float, positive_int, shown, true_or_false
 from recsample.corrections import BiasVariance, ConstrainedLeastSquares, RankEstimate
 from recsample.datasets import recorded_ranks
 from recsample.inference._evidence import Evidence, supported
@@ -231,8 +231,12 @@ def coverage(
     >>> float(study.loc[("decreasing", "Recall@10"), "held"])
     1.0
     """
+    population, n_instances = _checked(population, n_instances)
     rng, chosen, sampler = generator(rng), chosen_metrics(metrics), UniformSampling(m)
     over_all = {metric: _mean_over(population, metric) for metric in chosen}
+    others = true_or_false("others", others)
+    if others and isinstance(population, Ranks):
+        raise ValueError("others must be False for Ranks: they need a Population, got True")
     corrections = _corrections(population, sampler, chosen, n_instances) if others else {}
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     for _ in range(positive_int("repetitions", repetitions)):
@@ -267,6 +271,12 @@ def _holds(low, high, exact):
     # Limits are found to four digits or so, which decides where there is no noise.
     room = 1e-4 * abs(exact) + 1e-9
     return low - room <= exact <= high + room
+
+
+def _checked(population, n_instances):
+    if not isinstance(population, (Population, Ranks)):
+        raise ValueError(f"population must be a Population or Ranks, got {shown(population)}")
+    return population, positive_int("n_instances", n_instances)
 
 
 def _instances_of(population, n_instances, rng):
@@ -383,6 +393,8 @@ def coverage_of_pairs(
     >>> float(study.loc[("report", "AUC"), "right"])
     1.0
     """
+    check_same_instances(a, b, ("a", "b"))
+    n_instances = positive_int("n_instances", n_instances)
     rng, chosen, sampler = generator(rng), chosen_metrics(metrics), UniformSampling(m)
     n = mean_pool_size({"a": a, "b": b})
     biased = {
@@ -465,6 +477,7 @@ def coverage_of_designs(
     >>> bool(study.loc["Student", "held"] > 0.7)
     True
     """
+    population, n_instances = _checked(population, n_instances)
     rng, design = generator(rng), InverseSampling()
     over_all = _mean_over(population, AP)
     found: dict[str, list[tuple[float, ...]]] = {"one run": [], "Student": []}
@@ -522,8 +535,10 @@ def errors_of_corrections(
     >>> table.loc[("BV 0.1", "AP")].round(2).tolist()
     [-0.38, 0.0, 0.38]
     """
-    n, sampler = len(population.chances), UniformSampling(m)
+    if not isinstance(population, Population):
+        raise ValueError(f"population must be a Population, got {shown(population)}")
     n_instances = positive_int("n_instances", n_instances)
+    n, sampler = len(population.chances), UniformSampling(m)
     seen = population.chances @ sampler.law(n)
     rows = {}
     for metric in chosen_metrics(metrics):
@@ -531,7 +546,7 @@ def errors_of_corrections(
             "sampled": metric,
             "Rank Estimate": RankEstimate(metric, sampler, n),
             "CLS": ConstrainedLeastSquares(metric, sampler, n),
-            **_corrections(population, sampler, [metric], n_instances)[metric],
+            **_corrections(population, sampler, [metric], n_instances).get(metric, {}),
         }
         exact = _mean_over(population, metric)
         for name, correction in corrections.items():
@@ -592,6 +607,8 @@ def coverage_of_pilots(
     >>> float(study.loc["AUC", "enough"])
     1.0
     """
+    check_same_instances(a, b, ("a", "b"))
+    n_instances = positive_int("n_instances", n_instances)
     rng, chosen, sampler = generator(rng), chosen_metrics(metrics), UniformSampling(m)
     n = mean_pool_size({"a": a, "b": b})
     found: dict[str, list[tuple[float, ...]]] = {str(metric): [] for metric in chosen}
@@ -679,6 +696,8 @@ def coverage_of_plans(
     >>> float(study.loc[("rank all items", "Recall@10"), "offered"])
     1.0
     """
+    population, n_instances = _checked(population, n_instances)
+    share = positive_float("share", share)
     rng, chosen = generator(rng), chosen_metrics(metrics)
     over_all = {metric: _mean_over(population, metric) for metric in chosen}
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}

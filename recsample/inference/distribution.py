@@ -23,9 +23,11 @@ from recsample._memory import every_rank
 from recsample._typing import Floats
 from recsample._validation import (
     finite_numbers,
+    is_one_of,
     nonnegative_float,
     positive_float,
     positive_int,
+    shown,
 )
 from recsample.counts import RankCounts
 from recsample.inference._runs import EM_ITERATIONS, em, sampled_counts
@@ -89,13 +91,13 @@ def rank_distribution(
     >>> p.shape, bool(p[:200].sum() > 0.9)
     ((10000,), True)
     """
+    if not is_one_of(method, ("em", "mes", "spline")):
+        raise ValueError(f"method must be 'em', 'mes' or 'spline', got {shown(method)}")
     if method == "em":
         return expectation_maximisation(sampled, sampler, n_items)
     if method == "mes":
         return maximum_entropy(sampled, sampler, n_items)
-    if method == "spline":
-        return log_spline(sampled, sampler, n_items).distribution
-    raise ValueError(f"method must be 'em', 'mes' or 'spline', got {method!r}")
+    return log_spline(sampled, sampler, n_items).distribution
 
 
 def expectation_maximisation(

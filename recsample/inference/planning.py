@@ -187,7 +187,7 @@ def required_samples_from_pilot(
     >>> rs.inference.required_samples_from_pilot(rs.AUC, a, b, sampler, 500, rng=0).samples < 10
     True
     """
-    check_same_instances(sampled_a, sampled_b)
+    check_same_instances(sampled_a, sampled_b, ("sampled_a", "sampled_b"))
     for pilot in (sampled_a, sampled_b):
         sampled_counts(pilot, sampler)  # refuses what is not a run of this sampler
     n_items = positive_int("n_items", n_items)

@@ -13,7 +13,7 @@ from recsample._extras import extra
 from recsample._instances import check_names, check_same_ids, rows_of
 from recsample._statistics import LEVEL, PERCENT
 from recsample._tables import table_of
-from recsample._validation import refuse_frame, shown, true_or_false, whole_numbers
+from recsample._validation import is_one_of, refuse_frame, shown, true_or_false, whole_numbers
 from recsample.counts import RankCounts
 from recsample.inference._evidence import Evidence, supported
 from recsample.inference._pairs import Difference, compared
@@ -100,10 +100,10 @@ def report(
     [0.06, 0.12]
     """
     extra("pandas")
-    if negatives != "uniform":
+    if not is_one_of(negatives, ("uniform",)):
         raise ValueError(
-            f"negatives must be 'uniform', got {negatives!r}: ranks among items that were drawn "
-            "with unequal chances do not tell the exact metrics; draw by ImportanceSampling"
+            f"negatives must be 'uniform', got {shown(negatives)}: ranks among items that were "
+            "drawn with unequal chances do not tell the exact metrics; draw by ImportanceSampling"
         )
     if n_items is None:
         raise ValueError("n_items must be given: the sizes of the pools that were drawn from")
@@ -170,7 +170,7 @@ def _ranks_of(sampled, m):
     if isinstance(sampled, (Ranks, RankCounts)):
         rows, _ = rows_of(sampled)
         if m is not None:
-            drawn = np.broadcast_to(whole_numbers("m", m, lowest=1), len(rows))
+            drawn = _drawn(m, len(rows))
             other = np.flatnonzero(drawn != rows.n_irrelevant)
             if len(other):
                 raise ValueError(
@@ -187,12 +187,7 @@ def _ranks_of(sampled, m):
         raise ValueError(
             f"sampled must be one-dimensional, one rank per instance, got shape {values.shape}"
         )
-    drawn = whole_numbers("m", m, lowest=1)
-    if drawn.ndim and drawn.shape != values.shape:
-        raise ValueError(
-            f"m must be one number or one for each of {len(values)} instances, "
-            f"got an array of shape {drawn.shape}"
-        )
+    drawn = _drawn(m, len(values))
     beyond = np.flatnonzero(values > drawn + 1)
     if len(beyond):
         where = beyond[0]
@@ -203,6 +198,17 @@ def _ranks_of(sampled, m):
     if len(values) < 2:
         raise ValueError(f"sampled must hold at least two instances, got {len(values)}")
     return Ranks(values, drawn + 1)
+
+
+def _drawn(m, n_instances):
+    """How many items were drawn for each instance."""
+    drawn = whole_numbers("m", m, lowest=1)
+    if drawn.shape not in ((), (n_instances,)):
+        raise ValueError(
+            f"m must be one number or one for each of {n_instances} instances, "
+            f"got an array of shape {drawn.shape}"
+        )
+    return np.broadcast_to(drawn, n_instances)
 
 
 def _check_same(runs):

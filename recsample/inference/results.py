@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from html import escape
 from math import comb
@@ -18,7 +18,7 @@ from recsample._extras import extra
 from recsample._frames import as_ids, column_names, is_frame, read_columns
 from recsample._statistics import PERCENT
 from recsample._typing import Floats, Integers
-from recsample._validation import shown
+from recsample._validation import array_of, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,6 +185,8 @@ class Result:
             raise ValueError("this result has nothing to say of segments: see its sentences")
         members: dict[Any, list[int]] = {}
         for i, name in enumerate(_segments(segments, ids)):
+            if not isinstance(name, Hashable):
+                raise ValueError(f"segments must be hashable, such as text, got {shown(name)}")
             members.setdefault(name, []).append(i)
         found = {}
         for name, which in members.items():
@@ -369,14 +371,14 @@ def _segments(segments, ids):
     """The segment of each user."""
     if not (is_frame(segments) or isinstance(segments, Mapping)):
         # As objects, or the numbers of a list with text in it would become text.
-        names = np.asarray(segments, None if hasattr(segments, "dtype") else object)
+        names = array_of("segments", segments, None if hasattr(segments, "dtype") else object)
         if names.shape != (len(ids),):
             raise ValueError(
                 f"segments must hold one for each of the {len(ids)} users, got {shown(segments)}"
             )
         return names.tolist()
     if is_frame(segments):
-        columns = column_names(segments)
+        columns = column_names(segments, "segments")
         if len(columns) != 2:
             raise ValueError(f"segments must have two columns, users and segments, got {columns}")
         users, names = read_columns("segments", segments, {"user": columns[0], "": columns[1]})

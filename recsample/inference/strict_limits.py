@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from recsample._validation import share, true_or_false
+from recsample._validation import is_one_of, share, shown, true_or_false
 from recsample.counts import RankCounts
 from recsample.inference._evidence import Evidence
 from recsample.inference._strata import ASSUMPTIONS, Assumption
@@ -129,8 +129,8 @@ def limits(
        Frequentist Confidence Intervals for Functionals in Constrained Inverse Problems", arXiv
        2310.02461, 2023.
     """
-    if assumption not in ASSUMPTIONS:
-        raise ValueError(f"assumption must be one of {list(ASSUMPTIONS)}, got {assumption!r}")
+    if not is_one_of(assumption, ASSUMPTIONS):
+        raise ValueError(f"assumption must be one of {list(ASSUMPTIONS)}, got {shown(assumption)}")
     evidence = Evidence(sampled, n_items, true_or_false("replace", replace), [metric])
     level = share("level", level)
     value = evidence.estimate(metric)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from recsample._estimators import (
+    checked_samples,
     given_or_recorded,
     largest_sample,
     mean_and_std,
@@ -155,6 +156,7 @@ def error_against_cost(
     """
     ranks, rng = given_or_recorded(ranks), generator(rng)
     repetitions = positive_int("repetitions", repetitions)
+    samples, most = checked_samples(samples), positive_int("most", most)
     n_items = mean_pool_size(ranks)
     exact = {(M, name): M(r).mean() for M in _METRICS for name, r in ranks.items()}
     rows: dict[tuple, dict[str, float]] = {}

@@ -23,6 +23,8 @@ from recsample._indexing import counted, owners, places_in, repeated, summed
 from recsample._memory import fits_in_memory
 from recsample._typing import Floats, Integers
 from recsample._validation import (
+    array_of,
+    is_one_of,
     nonnegative_float,
     numbers,
     positive_int,
@@ -231,10 +233,10 @@ class _Lists(NamedTuple):
 
 def _read(name, values, gain, lowest):
     """The lists of an argument, checked."""
-    if gain not in ("linear", "exponential"):
-        raise ValueError(f"gain must be 'linear' or 'exponential', got {gain!r}")
+    if not is_one_of(gain, ("linear", "exponential")):
+        raise ValueError(f"gain must be 'linear' or 'exponential', got {shown(gain)}")
     if hasattr(values, "__array__"):
-        values = np.asarray(values)
+        values = array_of(name, values)
     elif not isinstance(values, Sequence):  # a set has no order
         raise ValueError(f"{name} must be a list of grades, got {shown(values)}")
     several = np.iterable(values) and {np.iterable(v) for v in values} == {True}

@@ -105,7 +105,7 @@ def metric(name: str) -> Metric:
         )
     if cutoff is None:
         return known
-    return known @ (int(cutoff) if cutoff.isdecimal() else cutoff)
+    return known @ (int(cutoff) if cutoff.isdecimal() and len(cutoff) < 20 else cutoff)
 
 
 def _nearest(name):

@@ -26,7 +26,7 @@ from recsample._extras import extra
 from recsample._indexing import owners
 from recsample._instances import check_ranks
 from recsample._typing import Floats
-from recsample._validation import numbers, positive_int, shown, whole_numbers
+from recsample._validation import is_one_of, numbers, positive_int, shown, whole_numbers
 from recsample.ranks import Ranks
 
 __all__ = [
@@ -399,8 +399,8 @@ def _items(name, values):
 
 
 def _known(library):
-    if library not in list(LIBRARIES):
-        raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {library!r}")
+    if not is_one_of(library, LIBRARIES):
+        raise ValueError(f"library must be one of {', '.join(LIBRARIES)}, got {shown(library)}")
 
 
 def _imported(library):

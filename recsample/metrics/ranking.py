@@ -20,7 +20,7 @@ from recsample._instances import check_ranks
 from recsample._lists import flattened
 from recsample._ties import ties_ahead
 from recsample._typing import Floats
-from recsample._validation import positive_float, share, shown
+from recsample._validation import is_one_of, positive_float, share, shown
 from recsample.metrics._checks import check_exact
 from recsample.metrics._undefined import warned_of_nan
 from recsample.metrics.base import Metric
@@ -281,7 +281,7 @@ class AveragePrecision(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.over not in ("best", "relevant", "hits", "k"):
+        if not is_one_of(self.over, ("best", "relevant", "hits", "k")):
             raise ValueError(
                 f"over must be 'best', 'relevant', 'hits' or 'k', got {shown(self.over)}"
             )

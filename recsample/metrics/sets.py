@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Mapping
 import numpy as np
 from scipy import sparse
 
-from recsample._validation import positive_float, positive_int, shown
+from recsample._validation import positive_float, positive_int, refuse_frame, refuse_masked, shown
 
 __all__ = ["f_score", "item_coverage", "precision", "recall", "user_coverage"]
 
@@ -261,6 +261,8 @@ def _relevant(name, items):
 
 def _counts(name, items):
     # Iterating over a sparse matrix gives its rows, which are hashable but no items.
+    refuse_masked(name, items)
+    refuse_frame(name, items, "choose the column of items")
     if isinstance(items, (str, bytes)) or sparse.issparse(items) or not np.iterable(items):
         raise ValueError(f"{name} must be a collection of items, got {shown(items)}")
     items = items.tolist() if hasattr(items, "tolist") else list(items)

@@ -28,15 +28,19 @@ def n_users_of(relevant: Any) -> int:
     return relevant.shape[0] if sparse.issparse(relevant) else np.size(relevant)
 
 
-def read_lists(negatives: Any, n_users: int) -> Lists:
-    """Lists of whole numbers, one for each user, entry by entry."""
-    flat, length, nested = flattened("negatives", negatives)
-    if not nested or len(length) != n_users:
+def read_lists(lists: Any, n_users: int | None, name: str = "negatives") -> Lists:
+    """Lists of whole numbers, one for each user, entry by entry; of any number of users for None.
+
+    As the argument of this name.
+    """
+    flat, length, nested = flattened(name, lists)
+    if not nested or n_users not in (None, len(length)):
+        users = "user" if n_users is None else f"of the {n_users} users"
         raise ValueError(
-            f"negatives must hold a list of items for each of the {n_users} users, "
+            f"{name} must hold a list of items for each {users}, "
             f"got {len(length)} {'lists' if nested else 'numbers'}"
         )
-    return Lists(owners(length), whole_numbers("negatives", flat), length)
+    return Lists(owners(length), whole_numbers(name, flat), length)
 
 
 _SHOWN = {
@@ -79,7 +83,7 @@ def refuse_wrong(lists: Lists, kind: str, wrong: NDArray[np.bool_]) -> None:
 
 def as_excluded(exclude):
     """The excluded items as a boolean matrix; without any, an empty matrix must be given."""
-    if not sparse.issparse(exclude) or 0 in exclude.shape:
+    if not sparse.issparse(exclude) or exclude.ndim != 2 or 0 in exclude.shape:
         shape = getattr(exclude, "shape", type(exclude).__name__)
         raise ValueError(f"exclude must be a sparse matrix of shape (users, items), got {shape}")
     return item_sets("exclude", exclude, *exclude.shape)

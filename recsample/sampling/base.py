@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recsample._instances import rows_of
 from recsample._typing import Floats, Integers, Rng
-from recsample._validation import shown, whole_numbers
+from recsample._validation import numbers, shown, whole_numbers
 from recsample._value import Value, frozen
 from recsample.counts import RankCounts
 from recsample.metrics.base import Metric
@@ -502,8 +502,15 @@ class Observed(Value):
             )
         if not columns:
             raise ValueError("columns must hold what was seen, got none")
-        arrays = {name: frozen(np.atleast_1d(column)) for name, column in columns.items()}
+        arrays = {
+            name: frozen(np.atleast_1d(numbers(name, column))) for name, column in columns.items()
+        }
         relevant = whole_numbers("n_relevant", n_relevant, lowest=0)
+        if relevant.ndim > 1:
+            raise ValueError(
+                "n_relevant must be one number or one for each instance, "
+                f"got an array of shape {relevant.shape}"
+            )
         n_instances = len(relevant) if relevant.ndim else len(next(iter(arrays.values())))
         relevant = np.broadcast_to(relevant, n_instances)
         for name, column in arrays.items():

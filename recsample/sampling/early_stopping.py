@@ -18,7 +18,7 @@ from recsample.sampling._first_places import (
 )
 from recsample.sampling._positions import cases_of, cost_until, per_instance
 from recsample.sampling.base import Design, Observed
-from recsample.sampling.scanning import Scan
+from recsample.sampling.scanning import Scan, check_scan
 
 __all__ = ["EarlyStopping"]
 
@@ -106,7 +106,7 @@ class EarlyStopping(Design):
         >>> rs.EarlyStopping(3).scan(scan)["rank"]
         array([2, 4])
         """
-        scan.advance(scan.n_irrelevant, self.k)
+        check_scan(scan).advance(scan.n_irrelevant, self.k)
         return known_up_to(self, scan.ranks, self.k)
 
     def of(self, metric: Metric, observed: Observed) -> Floats:

@@ -21,7 +21,7 @@ from recsample._lists import split
 from recsample._memory import fits_in_memory
 from recsample._scores import checked_scores, pair_scores, relevant_sets, without
 from recsample._typing import Floats, Integers, Rng, Sparse
-from recsample._validation import generator, positive_int
+from recsample._validation import generator, is_one_of, positive_int, shown
 from recsample._value import Value, frozen
 from recsample.metrics.base import Metric
 from recsample.ranks import Ranks, predicted_ranks
@@ -99,9 +99,9 @@ def given_ranks(
     """
     pick, n_users, n_items = _picked_scores(scores)
     sets = relevant_sets(relevant, n_users, n_items)
-    kinds = isinstance(drop, Collection) and not isinstance(drop, str)
-    if not kinds or any(kind not in _DROPPABLE for kind in drop):
-        raise ValueError(f"drop must hold kinds of {list(_DROPPABLE)}, got {drop!r}")
+    kinds = np.iterable(drop) and isinstance(drop, Collection) and not isinstance(drop, str)
+    if not kinds or not all(is_one_of(kind, _DROPPABLE) for kind in drop):
+        raise ValueError(f"drop must hold kinds of {list(_DROPPABLE)}, got {shown(drop)}")
     lists = read_lists(negatives, n_users)
     kept = np.ones(len(lists.item), bool)
     for kind, wrong in wrong_entries(lists, sets, exclude, n_items).items():
@@ -169,8 +169,7 @@ class GivenLists(Sampler, Value):
     lists: tuple[Integers, ...]
 
     def __init__(self, lists: ArrayLike | Sequence[ArrayLike]) -> None:
-        n_lists = len(lists) if hasattr(lists, "__len__") else 0  # type: ignore[arg-type]
-        entries = read_lists(lists, n_lists)
+        entries = read_lists(lists, None, "lists")
         vars(self).update(lists=tuple(map(frozen, split(entries.item, entries.length))))
 
     def _content(self) -> tuple[Any, ...]:
@@ -361,7 +360,7 @@ def _picked_scores(scores):
     if not isinstance(scores, tuple):
 
         def entries(candidates):
-            return np.take_along_axis(scores, candidates, axis=1).astype(float)
+            return np.take_along_axis(scores, candidates, axis=1)
 
         return entries, *scores.shape
     users, items = scores

@@ -39,7 +39,7 @@ from recsample.sampling._positions import (
     sums_of_steps,
 )
 from recsample.sampling.base import Design, Observed
-from recsample.sampling.scanning import Scan
+from recsample.sampling.scanning import Scan, check_scan
 
 __all__ = ["InverseSampling"]
 
@@ -176,7 +176,7 @@ class InverseSampling(Design):
         >>> bool((observed["position"] == scan.scored).all())
         True
         """
-        scan.advance(self._last(scan.n_irrelevant), 1)
+        check_scan(scan).advance(self._last(scan.n_irrelevant), 1)
         sizes = scan.n_irrelevant + scan.n_relevant
         return self._observed(scan.first, sizes, scan.n_relevant)
 

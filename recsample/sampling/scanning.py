@@ -95,7 +95,7 @@ class Scan:
         if not callable(score):
             raise ValueError(f"score must be a function of users and items, got {shown(score)}")
         self._score, self._n_items = score, positive_int("n_items", n_items)
-        self._seed = int(whole_numbers("seed", seed))
+        self._seed = _checked_seed(seed)
         self._block = min(positive_int("block", block), self._n_items)
         self._nested = sparse.issparse(relevant)
         given: Any = relevant if self._nested else whole_numbers("relevant", relevant)
@@ -265,8 +265,23 @@ class Scan:
         return self._skipped[np.minimum(place, len(self._skipped) - 1)] == pairs
 
 
+def _checked_seed(seed):
+    number = whole_numbers("seed", seed)
+    if number.ndim:
+        raise ValueError(f"seed must be a whole number, got {shown(seed)}")
+    return int(number)
+
+
+def check_scan(scan: Any) -> Scan:
+    """``scan``; what is none is refused."""
+    if not isinstance(scan, Scan):
+        raise ValueError(f"scan must be a Scan, got {shown(scan)}")
+    return scan
+
+
 def check_new(scan: Scan) -> Scan:
     """``scan``; one that has been advanced, past what a design must see first, is refused."""
+    check_scan(scan)
     if scan.scored.any():
         user = int(np.argmax(scan.scored > 0))
         raise ValueError(
@@ -318,7 +333,7 @@ def item_at(place: ArrayLike, user: ArrayLike, n_items: int, *, seed: int = 0) -
     place = whole_numbers("place", place, lowest=0)
     if (place >= n_items).any():
         raise ValueError(f"place must be below n_items={n_items}, got {place.max()}")
-    key = _key(whole_numbers("user", user), int(whole_numbers("seed", seed)))
+    key = _key(whole_numbers("user", user), _checked_seed(seed))
     shape = np.broadcast_shapes(place.shape, key.shape)
     items = np.broadcast_to(place, shape).astype(np.uint64).reshape(-1)
     whose = np.broadcast_to(np.arange(key.size).reshape(key.shape), shape).reshape(-1)

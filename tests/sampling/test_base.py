@@ -486,7 +486,9 @@ OF_RANKS = {
 @each_design
 def test_an_observation_is_refused_where_ranks_are_asked_for(name, place):
     observed = DESIGNS[name](1).draw(items(), rng=0)
-    with pytest.raises(ValueError, match=r"(ranks|sampled|values) must .*(Ranks|ranks|numbers)"):
+    with pytest.raises(
+        ValueError, match=r"(ranks|sampled|sampled_a|values) must .*(Ranks|ranks|numbers)"
+    ):
         OF_RANKS[place](observed)
 
 
