@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recsample._typing import Integers
-from recsample._validation import refuse_masked, shown
+from recsample._validation import array_of, refuse_masked, shown
 
 # Whether it is a list, where the type of a value tells.
 _IS_LIST = {int: False, float: False, np.int64: False, np.float64: False, list: True, tuple: True}
@@ -24,7 +24,7 @@ def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
     if isinstance(values, (str, bytes)) or sparse.issparse(values) or not is_array:
         raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
     if hasattr(values, "dtype") or hasattr(values, "__array__"):  # a table has the second only
-        values = np.asarray(values)
+        values = array_of(name, values)
         if values.ndim == 0 or values.ndim > 2:
             raise ValueError(f"{name} must be an array of numbers, got one of shape {values.shape}")
     if len(values) == 0:

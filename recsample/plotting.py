@@ -636,6 +636,8 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     'error, points'
     """
     _check_columns("data", data, ["cost", "error"], ["method", "setting"])
+    if "metric" in data.index.names:
+        raise ValueError("data must be of one metric, such as data.loc['AP'], got several")
     ax = _axes(ax)
     for method in [name for name in METHOD if name in data.index.unique("method")]:
         colour, style = METHOD[method]

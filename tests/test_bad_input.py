@@ -495,6 +495,11 @@ REFUSED = {
     "lists of seeds": (lambda: sampler.draw(ranks, [[1], [2, 3]]), "got [[1], [2, 3]]"),
     "a seed that holds itself": (lambda: sampler.draw(ranks, HOLDS_ITSELF), "got [[...]]"),
     "ties as a word": (lambda: Ranks([1], 9, ties="few"), "ties must be whole numbers, got 'few'"),
+    "ranks for ties": (lambda: Ranks([1, 2, 3], 9, ties=ranks), "ties must be an array of numbers"),
+    "relevant items of two lengths": (
+        lambda: rs.sampling.list_checks.faults([[1], [2]], [[0], [1, 2]], 3),
+        "must",
+    ),
     "ties beyond integers": (lambda: Ranks([1], 9, ties=2**70), "ties must be whole numbers"),
     "masked ids": (lambda: Ranks([1, 2], 9, ids=masked(["a", "b"], [0, 1])), "ids must not have"),
     "ranks for ids": (lambda: Ranks([1, 2, 3], 9, ids=ranks), "ids must hold one name for each"),
@@ -670,6 +675,10 @@ REFUSED = {
     "a negative number of instances": (
         lambda: rs.inference.coverage.coverage(ranks, n_instances=-1),
         "n_instances must be a whole number of at least 1, got -1",
+    ),
+    "no population for corrections": (
+        lambda: rs.inference.coverage.errors_of_corrections(None, metrics=["AUC"]),
+        "population must be a Population, got None",
     ),
     "a pair of instances by the list": (
         lambda: rs.inference.coverage.coverage_of_pilots(ranks, ranks, n_instances=[]),

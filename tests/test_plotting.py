@@ -443,6 +443,12 @@ def test_trade_off_marks_and_names_whole_powers_of_ten(ax):
     assert [text.get_text() for text in ax.texts] == ["1", "0.1", "$10^{-4}$"]
 
 
+SEVERAL = pd.DataFrame(
+    {"cost": [1.0], "error": [1.0]},
+    index=pd.MultiIndex.from_tuples([("AP", "X", 1)], names=["metric", "method", "setting"]),
+)
+
+
 @pytest.mark.parametrize(
     "draw, message",
     [
@@ -452,6 +458,7 @@ def test_trade_off_marks_and_names_whole_powers_of_ten(ax):
         (lambda: plotting.best_in_bold(3, 2), "table must be a dataframe of pandas"),
         (lambda: plotting.trade_off({}), "curve must be a dataframe of pandas"),
         (lambda: plotting.error_against_cost(None), "data must be a dataframe of pandas"),
+        (lambda: plotting.error_against_cost(SEVERAL), "data must be of one metric"),
         (lambda: plotting.values_with_limits([1]), "table must be a dataframe of pandas"),
         (lambda: plotting.regularisation_path(3), "path must be what MinimalBias.path gives"),
         (lambda: plotting.percentile_rank_cdf([]), "values must map names to what is drawn"),

@@ -12,7 +12,7 @@ from recsample._indexing import owners
 from recsample._lists import flattened
 from recsample._scores import item_sets, keys_of, refuse_shared
 from recsample._typing import Integers
-from recsample._validation import whole_numbers
+from recsample._validation import array_of, whole_numbers
 
 
 class Lists(NamedTuple):
@@ -25,7 +25,7 @@ class Lists(NamedTuple):
 
 def n_users_of(relevant: Any) -> int:
     """Of how many users these are the relevant items, a number for each or a matrix."""
-    return relevant.shape[0] if sparse.issparse(relevant) else np.size(relevant)
+    return relevant.shape[0] if sparse.issparse(relevant) else array_of("relevant", relevant).size
 
 
 def read_lists(lists: Any, n_users: int | None, name: str = "negatives") -> Lists:

@@ -309,3 +309,10 @@ def test_pilots_are_judged_by_what_the_exact_ranks_need():
     expected = np.median(needed), np.median(planned), held.mean(), enough.mean()
     assert study.loc["AUC"].tolist() == pytest.approx(expected)
     assert enough.mean() not in (0, 0.5, 1)
+
+
+def test_a_metric_without_corrections_has_none():
+    found = coverage.errors_of_corrections(
+        coverage.populations(1000)["uniform"], m=20, n_instances=100, metrics=["AUC"]
+    )
+    assert set(found.index.get_level_values("method")) == {"sampled", "Rank Estimate", "CLS"}
