@@ -47,7 +47,7 @@ def as_arrow(table):
 def as_duckdb(table):
     duckdb = pytest.importorskip("duckdb")
     pytest.importorskip("pyarrow")
-    return duckdb.connect().from_arrow(as_arrow(table))
+    return duckdb.from_arrow(as_arrow(table))  # of the connection that lives as long as DuckDB
 
 
 def as_dask(table):
