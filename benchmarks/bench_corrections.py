@@ -5,7 +5,7 @@ import pytest
 
 import recsample as rs
 from recsample import AP, NDCG
-from recsample.sampling import _compressed
+from recsample.sampling import large_pools
 
 SAMPLER = rs.UniformSampling(1_000)
 CORRECTIONS = {
@@ -38,7 +38,7 @@ def test_correction(benchmark, name, metric, n_items):
 def test_correction_from_all_ranks(benchmark, name, contender, monkeypatch):
     """What it takes without Gauss rules, where the memory suffices."""
     about(benchmark, f"{name} of AP", 20_000, SAMPLER.m, contender)
-    monkeypatch.setattr(_compressed, "_SMALL", 2**40 if contender == "all ranks" else 0)
+    monkeypatch.setattr(large_pools, "_SMALL", 2**40 if contender == "all ranks" else 0)
     benchmark.pedantic(CORRECTIONS[name], (AP, 20_000), rounds=1)
 
 

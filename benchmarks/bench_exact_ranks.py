@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from recsample import _thresholds, predicted_ranks
+from recsample import predicted_ranks
+from recsample.ranks import thresholds
 
 N_FACTORS, N_EXCLUDED = 64, 160
 SIZES = [(6_040, 3_706), (1_000, 50_000), (100, 1_000_000), (1_000, 1_000_000), (50_000, 50_000)]
@@ -90,8 +91,8 @@ def with_numba(users, items, relevant, exclude):
 
 def _ours(users, items, relevant, exclude, worth):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_thresholds, "_WORTH_LOADING", worth)
-        patch.setattr(_thresholds, "_WORTH_LOADING_NUMBA", worth)
+        patch.setattr(thresholds, "_WORTH_LOADING", worth)
+        patch.setattr(thresholds, "_WORTH_LOADING_NUMBA", worth)
         one_each = relevant.nnz == len(users)
         return predicted_ranks((users, items), relevant.indices if one_each else relevant, exclude)
 

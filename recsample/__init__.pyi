@@ -1,6 +1,8 @@
-from . import command_line as command_line
+import recsample.evaluation.command_line
+import recsample.ranks.counts
+import recsample.ranks.engines
+
 from . import corrections as corrections
-from . import counts as counts
 from . import datasets as datasets
 from . import evaluation as evaluation
 from . import experiments as experiments
@@ -10,14 +12,12 @@ from . import plotting as plotting
 from . import ranks as ranks
 from . import recommenders as recommenders
 from . import sampling as sampling
-from . import scale as scale
 from .corrections import BiasVariance as BiasVariance
 from .corrections import ConstrainedLeastSquares as ConstrainedLeastSquares
 from .corrections import MinimalBias as MinimalBias
 from .corrections import RankEstimate as RankEstimate
-from .counts import RankCounts as RankCounts
 from .evaluation import evaluate as evaluate
-from .inference import report as report
+from .evaluation import report as report
 from .metrics import AP as AP
 from .metrics import AR as AR
 from .metrics import AUC as AUC
@@ -36,8 +36,11 @@ from .metrics import Recall as Recall
 from .metrics import RPrecision as RPrecision
 from .metrics import compare as compare
 from .metrics import metric as metric
+from .ranks import RankCounts as RankCounts
+from .ranks import RankedItems as RankedItems
 from .ranks import Ranks as Ranks
 from .ranks import predicted_ranks as predicted_ranks
+from .ranks import ranked_items as ranked_items
 from .sampling import Design as Design
 from .sampling import DoublingSampling as DoublingSampling
 from .sampling import EarlyStopping as EarlyStopping
@@ -46,12 +49,14 @@ from .sampling import InverseSampling as InverseSampling
 from .sampling import Observed as Observed
 from .sampling import PooledSampling as PooledSampling
 from .sampling import PopularitySampling as PopularitySampling
-from .sampling import RankedItems as RankedItems
 from .sampling import Sampler as Sampler
 from .sampling import TwoPhase as TwoPhase
 from .sampling import UniformSampling as UniformSampling
 from .sampling import given_ranks as given_ranks
 from .sampling import uniform_lists as uniform_lists
-from .sampling.ranked_items import ranked_items as ranked_items
+
+command_line = recsample.evaluation.command_line
+counts = recsample.ranks.counts
+scale = recsample.ranks.engines
 
 __version__: str

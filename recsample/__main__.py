@@ -2,7 +2,7 @@
 
 import sys
 
-from recsample.command_line import main
+from recsample.evaluation.command_line import main
 
 if __name__ == "__main__":
     sys.exit(main())

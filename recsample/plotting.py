@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import optimize
 
-from recsample._extras import extra
-from recsample._validation import positive_int, shown, whole_numbers
+from recsample._support.checks import positive_int, shown, whole_numbers
+from recsample._support.extras import extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from pandas.io.formats.style import Styler
 
-    from recsample.corrections import RegularisationPath
+    from recsample.corrections.minimal_bias import RegularisationPath
     from recsample.sampling.consistency import Scaled
 
 __all__ = [
@@ -524,7 +524,7 @@ def regularisation_path(
 
     Parameters
     ----------
-    path : recsample.corrections.RegularisationPath
+    path : recsample.corrections.minimal_bias.RegularisationPath
         As `MinimalBias.path`.
     optimum : float, optional
         The smallest possible rms bias, drawn as a level.

@@ -18,21 +18,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from recsample._extras import extra
-from recsample._indexing import owners, summed
-from recsample._memory import fits_in_memory
-from recsample._typing import Floats, Rng, Sparse
-from recsample._validation import (
+from recsample._support.arrays import owners, summed
+from recsample._support.checks import (
+    fits_in_memory,
     generator,
     positive_float,
     positive_int,
     shown,
     whole_numbers,
 )
-from recsample.ranks import Ranks, predicted_ranks
+from recsample._support.extras import extra
+from recsample._support.typing import Floats, Rng, Sparse
+from recsample.ranks.base import Ranks
+from recsample.ranks.predicted import predicted_ranks
 
 if TYPE_CHECKING:
-    from recsample.datasets import Interactions
+    from recsample.datasets.interactions import Interactions
 
 __all__ = ["MatrixFactorization", "ItemKNN"]
 
@@ -110,7 +111,7 @@ class _Recommender(ABC):
 
         Examples
         --------
-        >>> from recsample.datasets import Interactions
+        >>> from recsample.datasets.interactions import Interactions
         >>> from recsample.recommenders import ItemKNN
         >>> data = Interactions.from_pairs([0, 0, 1, 2, 2], [0, 1, 0, 1, 2], held_out=[2, 1, 0])
         >>> ItemKNN(exponent=1, n_neighbors=1).fit(data.train).ranks(data).values
@@ -205,7 +206,7 @@ class MatrixFactorization(_Recommender):
 
     Examples
     --------
-    >>> from recsample.datasets import make_interactions
+    >>> from recsample.datasets.interactions import make_interactions
     >>> from recsample.recommenders import MatrixFactorization
     >>> interactions = make_interactions(n_users=60, n_items=50, n_events=1500, rng=0)
     >>> x = MatrixFactorization(n_factors=4).fit(interactions.train)

@@ -16,7 +16,7 @@ import numpy as np
 from record_ranks import RECOMMENDERS, read_pairs, versions
 from scipy import sparse
 
-from recsample.datasets import load_movielens, load_negatives
+from recsample.datasets.movielens import load_movielens, load_negatives
 from recsample.sampling.given_lists import given_ranks, lowest_ids
 from recsample.sampling.list_checks import faults, item_counts, uniformity
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from recsample.datasets import Interactions, load_movielens
+from recsample.datasets.interactions import Interactions
+from recsample.datasets.movielens import load_movielens
 from recsample.recommenders import ItemKNN, MatrixFactorization
 
 RECOMMENDERS = {

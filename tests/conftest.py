@@ -13,7 +13,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-from recsample.datasets import Interactions
+from recsample.datasets.interactions import Interactions
 
 # The same examples in every run: a failure is then one of the change, not of the day.
 hypothesis.settings.register_profile("repeatable", derandomize=True)

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 
-from recsample.sampling.scanning import item_at
+from recsample.sampling.sequential.scanning import item_at
 
 
 def orders(n_irrelevant, above):

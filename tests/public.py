@@ -3,21 +3,24 @@
 import functools
 import importlib
 import inspect
-import pkgutil
+import re
+from pathlib import Path
 
 import recsample
 
 
-def _is_public(name):
-    return not any(part.startswith("_") for part in name.split("."))
+def _opened(room):
+    """The modules that the stub of a room lists, and those of the rooms among them."""
+    stub = Path(room.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    for name in re.findall(r"^from \. import (\w+) as \1$", stub, re.M):
+        module = importlib.import_module(f"{room.__name__}.{name}")
+        yield module
+        if hasattr(module, "__path__"):
+            yield from _opened(module)
 
 
-# Packages too: what they offer is defined in their modules.
-MODULES = [
-    importlib.import_module(found.name)
-    for found in pkgutil.walk_packages(recsample.__path__, "recsample.")
-    if _is_public(found.name)
-]
+# Rooms too: what they offer is defined in their modules.
+MODULES = [*_opened(recsample)]
 
 
 def names():

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, BiasVariance, Ranks, Recall, UniformSampling, given_ranks
-from recsample.sampling.scanning import item_at
+from recsample.sampling.sequential.scanning import item_at
 
 masked = np.ma.masked_array
 sampler = UniformSampling(5)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import recsample as rs
-from recsample.command_line import main
+from recsample.evaluation.command_line import main
 from recsample.recommenders import ItemKNN
 
 ROOT = Path(__file__).parents[1]

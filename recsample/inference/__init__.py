@@ -1,10 +1,10 @@
 """From one run of sampled ranks to a claim.
 
-`distribution` estimates how the ranks are distributed, `bounds` says what the data hold without an
-assumption, `comparison` how sure an order is, `planning` how many samples it takes, `reporting`
-puts all of it into a table and a sentence. `studies` compares the methods of this package.
+`distribution` estimates how the ranks are distributed, `bounds` and `likelihood` say what the data
+hold without an assumption, `comparison` how sure an order is, `planning` how many samples it takes,
+`coverage` how often limits hold what they say.
 """
 
-import lazy_loader
+from recsample._support.rooms import opened
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = opened(__name__, __file__)

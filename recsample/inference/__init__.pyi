@@ -1,12 +1,15 @@
+import recsample.evaluation
+import recsample.evaluation.reporting
+import recsample.evaluation.results
+import recsample.experiments
+import recsample.inference.likelihood
+
 from . import bounds as bounds
 from . import comparison as comparison
 from . import coverage as coverage
 from . import distribution as distribution
+from . import likelihood as likelihood
 from . import planning as planning
-from . import reporting as reporting
-from . import results as results
-from . import strict_limits as strict_limits
-from . import studies as studies
 from .bounds import Interval as Interval
 from .bounds import certified_interval as certified_interval
 from .bounds import sharp_bounds as sharp_bounds
@@ -26,12 +29,17 @@ from .distribution import maximum_entropy as maximum_entropy
 from .distribution import plausible_prior as plausible_prior
 from .distribution import plug_in as plug_in
 from .distribution import rank_distribution as rank_distribution
+from .likelihood.limits import Limits as Limits
+from .likelihood.limits import limits as limits
 from .planning import BreakEven as BreakEven
 from .planning import RequiredSamples as RequiredSamples
 from .planning import break_even as break_even
 from .planning import required_samples as required_samples
 from .planning import required_samples_from_pilot as required_samples_from_pilot
-from .reporting import report as report
-from .results import Result as Result
-from .strict_limits import Limits as Limits
-from .strict_limits import limits as limits
+
+Result = recsample.evaluation.results.Result
+report = recsample.evaluation.reporting.report
+reporting = recsample.evaluation.reporting
+results = recsample.evaluation.results
+strict_limits = recsample.inference.likelihood.limits
+studies = recsample.experiments.studies

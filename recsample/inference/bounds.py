@@ -15,18 +15,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, ndimage, optimize, special
 
-from recsample._indexing import row_blocks
-from recsample._memory import fits_in_memory
-from recsample._validation import finite_numbers, positive_int, share, true_or_false
-from recsample.counts import RankCounts
-from recsample.inference._runs import check_uniform, sampled_counts
-from recsample.metrics._checks import check_exact
-from recsample.metrics.base import Metric
-from recsample.ranks import Ranks
-from recsample.sampling._compressed import jumps_of, law_at, means_up_to, net_of, term_at
+from recsample._support.arrays import row_blocks
+from recsample._support.checks import (
+    finite_numbers,
+    fits_in_memory,
+    positive_int,
+    share,
+    true_or_false,
+)
+from recsample.inference.distribution import check_uniform, sampled_counts
+from recsample.metrics.base import Metric, check_exact
+from recsample.ranks.base import Ranks
+from recsample.ranks.counts import RankCounts
+from recsample.sampling.large_pools import jumps_of, law_at, means_up_to, net_of, term_at
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = ["Interval", "certified_interval", "sharp_bounds"]
+__all__ = [
+    "Interval",
+    "certified_interval",
+    "sharp_bounds",
+]
 
 
 class Interval(NamedTuple):

@@ -15,44 +15,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
-from recsample._indexing import different_rows
-from recsample._instances import (
+from recsample._support.arrays import different_rows
+from recsample._support.checks import (
+    finite_numbers,
+    fits_in_memory,
+    generator,
+    positive_int,
+    share,
+    shown,
+    whole_numbers,
+)
+from recsample._support.frames import table_of
+from recsample._support.numerics import limits_of_mean, mean_of, probability_above_0, standard_error
+from recsample._support.typing import Floats, Rng
+from recsample.corrections.base import Correction
+from recsample.corrections.by_pool import PooledCorrection
+from recsample.inference.distribution import check_uniform, expectation_maximisation, sampled_counts
+from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.pairs import compared
+from recsample.metrics.base import Metric, check_metric
+from recsample.metrics.names import chosen_metrics
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import (
+    check_as_many,
     check_one_kind,
     check_pairable,
     check_recommenders,
     check_same_instances,
     rows_of,
 )
-from recsample._memory import fits_in_memory
-from recsample._statistics import limits_of_mean, probability_above_0, standard_error
-from recsample._tables import table_of
-from recsample._typing import Floats, Rng
-from recsample._validation import generator, positive_int, share, whole_numbers
-from recsample.corrections import Correction, PooledCorrection
-from recsample.counts import RankCounts
-from recsample.inference._evidence import Evidence, supported
-from recsample.inference._order import (
-    defined_values,
-    difference_moments,
-    differences_of,
-    exact_order,
-    normal_probability,
-)
-from recsample.inference._pairs import compared
-from recsample.inference._runs import check_uniform, sampled_counts
-from recsample.inference.distribution import expectation_maximisation
-from recsample.metrics._chosen import chosen_metrics
-from recsample.metrics.base import Metric
-from recsample.ranks import Ranks
-from recsample.sampling._counts import count_pmf
-from recsample.sampling._joint import thinning
-from recsample.sampling._readable import check_readable
-from recsample.sampling.base import Observed
+from recsample.ranks.counts import RankCounts
+from recsample.sampling.base import Observed, check_readable
+from recsample.sampling.joint import thinning
+from recsample.sampling.laws import count_pmf
 from recsample.sampling.uniform import UniformSampling
 
 if TYPE_CHECKING:
@@ -171,7 +173,6 @@ class Comparison(NamedTuple):
 
 # Of a bootstrap: with 1,000 instances these take a minute or two.
 _MOST_REPETITIONS = 10**7
-
 # Exact ranks, what a design has observed, or the values themselves.
 Evaluated = Ranks | Observed | ArrayLike
 
@@ -478,3 +479,107 @@ def shared_covariance(
         mean_b = ((among @ b_values) * others).sum(axis=1)  # of B's value, given A's count
         covariance[i] = law @ ((values - law @ values) * (mean_b - law @ mean_b))
     return covariance[of_instance]
+
+
+# Which of two recommenders is ahead: exactly, and with what probability.
+
+
+def exact_order(metric, ranks_a, ranks_b):
+    """1 where A is exactly above B, -1 where it is below."""
+    exact = metric.metric if isinstance(metric, Correction) else metric
+    named = {"ranks_a": ranks_a, "ranks_b": ranks_b}
+    counted = [rows_of(ranks, name)[1] is not None for name, ranks in named.items()]  # checks both
+    if any(counted):
+        check_as_many(ranks_a, ranks_b)  # counts do not say which instances they are
+    else:
+        check_same_instances(ranks_a, ranks_b)
+    # Summed without rounding, so that equal means are found equal in whatever order.
+    gap = fsum([*_parts_of_sum(exact, ranks_a), *(-x for x in _parts_of_sum(exact, ranks_b))])
+    if gap == 0:
+        raise ValueError(f"ranks_a and ranks_b must differ in their mean {exact}, got the same")
+    return 1 if gap > 0 else -1
+
+
+def difference_moments(metric, ranks_a, ranks_b, sampler):
+    """Mean and variance of the difference of two means, on negatives of their own."""
+    (rows_a, counts_a), (rows_b, counts_b) = rows_of(ranks_a), rows_of(ranks_b)
+    (mean_a, variance_a), (mean_b, variance_b) = (
+        sampler.moments(metric, rows) for rows in (rows_a, rows_b)
+    )
+    size = len(ranks_a)
+    if counts_a is None and counts_b is None:
+        return (mean_a - mean_b).sum() / size, (variance_a + variance_b).sum() / size**2
+    mean = mean_of(mean_a, counts_a) - mean_of(mean_b, counts_b)
+    variance = mean_of(variance_a, counts_a) + mean_of(variance_b, counts_b)
+    return mean, variance / size
+
+
+def _parts_of_sum(metric, ranks):
+    """Numbers whose sum is that of the metric over the instances, without any rounding."""
+    rows, counts = rows_of(ranks)
+    values = defined_values(metric, rows)
+    if counts is None:
+        return values
+    # A count times a value is the sum of two floats: the rounded product, and by how much it is
+    # off, from halves of the digits of both factors (Dekker, 1971).
+    counts = counts.astype(float)
+    product = counts * values
+    (high, low), (upper, lower) = map(_halves, (counts, values))
+    off = low * lower - (((product - high * upper) - low * upper) - high * lower)
+    return np.concatenate([product, off])
+
+
+def _halves(numbers):
+    """Two floats of half as many digits, with the numbers as their sum (Veltkamp)."""
+    scaled = (2.0**27 + 1) * numbers
+    high = scaled - (scaled - numbers)
+    return high, numbers - high
+
+
+def normal_probability(mean, error):
+    """P(Normal(mean, error) > 0); 1/2 where there is neither difference nor noise."""
+    if error == 0:
+        return float(0.5 + 0.5 * np.sign(mean))
+    return float(special.ndtr(mean / error))
+
+
+def defined_values(metric, ranks):
+    """The metric of every instance; one that is undefined is refused."""
+    check_metric(metric)
+    values = metric(ranks)
+    if np.isnan(values).any():
+        raise ValueError(
+            f"{metric} must be defined for every instance, got nan in instance "
+            f"{int(np.argmax(np.isnan(values)))}"
+        )
+    return values
+
+
+def differences_of(metric, a, b, names=("a", "b")):
+    """The metric of A minus that of B, instance by instance; of ranks, observations or values."""
+    values = [_values_of(name, metric, one) for name, one in zip(names, (a, b))]
+    if len(values[0]) != len(values[1]):
+        raise ValueError(
+            "both recommenders must have the same instances, "
+            f"got {len(values[0])} and {len(values[1])}"
+        )
+    if isinstance(a, Ranks) and isinstance(b, Ranks):
+        check_same_instances(a, b, names)
+    return values[0] - values[1]
+
+
+def _values_of(name, metric, evaluated):
+    check_pairable(evaluated, name)
+    if isinstance(evaluated, Observed):
+        return evaluated.design.of(metric, evaluated)
+    if isinstance(evaluated, Ranks):
+        return defined_values(metric, evaluated)
+    if metric is not None:
+        raise ValueError(
+            f"{name} must be Ranks or Observed for a metric, and metric None for values of its "
+            f"own, got {shown(evaluated)} for {metric}"
+        )
+    values = finite_numbers(name, evaluated)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must hold one value per instance, got shape {values.shape}")
+    return values

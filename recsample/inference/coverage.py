@@ -15,31 +15,39 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
-from recsample._extras import extra
-from recsample._indexing import counted
-from recsample._instances import check_same_instances, mean_pool_size
-from recsample._memory import every_rank
-from recsample._statistics import LEVEL, limits_of_mean, standard_error
-from recsample._tables import table_of
-from recsample._typing import Floats, Rng
-from recsample._validation import generator, positive_float, positive_int, shown, true_or_false
-from recsample.corrections import BiasVariance, ConstrainedLeastSquares, RankEstimate
-from recsample.datasets import recorded_ranks
-from recsample.inference._evidence import Evidence, supported
-from recsample.inference._pairs import compared
-from recsample.inference._strata import ASSUMPTIONS
-from recsample.inference._ways import ways_to
+from recsample._support.arrays import counted
+from recsample._support.checks import (
+    every_rank,
+    generator,
+    positive_float,
+    positive_int,
+    shown,
+    true_or_false,
+)
+from recsample._support.extras import extra
+from recsample._support.frames import table_of
+from recsample._support.numerics import LEVEL, limits_of_mean, standard_error
+from recsample._support.typing import Floats, Rng
+from recsample.corrections.bias_variance import BiasVariance
+from recsample.corrections.constrained import ConstrainedLeastSquares
+from recsample.corrections.rank_estimate import RankEstimate
+from recsample.datasets.recorded import recorded_ranks
 from recsample.inference.bounds import certified_interval
 from recsample.inference.comparison import order_probability, paired_comparison
 from recsample.inference.distribution import best_gamma, log_spline, plausible_prior
+from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.pairs import compared
+from recsample.inference.likelihood.strata import ASSUMPTIONS
 from recsample.inference.planning import required_samples, required_samples_from_pilot
-from recsample.metrics._chosen import chosen_metrics
+from recsample.inference.ways import ways_to
 from recsample.metrics.base import Metric
+from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.metrics.shapes import Linear
-from recsample.ranks import Ranks
-from recsample.sampling.early_stopping import EarlyStopping
-from recsample.sampling.inverse import InverseSampling
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import check_same_instances, mean_pool_size
+from recsample.sampling.sequential.inverse import InverseSampling
+from recsample.sampling.sequential.stopping import EarlyStopping
 from recsample.sampling.uniform import UniformSampling
 
 if TYPE_CHECKING:
@@ -56,6 +64,7 @@ __all__ = [
     "populations",
     "recorded_coverage",
 ]
+
 
 _REACH = special.ndtri((1 + LEVEL) / 2)
 

@@ -10,17 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._instances import check_same_instances, rows_of
-from recsample._memory import fits_in_memory
-from recsample._typing import Floats, Integers, Rng
-from recsample._validation import finite_numbers, generator, positive_int, share
-from recsample.corrections import Correction
-from recsample.counts import RankCounts
-from recsample.inference._order import difference_moments, exact_order, normal_probability
-from recsample.inference._runs import em, sampled_counts
-from recsample.metrics._checks import check_metric
-from recsample.metrics.base import Metric
-from recsample.ranks import Ranks, predicted_ranks
+from recsample._support.checks import finite_numbers, fits_in_memory, generator, positive_int, share
+from recsample._support.typing import Floats, Integers, Rng
+from recsample.corrections.base import Correction
+from recsample.inference.comparison import difference_moments, exact_order, normal_probability
+from recsample.inference.distribution import em, sampled_counts
+from recsample.metrics.base import Metric, check_metric
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import check_same_instances, rows_of
+from recsample.ranks.counts import RankCounts
+from recsample.ranks.predicted import predicted_ranks
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = [
@@ -30,6 +29,7 @@ __all__ = [
     "required_samples",
     "required_samples_from_pilot",
 ]
+
 
 # So many samples are tried at most. A pilot takes half a minute for so many products of its ranks,
 # its counts, and its repetitions and some more, which stand for the numbers of samples it tries.

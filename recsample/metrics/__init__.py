@@ -5,6 +5,6 @@ and their means. Of grades, sets and ratings: `graded`, `sets`, `ratings`; `feed
 consumed. What other libraries say of the same ranking: `peers`.
 """
 
-import lazy_loader
+from recsample._support.rooms import opened
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = opened(__name__, __file__)

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from recsample._extras import extra
-from recsample._instances import check_one_kind, check_recommenders, rows_of
-from recsample._statistics import mean_of, standard_error
-from recsample._validation import true_or_false
-from recsample.counts import RankCounts
-from recsample.metrics._chosen import chosen_metrics
+from recsample._support.checks import true_or_false
+from recsample._support.extras import extra
+from recsample._support.numerics import mean_of, standard_error
 from recsample.metrics.base import Metric
-from recsample.ranks import Ranks
+from recsample.metrics.names import chosen_metrics
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import check_one_kind, check_recommenders, rows_of
+from recsample.ranks.counts import RankCounts
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["compare"]
+__all__ = [
+    "compare",
+]
 
 
 def compare(

@@ -16,6 +16,7 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226.
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -23,20 +24,33 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._indexing import summed
-from recsample._instances import check_ranks
-from recsample._ties import mean_over_ties
-from recsample._typing import Floats
-from recsample._validation import positive_int, whole_numbers
-from recsample.metrics._tied import mean_by_shape
-from recsample.metrics._undefined import warned_of_nan
-from recsample.metrics.shapes import Shape
-from recsample.ranks import Ranks
+from recsample._support.arrays import summed
+from recsample._support.checks import positive_int, whole_numbers
+from recsample._support.typing import Floats
+from recsample.metrics.shapes import Shape, mean_by_shape
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import check_ranks
+from recsample.ranks.ties import mean_over_ties
 
 if TYPE_CHECKING:
     from recsample.sampling.base import Design, Sampler
 
-__all__ = ["Metric"]
+__all__ = [
+    "Metric",
+]
+
+
+def warned_of_nan(metric: Metric, values: Floats) -> Floats:
+    """The values; a warning says for how many instances they are undefined."""
+    undefined = int(np.isnan(values).sum())
+    if undefined:
+        warnings.warn(
+            f"{metric} is undefined for {undefined} of {values.size} instances (no relevant item"
+            + (", or no irrelevant one): nan" if not metric.takes_cutoff else "): nan"),
+            stacklevel=3,
+        )
+    return values
+
 
 _Self = TypeVar("_Self", bound="Metric")
 
@@ -331,3 +345,25 @@ class Metric(ABC):
         array([1, 2])
         """
         return n_relevant if self.cutoff is None else np.minimum(n_relevant, self.cutoff)
+
+
+# Checks of the metric that a function is given.
+
+
+def check_metric(metric: Any) -> Metric:
+    """``metric``; what is no metric, or lacks a cut-off that it needs, is refused."""
+    if not isinstance(metric, Metric):
+        raise ValueError(f"metric must be a Metric such as AP or Recall @ 10, got {metric!r}")
+    metric.check_cutoff()
+    return metric
+
+
+def check_exact(metric: Any) -> Metric:
+    """``metric``; a correction, which reads what was sampled, is refused."""
+    made_for = check_metric(metric).sampler
+    if made_for is not None:
+        raise ValueError(
+            f"metric must be a metric of exact ranks such as AP, got {metric}, "
+            f"which reads what {made_for} gives"
+        )
+    return metric

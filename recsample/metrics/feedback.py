@@ -15,10 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from recsample._typing import Floats, Sparse
-from recsample._validation import finite_numbers, nonnegative_float, positive_float
+from recsample._support.checks import finite_numbers, nonnegative_float, positive_float
+from recsample._support.typing import Floats, Sparse
 
-__all__ = ["als_objective", "confidence", "preference"]
+__all__ = [
+    "als_objective",
+    "confidence",
+    "preference",
+]
 
 
 def preference(consumption: ArrayLike | Sparse, threshold: float = 0) -> float | Floats | Sparse:

@@ -19,21 +19,26 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recsample._indexing import counted, owners, places_in, repeated, summed
-from recsample._memory import fits_in_memory
-from recsample._typing import Floats, Integers
-from recsample._validation import (
+from recsample._support.arrays import counted, owners, places_in, repeated, summed
+from recsample._support.checks import (
     array_of,
+    fits_in_memory,
     is_one_of,
     nonnegative_float,
     numbers,
     positive_int,
     shown,
 )
-from recsample.metrics._undefined import warned_of_nan
+from recsample._support.typing import Floats, Integers
+from recsample.metrics.base import warned_of_nan
 from recsample.metrics.ranking import NDCG
 
-__all__ = ["cg", "dcg", "ndcg"]
+__all__ = [
+    "cg",
+    "dcg",
+    "ndcg",
+]
+
 
 Grades = Sequence[float] | Sequence[Sequence[float]] | Sequence[NDArray[Any]] | NDArray[Any]
 Gain = Literal["linear", "exponential"]

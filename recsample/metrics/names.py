@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
+
+from recsample._support.checks import shown
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import (
     AP,
@@ -27,7 +31,10 @@ from recsample.metrics.ranking import (
     RPrecision,
 )
 
-__all__ = ["metric"]
+__all__ = [
+    "metric",
+]
+
 
 _BY_NAME = {
     str(m).lower(): m
@@ -113,3 +120,18 @@ def _nearest(name):
     names = [str(m) for m in _BY_NAME.values()] + ["RankScore(5)", "RBP(0.8)"]
     spelt = {n.lower(): n for n in names}
     return [spelt[n] for n in get_close_matches(name, spelt, n=3, cutoff=0.3)] or names
+
+
+# A list of metrics that a function is given, by themselves or by their names.
+
+
+def chosen_metrics(metrics: Sequence[Metric | str]) -> list[Metric]:
+    """The different metrics, with their names read; refuses what is not a list of at least one."""
+    if isinstance(metrics, (str, Metric)) or not np.iterable(metrics):
+        raise ValueError(f"metrics must be a list of metrics, got {shown(metrics)}")
+    found = [one if isinstance(one, Metric) else metric(one) for one in metrics]
+    if not found:
+        raise ValueError("metrics must hold at least one metric, got none")
+    for one in found:
+        one.check_cutoff()
+    return list(dict.fromkeys(found))

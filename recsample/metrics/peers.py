@@ -22,16 +22,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from recsample._extras import extra
-from recsample._indexing import owners
-from recsample._instances import check_ranks
-from recsample._typing import Floats
-from recsample._validation import is_one_of, numbers, positive_int, shown, whole_numbers
-from recsample.ranks import Ranks
+from recsample._support.arrays import owners
+from recsample._support.checks import is_one_of, numbers, positive_int, shown, whole_numbers
+from recsample._support.extras import extra
+from recsample._support.typing import Floats
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import check_ranks
 
 __all__ = [
-    "LIBRARIES",
     "Counterpart",
+    "LIBRARIES",
     "Library",
     "counterparts",
     "evaluate",

@@ -15,42 +15,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._indexing import counted, owners, summed
-from recsample._instances import check_ranks
-from recsample._lists import flattened
-from recsample._ties import ties_ahead
-from recsample._typing import Floats
-from recsample._validation import is_one_of, positive_float, share, shown
-from recsample.metrics._checks import check_exact
-from recsample.metrics._undefined import warned_of_nan
-from recsample.metrics.base import Metric
+from recsample._support.arrays import counted, flattened, owners, summed
+from recsample._support.checks import is_one_of, positive_float, share, shown
+from recsample._support.typing import Floats
+from recsample.metrics.base import Metric, check_exact, warned_of_nan
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
-from recsample.ranks import Ranks
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import check_ranks
+from recsample.ranks.ties import ties_ahead
 
 __all__ = [
     "AP",
     "AR",
     "AUC",
-    "DCG",
-    "F1",
-    "FScore",
-    "NDCG",
-    "RBP",
-    "RR",
     "Accuracy",
     "AreaUnderCurve",
     "AveragePrecision",
     "AverageRecallAt",
+    "DCG",
     "DiscountedGain",
+    "F1",
+    "FScore",
     "HitRate",
     "HitRatioAt",
+    "NDCG",
     "NormalizedDCG",
     "PercentileRank",
     "PercentileRankMetric",
     "Precision",
     "PrecisionAt",
     "PrecisionAtRelevant",
+    "RBP",
     "RPrecision",
+    "RR",
     "RankScore",
     "Recall",
     "RecallAt",

@@ -9,9 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._validation import finite_numbers
+from recsample._support.checks import finite_numbers
 
-__all__ = ["mae", "mse", "rmse"]
+__all__ = [
+    "mae",
+    "mse",
+    "rmse",
+]
 
 
 def mae(predicted: ArrayLike, actual: ArrayLike) -> float:

@@ -15,9 +15,21 @@ from collections.abc import Hashable, Iterable, Mapping
 import numpy as np
 from scipy import sparse
 
-from recsample._validation import positive_float, positive_int, refuse_frame, refuse_masked, shown
+from recsample._support.checks import (
+    positive_float,
+    positive_int,
+    refuse_frame,
+    refuse_masked,
+    shown,
+)
 
-__all__ = ["f_score", "item_coverage", "precision", "recall", "user_coverage"]
+__all__ = [
+    "f_score",
+    "item_coverage",
+    "precision",
+    "recall",
+    "user_coverage",
+]
 
 
 def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:

@@ -16,19 +16,23 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._instances import rows_of
-from recsample._typing import Floats, Integers, Rng
-from recsample._validation import numbers, shown, whole_numbers
-from recsample._value import Value, frozen
-from recsample.counts import RankCounts
-from recsample.metrics.base import Metric
-from recsample.ranks import Ranks
-from recsample.sampling._readable import check_readable
+from recsample._support.checks import numbers, shown, whole_numbers
+from recsample._support.typing import Floats, Integers, Rng
+from recsample._support.values import Value, frozen
+from recsample.metrics.base import Metric, check_metric
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import rows_of
+from recsample.ranks.counts import RankCounts
 
 if TYPE_CHECKING:
-    from recsample.sampling.scanning import Scan
+    from recsample.sampling.sequential.scanning import Scan
 
-__all__ = ["Design", "HasLaw", "Observed", "Sampler"]
+__all__ = [
+    "Design",
+    "HasLaw",
+    "Observed",
+    "Sampler",
+]
 
 
 class Sampler(ABC):
@@ -628,3 +632,70 @@ def _std_of_mean(drawn: Sampler | Design, metric: Metric, ranks: Ranks | RankCou
     rows, counts = rows_of(ranks)
     variance = drawn.variance(metric, rows)
     return float(np.sqrt(variance.sum() if counts is None else counts @ variance) / len(ranks))
+
+
+# A check of what is to read the observations of a sampler or design.
+
+
+def check_readable(metric: Any, drawn: Sampler | Design) -> Metric:
+    """``metric``; a correction for another kind of observation than those drawn is refused."""
+    made_for = check_metric(metric).sampler
+    if made_for is not None and not made_for.same_kind(drawn):
+        raise ValueError(
+            f"metric must read what {drawn} gives, got {metric}, which is made for {made_for}"
+        )
+    return metric
+
+
+# Checks of samplers, designs, and of what designs have observed.
+
+
+def check_sampler(sampler: Any) -> Sampler:
+    """``sampler``; a design, and what is neither, is refused."""
+    if isinstance(sampler, Design):
+        raise ValueError(
+            f"sampler must be a sampler, which gives ranks again, got the design {shown(sampler)}: "
+            "what it observes is no ranking"
+        )
+    if not isinstance(sampler, Sampler):
+        raise ValueError(
+            f"sampler must be a sampler such as UniformSampling(100), got {shown(sampler)}"
+        )
+    return sampler
+
+
+def check_law(sampler: Any) -> HasLaw:
+    """``sampler``, or design; one whose observation has no law given the rank alone is refused."""
+    if not isinstance(sampler, (Sampler, Design)):
+        raise ValueError(
+            f"sampler must be a sampler such as UniformSampling(100), got {shown(sampler)}"
+        )
+    if not isinstance(sampler, HasLaw):
+        raise ValueError(
+            "sampler must have a law that depends on the rank alone, as UniformSampling(100) has, "
+            f"got {shown(sampler)}"
+        )
+    return sampler
+
+
+def check_observed(observed: Any, design: Design) -> Observed:
+    """``observed``; what is no observation of the design is refused."""
+    if not isinstance(observed, Observed):
+        raise ValueError(f"observed must be what {design} observes, got {shown(observed)}")
+    if not design.same_kind(observed.design):
+        raise ValueError(f"observed must be of {design}, got one of {observed.design}")
+    return observed
+
+
+def column_of(observed: Observed, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """What was observed under a name; refused where it is missing or has another shape."""
+    if name not in observed.columns:
+        raise ValueError(
+            f"observed must hold {name!r} for {observed.design}, got {', '.join(observed.columns)}"
+        )
+    column = observed[name]
+    if column.shape != shape:
+        raise ValueError(
+            f"{name} must have shape {shape} for {observed.design}, got {column.shape}"
+        )
+    return column

@@ -15,22 +15,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from recsample._extras import extra
-from recsample._memory import every_rank
-from recsample._typing import Floats
-from recsample.metrics._checks import check_exact
-from recsample.metrics._chosen import chosen_metrics
-from recsample.metrics.base import Metric
-from recsample.metrics.names import metric
-from recsample.ranks import Ranks
-from recsample.sampling._checks import check_sampler
-from recsample.sampling._closed_forms import name_of_closed_form
-from recsample.sampling.base import Sampler
+from recsample._support.checks import every_rank
+from recsample._support.extras import extra
+from recsample._support.typing import Floats
+from recsample.metrics.base import Metric, check_exact
+from recsample.metrics.names import chosen_metrics, metric
+from recsample.ranks.base import Ranks
+from recsample.sampling.base import Sampler, check_sampler
+from recsample.sampling.laws import name_of_closed_form
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CATALOGUE", "Scaled", "counterexample", "properties", "scaled"]
+__all__ = [
+    "CATALOGUE",
+    "Scaled",
+    "counterexample",
+    "properties",
+    "scaled",
+]
+
 
 #: The metrics of the field that are functions of ranks, cut off at 10 where they have a cut-off.
 CATALOGUE = tuple(
@@ -42,8 +46,6 @@ CATALOGUE = tuple(
         "RankScore(5)",
     )
 )
-
-
 # Up to this, two functions scaled to the values 0 and 1 are the same.
 _ROUNDING = 1e-9
 

@@ -33,21 +33,20 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg, special
 
-from recsample._indexing import row_blocks
-from recsample._memory import fits_in_memory
-from recsample._typing import Floats, Rng
-from recsample._validation import generator
+from recsample._support.arrays import row_blocks
+from recsample._support.checks import fits_in_memory, generator
+from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
-from recsample.ranks import Ranks
-from recsample.sampling._checks import check_observed, column_of
-from recsample.sampling._counts import count_pmf, gauss_on_points
-from recsample.sampling._readable import check_readable
-from recsample.sampling._weighted import WeightedDraws, count_in, random_place
-from recsample.sampling.base import Design, Observed
+from recsample.ranks.base import Ranks
+from recsample.sampling.base import Design, Observed, check_observed, check_readable, column_of
+from recsample.sampling.laws import count_pmf, gauss_on_points
 from recsample.sampling.uniform import UniformSampling
+from recsample.sampling.weighted import WeightedDraws, count_in, random_place
 
-__all__ = ["ImportanceSampling"]
+__all__ = [
+    "ImportanceSampling",
+]
 
 
 class ImportanceSampling(WeightedDraws, Design):

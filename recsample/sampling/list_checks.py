@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse, special
 
-from recsample._extras import extra
-from recsample._indexing import counted, row_blocks
-from recsample._scores import relevant_sets
-from recsample._typing import Floats, Integers, Sparse
-from recsample._validation import finite_numbers, positive_int
-from recsample.sampling._item_lists import (
+from recsample._support.arrays import counted, row_blocks
+from recsample._support.checks import finite_numbers, positive_int
+from recsample._support.extras import extra
+from recsample._support.typing import Floats, Integers, Sparse
+from recsample.ranks.scores import relevant_sets
+from recsample.sampling.given_lists import (
     as_excluded,
     n_users_of,
     read_lists,
@@ -29,7 +29,11 @@ from recsample.sampling._item_lists import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["faults", "item_counts", "uniformity"]
+__all__ = [
+    "faults",
+    "item_counts",
+    "uniformity",
+]
 
 
 def faults(

@@ -7,22 +7,23 @@ from typing import overload
 
 import numpy as np
 
-from recsample._indexing import different_rows, row_blocks, summed
-from recsample._instances import check_ranks
-from recsample._typing import Floats, Rng
-from recsample._validation import generator, positive_int
-from recsample.counts import RankCounts
+from recsample._support.arrays import different_rows, row_blocks, summed
+from recsample._support.checks import generator, positive_int
+from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
-from recsample.ranks import Ranks
-from recsample.sampling._closed_forms import linear_moments
-from recsample.sampling._counts import check_draws, different_pmf, laws_given_end
-from recsample.sampling._joint import moments_of
-from recsample.sampling._readable import check_readable
-from recsample.sampling.base import Sampler
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import check_ranks
+from recsample.ranks.counts import RankCounts
+from recsample.sampling.base import Sampler, check_readable
+from recsample.sampling.joint import moments_of
+from recsample.sampling.laws import check_draws, different_pmf, laws_given_end, linear_moments
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = ["PooledSampling"]
+__all__ = [
+    "PooledSampling",
+]
+
 
 # Counts with a smaller chance are left out of expectations.
 _NEVER = 1e-25

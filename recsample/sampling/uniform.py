@@ -21,26 +21,33 @@ from typing import overload
 
 import numpy as np
 
-from recsample._indexing import counted, different_rows, repeated, row_blocks, summed
-from recsample._instances import check_ranks
-from recsample._kept import kept
-from recsample._memory import fits_in_memory
-from recsample._ties import blocks
-from recsample._typing import Floats, Rng
-from recsample._validation import generator, positive_int, true_or_false
-from recsample.counts import RankCounts
-from recsample.metrics._undefined import warned_of_nan
-from recsample.metrics.base import Metric
+from recsample._support.arrays import counted, different_rows, repeated, row_blocks, summed
+from recsample._support.checks import fits_in_memory, generator, positive_int, true_or_false
+from recsample._support.typing import Floats, Rng
+from recsample._support.values import kept
+from recsample.metrics.base import Metric, warned_of_nan
 from recsample.metrics.shapes import Linear
-from recsample.ranks import Ranks
-from recsample.sampling._closed_forms import expected_terms, linear_moments
-from recsample.sampling._counts import check_drawable, count_pmf
-from recsample.sampling._joint import moments_of
-from recsample.sampling._readable import check_readable
-from recsample.sampling._targets import chance_within, moments_over_law, pmf_blocks, targets_of
-from recsample.sampling.base import Sampler
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import check_ranks
+from recsample.ranks.counts import RankCounts
+from recsample.ranks.ties import blocks
+from recsample.sampling.base import Sampler, check_readable
+from recsample.sampling.joint import moments_of
+from recsample.sampling.laws import (
+    chance_within,
+    check_drawable,
+    count_pmf,
+    expected_terms,
+    linear_moments,
+    moments_over_law,
+    pmf_blocks,
+    targets_of,
+)
 
-__all__ = ["UniformSampling"]
+__all__ = [
+    "UniformSampling",
+]
+
 
 # Values of a metric of up to so many numbers are computed once, beyond it as they are needed.
 _TABLE = 2**20

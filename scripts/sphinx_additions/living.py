@@ -45,7 +45,7 @@ def given(name):
     """What a figure is given, besides its own formulas."""
     if name != "right_order":
         return None
-    from recsample.datasets import recorded_ranks
+    from recsample.datasets.recorded import recorded_ranks
 
     names = ["X", "Y"]  # on Recall@10, the worse one first
     ranks = [recorded_ranks()[name] for name in names]

@@ -18,7 +18,7 @@ from recsample import (
     UniformSampling,
     inference,
 )
-from recsample.sampling import _compressed
+from recsample.sampling import large_pools
 
 METRICS = [AP, NDCG, Recall @ 2, Recall @ 3]
 both_ways = pytest.mark.parametrize("replace", [False, True])
@@ -188,11 +188,11 @@ def mean_laws(sampler, n):
 def test_means_over_the_first_ranks_of_a_large_pool(metric, replace):
     """Laws and metrics of the uniform distributions on 1, ..., r: running means over all ranks."""
     n, sampler = 60_000, UniformSampling(80, replace)
-    pool, jumps = n - 1, _compressed.jumps_of(metric, 1, 1)
-    net = _compressed.net_of(sampler, pool, jumps, whole=True)
+    pool, jumps = n - 1, large_pools.jumps_of(metric, 1, 1)
+    net = large_pools.net_of(sampler, pool, jumps, whole=True)
     assert len(net.above) < n / 4 and (net.above == net.above.astype(int)).all()
-    law, values = _compressed.means_up_to(
-        sampler, net.above, pool, lambda a: _compressed.term_at(metric, a, pool), jumps
+    law, values = large_pools.means_up_to(
+        sampler, net.above, pool, lambda a: large_pools.term_at(metric, a, pool), jumps
     )
     size = np.arange(1.0, n + 1)
     last = net.above.astype(int)
@@ -225,8 +225,8 @@ def test_decreasing_bounds_of_compressed_laws_are_those_of_all_ranks(replace, mo
         return np.array([certified, sharp])
 
     whole = both()
-    monkeypatch.setattr(_compressed, "_SMALL", 2**16)
-    assert _compressed.compressible(sampler, n - 1)
+    monkeypatch.setattr(large_pools, "_SMALL", 2**16)
+    assert large_pools.compressible(sampler, n - 1)
     # Wider by the net's slack, never narrower than by the solver's tolerance. Sharp bounds ask for
     # nearly dependent conditions to 1e-6, along directions that depend on which ranks there are.
     wider = (both() - whole) * [-1, 1]
@@ -359,11 +359,11 @@ def test_a_net_of_ranks_gives_hardly_wider_intervals_than_all_of_them(metric, re
     n, sampler = 8_000, UniformSampling(8, replace)
     ranks = Ranks(1 + (n * np.linspace(0, 0.999, 2_000) ** 3).astype(int), n)
     sampled = sampler.draw(ranks, rng=0)
-    monkeypatch.setattr(_compressed, "_SMALL", 2**40)
+    monkeypatch.setattr(large_pools, "_SMALL", 2**40)
     dense = inference.certified_interval(metric, sampled, sampler, n)
     law = sampler.pmf(ranks).mean(axis=0)
     sharp = inference.sharp_bounds(metric, law, sampler, n)
-    monkeypatch.setattr(_compressed, "_SMALL", 0)
+    monkeypatch.setattr(large_pools, "_SMALL", 0)
     few = inference.certified_interval(metric, sampled, sampler, n)
     assert dense.low - 1e-4 < few.low < dense.low + 1e-7
     assert dense.high - 1e-7 < few.high < dense.high + 1e-4

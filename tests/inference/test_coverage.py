@@ -6,9 +6,9 @@ from scipy import stats
 
 import recsample as rs
 from recsample.inference import coverage, limits
-from recsample.inference._evidence import Evidence, supported
-from recsample.inference._pairs import compared
 from recsample.inference.comparison import Comparison
+from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.pairs import compared
 
 
 @pytest.mark.parametrize("n", [1000, 3541, 20_000])

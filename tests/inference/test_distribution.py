@@ -9,8 +9,8 @@ from scipy import interpolate, optimize, special
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, BiasVariance, Ranks, Recall, UniformSampling, inference
-from recsample.inference._runs import em, sampled_counts
-from recsample.sampling import _compressed
+from recsample.inference.distribution import em, sampled_counts
+from recsample.sampling import large_pools
 
 METHODS = ["em", "mes", "spline"]
 
@@ -401,7 +401,7 @@ def test_few_ranks_give_the_same_as_all_of_them(n, m, method, replace, monkeypat
     ranks = Ranks(1 + (n * np.linspace(0, 0.999, 500) ** 4).astype(int), n)
     sampled, found = sampler.draw(ranks, rng=0), []
     for small in (2**40, 0):
-        monkeypatch.setattr(_compressed, "_SMALL", small)
+        monkeypatch.setattr(large_pools, "_SMALL", small)
         found.append(inference.rank_distribution(sampled, sampler, n, method))
     assert found[1].shape == (n,) and found[1].sum() == pytest.approx(1, abs=1e-12)
     assert found[1] == pytest.approx(found[0], rel=1e-10, abs=1e-12 / n)
@@ -411,7 +411,7 @@ def test_the_errors_of_a_spline_over_few_ranks_are_the_same(monkeypatch):
     sampler, fits = UniformSampling(30), []
     sampled = sampler.draw(Ranks(np.arange(1, 1_501, 3), 1_500), rng=0)
     for small in (2**40, 0):
-        monkeypatch.setattr(_compressed, "_SMALL", small)
+        monkeypatch.setattr(large_pools, "_SMALL", small)
         fits.append(inference.log_spline(sampled, sampler, 1_500))
     assert fits[1].covariance == pytest.approx(fits[0].covariance, rel=1e-9, abs=1e-15)
     assert fits[1].mean(rs.AP) == pytest.approx(fits[0].mean(rs.AP), rel=1e-10)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from recsample.inference._mixtures import Group, extremes, fitted, limit
+from recsample.inference.likelihood.mixtures import Group, extremes, fitted, limit
 
 
 def some_group(rng, observations=5, columns=7, size=200, share=1.0):

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import recsample as rs
-from recsample.inference._strata import HEAD, columns_of, groups_of, strata_of
+from recsample.inference.likelihood.strata import HEAD, columns_of, groups_of, strata_of
 
 
 def test_counts_of_a_plain_run():

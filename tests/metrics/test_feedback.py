@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize, sparse
 
 import recsample as rs
-from recsample.datasets import make_interactions
+from recsample.datasets.interactions import make_interactions
 from recsample.metrics.feedback import als_objective, confidence, preference
 from recsample.recommenders import MatrixFactorization
 

@@ -11,6 +11,7 @@ import reference
 from all_metrics import ALL, CUT_OFF
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from tied import many_ranks, orders, ranks_of, tied_scores
 
 import recsample as rs
@@ -293,7 +294,7 @@ class TestTies:
     def test_the_mean_over_every_order_of_the_tied_items(self, name, scores, relevant):
         row = np.zeros((1, len(scores)))
         row[0, list(relevant)] = 1
-        ranks = predicted_ranks([scores], rs.ranks.sparse.csr_matrix(row))
+        ranks = predicted_ranks([scores], sparse.csr_matrix(row))
         expected = reference.over_orders(reference.METRICS[name], scores, relevant)
         assert metric(name)(ranks)[0] == pytest.approx(expected, abs=1e-13)
 
@@ -304,7 +305,7 @@ class TestTies:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             usual = [M(ranks) for M in ALL]
-            monkeypatch.setattr(rs._ties, "BLOCK", block)
+            monkeypatch.setattr("recsample.ranks.ties.BLOCK", block)
             for M, expected in zip(ALL, usual):
                 assert M(ranks) == pytest.approx(expected, nan_ok=True, abs=1e-15)
 
@@ -442,7 +443,7 @@ class TestExpectedPercentileRank:
         scores, relevant = [3, 1, 1, 1, 1, 0], [1, 3, 5]
         row = np.zeros((1, 6))
         row[0, relevant] = 1
-        ranks = predicted_ranks([scores], rs.ranks.sparse.csr_matrix(row))
+        ranks = predicted_ranks([scores], sparse.csr_matrix(row))
         # Places 2 to 5 are shared: their middle is 3.5, of percentile 2.5 / 5.
         assert expected_percentile_rank(ranks, [[1, 1, 1]]) == pytest.approx((0.5 + 0.5 + 1) / 3)
         assert expected_percentile_rank(ranks, [[7, 0, 1]]) == pytest.approx((7 * 0.5 + 1) / 8)

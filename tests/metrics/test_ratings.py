@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recsample._validation import finite_numbers, nonnegative_float
+from recsample._support.checks import finite_numbers, nonnegative_float
 from recsample.metrics.ratings import mae, mse, rmse
 
 ERRORS = [mae, mse, rmse]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import recsample as rs
-from recsample.metrics._tied import mean_by_shape
+from recsample.metrics.shapes import mean_by_shape
 
 METRICS = [rs.AUC, rs.PercentileRank, rs.AP, rs.RR, rs.DCG, rs.NDCG, rs.RBP(0.8), rs.RBP(0.999)]
 

@@ -5,10 +5,10 @@ import pytest
 from scipy import linalg, special
 
 import recsample as rs
-from recsample._ties import ties_ahead
 from recsample.metrics.base import Metric
-from recsample.sampling import _compressed
-from recsample.sampling._compressed import (
+from recsample.ranks.ties import ties_ahead
+from recsample.sampling import large_pools
+from recsample.sampling.large_pools import (
     Places,
     _fewer,
     compressible,
@@ -41,7 +41,7 @@ class Rough(Metric):
 
 @pytest.fixture(autouse=True)
 def no_pool_is_small(monkeypatch):
-    monkeypatch.setattr(_compressed, "_SMALL", 0)
+    monkeypatch.setattr(large_pools, "_SMALL", 0)
 
 
 def rows_and_all(metric, sampler, n, belief, order=1, n_relevant=1):
@@ -101,7 +101,7 @@ def test_with_any_weights(metric, replace):
 
 @both_ways
 def test_more_places_than_are_looked_at_together(replace, monkeypatch):
-    monkeypatch.setattr(_compressed, "_AT_ONCE", 256)
+    monkeypatch.setattr(large_pools, "_AT_ONCE", 256)
     n, sampler = 6_000, rs.UniformSampling(50, replace)
     weight = np.random.default_rng(0).random(n)
     weight /= weight.sum()
@@ -138,7 +138,7 @@ def test_which_laws_can_be_compressed(monkeypatch):
     assert compressible(uniform(100), 1_000) and not compressible(uniform(100), 300)
     assert compressible(uniform(100, replace=True), 300)
     assert not compressible(rs.DoublingSampling(4, 16), 10**6)
-    monkeypatch.setattr(_compressed, "_SMALL", 2**22)
+    monkeypatch.setattr(large_pools, "_SMALL", 2**22)
     assert not compressible(uniform(99), 40_000) and compressible(uniform(99), 50_000)
 
 
@@ -284,7 +284,7 @@ def test_sums_in_steps(metric, order, n_relevant):
 
 def test_blocks_where_an_index_has_32_bits(monkeypatch):
     """There NumPy makes whole numbers of 32 bits, unless it is told otherwise."""
-    pool, curves = 2**33, _compressed.polynomials(100)
+    pool, curves = 2**33, large_pools.polynomials(100)
 
     class Numpy32:
         def __getattr__(self, name):
@@ -296,6 +296,6 @@ def test_blocks_where_an_index_has_32_bits(monkeypatch):
             small = dtype is None and made.dtype == np.int64 and made.max(initial=0) < 2**31
             return made.astype(np.int32) if small else made
 
-    expected = _compressed._blocks(pool, curves, [10])
-    monkeypatch.setattr(_compressed, "np", Numpy32())
-    assert _compressed._blocks(pool, curves, [10]) == expected
+    expected = large_pools._blocks(pool, curves, [10])
+    monkeypatch.setattr(large_pools, "np", Numpy32())
+    assert large_pools._blocks(pool, curves, [10]) == expected

@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse, stats
 
 import recsample as rs
-from recsample.datasets import load_negatives
-from recsample.ranks import predicted_ranks
+from recsample.datasets.movielens import load_negatives
+from recsample.ranks.predicted import predicted_ranks
 from recsample.sampling import given_lists
 
 
@@ -97,7 +97,7 @@ def test_a_pair_is_scored_in_blocks(monkeypatch):
     pair = rng.integers(3, size=(9, 2)), rng.integers(3, size=(8, 2))
     lists = np.tile(np.arange(1, 8), (9, 1))
     whole = rs.given_ranks(pair, np.zeros(9, int), lists)
-    monkeypatch.setattr("recsample._indexing.BLOCK", 40)
+    monkeypatch.setattr("recsample._support.arrays.BLOCK", 40)
     assert same(whole, rs.given_ranks(pair, np.zeros(9, int), lists))
 
 

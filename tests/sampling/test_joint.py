@@ -12,8 +12,8 @@ from tied import many_ranks, orders, ranks_of, tied_scores
 
 import recsample as rs
 from recsample import AP, AR, AUC, F1, NDCG, RR, Ranks, Recall, RPrecision, UniformSampling
-from recsample.sampling._joint import moments_of
 from recsample.sampling.consistency import CATALOGUE
+from recsample.sampling.joint import moments_of
 
 METRICS = [*CATALOGUE, AP @ 3, RR @ 2, AR @ 2, F1 @ 3, RPrecision, rs.metric("AP(hits)@3")]
 

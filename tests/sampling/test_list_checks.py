@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from recsample.datasets import load_negatives, recorded_lists
+from recsample.datasets.movielens import load_negatives
+from recsample.datasets.recorded import recorded_lists
 from recsample.sampling import given_lists, list_checks
 
 
@@ -93,7 +94,7 @@ def test_both_statistics_have_the_mean_and_spread_of_all_lists():
 def test_covariances_are_summed_in_blocks(monkeypatch):
     lists = enumerated(EXCLUDE, SIZES)[9]
     whole = list_checks.uniformity(lists, EXCLUDE)
-    monkeypatch.setattr("recsample._indexing.BLOCK", 15)
+    monkeypatch.setattr("recsample._support.arrays.BLOCK", 15)
     assert np.allclose(whole, list_checks.uniformity(lists, EXCLUDE), rtol=1e-13)
 
 

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 import recsample as rs
-from recsample.corrections import PooledCorrection
-from recsample.ranks import Ranks
+from recsample.corrections.by_pool import PooledCorrection
+from recsample.ranks.base import Ranks
 from recsample.sampling import PooledSampling
-from recsample.sampling._counts import different_pmf
+from recsample.sampling.laws import different_pmf
 
 METRICS = [
     rs.AUC,

@@ -18,7 +18,7 @@ from scipy import sparse
 from typing_extensions import assert_type
 import recsample as rs
 from recsample import AP, AUC, NDCG, RR, Recall
-from recsample.datasets import make_interactions
+from recsample.datasets.interactions import make_interactions
 from recsample.recommenders import ItemKNN, MatrixFactorization
 
 Floats = NDArray[np.float64]

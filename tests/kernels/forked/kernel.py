@@ -32,7 +32,7 @@ IMPORTED = [
     "recsample.datasets",
     "recsample.experiments",
     "recsample.inference.coverage",
-    "recsample.inference.reporting",
+    "recsample.evaluation.reporting",
     "recsample.plotting",
     "scipy.optimize",
     "scipy.stats",

@@ -1,0 +1,238 @@
+"""Checks of arguments: every refusal names the argument, the value received and what is allowed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recsample._support.typing import Floats, Integers, Rng
+
+
+def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> Integers:
+    """``values`` as an int64 array of the same shape; what is not a whole number is refused."""
+    array = array_of(name, values)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be whole numbers, got {shown(values)}")
+    flat = array.reshape(-1)
+    # Beyond it a float no longer holds every whole number. NaN is on neither side.
+    end = np.float64(2**53)
+    bad = ~((flat > -end) & (flat < end))
+    if array.dtype.kind == "f":
+        bad |= flat != np.floor(flat)
+    if lowest is not None:
+        bad |= ~(flat >= lowest)
+    if bad.any():
+        where = int(np.argmax(bad))
+        allowed = "whole numbers" if array.ndim else "a whole number"
+        allowed += "" if lowest is None else f" of at least {lowest}"
+        allowed += " below 2**53" if flat[where] <= -end or flat[where] >= end else ""
+        place = f" (at position {where})" if array.ndim else ""
+        raise ValueError(f"{name} must be {allowed}, got {flat[where]}{place}")
+    return array.astype(np.int64)
+
+
+def numbers(name: str, values: object) -> NDArray[Any]:
+    """``values`` as an array; anything that is not an array of real numbers is refused."""
+    array = array_of(name, values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
+    return array
+
+
+def finite_numbers(name: str, values: object, *, lowest: float = -np.inf) -> Floats:
+    """``values`` as a float array of the same shape; NaN, infinite or too low is refused."""
+    array = numbers(name, values).astype(np.float64)
+    bad = ~(np.isfinite(array) & (array >= lowest))
+    if bad.any():
+        where = np.unravel_index(np.argmax(bad), array.shape)
+        allowed = "finite numbers" if array.ndim else "a finite number"
+        allowed += "" if lowest == -np.inf else f" of at least {lowest}"
+        index = ", ".join(str(i) for i in where)
+        place = f" (at position {index if array.ndim == 1 else f'({index})'})" if array.ndim else ""
+        raise ValueError(f"{name} must be {allowed}, got {array[where]}{place}")
+    return array
+
+
+def positive_int(name: str, value: object) -> int:
+    """``value`` as an int of at least 1."""
+    array = array_of(name, value)
+    if array.ndim or array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be a whole number of at least 1, got {shown(value)}")
+    return int(whole_numbers(name, value, lowest=1))
+
+
+def positive_float(name: str, value: Any) -> float:
+    """``value`` as a finite float above 0."""
+    number = _one_number(value)
+    if not 0 < number < float("inf"):
+        raise ValueError(f"{name} must be a finite number above 0, got {shown(value)}")
+    return number
+
+
+def nonnegative_float(name: str, value: Any) -> float:
+    """``value`` as a finite float of at least 0."""
+    number = _one_number(value)
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"{name} must be a finite number of at least 0, got {shown(value)}")
+    return number
+
+
+def share(name: str, value: Any) -> float:
+    """``value`` as a float between 0 and 1, both excluded."""
+    number = _one_number(value)
+    if not 0 < number < 1:
+        raise ValueError(f"{name} must be between 0 and 1, both excluded, got {shown(value)}")
+    return number
+
+
+def true_or_false(name: str, value: object) -> bool:
+    """``value`` as a bool; nothing else stands for one."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def is_one_of(value: object, words: Collection[str | None]) -> bool:
+    """Whether it is one of these words; an array is none, which NumPy would compare by entry."""
+    return (value is None or isinstance(value, str)) and value in words
+
+
+def generator(rng: Rng) -> np.random.Generator:
+    """``rng`` as a numpy Generator: a seed, a Generator that is advanced, or None."""
+    if isinstance(rng, np.random.RandomState):
+        rng = rng._bit_generator  # what NumPy 2.2 and newer take from it by themselves
+    given: Any = rng  # NumPy would read True as 1, lists of lists, and itself into the ground
+    seeds = given if isinstance(given, (list, tuple, range, np.ndarray)) else [given]
+    try:
+        if all(isinstance(one, _SEEDS) and not isinstance(one, bool) for one in seeds):
+            return np.random.default_rng(given)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(
+        f"rng must be a whole number of at least 0 or a numpy Generator, got {shown(rng)}"
+    )
+
+
+# What NumPy makes random numbers of.
+_SEEDS = (
+    int,
+    np.integer,
+    np.random.Generator,
+    np.random.BitGenerator,
+    np.random.SeedSequence,
+    type(None),
+)
+
+
+def _one_number(value: Any) -> float:
+    """``value`` as a float, NaN where it is none: neither True nor an array of one is a number."""
+    no_number = isinstance(value, (bool, np.bool_)) or getattr(value, "ndim", 0) > 0
+    return float("nan") if no_number else as_float(value)
+
+
+def as_float(value: Any) -> float:
+    """``value`` as a float, NaN where it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse a masked array with something masked: NumPy would read what is below the mask."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} must not have masked entries, got {np.ma.count_masked(values)} of "
+            f"{values.size}: leave them out, or fill them"
+        )
+
+
+def refuse_frame(name: str, values: Any, cure: str) -> None:
+    """Refuse a dataframe with named columns, which mean something that an array does not know."""
+    if any(isinstance(column, str) for column in getattr(values, "columns", ())):
+        raise ValueError(
+            f"{name} must be an array, got a dataframe with the columns "
+            f"{shown(list(values.columns))}: {cure}"
+        )
+
+
+def array_of(name: str, values: Any, dtype: Any = None) -> NDArray[Any]:
+    """``values`` as an array; of None where they make none."""
+    refuse_masked(name, values)
+    try:
+        return np.asarray(values, dtype)
+    except ValueError:  # lists of different lengths make no array, nor do Ranks
+        return np.asarray(None)
+
+
+def shown(value: object) -> str:
+    """``value`` as it stands in a message, on one line and cut to 80 characters."""
+    try:
+        text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
+    except Exception:  # of a number with thousands of digits, say
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# How much memory there is to work in, in a container too.
+
+
+# Where Linux says what a container may use: version 2 and version 1 of control groups.
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def fits_in_memory(n_bytes: float, what: str, change: str) -> None:
+    """Refuse an array that the machine's memory cannot hold, before the machine starts to swap.
+
+    `change` says which argument to change, and how.
+    """
+    memory = available()
+    if n_bytes > memory / 2:
+        raise ValueError(
+            f"{what} takes {n_bytes / 2**30:,.1f} GiB, "
+            f"and at most half of the memory ({memory / 2**31:,.1f} GiB) is used: {change}"
+        )
+
+
+# A number for each of so many ranks takes some seconds.
+_RANKS = 10**7
+
+
+def every_rank(n_items: object, bytes_each: int, what: str) -> int:
+    """``n_items`` as an int, for what needs a number for every rank of a pool."""
+    size = positive_int("n_items", n_items)
+    if size > _RANKS:
+        raise ValueError(
+            f"n_items must be at most {_RANKS:,} for {what}, which looks at every rank, got {size}:"
+            " report, limits, bounds, and corrections without a prior take any number"
+        )
+    fits_in_memory(
+        bytes_each * size, f"{what} over n_items={size} ranks", "choose a smaller n_items"
+    )
+    return size
+
+
+@cache  # asked before every large array, and reading files takes longer than most of them
+def available() -> float:
+    """Bytes of memory: those of the machine, or of the container that the process is in."""
+    try:
+        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # no sysconf on Windows
+        machine = 8 * 2**30
+    # Binder's hubs, and others, name the limit in a variable as well.
+    given = [os.environ.get("MEM_LIMIT", ""), *map(_content, _LIMITS)]
+    return min([machine, *(float(limit) for limit in given if limit.isdecimal())])
+
+
+def _content(file: str) -> str:
+    """What a file says; nothing where there is none. Without a limit it is a word, "max"."""
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

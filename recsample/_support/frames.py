@@ -1,0 +1,311 @@
+"""Dataframes of any library as arrays, through Narwhals; and ids of any type as numbers."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Collection, Hashable, Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recsample._support.checks import shown
+from recsample._support.extras import extra
+from recsample._support.typing import Floats, Integers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# DuckDB downloads nothing behind the user's back.
+_AS_INSTALLED = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+
+
+def is_frame(value: Any) -> bool:
+    """Whether it is a dataframe, eager or lazy, of a library that Narwhals knows."""
+    nw = extra("narwhals.stable.v2")
+    try:
+        return isinstance(nw.from_native(value, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+    except nw.exceptions.DuplicateError:  # columns of one name, which `column_names` refuses
+        return True
+
+
+def column_names(frame: Any, name: str = "frame") -> list[str]:
+    """The names of the columns of a dataframe, which have to differ."""
+    nw = extra("narwhals.stable.v2")
+    try:
+        return nw.from_native(frame).collect_schema().names()
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"{name} must have columns of different names: {shown(error)}") from None
+
+
+def read_columns(name: str, frame: Any, wanted: dict[str, str]) -> list[Any]:
+    """Some columns of a dataframe, by what each is for; a lazy one is computed, for these only."""
+    nw = extra("narwhals.stable.v2")
+    table = chosen_columns(name, frame, wanted)
+    if isinstance(table, nw.LazyFrame):
+        table = table.collect()
+    if not len(table):
+        raise ValueError(f"{name} must hold at least one row, got none")
+    return [_without_nulls(name, column, table[column]) for column in wanted.values()]
+
+
+def chosen_names(given: dict[str, Any], numbers: Collection[str]) -> dict[str, str]:
+    """What names a column; some of them may be numbers instead, and are left out."""
+    return {
+        use: column
+        for use, column in given.items()
+        if isinstance(column, str) or use not in numbers
+    }
+
+
+def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
+    """Some columns of a dataframe, by what each is for; a lazy one stays lazy."""
+    known = column_names(frame, name)
+    table = extra("narwhals.stable.v2").from_native(frame)
+    for use, column in wanted.items():
+        if not isinstance(column, Hashable) or column not in set(known):
+            raise ValueError(
+                f"{name} must have the column {shown(column)} (another one: {use}=...), "
+                f"got the columns {known}"
+            )
+    if len(set(wanted.values())) < len(wanted):
+        raise ValueError(f"{name} must have a column for each of {list(wanted)}, got {wanted}")
+    return table.select(list(wanted.values()))
+
+
+def count_groups(
+    name: str, frame: Any, wanted: dict[str, str], counts: str | None
+) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+    """The different rows of some columns, and how often each occurs, counted where the data lie.
+
+    With `counts` the sum of that column for each of them.
+    """
+    nw = extra("narwhals.stable.v2")
+    columns = wanted | ({} if counts is None else {"counts": counts})
+    table = chosen_columns(name, frame, columns)
+    # By what they are for, so that what is added has a name of its own.
+    table = table.select(nw.col(column).alias(use) for use, column in columns.items())
+    kinds = table.collect_schema()
+    for use, kind in kinds.items():
+        # Objects of pandas may be numbers, which is seen later.
+        objects = use != "counts" and isinstance(kind, (nw.Unknown, nw.Object, nw.Categorical))
+        if not kind.is_numeric() and not objects:
+            raise ValueError(
+                f"{use} must be a column of numbers, got {kind} in column {columns[use]!r}"
+            )
+    sums = [nw.len().alias("rows")]
+    if counts is not None:
+        given, end = nw.col("counts"), 2**53 if kinds["counts"].is_integer() else 2.0**53
+        right = ((given >= 0) & (given < end) & (given % 1 == 0)).fill_null(False)
+        # Summed as floats, which are exact below 2**53, and beyond it never come back below it.
+        number = nw.when(right).then(given).otherwise(0).cast(nw.Float64)
+        table = table.with_columns(number.alias("number"), right.cast(nw.Int64).alias("right"))
+        sums += [nw.col("number").sum(), nw.col("right").sum()]
+    try:
+        groups = table.group_by(list(wanted)).agg(*sums)
+    except TypeError:  # objects of pandas, such as lists
+        raise ValueError(f"{name} must have numbers in {list(wanted.values())}") from None
+    if isinstance(groups, nw.LazyFrame):
+        groups = groups.collect()
+    if not len(groups):
+        raise ValueError(f"{name} must hold at least one row, got none")
+    for use, column in wanted.items():
+        missing = groups.filter(nw.col(use).is_null())
+        if len(missing):
+            raise ValueError(
+                f"{name} must not have missing values, got {missing['rows'].sum()} rows in column "
+                f"{column!r}"
+            )
+    found = {use: groups[use].to_numpy() for use in wanted}
+    if counts is None:
+        return found, groups["rows"].to_numpy()
+    if (groups["right"] < groups["rows"]).any():
+        first = table.filter(nw.col("right") == 0).head(1).select("counts").lazy().collect()
+        raise ValueError(
+            "counts must be whole numbers of at least 0 below 2**53, "
+            f"got {shown(first['counts'].to_list()[0])} in column {counts!r}"
+        )
+    if (total := groups["number"].sum()) >= 2**53:
+        raise ValueError(
+            f"counts must add up to less than 2**53, got {total:.0f} in column {counts!r}"
+        )
+    return found, groups["number"].to_numpy().astype(np.int64)
+
+
+@contextmanager
+def opened(frame: Any) -> Iterator[Any]:
+    """The Parquet files at a path as a dataframe of DuckDB; any other frame as it is.
+
+    What is read from the files dies with the connection, so it stays open for the caller.
+    """
+    if not isinstance(frame, (str, PathLike)):
+        yield frame
+        return
+    duckdb = extra("duckdb")
+    # Looked for here: DuckDB would take an address for a wish to download what can read it.
+    path, here = fspath(frame), glob.escape(fspath(frame))
+    pattern = str(Path(here) / "**" / "*.parquet") if Path(path).is_dir() else path
+    files = [path] if Path(path).is_file() else glob.glob(pattern, recursive=True)
+    if not files:
+        raise FileNotFoundError(
+            "frame must be a path of Parquet files on this machine, a file, a folder or a pattern, "
+            f"got {path} with none of them"
+        )
+    with duckdb.connect(config=_AS_INSTALLED) as connection:
+        try:
+            yield connection.read_parquet([glob.escape(file) for file in files])
+        except duckdb.Error as error:
+            raise ValueError(
+                "frame must be a path of Parquet files that DuckDB can read, "
+                f"got {path}: {shown(error.args[0])}"
+            ) from error
+
+
+def _without_nulls(name, column, series):
+    null = series.is_null().to_numpy()
+    if null.any():
+        raise ValueError(
+            f"{name} must not have missing values, got one in column {column!r}, "
+            f"row {int(np.argmax(null))}"
+        )
+    return series
+
+
+def as_scores(name: str, series: Any) -> Floats:
+    """A column of scores as floats; -inf is the lowest of them."""
+    if not series.dtype.is_numeric():
+        raise ValueError(f"{name} must have scores that are numbers, got {series.dtype}")
+    if series.dtype.is_integer() and (largest := max(series.max(), -series.min())) > 2**53:
+        raise ValueError(  # beyond it different whole numbers would be tied
+            f"{name} must have scores that floats hold, up to 2**53 on either side, got {largest}"
+        )
+    values = series.cast(extra("narwhals.stable.v2").Float64).to_numpy()
+    bad = np.isnan(values) | (values == np.inf)
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise ValueError(
+            f"{name} must have scores that are numbers or -inf, got {values[where]} in row {where}"
+        )
+    return values
+
+
+def as_times(name: str, series: Any) -> NDArray[Any]:
+    """A column of numbers or dates as numbers in the same order."""
+    nw = extra("narwhals.stable.v2")
+    if isinstance(series.dtype, (nw.Date, nw.Datetime)):
+        return series.dt.timestamp(
+            "ns" if getattr(series.dtype, "time_unit", "us") == "ns" else "us"
+        ).to_numpy()
+    if not series.dtype.is_numeric():
+        raise ValueError(f"{name} must have times that are numbers or dates, got {series.dtype}")
+    if series.dtype.is_integer():
+        return series.to_numpy()  # nanoseconds as floats would lose their order
+    values = series.cast(nw.Float64).to_numpy()
+    if np.isnan(values).any():
+        where = int(np.argmax(np.isnan(values)))
+        raise ValueError(
+            f"{name} must have times that are numbers or dates, got nan in row {where}"
+        )
+    return values
+
+
+def as_ids(name: str, series: Any) -> NDArray[Any]:
+    """A column of ids as int64, or as objects: strings, or whatever else they are, of one kind."""
+    nw = extra("narwhals.stable.v2")
+    wide = series.dtype in (nw.Int128, nw.UInt128)  # which NumPy does not have
+    values = np.asarray(None) if wide else series.to_numpy()
+    if values.dtype.kind == "M" or values.ndim != 1:  # dates, with a zone or without; structures
+        values = np.fromiter(series.to_list(), object)
+    return same_kind_ids(name, values)
+
+
+def same_kind_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """An array of ids as int64 or objects; several kinds, and broken numbers, are refused."""
+    if values.dtype.kind in "SU":
+        values = values.astype(object)
+    # By types first: there are few, and millions of ids.
+    if values.dtype == object and len(kinds := set(map(_kind, set(map(type, values))))) > 1:
+        raise ValueError(f"{name} must have ids of one kind, got {' and '.join(sorted(kinds))}")
+    if values.dtype == object and kinds != {"whole numbers"}:
+        return values
+    if values.dtype.kind not in "iufO":
+        raise ValueError(
+            f"{name} must have ids that tell users and items apart, got {values.dtype}"
+        )
+    if values.dtype.kind == "i":
+        return values.astype(np.int64)
+    # Floats hold every whole number up to their precision only: beyond it, two ids may be one.
+    bits = np.finfo(values.dtype).nmant + 1 if values.dtype.kind == "f" else 63
+    is_float = values.dtype.kind == "f"
+    broken = (values >= 2**bits) | (values < -(2**bits) + is_float)
+    if is_float:
+        broken |= values != np.floor(values)
+    if broken.any():
+        where = int(np.argmax(broken))
+        most = f" below 2**{bits}" if abs(values[where]) >= 2**bits else ""
+        raise ValueError(
+            f"{name} must have whole numbers{most} as ids, got {values[where]} in row {where}"
+        )
+    return values.astype(np.int64)
+
+
+def kind_of(ids: NDArray[Any]) -> str:
+    """What kind of ids they are, in words."""
+    return "whole numbers" if ids.dtype != object else _kind(type(ids[0]))
+
+
+def _kind(of):
+    if issubclass(of, str):
+        return "text"
+    whole = issubclass(of, (int, np.integer)) and not issubclass(of, (bool, np.bool_))
+    return "whole numbers" if whole else of.__name__
+
+
+class Coded(NamedTuple):
+    """A column of ids: the different ones, and which of them stands in each row."""
+
+    ids: NDArray[Any]
+    which: Integers
+
+
+def coded(ids: NDArray[Any]) -> Coded:
+    """The different ids of a column, in the order in which they come."""
+    try:
+        which, different = extra("pandas").factorize(ids)
+    except TypeError:
+        raise ValueError(
+            f"ids must be hashable, such as numbers or text, got {shown(ids[0])}"
+        ) from None
+    return Coded(different, which.astype(np.int64))
+
+
+def joined(*parts: NDArray[Any]) -> pd.Index:
+    """All different ids of several columns, in ascending order where they have one."""
+    pd = extra("pandas")
+    index = pd.Index(pd.unique(np.concatenate(parts)))
+    try:
+        return index.sort_values()
+    except TypeError:
+        return index
+
+
+def numbered(index: pd.Index, column: Coded) -> Integers:
+    """The place of each row's id in an index, -1 where it is not there."""
+    return index.get_indexer(column.ids).astype(np.int64)[column.which]
+
+
+# Tidy tables from rows with several keys.
+
+
+def table_of(rows, names, several=True):
+    """A table from its rows, dictionaries by column, indexed by the tuples that they come with.
+
+    Where there are not several recommenders, the first level, their names, is left out.
+    """
+    pd = extra("pandas")
+    table = pd.DataFrame(list(rows.values()), pd.MultiIndex.from_tuples(rows, names=names))
+    return table if several else table.droplevel(0)

@@ -1,0 +1,107 @@
+"""Objects that are values: immutable, and equal where they hold the same."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+
+class Value:
+    """What is made once and never changed; a subclass says in `_content` what it holds.
+
+    A constructor sets its attributes by ``vars(self).update(...)``.
+    """
+
+    def _content(self) -> tuple[Any, ...]:
+        """What decides whether two objects of one class are equal."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = self._content(), other._content()
+        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
+
+    def __hash__(self) -> int:
+        return hash((type(self), *map(_hashable, self._content())))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot be changed: make a new one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} cannot be changed: make a new one")
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy that cannot be written to."""
+    return locked(array.copy())
+
+
+def locked(array: NDArray[Any]) -> NDArray[Any]:
+    """``array`` itself, which nobody else holds, and which cannot be written to any more."""
+    array.flags.writeable = False
+    return array
+
+
+def sealed(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+    """``matrix``, whose entries cannot be written to any more."""
+    for part in (matrix.data, matrix.indices, matrix.indptr):
+        locked(part)
+    return matrix
+
+
+def _same(one: Any, other: Any) -> bool:
+    if sparse.issparse(one) and sparse.issparse(other):
+        return one.shape == other.shape and (one != other).nnz == 0
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return bool(np.array_equal(one, other))
+    return bool(one == other)
+
+
+def _hashable(part: Any) -> object:
+    if sparse.issparse(part):
+        return part.shape, part.nnz
+    if isinstance(part, np.ndarray):
+        return part.shape, part.tolist()[0] if part.size and part.ndim == 1 else part.size
+    return part
+
+
+# What does not depend on the data is computed once.
+
+
+# Of one function, what was used last is kept up to this many bytes.
+_MOST = 2**26
+Arrays = TypeVar("Arrays", bound="tuple[NDArray, ...]")
+
+
+def kept(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
+    """Keep the arrays that a function returns for its arguments; they cannot be written to.
+
+    All arguments are hashable and given by position.
+    """
+    known: OrderedDict[tuple, Arrays] = OrderedDict()
+    lock = Lock()
+
+    @wraps(function)
+    def remembered(*given):
+        with lock:
+            if given in known:
+                known.move_to_end(given)
+                return known[given]
+        arrays = function(*given)
+        for array in arrays:
+            locked(array)
+        with lock:
+            known[given] = arrays
+            while sum(array.nbytes for result in known.values() for array in result) > _MOST:
+                known.popitem(last=False)
+        return arrays
+
+    return remembered

@@ -1,0 +1,467 @@
+"""What undoes sampling: metrics for sampled ranks that estimate the exact metric.
+
+A corrected metric is a vector x of m + 1 numbers, one for each sampled rank. On a sampled rank r~
+it reads x[r~]; over the sampling its mean is
+
+    E[x | r] = sum over s of p(s | r) x_s,
+
+and how close that comes to the exact M(r), on average over the ranks r = 1, ..., n, is its bias.
+
+With L relevant items per instance the metric is a sum of terms f_i(r_i), best item first, and each
+term has a vector of its own, for the number s_i of sampled items ahead of the i-th. Nothing is lost
+by that: let the relevant items be a uniformly random subset of the pool, and the sampling be
+without replacement. Then, among all functions of the vector of sampled ranks, a sum of functions
+of one s_i each has the least bias, and the best compromise of eq. (24). Under that prior i - 1 of
+the L relevant items are ahead of the i-th, and
+
+    a_i ~ BetaBinomial(N; i, L + 1 - i),  P(a) = C(a + i - 1, a) C(N - a + L - i, N - a) / C(n, L),
+
+is what takes the place of the uniform prior over the ranks. Another prior can be given in its
+place; then each term is the best function of its s_i, but their sum need not be the best function
+of all.
+
+Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
+KDD 2020, https://doi.org/10.1145/3394486.3403226, section 5.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recsample._support.checks import (
+    fits_in_memory,
+    numbers,
+    positive_int,
+)
+from recsample._support.typing import Floats
+from recsample._support.values import Value, frozen
+from recsample.metrics.base import Metric, check_exact, warned_of_nan
+from recsample.sampling.base import Design, HasLaw, check_law
+from recsample.sampling.large_pools import (
+    Belief,
+    Rows,
+    compressible,
+    given_belief,
+    jumps_of,
+    random_belief,
+    rows_of,
+    term_at,
+    uniform_belief,
+)
+
+__all__ = [
+    "Correction",
+    "LeastSquaresCorrection",
+]
+
+
+class Correction(Value, Metric):
+    """A metric on sampled ranks that estimates a metric on all items.
+
+    The base of `RankEstimate`, `MinimalBias`, `ConstrainedLeastSquares` and `BiasVariance`. It
+    reads the observations of one kind of sampler or design, and refuses others: the count among m
+    uniform items (one made for draws with replacement reads draws without it too, as in the paper's
+    tables), or what a design with a law observes, `HasLaw`.
+
+    Parameters
+    ----------
+    metric : Metric
+        What is estimated.
+    sampler : Sampler or Design
+        How the observations come about; see `HasLaw`.
+    n_items : int
+        Size of the pool that they come from.
+
+    Attributes
+    ----------
+    values : ndarray of float, shape (m + 1,)
+        The corrected metric at the observations 0, ..., m, for a sampler the sampled ranks
+        1, ..., m + 1, of a single relevant item.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> issubclass(rs.BiasVariance, rs.corrections.Correction)
+    True
+    """
+
+    metric: Metric
+    sampler: Any
+    n_items: int
+    values: Floats
+    takes_cutoff = False
+    _known: dict[int, Floats]  # the values for several relevant items
+
+    def __init__(self, metric: Metric, sampler: HasLaw, n_items: int) -> None:
+        check_exact(metric)
+        check_law(sampler)
+        vars(self).update(
+            metric=metric,
+            sampler=sampler,
+            n_items=positive_int("n_items", n_items),
+            higher_is_better=metric.higher_is_better,
+            name=f"{type(self).__name__}({metric})",
+            _known={},
+        )
+
+    def _content(self) -> tuple[Any, ...]:
+        return self.metric, self.sampler, self.n_items
+
+    @cached_property
+    def prior(self) -> Floats:
+        """The weights of the ranks over which errors are averaged: uniform, if none were given.
+
+        Returns
+        -------
+        ndarray of float, shape (n_items,)
+            With sum 1.
+
+        Raises
+        ------
+        ValueError
+            For more ranks than the memory can hold.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.RankEstimate(rs.AP, rs.UniformSampling(m=1), n_items=4).prior
+        array([0.25, 0.25, 0.25, 0.25])
+        """
+        return frozen(normalised_prior(None, self.n_items))
+
+    @property
+    def squared_bias(self) -> float:
+        """Mean over the prior of (E[x | r] - M(r))^2, the objective of eq. (21).
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        Over the ranks 1, 2, 3 the expectation of this estimate is off by 0, 1/6 and 0:
+
+        >>> import recsample as rs
+        >>> estimate = rs.RankEstimate(rs.AP, rs.UniformSampling(m=1), n_items=3)
+        >>> round(estimate.squared_bias * 108, 9)
+        1.0
+        """
+        return self._errors[1]
+
+    @property
+    def mean_variance(self) -> float:
+        """Mean over the prior of Var[x | r], the second part of the objective of eq. (24).
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> estimate = rs.RankEstimate(rs.AP, rs.UniformSampling(m=1), n_items=3)
+        >>> round(estimate.mean_variance * 27, 9)
+        1.0
+        """
+        return self._errors[2]
+
+    @cached_property
+    def _errors(self):
+        return _errors_of(self.values, self._rows())
+
+    @property
+    def additive(self) -> bool:  # type: ignore[override]
+        """Whether the metric is a sum over the relevant items; otherwise there must be one only.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.BiasVariance(rs.AP, rs.UniformSampling(m=1), n_items=3, gamma=0.1).additive
+        True
+        """
+        return self.metric.additive
+
+    def values_of(self, order: int, n_relevant: int) -> Floats:
+        """The part of the corrected metric that the `order`-th best relevant item contributes.
+
+        Parameters
+        ----------
+        order : int
+            Between 1 and `n_relevant`.
+        n_relevant : int
+            Number of relevant items in the instance, L.
+
+        Returns
+        -------
+        ndarray of float, shape (m + 1,)
+            Entry s is for s sampled irrelevant items ahead of it, which is sampled rank s + order.
+
+        Raises
+        ------
+        ValueError
+            If `order` exceeds `n_relevant`, if the metric is no sum over the relevant items, and
+            for a pool that is too small.
+
+        Examples
+        --------
+        The two terms of AUC, 1/2 - a_i / (2 N), are linear, and met exactly:
+
+        >>> import recsample as rs
+        >>> estimate = rs.RankEstimate(rs.AUC, rs.UniformSampling(m=2), n_items=6)
+        >>> estimate.values_of(1, n_relevant=2)
+        array([0.5 , 0.25, 0.  ])
+        """
+        order, n_relevant = positive_int("order", order), positive_int("n_relevant", n_relevant)
+        if order > n_relevant:
+            raise ValueError(f"order must be at most n_relevant = {n_relevant}, got {order}")
+        if n_relevant == 1:
+            return self.values
+        if n_relevant not in self._known:
+            if not self.additive:
+                raise ValueError(
+                    f"metric must be a sum over the relevant items where there are several, "
+                    f"got {self.metric}"
+                )
+            if n_relevant >= self.n_items:
+                raise ValueError(
+                    f"n_relevant must be below n_items = {self.n_items}, got {n_relevant}"
+                )
+            fits_in_memory(
+                32 * n_relevant * (self.sampler.m + 1),
+                f"the values for n_relevant={n_relevant} items with m={self.sampler.m}",
+                "choose a smaller m",
+            )
+            self._known[n_relevant] = frozen(self._values_of_all(n_relevant))
+        return self._known[n_relevant][order - 1]
+
+    @abstractmethod
+    def _values_of_all(self, n_relevant):
+        """`values_of` for the orders 1, ..., `n_relevant`, one row each."""
+
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        """What one relevant item contributes at its sampled rank.
+
+        Parameters
+        ----------
+        rank, order, n_relevant, n_items : ndarray of int
+            As of `Metric.term`.
+
+        Returns
+        -------
+        ndarray of float
+
+        Raises
+        ------
+        ValueError
+            For ranks among other numbers of items than m + L, and for a correction of a design,
+            whose observations are no ranks.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> estimate = rs.RankEstimate(rs.AP, rs.UniformSampling(m=2), n_items=5)
+        >>> float(estimate.term(2, 1, 1, 3).round(3))
+        0.333
+        """
+        columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
+        rank, order, n_relevant, n_items = (np.ravel(column) for column in columns)
+        self._check_drawn(n_relevant, n_items)
+        values = np.empty(len(rank))
+        base = np.int64(order.max(initial=0) + 1)  # the two as one number: sorted in less time
+        kinds, kind = np.unique(n_relevant * base + order, return_inverse=True)
+        for which, one in enumerate(kinds.tolist()):
+            size, i = divmod(one, base)
+            mine = kind == which
+            values[mine] = self.values_of(i, size)[rank[mine] - i]
+        return values.reshape(columns[0].shape)
+
+    def _check_drawn(self, n_relevant, n_items):
+        """Refuse other ranks than those among m drawn items and the relevant ones."""
+        if isinstance(self.sampler, Design):
+            raise ValueError(
+                f"{self} reads what {self.sampler} observes, which is no ranking: the estimate is "
+                "design.of(correction, observed)"
+            )
+        m = self.sampler.m
+        other = n_items - n_relevant != m
+        if other.any():
+            first = int(np.argmax(other))
+            raise ValueError(
+                f"ranks must be sampled ranks with n_items = m + {n_relevant[first]} = "
+                f"{m + n_relevant[first]} for {self}, got n_items = {n_items[first]}"
+            )
+
+    def _rows(self, order: int = 1, n_relevant: int = 1) -> Rows:
+        """Ranks that stand for all of the pool, with the term of the exact metric at each."""
+        return rows_of(
+            self.sampler,
+            self.n_items - n_relevant,
+            partial(self._exact, order=order, n_relevant=n_relevant),
+            jumps_of(self.metric, order, n_relevant),
+            self._belief(order, n_relevant),
+        )
+
+    def _belief(self, order: int, n_relevant: int) -> Belief:
+        """How likely each number of irrelevant items above is taken to be."""
+        return uniform_belief(self.n_items - n_relevant)
+
+    def _exact(self, above, order, n_relevant):
+        """The term f_i of the exact metric, where `above` irrelevant items outrank the item."""
+        values = term_at(self.metric, above, self.n_items - n_relevant, order, n_relevant)
+        return warned_of_nan(self.metric, values)
+
+
+class LeastSquaresCorrection(Correction):
+    """A correction that minimises squared errors averaged over the ranks 1, ..., n.
+
+    The base of `MinimalBias`, `ConstrainedLeastSquares` and `BiasVariance`.
+
+    Parameters
+    ----------
+    metric : Metric
+    sampler : UniformSampling
+    n_items : int
+    prior : array_like of float, shape (n_items,), or None
+        Weights of the ranks; None for uniform ones. With several relevant items None takes them
+        for a random subset of the pool, which is a firm belief and often a wrong one; weights are
+        those of a = 0, 1, ... irrelevant items above, the same for each relevant item.
+
+    Examples
+    --------
+    A smaller gamma trades variance for bias:
+
+    >>> import recsample as rs
+    >>> one, tenth = (rs.BiasVariance(rs.AP, rs.UniformSampling(20), 100, gamma=g) for g in (1, .1))
+    >>> tenth.squared_bias < one.squared_bias, tenth.mean_variance > one.mean_variance
+    (True, True)
+    """
+
+    _given: bool  # whether a prior was given
+
+    def __init__(
+        self, metric: Metric, sampler: HasLaw, n_items: int, prior: ArrayLike | None
+    ) -> None:
+        super().__init__(metric, sampler, n_items)
+        m = sampler.m
+        # The laws of few ranks, or of all, and what is solved with them.
+        few = compressible(sampler, self.n_items - 1)
+        fits_in_memory(
+            32 * (m + 1 if few else max(m + 1, self.n_items)) * (m + 1),
+            f"the least-squares problem for n_items={self.n_items}, m={m}",
+            "choose a smaller m",
+        )
+        if prior is not None:
+            vars(self).update(prior=frozen(normalised_prior(prior, self.n_items)))
+        vars(self).update(_given=prior is not None)
+        rows = self._rows()
+        values = frozen(self.solve(rows.law, rows.target, rows.prior))
+        vars(self).update(values=values, _errors=_errors_of(values, rows))
+
+    def _content(self) -> tuple[Any, ...]:
+        return *super()._content(), self.prior if self._given else None
+
+    def _belief(self, order: int, n_relevant: int) -> Belief:
+        pool = self.n_items - n_relevant
+        if self._given:
+            return given_belief(normalised_prior(self.prior[: pool + 1], pool + 1))
+        return random_belief(pool, n_relevant, order)
+
+    def _values_of_all(self, n_relevant):
+        rows = (self._rows(i, n_relevant) for i in range(1, n_relevant + 1))
+        return np.stack([self.solve(one.law, one.target, one.prior) for one in rows])
+
+    @abstractmethod
+    def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
+        """The values that minimise the squared errors: all that a further correction must say.
+
+        Parameters
+        ----------
+        law : ndarray of float, shape (rows, m + 1)
+            Of the observation at each rank. In a small pool there is a row for every rank, in a
+            large one for as many as tell every sum over the ranks of products of two of these
+            numbers to rounding; their ranks need not be whole.
+        target : ndarray of float, shape (rows,)
+            The exact metric at each rank.
+        prior : ndarray of float, shape (rows,)
+            The weights of the ranks, with sum 1.
+
+        Returns
+        -------
+        ndarray of float, shape (m + 1,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import recsample as rs
+        >>> law = rs.UniformSampling(m=1).law(3)
+        >>> corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(m=1), n_items=3, gamma=1)
+        >>> corrected.solve(law, 1 / np.arange(1.0, 4), np.full(3, 1 / 3)).round(4)
+        array([0.8333, 0.3889])
+        """
+
+
+def _errors_of(values, rows):
+    """Bias, squared bias and variance, averaged over all ranks."""
+    bias, squared_bias, variance = average_errors(values, rows.law, rows.target, rows.prior)
+    return float(bias), float(squared_bias) + rows.missed, float(variance)
+
+
+def reach_of(law, prior):
+    """The probability of each sampled rank; refuses a prior that leaves the value of one open."""
+    reach = prior @ law
+    if reach.min() < 1e-290:
+        unseen = int(np.argmin(reach)) + 1
+        raise ValueError(
+            "prior must give every sampled rank a positive probability, "
+            f"got none for sampled rank {unseen}"
+        )
+    return reach
+
+
+# Averages over the ranks of a pool, with a weight for each.
+
+
+def average_errors(
+    values: Floats, law: Floats, target: Floats, prior: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Bias, squared bias and variance of an estimator, averaged over the ranks, given its values.
+
+    `values` may have a column for each of several estimators; `target` then needs one column.
+    """
+    mean = law @ values
+    bias = mean - target
+    variance = (prior @ law) @ values**2 - prior @ mean**2
+    return prior @ bias, prior @ bias**2, variance
+
+
+def normalised_prior(prior: ArrayLike | None, n_items: int) -> Floats:
+    """The weights of the ranks 1, ..., n, with sum 1; uniform for None."""
+    if prior is None:
+        fits_in_memory(
+            16 * n_items, f"a prior of n_items={n_items} ranks", "choose a smaller n_items"
+        )
+        return np.full(n_items, 1.0 / n_items)
+    weights = numbers("prior", prior).astype(float)
+    if weights.shape != (n_items,):
+        raise ValueError(
+            f"prior must have shape ({n_items},), one weight a rank, got {weights.shape}"
+        )
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        raise ValueError(
+            "prior must hold finite weights of at least 0, "
+            f"got {weights[bad][0]} for rank {np.argmax(bad) + 1}"
+        )
+    if not weights.any():
+        raise ValueError("prior must hold a weight above 0, got only zeros")
+    weights = weights / weights.max()  # whose sum cannot overflow
+    return weights / weights.sum()

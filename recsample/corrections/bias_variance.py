@@ -1,0 +1,89 @@
+"""Bias against variance, section 5.3: the corrected metric of least expected squared error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+
+from recsample._support.checks import (
+    positive_float,
+)
+from recsample._support.typing import Floats
+from recsample.corrections.base import (
+    LeastSquaresCorrection,
+    reach_of,
+)
+from recsample.metrics.base import Metric
+from recsample.sampling.base import HasLaw
+
+__all__ = [
+    "BiasVariance",
+]
+
+
+class BiasVariance(LeastSquaresCorrection):
+    """The best compromise between squared bias and variance, eqs. (24) to (26).
+
+    Minimises the mean over the prior of (E[x | r] - M(r))^2 + gamma Var[x | r]. In scaled unknowns
+    the matrix of eq. (25) has its eigenvalues between gamma and 1, so the solution is accurate to
+    about 1e-16 / gamma.
+
+    Parameters
+    ----------
+    metric : Metric
+    sampler : UniformSampling
+        Whose law is corrected for.
+    n_items : int
+        Size n of the pool.
+    gamma : float
+        The price of variance, at least 1e-10. Below that use `MinimalBias`. At 1 the result is the
+        posterior mean of the metric, eq. (26). The paper has 0.1 for its study of 6,040 users and
+        3,500 items; no number is right everywhere, and a wrong one leaves a bias that no standard
+        error shows. `recsample.inference.best_gamma` suits it to the number of users.
+    prior : array_like of float, shape (n_items,), optional
+        Weights of the ranks 1, ..., n, not negative, not all 0; they are normalised. By default
+        uniform.
+
+    Examples
+    --------
+    At gamma = 1, by eq. (26): (1 + 1/2 x 1/2) / (3/2) and (1/2 x 1/2 + 1/3) / (3/2).
+
+    >>> import recsample as rs
+    >>> rs.BiasVariance(rs.AP, rs.UniformSampling(m=1), n_items=3, gamma=1).values.round(4)
+    array([0.8333, 0.3889])
+    """
+
+    gamma: float
+
+    def __init__(
+        self,
+        metric: Metric,
+        sampler: HasLaw,
+        n_items: int,
+        *,
+        gamma: float,
+        prior: ArrayLike | None = None,
+    ) -> None:
+        price = positive_float("gamma", gamma)
+        if price < 1e-10:
+            raise ValueError(
+                f"gamma must be at least 1e-10 (for less, use MinimalBias), got {gamma}"
+            )
+        vars(self).update(gamma=price)
+        super().__init__(metric, sampler, n_items, prior)
+        vars(self).update(name=f"BiasVariance({metric}, gamma={price:g})")
+
+    def _content(self) -> tuple[Any, ...]:
+        return *super()._content(), self.gamma
+
+    def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
+        # In the unknowns of `_whitened`, but the scale comes last: that saves a copy of the law.
+        scale = 1 / np.sqrt(reach_of(law, prior))
+        weighted = np.sqrt(prior)[:, None] * law
+        gram = scale[:, None] * (weighted.T @ weighted) * scale
+        matrix = (1 - self.gamma) * gram + self.gamma * np.eye(len(scale))
+        right = scale * ((prior * target) @ law)
+        return scale * linalg.solve(matrix, right, assume_a="pos")

@@ -1,0 +1,10 @@
+"""MovieLens, what was recorded of it, and your own data.
+
+Every data set is split leave-one-out: one item of each user is held out, the rest is for
+training. The ranks that the paper's three recommenders predict on MovieLens-1M ship with the
+package, so that nothing has to be downloaded to work with them.
+"""
+
+from recsample._support.rooms import opened
+
+__getattr__, __dir__, __all__ = opened(__name__, __file__)

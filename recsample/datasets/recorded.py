@@ -1,0 +1,209 @@
+"""What was recorded of MovieLens-1M, and ships with the package."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from recsample._support.extras import extra
+from recsample._support.typing import Floats
+from recsample.datasets import movielens as movielens
+from recsample.ranks.base import Ranks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "RecordedLists",
+    "RecordedPopularity",
+    "recorded_lists",
+    "recorded_popularity",
+    "recorded_ranks",
+    "recorded_several",
+]
+
+
+def recorded_ranks() -> dict[str, Ranks]:
+    """The ranks that the paper's recommenders predict on MovieLens-1M, as shipped with the package.
+
+    For each of the 6,040 users: where the held-out movie stands among the movies without a
+    training event of that user, and how many of these score exactly the same.
+    ``recorded_ranks.md`` beside the file says how it was made.
+
+    Returns
+    -------
+    dict of str to Ranks
+        ``"X"`` is ``MatrixFactorization()``, ``"Y"`` ``ItemKNN(exponent=3)`` and ``"Z"``
+        ``ItemKNN(exponent=1, n_neighbors=10)``, from `recsample.recommenders`.
+
+    Examples
+    --------
+    >>> from recsample.datasets.recorded import recorded_ranks
+    >>> recorded_ranks()["Y"]
+    <Ranks: 6040 instances, 6040 ranks, 1393 to 3687 items, 2 tied>
+    """
+    return _ranks_in("recorded_ranks.npz")
+
+
+def recorded_several() -> dict[str, Ranks]:
+    """The ranks of ten held-out movies per user of MovieLens-1M, as shipped with the package.
+
+    Ten random events of each of the 6,040 users are held out, and the paper's recommenders trained
+    on the rest. The held-out movies stand among the movies without a training event of that user.
+    ``recorded_several.md`` beside the file says how it was made.
+
+    Returns
+    -------
+    dict of str to Ranks
+        ``"X"``, ``"Y"`` and ``"Z"`` as in `recorded_ranks`, with ten relevant items per instance
+        and with ties counted.
+
+    Examples
+    --------
+    >>> from recsample.datasets.recorded import recorded_several
+    >>> recorded_several()["Y"]
+    <Ranks: 6040 instances, 60400 ranks, 1402 to 3696 items, 14 tied>
+    """
+    return _ranks_in("recorded_several.npz")
+
+
+def _ranks_in(name):
+    with (resources.files("recsample") / "data" / name).open("rb") as file, np.load(file) as arrays:
+        return {
+            name: Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"])
+            for name in "XYZ"
+        }
+
+
+class RecordedLists(NamedTuple):
+    """What X, Y and Z come to on lists of 99 negatives per user, and how the lists look.
+
+    Parameters
+    ----------
+    ranks : dict of str to Ranks
+        Of the held-out movies among the lists, for "X", "Y" and "Z", with ties counted. A held-out
+        movie that stands in its own user's list is left out there, which makes the list shorter.
+    faults : pandas.Series
+        By kind, the number of users whose list has the fault; see
+        `recsample.sampling.list_checks.faults`.
+    counts : pandas.DataFrame
+        As `recsample.sampling.list_checks.item_counts` returns it, "expected" rounded to one
+        decimal and "std" to two. Candidates are all movies but the user's training events, and for
+        "lowest ids" but the held-out movie.
+    uniformity : pandas.DataFrame
+        As `recsample.sampling.list_checks.uniformity` returns it, for the same candidates.
+
+    Examples
+    --------
+    >>> from recsample.datasets.recorded import recorded_lists
+    >>> int(recorded_lists()["published"].faults["relevant"])
+    156
+    """
+
+    ranks: dict[str, Ranks]
+    faults: pd.Series
+    counts: pd.DataFrame
+    uniformity: pd.DataFrame
+
+
+def recorded_lists() -> dict[str, RecordedLists]:
+    """What the paper's recommenders come to on given lists of 99 negatives, as shipped.
+
+    The lists themselves do not ship with the package: `load_negatives` downloads them.
+    ``recorded_lists.md`` beside the file says how it was made.
+
+    Returns
+    -------
+    dict of str to RecordedLists
+        "published" for the lists that `load_negatives` reads, and "lowest ids" for lists drawn by
+        `recsample.sampling.given_lists.lowest_ids`.
+
+    Examples
+    --------
+    >>> from recsample.datasets.recorded import recorded_lists
+    >>> recorded_lists()["published"].ranks["Y"]
+    <Ranks: 6040 instances, 6040 ranks, 99 to 100 items, 1 tied>
+    """
+    pd = extra("pandas")
+    file = resources.files("recsample") / "data" / "recorded_lists.npz"
+    with file.open("rb") as stream, np.load(stream) as arrays:
+
+        def read(lists):
+            own = {
+                name.removeprefix(f"{lists}_"): array
+                for name, array in arrays.items()
+                if name.startswith(f"{lists}_")
+            }
+            ranks = {
+                name: Ranks(own[f"rank_{name}"], own["n_items"], ties=own[f"ties_{name}"])
+                for name in "XYZ"
+            }
+            counts = {name: own[name] for name in ("observed", "expected", "std")}
+            return RecordedLists(
+                ranks,
+                pd.Series(own["faults"].astype(np.int64), arrays["kinds"]),
+                pd.DataFrame(counts).rename_axis("item"),
+                pd.DataFrame(own["uniformity"], arrays["tests"], arrays["columns"]),
+            )
+
+        return {"published": read("published"), "lowest ids": read("lowest")}
+
+
+class RecordedPopularity(NamedTuple):
+    """How popular the movies above the held-out ones are; what `recorded_popularity` returns.
+
+    Parameters
+    ----------
+    events : Ranks
+        The ranks in a catalogue that lists each movie once per training event, and once more.
+        Popularity sampling from the movies is uniform sampling from that catalogue.
+    popular : ndarray of float, shape (users,)
+        The mean square of 1[above] / (N q) for a movie drawn in proportion to its popularity, with
+        q the chance of drawing it. A tied movie counts half.
+    mixed : ndarray of float, shape (users,)
+        The same with the mean popularity added to that of each movie.
+
+    Examples
+    --------
+    >>> from recsample.datasets.recorded import recorded_popularity
+    >>> recorded_popularity()["X"].popular.shape
+    (6040,)
+    """
+
+    events: Ranks
+    popular: Floats
+    mixed: Floats
+
+
+def recorded_popularity() -> dict[str, RecordedPopularity]:
+    """How popular the movies are that outrank the held-out ones on MovieLens-1M, as shipped.
+
+    Popularity is the number of a movie's training events plus 1. Users and recommenders are those
+    of `recorded_ranks`. ``recorded_popularity.md`` beside the file says how it was made.
+
+    Returns
+    -------
+    dict of str to RecordedPopularity
+        For ``"X"``, ``"Y"`` and ``"Z"``.
+
+    Examples
+    --------
+    The first user's held-out movie, and the place of its first event among those of all movies:
+
+    >>> from recsample.datasets.recorded import recorded_popularity, recorded_ranks
+    >>> ranks, events = recorded_ranks()["X"], recorded_popularity()["X"].events
+    >>> int(ranks.values[0]), int(events.values[0])
+    (45, 71351)
+    """
+    file = resources.files("recsample") / "data" / "recorded_popularity.npz"
+    with file.open("rb") as stream, np.load(stream) as arrays:
+        return {
+            name: RecordedPopularity(
+                Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"]),
+                arrays[f"popular_{name}"].astype(np.float64),
+                arrays[f"mixed_{name}"].astype(np.float64),
+            )
+            for name in "XYZ"
+        }

@@ -1,0 +1,10 @@
+"""Tables in, tables out.
+
+`evaluating` goes from scores and held-out items to a table, `reporting` from sampled ranks to what
+may be said of them, both as a `Result`; `command_line` does the same with files.
+Chapters: "Evaluate your recommenders", "Report what you know".
+"""
+
+from recsample._support.rooms import opened
+
+__getattr__, __dir__, __all__ = opened(__name__, __file__)

@@ -1,0 +1,369 @@
+"""The command ``recsample``: reports, evaluations and plans from files, without a script.
+
+    recsample report ranks.csv --rank sampled_rank --m 100 --items 3541
+    recsample evaluate --scores mine=scores.parquet --held-out test.csv --train train.csv
+    recsample plan ranks.csv --rank sampled_rank --m 100 --items 3541 --metric recall@10 --width .02
+
+Files end in .csv, .tsv or .parquet, and are read as ``--help`` says: ids and names are text. A
+mistake ends with one line and exit status 2; whatever else goes wrong is a mistake of this package,
+and ends with Python's traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from recsample._support.checks import positive_float, shown
+from recsample._support.extras import extra
+from recsample.evaluation.evaluating import evaluate
+from recsample.evaluation.files import as_count, read_file
+from recsample.evaluation.reporting import report
+from recsample.inference.planning import required_samples_from_pilot
+from recsample.metrics.names import metric
+from recsample.ranks.base import Ranks
+from recsample.sampling.uniform import UniformSampling
+
+__all__ = [
+    "main",
+]
+
+
+_METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
+_EPILOG = (
+    "Files end in .csv, .tsv or .parquet, and text is UTF-8. Ids of users and items and names of "
+    "models are text as it stands there: 7, 007 and 7.0 are three users. Whole numbers of a "
+    "Parquet file are their digits, so that a 7 there is the 7 of a CSV file."
+)
+# The options behind arguments of other names, the first that the command has.
+_OPTIONS = {
+    "cutoff": ["metric", "metrics"],
+    "m": ["m", "sample"],
+    "n_items": ["items", "sample"],
+    "name": ["metric", "metrics"],
+    "probability": ["order"],
+    "rng": ["seed"],
+    "sampled": ["rank"],
+    "values": ["rank"],
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What stands behind the name of the command; by default what it was called with.
+
+    Returns
+    -------
+    int
+        The exit status: 0, or 2 after a mistake.
+
+    Examples
+    --------
+    >>> from recsample.evaluation.command_line import main
+    >>> main(["report", "nothing.csv", "--m", "100", "--items", "3541"])
+    2
+    """
+    try:
+        asked = _parser().parse_args(arguments)
+    except SystemExit as end:  # after --help, say
+        sys.exit(end.code or _write(""))
+    except OSError as error:
+        return _unwritten(error)
+    try:
+        text = asked.run(asked)
+    except (ValueError, ModuleNotFoundError, MemoryError) as error:
+        if not _is_refusal(error):
+            raise
+        return _refuse(_of_options(str(error), asked))
+    return _write(text.rstrip("\n") + "\n")
+
+
+def _write(text):
+    """Write to the output, and give the exit status."""
+    try:
+        print(text, end="", flush=True)
+    except (OSError, UnicodeEncodeError) as error:
+        return _unwritten(error)
+    return 0
+
+
+def _unwritten(error):
+    """Drop what the output did not take, and give the exit status."""
+    # Python would write what is left, and fail again, when it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):  # who reads on has had enough
+        return 0
+    return _refuse(f"the output must go where it can be written: {error}")
+
+
+def _refuse(why):
+    print(f"recsample: error: {' '.join(why.split())}", file=sys.stderr)
+    return 2
+
+
+def _of_options(message, asked):
+    """A message about an argument of a function, with the option of the command in its place."""
+    argument, space, rest = message.partition(" ")
+    for option in _OPTIONS.get(argument, [argument]):
+        if option in asked:
+            return f"--{option.replace('_', '-')}{space}{rest}"
+    return message
+
+
+def _is_refusal(error):
+    """Whether this package itself raised it, as it does for what it was handed and nothing else."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return str(frame.f_globals.get("__package__")).partition(".")[0] == __name__.partition(".")[0]
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="recsample",
+        description="Metrics for item recommendation: exact, sampled and corrected.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    said = _command(commands, "report", "what sampled ranks say of the exact metrics", _report)
+    _add_ranks(said)
+    _add_metrics(said)
+    plan = _command(commands, "plan", "what would make limits narrow, or an order sure", _plan)
+    _add_ranks(plan)
+    plan.add_argument("--metric", required=True, help="such as ndcg@10")
+    aim = plan.add_mutually_exclusive_group(required=True)
+    aim.add_argument("--width", type=float, help="the upper limit minus the lower one")
+    aim.add_argument(
+        "--order",
+        type=float,
+        metavar="PROBABILITY",
+        help="that two recommenders of the file come in the right order, such as .95",
+    )
+    plan.add_argument(
+        "--per-second", type=float, metavar="ITEMS", help="items scored in a second: adds seconds"
+    )
+    scored = _command(commands, "evaluate", "recommenders from scores of items", _evaluate)
+    scored.add_argument(
+        "--scores",
+        required=True,
+        nargs="+",
+        metavar="[NAME=]FILE",
+        help="columns user, item, score; several recommenders by names, or by a column model",
+    )
+    scored.add_argument("--held-out", required=True, metavar="FILE", help="columns user, item")
+    scored.add_argument("--train", metavar="FILE", help="columns user, item: not ranked")
+    among = scored.add_mutually_exclusive_group()
+    among.add_argument("--sample", type=int, metavar="M", help="rank among M random items")
+    among.add_argument("--negatives", metavar="FILE", help="columns user, item: rank among these")
+    scored.add_argument("--with-replacement", action="store_true", help="of --sample")
+    scored.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
+    for column in ("user", "item", "score"):
+        scored.add_argument(
+            f"--{column}", default=column, metavar="COLUMN", help="(default: %(default)s)"
+        )
+    scored.add_argument("--model", metavar="COLUMN", help="(default: model, where there is one)")
+    _add_metrics(scored)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up when it is asked for."""
+
+    def __call__(self, *_):
+        sys.exit(_write(f"recsample {version('recsample')}\n"))
+
+
+def _command(commands, name, help, run):
+    about = f"{help[0].upper()}{help[1:]}."
+    command = commands.add_parser(name, help=help, description=about, epilog=_EPILOG)
+    command.set_defaults(run=run)
+    command.add_argument(
+        "--format", choices=["text", "json", "markdown", "latex"], default="text", dest="form"
+    )
+    command.add_argument(
+        "--simultaneous", action="store_true", help="limits that hold for all pairs at once"
+    )
+    return command
+
+
+def _add_ranks(command):
+    command.add_argument("ranks", metavar="FILE", help="one row per user and relevant item")
+    command.add_argument("--rank", default="rank", metavar="COLUMN", help="(default: rank)")
+    command.add_argument("--m", required=True, help="items drawn for each user: number or column")
+    command.add_argument("--items", required=True, help="size of the pool: number or column")
+    command.add_argument(
+        "--user", metavar="COLUMN", help="where users have several rows, or with --model"
+    )
+    command.add_argument("--model", metavar="COLUMN", help="which recommender a row is of")
+    command.add_argument("--with-replacement", action="store_true", help="how items were drawn")
+
+
+def _add_metrics(command):
+    command.add_argument(
+        "--metrics", nargs="+", default=_METRICS, metavar="METRIC", help=f"(default: {_METRICS})"
+    )
+
+
+def _sampled(asked):
+    """The sampled ranks in the file, by recommender, and the sizes of the pools."""
+    uses = ("rank", "m", "items", "user", "model")
+    wanted = {use: getattr(asked, use) for use in uses if getattr(asked, use) is not None}
+    one = {use: number for use in ("m", "items") if (number := as_count(wanted[use])) is not None}
+    table = read_file(asked.ranks, wanted | {"ties": "ties"}, {"ties", *one})
+    table = table.assign(**{use: number for use, number in one.items() if use not in table})
+    if asked.model is None:
+        return {"": _ranks(table)}, _sizes(table)
+    parts = dict(list(table.groupby("model", sort=True)))
+    if asked.user is not None:  # the same users in the same order
+        parts = {name: part.sort_values("user", kind="stable") for name, part in parts.items()}
+    elif len(parts) > 1:
+        raise ValueError(
+            "--user must name the column of users where there are several recommenders, which are "
+            f"compared user by user, got none for {list(parts)}"
+        )
+    ranks = {name: _ranks(part) for name, part in parts.items()}
+    sizes = {name: _sizes(part) for name, part in parts.items()}
+    first, *others = ranks
+    for name in others:
+        alone = np.setxor1d(ranks[first].ids, ranks[name].ids)
+        if len(alone):
+            raise ValueError(
+                "--user must name the same users for each recommender, got "
+                f"{shown(alone[0])} for only one of {first!r} and {name!r}"
+            )
+        if not np.array_equal(sizes[first], sizes[name]):
+            raise ValueError(
+                "--items must be the same for all recommenders of a user, got other numbers for "
+                f"{name!r} than for {first!r}"
+            )
+    return ranks, sizes[first]
+
+
+def _ranks(table):
+    user = "user" if "user" in table else None
+    n_relevant = 1 if user is None else table.groupby(user)["rank"].transform("size")
+    table = table.assign(n_items=table["m"] + n_relevant)
+    beyond = table[table["rank"] > table["n_items"]]
+    if len(beyond):
+        raise ValueError(
+            f"--rank must be at most {beyond['n_items'].iloc[0]}, --m and the relevant items of "
+            f"the user, got {beyond['rank'].iloc[0]} in {beyond.index.name} {beyond.index[0]}"
+        )
+    return Ranks.from_frame(table, user=user)
+
+
+def _sizes(table):
+    if "user" not in table:
+        return table["items"].to_numpy()
+    sizes = table.groupby("user", sort=False)["items"]
+    several = sizes.nunique() > 1
+    if several.any():
+        raise ValueError(
+            "--items must be one number for each user, got several for "
+            f"{several.index[several][0]!r}"
+        )
+    return sizes.first().to_numpy()
+
+
+def _shown(result, form):
+    if form == "json":
+        return result.to_json()
+    return {"text": str, "markdown": type(result).to_markdown, "latex": type(result).to_latex}[
+        form
+    ](result)
+
+
+def _reported(asked, metrics):
+    runs, sizes = _sampled(asked)
+    return report(
+        runs[""] if asked.model is None else runs,
+        n_items=sizes,
+        metrics=metrics,
+        replace=asked.with_replacement,
+        simultaneous=asked.simultaneous,
+    )
+
+
+def _report(asked):
+    return _shown(_reported(asked, asked.metrics), asked.form)
+
+
+def _plan(asked):
+    table = _ways_to_width(asked) if asked.order is None else _samples_for_order(asked)
+    if asked.per_second is not None:
+        per_second = positive_float("--per-second", asked.per_second)
+        table = table.assign(seconds=table["users"] * table["scored"] / per_second)
+    if asked.form == "json":
+        return json.dumps(json.loads(table.reset_index().to_json(orient="records")), indent=2)
+    if asked.form == "markdown":
+        extra("tabulate")
+        return table.to_markdown()
+    return table.to_latex(escape=True) if asked.form == "latex" else table.to_string()
+
+
+def _ways_to_width(asked):
+    if asked.model is not None:
+        raise ValueError("--width plans for one recommender: give a file without --model")
+    table = _reported(asked, [asked.metric]).plan(asked.metric, asked.width)
+    return table.rename_axis("way")
+
+
+def _samples_for_order(asked):
+    runs, sizes = _sampled(asked)
+    if asked.model is None or len(runs) != 2:
+        raise ValueError(f"--order needs a file with two recommenders (--model), got {len(runs)}")
+    a, b = runs.values()
+    drawn = {int(m) for one in (a, b) for m in one.n_irrelevant}
+    pools = {int(n) for n in sizes}
+    if len(drawn) > 1 or len(pools) > 1:
+        raise ValueError(
+            f"--order needs one m and one size of the pools, got m = {sorted(drawn)[:3]} and "
+            f"sizes {sorted(pools)[:3]}"
+        )
+    sampler, n_items = UniformSampling(drawn.pop(), asked.with_replacement), pools.pop()
+    found = required_samples_from_pilot(
+        metric(asked.metric), a, b, sampler, n_items, 0, probability=asked.order
+    )
+    rows = {"samples": found.samples, "at least": found.low, "at most": found.high}
+    table = extra("pandas").DataFrame({"scored": rows}).rename_axis("way")
+    return table.assign(users=len(a))
+
+
+def _evaluate(asked):
+    named = [text.partition("=")[::2] if "=" in text else ("", text) for text in asked.scores]
+    if len(named) > 1 and not all(name for name, _ in named):
+        raise ValueError(f"--scores must name each of several files, NAME=FILE, got {asked.scores}")
+    if len({name for name, _ in named}) < len(named):
+        raise ValueError(f"--scores must have different names, got {asked.scores}")
+    pair = {"user": asked.user, "item": asked.item}
+    triple = pair | {"score": asked.score, "model": asked.model or "model"}
+    optional = () if asked.model else ("model",)
+    tables: Any = {name: read_file(path, triple, optional) for name, path in named}
+    files = {"held_out": asked.held_out, "train": asked.train, "negatives": asked.negatives}
+    sampler = None
+    if asked.sample is not None:
+        sampler = UniformSampling(asked.sample, asked.with_replacement)
+    result = evaluate(
+        tables[""] if "" in tables else tables,
+        metrics=asked.metrics,
+        sampler=sampler,
+        simultaneous=asked.simultaneous,
+        rng=asked.seed,
+        **{use: read_file(path, pair) for use, path in files.items() if path is not None},
+    )
+    return _shown(result, asked.form)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,9 @@
+"""How probable the counts are, whatever the ranks: limits without an assumption on them.
+
+`strata` are the instances that one law holds for, `mixtures` the ranks that fit best, `evidence`
+what they say of a metric, `limits` what follows for a reader, `pairs` for a difference.
+"""
+
+from recsample._support.rooms import opened
+
+__getattr__, __dir__, __all__ = opened(__name__, __file__)

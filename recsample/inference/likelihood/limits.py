@@ -1,0 +1,142 @@
+"""Limits of a mean from one run, by its likelihood, under an assumption that has a name.
+
+Many distributions of the exact ranks fit a run of sampled ranks nearly as well as the best one
+does. The limits are the smallest and the largest mean of the metric under all of these within a
+class: "one-at-a-time strict bounds" (see `limits`), here with the likelihood as the measure of fit.
+Twice the loss of log-likelihood may be as large as the quantile of chi-square with one degree of
+freedom, since one number is bounded at a time. There are classes in which that is not enough;
+how often the limits hold is measured by `recsample.inference.coverage`.
+
+The assumptions, from the strongest evidence to the weakest:
+
+==============  ==================================================================================
+"none"          the ranks may be distributed in any way
+"decreasing"    within the best fifth of the list, no rank is more frequent than a better one
+"smooth"        within the best fifth of the list, the frequency of the ranks falls as a mixture of
+                exponential decays, as every power law does
+==============  ==================================================================================
+
+Beyond the best fifth any distribution is allowed. With several relevant items per instance
+"frequent" is meant in comparison with a random ranking, for the best of them, the second best, and
+so on: each item alone need not be placed at random for that, only not worse than at random.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numpy.typing import ArrayLike
+
+from recsample._support.checks import is_one_of, share, shown, true_or_false
+from recsample.inference.likelihood.evidence import Evidence
+from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
+from recsample.metrics.base import Metric
+from recsample.ranks.base import Ranks
+from recsample.ranks.counts import RankCounts
+
+__all__ = [
+    "Limits",
+    "limits",
+]
+
+
+class Limits(NamedTuple):
+    """Between which numbers the mean of a metric lies; what `limits` returns.
+
+    Parameters
+    ----------
+    value : float
+        An estimate of the mean.
+    low, high : float
+        The limits, NaN where the data contradict the assumption.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.inference.Limits(0.08, 0.06, 0.11).high
+    0.11
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+def limits(
+    metric: Metric,
+    sampled: Ranks | RankCounts,
+    n_items: ArrayLike,
+    *,
+    assumption: Assumption = "decreasing",
+    level: float = 0.95,
+    replace: bool = False,
+) -> Limits:
+    """Between which numbers the mean of an exact metric lies, from one run of sampled ranks.
+
+    One-at-a-time strict bounds [1]_ [2]_ by the likelihood; [3]_ says in which classes the quantile
+    of chi-square is not enough.
+
+    They are meant for the mean over these instances, and for that over all instances like these.
+    They are not proved to hold; `recsample.inference.coverage` measures how often they do.
+    Assumed is that the irrelevant items were drawn uniformly and independently for each instance,
+    and that the number of drawn items says nothing about the rank. Instances are sorted into strata
+    of about equal pools and numbers of relevant items, whose ranks may be distributed differently.
+
+    Parameters
+    ----------
+    metric : Metric
+        The exact metric; not a correction. For a linear one, such as AUC, sampling has no bias, and
+        the limits are those of a mean.
+    sampled : Ranks or RankCounts
+        Ranks among the drawn items. ``sampled.n_irrelevant`` of these were drawn for each instance.
+        Any number of relevant items; tied ones count in equal parts for all places that they
+        may have.
+    n_items : int or array_like of int, shape (instances,)
+        Sizes of the pools that were drawn from, the relevant items included.
+    assumption : {"none", "decreasing", "smooth"}, optional
+        What is assumed of the distribution of the exact ranks, see `strict_limits`.
+    level : float, optional
+        How often the limits are to hold.
+    replace : bool, optional
+        Whether items were drawn with replacement.
+
+    Returns
+    -------
+    Limits
+
+    Raises
+    ------
+    ValueError
+        For anything but a metric and `Ranks`, a metric that is no sum over the relevant items, an
+        assumption that is not known, pools that are too small, fewer than two instances, and a
+        level that is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> x = rs.datasets.recorded_ranks()["X"]
+    >>> sampled = rs.UniformSampling(m=100).draw(x, rng=0)
+    >>> found = rs.inference.limits(rs.Recall @ 10, sampled, x.n_items)
+    >>> found.low < (rs.Recall @ 10)(x).mean() < found.high
+    np.True_
+    >>> round(found.low, 2), round(found.high, 2)
+    (0.06, 0.12)
+
+    References
+    ----------
+    .. [1] P. B. Stark, "Inference in Infinite-Dimensional Inverse Problems: Discretization and
+       Duality", Journal of Geophysical Research 97, 1992.
+    .. [2] M. Kuusela, P. B. Stark, "Shape-Constrained Uncertainty Quantification in Unfolding
+       Steeply Falling Elementary Particle Spectra", Annals of Applied Statistics 11(3), 2017.
+    .. [3] P. Batlle, P. Patil, M. Stanley, H. Owhadi, M. Kuusela, "Optimization-Based
+       Frequentist Confidence Intervals for Functionals in Constrained Inverse Problems", arXiv
+       2310.02461, 2023.
+    """
+    if not is_one_of(assumption, ASSUMPTIONS):
+        raise ValueError(f"assumption must be one of {list(ASSUMPTIONS)}, got {shown(assumption)}")
+    evidence = Evidence(sampled, n_items, true_or_false("replace", replace), [metric])
+    level = share("level", level)
+    value = evidence.estimate(metric)
+    if evidence.contradicts(metric, assumption):
+        return Limits(value, float("nan"), float("nan"))
+    return Limits(value, *evidence.limits(metric, assumption, level))

@@ -1,0 +1,176 @@
+"""Which mean a metric can have under all mixtures that fit the counts of a run.
+
+The sampled ranks of a group of instances have the law B w, where the columns of B are the laws
+under the extreme distributions of a class (all ranks the same, all distributions that are uniform
+up to some rank ...), and w are weights with sum 1. The mean of the metric is b @ w. So the fit of
+all members of the class, and the extremes of the mean among those that fit nearly as well as the
+best, are convex problems in w. Both maximise
+
+    sum over the observations of count * log(B w) + tilt @ w,
+
+the extremes with a tilt along b. The maximum is found by the constrained Newton method for mixtures
+(Y. Wang, "On fast computation of the non-parametric maximum likelihood estimate of a mixing
+distribution", Journal of the Royal Statistical Society B 69(2), 2007): the logarithm is replaced by
+its quadratic approximation, and that is non-negative least squares in the few columns that matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from recsample._support.numerics import nonnegative_least_squares
+from recsample._support.typing import Floats
+
+# The log-likelihood is found to about this much; limits are where it has fallen by some two.
+_GAP = 1e-3
+# Where it cannot be, for rounding, then to this share of what is maximised.
+_ROUNDING = 1e-4
+
+
+class Group(NamedTuple):
+    """Instances, or relevant items of theirs, with one distribution of ranks."""
+
+    law: Floats  # shape (observations, columns): of what was observed at least once
+    counts: Floats  # shape (observations,)
+    mean: Floats  # shape (columns,): of what each of them adds to the metric
+    square: Floats  # shape (columns,): the mean of its square
+    share: float  # of the instances
+
+
+def fitted(group: Group, tilt: Floats | None = None, start: Floats | None = None) -> Floats:
+    """The weights that maximise the log-likelihood plus ``tilt @ weights``."""
+    law, counts = group.law, group.counts
+    n = law.shape[1]
+    tilt = np.zeros(n) if tilt is None else tilt - tilt.min()
+    weights = np.full(n, 1.0 / n) if start is None else start
+    root, most = np.sqrt(counts), tilt.max()
+    expected = law @ weights
+    for _ in range(500):
+        slope = law.T @ (counts / expected) + tilt
+        mean_slope = slope @ weights
+        gap = slope.max() - mean_slope
+        if gap < max(_GAP, 1e-6 * most):
+            return weights
+        step = _newton(law, root, tilt, weights, expected, slope, mean_slope) - weights
+        # No observation may become all but impossible at once: there is no way back from there.
+        change, along = law @ step, tilt @ step
+        promised, size = slope @ step, 0.99 / max(0.99, float((-change / expected).max()))
+        while size > 1e-12 and (
+            counts @ np.log1p(size * change / expected) + size * along < 0.1 * size * promised
+        ):
+            size /= 2
+        if size <= 1e-12 or promised < 1e-6 * _GAP:  # rounding leaves no better point
+            if gap < _ROUNDING * (counts.sum() + most):
+                return weights
+            break
+        weights = weights + size * step
+        weights[weights <= 1e-14] = 0.0
+        weights /= weights.sum()
+        expected = law @ weights
+    raise RuntimeError(f"the fit of {n} columns to {len(counts)} counts did not converge")
+
+
+def _newton(law, root, tilt, weights, expected, slope, mean_slope):
+    """The maximiser of the quadratic approximation in the columns that matter.
+
+    `root` are the square roots of the counts.
+    """
+    # Those in use, and the peaks of the slope: between them no column can do better.
+    useful = slope > mean_slope
+    useful[:-1] &= slope[:-1] >= slope[1:]
+    useful[1:] &= slope[1:] >= slope[:-1]
+    some = np.flatnonzero(useful | (weights > 0))
+    n = len(root)
+    rows, right = np.empty((n + 2, len(some))), np.empty(n + 2)
+    np.multiply(law[:, some], (root / expected)[:, None], out=rows[:n])
+    right[:n] = 2 * root
+    # The tilt as one more square, so flat that it is linear; and the sum of the weights.
+    reach = tilt[some].max()
+    flat = 1e-4 / reach if reach > 1e-6 else 0.0
+    rows[n], right[n] = flat * tilt[some], 1 / flat if flat else 0.0
+    rows[n + 1] = right[n + 1] = 1e3 * np.sqrt(root @ root + reach)
+    found = nonnegative_least_squares(rows, right)
+    new = np.zeros(len(weights))
+    new[some] = found / found.sum()
+    return new
+
+
+class Point(NamedTuple):
+    """A member of the class with an extreme mean among all that fit as well as it does."""
+
+    mean: float
+    distance: float  # twice the loss of log-likelihood against the best fit
+    own: float  # the mean over these instances, as expected from what was observed of each
+    noise: float  # and its variance
+
+
+def extremes(
+    groups: Sequence[Group], best: Sequence[Floats], sign: int, distance: float
+) -> list[Point]:
+    """Points from the best fit to that with the largest (or smallest) mean at a distance.
+
+    Instances of different groups have nothing in common, so one tilt along the mean serves all, and
+    the distances add up.
+    """
+    best_value = sum(_log_likelihood(g, w) for g, w in zip(groups, best))
+
+    def point(weights):
+        loss = best_value - sum(_log_likelihood(g, w) for g, w in zip(groups, weights))
+        mean = sum(g.share * (g.mean @ w) for g, w in zip(groups, weights))
+        own, noise = np.sum([_own(g, w) for g, w in zip(groups, weights)], axis=0)
+        return Point(float(mean), float(max(0.0, 2 * loss)), float(own), float(noise))
+
+    def tilted(size, start):
+        return [fitted(g, sign * size * g.share * g.mean, w) for g, w in zip(groups, start)]
+
+    path, weights = [point(best)], list(best)
+    width = max(abs(g.share) * np.ptp(g.mean) for g in groups)
+    if width == 0:
+        return path
+    # The root of the distance grows like the tilt, at first: this leads to the next of some four
+    # steps, the last of which is at the distance or not far beyond.
+    root = np.sqrt(distance)
+    low, low_root, size = 0.0, 0.0, 1.0 / width
+    while low_root < root and low * width < 1e4 * max(distance, 1.0):
+        new = tilted(size, weights)
+        reached = point(new)
+        new_root, aim = np.sqrt(reached.distance), low_root + root / 4
+        if new_root > low_root + root / 2 and size - low > 1e-4 * size:
+            size = low + (size - low) * max((aim - low_root) / (new_root - low_root), 0.1)
+            continue
+        path.append(reached)
+        weights, low, low_root = new, size, new_root
+        size *= min(max((low_root + root / 3) / max(low_root, 0.01 * root), 1.4), 100.0)
+    return path
+
+
+def _own(group, weights):
+    """The mean over the instances of a group given their observations, and its variance."""
+    joint = group.law * weights
+    given = joint / joint.sum(axis=1, keepdims=True)
+    mean, square = given @ group.mean, given @ group.square
+    share = group.share / group.counts.sum()
+    spread = np.maximum(square - mean**2, 0.0)
+    return share * (group.counts @ mean), share**2 * (group.counts @ spread)
+
+
+def limit(path: Sequence[Point], sign: int, distance: float) -> float:
+    """The largest (or smallest) mean in reach: of a member, and over the instances themselves.
+
+    The latter is off what a member lets expect of these instances by a random amount. What is left
+    of the distance may be spent on that.
+    """
+    mean, spent, own, noise = np.transpose(path)
+    roots = np.maximum.accumulate(np.sqrt(spent))
+    # Between two members lie their mixtures, which are as many in the class.
+    fine = np.linspace(0.0, min(np.sqrt(distance), roots[-1]), 33)
+    mean, own, noise = (np.interp(fine, roots, y) for y in (mean, own, noise))
+    over_these = sign * own + np.sqrt(np.maximum(distance - fine**2, 0.0) * noise)
+    return float(sign * max((sign * mean).max(), over_these.max()))
+
+
+def _log_likelihood(group, weights):
+    return group.counts @ np.log(group.law @ weights)

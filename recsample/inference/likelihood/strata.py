@@ -1,0 +1,227 @@
+"""Sampled ranks sorted into strata, each with one distribution of the exact ranks.
+
+Relevant items belong to one stratum whose instances have about as large pools and as many relevant
+items, and that have the same order in their instances: the best, the second best ... Of a pool of N
+irrelevant items, a outrank the relevant one, and s of the m drawn ones do, s ~ H(N, a, m) or B(m, a
+/ N). How a is distributed in a stratum is unknown; an assumption names the class of distributions:
+
+    none        any distribution,
+    decreasing  compared with a random ranking, no place is more frequent than a better one,
+    smooth      compared with a random ranking, the places are a mixture of exponential decays,
+
+the last two within the best fifth of the list; beyond it, any distribution. In a random ranking of
+one relevant item all places are as likely, so there the second says that no rank is more frequent
+than a better one. The i-th best of L relevant items has BetaBinomial(N; i, L + 1 - i) items above
+it in a random ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from recsample._support.arrays import counted, different_rows, owners, places_in, summed
+from recsample._support.checks import fits_in_memory
+from recsample._support.numerics import mean_of
+from recsample._support.typing import Floats, Integers
+from recsample._support.values import kept
+from recsample.inference.likelihood.mixtures import Group
+from recsample.metrics.base import Metric
+from recsample.ranks.base import Ranks
+from recsample.sampling.large_pools import jumps_of, random_belief, sums_in_steps, term_at
+from recsample.sampling.uniform import UniformSampling
+
+Assumption = Literal["none", "decreasing", "smooth"]
+ASSUMPTIONS: tuple[Assumption, ...] = ("none", "decreasing", "smooth")
+# Up to which share of the list the assumptions say something.
+HEAD = 0.2
+# Pools, and numbers of relevant items, within a tenth of each other are taken together, in strata
+# of some 200 instances or more.
+_RATIO, _ENOUGH = 1.1, 200
+# Places are told apart one by one at the head of the list and by steps of some 3 % behind it, and
+# everywhere by a third of the standard deviation of what is observed: in the arcsine of the root of
+# the share of the list that deviation is the same everywhere.
+_ONE_BY_ONE, _STEPS, _PER_DEVIATION = 60, 300, 3
+
+
+class Stratum(NamedTuple):
+    """Relevant items that have one distribution."""
+
+    pool: int  # irrelevant items of each instance, about
+    n_relevant: int  # relevant items of each instance, about
+    order: int  # they are the order-th best of these
+    n_draws: tuple[int, ...]  # the different numbers of drawn items
+    counts: tuple[
+        Floats, ...
+    ]  # for each, how many of the items have s = 0, ..., m drawn ones above
+    rows: Integers  # of the sampled ranks
+
+
+def strata_of(
+    sampled: Ranks, sizes: Integers, replace: bool, counts: Integers | None = None
+) -> list[Stratum]:
+    """The strata of all relevant items; `sizes` are those of the pools that were drawn from.
+
+    With `counts` each of the ranks is that of so many instances with one relevant item.
+    """
+    rows, n_relevant = sampled.rows, sampled.n_relevant
+    # With the fewest columns that there can be, so that what is too large is refused at once.
+    _law_fits(_STEPS, int(sampled.n_irrelevant.max()), int(sizes.max()))
+    pool = sizes - n_relevant
+    many = np.ones(len(sampled), np.int64) if counts is None else counts
+    kind = _bins(pool, many) * (1 + n_relevant.max()) + _bins(n_relevant, many)
+    (_, orders), number = different_rows([kind[rows.instance], rows.order])
+    in_order = np.argsort(number, kind="stable")
+    ends = np.cumsum(counted(number, len(orders)))
+    found = []
+    for which, order in zip(np.split(in_order, ends[:-1]), orders):
+        instance = rows.instance[which]
+        m = sampled.n_irrelevant[instance]
+        n_draws = np.unique(m)
+        seen = []
+        for one in n_draws:
+            mine = which[m == one]
+            seen.append(_counts(rows.above[mine], rows.ties[mine], many[rows.instance[mine]], one))
+        # Without replacement no more can be drawn than there are.
+        weights = None if counts is None else counts[instance]
+        # Nor does rounding lead beyond the largest pool, which 2^53 may be next to.
+        mean = min(round(mean_of(pool[instance], weights)), int(pool[instance].max()))
+        typical = max(mean, 1 if replace else int(n_draws[-1]))
+        relevant = max(round(mean_of(n_relevant[instance], weights)), int(order))
+        found.append(
+            Stratum(typical, relevant, int(order), tuple(n_draws.tolist()), tuple(seen), which)
+        )
+    return found
+
+
+def _bins(values, many):
+    """A number for each of the values, the same for those within a tenth of each other.
+
+    Each of the values is that of so many instances.
+    """
+    (different,), which = different_rows([values])
+    count = summed(which, many, len(different))
+    bins, first, held = np.zeros(len(different), np.int64), different[0], 0
+    for i, (value, n) in enumerate(zip(different, count)):
+        apart = value > first * _RATIO and held >= _ENOUGH
+        if i and apart:
+            bins[i:] += 1
+            first, held = value, 0
+        held += n
+    return bins[which]
+
+
+def _counts(above, ties, many, m):
+    """How many have s = 0, ..., m above; a tied one in equal parts for all that it may be."""
+    row = owners(ties + 1)
+    s = above[row] + places_in(ties + 1)
+    return summed(s, many[row] / (ties[row] + 1), m + 1)
+
+
+class Columns(NamedTuple):
+    """The extreme distributions of a class, in one stratum, as far as the head; then the tail."""
+
+    law: Floats  # shape (observations, columns), for each number of draws in turn
+    head: Floats  # shape (columns of the head, steps): the weights of the steps of places
+    steps: Integers  # the last place a of each step
+    tail: Integers  # the single places of the tail
+
+
+def columns_of(
+    stratum: Stratum, assumption: Assumption, replace: bool, cutoffs: Sequence[int]
+) -> Columns:
+    """The extreme distributions of the class that an assumption names."""
+    kind = stratum.pool, stratum.n_relevant, stratum.order, stratum.n_draws
+    return _columns_of(*kind, assumption, replace, tuple(sorted(cutoffs)))
+
+
+@kept
+def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
+    steps = _steps(pool, order, n_draws, cutoffs)
+    behind = int(np.ceil(HEAD * (pool + 1)))
+    tail = np.append(behind, steps[steps > behind])
+    if assumption == "none":
+        head, tail = np.empty((0, len(steps))), steps
+    else:
+        belief = random_belief(pool, n_relevant, order)
+        mass = sums_in_steps(steps, pool, np.zeros_like, [], belief)[0]
+        if assumption == "decreasing":
+            used = steps[steps < behind]
+            head = np.tril(np.ones((len(used), len(steps)))) * mass
+        else:
+            rate = np.concatenate([[0.0], np.geomspace(0.2 / (pool + 1), 3, 120), [5, 8, 30]])
+            start = np.append(0, steps[:-1] + 1)
+            head = np.exp(-np.outer(rate, (start + steps) / 2)) * mass
+            # Within a step the decay is not felt, but for steps of one place.
+        head = head[head.sum(axis=1) > 0]
+        head /= head.sum(axis=1, keepdims=True)
+    laws = [law_of(pool, m, replace, head, steps, tail) for m in n_draws]
+    return Columns(np.concatenate(laws), head, steps, tail)
+
+
+def _steps(last, order, n_draws, cutoffs):
+    """The last places of steps of places, from 0 to the pool: fine at the head and at cut-offs."""
+    first = np.arange(min(last + 1, _ONE_BY_ONE))
+    further = np.round(np.geomspace(1, last + 1, _STEPS)).astype(np.int64) - 1
+    n_arcs = int(np.ceil(np.pi * _PER_DEVIATION * np.sqrt(max(n_draws)))) + 1
+    arcs = np.round(last * np.sin(np.linspace(0, np.pi / 2, n_arcs)) ** 2).astype(np.int64)
+    cut = np.array([k - order + d for k in cutoffs for d in (-1, 0, 1)], np.int64)
+    steps = np.unique(np.concatenate([first, further, arcs, cut]))
+    return steps[(steps >= 0) & (steps <= last)]
+
+
+def law_of(
+    pool: int, m: int, replace: bool, head: Floats, steps: Integers, tail: Integers
+) -> Floats:
+    """The law of the count of m draws under each column, shape (m + 1, columns)."""
+    sampler = UniformSampling(m, replace)
+    n_items = pool + 1
+    _law_fits(len(steps) + len(head) + len(tail), m, n_items)
+    parts = []
+    if len(head):
+        start = np.append(0, steps[:-1] + 1)
+        parts.append(head @ sampler.pmf(Ranks(start + 1, n_items, ties=steps - start)))
+    if len(tail):
+        parts.append(sampler.pmf(Ranks(tail + 1, n_items)))
+    return np.concatenate(parts).T
+
+
+def _law_fits(n_columns, m, n_items):
+    fits_in_memory(
+        24 * n_columns * (m + 1),
+        f"the law of what is drawn with n_items={n_items}, m={m}",
+        "choose a smaller m",
+    )
+
+
+def groups_of(
+    strata: Sequence[Stratum], columns: Sequence[Columns], metric: Metric, n_instances: int
+) -> list[Group]:
+    """What the mixtures need to know of each stratum, for a metric."""
+    found = []
+    for stratum, column in zip(strata, columns):
+        counts = np.concatenate(stratum.counts)
+        seen = counts > 0
+        mean, square = _moments(stratum, column, metric)
+        share = counts.sum() / n_instances
+        law = np.maximum(column.law[seen], 1e-300)
+        found.append(Group(law, counts[seen], mean, square, share))
+    return found
+
+
+def _moments(stratum, column, metric):
+    """The mean of the metric's term under each column, and that of its square."""
+    pool, n, order = stratum.pool, stratum.n_relevant, stratum.order
+    term = partial(term_at, metric, pool=pool, order=order, n_relevant=n)
+    # Within a step, weighted as in a random ranking.
+    belief, jumps = random_belief(pool, n, order), jumps_of(metric, order, n)
+    mass, *totals = sums_in_steps(column.steps, pool, term, jumps, belief)
+    tail = term(column.tail)
+    steps = (np.divide(total, mass, out=np.zeros_like(mass), where=mass > 0) for total in totals)
+    mean, square = (
+        np.concatenate([column.head @ step, at]) for step, at in zip(steps, (tail, tail**2))
+    )
+    return mean, square

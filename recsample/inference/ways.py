@@ -1,0 +1,171 @@
+"""What would bring limits as close to each other as is wished, and what it costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from recsample._support.checks import positive_float
+from recsample._support.extras import extra
+from recsample._support.numerics import LEVEL, mean_of
+from recsample._support.typing import Floats, Integers
+from recsample.inference.likelihood.evidence import Evidence
+from recsample.inference.likelihood.mixtures import extremes, fitted, limit
+from recsample.inference.likelihood.strata import Stratum, columns_of, groups_of, law_of
+from recsample.metrics.base import Metric
+from recsample.metrics.shapes import Linear, Shape, Step
+from recsample.ranks.base import Ranks
+from recsample.sampling.sequential.inverse import InverseSampling
+from recsample.sampling.sequential.stopping import EarlyStopping
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# Limits from twice as many samples take four times as long: with so many, some three seconds.
+_MOST_SAMPLES = 2000
+_DISTANCE = float(special.chdtri(1, 1 - LEVEL))
+
+
+def ways_to(metric: Metric, width: float, evidence: Evidence) -> pd.DataFrame:
+    """One row per way; see `Result.plan`."""
+    width = positive_float("width", width)
+    study = _Study(metric, evidence)
+    rows = {}
+    # Of exact values only the users' own spread is left.
+    needed = float(4 * _DISTANCE * study.between) / width / width  # a square may be 0, or too large
+    if not needed < 2**53:
+        raise ValueError(f"width must be one that fewer than 2**53 users reach, got {width}")
+    users = max(2, int(np.ceil(needed)))
+    rows["rank all items"] = _row("", users, study.pool, study.width_of(study.between, users))
+    if study.width_of(study.between, study.n_users) <= width:
+        rows |= _more_samples(study, width)
+        rows |= _until_enough_is_known(study, width)
+    columns = ["setting", "users", "scored", "width"]
+    return extra("pandas").DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def _row(setting, users, scored, width):
+    return {"setting": setting, "users": users, "scored": float(scored), "width": float(width)}
+
+
+class _Places(NamedTuple):
+    """How many irrelevant items are above the relevant ones of a stratum, as estimated."""
+
+    stratum: Stratum
+    above: Integers
+    chance: Floats
+    share: float  # of the instances
+
+
+class _Study:
+    """A run as it is estimated to be, for planning another one."""
+
+    def __init__(self, metric: Metric, evidence: Evidence) -> None:
+        self.metric, self.evidence = metric, evidence
+        self.n_users = evidence.n_instances
+        self.pool = mean_of(evidence.sizes - evidence.sampled.n_relevant, evidence.counts)
+        groups = evidence.groups(metric, "smooth")
+        self.factor = evidence.clustering(metric)
+        self.places = [
+            _places(stratum, column, weights, group.share)
+            for stratum, column, weights, group in zip(
+                evidence.strata, evidence.columns("smooth"), evidence.smoothed, groups
+            )
+        ]
+        # Of the exact metric, over users: items of one user vary together.
+        spread = [g.square @ w - (g.mean @ w) ** 2 for g, w in zip(groups, evidence.smoothed)]
+        each = [g.share * max(0.0, float(s)) for g, s in zip(groups, spread)]
+        self.between = self.factor * sum(each)
+
+    def width_of(self, variance: float, users: int) -> float:
+        """Of the limits of a mean over users with this variance."""
+        return 2 * np.sqrt(_DISTANCE * variance / users)
+
+    def mean_over_places(self, values: Any) -> float:
+        """The mean over users of a function of a stratum and of its places, of their best items."""
+        best = [p for p in self.places if p.stratum.order == 1]
+        return sum(p.share * float(p.chance @ values(p)) for p in best)
+
+
+def _places(stratum, column, weights, share):
+    n_head = len(column.head)
+    above = np.concatenate([column.steps, column.tail])
+    chance = np.concatenate([weights[:n_head] @ column.head, weights[n_head:]])
+    return _Places(stratum, above, chance, share)
+
+
+def _more_samples(study, width):
+    """The smallest number of samples, by doubling it, with which the limits are close enough.
+
+    Not more than a quarter of the pool: beyond that it is cheaper to rank all items. And not more
+    than limits can be planned for within seconds, but for a linear metric.
+    """
+    most = min(stratum.pool for stratum in study.evidence.strata) // 4
+    if not isinstance(study.metric.shape, Linear):
+        most = min(most, _MOST_SAMPLES)
+    m = 2 * max(max(stratum.n_draws) for stratum in study.evidence.strata)
+    while m <= most:
+        reached = _width_with(study, m)
+        if reached <= width:
+            return {"more samples": _row(f"m = {m}", study.n_users, m, reached)}
+        m *= 2
+    return {}
+
+
+def _width_with(study, m):
+    """Of the limits from as many users with m samples each, if the counts are as expected."""
+    metric, evidence = study.metric, study.evidence
+    if isinstance(metric.shape, Linear):
+        return study.width_of(study.between + _sampling_variance(study, m), study.n_users)
+    strata = []
+    for stratum, column, weights in zip(
+        evidence.strata, evidence.columns("smooth"), evidence.smoothed
+    ):
+        one = stratum._replace(n_draws=(m,))
+        law = law_of(stratum.pool, m, evidence.replace, column.head, column.steps, column.tail)
+        expected = sum(counts.sum() for counts in stratum.counts) * (law @ weights)
+        expected[expected < 0.01] = 0.0  # what hardly occurs decides nothing
+        strata.append(one._replace(counts=(expected,)))
+    columns = [columns_of(s, "decreasing", evidence.replace, evidence.cutoffs) for s in strata]
+    groups = groups_of(strata, columns, metric, study.n_users)
+    best = [fitted(group) for group in groups]
+    reach = _DISTANCE * study.factor
+    low, high = (limit(extremes(groups, best, s, reach), s, reach) for s in (-1, 1))
+    return high - low
+
+
+def _sampling_variance(study, m):
+    """Of a linear metric from m samples: that of the share of them that outrank the item."""
+
+    def variance(p):
+        share = p.above / p.stratum.pool
+        left = 1.0 if study.evidence.replace else (p.stratum.pool - m) / max(p.stratum.pool - 1, 1)
+        return share * (1 - share) * left / m
+
+    return study.mean_over_places(variance)
+
+
+def _until_enough_is_known(study, width):
+    """Designs without bias: exact at a cut-off, or inverse sampling."""
+    metric = study.metric
+    if metric.cutoff is not None or isinstance(metric.shape, Step):
+        k = metric.cutoff or 1
+        design, between = EarlyStopping(k), study.between
+    elif metric.shape == Shape() or any(s.n_relevant > 1 for s in study.evidence.strata):
+        return {}
+    else:
+        design = InverseSampling()
+        within = study.mean_over_places(lambda p: design.variance(metric, _ranks(p)))
+        between = study.between + within
+    reached = study.width_of(between, study.n_users)
+    if reached > width:
+        return {}
+    cost = study.mean_over_places(lambda p: design.cost(_ranks(p)))
+    return {"draw until enough is known": _row(str(design), study.n_users, cost, reached)}
+
+
+def _ranks(places):
+    return Ranks(places.above + 1, places.stratum.pool + 1)

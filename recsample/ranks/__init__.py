@@ -1,0 +1,10 @@
+"""Where the relevant items stand, and who outranks whom: two scores are compared here alone.
+
+`base` holds ranks, `predicted` finds them in scores, `items` knows which items they are, `counts`
+keeps how many of each there are, `engines` finds them where tables are too large for the memory.
+Chapters: "A ranking and what it is worth", "Ties", "Evaluate your recommenders", "At any scale".
+"""
+
+from recsample._support.rooms import opened
+
+__getattr__, __dir__, __all__ = opened(__name__, __file__)

@@ -1,0 +1,753 @@
+"""Where the relevant items of each instance stand in a ranking.
+
+An *instance* is one evaluation case: a user, a query, a context. Its relevant items stand at
+certain *ranks* (1 is best) among ``n_items`` ranked items. Everything else in this package starts
+from these ranks: a metric is a function of them, sampling changes them, a correction undoes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recsample._support.arrays import (
+    counted,
+    flattened,
+    owners,
+    places_in,
+    repeated,
+    split,
+    starts_of,
+)
+from recsample._support.checks import (
+    array_of,
+    generator,
+    is_one_of,
+    refuse_frame,
+    refuse_masked,
+    shown,
+    whole_numbers,
+)
+from recsample._support.extras import extra
+from recsample._support.frames import (
+    as_ids,
+    chosen_names,
+    coded,
+    column_names,
+    is_frame,
+    read_columns,
+)
+from recsample._support.typing import Integers, Rng
+from recsample._support.values import Value, frozen, locked
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Ranks",
+    "Rows",
+]
+
+
+class Rows(NamedTuple):
+    """`Ranks` with one row per relevant item, as metrics and samplers read them: `Ranks.rows`.
+
+    Instances stand in order, and within an instance the best ranked item comes first. All are
+    arrays of int, shape (relevant items,).
+
+    Parameters
+    ----------
+    instance : ndarray
+        To which instance the relevant item belongs, 0-based.
+    order : ndarray
+        It is the i-th best ranked relevant item of its instance: i, 1-based.
+    rank : ndarray
+        Its rank, 1-based; with ties, in the best case.
+    ties : ndarray
+        How many irrelevant items have its score.
+    group : ndarray
+        How many relevant items have its score, itself included.
+    place : ndarray
+        Its place among these, 1-based.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rows = rs.Ranks([[5, 3], [1]], n_items=10).rows
+    >>> rows.instance, rows.order, rows.rank
+    (array([0, 0, 1]), array([1, 2, 1]), array([3, 5, 1]))
+
+    How many irrelevant items outrank each relevant one:
+
+    >>> rows.above
+    array([2, 3, 0])
+    """
+
+    instance: Integers
+    order: Integers
+    rank: Integers
+    ties: Integers
+    group: Integers
+    place: Integers
+
+    @property
+    def above(self) -> Integers:
+        """How many irrelevant items outrank each relevant one, in the best case: rank - order.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).rows.above
+        array([2, 3, 0])
+        """
+        return self.rank - self.order
+
+    def of(self, which: Any) -> Rows:
+        """Some of the rows.
+
+        Parameters
+        ----------
+        which : slice, or array of bool or int
+            Which rows, as an index of an array.
+
+        Returns
+        -------
+        Rows
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rows = rs.Ranks([[5, 3], [1]], n_items=10).rows
+        >>> rows.of(rows.order == 1).rank
+        array([3, 1])
+        """
+        return Rows(*(column[which] for column in self))
+
+
+class Ranks(Value):
+    """Where the relevant items of each instance stand in a ranking of n items.
+
+    Ranks are a value: they cannot be changed, and are equal (``==``) where they hold the same.
+
+    Parameters
+    ----------
+    values : array_like of int
+        Predicted ranks, 1 is best: shape (instances,) where every instance has one relevant item,
+        otherwise one sequence of ranks per instance, of any length, in any order.
+    n_items : int or array_like of int
+        Size of the ranked pool, the relevant items included: one number, or one per instance.
+    ties : int or array_like of int, optional
+        How many irrelevant items score exactly the same as the relevant one; `values` is then the
+        best case, and ``values + ties`` the worst. One number, or the same shape as `values`.
+        Relevant items that share one score stand at consecutive ranks and name the same ties.
+    ids : array_like, optional
+        The name of each instance, such as the user's id: numbers or strings, shape (instances,).
+
+    Attributes
+    ----------
+    n_items : int or ndarray of int, shape (instances,)
+        The sizes of the pools as given.
+    ids : ndarray, shape (instances,), or None
+        The names as given.
+    rows : Rows
+        One row per relevant item, best ranked first: what metrics and samplers read.
+
+    Raises
+    ------
+    ValueError
+        For a rank below 1 or above `n_items`, a rank that is not a whole number, a rank that an
+        instance holds twice, ties that reach beyond the pool or into the next relevant item, and
+        lengths that do not match. The message names the instance (0-based) and the value.
+
+    Examples
+    --------
+    Recommender C of Table 1 in [1]_, five instances with one relevant item each:
+
+    >>> import recsample as rs
+    >>> ranks = rs.Ranks([212, 2, 743, 5342, 1548], n_items=10_000)
+    >>> len(ranks)
+    5
+    >>> ranks[1:3] == rs.Ranks([2, 743], n_items=10_000)
+    True
+
+    Two instances with two and one relevant items:
+
+    >>> rs.Ranks([[3, 5], [1]], n_items=10).n_relevant
+    array([2, 1])
+
+    References
+    ----------
+    .. [1] W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020,
+       section 2. https://doi.org/10.1145/3394486.3403226
+    """
+
+    n_items: int | Integers
+    ids: NDArray[Any] | None
+    rows: Rows
+    _rank: Integers  # as given, flat
+    _tie: Integers
+    _one_tie: int | None
+    _n_relevant: Integers
+    _nested: bool
+    _sizes: Integers  # of the pool of each instance
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        n_items: ArrayLike,
+        *,
+        ties: ArrayLike = 0,
+        ids: ArrayLike | None = None,
+    ) -> None:
+        if isinstance(values, Ranks):
+            raise ValueError(f"values must be ranks, which are numbers, got {values}")
+        refuse_frame("values", values, "Ranks.from_frame reads it, or choose one column")
+        flat, n_relevant, nested = flattened("values", values)
+        instance = owners(n_relevant)
+        one_size, sizes = _pool_sizes(n_items, len(n_relevant))
+        if flat.dtype.kind == "f":
+            whole = np.isfinite(flat) & (flat == np.floor(flat))
+            _refuse(~whole, instance, flat, "values must be whole numbers, got rank {}")
+        _refuse(flat < 1, instance, flat, "values must be ranks of at least 1, got rank {}")
+        beyond = flat > sizes[instance]
+        _refuse(beyond, instance, flat, "values must not exceed n_items, got rank {}")
+        rank = flat.astype(np.int64)
+        tie = _ties_like(ties, n_relevant, nested)
+        rows = _arranged(rank, tie, n_relevant)
+        _check_rows(rows, sizes)
+        vars(self).update(
+            n_items=one_size,
+            ids=_names(ids, len(n_relevant)),
+            rows=rows,
+            _rank=locked(rank),
+            _tie=locked(tie),
+            _one_tie=int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None,
+            _n_relevant=locked(n_relevant),
+            _nested=nested,
+            _sizes=locked(sizes),
+        )
+
+    def _content(self) -> tuple[Any, ...]:
+        return self._rank, self._n_relevant, self._sizes, self._tie, self.ids
+
+    def __len__(self) -> int:
+        return len(self._n_relevant)
+
+    def __repr__(self) -> str:
+        sizes = np.unique(self._sizes)
+        items = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        tied = f", {int((self.rows.ties > 0).sum())} tied" if self.rows.ties.any() else ""
+        return f"<Ranks: {len(self)} instances, {len(self._rank)} ranks, {items} items{tied}>"
+
+    def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
+        """Refused: else NumPy would index to the bottom, where there are still `Ranks`."""
+        raise ValueError("Ranks are no array of numbers, as their values are")
+
+    def __getitem__(self, users: Any) -> Ranks:
+        """The Ranks of some of the instances: a number, a slice, a mask, or a list of numbers."""
+        which = self._numbers(users)
+        lengths = self._n_relevant[which]
+        entries = repeated(starts_of(self._n_relevant)[which], lengths) + places_in(lengths)
+        values, ties = self._rank[entries], self._tie[entries]
+        return Ranks(
+            split(values, lengths) if self._nested else values,
+            self.n_items if isinstance(self.n_items, int) else self.n_items[which],
+            ties=self._one_tie
+            if self._one_tie is not None
+            else (split(ties, lengths) if self._nested else ties),
+            ids=None if self.ids is None else self.ids[which],
+        )
+
+    def _numbers(self, users):
+        """The numbers of the chosen instances, at least one."""
+        refuse_masked("users", users)
+        if getattr(getattr(users, "dtype", None), "kind", "") == "u":
+            users = whole_numbers("users", users)  # which NumPy would let wrap around
+        try:
+            which = np.atleast_1d(np.arange(len(self))[users])
+        except (IndexError, TypeError, ValueError, OverflowError):
+            raise IndexError(  # at which Python ends a loop over the instances
+                "users must be a number, a slice, or a list of numbers or of True and False, of "
+                f"{len(self)} instances, got {shown(users)}"
+            ) from None
+        if which.ndim != 1:
+            raise ValueError(
+                "users must be a number, a slice, or a list of numbers or of True and False, "
+                f"got an index of shape {which.shape}"
+            )
+        if not len(which):
+            raise ValueError("users must choose at least one instance, got none")
+        return which
+
+    @property
+    def values(self) -> Integers | tuple[Integers, ...]:
+        """The ranks as given: array (instances,), or one array per instance.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([5, 1], n_items=10).values
+        array([5, 1])
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).values
+        (array([5, 3]), array([1]))
+        """
+        return self._as_given(self._rank)
+
+    @property
+    def ties(self) -> int | Integers | tuple[Integers, ...]:
+        """The ties as given: one number, array (instances,), or one array per instance.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([5, 1], n_items=10).ties
+        0
+        >>> rs.Ranks([5, 1], n_items=10, ties=[2, 0]).ties
+        array([2, 0])
+        """
+        return self._as_given(self._tie) if self._one_tie is None else self._one_tie
+
+    def _as_given(self, flat):
+        return tuple(split(flat, self._n_relevant)) if self._nested else flat
+
+    @property
+    def sizes(self) -> Integers:
+        """Number of ranked items of each instance, array of int, shape (instances,).
+
+        The same as `n_items`, with a number per instance even where one was given for all.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([5, 1], n_items=10).sizes
+        array([10, 10])
+        """
+        return self._sizes
+
+    @property
+    def n_relevant(self) -> Integers:
+        """Number of relevant items of each instance, array of int, shape (instances,).
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).n_relevant
+        array([2, 1])
+        """
+        return self._n_relevant
+
+    @property
+    def n_irrelevant(self) -> Integers:
+        """Number of irrelevant items of each instance, array of int, shape (instances,).
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).n_irrelevant
+        array([8, 9])
+        """
+        return self._sizes - self._n_relevant
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[Ranks]) -> Ranks:
+        """The instances of several `Ranks`, one after the other.
+
+        Parameters
+        ----------
+        parts : iterable of Ranks
+            With names of the instances in all of them or in none.
+
+        Returns
+        -------
+        Ranks
+
+        Raises
+        ------
+        ValueError
+            If there is no part, for anything but `Ranks`, and where only some have names.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> both = rs.Ranks.concatenate([rs.Ranks([3, 1], n_items=10), rs.Ranks([7], n_items=20)])
+        >>> both.values, both.n_items
+        (array([3, 1, 7]), array([10, 10, 20]))
+        """
+        given, parts = (
+            parts,
+            list(parts) if isinstance(parts, Iterable) and np.iterable(parts) else [],
+        )
+        if not parts or not all(isinstance(part, Ranks) for part in parts):
+            raise ValueError(f"parts must be a list of Ranks, got {shown(given)}")
+        named = [part.ids for part in parts if part.ids is not None]
+        if named and len(named) < len(parts):
+            raise ValueError(f"parts must all have ids or none, got {len(named)} of {len(parts)}")
+        rank, tie, lengths, sizes = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("_rank", "_tie", "_n_relevant", "_sizes")
+        )
+        nested = any(part._nested for part in parts)
+        return Ranks(
+            split(rank, lengths) if nested else rank,
+            sizes,
+            ties=split(tie, lengths) if nested else tie,
+            ids=_joined(named) if named else None,
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """The ranks as a table: one row per relevant item, best ranked first in each instance.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns "user" (the name of the instance; without names its number, 0-based), "rank",
+            "n_items" and "ties".
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([[5, 3], [1]], n_items=10, ids=["ann", "bob"]).to_frame()
+          user  rank  n_items  ties
+        0  ann     3       10     0
+        1  ann     5       10     0
+        2  bob     1       10     0
+        """
+        rows = self.rows
+        names = np.arange(len(self)) if self.ids is None else self.ids
+        return extra("pandas").DataFrame(
+            {
+                "user": names[rows.instance],
+                "rank": rows.rank,
+                "n_items": self._sizes[rows.instance],
+                "ties": rows.ties,
+            }
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        n_items: str | ArrayLike = "n_items",
+        *,
+        user: str | None = "user",
+        rank: str = "rank",
+        ties: str | int | None = None,
+    ) -> Ranks:
+        """Ranks from a table of one row per relevant item, as `to_frame` makes it.
+
+        Parameters
+        ----------
+        frame : dataframe
+            Of any library that Narwhals knows.
+        n_items : str or int, optional
+            The column with the sizes of the pools, or one size for all.
+        user : str or None, optional
+            The column with the names of the instances; rows of one name are the relevant items of
+            one instance. None takes each row for an instance of its own, without a name.
+        rank : str, optional
+            The column with the ranks.
+        ties : str or int, optional
+            The column with the numbers of tied irrelevant items, or one number for all. By default
+            the column "ties" if there is one, otherwise 0.
+
+        Returns
+        -------
+        Ranks
+            Instances in the order in which they come first, with their names as ``ids``.
+
+        Raises
+        ------
+        ValueError
+            For a column that is not there, missing values, an instance with two sizes of its pool,
+            and as `Ranks`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import recsample as rs
+        >>> table = pd.DataFrame({"user": ["ann", "bob", "ann"], "sampled_rank": [3, 1, 5]})
+        >>> rs.Ranks.from_frame(table, n_items=101, rank="sampled_rank").values
+        (array([3, 5]), array([1]))
+        """
+        if not is_frame(frame):
+            raise ValueError(f"frame must be a dataframe, got {shown(frame)}")
+        if ties is None:
+            ties = "ties" if "ties" in column_names(frame) else 0
+        given: dict[str, Any] = {"user": user, "rank": rank, "n_items": n_items, "ties": ties}
+        wanted = chosen_names(
+            given, {"n_items", "ties"} if user is not None else {*given} - {"rank"}
+        )
+        found = dict(zip(wanted, read_columns("frame", frame, wanted)))
+        values = {use: whole_numbers(use, found[use].to_numpy()) for use in wanted if use != "user"}
+        if user is None:
+            given |= values
+            return cls(values["rank"], given["n_items"], ties=given["ties"])
+        names = coded(as_ids("frame", found["user"]))
+        return cls._of_rows(names, values, n_items, ties)
+
+    @classmethod
+    def _of_rows(cls, names, values, n_items, ties):
+        """From columns, in which rows belong to named instances."""
+        order = np.argsort(names.which, kind="stable")
+        lengths = counted(names.which, len(names.ids))
+        sizes: Any = n_items
+        if "n_items" in values:
+            sizes = np.empty(len(lengths), np.int64)
+            sizes[names.which] = values["n_items"]
+            other = sizes[names.which] != values["n_items"]
+            if other.any():
+                where = int(np.argmax(other))
+                raise ValueError(
+                    "n_items must be one number for each instance, got "
+                    f"{values['n_items'][where]} and {sizes[names.which[where]]} for "
+                    f"{shown(names.ids[names.which[where]])}"
+                )
+        nested = bool((lengths > 1).any())
+
+        def arranged(flat):
+            return split(flat[order], lengths) if nested else flat[order]
+
+        tie = arranged(values["ties"]) if "ties" in values else ties
+        ids = names.ids if names.ids.dtype != object else _strings(names.ids)
+        return cls(arranged(values["rank"]), sizes, ties=tie, ids=ids)
+
+    def each_alone(self) -> Ranks:
+        """Every relevant item as an instance of its own, ranked among the irrelevant items only.
+
+        That is how an evaluation looks that ranks each held-out item without the others. Instances
+        follow in order, best ranked items first: ``ranks.rows.instance`` says from which instance
+        each comes, and it keeps the name of that instance.
+
+        Returns
+        -------
+        Ranks
+            One relevant item per instance, at rank r_i - i + 1 among n - L + 1 items; tied with the
+            same irrelevant items.
+
+        Raises
+        ------
+        ValueError
+            If no instance has a relevant item.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> alone = rs.Ranks([[3, 5], [1]], n_items=10).each_alone()
+        >>> alone.values, alone.n_items
+        (array([3, 4, 1]), array([ 9,  9, 10]))
+        """
+        instance = self.rows.instance
+        if not len(instance):
+            raise ValueError("ranks must hold at least one relevant item, got none")
+        return Ranks(
+            self.rows.above + 1,
+            self.n_irrelevant[instance] + 1,
+            ties=self.rows.ties,
+            ids=None if self.ids is None else self.ids[instance],
+        )
+
+    def at(self, rank: ArrayLike, n_items: ArrayLike) -> Ranks:
+        """The same instances with their relevant items at other ranks, without ties.
+
+        Parameters
+        ----------
+        rank : array_like of int, shape (relevant items,)
+            A rank for each of the `rows`.
+        n_items : int or array_like of int
+            As of `Ranks`.
+
+        Returns
+        -------
+        Ranks
+            As lists where these ranks are lists, the best first.
+
+        Raises
+        ------
+        ValueError
+            As `Ranks`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).at([1, 2, 4], n_items=5).values
+        (array([1, 2]), array([4]))
+        """
+        flat = whole_numbers("rank", rank)
+        if flat.shape != self._rank.shape:
+            raise ValueError(
+                f"rank must hold one number for each of the {len(self._rank)} relevant items, "
+                f"got an array of shape {flat.shape}"
+            )
+        values = split(flat, self._n_relevant) if self._nested else flat
+        return Ranks(values, n_items, ids=self.ids)
+
+    def break_ties(
+        self, how: Literal["random", "optimistic", "pessimistic"], rng: Rng = None
+    ) -> Ranks:
+        """Ranks without ties. Metrics and samplers need no such decision: they average over it.
+
+        Parameters
+        ----------
+        how : {"random", "optimistic", "pessimistic"}
+            Draw one random order of the tied items, or rank the relevant ones before, or behind all
+            irrelevant ones with their score.
+        rng : int or numpy.random.Generator, optional
+            For "random": a seed, or a generator that is advanced.
+
+        Returns
+        -------
+        Ranks
+            Where the ranks are given as lists, the best rank of each comes first.
+
+        Raises
+        ------
+        ValueError
+            For another `how`, and an `rng` that is neither a seed nor a generator.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> ranks = rs.Ranks([2, 7], n_items=10, ties=[3, 0])
+        >>> ranks.break_ties("optimistic").values, ranks.break_ties("pessimistic").values
+        (array([2, 7]), array([5, 7]))
+        """
+        if is_one_of(how, ("random",)):
+            ahead = _random_ahead(self.rows, generator(rng))
+        elif is_one_of(how, ("optimistic", "pessimistic")):
+            ahead = self.rows.ties * (how == "pessimistic")
+        else:
+            raise ValueError(
+                f"how must be 'random', 'optimistic' or 'pessimistic', got {shown(how)}"
+            )
+        return self.at(self.rows.rank + ahead, self.n_items)
+
+
+def _random_ahead(rows, rng):
+    """How many of its ties are ahead of each relevant item in a random order."""
+    ahead = np.zeros_like(rows.ties)
+    if not rows.ties.any():
+        return ahead
+    alone = rows.group == 1
+    ahead[alone] = rng.integers(0, rows.ties[alone], endpoint=True)
+    for start in np.flatnonzero(~alone & (rows.place == 1)):
+        size = rows.group[start]
+        places = np.sort(rng.choice(size + rows.ties[start], size, replace=False))
+        ahead[start : start + size] = places - np.arange(size)
+    return ahead
+
+
+def _pool_sizes(n_items, n_instances):
+    """The sizes as given, one number or an array, and one per instance."""
+    sizes = whole_numbers("n_items", n_items, lowest=1)
+    if sizes.ndim == 0:
+        return int(sizes), np.full(n_instances, sizes)
+    if sizes.shape != (n_instances,):
+        raise ValueError(
+            f"n_items must be one number or one for each of the {n_instances} instances, "
+            f"got an array of shape {sizes.shape}"
+        )
+    return locked(sizes), sizes
+
+
+def _ties_like(ties, n_relevant, nested):
+    """The ties of each relevant item, flat."""
+    if np.isscalar(ties):
+        return np.full(n_relevant.sum(), whole_numbers("ties", ties, lowest=0))
+    flat, lengths, ties_nested = flattened("ties", ties)
+    if ties_nested != nested or len(lengths) != len(n_relevant):
+        raise ValueError(
+            "ties must be one number or have the shape of values, got "
+            f"{len(lengths)} {'lists' if ties_nested else 'numbers'} "
+            f"for {len(n_relevant)} instances"
+        )
+    which = np.arange(len(lengths))
+    _refuse(
+        lengths != n_relevant, which, lengths, "ties must have the lengths of values, got length {}"
+    )
+    return whole_numbers("ties", flat, lowest=0)
+
+
+def _names(ids, n_instances):
+    """The names of the instances, as an array that cannot be written to."""
+    if ids is None:
+        return None
+    names = array_of("ids", ids)
+    if names.shape != (n_instances,):
+        raise ValueError(
+            f"ids must hold one name for each of the {n_instances} instances, "
+            f"got an array of shape {names.shape}"
+        )
+    if not hasattr(ids, "dtype") and names.tolist() != list(ids):  # 1 is not "1", as NumPy has it
+        names = np.array(list(ids), object)
+    return frozen(names)
+
+
+def _joined(parts):
+    """Names one after the other; where they are of several kinds, as the objects that they are."""
+    several = len({names.dtype.kind for names in parts}) > 1
+    return np.concatenate([names.astype(object) for names in parts] if several else parts)
+
+
+def _strings(ids):
+    """Ids that are all text as an array of text, others as they are."""
+    return ids.astype(str) if all(isinstance(one, str) for one in ids) else ids
+
+
+def _arranged(rank, ties, n_relevant):
+    """The rows by ascending rank within each instance, with groups of equal score found."""
+    instance = owners(n_relevant)
+    if (n_relevant == 1).all():  # each is in order, and its group, by itself
+        one = locked(np.ones(len(rank), np.int64))
+        return Rows(locked(instance), one, locked(rank), locked(ties), one, one)
+    if ((instance[1:] == instance[:-1]) & (rank[1:] < rank[:-1])).any():
+        by_rank = np.lexsort((rank, instance))
+        rank, ties = rank[by_rank], ties[by_rank]
+    # Consecutive ranks with the same ties can only be one group: apart, their ties would overlap.
+    starts = np.ones(len(rank), bool)
+    starts[1:] = (
+        (instance[1:] != instance[:-1])
+        | (ties[1:] == 0)
+        | (ties[1:] != ties[:-1])
+        | (rank[1:] != rank[:-1] + 1)
+    )
+    number = np.cumsum(starts) - 1
+    sizes = counted(number, int(starts.sum()))
+    return Rows(
+        *map(
+            locked,
+            (instance, 1 + places_in(n_relevant), rank, ties, sizes[number], 1 + places_in(sizes)),
+        )
+    )
+
+
+def _check_rows(rows, sizes):
+    instance, rank = rows.instance, rows.rank
+    same = instance[1:] == instance[:-1]
+    several = same.any()
+    if several:
+        twice = same & (rank[1:] == rank[:-1])
+        message = "values must not hold a rank twice, got rank {} twice"
+        _refuse(twice, instance[1:], rank[1:], message)
+    # The worst case of a group: all its ties ahead of all its relevant items.
+    last = rank + rows.ties + rows.group - rows.place
+    beyond = last > sizes[instance]
+    _refuse(beyond, instance, last, "values + ties must not exceed n_items, got a worst rank of {}")
+    if not several:
+        return
+    overlap = same & (rows.place[1:] == 1) & (last[:-1] >= rank[1:])
+    _refuse(
+        overlap,
+        instance[1:],
+        rank[1:],
+        "ties must not reach the next relevant item unless both name the same ties, "
+        "got rank {} inside them",
+    )
+
+
+def _refuse(bad, instance, value, message):
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise ValueError(message.format(value[where]) + f" in instance {instance[where]}")

@@ -1,0 +1,144 @@
+"""Checks of the ranks that a function is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from recsample._support.checks import shown
+from recsample._support.typing import Integers
+from recsample.ranks.base import Ranks
+from recsample.ranks.counts import RankCounts
+
+
+def check_ranks(ranks: Any, name: str = "ranks") -> Ranks:
+    """``ranks``; what is not `Ranks` is refused."""
+    if isinstance(ranks, RankCounts):
+        raise ValueError(
+            f"{name} must be Ranks where there is a result for each instance, got RankCounts: "
+            "counts.mean(function) is the mean over the instances of a metric or of another "
+            "function of Ranks"
+        )
+    if not isinstance(ranks, Ranks):
+        raise ValueError(f"{name} must be Ranks, got {type(ranks).__name__}")
+    return ranks
+
+
+def check_one_relevant(ranks: Any, name: str = "ranks") -> Ranks:
+    """``ranks``; what has not exactly one relevant item per instance is refused."""
+    several = np.flatnonzero(check_ranks(ranks, name).n_relevant != 1)
+    if len(several):
+        raise ValueError(
+            f"{name} must hold one relevant item per instance, "
+            f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
+        )
+    return ranks
+
+
+def rows_of(ranks: Any, name: str = "ranks") -> tuple[Ranks, Integers | None]:
+    """Ranks, and how many instances each of them stands for; None where it is one each."""
+    if isinstance(ranks, RankCounts):
+        return ranks.ranks, ranks.counts
+    return check_ranks(ranks, name), None
+
+
+def mean_over(function: Callable[[Ranks], Any], ranks: Ranks | RankCounts) -> float:
+    """The mean over the instances of a function of `Ranks`."""
+    return ranks.mean(function) if isinstance(ranks, RankCounts) else function(ranks).mean()
+
+
+def check_pairable(ranks: Any, name: str = "ranks") -> None:
+    """Refuse counts where two recommenders are compared instance by instance."""
+    if isinstance(ranks, RankCounts):
+        raise ValueError(
+            f"{name} must be Ranks to be compared instance by instance, got RankCounts, which do "
+            "not say which ranks belong to the same instance"
+        )
+
+
+def check_same_instances(
+    ranks_a: Any, ranks_b: Any, names: tuple[str, str] = ("ranks_a", "ranks_b")
+) -> tuple[Ranks, Ranks]:
+    """Both; two recommenders with different instances are refused."""
+    for ranks, name in zip((ranks_a, ranks_b), names):
+        check_pairable(ranks, name)
+        check_ranks(ranks, name)
+    check_as_many(ranks_a, ranks_b)
+    check_same_ids("both recommenders", {"the first": ranks_a, "the second": ranks_b})
+    return ranks_a, ranks_b
+
+
+def check_as_many(ranks_a: Ranks | RankCounts, ranks_b: Ranks | RankCounts) -> None:
+    """Refuse two recommenders with different numbers of instances."""
+    if len(ranks_a) != len(ranks_b):
+        raise ValueError(
+            f"both recommenders must have the same instances, got {len(ranks_a)} and {len(ranks_b)}"
+        )
+
+
+def check_same_ids(name: str, ranks: Mapping[str, Ranks]) -> None:
+    """Refuse recommenders that name their instances otherwise, or in another order.
+
+    Of ranks without names it is taken for granted that their instances are the same.
+    """
+    named = [(whose, one.ids) for whose, one in ranks.items() if one.ids is not None]
+    for whose, ids in named[1:]:
+        first, wanted = named[0]
+        other = np.flatnonzero(ids != wanted)
+        if len(other):
+            raise ValueError(
+                f"{name} must have the same instances in the same order, got ids that differ from "
+                f"instance {other[0]} on: {shown(wanted[other[0]])} of {first}, "
+                f"{shown(ids[other[0]])} of {whose}; ranks[np.argsort(ranks.ids)] sorts them"
+            )
+
+
+def check_recommenders(ranks: object, counted: bool = False) -> Mapping[str, Any]:
+    """``ranks``; what does not map at least one name to `Ranks` is refused.
+
+    Where they may be `counted`, `RankCounts` will do.
+    """
+    kinds = (Ranks, RankCounts) if counted else (Ranks,)
+    if not isinstance(ranks, Mapping) or not all(isinstance(r, kinds) for r in ranks.values()):
+        raise ValueError(f"ranks must map the names of recommenders to Ranks, got {shown(ranks)}")
+    if not ranks:
+        raise ValueError("ranks must hold at least one recommender, got none")
+    check_names("ranks", ranks)
+    return ranks
+
+
+def check_names(name: str, recommenders: Iterable[Any]) -> None:
+    """Refuse names of recommenders that look the same in a table, such as 1 and "1"."""
+    by_text: dict[str, Any] = {}
+    for one in recommenders:
+        if str(one) in by_text:
+            raise ValueError(
+                f"{name} must hold recommenders whose names differ as text, "
+                f"got {shown(by_text[str(one)])} and {shown(one)}: rename one"
+            )
+        by_text[str(one)] = one
+
+
+def check_one_kind(ranks: Mapping[str, Ranks | RankCounts]) -> None:
+    """Refuse ranks among all items beside ranks among drawn ones: their metrics do not compare.
+
+    Recommenders may leave out other items each, so their pools may differ, but not by much.
+    """
+    mean = {name: _mean_size(r) for name, r in ranks.items()}
+    if max(mean.values()) > 2 * min(mean.values()):
+        least, most = min(mean, key=mean.get), max(mean, key=mean.get)  # type: ignore[arg-type]
+        raise ValueError(
+            "ranks must all be among as many items, got some among all and some among drawn items: "
+            f"{mean[least]:.0f} of {least!r}, {mean[most]:.0f} of {most!r} on average"
+        )
+
+
+def mean_pool_size(ranks: Mapping[str, Ranks | RankCounts]) -> int:
+    """The mean pool size of recommenders, rounded: the one n that a correction for all assumes."""
+    return round(float(np.mean([_mean_size(r) for r in ranks.values()])))
+
+
+def _mean_size(ranks):
+    return float(mean_over(lambda r: r.sizes, ranks))

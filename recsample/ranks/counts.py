@@ -1,0 +1,426 @@
+"""How many instances have which rank: ranks of one relevant item an instance, counted.
+
+Everything that this package says of instances with one relevant item each, but for the comparison
+of two recommenders user by user, depends on how often each rank occurs and on nothing else. So a
+hundred million ranks are as good as a table of as many rows as there are different ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recsample._support.arrays import counted, different_rows, row_blocks
+from recsample._support.checks import fits_in_memory, numbers, refuse_frame, shown, whole_numbers
+from recsample._support.frames import chosen_names, column_names, count_groups, is_frame, opened
+from recsample._support.numerics import mean_of, variance_of
+from recsample._support.typing import Floats, Integers
+from recsample._support.values import Value, frozen
+from recsample.ranks.base import Ranks
+
+__all__ = [
+    "RankCounts",
+]
+
+
+# Ranks are counted in blocks of about this many: what is made of a block on the way is small.
+_BLOCK = 2**20
+# What `Ranks` of the different rows take, in bytes a row, while they are made.
+_BYTES_OF_ROW = 250
+
+
+class RankCounts(Value):
+    """How many instances have which rank, for instances with one relevant item each.
+
+    They stand for the `Ranks` of all these instances wherever it does not matter which instance has
+    which rank: in `recsample.report`, `recsample.compare`, `UniformSampling.draw`, `std_of_mean`
+    and most of `recsample.inference`. A metric gives one value per instance, so it does not take
+    them; `mean` applies it. Counts are a value: they cannot be changed, and are equal (``==``)
+    where they say the same.
+
+    Parameters
+    ----------
+    values : array_like of int, shape (rows,)
+        Ranks, 1 is best. Rows that are the same are added up.
+    counts : array_like of int, shape (rows,)
+        How many instances have them. Rows without any are left out.
+    n_items : int or array_like of int, shape (rows,)
+        Sizes of the ranked pools, the relevant item included.
+    ties : int or array_like of int, shape (rows,), optional
+        How many irrelevant items have the score of the relevant one, as of `Ranks`.
+
+    Attributes
+    ----------
+    ranks : Ranks
+        The different rows, by size of the pool, rank and ties: one instance for each.
+    counts : ndarray of int64, shape (rows,)
+        How many instances each of them stands for.
+
+    Raises
+    ------
+    ValueError
+        As `Ranks`, for counts that are no whole numbers of at least 0 or add up to 2**53 or more,
+        and without any instance.
+
+    Examples
+    --------
+    Three instances with rank 2, and one with rank 50:
+
+    >>> import recsample as rs
+    >>> counts = rs.RankCounts([2, 50], [3, 1], n_items=100)
+    >>> len(counts), round(counts.mean(rs.RR), 3)
+    (4, 0.38)
+    >>> counts == rs.RankCounts.of(rs.Ranks([2, 2, 50, 2], n_items=100))
+    True
+    """
+
+    ranks: Ranks
+    counts: Integers
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        counts: ArrayLike,
+        n_items: ArrayLike,
+        *,
+        ties: ArrayLike = 0,
+    ) -> None:
+        refuse_frame("values", values, "RankCounts.from_frame reads it, or choose one column")
+        rank = whole_numbers("values", values)
+        if rank.ndim != 1:
+            raise ValueError(f"values must be one-dimensional, got an array of shape {rank.shape}")
+        columns = (
+            _like(rank, "n_items", whole_numbers("n_items", n_items, lowest=1)),
+            rank,
+            _like(rank, "ties", whole_numbers("ties", ties, lowest=0)),
+        )
+        number = _like(rank, "counts", whole_numbers("counts", counts, lowest=0))
+        some = number > 0
+        if not some.any():
+            raise ValueError("counts must hold at least one instance, got none")
+        # As floats: whole numbers would start again from below where their type ends.
+        if (total := number.sum(dtype=float)) >= 2**53:
+            raise ValueError(f"counts must add up to less than 2**53, got {total:.0f}")
+        (sizes, rank, tie), number = _added_up([one[some] for one in columns], number[some])
+        _check(rank, sizes, tie)
+        fits_in_memory(
+            _BYTES_OF_ROW * len(rank),
+            f"a table of {len(rank):,} different ranks",
+            "give fewer ranks",
+        )
+        one_size = int(sizes[0]) if sizes[0] == sizes[-1] else sizes
+        ranks = Ranks(rank, one_size, ties=tie if tie.any() else 0)
+        vars(self).update(ranks=ranks, counts=frozen(number))
+
+    def _content(self) -> tuple[Any, ...]:
+        return self.ranks, self.counts
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
+
+    def __repr__(self) -> str:
+        what = repr(self.ranks).partition(" ranks, ")[2]
+        return f"<RankCounts: {len(self)} instances, {len(self.counts)} different ranks, {what}"
+
+    def __add__(self, other: RankCounts) -> RankCounts:
+        """The instances of both."""
+        if not isinstance(other, RankCounts):
+            return NotImplemented
+        return RankCounts.concatenate([self, other])
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[RankCounts]) -> RankCounts:
+        """The instances of several `RankCounts`; ``a + b`` for two of them.
+
+        Parameters
+        ----------
+        parts : iterable of RankCounts
+
+        Returns
+        -------
+        RankCounts
+
+        Raises
+        ------
+        ValueError
+            If there is no part, and for anything but `RankCounts`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> parts = [rs.RankCounts.of([3, 1], n_items=10), rs.RankCounts.of([1, 1], n_items=10)]
+        >>> rs.RankCounts.concatenate(parts).counts
+        array([3, 1])
+        """
+        given, parts = (
+            parts,
+            list(parts) if isinstance(parts, Iterable) and np.iterable(parts) else [],
+        )
+        if not parts or not all(isinstance(part, RankCounts) for part in parts):
+            raise ValueError(f"parts must be a list of RankCounts, got {shown(given)}")
+        rows = [one.ranks.rows for one in parts]
+        return cls(
+            np.concatenate([row.rank for row in rows]),
+            np.concatenate([one.counts for one in parts]),
+            np.concatenate([one.ranks.sizes for one in parts]),
+            ties=np.concatenate([row.ties for row in rows]),
+        )
+
+    @classmethod
+    def of(
+        cls, ranks: Ranks | ArrayLike, n_items: ArrayLike | None = None, *, ties: ArrayLike = 0
+    ) -> RankCounts:
+        """Count ranks.
+
+        A column of numbers is counted as it is, by blocks, and never made into `Ranks`: with one
+        size of the pool and no ties that takes about as long as `numpy.bincount`.
+
+        Parameters
+        ----------
+        ranks : Ranks, or array_like of int, shape (instances,)
+            With one relevant item per instance.
+        n_items : int or array_like of int, shape (instances,), optional
+            Sizes of the pools, which `Ranks` know themselves.
+        ties : int or array_like of int, shape (instances,), optional
+            As of `Ranks`, which know them themselves.
+
+        Returns
+        -------
+        RankCounts
+
+        Raises
+        ------
+        ValueError
+            For several relevant items, ranks that are none, and as `RankCounts`. Also for a pool of
+            which the memory cannot hold a count for each rank.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import recsample as rs
+        >>> column = np.array([1, 3, 1, 1, 2])
+        >>> rs.RankCounts.of(column, n_items=101).counts
+        array([3, 1, 1])
+        """
+        if isinstance(ranks, Ranks):
+            if n_items is not None or np.any(ties):
+                raise ValueError("Ranks know their n_items and ties: give them alone")
+            several = np.flatnonzero(ranks.n_relevant != 1)
+            if len(several):
+                raise ValueError(
+                    "ranks must hold one relevant item per instance, "
+                    f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
+                )
+            return cls.of(ranks.rows.rank, ranks.n_items, ties=ranks.rows.ties)
+        refuse_frame("ranks", ranks, "RankCounts.from_frame reads it, or choose one column")
+        if n_items is None:
+            raise ValueError("n_items must be given with a column of ranks: the sizes of the pools")
+        column = numbers("ranks", ranks)
+        if column.ndim != 1 or not len(column):
+            raise ValueError(
+                "ranks must be one-dimensional with at least one rank, "
+                f"got an array of shape {column.shape}"
+            )
+        sizes = whole_numbers("n_items", n_items, lowest=1)
+        tied = _like(column, "ties", whole_numbers("ties", ties, lowest=0))
+        if sizes.ndim == 0 and len(column) >= sizes and not np.any(ties):
+            counts = _histogram(column, int(sizes))
+            return cls(np.arange(1, len(counts) + 1), counts, n_items)
+        columns = _like(column, "n_items", sizes), column, tied
+        blocks = [[one[rows] for one in columns] for rows in row_blocks(len(column), 1, _BLOCK)]
+        added = [_added_up(block, np.ones(len(block[0]), np.int64)) for block in blocks]
+        sizes, rank, tie = map(np.concatenate, zip(*(rows for rows, _ in added)))
+        return cls(rank, np.concatenate([number for _, number in added]), sizes, ties=tie)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        n_items: str | int = "n_items",
+        *,
+        rank: str = "rank",
+        ties: str | int | None = None,
+        counts: str | None = None,
+    ) -> RankCounts:
+        """Count the ranks of a table where the data lie: only the different ones are brought here.
+
+        The table is grouped by its own engine, lazily, on as many machines as that works on. DuckDB
+        reads a path, also where the files are larger than the memory.
+
+        Parameters
+        ----------
+        frame : dataframe, or path
+            Of any library that Narwhals knows, such as pandas, Polars, DuckDB, Dask or PySpark; or
+            a Parquet file, a folder of them, or a pattern such as ``"runs/*.parquet"``.
+        n_items : str or int, optional
+            The column with the sizes of the pools, or one size for all.
+        rank : str, optional
+            The column with the ranks, one relevant item a row.
+        ties : str or int, optional
+            The column with the numbers of tied irrelevant items, or one number for all. By default
+            the column "ties" if there is one, otherwise 0.
+        counts : str, optional
+            The column that says how many instances a row stands for; by default each is one.
+
+        Returns
+        -------
+        RankCounts
+
+        Raises
+        ------
+        ValueError
+            For a column that is not there, missing values, Parquet files that DuckDB cannot read,
+            and as `RankCounts`, where `counts` may be whole numbers that are kept as floats.
+        FileNotFoundError
+            For a path without Parquet files.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import recsample as rs
+        >>> table = pd.DataFrame({"user": [7, 8, 9], "rank": [3, 1, 3], "n_items": 101})
+        >>> rs.RankCounts.from_frame(table).counts
+        array([1, 2])
+        """
+        with opened(frame) as table:
+            if not is_frame(table):
+                raise ValueError(f"frame must be a dataframe or a path, got {shown(frame)}")
+            if ties is None:
+                ties = "ties" if "ties" in column_names(table) else 0
+            given: dict[str, Any] = {"rank": rank, "n_items": n_items, "ties": ties}
+            wanted = chosen_names(given, {"n_items", "ties"})
+            found, number = count_groups("frame", table, wanted, counts)
+        given |= found
+        return cls(given["rank"], number, given["n_items"], ties=given["ties"])
+
+    def mean(self, function: Callable[[Ranks], ArrayLike]) -> float:
+        """The mean over all instances of a metric, or of any function with a value per instance.
+
+        Parameters
+        ----------
+        function : callable
+            A metric, a correction, or any other function of `Ranks` whose value for an instance
+            depends on that instance alone. It is called with `ranks`.
+
+        Returns
+        -------
+        float
+            What ``function(ranks).mean()`` is for the `Ranks` of all instances, up to rounding.
+
+        Raises
+        ------
+        ValueError
+            For what is no function, or does not give one number for each of `ranks`.
+
+        Examples
+        --------
+        >>> from functools import partial
+        >>> import recsample as rs
+        >>> counts = rs.RankCounts([2, 50], [3, 1], n_items=100)
+        >>> counts.mean(rs.Recall @ 10)
+        0.75
+
+        The expectation on sampled ranks:
+
+        >>> sampler = rs.UniformSampling(m=9)
+        >>> round(counts.mean(partial(sampler.expect, rs.Recall @ 2)), 3)
+        0.754
+        """
+        return mean_of(self._values(function), self.counts)
+
+    def variance(self, function: Callable[[Ranks], ArrayLike]) -> float:
+        """The variance of a metric over the instances, with N - 1 in the denominator.
+
+        That over N, for N instances, is the squared standard error of the mean.
+
+        Parameters
+        ----------
+        function : callable
+            As of `mean`.
+
+        Returns
+        -------
+        float
+            That of ``function(ranks)`` for the `Ranks` of all instances, with ``ddof=1``.
+
+        Raises
+        ------
+        ValueError
+            As `mean`, and for a single instance.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.RankCounts([2, 50], [3, 1], n_items=100).variance(rs.Recall @ 10)
+        0.25
+        """
+        if len(self) < 2:
+            raise ValueError("counts must hold at least two instances for a variance, got 1")
+        return variance_of(self._values(function), self.counts)
+
+    def _values(self, function: Callable[[Ranks], ArrayLike]) -> Floats:
+        if not callable(function):
+            raise ValueError(
+                f"function must be a metric or another function of Ranks, got {shown(function)}"
+            )
+        values = numbers("function", function(self.ranks)).astype(float)
+        if values.shape != self.counts.shape:
+            raise ValueError(
+                f"function must give a number for each of the {len(self.counts)} different ranks, "
+                f"got an array of shape {values.shape}"
+            )
+        return values
+
+
+def _histogram(column, n_items):
+    """How often each of the ranks 1, ..., n occurs."""
+    fits_in_memory(
+        48 * n_items, f"a count for each of {n_items:,} ranks", "choose a smaller n_items"
+    )
+    counts = np.zeros(n_items + 1, np.int64)
+    for rows in row_blocks(len(column), 1, max(_BLOCK, 4 * n_items)):  # few arrays of counts
+        block = column[rows]
+        if block.dtype.kind not in "iu":
+            block = whole_numbers("ranks", block)
+        try:
+            found = counted(block, 0)
+        except ValueError:  # below 0, which it has found out on the way
+            found = np.ones(1, np.int64)
+        if found[0] or len(found) > len(counts):
+            _check(block, n_items, 0)
+        counts[: len(found)] += found
+    return counts[1:]
+
+
+def _check(rank, sizes, ties):
+    """Refuse ranks that no item of such a pool can have."""
+    bad = (rank < 1) | (rank > sizes) | (rank + ties > sizes)
+    if bad.any():
+        where = int(np.argmax(bad))
+        size, tie = (np.broadcast_to(one, rank.shape)[where] for one in (sizes, ties))
+        among = f"{size} items" + (f" with {tie} ties" if tie else "")
+        raise ValueError(
+            f"ranks must be at least 1, and with their ties at most n_items, "
+            f"got rank {rank[where]} among {among}"
+        )
+
+
+def _like(column, name, values):
+    """An array with an entry for each of a column; one number stands for all."""
+    if values.ndim and values.shape != column.shape:
+        raise ValueError(
+            f"{name} must be one number or one for each of {len(column)} ranks, "
+            f"got an array of shape {values.shape}"
+        )
+    return np.broadcast_to(values, column.shape)
+
+
+def _added_up(columns, number):
+    """The different rows of some columns in ascending order, and the sum of the numbers of each."""
+    rows, which = different_rows(columns)
+    total = np.zeros(len(rows[0]), np.int64)
+    np.add.at(total, which, number)
+    return rows, total

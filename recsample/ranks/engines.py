@@ -1,0 +1,355 @@
+"""Exact ranks of more users than one machine holds, on the engine that holds their table.
+
+The ranks of a user depend on nothing but this user's own rows, so they are found block by block, or
+by joining and grouping, wherever these rows lie. What comes back is a table of the same engine with
+a row for each held-out item, not computed yet: `recsample.RankCounts.from_frame` counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from recsample._support.arrays import owners
+from recsample._support.checks import finite_numbers, shown, whole_numbers
+from recsample._support.extras import extra
+from recsample._support.frames import chosen_columns, is_frame
+from recsample.ranks.predicted import predicted_ranks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "ranks_of_block",
+    "ranks_of_factors",
+    "ranks_of_scores",
+]
+
+
+# What the columns of the result hold, in the order of `Ranks.to_frame`.
+_TYPES = {"rank": "int64", "n_items": "int64", "ties": "int64"}
+
+
+def ranks_of_block(
+    block: pd.DataFrame,
+    item_factors: ArrayLike,
+    *,
+    user: str = "user",
+    factors: str = "factors",
+    item: str = "item",
+    exclude: str | None = None,
+) -> pd.DataFrame:
+    """The exact rank of the held-out item of each user of a block.
+
+    Parameters
+    ----------
+    block : pandas.DataFrame
+        One row per user. The columns, by name: the user's id; its factors, a list of d numbers;
+        the held-out item, its row in `item_factors`; and, if named, a list of the items that are
+        not ranked for this user, such as the training set.
+    item_factors : array_like of float, shape (items, d)
+        A score is the inner product of a user's factors and an item's.
+    user, factors, item : str, optional
+        The names of the columns.
+    exclude : str or None, optional
+        The name of the column of lists, if there is one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns "user", "rank", "n_items" and "ties", one row per user, as of `Ranks.to_frame`.
+
+    Raises
+    ------
+    ValueError
+        For what is no dataframe, a column that is not there, factors that are not d numbers each,
+        items that are no rows of `item_factors`, and as `predicted_ranks`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from recsample.ranks.engines import ranks_of_block
+    >>> block = pd.DataFrame({"user": ["ann"], "factors": [[1.0, 0.5]], "item": [2]})
+    >>> ranks_of_block(block, [[2, 1], [0, 1], [1, 1]])
+      user  rank  n_items  ties
+    0  ann     2        3     0
+    """
+    pd = extra("pandas")
+    if not isinstance(block, pd.DataFrame):
+        raise ValueError(f"block must be a dataframe of pandas, got {shown(block)}")
+    names = {"user": user, "factors": factors, "item": item}
+    _by_use("block", block, names if exclude is None else names | {"exclude": exclude})
+    items = _checked_factors(item_factors)
+    users = block[user].to_numpy()
+    if not len(users):  # the blocks of an engine may be empty
+        return pd.DataFrame({"user": users, **dict.fromkeys(_TYPES, [])}).astype(_TYPES)
+    rows = _lists_in(block, factors, users, items.shape[1])
+    known = None
+    if exclude is not None:
+        lists = _lists_in(block, exclude, users)
+        of = owners(np.array([len(one) for one in lists], np.int64))
+        where = of, _items_in(exclude, np.concatenate(lists), users[of], len(items))
+        known = sparse.csr_matrix((np.ones(len(of), bool), where), shape=(len(users), len(items)))
+    held_out = _items_in(item, block[item].to_numpy(), users, len(items))
+    found = predicted_ranks((np.stack(rows), items), held_out, known)
+    columns = {"rank": found.values, "n_items": found.sizes, "ties": found.ties}
+    return pd.DataFrame({"user": users, **columns})
+
+
+def _checked_factors(item_factors):
+    """The factors of the items as an array, as it came: float32 stays float32."""
+    checked = finite_numbers("item_factors", item_factors)
+    if checked.ndim != 2:
+        raise ValueError(f"item_factors must have shape (items, d), got {checked.shape}")
+    return np.asarray(item_factors)
+
+
+def _lists_in(block, column, users, length=None):
+    """The lists of numbers of a column, as arrays; of one length, if it is given."""
+    rows = []
+    for user, one in zip(users, block[column]):
+        row = np.asarray(one) if np.iterable(one) else np.asarray(None)
+        if row.shape == (0,):
+            row = row.astype(np.int64)  # whatever a list of nothing is said to hold
+        if row.ndim != 1 or row.dtype.kind not in "iuf" or length not in (None, len(row)):
+            a_list = "a list of numbers" if length is None else f"{length} numbers"
+            raise ValueError(
+                f"column {column!r} must hold {a_list} for each user"
+                f"{', as item_factors for each item' * (length is not None)}, "
+                f"got {shown(one)} for user {shown(user)}"
+            )
+        rows.append(row)
+    return rows
+
+
+def _items_in(column, values, users, n_items):
+    """Numbers of items, of these users."""
+    items = whole_numbers(f"column {column!r}", values)
+    outside = (items < 0) | (items >= n_items)
+    if outside.any():
+        where = int(np.argmax(outside))
+        raise ValueError(
+            f"column {column!r} must hold items from 0 to {n_items - 1}, the rows of item_factors, "
+            f"got {items[where]} for user {shown(users[where])}"
+        )
+    return items
+
+
+def ranks_of_factors(
+    users: Any,
+    item_factors: ArrayLike,
+    *,
+    user: str = "user",
+    factors: str = "factors",
+    item: str = "item",
+    exclude: str | None = None,
+) -> Any:
+    """The exact ranks of a table of users, block by block, with the item factors sent to each.
+
+    Parameters
+    ----------
+    users : dataframe of pandas, Dask or PySpark
+        One row per user, as of `ranks_of_block`, such as a folder of Parquet files read by Dask or
+        Spark.
+    item_factors : array_like of float, shape (items, d)
+        They have to fit into the memory of each worker, beside a block of users.
+    user, factors, item : str, optional
+        The names of the columns.
+    exclude : str or None, optional
+        The name of the column of lists, if there is one.
+
+    Returns
+    -------
+    dataframe
+        Of the same library, as of `ranks_of_block`; of Dask and PySpark not computed yet.
+
+    Raises
+    ------
+    ValueError
+        For item factors that are no finite numbers, a column that is not there and what is no
+        frame of these libraries; and, when it is computed, as `ranks_of_block`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import recsample as rs
+    >>> users = pd.DataFrame({"user": [7, 8], "factors": [[1.0, 0.5], [0.0, 1.0]], "item": [2, 0]})
+    >>> found = rs.scale.ranks_of_factors(users, [[2, 1], [0, 1], [1, 1]])
+    >>> rs.RankCounts.from_frame(found) == rs.RankCounts([2, 1], [1, 1], 3, ties=[0, 2])
+    True
+    """
+    items = _checked_factors(item_factors)
+    names = {"user": user, "factors": factors, "item": item}
+    wanted = names if exclude is None else names | {"exclude": exclude}
+    implementation = _by_use("users", users, wanted).implementation
+    block: Any = partial(ranks_of_block, **names, exclude=exclude)
+    if implementation.is_pandas():
+        return block(users, items)
+    if implementation.is_dask():
+        meta = block(users._meta, items)
+        return users.map_partitions(block, extra("dask").delayed(items), meta=meta)
+    if implementation.is_pyspark():
+        kind = users.schema[user].dataType.simpleString()
+        schema = f"`user` {kind}, rank long, n_items long, ties long"
+        everywhere = users.sparkSession.sparkContext.broadcast(items)
+        return users.mapInPandas(partial(_each_block, block=block, items=everywhere), schema)
+    raise ValueError(f"users must be a dataframe of pandas, Dask or PySpark, got {shown(users)}")
+
+
+def _each_block(blocks: Iterator[pd.DataFrame], block: Any, items: Any) -> Iterator[pd.DataFrame]:
+    """What Spark calls for a stream of blocks, with a broadcast array."""
+    for one in blocks:
+        yield block(one, items.value)
+
+
+def ranks_of_scores(
+    scores: Any,
+    held_out: Any,
+    *,
+    user: str = "user",
+    item: str = "item",
+    score: str = "score",
+) -> Any:
+    """The exact ranks of held-out items in a long table of scores, by joining and grouping.
+
+    Each held-out item is ranked alone, among the items of its user that are not held out: as of
+    `Ranks.each_alone`, where a user has several.
+
+    Parameters
+    ----------
+    scores : dataframe
+        Of any library that Narwhals knows. One row for each user and each item that is ranked for
+        this user, the held-out ones included, with a score, higher is better.
+    held_out : dataframe
+        Of the same library: one row for each held-out item of a user.
+    user, item, score : str, optional
+        The names of the columns.
+
+    Returns
+    -------
+    dataframe
+        Of the same library: columns "user", "rank", "n_items" and "ties", one row for each held-out
+        item, also where `held_out` repeats it. Where the library is lazy, it is not computed yet,
+        and a rank that cannot be known, as said below, is missing: `RankCounts.from_frame` refuses
+        it.
+
+    Raises
+    ------
+    ValueError
+        For what is no dataframe, a column that is not there, scores that are no numbers, and ids
+        that are numbers in one table only. Of a library that computes at once, also for a held-out
+        item without a score, a score of its user that is missing or NaN, and one of its user's
+        pairs that has two scores.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import recsample as rs
+    >>> scores = pd.DataFrame({"user": [7, 7, 7], "item": [1, 2, 3], "score": [0.5, 0.9, 0.5]})
+    >>> held_out = pd.DataFrame({"user": [7], "item": [1]})
+    >>> rs.scale.ranks_of_scores(scores, held_out)
+       user  rank  n_items  ties
+    0     7     2        3     1
+    """
+    nw = extra("narwhals.stable.v2")
+    names = {"user": user, "item": item}
+    scored = _by_use("scores", scores, names | {"score": score})
+    held = _by_use("held_out", held_out, names)
+    _check_types(scored.collect_schema(), held.collect_schema(), names | {"score": score})
+    if scored.collect_schema()["score"].is_integer():  # different ones beyond would be tied
+        held_by_floats = nw.col("score").is_between(-(2**53), 2**53)
+        scored = scored.with_columns(nw.when(held_by_floats).then(nw.col("score")).alias("score"))
+    scored = scored.with_columns(nw.col("score").cast(nw.Float64))
+    held = held.group_by(["user", "item"]).agg(nw.len().alias("times")).drop("times")  # once each
+    try:
+        own = held.join(scored, on=["user", "item"], how="left").rename({"score": "own"})
+    except (TypeError, ValueError) as error:  # of libraries that match one type only
+        raise ValueError(
+            "held_out must have ids of the types that they have in scores, which cannot be joined: "
+            f"{shown(error)}"
+        ) from None
+    others = scored.join(held, on=["user", "item"], how="anti").select(
+        "user", "score", nw.col("item").alias("beside"), nw.lit(1).alias("other")
+    )
+    # One row for each pair of a held-out and another item of a user; without any, one with nothing.
+    pairs = own.join(others, on="user", how="left")
+    other = nw.col("other").fill_null(0)
+    no_own, no_score = (nw.col(one).is_null() | nw.col(one).is_nan() for one in ("own", "score"))
+    columns = {
+        "above": nw.col("score") > nw.col("own"),
+        "same": nw.col("score") == nw.col("own"),
+        "others": other == 1,
+        "unknown": no_own | ((other == 1) & (no_score | nw.col("beside").is_null())),
+    }
+    marked = pairs.select(
+        "user",
+        "item",
+        "beside",
+        *(flag.fill_null(False).cast(nw.Int64).alias(name) for name, flag in columns.items()),
+    )
+    # A pair with two scores, of the held-out item or of another one, gives more rows than items.
+    summed = marked.group_by(["user", "item"]).agg(
+        *(nw.col(name).sum() for name in columns),
+        nw.len().alias("rows"),
+        nw.col("beside").n_unique().alias("items"),
+    )
+    known = (nw.col("unknown") == 0) & (nw.col("rows") == nw.col("items"))
+    if isinstance(summed, nw.DataFrame) and len(wrong := summed.filter(~known)):
+        _refuse(scored, wrong["user"].to_list()[0], wrong["item"].to_list()[0])
+    rank = nw.when(known).then(nw.col("above").cast(nw.Int64) + 1)
+    return summed.select(
+        "user",
+        rank.alias("rank"),
+        (nw.col("others") + 1).cast(nw.Int64).alias("n_items"),
+        nw.col("same").cast(nw.Int64).alias("ties"),
+    ).to_native()
+
+
+def _by_use(name: str, frame: Any, wanted: dict[str, str]) -> Any:
+    """Some columns of a dataframe, named by what each is for."""
+    nw = extra("narwhals.stable.v2")
+    if not is_frame(frame):
+        raise ValueError(f"{name} must be a dataframe, got {shown(frame)}")
+    table = chosen_columns(name, frame, wanted)
+    return table.select(nw.col(column).alias(use) for use, column in wanted.items())
+
+
+def _check_types(scored: Any, held: Any, names: dict[str, str]) -> None:
+    """Refuse scores that are no numbers, and ids of different kinds, which cannot match."""
+    if not scored["score"].is_numeric():
+        raise ValueError(
+            f"scores must have scores that are numbers, got {scored['score']} in column "
+            f"{names['score']!r}"
+        )
+    for use in ("user", "item"):
+        if scored[use].is_numeric() != held[use].is_numeric():
+            raise ValueError(
+                f"held_out must name {use}s as scores does: {scored[use]} there, got {held[use]} "
+                f"in column {names[use]!r}; convert the column"
+            )
+
+
+def _refuse(scored: Any, user: Any, item: Any) -> None:
+    """Say what is wrong with the scores of a user, for whom the rank of an item is not known."""
+    nw = extra("narwhals.stable.v2")
+    mine = scored.filter(nw.col("user") == user)
+    twice = mine.filter(mine.select("item").is_duplicated())["item"].to_list()
+    if twice:
+        raise ValueError(
+            "scores must hold each pair of user and item once, "
+            f"got user {shown(user)} with item {shown(twice[0])} twice"
+        )
+    if not len(mine.filter(nw.col("item") == item)):
+        raise ValueError(
+            "scores must hold a score for each held-out item, "
+            f"got none for user {shown(user)}, item {shown(item)}"
+        )
+    raise ValueError(
+        f"scores must not have missing values or NaN, got one for user {shown(user)}, "
+        "or a whole number beyond 2**53, which floats do not hold"
+    )

@@ -1,0 +1,150 @@
+"""Scores of users and items, and sets of items for each user, as arguments that are checked.
+
+What is ranked, drawn from or looked up starts here. Every set of items is a canonical boolean CSR
+matrix, users by items.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from recsample._support.arrays import owners, row_blocks
+from recsample._support.checks import numbers, refuse_frame, whole_numbers
+
+# Scores are formed and compared for about this many at a time (32 MiB of float64). With blocks as
+# small as those of the laws, slicing the sets of items would take longer than the comparing.
+BLOCK = 2**22
+
+
+def checked_scores(scores):
+    """The scores as an array (users, items), or as the pair of their factors."""
+    refuse_frame("scores", scores, "evaluate reads it; for a table of scores alone, .to_numpy()")
+    if not isinstance(scores, tuple):
+        scores = numbers("scores", scores)
+        if scores.ndim != 2 or not scores.size:
+            raise ValueError(
+                f"scores must have shape (users, items), neither of them 0, got {scores.shape}"
+            )
+        return scores
+    if len(scores) != 2:
+        raise ValueError(
+            "scores must be one array or the pair (user_factors, item_factors), "
+            f"got {len(scores)} arrays"
+        )
+    users, items = (numbers("scores", factors) for factors in scores)
+    if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
+        raise ValueError(
+            "scores must be a pair of factors of shapes (users, d) and (items, d), "
+            f"got {users.shape} and {items.shape}"
+        )
+    if not len(users) or not len(items):
+        raise ValueError(f"scores must not be empty, got {len(users)} users, {len(items)} items")
+    # Single precision stays what it is, and everything else is a double.
+    single = np.result_type(users, items, np.float32) == np.float32
+    dtype = np.float32 if single else np.float64
+    return users.astype(dtype, copy=False), items.astype(dtype, copy=False)
+
+
+def pair_scores(users, items, user, item):
+    """The scores of pairs of a user and an item under factors.
+
+    The products of the factors, one added after the other, in double precision: the same for the
+    same factors wherever they stand, which a matrix product does not promise.
+    """
+    found = np.zeros(len(user))
+    if users.shape[1]:
+        for rows in row_blocks(len(user), users.shape[1]):
+            products = users[user[rows]].astype(np.float64)
+            with np.errstate(invalid="ignore", over="ignore"):
+                products *= items[item[rows]]
+                for column in products.T:  # in order, which no other sum promises
+                    found[rows] += column
+    return found
+
+
+def item_sets(name, matrix, n_users, n_items):
+    """A canonical boolean CSR matrix of the stored non-zeros; all empty for None."""
+    if matrix is None:
+        return sparse.csr_matrix((n_users, n_items), dtype=bool)
+    if not sparse.issparse(matrix):
+        raise ValueError(
+            f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got a dense "
+            f"{type(matrix).__name__}: scipy.sparse.csr_matrix({name}) makes one"
+        )
+    if matrix.shape != (n_users, n_items):
+        raise ValueError(
+            f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got {matrix.shape}"
+        )
+    if matrix.format == "csr" and matrix.nnz:  # SciPy believes what it is built from
+        indices = matrix.indices[: matrix.nnz]
+        if indices.min() < 0 or indices.max() >= n_items:
+            raise ValueError(
+                f"{name} must hold items from 0 to {n_items - 1}, got item "
+                f"{indices[np.argmax((indices < 0) | (indices >= n_items))]}"
+            )
+    known = matrix.format == "csr" and matrix.has_canonical_format
+    if known and matrix.data[: matrix.nnz].all() and not np.isnan(matrix.data).any():
+        indices = matrix.indices[: matrix.nnz].copy()
+        return sparse.csr_matrix(
+            (np.ones(matrix.nnz, bool), indices, matrix.indptr.copy()), shape=matrix.shape
+        )
+    # Entry by entry: those of one pair could add up to 0, in small types even where all are 1.
+    entries = matrix.tocoo()
+    if np.isnan(entries.data).any():
+        raise ValueError(f"{name} must hold an item or not, got NaN")
+    stored = entries.data != 0
+    return sets_of(entries.row[stored], entries.col[stored], matrix.shape)
+
+
+def sets_of(row, column, shape):
+    """A canonical boolean CSR matrix from pairs of a row and a column, some perhaps twice."""
+    found = sparse.csr_matrix((np.ones(len(row), bool), (row, column)), shape=shape, dtype=bool)
+    found.sum_duplicates()
+    found.sort_indices()
+    return found
+
+
+def without(sets, others):
+    """The sets without what the others hold."""
+    found = sparse.csr_matrix(sets > sets.multiply(others))
+    found.eliminate_zeros()
+    found.sort_indices()
+    return found
+
+
+def keys_of(sets):
+    """The elements of the sets as ascending numbers user * n_items + item."""
+    return owners(np.diff(sets.indptr).astype(np.int64)) * sets.shape[1] + sets.indices
+
+
+def relevant_sets(relevant, n_users, n_items):
+    """The relevant items, one number per user or already a matrix, as sets."""
+    if sparse.issparse(relevant):
+        return item_sets("relevant", relevant, n_users, n_items)
+    items = whole_numbers("relevant", relevant)
+    if items.shape != (n_users,):
+        raise ValueError(
+            f"relevant must hold one item for each of the {n_users} users, "
+            f"got an array of shape {items.shape}"
+        )
+    outside = (items < 0) | (items >= n_items)
+    if outside.any():
+        user = int(np.argmax(outside))
+        raise ValueError(
+            f"relevant must hold items from 0 to {n_items - 1}, got item {items[user]} "
+            f"for user {user}"
+        )
+    return sparse.csr_matrix(
+        (np.ones(n_users, bool), items, np.arange(n_users + 1)), shape=(n_users, n_items)
+    )
+
+
+def refuse_shared(relevant, exclude):
+    """Refuse a relevant item that is excluded."""
+    both = relevant.multiply(exclude).tocoo()
+    if both.nnz:
+        raise ValueError(
+            "relevant and exclude must not share an item, "
+            f"got item {both.col[0]} for user {both.row[0]}"
+        )

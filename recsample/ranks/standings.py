@@ -1,0 +1,370 @@
+"""How many candidates score higher than each relevant item, and how many exactly the same.
+
+Scores are compared tile by tile, some users by some items, small enough for the cache of a core.
+Under factors the score of an item is what `pair_scores` says. A tile of the matrix product is near
+these scores, no further off than its rounding can take it. Most items are clear of the relevant
+one by more than that, and the few others are scored one by one. So the counts are the same for
+tiles of any size, for any number of threads, and for any library that multiplies matrices.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recsample._support.arrays import counted, owners, places_in, repeated, row_blocks, starts_of
+from recsample._support.checks import fits_in_memory, positive_float
+from recsample._support.typing import Floats, Integers
+from recsample.ranks.scores import (
+    checked_scores,
+    item_sets,
+    pair_scores,
+    refuse_shared,
+    relevant_sets,
+)
+from recsample.ranks.threads import number_of_threads, on_threads
+from recsample.ranks.thresholds import comparison
+
+# A tile of about this many scores, with what is made of it, stays in the last cache. All items of a
+# user are in one tile where they are few; otherwise a tile is much wider than the factors are many,
+# and not a power of 2 wide, which caches do not like.
+TILE = 2**20
+_FEW_ITEMS, _WIDTH = 4096, 2000
+# Comparisons from which it is worth to set several threads going.
+_WORTH_THREADS = 2**22
+# Bytes for each score of a tile at the most: where every single one has to be looked at.
+_BYTES = 64
+# Bytes for each item of a block of users that is relevant or left out.
+_BYTES_LEFT_OUT = 48
+# Bytes for each relevant item, all in all, its `Ranks` included.
+_BYTES_RANK = 300
+
+
+class Given:
+    """Scores that are compared as they are."""
+
+    def __init__(self, scores: NDArray[Any]) -> None:
+        self.shape = scores.shape
+        self._scores = _in_order(scores)
+        # A double holds them all by now, and a single what it can hold.
+        self._dtype = np.result_type(self._scores.dtype, np.float32)
+
+    def of(self, user: Integers, item: Integers) -> NDArray[Any]:
+        """The scores of pairs of a user and an item."""
+        return self._scores[user, item].astype(self._dtype)
+
+    def around(self, user: Integers, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Between which bounds entries of tiles are near to a score, and not clear of it."""
+        return score, score
+
+    def rows(self, users: Integers) -> Callable[[slice], NDArray[Any]]:
+        """A function from a slice of items to a tile: these users by these items, row by row.
+
+        It may be written to, and what was made before may be overwritten by the next.
+        """
+
+        def tile(items):
+            found = self._tile(users, items)
+            nan = np.isnan(found)
+            if nan.any():
+                row, column = min(np.argwhere(nan), key=lambda place: users[place[0]])
+                raise ValueError(
+                    f"scores must not be NaN, got NaN for user {users[row]}, "
+                    f"item {items.start + column}"
+                )
+            return found
+
+        return tile
+
+    def _tile(self, users, items):
+        found = self._scores[:, items][users].astype(self._dtype, copy=False)
+        return np.ascontiguousarray(found)
+
+
+class Pairwise(Given):
+    """Scores under factors, each of which is computed by itself: infinite ones, huge and tiny."""
+
+    def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
+        self.shape = len(users), len(items)
+        self._users, self._items = users, items
+
+    def of(self, user: Integers, item: Integers) -> Floats:
+        return pair_scores(self._users, self._items, user, item)
+
+    def _tile(self, users, items):
+        item = np.arange(items.start, items.stop)
+        pairs = repeated(users, np.full(len(users), len(item))), np.tile(item, len(users))
+        return self.of(*pairs).reshape(len(users), len(item))
+
+
+class Product:
+    """Scores under factors, of which tiles of the matrix product say most."""
+
+    def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
+        self.shape = len(users), len(items)
+        self._users, self._items = users, items
+        self._of_thread = threading.local()
+        if items.size <= 2**19:  # where the items stand side by side, products are faster
+            self._items = np.asfortranarray(items)
+        limits, length = np.finfo(users.dtype), users.shape[1] + 2
+        # A sum of d products is off by at most d / (1 - d u) units of rounding u of the product of
+        # both norms, in any order, and so are the scores in double precision. Two more are for the
+        # bounds themselves.
+        unit = limits.eps / 2
+        self._rounding = 1.01 * length * (unit + np.finfo(np.float64).eps / 2)
+        squares = np.einsum("ij,ij->i", users, users), np.einsum("ij,ij->i", items, items)
+        # Beyond these limits squares and products overflow, or lose digits near 0.
+        least = limits.smallest_normal**0.8
+        self.bounded = bool(
+            squares[0].max() < 1 / least and least < squares[1].max() < 1 / least
+        ) and (length * unit < 0.005)
+        self._item_norm = np.sqrt(np.float64(squares[1].max()))
+        self._user_norms = np.sqrt(squares[0].astype(np.float64) + least) * users.any(axis=1)
+
+    def of(self, user: Integers, item: Integers) -> Floats:
+        return pair_scores(self._users, self._items, user, item)
+
+    def around(self, user: Integers, score: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
+        dtype, slack = self._users.dtype, self._rounding * self._item_norm * self._user_norms[user]
+        low, high = (score - slack).astype(dtype), (score + slack).astype(dtype)
+        # The scores of users whose factors are all 0 are 0, and not rounded.
+        exact = slack == 0
+        low[~exact] = np.nextafter(low[~exact], dtype.type(-np.inf))
+        high[~exact] = np.nextafter(high[~exact], dtype.type(np.inf))
+        return low, high
+
+    def rows(self, users: Integers) -> Callable[[slice], NDArray[Any]]:
+        mine = self._users[users]
+
+        def tile(items):
+            theirs = self._items[items].T
+            size = len(mine) * theirs.shape[1]
+            # The last tile is done with, and its memory is at hand: to get more takes long.
+            room = getattr(self._of_thread, "room", self._items[:0, 0])
+            if len(room) < size:
+                self._of_thread.room = room = np.empty(size, mine.dtype)
+            return np.matmul(mine, theirs, out=room[:size].reshape(len(mine), -1))
+
+        return tile
+
+
+Source = Given | Product
+
+
+def scored_pools(scores, relevant, exclude):
+    """The scores, and the relevant and the excluded items as sets that fit them and each other."""
+    scores = checked_scores(scores)
+    source = Product(*scores) if isinstance(scores, tuple) else Given(scores)
+    if isinstance(source, Product) and not source.bounded:
+        source = Pairwise(*scores)
+    n_users, n_items = source.shape
+    exclude = item_sets("exclude", exclude, n_users, n_items)
+    relevant = relevant_sets(relevant, n_users, n_items)
+    refuse_shared(relevant, exclude)
+    full = np.flatnonzero(np.diff(exclude.indptr) == n_items)
+    if len(full):
+        raise ValueError(f"exclude must leave an item to rank, got 0 items left for user {full[0]}")
+    return source, relevant, exclude
+
+
+def outranking(source: Source, relevant, exclude) -> Iterator[tuple[slice, Any, Any]]:
+    """Which candidates score higher than the user's one relevant item, and which exactly the same.
+
+    Some users at a time, with the slice of these.
+    """
+    n_users, n_items = source.shape
+    for rows in row_blocks(n_users, n_items, TILE):
+        users = np.arange(rows.start, rows.stop)
+        item = relevant.indices[rows]
+        own = source.of(users, item)
+        low, high = source.around(users, own)
+        tile = source.rows(users)(slice(0, n_items))
+        higher, same = tile > high[:, None], (tile >= low[:, None]) & (tile <= high[:, None])
+        row, item = np.divmod(np.flatnonzero(same & (low < high)[:, None]), n_items)
+        score = source.of(users[row], item)
+        higher[row, item] = score > own[row]
+        same[row, item] = score == own[row]
+        for sets in (relevant[rows], exclude[rows]):
+            left_out = owners(np.diff(sets.indptr)), sets.indices
+            higher[left_out] = same[left_out] = False
+        yield rows, higher, same
+
+
+def standings(
+    source: Source, relevant: sparse.csr_matrix, exclude: sparse.csr_matrix, working_memory: float
+) -> tuple[Integers, Integers]:
+    """How many irrelevant items score higher than each relevant one, and how many the same.
+
+    Flat, with the relevant items of each user one after the other, best first.
+    """
+    fits_in_memory(
+        _BYTES_RANK * relevant.nnz,
+        f"ranking {relevant.nnz} relevant items",
+        "rank fewer users at a time",
+    )
+    n_users, n_items = source.shape
+    n_threads, numbers, n_left_out = _limits(relevant, exclude, working_memory)
+    lengths = np.diff(relevant.indptr).astype(np.int64)
+    user, several = owners(lengths), bool((lengths > 1).any())
+    own = source.of(user, relevant.indices)
+    if several:  # those with the same score are looked at once
+        own = _best_first(own, user, n_users)
+        different = np.ones(len(own), bool)
+        different[1:] = (user[1:] != user[:-1]) | (own[1:] != own[:-1])
+        own, user = own[different], user[different]
+        lengths = counted(user, n_users)
+    starts = starts_of(lengths)
+    low, high = source.around(user, own)
+    above, ties = np.zeros((2, len(user)), np.int64)
+    compare = comparison(len(user) * n_items)
+
+    height, width = _shape(-(-n_users // n_threads), n_items, numbers)
+    ends = relevant.indptr.astype(np.int64) + exclude.indptr
+
+    def count(rows):
+        # Users with more relevant items come first, as they are compared.
+        order = np.argsort(-lengths[rows], kind="stable")
+        n_thresholds = lengths[rows][order]
+        mine = repeated(starts[rows][order], n_thresholds) + places_in(n_thresholds)
+        bounds, counts = (low[mine], high[mine]), np.zeros((2, len(mine)), np.int64)
+        tile_of = source.rows(rows.start + order)
+        near = _Near(source, user, own, above, ties, numbers // 8)
+        for items, left_out in _left_out(rows, order, width, relevant, exclude):
+            tile = tile_of(items)
+            tile.reshape(-1)[left_out] = -np.inf
+            counts += compare(tile, n_thresholds, *bounds, partial(near.add, mine, items.start))
+        above[mine] += counts[0]
+        exact = bounds[0] == bounds[1]
+        ties[mine[exact]] = counts[1, exact]
+        near.settle()
+
+    on_threads(n_threads, count, _row_blocks(ends, height, n_left_out))
+    # Where what is left out would be tied as well, everything is that is not above.
+    lowest = own == -np.inf
+    others = n_items - np.diff(ends)[user[lowest]]
+    ties[lowest] = others - above[lowest]
+    if several:
+        which = np.cumsum(different) - 1
+        return above[which], ties[which]
+    return above, ties
+
+
+def _best_first(own, user, n_users):
+    """The scores of each user in descending order, one user after the other."""
+    order = np.argsort(-own)
+    # From a row to columns is a stable sort by column, in one pass.
+    in_order = own[order], user[order], [0, len(own)]
+    return sparse.csr_matrix(in_order, shape=(1, n_users)).tocsc().data
+
+
+class _Near:
+    """Pairs that are near to a relevant item, settled by their scores, many at a time."""
+
+    def __init__(self, source, user, own, above, ties, at_a_time):
+        self._source, self._user, self._own, self._at_a_time = source, user, own, at_a_time
+        self._above, self._ties = above, ties
+        self._waiting, self._n = [], 0
+
+    def add(self, pairs, start, which, column):
+        """More of them: which of the relevant items, and the columns after the start."""
+        for some in row_blocks(len(which), 1, self._at_a_time):
+            self._waiting.append((pairs[which[some]], start + column[some]))
+            self._n += len(which[some]) + 20  # what two arrays take by themselves
+            if self._n > self._at_a_time:
+                self.settle()
+
+    def settle(self):
+        if self._waiting:
+            pair, item = map(np.concatenate, zip(*self._waiting))
+            score, own = self._source.of(self._user[pair], item), self._own[pair]
+            # Numbers of the same type are added in a tenth of the time that others take.
+            np.add.at(self._above, pair, (score > own).astype(np.int64))
+            np.add.at(self._ties, pair, (score == own).astype(np.int64))
+        self._waiting, self._n = [], 0
+
+
+def _limits(relevant, exclude, working_memory):
+    """How many threads there are, and how many scores, and relevant and excluded items, on each."""
+    half = positive_float("working_memory", working_memory) * 2**20 / 2
+    most = _most_left_out(relevant, exclude)
+    if _BYTES_LEFT_OUT * most > half:
+        raise ValueError(
+            f"working_memory must be at least {least_memory(relevant, exclude)} (MiB) "
+            f"for a user with {most} relevant and excluded items, got {working_memory}"
+        )
+    n_threads = 1
+    if relevant.nnz * relevant.shape[1] >= _WORTH_THREADS:
+        n_threads = max(1, min(number_of_threads(), int(half // (_BYTES_LEFT_OUT * most))))
+    each = half / n_threads
+    n_left_out = min(int(each // _BYTES_LEFT_OUT), relevant.nnz + exclude.nnz)
+    return n_threads, max(1, min(TILE, int(each // _BYTES))), n_left_out
+
+
+def least_memory(relevant: sparse.csr_matrix, exclude: sparse.csr_matrix) -> int:
+    """The least `working_memory` for the user with most relevant and excluded items, in MiB."""
+    return ceil(2 * _BYTES_LEFT_OUT * _most_left_out(relevant, exclude) / 2**20)
+
+
+def _most_left_out(relevant, exclude):
+    return int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
+
+
+def _shape(n_users, n_items, numbers):
+    """Height and width of tiles."""
+    width = min(n_items if n_items <= _FEW_ITEMS else _WIDTH, numbers)
+    height = min(n_users, numbers // width)
+    return height, min(n_items, max(width, numbers // height))
+
+
+def _row_blocks(indptr, height, most):
+    """Slices of users, so many at the most, and with so many stored items at the most."""
+    start, end = 0, len(indptr) - 1
+    while start < end:
+        within = int(np.searchsorted(indptr, indptr[start] + most, side="right")) - 1
+        stop = max(start + 1, min(start + height, within))
+        yield slice(start, stop)
+        start = stop
+
+
+def _left_out(rows, order, width, *several_sets):
+    """Slices of items, and where in the tile of each, row by row, the items of the sets stand.
+
+    The rows are those of a slice of users, in another order.
+    """
+    place, n_items = np.empty_like(order), several_sets[0].shape[1]
+    place[order] = np.arange(len(order))
+    row, item = [], []
+    for sets in several_sets:
+        ends = sets.indptr[rows.start : rows.stop + 1]
+        row.append(repeated(place, np.diff(ends)))
+        item.append(sets.indices[ends[0] : ends[-1]])
+    row, item = np.concatenate(row), np.concatenate(item)
+    if width >= n_items:
+        yield slice(0, n_items), row * n_items + item
+        return
+    n_tiles = -(-n_items // width)
+    tile = (item // width).astype(np.min_scalar_type(n_tiles))
+    by_tile = np.argsort(tile, kind="stable")
+    ends = np.cumsum(counted(tile, n_tiles))
+    for start, first, last in zip(range(0, n_items, width), [0, *ends], ends):
+        inside, stop = by_tile[first:last], min(start + width, n_items)
+        yield slice(start, stop), row[inside] * (stop - start) + item[inside] - start
+
+
+def _in_order(scores):
+    """The scores, or for numbers that no double holds others in the same order."""
+    whole, limit = scores.dtype.kind in "iu", 2**53
+    if whole and (scores.dtype.itemsize < 8 or (scores.min() >= -limit and scores.max() <= limit)):
+        return scores
+    if not whole and np.can_cast(scores.dtype, np.float64):
+        return scores
+    places = np.unique(scores, return_inverse=True)[1].reshape(scores.shape).astype(np.float64)
+    places[np.isnan(scores)] = np.nan
+    return places

@@ -1,0 +1,46 @@
+"""Parts of some work at the same time, on as many threads as linear algebra would use.
+
+Linear algebra gains little from a second thread where its results are looked at once they are
+there, and its waiting threads are in the way of others. Each part on a thread of its own is faster.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from typing import TypeVar
+
+from recsample._support.extras import extra
+
+T = TypeVar("T")
+# How many threads linear algebra has is said for the whole process, so by one call at a time.
+_BUSY = threading.Lock()
+
+
+def number_of_threads() -> int:
+    """What is set for linear algebra, such as by OMP_NUM_THREADS; 1 where that cannot be known."""
+    if not find_spec("threadpoolctl"):
+        return 1
+    libraries = extra("threadpoolctl").threadpool_info()
+    return max((one["num_threads"] for one in libraries if one["user_api"] == "blas"), default=1)
+
+
+def on_threads(number: int, function: Callable[[T], None], parts: Iterable[T]) -> None:
+    """Call a function with each part, on so many threads.
+
+    Where these are several, linear algebra has one thread in each. While another call is at it, all
+    parts are done by this thread.
+    """
+    if number == 1 or not _BUSY.acquire(blocking=False):
+        for part in parts:
+            function(part)
+        return
+    limits = extra("threadpoolctl").threadpool_limits
+    try:
+        with limits(1, "blas"), ThreadPoolExecutor(number) as threads:
+            for _ in threads.map(function, parts):
+                pass
+    finally:
+        _BUSY.release()

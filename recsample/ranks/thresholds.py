@@ -1,0 +1,243 @@
+"""Numbers in rows against thresholds: how many are above, how many are near, and which those are.
+
+A row has thresholds of its own, best first, each with a lower and an upper bound. A number is above
+a threshold where it is higher than the upper bound, and near where it is neither above nor below.
+The thresholds of all rows are one after the other, and rows with more of them come first.
+
+Where they are few, every number is compared with every bound. Where they are many, numbers and
+bounds go into buckets first, by a function that never decreases. So the numbers of a higher bucket
+are above and those of a lower one below, and only those of the same are compared. Where most are in
+such buckets, a row is sorted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recsample._support.arrays import counted, owners, places_in, repeated, row_blocks, starts_of
+from recsample._support.extras import extra
+from recsample._support.typing import Integers
+
+# From this many thresholds on, buckets are faster than comparing with each: in NumPy, and compiled.
+_MANY, _MANY_COMPILED = 16, 160
+# Where more than this part of a row is in the buckets of thresholds, comparing all is as fast, or
+# from so many thresholds on sorting the row.
+_CROWDED, _SORTED = 1 / 8, 64
+# Comparisons from which compiled code saves more time than it takes to load, and to load Numba.
+_WORTH_LOADING, _WORTH_LOADING_NUMBA = 2**24, 2**31
+Note = Callable[[Integers, Integers], None]
+
+
+def comparison(n_comparisons: int) -> Callable[..., tuple[Integers, Integers]]:
+    """`compared` or `compared_by`, compiled if that is worth it here."""
+    worth = _WORTH_LOADING if "numba" in sys.modules else _WORTH_LOADING_NUMBA
+    if n_comparisons >= worth and _compiles():
+        return partial(compared_by, compiled_counts())
+    return compared
+
+
+def _compiles():
+    """Whether Numba is there, and not told to leave it to Python, number by number."""
+    return find_spec("numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
+
+
+def compared(
+    numbers: NDArray[Any], n_thresholds: Integers, low: NDArray[Any], high: NDArray[Any], note: Note
+) -> tuple[Integers, Integers]:
+    """How many numbers are above and how many near each threshold of their row.
+
+    Which ones are near is said to `note`, as numbers of thresholds and columns, if the bounds
+    differ.
+    """
+    first, counts = starts_of(n_thresholds), np.zeros((2, len(low)), np.int64)
+    many = int(np.count_nonzero(n_thresholds >= _MANY))
+    if many:
+        which = np.arange(n_thresholds[:many].sum())
+        counts[:, which], crowded = _by_buckets(
+            numbers[:many], n_thresholds[:many], low[which], high[which], note
+        )
+        to_sort = n_thresholds[crowded] >= _SORTED
+        for row in crowded[to_sort]:
+            which = first[row] + np.arange(n_thresholds[row])
+            counts[:, which] = _by_sorting(numbers[row], low[which], high[which], which, note)
+        rows = np.concatenate([crowded[~to_sort], np.arange(many, len(numbers))])
+        numbers, first, n_thresholds = numbers[rows], first[rows], n_thresholds[rows]
+    for k in range(n_thresholds.max(initial=0)):
+        n_rows = int(np.count_nonzero(n_thresholds > k))
+        which = first[:n_rows] + k
+        counts[:, which] = _by_comparing(numbers[:n_rows], low[which], high[which], which, note)
+    return counts[0], counts[1]
+
+
+def compared_by(kernel, numbers, n_thresholds, low, high, note):
+    """`compared`, by a compiled kernel."""
+    first, (above, near) = starts_of(n_thresholds), np.zeros((2, len(low)), np.int64)
+    many = int(np.count_nonzero(n_thresholds >= _MANY_COMPILED))
+    done = int(n_thresholds[:many].sum())
+    if many:
+        above[:done], near[:done] = compared(
+            numbers[:many], n_thresholds[:many], low[:done], high[:done], note
+        )
+    columns = np.empty((len(low), 4), np.int32)  # of those that are near: seldom there are more
+    kernel(numbers[many:], first[many:], n_thresholds[many:], low, high, above, near, columns)
+    which = done + np.flatnonzero((near[done:] > 0) & (low[done:] < high[done:]))
+    n_near = near[which]
+    few = n_near <= columns.shape[1]
+    times = n_near[few]
+    note(repeated(which[few], times), columns[repeated(which[few], times), places_in(times)])
+    more, row_of = which[~few], owners(n_thresholds)
+    for part in row_blocks(len(more), numbers.shape[1], numbers.size):
+        some = more[part]
+        _by_comparing(numbers[row_of[some]], low[some], high[some], some, note)
+    return above, near
+
+
+def _by_comparing(numbers, low, high, which, note):
+    """Counts with one threshold for each row."""
+    above = _bits(np.greater, numbers, high)
+    near = _bits(np.greater_equal, numbers, low) ^ above
+    n_above, n_near = (np.bitwise_count(bits).sum(axis=1) for bits in (above, near))
+    some = np.flatnonzero((n_near > 0) & (low < high))
+    row, word = np.nonzero(near[some])
+    words = near[some[row], word]
+    each, column = np.nonzero(np.unpackbits(words[:, None].view(np.uint8), axis=1))
+    note(which[some[row[each]]], 64 * word[each] + column)
+    return n_above, n_near
+
+
+def _bits(comparison, numbers, bounds):
+    """Each row compared with its bound, in a bit for each number, as whole words."""
+    n_rows, width = numbers.shape
+    found = np.empty((n_rows, -(-width // 64) * 64), bool)
+    found[:, width:] = False
+    with np.errstate():
+        # A larger buffer holds more than a row, and is filled with the bound for each number.
+        np.setbufsize(256)
+        comparison(numbers, bounds[:, None], out=found[:, :width])
+    return np.packbits(found.reshape(-1)).view(np.uint64).reshape(n_rows, -1)
+
+
+def _by_sorting(numbers, low, high, which, note):
+    """Counts for one row, with many thresholds."""
+    order = np.argsort(numbers)
+    ordered = numbers[order]
+    start = np.searchsorted(ordered, low, side="left")
+    end = np.searchsorted(ordered, high, side="right")
+    times = np.where(low < high, end - start, 0)
+    # All numbers may be near to each of the thresholds.
+    for part in row_blocks(len(which), max(1, int(times.max())), len(numbers)):
+        each = times[part]
+        note(repeated(which[part], each), order[repeated(start[part], each) + places_in(each)])
+    return len(numbers) - end, end - start
+
+
+def _by_buckets(numbers, n_thresholds, low, high, note):
+    """Counts with many thresholds for each row, and rows that buckets did not help to count."""
+    n_rows, width = numbers.shape
+    row_of, which = owners(n_thresholds), np.arange(len(low))
+    n_buckets = 8 + width // 4 + min(16 * int(n_thresholds[0]), width // 2)
+    bucket = _buckets(n_thresholds, low, high, n_buckets)
+    buckets = bucket(numbers, np.arange(n_rows)[:, None]).ravel()
+    first, last = bucket(low, row_of), bucket(high, row_of)
+    size = counted(buckets, n_rows * n_buckets)
+    above, near = (row_of + 1) * width - np.cumsum(size)[last], np.zeros(len(low), np.int64)
+
+    # The best threshold that each bucket is the first or the last of: assigned last, it stays.
+    best = np.full(len(size), -1, np.int32)
+    best[last[::-1]] = which[::-1]
+    best[first[::-1]] = which[::-1]
+    mixed = (best >= 0).reshape(n_rows, n_buckets)
+    crowded = (mixed * size.reshape(n_rows, n_buckets)).sum(axis=1) > _CROWDED * width
+    crowded[row_of[last > first + 1]] = True
+    mixed[crowded] = False
+    place = np.flatnonzero(mixed.ravel()[buckets])
+    inside = buckets[place]
+    at = best[inside]
+    while len(place):  # at the next threshold of the same bucket, and so on
+        number = numbers.reshape(-1)[place]
+        is_above = number > high[at]
+        is_near = (number >= low[at]) & ~is_above
+        above += counted(at[is_above], len(low))
+        near += counted(at[is_near], len(low))
+        noted = is_near & (low < high)[at]
+        note(at[noted], place[noted] % width)
+        at = at + 1
+        more = at < len(low)
+        more[more] = (first[at[more]] <= inside[more]) & (inside[more] <= last[at[more]])
+        at, place, inside = at[more], place[more], inside[more]
+    return (above, near), np.flatnonzero(crowded)
+
+
+def _buckets(n_thresholds, low, high, n_buckets):
+    """The function that finds the bucket of a number in a row.
+
+    They are equally wide, and a few are left on both sides of the thresholds.
+    """
+    limits, first = np.finfo(low.dtype), starts_of(n_thresholds)
+    ends = low[first + n_thresholds - 1], high[first]
+    bottom, top = np.clip(ends, -limits.max / 4, limits.max / 4)
+    # Narrower than rounding allows, they would not lie on both sides.
+    least = np.maximum(4 * limits.eps * np.maximum(abs(bottom), abs(top)), limits.smallest_normal)
+    width = np.maximum((top - bottom) / (n_buckets - 4), least)
+    start, per_unit = bottom - 2 * width, 1 / width
+
+    def bucket(number, row):
+        with np.errstate(over="ignore"):
+            found = number - start[row]
+            found *= per_unit[row]
+        np.clip(found, 0, n_buckets - 1, out=found)
+        found = found.astype(np.int32)
+        found += (n_buckets * row).astype(np.int32)
+        return found.astype(np.intp)
+
+    return bucket
+
+
+# What is compiled, where Numba is installed: the same counts as NumPy's, with fewer passes.
+
+
+@cache
+def compiled_counts() -> Callable[..., None]:
+    """Counts as `compared` of `recsample.ranks.thresholds` does, compiled.
+
+    Into `above` and `near`, and the columns of the first that are near into the rows of `columns`.
+    """
+    numba = extra("numba")
+
+    def counts(numbers, first, n_thresholds, low, high, above, near, columns):
+        # A function of its own outside would be compiled again in every process.
+        def above_and_near(values, lower, upper):
+            # Counters of 32 bits: twice as many fit a register.
+            n_above = n_reaching = numba.int32(0)
+            for j in range(len(values)):
+                n_above = numba.int32(n_above + numba.int32(values[j] > upper))
+                n_reaching = numba.int32(n_reaching + numba.int32(values[j] >= lower))
+            return n_above, n_reaching - n_above
+
+        for row in range(len(first)):
+            values = numbers[row]
+            for which in range(first[row], first[row] + n_thresholds[row]):
+                lower, upper = low[which], high[which]
+                above[which], near[which] = above_and_near(values, lower, upper)
+                start, found, wanted = 0, 0, min(near[which], columns.shape[1]) * (lower < upper)
+                while found < wanted:
+                    part = values[start : start + 128]
+                    if above_and_near(part, lower, upper)[1]:
+                        for j in range(len(part)):
+                            if found < wanted and lower <= part[j] <= upper:
+                                columns[which, found] = start + j
+                                found += 1
+                    start += 128
+
+    try:
+        return numba.njit(nogil=True, cache=True)(counts)
+    except RuntimeError:  # nowhere to keep it
+        return numba.njit(nogil=True)(counts)

@@ -1,0 +1,596 @@
+"""How many of the sampled items outrank a target: the laws of a count, and sums over them.
+
+Of N items, a outrank the target and m are drawn. The count s of drawn items that outrank it is
+binomial, B(m, a / N), or hypergeometric, H(N, a, m).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial, singledispatch
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg, special
+
+from recsample._support.arrays import different_rows, row_blocks, starts_of, summed
+from recsample._support.checks import fits_in_memory
+from recsample._support.typing import Floats, Integers
+from recsample._support.values import frozen
+from recsample.metrics.base import Metric
+from recsample.metrics.shapes import Geometric, Linear, Reciprocal, Shape, Step
+from recsample.ranks.base import Ranks
+from recsample.ranks.ties import WITHOUT_AVERAGES, ties_ahead
+
+# So many items at both ends of a pool are taken one by one where others are passed over.
+_ENDS = 64
+# Of more draws than this, most counts have a chance that is 0 in floats, below exp(-746).
+_WIDE, _NOTHING = 2**14, 746
+# The way out where a law is too large for the memory.
+_LESS = "choose a smaller m"
+# So many draws are followed one by one, and so many nodes are looked for, which takes seconds.
+_DRAWS, _MOST_NODES = 10**5, 2000
+# From here on Stirling's series is used.
+_SERIES = 16
+
+
+def check_drawable(pool):
+    """Refuse pools from which NumPy cannot draw hypergeometric numbers."""
+    if pool.max() >= 10**9:
+        raise ValueError(
+            "n_items must be at most 1,000,000,000 to draw without replacement, "
+            f"got {pool.max() + 1} in instance {np.argmax(pool)}"
+        )
+
+
+def check_draws(n_draws, what):
+    """Refuse more draws than a law that is built draw by draw can have."""
+    if n_draws > _DRAWS:
+        raise ValueError(
+            f"m must leave at most {_DRAWS:,} draws for {what}, whose law is built draw by draw, "
+            f"got {n_draws} draws: {_LESS}"
+        )
+
+
+def likely_counts(above, pool, m, replace):
+    """Blocks of targets, as arrays of rows, each with the slice of the counts that matter to them.
+
+    All others together have a chance below 1e-19. Targets are taken in the order of their means, so
+    that much the same counts matter to those of a block.
+    """
+    first, end = _within_reach(above, pool, m, replace, 46)
+    in_order = np.argsort(above / pool, kind="stable")
+    while len(in_order):
+        rows = in_order[:128]
+        low, high = np.minimum.accumulate(first[rows]), np.maximum.accumulate(end[rows])
+        widest = np.maximum.accumulate(end[rows] - first[rows])
+        apart = high - low > 2 * widest + 1000
+        size = int(apart.argmax()) if apart.any() else len(rows)
+        yield rows[:size], slice(low[size - 1], high[size - 1])
+        in_order = in_order[size:]
+
+
+def _within_reach(above, pool, m, replace, exponent):
+    """The first of the counts that matter, and the end; the others have a chance of exp(-exponent).
+
+    By Bernstein's inequality: a count is distributed like a sum of independent indicators, the
+    hypergeometric one too, since its generating function has real zeros only.
+    """
+    mean = m * (above / pool)
+    variance = mean * (1 - above / pool)
+    if not replace:
+        variance *= (pool - m) / np.maximum(pool - 1, 1)
+    reach = np.sqrt(2 * exponent * variance) + exponent * 2 / 3
+    first = np.maximum(np.floor(mean - reach), 0).astype(np.int64)
+    return first, np.minimum(np.ceil(mean + reach), m).astype(np.int64) + 1
+
+
+def count_pmf(above, pool, m, replace, draws=None, counts=None):
+    """P(s = 0, ..., m) for each target, shape (targets, m + 1).
+
+    With replacement `above` may be real. Where `draws` is given, fewer than m items are drawn for
+    a target: row i is the law for draws[i] of them. `counts` is a slice of those that matter, see
+    `likely_counts`; the others are left out.
+
+    Neighbouring probabilities have a simple ratio, so the law is built from its mode outwards and
+    then normalised. No step subtracts or overflows: near the mode the relative error is a few units
+    in the last place per step, where formulas through log-gamma lose it all for large pools.
+    """
+    if counts is None and draws is None and m > _WIDE:
+        counts = _above_0(above, pool, m, replace)
+        fits_in_memory(8 * len(above) * (m + 1), f"the law of {len(above)} ranks with m={m}", _LESS)
+        pmf = np.zeros((len(above), m + 1))
+        pmf[:, counts] = count_pmf(above, pool, m, replace, counts=counts)
+        return pmf
+    first, end, _ = (counts or slice(None)).indices(m + 1)
+    fits_in_memory(
+        64 * len(above) * (end - first),
+        f"the law of {len(above)} ranks with m={m}",
+        _LESS,
+    )
+    s = np.arange(first + 1.0, end)
+    a, rest = above[:, None].astype(float), (pool - above)[:, None].astype(float)
+    drawn = m if draws is None else draws[:, None].astype(float)
+    left = np.maximum(drawn - s + 1, 0.0)  # to draw after s - 1 of them
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if replace:
+            ratio = left / s * (a / rest)  # p(s) / p(s - 1)
+            if not rest.all():
+                ratio[(a == 0) | (left == 0)] = 0.0
+        else:
+            missed = rest - drawn + s  # in the pool's rest if s are drawn above, and one more
+            ratio = a - s + 1
+            # In place from here on: new arrays take up to half as long again.
+            np.maximum(ratio, 0.0, out=ratio)
+            ratio /= s
+            ratio *= left / missed
+            if missed[:, :1].min(initial=1.0) <= 0:
+                ratio[missed <= 0] = np.inf  # s - 1 is below the smallest possible count
+        pmf = np.empty((len(above), end - first))
+        pmf[:, :1] = 1.0
+        np.cumprod(np.minimum(ratio, 1.0), axis=1, out=pmf[:, 1:])
+        np.divide(1.0, np.maximum(ratio, 1.0, out=ratio), out=ratio)
+    pmf[:, :-1] *= np.cumprod(ratio[:, ::-1], axis=1)[:, ::-1]
+    pmf /= pmf.sum(axis=1, keepdims=True)
+    return pmf
+
+
+def _above_0(above, pool, m, replace):
+    """The slice of counts beyond which all chances are 0 in floats."""
+    first, end = _within_reach(above, pool, m, replace, _NOTHING)
+    return slice(first.min(initial=m), end.max(initial=0))
+
+
+def average_without(above, ties, pool, m):
+    """The mean of the hypergeometric laws of a, ..., a + t.
+
+    C(a, s) C(N - a, m - s) counts the subsets of size m + 1 of {0, ..., N} whose (s + 1)-th
+    smallest element is a. Summed over a this telescopes to the law of one more draw from one more
+    item:
+
+        sum over a < A of p(s | a) = (N + 1) / (m + 1) P(H(N + 1, A, m + 1) > s).
+
+    The mean over t + 1 laws is a difference of two such sums, of which one is 0 for a = 0. Where t
+    is so small that the difference would cost more than two digits, it is taken by the quadrature
+    of `average_with`: there the laws differ little from binomial ones.
+    """
+    pmf = np.empty((len(above), m + 1))
+    few = (above > 0) & ((pool + 1) / (ties + 1) > 100 * (m + 1))
+    for i in np.flatnonzero(few):
+        weights, each = _quadrature(above[i], ties[i], pool[i], m)
+        pmf[i] = weighted_pmf(weights, each, pool[i], m, False)
+    above, ties, pool = above[~few], ties[~few], pool[~few]
+    difference = _exceeds(above + ties + 1, pool + 1, m + 1)
+    if above.any():
+        difference -= _exceeds(above, pool + 1, m + 1)
+    difference = np.maximum(difference, 0.0)  # rounding may fall below 0
+    pmf[~few] = difference / difference.sum(axis=1, keepdims=True)
+    return pmf
+
+
+def _exceeds(above, pool, m):
+    """P(H(N, a, m) > s) for s = 0, ..., m - 1."""
+    upper = np.cumsum(count_pmf(above, pool, m, False)[:, ::-1], axis=1)[:, ::-1]
+    return upper[:, 1:]
+
+
+def average_with(above, ties, pool, m):
+    """The mean of the binomial laws of a, ..., a + t.
+
+    p(s | a) is a polynomial of degree m in a, so Gauss quadrature for the uniform weight on the t +
+    1 points, with at least (m + 1) / 2 nodes, gives the mean exactly. Fewer do for large m: on the
+    ellipse around the points where |p| + |1 - p| = cosh(u) no p(s | a) exceeds cosh(u)^m, so the
+    error of K nodes is of the order of min over u of exp(m u^2 / 2 - 2 K u) = exp(-2 K^2 / m).
+    Fewer still do for few ties: if the points are spread over a share h = t / N of the pool, the
+    ellipse around them with half axes h cosh(u) / 2 and h sinh(u) / 2 has no point farther than
+    h exp(u) / 4 from all between them, so no p(s | a) exceeds exp(m h exp(u) / 2) there, and the
+    error is of the order of (e m h / 4 K)^2K.
+    """
+    pmf = np.empty((len(above), m + 1))
+    for i, (a, t, n) in enumerate(zip(above, ties, pool)):
+        nodes, weights = _nodes_of(t + 1, min(_enough_nodes(m), _enough_for_few(m * t / n)), m)
+        pmf[i] = weighted_pmf(weights, a + nodes, n, m, True)
+    return pmf
+
+
+def _nodes_of(n_points, n_nodes, m):
+    """The Gauss rule of tied items, as long as it can be found within seconds."""
+    if min(n_points, n_nodes) > _MOST_NODES:
+        raise ValueError(f"m must be smaller to average over ties, got m={m}: {WITHOUT_AVERAGES}")
+    return gauss_on_points(n_points, n_nodes)
+
+
+def _quadrature(above, ties, pool, m):
+    """Weights, and numbers of items above, for the mean of the hypergeometric laws of few ties.
+
+    Near both ends of the pool a law is a polynomial at whole numbers only, so these are taken one
+    by one. Elsewhere what is beside a polynomial is less than (m / N)^64.
+    """
+    first, end = max(above, _ENDS), min(above + ties + 1, pool + 1 - _ENDS)
+    if first >= end:
+        return np.full(ties + 1, 1.0 / (ties + 1)), np.arange(above, above + ties + 1)
+    nodes, weights = gauss_on_points(end - first, _enough_for_few(m * (ties / pool)))
+    alone = np.append(np.arange(above, first), np.arange(end, above + ties + 1))
+    share = (end - first) / (ties + 1)
+    each = np.append(np.full(len(alone), 1.0 / (ties + 1)), weights * share)
+    return each, np.append(alone, first + nodes)
+
+
+def _enough_nodes(m):
+    return min(m // 2 + 1, int(4.5 * np.sqrt(m)) + 2)  # exp(-40) = 4e-18
+
+
+def _enough_for_few(drawn):
+    """The nodes K with (e x / 4 K)^2K = exp(-40), for x tied items in an average sample."""
+    if drawn == 0:
+        return 1
+    return int(20 / special.lambertw(80 / (np.e * drawn)).real) + 1
+
+
+def weighted_pmf(weights, above, pool, m, replace):
+    """The weighted sum of the laws of several numbers of items above, formed in blocks."""
+    fits_in_memory(8 * weights.size // weights.shape[-1] * (m + 1), f"the law with m={m}", _LESS)
+    total = np.zeros((*weights.shape[:-1], m + 1))
+    for part in row_blocks(len(above), m + 1):
+        each = above[part]
+        counts = _above_0(each, pool, m, replace) if m > _WIDE else slice(None)
+        law = count_pmf(each, np.full_like(each, pool), m, replace, counts=counts)
+        total[..., counts] += weights[..., part] @ law
+    return total
+
+
+def laws_in_group(above, ties, group, pool, m, replace):
+    """The laws of all `group` relevant items that are tied with the same `ties` irrelevant ones.
+
+    Shape (group, m + 1). With replacement they are averages over the places, by Gauss quadrature:
+    the chance of x items ahead is a polynomial of degree group - 1 in x.
+    """
+    if not replace:
+        end = count_pmf(np.array([above + ties]), np.array([pool]), m, False)[0]
+        return laws_given_end(end, above, ties, group)
+    nodes, weights = _nodes_of(ties + 1, _enough_nodes(m) + group // 2, m)
+    i = np.arange(1.0, group)[:, None]
+    ahead, behind = (
+        np.cumsum(np.vstack([0 * x, np.log((x + i) / (ties + i))]), axis=0)
+        for x in (nodes, ties - nodes)
+    )
+    chance = ahead + behind[::-1]  # log of C(x + j - 1, x) C(t - x + g - j, t - x), less a constant
+    weights = weights * np.exp(chance - chance.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weighted_pmf(weights, above + nodes, pool, m, True)
+
+
+def laws_given_end(end, above, ties, group):
+    """These laws where different items are drawn, from the law of their number down to the end.
+
+    With b of them above the group and c in it, the relevant items are in a random order with the c.
+    Counts with a chance below 1e-20 are left out.
+    """
+    m = len(end) - 1
+    drawn = np.flatnonzero(end > 1e-20)
+    split = np.full_like(drawn, above), np.full_like(drawn, above + ties)
+    joint = end[drawn, None] * count_pmf(*split, m, False, draws=drawn)
+    row, before = np.nonzero(joint > 1e-20)
+    inside = drawn[row] - before
+    first, least = before.min(), inside.min()
+    table = np.zeros((before.max() + 1 - first, inside.max() + 1 - least))
+    table[before - first, inside - least] = joint[row, before]
+    laws = np.zeros((group, m + 1))
+    for law, j in zip(laws, range(1, group + 1)):
+        found = table @ ties_ahead(np.arange(least, least + table.shape[1]), group, j)
+        for b, ahead in enumerate(found, first):
+            law[b : b + len(ahead)] += ahead[: m + 1 - b]
+    return laws / laws.sum(axis=1, keepdims=True)
+
+
+def different_pmf(above, pool, n_draws, least=0.0):
+    """P(s = 0, ..., n_draws) of the different items that are drawn among the first `above`.
+
+    Draws are with replacement. With s of them drawn, the next draw is one more with probability
+    (a - s) / N: the classical occupancy law. Chances that fall below `least` on the way are left
+    out.
+    """
+    check_draws(n_draws, "the number of different items")
+    fits_in_memory(8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws", _LESS)
+    law = np.zeros((len(above), n_draws + 1))
+    law[:, 0] = 1.0
+    for start in range(0, len(above), 16):  # a few rows with much the same counts
+        a, n = (column[start : start + 16, None] for column in (above, pool))
+        s = np.arange(min(n_draws, int(a.max())) + 1)
+        more, same = np.maximum(a - s, 0) / n, np.minimum(n - a + s, n) / n
+        part = law[start : start + 16, : len(s)]
+        low, high = 0, 1
+        for k in range(1, n_draws + 1):
+            up = part[:, low:high] * more[:, low:high]
+            part[:, low:high] *= same[:, low:high]
+            high = min(high + 1, len(s))
+            part[:, low + 1 : high] += up[:, : high - low - 1]
+            if k % 16 == 0 and least:
+                part[part < least] = 0.0
+                low, high = np.flatnonzero(part.any(axis=0))[[0, -1]] + [0, 1]
+    return law
+
+
+@lru_cache(maxsize=4096)  # a catalogue has as many different ties, whatever is asked of them
+def gauss_on_points(n_points, n_nodes):
+    """Nodes and weights of the Gauss rule for the uniform distribution on 0, ..., n_points - 1.
+
+    From the recurrence of the discrete Legendre (Gram) polynomials, by Golub and Welsch.
+    """
+    if n_nodes >= n_points:
+        nodes, weights = np.arange(n_points, dtype=float), np.full(n_points, 1.0 / n_points)
+    else:
+        k = np.arange(1.0, n_nodes)
+        off = np.sqrt(k**2 * (float(n_points) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
+        nodes, vectors = linalg.eigh_tridiagonal(np.full(n_nodes, (n_points - 1) / 2), off)
+        nodes, weights = np.clip(nodes, 0, n_points - 1), vectors[0] ** 2
+    return frozen(nodes), frozen(weights)
+
+
+def inverse_rank_with(p, m):
+    """Eq. (19): E[1 / (s + 1)] for s ~ B(m, p), with its limit 1 at p = 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = -np.expm1((m + 1) * np.log1p(-p)) / (p * (m + 1))
+    return np.where(p == 0, 1.0, mean)
+
+
+def inverse_rank_without(above, pool, m):
+    """E[1 / (s + 1)] for s ~ H(N, a, m); see `UniformSampling.expect`."""
+    # C(N - a, m + 1) / C(N + 1, m + 1) is the chance that m + 1 of N + 1 miss a + 1 items
+    missed = log_missed(above + 1.0, m + 1.0, pool + 1.0)
+    return -np.expm1(missed) * (pool + 1) / ((above + 1.0) * (m + 1))
+
+
+def log_missed(above, drawn, pool):
+    """log of C(N - a, t) / C(N, t): the chance that none of a items is among t of N that are drawn.
+
+    Between the ends of the pool the numbers need not be whole.
+    """
+    left = pool - above - drawn + 1
+    log = log_lost(np.maximum(left, 1.0), above, np.minimum(drawn, pool))
+    return np.where(left <= 0, -np.inf, log)
+
+
+def log_lost(left, x, steps):
+    """log of the product over j < `steps` of (left + j) / (left + j + x).
+
+    Of four gamma functions, by Stirling's series with y log y put together so that all that is
+    added is of the size of the result: without that, large numbers would lose half of the digits.
+    Where the series does not hold yet, up to 16 factors are taken as they are.
+    """
+    left, x, steps = np.broadcast_arrays(*(np.asarray(each, float) for each in (left, x, steps)))
+    first = np.where(left < _SERIES, np.minimum(steps, _SERIES), 0.0)
+    log = np.zeros(left.shape)
+    few = np.nonzero((first > 0) & (x > 0))
+    if len(few[0]):
+        low = left[few][:, None] + np.arange(_SERIES)
+        with np.errstate(divide="ignore"):
+            factors = np.log(low / (low + x[few][:, None]))
+        log[few] = np.where(np.arange(_SERIES) < first[few][:, None], factors, 0.0).sum(axis=1)
+    low, steps = np.maximum(left + first, 1.0), steps - first
+    up, beside = low + steps, low + x
+    both = up + x
+    log += (low - 0.5) * np.log1p((x / low) * (steps / both))
+    log -= steps * np.log1p(x / up) + x * np.log1p(steps / beside)
+    return log + (_tail(up) - _tail(low)) - (_tail(both) - _tail(beside))
+
+
+def _tail(x):
+    """log Gamma(x) less the first terms of Stirling's series, for x >= 16."""
+    z = 1 / x**2
+    return (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z / 1188)))) / x
+
+
+# The different situations of relevant items in a uniform sample, and the law of each one's
+# count.
+#
+# Many relevant items are in the same situation: as many irrelevant items above, in a pool of the
+# same size. What is expensive is done once for each situation.
+
+
+class Targets(NamedTuple):
+    """The different situations of a relevant item; an array each."""
+
+    pool: Integers  # all irrelevant items
+    n_relevant: Integers  # relevant items of its instance
+    order: Integers  # it is the order-th best of these, 1-based
+    above: Integers  # irrelevant items that outrank it, in the best case
+    ties: Integers  # irrelevant items with its score
+    group: Integers  # relevant items with its score, itself included
+    place: Integers  # its place among these, 1-based
+
+    def of(self, which: Any) -> Targets:
+        return Targets(*(column[which] for column in self))
+
+    @property
+    def mean_above(self) -> Floats:
+        """In a random order the j-th of g relevant items has t j / (g + 1) of t others ahead."""
+        return self.above + self.ties * self.place / (self.group + 1)
+
+
+def targets_of(ranks: Ranks) -> tuple[Targets, Integers]:
+    """The different situations, and which of them each relevant item is in."""
+    instance, order, rank, ties, group, place = ranks.rows
+    if not len(rank):
+        return Targets(*(rank for _ in Targets._fields)), rank
+    # Without ties it does not matter which of equal items one is.
+    group, place = np.where(ties > 0, (group, place), 1)
+    pool, n_relevant = ranks.n_irrelevant[instance], ranks.n_relevant[instance]
+    columns = pool, n_relevant, order, rank - order, ties, group, place
+    different, of_row = different_rows(columns)
+    return Targets(*different), of_row
+
+
+def pmf_blocks(targets: Targets, m: int, replace: bool) -> Iterator[tuple[slice, Floats]]:
+    """Slices of the targets, with the law of each."""
+    average = average_with if replace else average_without
+    for rows in row_blocks(len(targets.pool), m + 1):
+        part = targets.of(rows)
+        pmf = count_pmf(part.above, part.pool, m, replace)
+        alone = np.flatnonzero((part.ties > 0) & (part.group == 1))
+        if len(alone):
+            tied = part.of(alone)
+            pmf[alone] = average(tied.above, tied.ties, tied.pool, m)
+        known: dict[tuple, Floats] = {}
+        for i in np.flatnonzero((part.ties > 0) & (part.group > 1)):
+            key = part.above[i], part.ties[i], part.group[i], part.pool[i]
+            if key not in known:
+                known[key] = laws_in_group(*key, m, replace)
+            pmf[i] = known[key][part.place[i] - 1]
+        yield rows, pmf
+
+
+def likely_blocks(
+    targets: Targets, m: int, replace: bool
+) -> Iterator[tuple[Integers, slice, Callable[[], Floats]]]:
+    """Rows of the targets, the counts that matter to them, and a function that makes their law.
+
+    That is the law up to rounding, where `pmf_blocks` has every digit of the smallest chance.
+    """
+    untied, tied = np.flatnonzero(targets.ties == 0), np.flatnonzero(targets.ties)
+    alone = targets.of(untied)
+    for rows, counts in likely_counts(alone.above, alone.pool, m, replace):
+        part = alone.of(rows)
+        law = partial(count_pmf, part.above, part.pool, m, replace, counts=counts)
+        yield untied[rows], counts, law
+    for rows, pmf in pmf_blocks(targets.of(tied), m, replace):
+        yield tied[rows], slice(None), partial(np.asarray, pmf)
+
+
+def moments_over_law(
+    values: Callable[[slice], Floats], kind: Integers, targets: Targets, m: int, replace: bool
+) -> tuple[Floats, Floats]:
+    """Mean and variance of ``values(all)[kind, s]`` for each target, by the sum (16) over its law.
+
+    `values` is asked for those counts s only that matter.
+    """
+    mean, variance = np.empty(len(targets.pool)), np.zeros(len(targets.pool))
+    for rows, counts, law in likely_blocks(targets, m, replace):
+        value = values(counts)
+        value = value[kind[rows] if len(value) > 1 else [0]]
+        if (value == value[0, 0]).all():  # beyond a cut-off
+            mean[rows] = value[0, 0]
+            continue
+        pmf = law()
+        mean[rows] = (pmf * value).sum(axis=1)
+        variance[rows] = (pmf * (value - mean[rows, None]) ** 2).sum(axis=1)
+    return mean, variance
+
+
+def chance_within(targets: Targets, last_place: Integers, m: int, replace: bool) -> Floats:
+    """Eq. (18): the probability that the sampled rank is at most `last_place`."""
+    k = last_place - targets.order + 1  # the count must be below it
+    if replace and not targets.ties.any():
+        # As an incomplete beta function; bdtr keeps only 10 digits at m = 10^5.
+        inside = np.clip(k, 1, m)
+        below = special.betaincc(inside, m - inside + 1, targets.above / targets.pool)
+        return np.where(k < 1, 0.0, np.where(k > m, 1.0, below))
+    if k.min(initial=m + 1) > m:
+        return np.ones(len(targets.pool))
+    within = np.empty(len(targets.pool))
+    for rows, counts, law in likely_blocks(targets, m, replace):
+        inside = np.arange(*counts.indices(m + 1)) < k[rows, None]
+        within[rows] = (law() * inside).sum(axis=1) if inside.any() else 0.0
+    return within
+
+
+# Closed forms for what sampling makes of a metric, chosen by the shape of the metric.
+#
+# What has none here is summed over the law of the sampled rank.
+#
+# Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
+# KDD 2020, https://doi.org/10.1145/3394486.3403226.
+
+
+def name_of_closed_form(metric: Metric) -> str:
+    """The equation of a metric's expectation under uniform sampling; empty for a sum."""
+    known = {Linear: "(17)", Step: "(18)", Reciprocal: "(19)", Geometric: "E[z^s]"}
+    return known.get(type(metric.shape), "")
+
+
+def expected_terms(metric: Metric, targets: Targets, m: int, replace: bool) -> Floats:
+    """The expectation of each target's term, NaN for targets that have no closed form."""
+    if not len(targets.pool):
+        return np.empty(0)
+    order, n_relevant = targets.order, targets.n_relevant
+    first, last = (metric.term(order + s, order, n_relevant, m + n_relevant) for s in (0, m))
+    ends = first + np.zeros(len(order)), last + np.zeros(len(order))
+    return _expected(metric.shape, *ends, targets, m, replace)
+
+
+@singledispatch
+def _expected(shape: Shape, first, last, targets, m, replace):
+    """The same, given the terms at the counts 0 and m."""
+    return np.full(len(first), np.nan)
+
+
+@_expected.register
+def _(shape: Linear, first, last, targets, m, replace):
+    return first + (last - first) * (targets.mean_above / targets.pool)
+
+
+@_expected.register
+def _(shape: Step, first, last, targets, m, replace):
+    return first * chance_within(targets, shape.last_places(targets.n_relevant), m, replace)
+
+
+@_expected.register
+def _(shape: Geometric, first, last, targets, m, replace):
+    if not replace:  # the generating function of the hypergeometric law is the sum itself
+        return np.full(len(first), np.nan)
+    share = targets.above / targets.pool
+    return np.where(
+        targets.ties == 0, first * np.exp(m * np.log1p(-(1 - shape.ratio) * share)), np.nan
+    )
+
+
+@_expected.register
+def _(shape: Reciprocal, first, last, targets, m, replace):
+    mean = np.full(len(first), np.nan)
+    best = np.flatnonzero((targets.ties == 0) & (targets.order == 1))
+    above, pool = targets.above[best], targets.pool[best]
+    inverse = (
+        inverse_rank_with(above / pool, m) if replace else inverse_rank_without(above, pool, m)
+    )
+    mean[best] = first[best] * inverse
+    return mean
+
+
+def linear_moments(metric: Metric, ranks: Ranks, noise: ArrayLike) -> tuple[Floats, Floats]:
+    """Mean and variance of each instance of a metric of linear shape.
+
+    It is linear in the shares q_i = s_i / m of the sample that outrank the i-th relevant item.
+    With x_i tied items ahead, q_i has the mean p_i = (a_i + x_i) / N, and for i before j
+
+        Cov(q_i, q_j) = noise E[p_i (1 - p_j)] + (1 - noise) Cov(p_i, p_j),
+
+    where `noise` is 1 / m with replacement and (N - m) / (N - 1) / m without. The u-th and the v-th
+    of g relevant items among t tied ones have the mean u t / (g + 1), and
+
+        Cov(x_u, x_v) = u (g + 1 - v) t (t + g + 1) / ((g + 1)^2 (g + 2)).
+    """
+    n_relevant, pool = ranks.n_relevant, ranks.n_irrelevant
+    instance, order, rank, ties, group, place = ranks.rows
+    sizes = n_relevant[instance]
+    first, last = (metric.term(order + s, order, sizes, 1 + sizes) for s in (0, 1))
+    p = (rank - order + ties * (place / (group + 1))) / pool[instance]
+    spread = ties * (ties + group + 1.0) / ((group + 1.0) ** 2 * (group + 2)) / pool[instance] ** 2
+    mean = summed(instance, first + (last - first) * p, len(ranks))
+    noise = np.broadcast_to(noise, len(ranks))
+    variance, shares, places = np.zeros((3, len(ranks)))
+    start = starts_of(n_relevant)
+    for i in range(int(n_relevant.max(initial=0))):
+        which = np.flatnonzero(n_relevant > i)
+        row = start[which] + i
+        slope = (last - first)[row]
+        places[which[place[row] == 1]] = 0.0
+        # With each item before it twice, with itself once
+        apart = slope * (2 * shares[which] + slope * p[row]) * (1 - p[row])
+        tied = slope * (2 * places[which] + slope * place[row]) * (group[row] + 1 - place[row])
+        each = noise[which]
+        variance[which] += each * apart + (1 - each) * tied * spread[row]
+        shares[which] += slope * p[row]
+        places[which] += slope * place[row]
+    mean[n_relevant == 0] = variance[n_relevant == 0] = np.nan
+    return mean, variance

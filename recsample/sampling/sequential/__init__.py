@@ -1,0 +1,10 @@
+"""Designs that draw until they know enough.
+
+`inverse` draws until irrelevant items are ahead, `stopping` at most so often, `two_phase` starts
+small, `doubling` looks at twice as many. They work on ranks or on a `Scan` of real scores.
+Chapter: "Sampling until it is known".
+"""
+
+from recsample._support.rooms import opened
+
+__getattr__, __dir__, __all__ = opened(__name__, __file__)

@@ -1,0 +1,400 @@
+"""Doubling: draw a sample that doubles as long as no drawn item outranks the relevant one.
+
+A correction needs the law of an observation for every rank and nothing else, so it need not be the
+count in a sample of fixed size. `DoublingSampling` draws few items for most instances, many where
+they are needed, and is corrected like uniform sampling. It is biased as those corrections are;
+inverse sampling, early stopping and two phases are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recsample._support.arrays import different_rows, row_blocks
+from recsample._support.checks import fits_in_memory, generator, positive_int, shown
+from recsample._support.typing import Floats, Rng
+from recsample._support.values import kept
+from recsample.metrics.base import Metric, check_metric
+from recsample.ranks.base import Ranks
+from recsample.ranks.checks import check_one_relevant
+from recsample.sampling.base import Design, Observed, check_observed, column_of
+from recsample.sampling.laws import check_drawable, log_missed
+from recsample.sampling.sequential.positions import (
+    cases_of,
+    check_pool,
+    mean_over_ties,
+    per_instance,
+)
+from recsample.sampling.sequential.scanning import Scan, check_new
+from recsample.sampling.uniform import UniformSampling
+
+__all__ = [
+    "DoublingSampling",
+]
+
+
+# Laws of about so many numbers are held at a time: 8 MiB.
+_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True)
+class DoublingSampling(Design):
+    """Draw `m0` irrelevant items, and double their number while none outranks the relevant one.
+
+    The drawing ends after the stage in which an item outranked the relevant one, or with `m` items.
+    What is observed for each instance: "drawn", how many items were drawn in all, and "above", how
+    many of them outrank the relevant one. There are m + 1 different observations, numbered s = 0
+    for none above of m, and then by stage from the last to the first and by count from 1. A
+    correction such as ``BiasVariance(metric, design, n_items)`` is solved on their law.
+
+    The assumption: items are drawn uniformly without replacement, and a correction has the bias and
+    the variance of its own objective.
+
+    Parameters
+    ----------
+    m0 : int
+        Items in the first stage.
+    m : int
+        Items drawn at most.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> design = rs.DoublingSampling(m0=10, m=80)
+    >>> corrected = rs.BiasVariance(rs.Recall @ 2, design, n_items=100, gamma=0.1)
+    >>> ranks = rs.Ranks([1, 2, 3, 30], n_items=100)
+    >>> design.expect(corrected, ranks).round(2)
+    array([1.02, 0.8 , 0.16, 0.  ])
+    >>> design.cost(ranks).round(1)
+    array([80. , 58.8, 44.9, 10.3])
+    """
+
+    m0: int
+    m: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m0", positive_int("m0", self.m0))
+        object.__setattr__(self, "m", positive_int("m", self.m))
+        if self.m < self.m0:
+            raise ValueError(f"m must be at least m0={self.m0}, got {self.m}")
+
+    @property
+    def _stages(self):
+        """How many items have been drawn before and after each stage."""
+        totals = [0, self.m0]
+        while totals[-1] < self.m:
+            totals.append(min(2 * totals[-1], self.m))
+        return list(zip(totals, totals[1:]))
+
+    def law(self, n_items: int) -> Floats:
+        """The law of the observation for every rank of a pool.
+
+        Parameters
+        ----------
+        n_items : int
+            Size of the pool, more than m.
+
+        Returns
+        -------
+        ndarray of float, shape (n_items, m + 1)
+            Row r - 1 is the law at rank r. It is kept for the next call, so it cannot be written
+            to.
+
+        Raises
+        ------
+        ValueError
+            For a pool that is too small, or a law that the memory cannot hold.
+
+        Examples
+        --------
+        One item, then another if the first is not above. At rank 1 none is, at rank 3 of 3 the
+        first is, and at rank 2 each case has the probability 1/2:
+
+        >>> import recsample as rs
+        >>> rs.DoublingSampling(m0=1, m=2).law(n_items=3)
+        array([[1. , 0. , 0. ],
+               [0. , 0.5, 0.5],
+               [0. , 0. , 1. ]])
+        """
+        n_items = positive_int("n_items", n_items)
+        fits_in_memory(
+            24 * n_items * (self.m + 1),
+            f"the law for n_items={n_items}, m={self.m}",
+            "ask for some of the ranks, by pmf",
+        )
+        return _law(self, n_items)[0]
+
+    def pmf(self, ranks: Ranks) -> Floats:
+        """The law of the observation of each instance.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            One relevant item per instance.
+
+        Returns
+        -------
+        ndarray of float, shape (instances, m + 1)
+
+        Raises
+        ------
+        ValueError
+            If an instance has not exactly one relevant item, or a pool holds fewer than m
+            irrelevant items.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.DoublingSampling(m0=1, m=2).pmf(rs.Ranks([2], n_items=3))
+        array([[0. , 0.5, 0.5]])
+        """
+        check_pool(check_one_relevant(ranks), self.m)
+        fits_in_memory(
+            24 * len(ranks) * (self.m + 1),
+            f"the law of {len(ranks)} instances with m={self.m}",
+            "ask for some of the ranks at a time",
+        )
+        pmf = np.empty((len(ranks), self.m + 1))
+        for before, after in self._stages:
+            # The s items above among the first `after` must all be among the last ones of these.
+            law = UniformSampling(after).pmf(ranks)
+            s = np.arange(1.0, after - before + 1)
+            late = np.cumprod((after - before - s + 1) / (after - s + 1))
+            first = self._number(1, after)
+            pmf[:, first : first + len(s)] = law[:, 1 : 1 + len(s)] * late
+            pmf[:, 0] = law[:, 0]
+        return pmf
+
+    def draw(self, ranks: Ranks, rng: Rng) -> Observed:
+        """What one run sees, drawn from its law.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            One relevant item per instance.
+        rng : int or numpy.random.Generator
+            A seed, or a generator that is advanced.
+
+        Returns
+        -------
+        Observed
+
+        Raises
+        ------
+        ValueError
+            As for `pmf`, and for an `rng` that is neither a seed nor a generator.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> ranks = rs.Ranks([1, 2, 100], n_items=100)
+        >>> observed = rs.DoublingSampling(m0=10, m=80).draw(ranks, rng=0)
+        >>> observed["drawn"], observed["above"]
+        (array([80, 80, 10]), array([ 0,  1, 10]))
+        """
+        pool = check_pool(check_one_relevant(ranks), self.m)
+        rng = generator(rng)
+        check_drawable(pool)
+        above = ranks.break_ties("random", rng).rows.above
+        drawn, found = np.zeros((2, len(ranks)), np.int64)
+        for before, after in self._stages:
+            at = np.flatnonzero(found == 0)  # until now none is above
+            found[at] = rng.hypergeometric(above[at], pool[at] - before - above[at], after - before)
+            drawn[at] = after
+        return Observed(self, ranks.sizes, drawn=drawn, above=found)
+
+    def scan(self, scan: Scan, rng: Rng = None) -> Observed:
+        """What one run sees in a scan of real scores.
+
+        Parameters
+        ----------
+        scan : Scan
+            A new one, with one relevant item per user. It is advanced as far as needed.
+        rng : optional
+            Not used: nothing but the order of the items is random.
+
+        Returns
+        -------
+        Observed
+
+        Raises
+        ------
+        ValueError
+            If a pool holds fewer than m irrelevant items, for a scan that has been advanced
+            already, and one of several relevant items per user.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> scan = rs.sampling.Scan(lambda users, items: items, [9, 0], n_items=10)
+        >>> observed = rs.DoublingSampling(m0=2, m=8).scan(scan)
+        >>> observed["drawn"], observed["above"]
+        (array([8, 2]), array([0, 2]))
+        """
+        check_one_relevant(check_new(scan).ranks, "scan")
+        drawn = np.zeros(len(check_pool(scan, self.m)), np.int64)
+        for _, after in self._stages:
+            going_on = scan.above == 0
+            drawn[going_on] = after
+            scan.advance(np.where(going_on, after, 0))
+        return Observed(self, scan.n_irrelevant + 1, drawn=drawn, above=scan.above)
+
+    def of(self, metric: Metric, observed: Observed) -> Floats:
+        """The estimate of a metric, for each instance: what the correction reads.
+
+        Parameters
+        ----------
+        metric : Correction
+            A least-squares correction for this design, such as `BiasVariance`.
+        observed : Observed
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            For a metric that is no correction for this design, and no observation of it.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> design = rs.DoublingSampling(m0=10, m=80)
+        >>> corrected = rs.BiasVariance(rs.Recall @ 2, design, n_items=100, gamma=0.1)
+        >>> observed = rs.Observed(design, n_items=100, drawn=[80, 10], above=[0, 9])
+        >>> design.of(corrected, observed).round(2)
+        array([1.02, 0.  ])
+        """
+        values, observed = self._values(metric), check_observed(observed, self)
+        drawn, above = (column_of(observed, name, (len(observed),)) for name in ("drawn", "above"))
+        possible = (above == 0) & (drawn == self.m)
+        for before, after in self._stages:  # what is above is among the last items drawn
+            possible |= (drawn == after) & (above >= 1) & (above <= after - before)
+        if not possible.all():
+            where = int(np.argmin(possible))
+            raise ValueError(
+                f"observed must hold what {self} can see, "
+                f"got {above[where]} of {drawn[where]} above in instance {where}"
+            )
+        return values[self._number(above, drawn)]
+
+    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
+        """The expectation of the estimate, by summing over the law.
+
+        Parameters
+        ----------
+        metric : Correction
+        ranks : Ranks
+            One relevant item per instance.
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As for `pmf`, and for a metric that is no correction for this design.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> design = rs.DoublingSampling(m0=1, m=2)
+        >>> corrected = rs.BiasVariance(rs.Recall @ 1, design, n_items=3, gamma=0.1)
+        >>> design.expect(corrected, rs.Ranks([1], n_items=3)).round(3)
+        array([1.])
+        """
+        return self._moments(metric, ranks)[0]
+
+    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
+        """The variance of the estimate, by summing over the law.
+
+        Parameters
+        ----------
+        metric : Correction
+        ranks : Ranks
+            One relevant item per instance.
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As for `pmf`, and for a metric that is no correction for this design.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> design = rs.DoublingSampling(m0=1, m=2)
+        >>> corrected = rs.BiasVariance(rs.Recall @ 1, design, n_items=3, gamma=0.1)
+        >>> design.variance(corrected, rs.Ranks([1], n_items=3)).round(3)
+        array([0.])
+        """
+        mean, square = self._moments(metric, ranks)
+        return np.maximum(square - mean**2, 0.0)
+
+    def cost(self, ranks: Ranks) -> Floats:
+        """The expected number of irrelevant items that are drawn.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            One relevant item per instance.
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Raises
+        ------
+        ValueError
+            As for `pmf`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.DoublingSampling(m0=1, m=2).cost(rs.Ranks([1, 2, 3], n_items=3))
+        array([2. , 1.5, 1. ])
+        """
+        check_pool(check_one_relevant(ranks), self.m)
+        cases = cases_of(ranks)
+        cost = np.zeros(len(cases.pool))
+        for before, after in self._stages:
+
+            def going_on(above, pool, drawn=before):
+                return np.exp(log_missed(above, drawn, pool))
+
+            cost += (after - before) * mean_over_ties(going_on, cases)
+        return per_instance(cases, cost, len(ranks))
+
+    def _moments(self, metric, ranks):
+        """Mean and mean square of what is read, from the law of each different rank, in blocks."""
+        values = self._values(metric)
+        check_pool(check_one_relevant(ranks), self.m)
+        columns = ranks.rows.rank, ranks.n_irrelevant, ranks.rows.ties
+        (rank, pool, ties), which = different_rows(columns)
+        moments = np.empty((2, len(rank)))
+        for part in row_blocks(len(rank), self.m + 1, _AT_ONCE):
+            law = self.pmf(Ranks(rank[part], pool[part] + 1, ties=ties[part]))
+            moments[:, part] = [law @ values, law @ values**2]
+        return moments[:, which]
+
+    def _number(self, above, drawn):
+        """The number s of an observation: how many items are above after a stage; none is 0."""
+        return np.where(above == 0, 0, self.m - drawn + above)
+
+    def _values(self, metric):
+        """What a correction for this design reads at each observation."""
+        if check_metric(metric).sampler != self:
+            raise ValueError(f"metric must be a correction for {self}, got {shown(metric)}")
+        return metric.values  # all that are made for a sampler are corrections
+
+
+@kept
+def _law(design: DoublingSampling, n_items: int) -> tuple[Floats]:
+    return (design.pmf(Ranks(np.arange(1, n_items + 1), n_items)),)

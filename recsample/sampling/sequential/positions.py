@@ -1,0 +1,221 @@
+"""Where a random order of the irrelevant items has those that outrank a relevant one.
+
+N items are met in a random order, a of which outrank the relevant item; T is the position of the
+first of these, N + 1 if there is none.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from recsample._support.arrays import (
+    BLOCK,
+    different_rows,
+    owners,
+    places_in,
+    repeated,
+    starts_of,
+    summed,
+)
+from recsample._support.checks import fits_in_memory
+from recsample._support.typing import Floats, Integers
+from recsample.ranks.ties import orders_of_ties
+from recsample.sampling.laws import gauss_on_points
+
+# So many places at both ends are looked at one by one, and so many nodes stand for those between a
+# power of two and the next.
+_WHOLE, _NODES = 64, 32
+
+
+class Cases(NamedTuple):
+    """One row per relevant item, or several where it shares its ties with others."""
+
+    instance: Integers
+    order: Integers  # it is the order-th best of its instance, 1-based
+    above: Integers  # irrelevant items that outrank it, in the best case
+    ties: Integers  # irrelevant items with its score, all orders of them being as likely
+    pool: Integers  # all irrelevant items
+    n_relevant: Integers
+    weight: Floats
+
+    def of(self, which):
+        return Cases(*(column[which] for column in self))
+
+
+def check_pool(instances, needed):
+    """The number of irrelevant items of each instance, of Ranks or a Scan; at least `needed`."""
+    pool = instances.n_irrelevant
+    if pool.min() < needed:
+        raise ValueError(
+            f"n_items must leave at least {needed} irrelevant items to draw, "
+            f"got {pool.min()} in instance {np.argmin(pool)}"
+        )
+    return pool
+
+
+def cases_of(ranks, best_only=False):
+    """The situation of each relevant item, or of the best of each instance only."""
+    rows = ranks.rows.of(ranks.rows.order == 1) if best_only else ranks.rows
+    shared = (rows.group > 1) & (rows.ties > 0)
+    instance, order, rank, ties, _, _ = rows.of(~shared)
+    weight = np.ones(len(rank))
+    if shared.any():  # a case for each number of tied items that may be ahead
+        tied = rows.of(shared)
+        more = orders_of_ties(tied, tied.ties + 1)
+        instance, order, rank, weight = (
+            np.append(old, new) for old, new in zip((instance, order, rank, weight), more)
+        )
+        ties = np.append(ties, np.zeros(len(rank) - len(ties), np.int64))
+    pool, n_relevant = ranks.n_irrelevant[instance], ranks.n_relevant[instance]
+    return Cases(instance, order, rank - order, ties, pool, n_relevant, weight)
+
+
+def per_instance(cases, values, n_instances):
+    """The sum of the values of an instance's cases, weighted."""
+    return summed(cases.instance, cases.weight * values, n_instances)
+
+
+def untied(cases, below):
+    """A case for every number of items above that the ties can give and that is under `below`."""
+    places = np.clip(below - cases.above, 0, cases.ties + 1)
+    spread, ahead = cases.of(owners(places)), places_in(places)
+    return spread._replace(
+        above=spread.above + ahead,
+        ties=np.zeros_like(ahead),
+        weight=spread.weight / (spread.ties + 1),
+    )
+
+
+def cases_by_pool(cases):
+    """The cases of each pool, the largest pools first, and its size."""
+    by_pool = np.argsort(-cases.pool, kind="stable")
+    starts = np.flatnonzero(np.diff(cases.pool[by_pool], prepend=-1))
+    for start, end in zip(starts, [*starts[1:], len(by_pool)]):
+        yield by_pool[start:end], cases.pool[by_pool[start]]
+
+
+def sums_of_steps(steps, cases, pool):
+    """The sum over t of steps[..., t] P(T > t), for each case in a pool of this size.
+
+    Without ties P(T > t) is at most (1 - a / N)^t, so behind t = 40 N / a it is below exp(-40) and
+    left out; with ties it is smaller still.
+    """
+    (above, ties), of_case = different_rows([cases.above, cases.ties])
+    reach = np.ceil(40 * pool / np.maximum(above, 1)).astype(np.int64)
+    reach = np.minimum(reach, steps.shape[-1] - 1)
+    sums = np.empty((*steps.shape[:-1], len(above)))
+    end = len(above)
+    while end:  # from those with the most items above, which need the fewest positions
+        first = max(0, end - max(1, BLOCK // max(1, int(reach[end - 1]))))
+        first += int(np.argmax(reach[first:end] <= 2 * reach[end - 1]))
+        last, part = int(reach[first]), slice(first, end)
+        sums[..., part] = steps[..., : last + 1] @ survival(above[part], ties[part], pool, last).T
+        end = first
+    return sums[..., of_case]
+
+
+def survival(above, ties, pool, last):
+    """P(T > t) for t = 0, ..., `last`, in a pool that holds at least so many irrelevant items.
+
+    The mean over ties of a, ..., a + t is a difference, since C(N - a, j) is one of C(N - a, j + 1)
+    in a: the sum of C(N - x, j) / C(N, j) over x = a, ..., a + t is, in a pool of N + 1,
+
+        (N + 1) / (j + 1) (C(N + 1 - a, j + 1) - C(N - a - t, j + 1)) / C(N + 1, j + 1).
+    """
+    fits_in_memory(
+        24 * len(above) * (last + 1),
+        f"the law of {len(above)} instances over {last} items",
+        "ask for some of the ranks at a time",
+    )
+    pool = np.broadcast_to(pool, above.shape)
+    chance = np.empty((len(above), last + 1))
+    alone, tied = np.flatnonzero(ties == 0), np.flatnonzero(ties)
+    if len(alone):
+        chance[alone] = _none_above(above[alone], pool[alone], last)
+    if len(tied):
+        above, ties, pool = above[tied], ties[tied], pool[tied]
+        first, behind = (
+            _none_above(a, pool + 1, last + 1)[:, 1:] for a in (above, above + ties + 1)
+        )
+        scale = (pool + 1.0)[:, None] / (np.arange(1, last + 2) * (ties + 1.0)[:, None])
+        chance[tied] = scale * (first - behind)
+    return chance
+
+
+def _none_above(above, pool, last):
+    """C(N - a, t) / C(N, t) for t = 0, ..., `last`."""
+    t = np.arange(float(last))
+    chance = np.ones((len(above), last + 1))
+    # A factor of 0 comes before any below 0.
+    ratio = (pool - above)[:, None] - t
+    ratio /= pool[0] - t if (pool == pool[0]).all() else pool[:, None] - t
+    np.cumprod(ratio, axis=1, out=chance[:, 1:])
+    return chance
+
+
+def places_between(first, end, last, whole=_WHOLE, edges=()):
+    """Places and weights for sums over first, ..., end - 1, out of 0, ..., last.
+
+    For functions that change fast near both ends of these only, and at the edges. The `whole`
+    places at both ends are taken one by one, the others by Gauss rules of blocks that are as long
+    as they are far from the ends.
+    """
+    powers = 2 ** np.arange(int(whole).bit_length(), int(last).bit_length(), dtype=np.int64)
+    near = np.concatenate([np.arange(whole + 1), powers])
+    cuts = np.concatenate([near, last + 1 - near, np.asarray(edges, np.int64)])
+    cuts = np.unique(np.append(np.clip(cuts, first, end), [first, end]))
+    places, weights = [], []
+    for start, stop in zip(cuts[:-1].tolist(), cuts[1:].tolist()):
+        nodes, share = gauss_on_points(stop - start, _NODES)
+        places.append(start + nodes)
+        weights.append((stop - start) * share)
+    return np.concatenate(places), np.concatenate(weights)
+
+
+def mean_over_ties(function, cases, whole=_WHOLE):
+    """The mean of a function over all numbers of items above that the ties of a case can give.
+
+    It is given such numbers, which need not be whole beyond the first and the last few, and pools;
+    what it returns has a last axis for these.
+    """
+    tied = np.flatnonzero(cases.ties)
+    if not len(tied):
+        return function(cases.above.astype(float), cases.pool)
+    above, weight = cases.above.astype(float), np.ones(len(cases.above))
+    rules = [
+        places_between(a, a + t + 1, n, whole)
+        for a, t, n in zip(*(x[tied].tolist() for x in (cases.above, cases.ties, cases.pool)))
+    ]
+    sizes = np.ones(len(above), np.int64)
+    sizes[tied] = [len(places) for places, _ in rules]
+    above, of_case = repeated(above, sizes), owners(sizes)
+    weight = repeated(1.0 / (cases.ties + 1), sizes)
+    spread = cases.ties[of_case] > 0
+    above[spread] = np.concatenate([places for places, _ in rules])
+    weight[spread] *= np.concatenate([weights for _, weights in rules])
+    (above, pool), which = different_rows([above, cases.pool[of_case]])
+    return np.add.reduceat(weight * function(above, pool)[..., which], starts_of(sizes), axis=-1)
+
+
+def cost_until(k, above, ties, pool):
+    """The mean position of the k-th item above, or all of the pool, averaged over ties."""
+    few = np.clip(k - above, 0, ties + 1)  # of the numbers of items above, those below k
+    best, worst = above + few + 1.0, above + ties + 1.0
+    position = k * (pool + 1.0) * mean_inverse(np.minimum(best, worst), worst)
+    share = few / (ties + 1)
+    return share * pool + (1 - share) * position
+
+
+def mean_inverse(first, last):
+    """The mean of 1 / x over x = first, ..., last."""
+    both = special.digamma(last + 1.0) - special.digamma(first)
+    return np.where(first == last, 1 / first, both / (last - first + 1))
+
+
+def first_above(rng, above, pool):
+    """Where the first of `above` items stands in a random order of `pool`; if none, behind all."""
+    share = np.where(above == 0, 1.0, rng.beta(1.0, np.maximum(above, 1)))
+    return 1 + rng.binomial(pool - above, share)

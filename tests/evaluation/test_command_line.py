@@ -1,0 +1,531 @@
+"""The command `recsample`, run as a user runs it: files in, text out, an exit status."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import recsample as rs
+from recsample.evaluation.command_line import main
+from recsample.evaluation.files import read_file
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        status = main([str(one) for one in arguments])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Sampled ranks of X and Y, one row per user and recommender, in mixed order."""
+    tmp_path = tmp_path_factory.mktemp("study")
+    recorded = rs.datasets.recorded_ranks()
+    tables = []
+    for name in "XY":
+        sampled = rs.UniformSampling(m=100).draw(recorded[name][:2000], rng=0)
+        table = pd.DataFrame({"who": np.arange(2000), "sampled_rank": sampled.values})
+        tables.append(table.assign(model=name, pool=recorded[name].sizes[:2000], drawn=100))
+    mixed = pd.concat(tables).sample(frac=1, random_state=0)
+    mixed.to_csv(tmp_path / "both.csv", index=False)
+    mixed[mixed["model"] == "X"].to_csv(tmp_path / "x.csv", index=False)
+    return tmp_path, mixed
+
+
+def test_a_report_is_that_of_the_package(run, study):
+    folder, mixed = study
+    asked = "--rank sampled_rank --m 100 --items 3541 --metrics recall@10 auc".split()
+    status, out, _ = run("report", folder / "x.csv", *asked, "--format", "json")
+    column = mixed.loc[mixed["model"] == "X", "sampled_rank"].to_numpy()
+    expected = rs.report(column, m=100, n_items=3541, metrics=["recall@10", "auc"])
+    assert status == 0
+    assert json.loads(out) == json.loads(expected.to_json())
+    status, out, _ = run("report", folder / "x.csv", *asked)
+    assert expected.sentences[0].split()[:6] == out[out.index("- Recall") + 2 :].split()[:6]
+
+
+def test_several_recommenders_with_columns_for_m_and_the_pool(run, study):
+    folder, mixed = study
+    asked = "--rank sampled_rank --m drawn --items pool --user who --model model".split()
+    status, out, _ = run(
+        "report", folder / "both.csv", *asked, "--metrics", "auc", "--format", "json"
+    )
+    wide = mixed.pivot(index="who", columns="model", values="sampled_rank")
+    auc = 1 - (wide - 1) / 100
+    rows = {row["recommender"]: row["value"] for row in json.loads(out)["table"]}
+    assert rows == pytest.approx(auc.mean().to_dict())
+    (pair,) = json.loads(out)["pairs"]
+    differences = auc["X"] - auc["Y"]
+    assert pair["difference"] == pytest.approx(differences.mean())
+    reach = 1.96 * differences.std() / np.sqrt(2000)
+    assert pair["high"] - pair["low"] == pytest.approx(2 * reach, rel=0.002)
+
+
+def refused(run, folder, table, *more):
+    table.to_csv(folder / "wrong.csv", index=False)
+    asked = "--rank sampled_rank --m 100 --items pool --model model --metrics auc".split()
+    status, _, err = run("report", folder / "wrong.csv", *asked, *more)
+    assert status == 2
+    return err
+
+
+def test_recommenders_are_compared_user_by_user_or_not_at_all(run, study):
+    folder, mixed = study
+    said = refused(run, folder, mixed)
+    assert "--user must name the column of users where there are several recommenders" in said
+    one_less = mixed[(mixed["who"] != 7) | (mixed["model"] == "X")]
+    said = refused(run, folder, one_less, "--user", "who")
+    assert "--user must name the same users for each recommender, got '7' for only one" in said
+    larger = mixed.assign(pool=mixed["pool"] + ((mixed["who"] == 7) & (mixed["model"] == "X")))
+    said = refused(run, folder, larger, "--user", "who")
+    assert "--items must be the same for all recommenders of a user" in said
+    nameless = mixed.assign(model=mixed["model"].where(mixed["who"] != 7))
+    line = 2 + int(np.argmax(mixed["who"] == 7))
+    said = refused(run, folder, nameless, "--user", "who")
+    assert f"column 'model', line {line}, must be an id, which is not empty, got ''" in said
+    twice = pd.concat([mixed, mixed[:1].assign(sampled_rank=101, pool=9999)])
+    said = refused(run, folder, twice, "--user", "who")
+    assert f"one number for each user, got several for '{mixed['who'].iloc[0]}'" in said
+
+
+def test_parquet(run, study):
+    pytest.importorskip("pyarrow")
+    folder, mixed = study
+    mixed[mixed["model"] == "X"].to_parquet(folder / "x.parquet")
+    asked = "--rank sampled_rank --m 100 --items 3541 --metrics auc".split()
+    assert run("report", folder / "x.parquet", *asked) == run("report", folder / "x.csv", *asked)
+
+
+@pytest.fixture
+def tables(tmp_path):
+    rng = np.random.default_rng(0)
+    users, items = np.repeat(np.arange(30), 20), np.tile(np.arange(20), 30)
+    scores = pd.DataFrame({"user": users, "item": items, "score": rng.integers(0, 9, 600)})
+    scores.to_csv(tmp_path / "a.csv", index=False)
+    scores.assign(score=-scores["score"]).to_csv(tmp_path / "b.tsv", index=False, sep="\t")
+    held_out = pd.DataFrame({"user": np.arange(30), "item": rng.integers(0, 20, 30)})
+    held_out.to_csv(tmp_path / "held_out.csv", index=False)
+    train = pd.DataFrame({"user": np.arange(30), "item": (held_out["item"] + 1) % 20})
+    train.to_csv(tmp_path / "train.csv", index=False)
+    # The command takes ids for text.
+    return tmp_path, *(one.astype({"user": str, "item": str}) for one in (scores, held_out, train))
+
+
+def test_an_evaluation_is_that_of_the_package(run, tables):
+    folder, scores, held_out, train = tables
+    named = [f"a={folder / 'a.csv'}", f"b={folder / 'b.tsv'}"]
+    rest = ["--held-out", folder / "held_out.csv", "--train", folder / "train.csv"]
+    models = {"a": scores, "b": scores.assign(score=-scores["score"])}
+    for more, sampler in (([], None), (["--sample", 5, "--seed", 3], rs.UniformSampling(5))):
+        expected = rs.evaluate(models, held_out, train=train, sampler=sampler, rng=3)
+        status, out, _ = run("evaluate", "--scores", *named, *rest, *more, "--format", "json")
+        assert status == 0 and json.loads(out) == json.loads(expected.to_json())
+    expected = rs.evaluate(scores, held_out, train=train, metrics=["mrr"])
+    one = ["evaluate", "--scores", folder / "a.csv", *rest, "--metrics", "mrr"]
+    assert run(*one)[1].split() == str(expected).split()
+    assert run(*one, "--format", "latex")[1].split() == expected.to_latex().split()
+    assert run(*one, "--format", "markdown")[1].split() == expected.to_markdown().split()
+
+
+def test_given_negatives(run, tables):
+    folder, scores, held_out, train = tables
+    rows = [
+        (user, str((int(item) + step) % 20))
+        for user, item in held_out.itertuples(index=False)
+        for step in np.random.default_rng(int(user)).permutation(np.arange(2, 20))[:6]
+    ]
+    lists = pd.DataFrame(rows, columns=["user", "item"])
+    lists.to_csv(folder / "lists.csv", index=False)
+    expected = rs.evaluate(scores, held_out, train=train, negatives=lists)
+    asked = ["--held-out", folder / "held_out.csv", "--train", folder / "train.csv"]
+    asked += ["--negatives", folder / "lists.csv", "--format", "json"]
+    _, out, _ = run("evaluate", "--scores", folder / "a.csv", *asked)
+    assert json.loads(out) == json.loads(expected.to_json())
+
+
+def test_a_plan_for_a_width_with_its_seconds(run, study):
+    folder, mixed = study
+    asked = "--rank sampled_rank --m 100 --items 3541 --metric recall@10 --width .07".split()
+    status, out, _ = run("plan", folder / "x.csv", *asked, "--per-second", 1000, "--format", "json")
+    column = mixed.loc[mixed["model"] == "X", "sampled_rank"].to_numpy()
+    expected = rs.report(column, m=100, n_items=3541, metrics=["recall@10"])
+    expected = expected.plan("recall@10", 0.07)
+    rows = json.loads(out)
+    assert [row["way"] for row in rows] == list(expected.index)
+    for row in rows:
+        way = expected.loc[row["way"]]
+        assert row["seconds"] == pytest.approx(way["users"] * way["scored"] / 1000)
+
+
+def test_a_plan_for_an_order(run, study):
+    folder, _ = study
+    asked = "--rank sampled_rank --m 100 --items 3541 --user who --model model".split()
+    status, out, _ = run(
+        "plan", folder / "both.csv", *asked, "--metric", "auc", "--order", 0.9, "--format", "json"
+    )
+    rows = {row["way"]: row["scored"] for row in json.loads(out)}
+    assert status == 0 and rows["at least"] <= rows["samples"] <= rows["at most"]
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_plan_draws_as_the_pilot_did(run, study, monkeypatch, replace):
+    folder, _ = study
+    asked = []
+
+    def planned(metric, a, b, sampler, n_items, rng, *, probability):
+        asked.append((sampler, n_items, probability))
+        return rs.inference.RequiredSamples(5, 4, 6)
+
+    monkeypatch.setattr("recsample.evaluation.command_line.required_samples_from_pilot", planned)
+    options = (
+        "--rank sampled_rank --m 100 --items 3541 --model model --user who --metric ap".split()
+    )
+    options += ["--order", ".8"]
+    status, _, _ = run("plan", folder / "both.csv", *options, *["--with-replacement"] * replace)
+    assert status == 0
+    assert asked == [(rs.UniformSampling(100, replace), 3541, 0.8)]
+
+
+SIZES = ["--m", "1", "--items", "9"]
+EVALUATE = ["evaluate", "--scores", "scores.csv", "--held-out", "scores.csv"]
+REPORT = ["report", "x.csv", "--rank", "sampled_rank", "--m", "100", "--items", "3541"]
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["report", "none.csv", "--m", "1", "--items", "9"], "none.csv"),
+        (["report", "x.xlsx", "--m", "1", "--items", "9"], ".csv, .tsv or .parquet"),
+        (
+            ["report", "x.csv.gz", *SIZES],
+            "must end in .csv, .tsv or .parquet, unpacked, got x.csv.gz",
+        ),
+        (["report", "https://localhost/x.csv", *SIZES], "got none on this machine"),
+        (["report", "s3://bucket/x.parquet", *SIZES], "got none on this machine"),
+        (
+            ["report", "folder.csv", *SIZES],
+            "folder.csv must be a file that holds a table: Is a dir",
+        ),
+        (["report", "empty.csv", *SIZES], "empty.csv must begin with the names of its columns"),
+        (["report", "header.csv", *SIZES], "header.csv must hold at least one row below the names"),
+        (["report", "noise.csv", *SIZES], "noise.csv must be text in UTF-8, got the byte 0xff"),
+        (["report", "latin.csv", *SIZES], "latin.csv must be text in UTF-8, got the byte 0xe9"),
+        (["report", "quote.csv", *SIZES], "quote.csv, line 3, must be fields between ','"),
+        (
+            ["report", "twice.csv", *SIZES],
+            "--rank must name one column of twice.csv, got 'rank' where the columns are ['rank',",
+        ),
+        (
+            ["report", "x.csv", "--rank", "pool", "--m", "pool", "--items", "99"],
+            "options must name different columns of x.csv, got {'rank': 'pool', 'm': 'pool'}",
+        ),
+        (
+            ["report", "x.csv", *SIZES],
+            "--rank must name one column of x.csv, got 'rank' where the columns are ['who', 'sampl",
+        ),
+        (
+            [*REPORT[:-1], "many"],
+            "--items must be a whole number from 1 to 2**53 - 1 or name one col",
+        ),
+        ([*REPORT[:-1], "9" * 30], "--items must be a whole number from 1 to 2**53 - 1 or name"),
+        ([*REPORT[:5], "0", *REPORT[6:]], "--m must be a whole number from 1 to 2**53 - 1 or name"),
+        (
+            [*REPORT[:5], "-5", *REPORT[6:]],
+            "--m must be a whole number from 1 to 2**53 - 1 or name",
+        ),
+        (
+            [*REPORT[:5], "1.5", *REPORT[6:]],
+            "--m must be a whole number from 1 to 2**53 - 1 or name",
+        ),
+        ([*REPORT[:-1], "50"], "--items must be at least 101"),
+        ([*REPORT[:5], "10", *REPORT[6:]], "--rank must be at most 11, --m and the relevant items"),
+        ([*REPORT, "--metrics", "wrong@3"], "wrong@3"),
+        ([*REPORT, "--user", "nobody"], "--user must name one column of x.csv"),
+        ([*REPORT, "--model", "what"], "--model must name one column of x.csv"),
+        (["plan", *REPORT[1:], "--metric", "ap", "--width", "-1"], "--width must be"),
+        (["plan", *REPORT[1:], "--metric", "ap", "--order", ".9"], "two recommenders"),
+        (["plan", *REPORT[1:], "--metric", "ap", "--width", ".1", "--per-second", "0"], "above 0"),
+        (
+            ["evaluate", "--scores", "x.csv", "--held-out", "x.csv"],
+            "--user must name one column of x.csv, got 'user' where the columns are ['who', 'samp",
+        ),
+        ([*EVALUATE, "--model", "what"], "--model must name one column of scores.csv, got 'what'"),
+        ([*EVALUATE, "--sample", "0"], "--sample must be a whole number of at least 1, got 0"),
+        ([*EVALUATE, "--sample", "5"], "--sample must leave at least 5 irrelevant items to draw"),
+        ([*EVALUATE, "--seed", "-1"], "--seed must be a whole number of at least 0"),
+        ([*EVALUATE, "--metrics", "what"], "--metrics must be that of a metric, got 'what'"),
+        (["evaluate", "--scores", "a=x.csv", "x.csv", "--held-out", "x.csv"], "NAME=FILE"),
+        (["evaluate", "--scores", "a=x.csv", "a=x.csv", "--held-out", "x.csv"], "different names"),
+    ],
+)
+def test_a_mistake_ends_with_one_line_and_status_2(run, study, monkeypatch, arguments, said):
+    folder, _ = study
+    monkeypatch.chdir(folder)
+    (folder / "empty.csv").write_text("", encoding="utf-8")
+    (folder / "x.xlsx").write_text("", encoding="utf-8")
+    (folder / "noise.csv").write_bytes(b"rank\n\xff\xfe")
+    (folder / "latin.csv").write_bytes("user,rank\nRené,3\n".encode("latin-1"))
+    (folder / "header.csv").write_text("rank\n", encoding="utf-8")
+    (folder / "quote.csv").write_text('rank\n1\n"2"2\n', encoding="utf-8")
+    (folder / "twice.csv").write_text("rank,user,rank\n1,2,3\n", encoding="utf-8")
+    (folder / "folder.csv").mkdir(exist_ok=True)
+    (folder / "scores.csv").write_text("user,item,score\n1,1,.2\n1,2,.1\n", encoding="utf-8")
+    status, out, err = run(*arguments)
+    assert status == 2 and out == ""
+    assert err.startswith("recsample: error: ") and err.count("\n") == 1
+    assert said in err
+
+
+@pytest.mark.parametrize("error", [ValueError, np.linalg.LinAlgError, MemoryError, KeyError])
+def test_a_mistake_of_this_package_is_not_taken_for_one_of_the_user(run, study, monkeypatch, error):
+    """What NumPy, say, raises deep below a command is no refusal of what the user gave."""
+
+    def broken(*_):
+        raise error("operands could not be broadcast together")
+
+    folder, _ = study
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("recsample.inference.likelihood.evidence.fitted", broken)
+    with pytest.raises(error, match="operands"):
+        run(*REPORT)
+
+
+IDS = "what,rank,score\n7,1,.5\n007,2,.25\n"
+
+
+@pytest.mark.parametrize(
+    "old, new, said",
+    [
+        ("7,1,", "7,1,9,", "line 2, must have 3 fields, as many as the first line, got 4"),
+        ("007,2,", "3,007,2,", "line 3, must have 3 fields, as many as the first line, got 4"),
+        ("007,2,", "007,", "line 3, must have 3 fields, as many as the first line, got 2"),
+        ("\n007", "\n\n007", "line 3, must have 3 fields, as many as the first line, got 0"),
+        ("007,", ",", "column 'what', line 3, must be an id, which is not empty, got ''"),
+        ("007,", "  ,", "column 'what', line 3, must be an id, which is not empty, got ' '"),
+        (
+            "\n7,1",
+            "\n7,one",
+            "column 'rank', line 2, must be a whole number from 1 to 2**53 - 1, g",
+        ),
+        ("7,2,", "7,2.5,", "column 'rank', line 3, must be a whole number from 1 to 2**53 - 1, g"),
+        (
+            "7,2,",
+            "7,0,",
+            "column 'rank', line 3, must be a whole number from 1 to 2**53 - 1, got '0'",
+        ),
+        (
+            "7,2,",
+            "7,,",
+            "column 'rank', line 3, must be a whole number from 1 to 2**53 - 1, got ''",
+        ),
+        (".25", "NA", "column 'score', line 3, must be a number or -inf, got 'NA'"),
+        (".25", str(2**60), "column 'score', line 3, must be at most 2**53 on either side where"),
+        (".25", "nan", "column 'score', line 3, must be a number or -inf, got 'nan'"),
+        (".25", "inf", "column 'score', line 3, must be a number or -inf, got 'inf'"),
+        ("007", '"two\nlines",1,1\n8', "line 5, must be a number or -inf, got 'wrong'"),
+    ],
+)
+def test_what_may_not_stand_in_a_row_is_refused_with_its_line(tmp_path, old, new, said):
+    text = IDS.replace(old, new, 1).replace(".25", "wrong" if "lines" in new else ".25")
+    for suffix, separator in ((".csv", ","), (".tsv", "\t")):
+        path = tmp_path / f"ids{suffix}"
+        path.write_text(text.replace(",", separator), encoding="utf-8")
+        with pytest.raises(ValueError, match=f"^{re.escape(str(path))}, .*{re.escape(said)}"):
+            read_file(str(path), {"user": "what", "rank": "rank", "score": "score"})
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_text_is_read_as_it_stands_there(tmp_path, end):
+    ids = [
+        "7",
+        "007",
+        "7.0",
+        "1.1",
+        "1.10",
+        "NA",
+        "null",
+        "None",
+        "nan",
+        "True",
+        "1e5",
+        "é",
+        '"a"',
+        "a,b",
+    ]
+    table = pd.DataFrame({"user": ids, "score": [-np.inf, *range(len(ids) - 1)]})
+    text = table.to_csv(index=False).replace("\n", end) + end
+    (tmp_path / "ids.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    found = read_file(str(tmp_path / "ids.csv"), {"user": "user", "score": "score"})
+    assert found["user"].tolist() == ids and found["score"].tolist() == table["score"].tolist()
+    assert found.index.tolist() == list(range(2, 2 + len(ids)))
+
+
+def test_ids_and_names_are_no_numbers(run, tmp_path):
+    """However many rows, and whatever the column begins with."""
+    rng = np.random.default_rng(0)
+    numbers = [str(i) for i in range(20_000)]
+    users = [*numbers, *(f"u{i}" for i in range(1000)), *(f"0{one}" for one in numbers[:1000])]
+    ranks = rng.integers(1, 12, (2, len(users)))
+    rows = [f"{u},{m},{r}" for m, of in zip(("1.1", "1.10"), ranks) for u, r in zip(users, of)]
+    (tmp_path / "ids.csv").write_text("\n".join(["user,model,rank", *rows]), encoding="utf-8")
+    asked = "--m 10 --items 500 --user user --model model --metrics auc --format json".split()
+    status, out, _ = run("report", tmp_path / "ids.csv", *asked)
+    found = {row["recommender"]: row["value"] for row in json.loads(out)["table"]}
+    expected = dict(zip(("1.1", "1.10"), (1 - (ranks - 1) / 10).mean(axis=1)))
+    assert status == 0 and found == pytest.approx(expected)
+
+
+def test_the_same_id_in_files_of_two_kinds(run, tmp_path):
+    pytest.importorskip("pyarrow")
+    rows = {"user": [7, 7, 8, 8], "item": [1, 2, 1, 2], "score": [0.5, 0.25, 0.125, 1.0]}
+    held_out = "user,item\n7,1\n8,1\n007,2\n"
+    (tmp_path / "held_out.csv").write_text(held_out, encoding="utf-8")
+    asked = ["--held-out", tmp_path / "held_out.csv", "--metrics", "auc"]
+    said = set()
+    for kind in (int, float, str, "category"):
+        users = pd.Series([str(one) for one in rows["user"]]).astype(kind)
+        pd.DataFrame(rows | {"user": users}).to_parquet(tmp_path / "scores.parquet")
+        said.add(run("evaluate", "--scores", tmp_path / "scores.parquet", *asked))
+    ((status, out, _),) = said
+    assert status == 0 and "users without any score, whose items are all tied: 1" in out
+    assert "0.500" in out  # of 1, 0 and, where all are tied, 1/2
+
+
+@pytest.mark.parametrize(
+    "column, values, said",
+    [
+        ("user", ["a", ""], "column 'user', row 1, must be an id, which is not empty, got ''"),
+        ("user", ["a", None], "must not have missing values, got one in column 'user', row 1"),
+        ("user", [1.5, 2], "column 'user' must have whole numbers as ids, got 1.5 in row 0"),
+        ("user", [True, False], "column 'user' must have ids that tell users and items apart"),
+        ("user", pd.to_datetime(["2020", "2021"]), "column 'user' must have text or whole numbers"),
+        ("rank", ["1", "2"], "column 'rank' must have numbers, got String"),
+        ("rank", [1, 0], "column 'rank', row 1, must be a whole number from 1 to 2**53 - 1, got 0"),
+    ],
+)
+def test_what_may_not_stand_in_a_parquet_file(tmp_path, column, values, said):
+    pytest.importorskip("pyarrow")
+    pd.DataFrame({"user": [1, 2], "rank": [1, 2]}).assign(**{column: values}).to_parquet(
+        path := tmp_path / "x.parquet"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}.*{re.escape(said)}"):
+        read_file(str(path), {"user": "user", "rank": "rank"})
+
+
+@pytest.mark.parametrize("damage", ["noise", "cut", "page"])
+def test_a_broken_parquet_file_is_a_mistake_of_the_user(run, tmp_path, damage):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "x.parquet"
+    pd.DataFrame({"rank": np.arange(1000) % 9 + 1}).to_parquet(path)
+    good = path.read_bytes()
+    page = good[:4] + bytes(400) + good[404:]
+    path.write_bytes({"noise": b"rank\n1\n", "cut": good[:-9], "page": page}[damage])
+    status, _, err = run("report", path, "--m", 9, "--items", 99)
+    assert status == 2 and "x.parquet must be a file that holds a table" in err
+    assert err.count("\n") == 1
+
+
+def in_shell(*arguments, stdout, **environment):
+    """The command in a process of its own: status and errors."""
+    command = [sys.executable, "-m", "recsample", *map(str, arguments)]
+    found = subprocess.run(
+        command, stdout=stdout, stderr=subprocess.PIPE, env=os.environ | environment, timeout=60
+    )
+    return found.returncode, found.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("asked", "unbuffered"),
+    [([*REPORT, "--format", "json"], ""), (["--help"], ""), (["--version"], "1")],
+)
+def test_a_closed_pipe_ends_quietly(study, asked, unbuffered, monkeypatch):
+    monkeypatch.chdir(study[0])
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        found = in_shell(*asked, stdout=writer, PYTHONUNBUFFERED=unbuffered)
+        assert found == (0, "")
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+@pytest.mark.parametrize("asked", [REPORT])
+def test_an_output_that_takes_nothing_is_said(study, asked, monkeypatch):
+    monkeypatch.chdir(study[0])
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        status, err = in_shell(*asked, stdout=full, PYTHONUNBUFFERED="")
+    assert status == 2 and err.count("\n") == 1
+    assert err.startswith("recsample: error: the output must go where it can be written: ")
+
+
+def test_a_name_that_the_output_cannot_show_is_said(tmp_path):
+    (tmp_path / "x.csv").write_text("user,model,rank\n1,é,1\n2,é,2\n", encoding="utf-8")
+    asked = "--m 5 --items 9 --user user --model model --metrics auc".split()
+    status, err = in_shell(
+        "report", tmp_path / "x.csv", *asked, stdout=subprocess.PIPE, PYTHONIOENCODING="ascii"
+    )
+    assert status == 2 and err.count("\n") == 1 and "'ascii' codec can't encode" in err
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert not end.value.code
+    assert capsys.readouterr().out == f"recsample {rs.__version__}\n"
+
+
+def test_runs_as_a_module_and_explains_itself():
+    asked = [sys.executable, "-m", "recsample", "report", "--help"]
+    found = subprocess.run(asked, capture_output=True, encoding="utf-8", check=True)
+    assert "--with-replacement" in found.stdout
+
+
+def test_a_million_rows(run, tmp_path):
+    rng = np.random.default_rng(0)
+    ranks = rng.integers(1, 102, 10**6).tolist()
+    (tmp_path / "many.csv").write_text("\n".join(["rank", *map(str, ranks)]), encoding="utf-8")
+    status, out, _ = run("report", tmp_path / "many.csv", "--m", 100, "--items", 5000)
+    assert status == 0 and "1000000 instances" in out
+
+
+def test_large_numbers_of_a_parquet_file_are_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "large.parquet"
+    pd.DataFrame({"rank": [1, 2**60], "score": [2**60, 2**60 + 1]}).to_parquet(path)
+    with pytest.raises(ValueError, match="column 'rank', row 1, must be a whole number from 1 to"):
+        read_file(str(path), {"rank": "rank"})
+    with pytest.raises(ValueError, match="column 'score' must have scores that floats hold"):
+        read_file(str(path), {"score": "score"})
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--user", "user"], "--rank must not hold a rank twice, got rank 1 twice"),
+        (["--metrics", "ndcg@0"], "--metrics must be a whole number of at least 1, got 0"),
+        (["--metrics", "recall@" + "9" * 5000], "--metrics must be a whole number of at least 1"),
+    ],
+)
+def test_messages_speak_of_options(tmp_path, capsys, options, said):
+    path = tmp_path / "ranks.csv"
+    path.write_text("user,rank\nann,1\nann,1\n", encoding="utf-8")
+    assert main(["report", str(path), "--m", "5", "--items", "30", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_no_time_is_predicted_for_endless_speed(tmp_path, capsys):
+    path = tmp_path / "ranks.csv"
+    path.write_text("rank\n1\n2\n3\n", encoding="utf-8")
+    asked = ["plan", str(path), "--m", "5", "--items", "30", "--metric", "auc", "--width", ".5"]
+    assert main([*asked, "--per-second", "inf"]) == 2
+    assert "--per-second must be a finite number above 0, got inf" in capsys.readouterr().err

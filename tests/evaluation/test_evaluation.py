@@ -1,0 +1,702 @@
+"""`evaluate`, from dataframes of every library that is installed, against a count by hand."""
+
+import json
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, stats
+
+import recsample as rs
+from recsample import AP, AUC, NDCG, Recall
+from recsample.evaluation.matching import _generators
+
+RNG = np.random.default_rng
+METRICS = [Recall @ 3, NDCG @ 3, AP, AUC]
+N_USERS, N_ITEMS = 40, 25
+
+
+def as_pandas(table):
+    return table
+
+
+def as_nullable(table):
+    return table.convert_dtypes()
+
+
+def as_categories(table):
+    return table.astype({name: "category" for name in ("user", "item") if name in table})
+
+
+def as_polars(table):
+    polars = pytest.importorskip("polars")
+    return polars.DataFrame(table.to_dict("list"))
+
+
+def as_lazy_polars(table):
+    return as_polars(table).lazy()
+
+
+def as_arrow(table):
+    pyarrow = pytest.importorskip("pyarrow")
+    return pyarrow.table(table.to_dict("list"))
+
+
+def as_duckdb(table):
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    return duckdb.from_arrow(as_arrow(table))  # of the connection that lives as long as DuckDB
+
+
+def as_dask(table):
+    dask = pytest.importorskip("dask.dataframe")
+    return dask.from_pandas(table, npartitions=3)
+
+
+def as_spark(table):
+    return spark_session().createDataFrame(table)
+
+
+@cache
+def spark_session():
+    sql = pytest.importorskip("pyspark.sql")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.host": "localhost",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    try:
+        return sql.SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+    except RuntimeError as error:
+        pytest.skip(f"needs Java: {error}")
+
+
+LIBRARIES = [
+    as_pandas,
+    as_nullable,
+    as_categories,
+    as_polars,
+    as_lazy_polars,
+    as_arrow,
+    as_duckdb,
+    # Narwhals says at every use that a plug-in of its own is to read Dask one day.
+    pytest.param(as_dask, marks=pytest.mark.filterwarnings("ignore:Dask support is moving")),
+    pytest.param(as_spark, marks=pytest.mark.filterwarnings("ignore:PySpark does not yet fully")),
+]
+
+
+def made_up(rng, n_relevant=1, share=1.0):
+    """Tables in random order: scores of a share of the items with many ties, held-out, training."""
+    users = [f"u{i}" for i in range(N_USERS)]
+    items = [f"i{i}" for i in range(N_ITEMS)]
+    held_out, train, scores = [], [], []
+    for user in users:
+        mixed = rng.permutation(items)
+        held_out += [(user, item) for item in mixed[:n_relevant]]
+        train += [(user, item) for item in mixed[n_relevant : n_relevant + rng.integers(0, 5)]]
+        for item in items:
+            if rng.random() < share:
+                scores.append((user, item, float(rng.integers(0, 6))))
+    tables = (
+        pd.DataFrame(scores, columns=["user", "item", "score"]),
+        pd.DataFrame(held_out, columns=["user", "item"]),
+        pd.DataFrame(train, columns=["user", "item"]),
+    )
+    return tuple(one.sample(frac=1, random_state=int(rng.integers(1000))) for one in tables)
+
+
+def by_hand(scores, held_out, train, metrics):
+    """The mean of each metric: dictionaries, sorted lists, and all orders of ties by simulation."""
+    every = sorted({*scores["item"], *held_out["item"], *train["item"]})
+    known = {(u, i) for u, i in train[["user", "item"]].itertuples(index=False)}
+    score = {(u, i): s for u, i, s in scores[["user", "item", "score"]].itertuples(index=False)}
+    relevant = {}
+    for user, item in held_out[["user", "item"]].itertuples(index=False):
+        relevant.setdefault(user, set()).add(item)
+    values = {str(m): {} for m in metrics}
+    for user, mine in relevant.items():
+        pool = [item for item in every if (user, item) not in known]
+        of = {item: score.get((user, item), -np.inf) for item in pool}
+        ranks, ties = [], []
+        for item in mine:
+            above = sum(of[other] > of[item] for other in pool)
+            tied = sum(of[other] == of[item] for other in pool if other not in mine)
+            # Relevant items of one score stand one after the other in the best case.
+            before = sum(of[other] == of[item] and other < item for other in mine)
+            ranks.append(1 + above + before)
+            ties.append(tied)
+        for metric in metrics:
+            values[str(metric)][user] = metric(rs.Ranks([ranks], len(pool), ties=[ties]))[0]
+    return values
+
+
+@cache  # the same tables for every library
+def counted_by_hand(n_relevant, share):
+    tables = made_up(RNG(0), n_relevant, share)
+    return tables, by_hand(*tables, METRICS)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("n_relevant", [1, 3])
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_any_dataframe_gives_what_a_count_by_hand_gives(library, n_relevant, share):
+    tables, expected = counted_by_hand(n_relevant, share)
+    scores, held_out, train = map(library, tables)
+    found = rs.evaluate({"one": scores}, held_out, train=train, metrics=METRICS)
+    for metric, values in expected.items():
+        exact = list(values.values())
+        row = found.table.loc[("one", metric)]
+        assert row["value"] == pytest.approx(np.mean(exact), abs=1e-12)
+        interval = stats.t.interval(0.95, len(exact) - 1, np.mean(exact), stats.sem(exact))
+        assert (row["low"], row["high"]) == pytest.approx(interval, abs=1e-12)
+    each = found.per_instance.set_index(["metric", "user"])["value"].to_dict()
+    for metric, values in expected.items():
+        for user, value in values.items():
+            assert each[metric, user] == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_any_dataframe_of_ranks_is_read(library):
+    """Two relevant items for every third user; by name, as some libraries keep no order."""
+    rng = RNG(9)
+    rows = [(f"u{i}", 20 * j + int(rng.integers(1, 20)), i % 4) for i in range(30)
+            for j in range(1 + (i % 3 == 0))]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["user", "place", "ties"]).sample(frac=1, random_state=0)
+    found = rs.Ranks.from_frame(library(table), 99, rank="place")
+    ranks = found[np.argsort(found.ids)]
+    for name, values, ties in zip(ranks.ids, ranks.values, ranks.ties):
+        mine = table[table["user"] == name]
+        assert sorted(values.tolist()) == sorted(mine["place"])
+        assert sorted(ties.tolist()) == sorted(mine["ties"])
+
+
+@pytest.mark.parametrize("kind", [int, np.int8, np.uint16, float])
+def test_ids_may_be_numbers_of_any_type(kind):
+    tables = [one.copy() for one in made_up(RNG(1))]
+    named = rs.evaluate(tables[0], tables[1], train=tables[2], metrics=METRICS)
+    for table in tables:
+        for name in ("user", "item"):
+            table[name] = table[name].str[1:].astype(int).astype(kind)
+    found = rs.evaluate(tables[0], tables[1], train=tables[2], metrics=METRICS)
+    pd.testing.assert_frame_equal(found.table, named.table, rtol=1e-12)
+
+
+def test_ids_may_be_anything_that_can_be_told_apart():
+    import uuid
+
+    tables = [one.copy() for one in made_up(RNG(2))]
+    named = rs.evaluate(tables[0], tables[1], train=tables[2], metrics=METRICS)
+    for table in tables:
+        table["user"] = [uuid.uuid5(uuid.NAMESPACE_DNS, one) for one in table["user"]]
+        table["item"] = [pd.Timestamp("2020-01-01", tz="UTC") + pd.Timedelta(days=int(one[1:]))
+                         for one in table["item"]]  # fmt: skip
+    found = rs.evaluate(tables[0], tables[1], train=tables[2], metrics=METRICS)
+    pd.testing.assert_frame_equal(found.table, named.table, rtol=1e-12)
+
+
+class Model:
+    """What a fitted model of scikit-learn's kind looks like."""
+
+    def __init__(self, scores):
+        self._scores = scores
+
+    def scores(self, users):
+        return self._scores[users]
+
+
+def numbered(n_relevant=1):
+    """Factors, their scores as a table, and held-out and training items as numbers."""
+    rng = RNG(3)
+    users = rng.integers(-2, 3, (N_USERS, 3)).astype(float)
+    items = rng.integers(-2, 3, (N_ITEMS, 3)).astype(float)
+    dense = users @ items.T
+    table = pd.DataFrame(
+        [(u, i, dense[u, i]) for u in range(N_USERS) for i in range(N_ITEMS)],
+        columns=["user", "item", "score"],
+    )
+    mixed = np.argsort(rng.random((N_USERS, N_ITEMS)), axis=1)
+    held_out = sparse.lil_matrix((N_USERS, N_ITEMS))
+    train = sparse.lil_matrix((N_USERS, N_ITEMS))
+    for user in range(N_USERS):
+        held_out[user, mixed[user, :n_relevant]] = 1
+        train[user, mixed[user, n_relevant : n_relevant + 4]] = 1
+    return users, items, dense, table, held_out.tocsr(), train.tocsr()
+
+
+def frame_of(matrix):
+    entries = matrix.tocoo()
+    return pd.DataFrame({"user": entries.row, "item": entries.col})
+
+
+@pytest.mark.parametrize("n_relevant", [1, 3])
+def test_arrays_factors_and_models_give_what_their_table_gives(n_relevant):
+    users, items, dense, table, held_out, train = numbered(n_relevant)
+    expected = rs.evaluate(table, frame_of(held_out), train=frame_of(train), metrics=METRICS).table
+    for scores in (dense, (users, items), Model(dense)):
+        for relevant, known in ((held_out, train), (frame_of(held_out), frame_of(train))):
+            found = rs.evaluate(scores, relevant, train=known, metrics=METRICS).table
+            pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
+    if n_relevant == 1:
+        found = rs.evaluate(dense, held_out.indices, train=train, metrics=METRICS)
+        pd.testing.assert_frame_equal(found.table, expected, rtol=1e-12)
+
+
+def test_implicit_s_factors_and_the_package_s_own_recommenders():
+    pytest.importorskip("implicit")
+    data = rs.datasets.make_interactions(n_users=60, n_items=50, n_events=1500, rng=0)
+    x = rs.recommenders.MatrixFactorization(n_factors=4).fit(data.train)
+    models = {"object": x, "factors": (x.user_factors, x.item_factors)}
+    found = rs.evaluate(models, data.held_out, train=data.train, metrics=METRICS)
+    ranks = x.ranks(data)
+    for metric in METRICS:
+        for name in models:
+            value = found.table.loc[(name, str(metric)), "value"]
+            assert value == pytest.approx(metric(ranks).mean(), abs=1e-9)
+
+
+def test_several_recommenders_in_one_table():
+    scores, held_out, train = made_up(RNG(4))
+    other = scores.assign(score=-scores["score"])
+    together = pd.concat([scores.assign(model="b"), other.assign(model="a")])
+    for library in (as_pandas, as_lazy_polars):
+        found = rs.evaluate(library(together), library(held_out), train=library(train))
+        expected = rs.evaluate({"a": other, "b": scores}, held_out, train=train)
+        pd.testing.assert_frame_equal(found.table, expected.table)
+        pd.testing.assert_frame_equal(found.pairs, expected.pairs)
+
+
+def test_pairs_are_those_of_the_differences():
+    scores, held_out, train = made_up(RNG(5))
+    other = scores.assign(score=-scores["score"])
+    third, fourth = scores.assign(score=0.0), scores.assign(score=scores["score"] % 3)
+    models = {"a": scores, "b": other, "c": third, "d": fourth}
+    found = rs.evaluate(models, held_out, train=train, metrics=["AP"])
+    each = found.per_instance.pivot(index="user", columns="recommender", values="value")
+    for a, b in (("a", "b"), ("a", "c"), ("b", "c")):
+        row = found.pairs.loc[(a, b, "AP")]
+        test = stats.ttest_rel(each[a], each[b], alternative="greater")
+        interval = stats.ttest_rel(each[a], each[b]).confidence_interval(0.95)
+        assert row["difference"] == pytest.approx((each[a] - each[b]).mean())
+        assert row["probability"] == pytest.approx(1 - test.pvalue)
+        assert (row["low"], row["high"]) == pytest.approx(tuple(interval))
+    at_once = rs.evaluate(models, held_out, train=train, metrics=["AP"], simultaneous=True).pairs
+    wide = stats.ttest_rel(each["a"], each["b"]).confidence_interval(1 - 0.05 / 6)  # of six pairs
+    assert tuple(at_once.loc[("a", "b", "AP"), ["low", "high"]]) == pytest.approx(tuple(wide))
+
+
+class TestWhatDoesNotMatch:
+    """Nothing is dropped in silence: each case is counted, and the rest is as without it."""
+
+    def setup_method(self):
+        self.scores, self.held_out, self.train = made_up(RNG(6))
+        self.clean = self.evaluated()
+
+    def evaluated(self, scores=None, held_out=None, train=None, **options):
+        parts = [self.scores if scores is None else scores]
+        parts.append(self.held_out if held_out is None else held_out)
+        known = self.train if train is None else train
+        return rs.evaluate({"one": parts[0]}, parts[1], train=known, metrics=METRICS, **options)
+
+    def counted(self, found, what, name=""):
+        """How often it is counted, once it is seen that the note says so."""
+        rows = [key for key in found.counts.index if key[0] == name and key[1].startswith(what)]
+        (key,) = rows
+        n = int(found.counts.loc[key, "count"])
+        assert any(what in note and note.endswith(f": {n:,}") for note in found.notes) == (n > 0)
+        return n
+
+    def same(self, found):
+        pd.testing.assert_frame_equal(found.table, self.clean.table)
+
+    def test_a_held_out_pair_twice(self):
+        found = self.evaluated(held_out=pd.concat([self.held_out, self.held_out.iloc[:3]]))
+        assert self.counted(found, "held-out rows that repeat") == 3
+        self.same(found)
+
+    def test_a_held_out_item_in_train(self):
+        also = pd.concat([self.train, self.held_out.iloc[:2]])
+        found = self.evaluated(train=also)
+        assert self.counted(found, "held-out items that the user has in train") == 2
+        assert self.counted(found, "users without any other held-out item") == 2
+        kept = self.held_out.iloc[2:]
+        without = self.train[self.train["user"].isin(kept["user"])]
+        everything = sorted({*self.scores["item"], *self.train["item"], *self.held_out["item"]})
+        self.clean = self.evaluated(held_out=kept, train=without, items=everything)
+        self.same(found)
+
+    def test_scores_of_users_who_are_not_evaluated(self):
+        more = pd.DataFrame({"user": ["nobody"] * 2, "item": ["i0", "i1"], "score": [1.0, 2.0]})
+        found = self.evaluated(scores=pd.concat([self.scores, more]))
+        assert self.counted(found, "scores of users who are not", "one") == 2
+        self.same(found)
+
+    def test_a_score_of_nobody_for_nothing_is_counted_once(self):
+        more = pd.DataFrame({"user": ["nobody", "u0"], "item": ["nothing"] * 2, "score": [1.0] * 2})
+        every = [f"i{i}" for i in range(N_ITEMS)]
+        found = self.evaluated(scores=pd.concat([self.scores, more]), items=every)
+        assert self.counted(found, "scores of users who are not", "one") == 1
+        assert self.counted(found, "scores of items that are not in items", "one") == 1
+        self.same(found)
+
+    def test_scores_of_items_in_train_play_no_part(self):
+        known = self.scores.merge(self.train)
+        assert self.counted(self.clean, "scores of items in train", "one") == len(known) > 0
+        without = self.scores.merge(self.train, how="left", indicator=True)
+        without = without[without["_merge"] == "left_only"].drop(columns="_merge")
+        found = self.evaluated(scores=without)
+        assert self.counted(found, "scores of items in train", "one") == 0
+        self.same(found)
+
+    def test_scores_of_minus_infinity_are_as_no_scores(self):
+        best = self.scores["score"] > 2
+        masked = self.scores.assign(score=self.scores["score"].where(best, -np.inf))
+        found, listed = self.evaluated(scores=masked), self.evaluated(scores=self.scores[best])
+        assert self.counted(found, "scores of -inf", "one") == (~best).sum()
+        pd.testing.assert_frame_equal(found.table, listed.table)
+        without = self.counted(found, "held-out items without a score", "one")
+        in_list = self.scores[best].merge(self.held_out)
+        assert without == N_USERS - len(in_list) > 0
+
+    def test_users_without_any_score(self):
+        found = self.evaluated(scores=self.scores[self.scores["user"] != "u7"])
+        assert self.counted(found, "users without any score", "one") == 1
+        pool = N_ITEMS - (self.train["user"] == "u7").sum()
+        each = found.per_instance.set_index(["user", "metric"])["value"]
+        assert each["u7", "AUC"] == pytest.approx(0.5)
+        assert each["u7", "Recall@3"] == pytest.approx(3 / pool)
+
+    def test_items_may_be_named(self):
+        every = [f"i{i}" for i in range(N_ITEMS)]
+        self.same(self.evaluated(items=every))
+        few = sorted({*self.held_out["item"]})
+        found = self.evaluated(items=few)
+        out = ~self.scores["item"].isin(few)
+        assert self.counted(found, "scores of items that are not in items", "one") == out.sum()
+        more = self.evaluated(items=[*every, "new", "newer"])
+        at_most = more.per_instance.query("metric == 'AUC'")["value"].to_numpy()
+        assert (at_most > self.clean.per_instance.query("metric == 'AUC'")["value"]).all()
+        with pytest.raises(ValueError, match="items must hold all held-out items, got none that"):
+            self.evaluated(items=few[1:])
+
+    def test_a_metric_that_looks_further_than_a_list_says_so(self):
+        top = self.scores.sample(frac=1, random_state=0).sort_values("score", ascending=False)
+        top = top.merge(self.train, how="left", indicator=True).query("_merge == 'left_only'")
+        top = top.groupby("user").head(3)[["user", "item", "score"]]
+        found = self.evaluated(scores=top)
+        assert any("AP, AUC look further than the shortest list, 3 items" in n for n in found.notes)
+        assert "Recall" not in "".join(found.notes)
+
+
+def test_the_lowest_of_all_numbers_is_a_score():
+    """The held-out item has it: ahead of what has none, behind what has a higher one."""
+    scores = pd.DataFrame(
+        {"user": [1, 1], "item": [7, 8], "score": [-np.finfo(float).max, -(10.0**308)]}
+    )
+    held_out = pd.DataFrame({"user": [1], "item": [7]})
+    found = rs.evaluate(scores, held_out, items=[7, 8, 9, 10], metrics=["AP", "AUC"])
+    assert found.table["value"].tolist() == pytest.approx([1 / 2, 2 / 3])
+
+
+def test_the_shortest_list_is_named():
+    scores = pd.DataFrame({"user": [1, 1, 1, 2, 3, 3], "item": [7, 8, 9, 7, 7, 8]})
+    held_out = pd.DataFrame({"user": [1, 2, 3], "item": [7, 8, 9]})
+    found = rs.evaluate(
+        scores.assign(score=range(6)), held_out, items=[7, 8, 9, 10], metrics=["AP", "Recall@1"]
+    )
+    (said,) = [note for note in found.notes if "shortest" in note]
+    assert said.startswith("AP looks further than the shortest list, 1 items for user 2:")
+
+
+def test_draws_by_a_sampler_are_reported():
+    scores, held_out, train = made_up(RNG(8))
+    models = {"a": scores, "b": scores.assign(score=-scores["score"])}
+    sampler = rs.UniformSampling(m=6)
+    found = rs.evaluate(models, held_out, train=train, metrics=METRICS, sampler=sampler, rng=1)
+    assert list(found.table.columns) == ["value", "low", "high", "sampled", "assumption"]
+    exact = rs.evaluate(models, held_out, train=train, metrics=METRICS).table["value"]
+    assert ((found.table["low"] <= exact) & (exact <= found.table["high"])).mean() > 0.8
+    assert set(found.ladder.index.names) == {"recommender", "metric", "assumption"}
+    again = rs.evaluate(models, held_out, train=train, metrics=METRICS, sampler=sampler, rng=1)
+    pd.testing.assert_frame_equal(found.table, again.table)
+
+
+@pytest.mark.parametrize("sampler", [rs.UniformSampling(m=15), rs.InverseSampling()], ids=str)
+@pytest.mark.parametrize("seed", [lambda: 2, lambda: RNG(2), lambda: np.random.RandomState(2)])
+def test_what_is_drawn_for_a_recommender_depends_on_no_other(sampler, seed):
+    _, _, dense, _, held_out, train = numbered()
+
+    def table(names):
+        found = rs.evaluate(
+            {name: dense for name in names},
+            held_out,
+            train=train,
+            metrics=["AP"],
+            sampler=sampler,
+            rng=seed(),
+        )
+        return found.table.xs("AP", level="metric")
+
+    both = table(["ä", "b"])
+    pd.testing.assert_frame_equal(table(["b", "c", "ä"]).loc[["ä", "b"]], both)
+    pd.testing.assert_frame_equal(table(["b"]), both.loc[["b"]])
+    # The same scores, with negatives of their own.
+    assert both["value"].nunique() == 2
+
+
+def test_random_numbers_by_name_are_the_same_everywhere():
+    found = _generators(["ä", "b", "\udcff"], RNG(0))
+    assert [one.integers(10**6) for one in found.values()] == [420459, 709810, 266395]
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_draws_are_reported_as_they_were_made(replace):
+    _, _, dense, _, held_out, train = numbered()
+    ranks = rs.predicted_ranks(dense, held_out.indices, train)
+    sampler = rs.UniformSampling(m=15, replace=replace)
+    found = rs.evaluate(dense, held_out, train=train, metrics=["AP"], sampler=sampler, rng=2)
+    run = sampler.draw(ranks, rng=2)
+    expected = rs.report(run, n_items=ranks.sizes, metrics=["AP"], replace=replace)
+    pd.testing.assert_frame_equal(found.table, expected.table)
+    assert found.head == expected.head
+
+
+def test_a_design_estimates_without_bias_and_names_its_cost():
+    _, _, dense, table, held_out, train = numbered()
+    exact = rs.evaluate(table, frame_of(held_out), train=frame_of(train), metrics=["AP"])
+    exact = exact.table.loc["AP", "value"]
+    runs = [
+        rs.evaluate(
+            dense, held_out, train=train, metrics=["AP"], sampler=rs.InverseSampling(), rng=seed
+        ).table.loc["AP"]
+        for seed in range(60)
+    ]
+    values = np.array([row["value"] for row in runs])
+    assert abs(values.mean() - exact) < 4 * stats.sem(values)
+    assert 1 <= runs[0]["scored"] <= N_ITEMS
+
+
+def test_the_cost_of_a_design_is_the_mean_over_users_and_recommenders():
+    _, _, dense, _, held_out, train = numbered()
+    models, design = {"a": dense, "b": -dense}, rs.EarlyStopping(3)
+    found = rs.evaluate(models, held_out, train=train, metrics=["Recall@3"], sampler=design)
+    costs = [
+        design.cost(rs.predicted_ranks(scores, held_out.indices, train)).mean()
+        for scores in models.values()
+    ]
+    assert f"on average scores {sum(costs) / 2:.0f} of " in found.head
+    assert len({f"{cost:.0f}" for cost in [*costs, sum(costs) / 2]}) > 1
+
+
+@pytest.mark.parametrize("block", [1, 3 * N_ITEMS])
+def test_scores_of_minus_infinity_are_counted_over_all_blocks(monkeypatch, block):
+    monkeypatch.setattr("recsample.ranks.predicted.BLOCK", block)
+    _, _, dense, _, held_out, train = numbered()
+    masked = np.where(train.toarray() > 0, -np.inf, dense)
+    found = rs.evaluate({"one": masked}, held_out, train=train, metrics=["AP"])
+    assert found.counts.loc[("one", "scores of -inf, ranked last and tied"), "count"] == train.nnz
+
+
+class TestGivenNegatives:
+    def tables(self, m=8):
+        rng = RNG(10)
+        scores, held_out, train = made_up(rng)
+        known = set(map(tuple, [*train.to_numpy(), *held_out.to_numpy()]))
+        rows = []
+        for user in sorted(set(held_out["user"])):
+            new = [f"i{i}" for i in range(N_ITEMS) if (user, f"i{i}") not in known]
+            rows += [(user, item) for item in rng.choice(new, m, replace=False)]
+        return scores, held_out, train, pd.DataFrame(rows, columns=["user", "item"])
+
+    def test_ranks_are_those_among_the_lists(self):
+        scores, held_out, train, lists = self.tables()
+        found = rs.evaluate(scores, held_out, train=train, negatives=lists, metrics=METRICS)
+        asked = pd.concat([lists, held_out])
+        listed = scores.merge(asked)
+        nothing = pd.DataFrame({"user": ["nobody"], "item": ["i0"]})
+        values = {str(m): [] for m in METRICS}
+        for user, mine in held_out.groupby("user"):
+            part = listed[listed["user"] == user]
+            one = by_hand(part, mine, nothing.assign(item=part["item"].iloc[0]), METRICS)
+            for metric, value in one.items():
+                values[metric] += list(value.values())
+        for metric, value in values.items():
+            assert found.table.loc[metric, "sampled"] == pytest.approx(np.mean(value), abs=1e-12)
+        assert found.table["low"].notna().all()
+
+    @pytest.mark.parametrize("block", [2**22, 3 * N_ITEMS])
+    def test_factors_and_arrays_give_the_same(self, monkeypatch, block):
+        monkeypatch.setattr("recsample.ranks.predicted.BLOCK", block)
+        users, items, dense, table, held_out, train = numbered()
+        lists = rs.uniform_lists(8, (held_out + train).tocsr(), rng=0)
+        lists = pd.DataFrame({"user": np.repeat(np.arange(N_USERS), 8), "item": lists.ravel()})
+        tables = [
+            rs.evaluate(one, held_out, train=train, negatives=lists, metrics=METRICS).table
+            for one in (dense, (users, items), Model(dense))
+        ]
+        for one in tables[1:]:
+            pd.testing.assert_frame_equal(one, tables[0])
+        given = rs.given_ranks(dense, held_out.indices, lists["item"].to_numpy().reshape(-1, 8))
+        for metric in METRICS:
+            assert tables[0].loc[str(metric), "sampled"] == pytest.approx(metric(given).mean())
+
+    def test_a_score_of_a_listed_item_that_is_nan_is_named(self):
+        scores = RNG(0).random((3, 6))
+        scores[1, 4] = np.nan
+        lists = pd.DataFrame({"user": [0, 0, 1, 1, 2, 2], "item": [1, 2, 2, 4, 1, 3]})
+        with pytest.raises(ValueError, match="got NaN for user 1, item 4"):
+            rs.evaluate(scores, [0, 0, 0], negatives=lists, metrics=["AUC"])
+
+    def test_what_should_not_be_listed_is_left_out_and_counted(self):
+        scores, held_out, train, lists = self.tables()
+        wrong = pd.concat([lists, lists.iloc[:2], held_out.iloc[:3], train.iloc[:4]])
+        clean = rs.evaluate(scores, held_out, train=train, negatives=lists, metrics=METRICS)
+        found = rs.evaluate(scores, held_out, train=train, negatives=wrong, metrics=METRICS)
+        pd.testing.assert_frame_equal(found.table, clean.table)
+        counts = found.counts["count"].droplevel("recommender")
+        assert counts["negatives that repeat another one, left out"] == 2
+        assert counts["negatives that are held-out items of the user, left out"] == 3
+        assert counts["negatives that are training items of the user, left out"] == 4
+
+    def test_of_lists_that_are_not_uniform_nothing_is_said(self):
+        scores, held_out, train, _ = self.tables()
+        rows = []
+        known = set(map(tuple, [*train.to_numpy(), *held_out.to_numpy()]))
+        for user in sorted(set(held_out["user"])):
+            new = [f"i{i}" for i in range(N_ITEMS) if (user, f"i{i}") not in known]
+            rows += [(user, item) for item in new[:6]]
+        lists = pd.DataFrame(rows, columns=["user", "item"])
+        found = rs.evaluate(scores, held_out, train=train, negatives=lists, metrics=METRICS)
+        assert found.table[["value", "low", "high"]].isna().all(axis=None)
+        assert "do not look like uniform draws" in str(found)
+
+    @pytest.mark.parametrize(("p", "uniform"), [(0.7e-4, True), (0.4e-4, False)])
+    def test_each_of_two_tests_has_half_of_the_chance_of_a_false_alarm(
+        self, monkeypatch, p, uniform
+    ):
+        tests = pd.DataFrame({"p-value": [0.5, p]})
+        monkeypatch.setattr("recsample.evaluation.matching.uniformity", lambda *_: tests)
+        scores, held_out, train, lists = self.tables()
+        found = rs.evaluate(scores, held_out, train=train, negatives=lists, metrics=["AUC"])
+        assert found.table["value"].notna().all() == uniform
+
+    def test_that_held_out_items_are_never_listed_is_no_surprise(self):
+        held_out = np.zeros(200, int)  # the same for all
+        relevant = sparse.csr_matrix((np.ones(200), (np.arange(200), held_out)), (200, 15))
+        lists = pd.DataFrame(rs.uniform_lists(7, relevant, rng=0)).stack().droplevel(1)
+        lists = lists.rename_axis("user").reset_index(name="item")
+        scores = RNG(12).random((200, 15))
+        found = rs.evaluate(scores, held_out, negatives=lists, metrics=["AUC"])
+        assert found.table["value"].notna().all()
+
+
+class TestResult:
+    def setup_method(self):
+        self.scores, self.held_out, self.train = made_up(RNG(11))
+        other = self.scores.assign(score=-self.scores["score"])
+        self.models = {"a": self.scores, "b_%": other}
+        self.found = rs.evaluate(self.models, self.held_out, train=self.train, metrics=METRICS)
+
+    @pytest.mark.parametrize("library", [as_pandas, as_polars, "mapping", "list"])
+    def test_segments_are_as_if_evaluated_alone(self, library):
+        users = [f"u{i}" for i in range(N_USERS)]
+        names = {user: "even" if int(user[1:]) % 2 == 0 else "odd" for user in users}
+        table = pd.DataFrame({"who": users, "what": list(names.values())})
+        order = self.found.per_instance["user"].iloc[:N_USERS]
+        given = {"mapping": names, "list": [names[one] for one in order]}
+        found = self.found.by(given[library] if isinstance(library, str) else library(table))
+        every = sorted({*self.scores["item"], *self.train["item"], *self.held_out["item"]})
+        for segment in ("even", "odd"):
+            mine = self.held_out[self.held_out["user"].map(names) == segment]
+            alone = rs.evaluate(self.models, mine, train=self.train, metrics=METRICS, items=every)
+            part = found.loc[segment]
+            pd.testing.assert_frame_equal(part[["value", "low", "high"]], alone.table)
+            assert (part["users"] == len(mine)).all()
+
+    def test_segments_of_sampled_runs(self):
+        sampler = rs.UniformSampling(m=6)
+        found = rs.evaluate(
+            self.scores, self.held_out, train=self.train, metrics=["AP"], sampler=sampler
+        )
+        apart = found.by([1, "1"] * (N_USERS // 2))
+        assert apart.index.unique("segment").tolist() == [1, "1"]
+        parts = found.by(["x", "y"] * (N_USERS // 2))
+        assert parts["sampled"].mean() == pytest.approx(found.table["sampled"].iloc[0])
+
+    def test_segments_of_a_design_have_costs_of_their_own(self):
+        _, _, dense, _, held_out, train = numbered()
+        ranks, design = rs.predicted_ranks(dense, held_out.indices, train), rs.InverseSampling()
+        found = rs.evaluate(dense, held_out, train=train, metrics=["AP"], sampler=design)
+        cost = design.cost(ranks)
+        cheap = cost < np.median(cost)
+        parts = found.by(np.where(cheap, "cheap", "dear"))["scored"].droplevel("metric")
+        assert parts["cheap"] == pytest.approx(cost[cheap].mean())
+        assert parts["dear"] == pytest.approx(cost[~cheap].mean())
+
+    def test_text_html_latex_markdown_json_and_a_picture(self):
+        text, page = str(self.found), self.found._repr_html_()
+        for part in ("Recall@3", "b_%"):
+            assert part in text and part in page
+        assert r"b\_\%" in self.found.to_latex()
+        assert r"| b\_% |" in self.found.to_markdown()
+        said = json.loads(self.found.to_json())
+        row = said["table"][0]
+        assert row["recommender"] == "a" and row["metric"] == "Recall@3"
+        assert row["value"] == self.found.table["value"].iloc[0]
+        assert len(said["pairs"]) == len(METRICS)
+        axes = self.found.plot().axes
+        assert [ax.get_xlabel() for ax in axes] == [str(m) for m in METRICS]
+        drawn = [line.get_xdata() for line in axes[2].lines]
+        assert np.isin(
+            self.found.table.xs("AP", level="metric")["value"], np.concatenate(drawn)
+        ).all()
+        import_module("matplotlib.pyplot").close("all")
+
+    def test_every_value_has_a_sentence(self):
+        assert len(self.found.sentences) == len(self.found.table)
+        row = self.found.table.loc[("a", "AP")]
+        (said,) = [one for one in self.found.sentences if one.startswith("a: AP ")]
+        assert f"{row['value']:.3f} (95 % limits {row['low']:.3f} to {row['high']:.3f}" in said
+
+
+# Names, and how LaTeX has to be told of them.
+NAMES = {
+    "a|b": r"a\textbar{}b",
+    "<b>x</b> &amp; y": r"\textless{}b\textgreater{}x\textless{}/b\textgreater{} \&amp; y",
+    "two\nlines\r\n\r\nor three": "two lines or three",
+    "als_64_v2": r"als\_64\_v2",
+    "_x_ *y* `z` ~~w~~ __init__": r"\_x\_ {*}y{*} `z` \textasciitilde \textasciitilde w",
+    "*first": "{*}first",
+    "[l](u)": "{[}l](u)",
+    "50 % #1 $x$ {y}^2": r"50 \% \#1 \$x\$ \{y\}\textasciicircum 2",
+    "C:\\x\\|": r"C:\textbackslash x\textbackslash \textbar{}",
+    "1.10": "1.10",
+    "1.1": "1.1",
+    "007": "007",
+    "<!-- no -->": r"\textless{}!-- no --\textgreater{}",
+}
+
+
+def test_names_come_out_as_they_are_in_markdown():
+    markdown_it = pytest.importorskip("markdown_it")
+    found = rs.report(
+        {name: rs.Ranks([1, 2, 1, 3], 5) for name in NAMES}, n_items=50, metrics=["AUC"]
+    )
+    parser = markdown_it.MarkdownIt("commonmark", {"html": True})
+    parser.enable(["table", "strikethrough"])
+    inline = [token for token in parser.parse(found.to_markdown()) if token.type == "inline"]
+    cells = inline[2::2]  # after the head, without the values
+    assert all(part.type in ("text", "text_special") for cell in cells for part in cell.children)
+    said = ["".join(part.content for part in cell.children) for cell in cells]
+    assert said == [" ".join(name.split()) for name in NAMES]
+
+
+def test_names_come_out_as_they_are_in_latex():
+    found = rs.report(
+        {name: rs.Ranks([1, 2, 1, 3], 5) for name in NAMES}, n_items=50, metrics=["AUC"]
+    )
+    rows = found.to_latex().splitlines()[4:-2]
+    for row, said in zip(rows, NAMES.values(), strict=True):
+        assert row.startswith(said) and row.endswith(r"0.8125 (0.4316 to 1.1934) \\")

@@ -1,0 +1,387 @@
+"""The report: its numbers are those of the limits, its words those of its numbers."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import recsample as rs
+from recsample.inference import limits
+
+N_ITEMS, M = 300, 29
+SAMPLER = rs.UniformSampling(M)
+METRICS = [rs.Recall @ 10, rs.AP, rs.AUC]
+
+
+def exact_ranks(exponent=0.8, size=1200, seed=0):
+    rng = np.random.default_rng(seed)
+    weights = np.arange(1.0, N_ITEMS + 1) ** -exponent
+    return rs.Ranks(rng.choice(np.arange(1, N_ITEMS + 1), size, p=weights / weights.sum()), N_ITEMS)
+
+
+def humped_ranks(size=3000):
+    return rs.Ranks(np.random.default_rng(0).integers(40, 44, size), N_ITEMS)
+
+
+RUN = SAMPLER.draw(exact_ranks(), 1)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return rs.report(RUN, n_items=N_ITEMS, metrics=METRICS)
+
+
+@pytest.fixture(scope="module")
+def hump():
+    run = SAMPLER.draw(humped_ranks(), 1)
+    return rs.report(run, n_items=N_ITEMS, metrics=METRICS)
+
+
+@pytest.fixture(scope="module")
+def impossible():
+    """Ranks among 29 that were drawn from 9."""
+    run = rs.UniformSampling(9).draw(exact_ranks(), 1)
+    return rs.report(run.values, m=M, n_items=N_ITEMS, metrics=METRICS)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    runs = {"A": RUN, "B": SAMPLER.draw(exact_ranks(0.4, seed=1), 2)}
+    return rs.report(runs, n_items=N_ITEMS, metrics=METRICS)
+
+
+def test_the_table_holds_the_limits_that_rest_on_the_usual_assumption(found):
+    for metric in METRICS:
+        row, one = found.table.loc[str(metric)], limits(metric, RUN, N_ITEMS)
+        assert (row["low"], row["high"]) == (one.low, one.high)
+        assert row["value"] == np.clip(one.value, one.low, one.high)
+        assert row["sampled"] == metric(RUN).mean()
+    assert found.table["assumption"].tolist() == ["decreasing", "decreasing", "none"]
+
+
+def test_the_ladder_holds_the_limits_under_each_assumption(found):
+    assert found.ladder.index.names == ["metric", "assumption"]
+    for metric in METRICS:
+        for assumption in ("none", "decreasing", "smooth"):
+            one = limits(metric, RUN, N_ITEMS, assumption=assumption)
+            row = found.ladder.loc[(str(metric), assumption)]
+            assert (row["low"], row["high"]) == (one.low, one.high)
+
+
+def test_a_value_is_within_its_limits_and_the_limits_within_what_the_metric_can_be(found, pair):
+    for table in (found.table, pair.table):
+        assert (table["low"] <= table["value"]).all()
+        assert (table["value"] <= table["high"]).all()
+        assert table["low"].min() >= 0
+        assert table["high"].max() <= 1
+
+
+def test_an_estimate_that_the_data_speak_against_is_moved_to_the_limit_next_to_it():
+    rng = np.random.default_rng(0)
+    best = rng.random(1500) < 0.8  # as often on each of the first 40 ranks, and then a cliff
+    ranks = np.where(best, rng.integers(1, 41, 1500), rng.integers(41, N_ITEMS + 1, 1500))
+    run = SAMPLER.draw(rs.Ranks(ranks, N_ITEMS), 1)
+    metrics = [rs.Recall @ 10, rs.Recall @ 40]
+    table = rs.report(run, n_items=N_ITEMS, metrics=metrics).table
+    above, below = (limits(metric, run, N_ITEMS).value for metric in metrics)
+    assert above > table.loc["Recall@10", "high"] == table.loc["Recall@10", "value"] > 0.2
+    assert below < table.loc["Recall@40", "low"] == table.loc["Recall@40", "value"] < 0.8
+
+
+def numbers(sentence):
+    return re.findall(r"\d\.\d{3}", sentence)
+
+
+def test_a_sentence_holds_the_numbers_of_the_table_and_names_what_it_rests_on(found):
+    for metric, sentence in zip(METRICS, found.sentences):
+        row = found.table.loc[str(metric)]
+        said = [f"{row[c]:.3f}" for c in ("value", "low", "high")]
+        assert sentence.startswith(str(metric))
+        assert numbers(sentence)[:3] == said
+        assert "1200 instances, each ranked among m = 29 of 299 irrelevant items" in sentence
+        assert "said to be drawn uniformly without replacement" in sentence
+    first, _, auc = found.sentences
+    assert "assume that within the best fifth of the list, no rank is more frequent" in first
+    free = found.ladder.loc[("Recall@10", "none")]
+    assert numbers(first)[3:5] == [f"{free['low']:.3f}", f"{free['high']:.3f}"]
+    assert numbers(first)[5] == f"{found.table.loc['Recall@10', 'sampled']:.3f}"
+    assert "rest on no assumption" in auc
+
+
+def test_where_the_data_contradict_the_assumption_the_sentence_steps_down(hump):
+    row = hump.table.loc["Recall@10"]
+    assert row["assumption"] == "none"
+    assert np.isnan(row["value"])
+    assert row["low"] == 0 < row["high"]
+    sentence = hump.sentences[0]
+    assert sentence.startswith(f"Recall@10 is between 0.000 and {row['high']:.3f}")
+    assert "rest on no assumption" in sentence
+    assert "the data contradict the usual one" in sentence
+    assert "there is no estimate" in sentence
+    assert np.isnan(hump.ladder.loc[("Recall@10", "decreasing"), "low"])
+
+
+def test_ranks_that_cannot_have_come_about_as_is_said_get_no_limits(impossible):
+    row = impossible.table.loc["Recall@10"]
+    assert row["assumption"] == ""
+    assert row[["value", "low", "high"]].isna().all()
+    assert "Nothing can be said of Recall@10" in impossible.sentences[0]
+    assert "Check the number of drawn items" in impossible.sentences[0]
+
+
+def test_a_list_that_was_cut_off_is_noticed():
+    """Evaluators that rank only the best ten give all others the last place."""
+    run = SAMPLER.draw(exact_ranks(0.3), 1)
+    cut = np.where(run.values > 10, 10, run.values)
+    said = rs.report(cut, m=M, n_items=N_ITEMS, metrics=["Recall@10"])
+    assert said.table["assumption"].item() == ""
+
+
+def test_a_column_of_a_table_and_ranks_give_the_same(found):
+    columns = [RUN.values, RUN.values.tolist(), pd.Series(RUN.values.astype(int))]
+    columns += [pd.Series(RUN.values.astype(int).tolist(), dtype=object)]
+    for column in columns:
+        said = rs.report(column, m=M, n_items=np.full(1200, N_ITEMS), metrics=METRICS)
+        pd.testing.assert_frame_equal(said.table, found.table)
+
+
+def test_replacement_is_said_and_used(found):
+    run = rs.UniformSampling(M, replace=True).draw(exact_ranks(), 1)
+    said = rs.report(run, n_items=N_ITEMS, metrics=["Recall@10"], replace=True)
+    assert "with replacement" in said.sentences[0]
+    one = limits(rs.Recall @ 10, run, N_ITEMS, replace=True)
+    assert said.table["high"].item() == one.high
+
+
+def test_several_numbers_of_draws_and_pools_are_said_as_spans():
+    ranks = rs.Ranks(np.arange(1, 601) % 40 + 1, np.where(np.arange(600) < 300, 200, 900))
+    few, many = (
+        rs.UniformSampling(m).draw(ranks[part], 0)
+        for m, part in ((10, slice(0, 300)), (40, slice(300, 600)))
+    )
+    run = rs.Ranks.concatenate([few, many])
+    said = rs.report(run, n_items=ranks.n_items, metrics=["Recall@10"])
+    assert "among m = 10 to 40 of 199 to 899 irrelevant items" in said.head
+    again = rs.report(run.values, m=run.n_irrelevant, n_items=ranks.n_items, metrics=["Recall@10"])
+    pd.testing.assert_frame_equal(said.table, again.table)
+
+
+def test_several_relevant_items_are_said():
+    rng = np.random.default_rng(0)
+    rows = [np.unique(rng.integers(1, 100, 4)).tolist() for _ in range(400)]
+    ranks = rs.Ranks(rows, 200)
+    run = rs.UniformSampling(20).draw(ranks, 0)
+    said = rs.report(run, n_items=200, metrics=["Recall@10"])
+    assert f"400 instances with {sum(map(len, rows))} relevant items" in said.head
+    assert said.table["low"].item() <= (rs.Recall @ 10)(ranks).mean() <= said.table["high"].item()
+
+
+@pytest.mark.parametrize("n_items", [10**9, 10**12, 2**53 - 1])
+def test_among_any_number_of_items_a_share_of_the_list_is_known_as_well(n_items):
+    # What m items say of the best hundredth of a list has a limit as the list grows.
+    rng = np.random.default_rng(0)
+    sampled = 1 + rng.binomial(50, rng.random(1000) ** 4)
+    here, small = (
+        rs.report(sampled, m=50, n_items=n, metrics=[rs.Recall @ (n // 100)]).ladder.to_numpy()
+        for n in (n_items, 10**5)
+    )
+    assert here == pytest.approx(small, abs=5e-4)
+
+
+def test_several_recommenders_have_rows_pairs_and_sentences_of_their_own(pair, found):
+    assert pair.table.index.names == ["recommender", "metric"]
+    pd.testing.assert_frame_equal(pair.table.loc["A"], found.table)
+    assert pair.ladder.index.names == ["recommender", "metric", "assumption"]
+    assert pair.pairs.index.tolist() == [("A", "B", str(metric)) for metric in METRICS]
+    assert pair.sentences[0] == f"A: {found.sentences[0]}"
+    one = rs.inference.paired_comparison(rs.AUC, RUN, SAMPLER.draw(exact_ranks(0.4, seed=1), 2))
+    assert tuple(pair.pairs.loc[("A", "B", "AUC")])[:4] == tuple(one)
+    with pytest.raises(ValueError, match="a plan is made for one recommender"):
+        pair.plan("AP", 0.1)
+
+
+def test_recommenders_of_named_instances_are_compared_in_one_order(pair):
+    """Ranks without names are taken as they come; with names, a wrong order is noticed."""
+    names = np.random.default_rng(0).permutation(1200)
+    other = SAMPLER.draw(exact_ranks(0.4, seed=1), 2)
+    a = rs.Ranks(RUN.values, RUN.n_items, ids=names)
+    b = rs.Ranks(other.values, other.n_items, ids=names)
+    said = rs.report({"A": a, "B": b}, n_items=N_ITEMS, metrics=METRICS)
+    pd.testing.assert_frame_equal(said.pairs, pair.pairs)
+    mixed = b[np.random.default_rng(1).permutation(1200)]
+    with pytest.raises(ValueError, match="same instances in the same order, got ids that differ"):
+        rs.report({"A": a, "B": mixed}, n_items=N_ITEMS, metrics=METRICS)
+    runs = {name: one[np.argsort(one.ids)] for name, one in (("A", a), ("B", mixed))}
+    cured = rs.report(runs, n_items=N_ITEMS, metrics=[rs.AUC]).pairs.loc[("A", "B", "AUC")]
+    assert tuple(cured)[:4] == pytest.approx(tuple(pair.pairs.loc[("A", "B", "AUC")])[:4])
+    alone = rs.report({"A": a, "B": other}, n_items=N_ITEMS, metrics=METRICS)
+    pd.testing.assert_frame_equal(alone.pairs, pair.pairs)
+
+
+def test_no_rank_near_the_last_one_is_noticed():
+    """A hundred drawn, it is said, but no sampled rank is beyond 51: half of them were relevant."""
+    run = rs.UniformSampling(50).draw(rs.Ranks(np.arange(1, 3001), 3000), 0)
+    said = rs.report(run.values, m=100, n_items=3000, metrics=["Recall@10"])
+    assert said.table["assumption"].item() == ""
+
+
+def test_a_pair_rests_on_the_weaker_of_the_two_assumptions():
+    runs = {"A": SAMPLER.draw(exact_ranks(size=3000), 1), "B": SAMPLER.draw(humped_ranks(), 2)}
+    said = rs.report(runs, n_items=N_ITEMS, metrics=["Recall@10"])
+    row = said.pairs.loc[("A", "B", "Recall@10")]
+    assert row["assumption"] == "none"
+    assert np.isnan(row["difference"])
+    assert row["low"] < row["high"]
+
+
+def test_a_difference_is_surer_where_users_are_easy_for_both_than_where_for_one_or_the_other():
+    ranks = RUN[:300].values
+    order, mixed = np.argsort(ranks), np.random.default_rng(0).permutation(300)
+    widths = []
+    for one, other in ((order, order), (order, mixed), (order, order[::-1])):
+        runs = {"A": ranks[one], "B": ranks[other]}
+        row = rs.report(runs, m=M, n_items=N_ITEMS, metrics=["AP"]).pairs.iloc[0]
+        widths.append(row["high"] - row["low"])
+    alike, independent, opposed = widths
+    assert alike <= independent < opposed / 1.2
+
+
+def test_pairs_of_ranks_that_cannot_be_are_not_compared(impossible):
+    wrong = rs.Ranks(rs.UniformSampling(9).draw(exact_ranks(), 1).values, M + 1)
+    said = rs.report({"A": RUN, "B": wrong}, n_items=N_ITEMS, metrics=["Recall@10"])
+    row = said.pairs.loc[("A", "B", "Recall@10")]
+    assert row["assumption"] == ""
+    assert np.isnan(row["low"])
+
+
+def test_names_of_metrics_do_and_each_is_reported_once():
+    said = rs.report(RUN, n_items=N_ITEMS, metrics=["Recall@10", rs.Recall @ 10, "R@10"])
+    assert said.table.index.tolist() == ["Recall@10"]
+
+
+def test_text_and_html_hold_everything(found, pair):
+    for said in (found, pair):
+        text = " ".join(str(said).split())
+        assert said.head in text
+        for sentence in said.sentences:
+            assert sentence in text
+        html = said._repr_html_()
+        root = ElementTree.fromstring(f"<div>{html}</div>")
+        items = ["".join(item.itertext()) for item in root.iter("li")]
+        assert items == list(said.sentences)
+        assert len(list(root.iter("table"))) == (2 if len(said.pairs) else 1)
+
+
+def test_html_is_escaped():
+    said = rs.report({"a<b": RUN}, n_items=N_ITEMS, metrics=["AUC"])
+    assert "a<b" not in said._repr_html_()
+    assert "a&lt;b" in said._repr_html_()
+
+
+@pytest.mark.parametrize("metric", ["Recall@10", "AP", "AUC"])
+def test_a_plan_leads_where_it_says(metric):
+    """What the plan names is carried out: exact users, more samples, or a design."""
+    ranks = exact_ranks(size=2000)
+    said = rs.report(SAMPLER.draw(ranks, 5), n_items=N_ITEMS, metrics=[metric])
+    width = 0.8 * (said.table["high"] - said.table["low"]).item()
+    plan = said.plan(metric, width)
+    assert (plan["width"] <= width * 1.001).all()
+    exact = plan.loc["rank all items"]
+    assert exact["scored"] == N_ITEMS - 1
+    values = rs.metric(metric)(exact_ranks(size=200_000, seed=9))
+    reached = 2 * 1.96 * values.std() / np.sqrt(exact["users"])
+    assert reached == pytest.approx(width, rel=0.2)
+    if "more samples" in plan.index:
+        m = int(plan.loc["more samples", "setting"].removeprefix("m = "))
+        wider = rs.UniformSampling(m).draw(ranks, 6)
+        again = rs.report(wider, n_items=N_ITEMS, metrics=[metric]).table
+        assert (again["high"] - again["low"]).item() == pytest.approx(
+            plan.loc["more samples", "width"], rel=0.35
+        )
+    if "draw until enough is known" in plan.index:
+        row = plan.loc["draw until enough is known"]
+        design = rs.EarlyStopping(10) if metric == "Recall@10" else rs.InverseSampling()
+        assert row["setting"] == str(design)
+        observed = design.draw(ranks, 7)
+        assert design.cost(ranks).mean() == pytest.approx(row["scored"], rel=0.15)
+        spread = design.of(rs.metric(metric), observed).std()
+        assert 2 * 1.96 * spread / np.sqrt(2000) == pytest.approx(row["width"], rel=0.2)
+
+
+def test_a_plan_tries_no_more_samples_than_it_has_time_for(monkeypatch):
+    tried = []
+
+    def never(study, m):
+        tried.append(m)
+        return np.inf
+
+    monkeypatch.setattr("recsample.inference.ways._width_with", never)
+    found = rs.report([1, 2, 3, 1] * 50, m=10, n_items=10**9, metrics=["Recall@10", "AUC"])
+    assert "more samples" not in found.plan("Recall@10", width=1.0).index
+    assert max(tried) == 1280
+    found.plan("AUC", width=1.0)  # which needs no law
+    assert max(tried) > 10**8
+
+
+def test_a_plan_knows_that_drawn_items_do_not_come_again():
+    ranks = rs.Ranks(np.random.default_rng(0).integers(140, 161, 3000), N_ITEMS)
+    mean, variance = rs.UniformSampling(70).moments(rs.AUC, ranks)
+    width = 2 * 1.96 * np.sqrt((mean.var() + variance.mean()) / 3000)
+    found = rs.report(rs.UniformSampling(35).draw(ranks, 1), n_items=N_ITEMS, metrics=["AUC"])
+    row = found.plan("AUC", 1.2 * width).loc["more samples"]
+    assert row["setting"] == "m = 70"
+    assert row["width"] == pytest.approx(width, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"width": 0}, "width must be"),
+        ({"width": np.nan}, "width must be"),
+        ({"metric": "Recall@7"}, "metric must be one of"),
+    ],
+)
+def test_a_plan_refuses(found, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        found.plan(**({"metric": "AP", "width": 0.1} | arguments))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"m": None}, "m must be given with a column of ranks"),
+        ({"n_items": None}, "n_items must be given"),
+        ({"n_items": 29}, "n_items must be at least 30"),
+        ({"m": 20}, r"sampled must hold ranks up to m \+ 1 = 21, got"),
+        ({"m": [20, 20]}, "m must be one number or one for each of 1200"),
+        ({"sampled": [0, 1]}, "sampled must"),
+        ({"sampled": [1.5, 2]}, "sampled must"),
+        ({"sampled": [[1, 2]]}, "one-dimensional"),
+        ({"sampled": [3]}, "at least two instances"),
+        ({"sampled": {}}, "at least one recommender"),
+        ({"sampled": {"A": [1, 2, 3], "B": [1, 2]}}, "the same instances"),
+        (
+            {
+                "sampled": {"A": rs.Ranks([[1, 2], [3]], 9), "B": rs.Ranks([[1], [2, 3]], 9)},
+                "m": None,
+            },
+            "numbers of relevant items for 'B' than for 'A'",
+        ),
+        ({"sampled": RUN, "m": 30}, "m must be the number of drawn items, 29 in instance 0"),
+        ({"negatives": "popular"}, "negatives must be 'uniform', got 'popular'"),
+        ({"metrics": []}, "metrics must"),
+        ({"replace": "yes"}, "replace must be"),
+    ],
+)
+def test_refuses(changes, message):
+    arguments = {"sampled": RUN.values, "m": M, "n_items": N_ITEMS, "metrics": METRICS} | changes
+    with pytest.raises(ValueError, match=message):
+        rs.report(arguments.pop("sampled"), **arguments)
+
+
+def test_what_a_design_observes_is_refused_with_what_to_do():
+    observed = rs.InverseSampling().draw(exact_ranks(size=10), 0)
+    with pytest.raises(ValueError, match=r"its estimates need no correction, see Design.of"):
+        rs.report(observed, n_items=N_ITEMS)

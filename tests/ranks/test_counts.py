@@ -1,0 +1,539 @@
+"""`RankCounts`: everything that takes them says what it says of the ranks written out."""
+
+from collections import Counter
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from all_metrics import ALL
+from scipy.stats import chi2, chisquare
+
+import recsample as rs
+from recsample import AP, AUC, NDCG, RankCounts, Ranks, Recall, UniformSampling
+from recsample.ranks import counts
+from recsample.sampling.pooled import PooledSampling
+
+RNG = np.random.default_rng
+METRICS = [AUC, AP, NDCG @ 10, Recall @ 10]
+
+
+def many(n=4000, *, n_items=300, ties=False, seed=0, power=2.0):
+    """Ranks of n instances, more of them near the top, in pools of one or several sizes."""
+    rng = RNG(seed)
+    sizes = rng.choice(n_items, n) if np.ndim(n_items) else n_items
+    values = 1 + np.floor(rng.random(n) ** power * sizes).astype(int)
+    tied = rng.integers(0, np.minimum(sizes - values, 3), endpoint=True) if ties else 0
+    return Ranks(values, sizes, ties=tied)
+
+
+def written_out(counted):
+    """The ranks of all instances, a row repeated as often as it counts."""
+    return counted.ranks[np.repeat(np.arange(len(counted.counts)), counted.counts)]
+
+
+KINDS = {
+    "plain": many(),
+    "tied": many(ties=True),
+    "several pools": many(n_items=[200, 300, 450]),
+    "tied, several pools": many(n_items=[200, 300, 450], ties=True),
+}
+
+
+class TestCounting:
+    @pytest.mark.parametrize("ranks", KINDS.values(), ids=KINDS)
+    def test_counts_what_a_counter_counts(self, ranks):
+        rows = ranks.rows
+        expected = Counter(zip(ranks.sizes.tolist(), rows.rank.tolist(), rows.ties.tolist()))
+        counted = RankCounts.of(ranks)
+        found = counted.ranks
+        keys = zip(found.sizes.tolist(), found.rows.rank.tolist(), found.rows.ties.tolist())
+        assert list(zip(keys, counted.counts.tolist())) == sorted(expected.items())
+        assert len(counted) == len(ranks)
+        assert counted.counts.dtype == np.int64
+
+    @pytest.mark.parametrize("ranks", KINDS.values(), ids=KINDS)
+    @pytest.mark.parametrize("block", [1, 7, 1000])
+    def test_blocks_make_no_difference(self, ranks, block, monkeypatch):
+        whole = RankCounts.of(ranks)
+        monkeypatch.setattr(counts, "_BLOCK", block)
+        assert RankCounts.of(ranks) == whole
+
+    @pytest.mark.parametrize("kind", ["int8", "int32", "int64", "uint16", "uint64", "float64"])
+    def test_a_column_of_any_kind_of_number(self, kind):
+        values = RNG(0).integers(1, 100, 500)
+        assert RankCounts.of(values.astype(kind), n_items=120) == RankCounts.of(
+            Ranks(values, n_items=120)
+        )
+
+    def test_a_column_of_a_dataframe_and_a_list(self):
+        expected = RankCounts([1, 4], [2, 1], n_items=9)
+        assert RankCounts.of([4, 1, 1], 9) == expected
+        assert RankCounts.of(pd.Series([4, 1, 1], index=[7, 8, 9]), 9) == expected
+
+    def test_a_pool_larger_than_the_column(self):
+        assert RankCounts.of([10**9, 3, 3], n_items=10**12) == RankCounts(
+            [3, 10**9], [2, 1], n_items=10**12
+        )
+
+    def test_a_number_for_each_instance(self):
+        ranks = KINDS["tied, several pools"]
+        column, ties = ranks.rows.rank, ranks.rows.ties
+        assert RankCounts.of(column, ranks.sizes, ties=ties) == RankCounts.of(ranks)
+
+    def test_rows_are_added_up_and_empty_ones_left_out(self):
+        found = RankCounts([5, 2, 5, 9], [1, 2, 3, 0], n_items=10)
+        assert found.ranks.values.tolist() == [2, 5]
+        assert found.counts.tolist() == [2, 4]
+        assert found.ranks.n_items == 10
+
+    def test_counts_beyond_32_bits(self):
+        found = RankCounts([1, 2], [3 * 10**9, 10**9], n_items=2)
+        assert len(found) == 4 * 10**9
+        assert found.mean(Recall @ 1) == 0.75
+
+    def test_joined(self):
+        ranks = KINDS["tied, several pools"]
+        parts = [RankCounts.of(ranks[part::3]) for part in range(3)]
+        assert parts[0] + parts[1] + parts[2] == RankCounts.of(ranks)
+        assert RankCounts.concatenate(parts) == RankCounts.of(ranks)
+
+    def test_written_out_again(self):
+        ranks = KINDS["tied, several pools"]
+        order = np.lexsort((ranks.rows.ties, ranks.rows.rank, ranks.sizes))
+        assert written_out(RankCounts.of(ranks)) == ranks[order]
+
+    def test_what_it_prints(self):
+        counted = RankCounts([1, 5], [2, 1], [10, 12], ties=[0, 3])
+        said = "3 instances, 2 different ranks, 10 to 12 items, 1 tied"
+        assert repr(counted) == f"<RankCounts: {said}>"
+
+
+def negative():
+    return RankCounts.of(np.array([1, -3]), 2)
+
+
+COUNTED = RankCounts([1, 5, 9], [4, 2, 1], n_items=60)
+SAMPLED = RankCounts([1, 2, 6], [40, 20, 1], n_items=6)
+
+# What is done, and what the message says of argument, value and cure.
+REFUSED = {
+    "rank 0": (lambda: RankCounts.of([0, 1, 1], 2), "at least 1,.* got rank 0 among 2 items"),
+    "rank below 0": (negative, "at least 1,.* got rank -3 among 2 items"),
+    "rank beyond the pool": (lambda: RankCounts.of([1, 3, 3], 2), "at most n_items, got rank 3"),
+    "the same, counted": (lambda: RankCounts([4], [1], 3), "got rank 4 among 3 items"),
+    "ties beyond the pool": (
+        lambda: RankCounts.of([2], 3, ties=[2]),
+        "got rank 2 among 3 items with 2 ties",
+    ),
+    "half a rank": (lambda: RankCounts.of([1.5, 1, 1], 2), "whole numbers.*, got 1.5"),
+    "half a rank, in pools": (lambda: RankCounts.of([1.5, 1], [2, 3]), "whole numbers.*, got 1.5"),
+    "missing rank": (lambda: RankCounts.of([np.nan, 1, 1], 2), "whole numbers.*, got nan"),
+    "no rank": (lambda: RankCounts.of([], 2), r"at least one rank, got .* \(0,\)"),
+    "ranks in a table": (lambda: RankCounts.of([[1, 2]], 2), r"one-dimensional.* got .*\(1, 2\)"),
+    "no pool": (lambda: RankCounts.of([1]), "n_items must be given"),
+    "a pool twice": (lambda: RankCounts.of(Ranks([1], 2), 2), "Ranks know their n_items"),
+    "too few pools": (lambda: RankCounts.of([1, 2], [2]), r"n_items must be .* got .*\(1,\)"),
+    "too many ties": (lambda: RankCounts.of([1], 3, ties=[0, 0]), r"ties must be .* got .*\(2,\)"),
+    "too few counts": (lambda: RankCounts([1, 2], [2], 9), r"counts must be .* got .*\(1,\)"),
+    "counts below 0": (lambda: RankCounts([1, 2], [2, -1], 9), "counts must be .* got -1"),
+    "half a count": (lambda: RankCounts([1], [0.5], 9), "counts must be whole numbers.* got 0.5"),
+    "counts beyond int64": (
+        lambda: RankCounts([1, 2] * 1024, [2**53 - 1] * 2048, 9),
+        r"counts must add up to less than 2\*\*53, got 18446744073709",
+    ),
+    "parts beyond int64": (
+        lambda: RankCounts.concatenate([RankCounts([1], [2**52], 9)] * 2),
+        r"counts must add up to less than 2\*\*53, got 9007199254740992",
+    ),
+    "nobody": (lambda: RankCounts([1], [0], 9), "counts must hold at least one instance, got none"),
+    "several relevant": (
+        lambda: RankCounts.of(Ranks([[1], [2, 3]], 9)),
+        "one relevant item per instance, got 2 in instance 1",
+    ),
+    "a frame": (lambda: RankCounts.of(pd.DataFrame({"rank": [1]}), 9), "RankCounts.from_frame"),
+    "no part": (lambda: RankCounts.concatenate([]), r"parts must be .* got \[\]"),
+    "ranks among the parts": (lambda: RankCounts.concatenate([Ranks([1], 2)]), "parts must be"),
+    "no function": (lambda: COUNTED.mean("AP"), "function must be a metric .* got 'AP'"),
+    "the wrong function": (lambda: COUNTED.mean(len), r"a number for each of the 3 .* shape \(\)"),
+    "variance of one": (lambda: RankCounts([1], [1], 9).variance(AP), "at least two instances"),
+    # What has a result for each instance says what to call
+    "metric": (lambda: AP(COUNTED), r"got RankCounts: counts.mean\(function\)"),
+    "correction": (
+        lambda: rs.BiasVariance(AP, UniformSampling(5), 60, gamma=0.1)(SAMPLED),
+        r"got RankCounts: counts.mean\(function\)",
+    ),
+    "expectation": (lambda: UniformSampling(5).expect(AP, COUNTED), "got RankCounts: counts.mean"),
+    "variance": (lambda: UniformSampling(5).variance(AP, COUNTED), "got RankCounts: counts.mean"),
+    "law": (lambda: UniformSampling(5).pmf(COUNTED), "got RankCounts: counts.mean"),
+    "pooled": (lambda: PooledSampling(5).expect(AP, COUNTED), "got RankCounts: counts.mean"),
+    "design": (lambda: rs.InverseSampling().draw(COUNTED, 0), "got RankCounts: counts.mean"),
+    "stages": (lambda: rs.DoublingSampling(5, 20).draw(COUNTED, 0), "got RankCounts: counts.mean"),
+    # What compares instance by instance says why not
+    "pair": (
+        lambda: rs.inference.paired_comparison(AP, COUNTED, COUNTED),
+        "a must be Ranks to be compared instance by instance, got RankCounts",
+    ),
+    "pairs": (
+        lambda: rs.inference.compare_pairs({"A": COUNTED, "B": COUNTED}, [AP]),
+        "ranks of 'A' must be Ranks to be compared instance by instance",
+    ),
+    "bootstrap": (
+        lambda: rs.inference.bootstrap_order(AP, COUNTED, COUNTED, 0),
+        "instance by instance",
+    ),
+    "overlap": (
+        lambda: rs.inference.order_probability(
+            AP, COUNTED, RankCounts([2], [7], 60), UniformSampling(5), overlap=[0]
+        ),
+        "instance by instance",
+    ),
+    "pilot": (
+        lambda: rs.inference.required_samples_from_pilot(
+            AP, SAMPLED, SAMPLED, UniformSampling(5), 60, 0
+        ),
+        "instance by instance",
+    ),
+    "other numbers": (
+        lambda: rs.inference.order_probability(
+            AP, COUNTED, RankCounts([2], [3], 60), UniformSampling(5)
+        ),
+        "the same instances, got 7 and 3",
+    ),
+    "a list in place of ranks": (
+        lambda: rs.inference.order_probability(AP, COUNTED, [1, 2], UniformSampling(5)),
+        "ranks_b must be Ranks, got list",
+    ),
+    "other pools": (
+        lambda: rs.inference.rank_distribution(SAMPLED, UniformSampling(9), 60),
+        "n_items = m . 1 = 10, got 6",
+    ),
+    "small pools": (lambda: UniformSampling(70).draw(COUNTED, 0), "at least 70 irrelevant items"),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED)
+def test_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_memory_is_asked_for_first():
+    with pytest.raises(ValueError, match="a count for each of 1,000,000,000,000 ranks takes"):
+        counts._histogram(np.array([1]), 10**12)
+
+
+class TestMeans:
+    @pytest.mark.parametrize("ranks", KINDS.values(), ids=KINDS)
+    @pytest.mark.parametrize("metric", ALL, ids=str)
+    def test_metrics(self, ranks, metric):
+        counted, values = RankCounts.of(ranks), metric(ranks)
+        assert counted.mean(metric) == pytest.approx(values.mean(), rel=1e-12, abs=1e-15)
+        assert counted.variance(metric) == pytest.approx(values.var(ddof=1), rel=1e-10, abs=1e-15)
+
+    def test_of_ranks_written_out_by_hand(self):
+        counted = RankCounts([1, 4], [3, 1], n_items=5)
+        assert counted.mean(AP) == (3 * 1 + 1 / 4) / 4
+        assert counted.mean(lambda r: r.sizes) == 5
+
+    def test_many_instances_with_one_rank(self):
+        counted = RankCounts([4], [7], n_items=5)
+        assert counted.mean(AP) == 1 / 4
+        assert counted.variance(AP) == 0
+
+    @pytest.mark.parametrize("ranks", KINDS.values(), ids=KINDS)
+    def test_expectations_and_designs(self, ranks):
+        ranks = ranks[:150]
+        counted = RankCounts.of(ranks)
+        assert counted.counts.max() > 2
+        for drawn in (UniformSampling(20), UniformSampling(20, replace=True), PooledSampling(8)):
+            for metric in (AUC, AP, NDCG @ 5):
+                for what in (drawn.expect, drawn.variance):
+                    expected = what(metric, ranks).mean()
+                    assert counted.mean(partial(what, metric)) == pytest.approx(expected)
+                std = drawn.std_of_mean(metric, ranks)
+                assert drawn.std_of_mean(metric, counted) == pytest.approx(std, rel=1e-12)
+        design = rs.InverseSampling()
+        expected = design.expect(AP, ranks).mean()
+        assert counted.mean(partial(design.expect, AP)) == pytest.approx(expected)
+        std = design.std_of_mean(AP, ranks)
+        assert design.std_of_mean(AP, counted) == pytest.approx(std, rel=1e-12)
+
+    def test_corrections(self):
+        sampler = UniformSampling(20)
+        sampled = sampler.draw(KINDS["plain"], rng=0)
+        counted = RankCounts.of(sampled)
+        for made in (
+            rs.RankEstimate(AP, sampler, 300),
+            rs.MinimalBias(AP, sampler, 300),
+            rs.ConstrainedLeastSquares(AP, sampler, 300),
+            rs.BiasVariance(AP, sampler, 300, gamma=0.1),
+        ):
+            assert counted.mean(made) == pytest.approx(made(sampled).mean(), rel=1e-12)
+            # An exact expectation, of draws from exact ranks that are counted too.
+            exact = RankCounts.of(KINDS["plain"]).mean(partial(sampler.expect, made))
+            assert exact == pytest.approx(sampler.expect(made, KINDS["plain"]).mean(), rel=1e-12)
+
+    def test_corrections_size_by_size(self):
+        sampler = PooledSampling(10)
+        sampled = sampler.draw(KINDS["plain"], rng=0)
+        made = rs.corrections.PooledCorrection(
+            lambda drawn: rs.BiasVariance(AP, drawn, 300, gamma=0.1), sampler
+        )
+        assert len(np.unique(sampled.sizes)) > 1
+        assert RankCounts.of(sampled).mean(made) == pytest.approx(made(sampled).mean(), rel=1e-12)
+
+
+def surprise(drawn, expected, covariance):
+    """The chance of means so far from the expected ones, over repetitions, by their covariance."""
+    off = drawn.mean(axis=0) - expected
+    inverse = np.linalg.pinv(covariance / len(drawn), rcond=1e-10, hermitian=True)
+    rank = np.linalg.matrix_rank(covariance, rtol=1e-10, hermitian=True)
+    return chi2.sf(off @ inverse @ off, rank)
+
+
+def in_places(counted, n):
+    """How many instances have each of the ranks 1, ..., n."""
+    found = np.zeros(n, int)
+    np.add.at(found, counted.ranks.rows.rank - 1, counted.counts)
+    return found
+
+
+class TestDraws:
+    @pytest.mark.parametrize("replace", [True, False])
+    @pytest.mark.parametrize("number", [1, 50], ids=["one by one", "at once"])
+    @pytest.mark.parametrize("ties", [0, [0, 3, 2]])
+    def test_moments_are_those_of_a_sum_over_the_instances(self, replace, number, ties):
+        """Each instance has its own draw: the law's rows add up, and so do their covariances."""
+        sampler = UniformSampling(4, replace)
+        exact = RankCounts([1, 5, 7], np.array([2, 1, 3]) * number, [12, 10, 12], ties=ties)
+        law = sampler.pmf(written_out(exact))
+        covariance = sum(np.diag(p) - np.outer(p, p) for p in law)
+        rng = RNG(1)
+        drawn = np.array([in_places(sampler.draw(exact, rng), 5) for _ in range(500)])
+        assert (drawn.sum(axis=1) == len(exact)).all()
+        assert surprise(drawn, law.sum(axis=0), covariance) > 1e-3
+        # The spread too: the sum of squares in units of what is expected.
+        spread = ((drawn - law.sum(axis=0)) ** 2).sum(axis=1)
+        error = spread.std(ddof=1) / np.sqrt(len(spread))
+        assert abs(spread.mean() - np.trace(covariance)) < 4 * error
+
+    def test_of_two_instances_every_outcome_is_as_frequent_as_it_should_be(self):
+        """One of two items is drawn: all outcomes written out."""
+        exact, rng = RankCounts([1, 2], [1, 2], n_items=3), RNG(2)
+        found = Counter(
+            tuple(in_places(UniformSampling(1).draw(exact, rng), 2)) for _ in range(500)
+        )
+        # The first stays on top; each of the others has one of two items above it.
+        expected = {(3, 0): 1 / 4, (2, 1): 1 / 2, (1, 2): 1 / 4}
+        assert found.keys() == expected.keys()
+        counts_of = [found[outcome] for outcome in expected]
+        assert chisquare(counts_of, 500 * np.array([*expected.values()])).pvalue > 1e-3
+
+    @pytest.mark.parametrize("number", [1, 1000])
+    def test_the_whole_pool_is_the_exact_ranking(self, number):
+        exact = RankCounts([1, 5, 7], np.array([2, 1, 3]) * number, n_items=10)
+        assert UniformSampling(9).draw(exact, rng=0) == exact
+
+    def test_a_seed_gives_the_same_draw(self):
+        exact = RankCounts.of(KINDS["tied, several pools"])
+        for sampler in (UniformSampling(9), PooledSampling(9)):
+            assert sampler.draw(exact, rng=3) == sampler.draw(exact, rng=3)
+            assert sampler.draw(exact, rng=3) != sampler.draw(exact, rng=4)
+
+    def test_many_instances_take_no_longer(self):
+        exact = RankCounts([1, 400], [10**12, 3 * 10**12], n_items=1000)
+        sampled = UniformSampling(99).draw(exact, rng=0)
+        assert len(sampled) == len(exact) and sampled.ranks.n_items == 100
+        error = np.sqrt(sampled.variance(AUC) / len(sampled))
+        assert abs(sampled.mean(AUC) - exact.mean(AUC)) < 4 * error < 1e-5
+
+    @pytest.mark.parametrize("ties", [0, 1])
+    def test_pooled_draws(self, ties):
+        """Two draws with replacement from three items, all nine pairs of them written out."""
+        pool, above = 3, 1
+        chance = Counter()
+        for pair in product(range(pool), repeat=2):
+            for ahead in range(ties + 1):  # in a random order of the tied ones, so many are ahead
+                different = set(pair)
+                rank = 1 + sum(item < above + ahead for item in different)
+                chance[len(different) + 1, rank] += 1 / 9 / (ties + 1)
+        keys, p = [*chance], np.array([*chance.values()])
+        exact, rng = RankCounts([above + 1], [6], pool + 1, ties=ties), RNG(5)
+        drawn = []
+        for _ in range(300):
+            found = PooledSampling(2).draw(exact, rng)
+            seen = zip(found.ranks.sizes.tolist(), found.ranks.rows.rank.tolist())
+            seen = dict(zip(seen, found.counts.tolist()))
+            assert seen.keys() <= chance.keys()
+            drawn.append([seen.get(key, 0) for key in keys])
+        assert surprise(np.array(drawn), 6 * p, 6 * (np.diag(p) - np.outer(p, p))) > 1e-3
+
+    def test_pooled_draws_of_several_pools(self):
+        exact = RankCounts.of(many(200, n_items=[20, 30]))
+        sampler, rng = PooledSampling(4), RNG(6)
+        means = np.array([sampler.draw(exact, rng).mean(NDCG) for _ in range(100)])
+        expected = exact.mean(partial(sampler.expect, NDCG))
+        error = means.std(ddof=1) / np.sqrt(len(means))
+        assert abs(means.mean() - expected) < 4 * error
+        std = sampler.std_of_mean(NDCG, exact)
+        assert abs(means.std(ddof=1) / std - 1) < 4 / np.sqrt(2 * len(means))
+
+
+SAMPLER = UniformSampling(30)
+RUNS = {
+    "plain": SAMPLER.draw(KINDS["plain"], rng=0),
+    "other": SAMPLER.draw(many(seed=1, power=1.6), rng=1),
+}
+COUNTS = {name: RankCounts.of(run) for name, run in RUNS.items()}
+
+
+def close(found, expected, rtol=1e-9):
+    """Whether two tables say the same, words and numbers."""
+    pd.testing.assert_frame_equal(found, expected, check_exact=False, rtol=rtol, atol=1e-12)
+
+
+class TestReports:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_one_recommender(self, kind):
+        exact = KINDS[kind]
+        sampled = SAMPLER.draw(exact, rng=0)
+        if kind == "tied":  # ties among the sampled ranks count in equal parts
+            tie = (np.arange(len(sampled)) % 2) * (sampled.values < 31)
+            sampled = Ranks(sampled.values, 31, ties=tie)
+        expected = rs.report(sampled, n_items=300, metrics=METRICS)
+        found = rs.report(RankCounts.of(sampled), n_items=300, metrics=METRICS)
+        close(found.table, expected.table, 1e-6)
+        close(found.ladder, expected.ladder, 1e-6)
+        assert found.head == expected.head and found.sentences == expected.sentences
+        assert not found.notes
+        close(found.plan(AUC, 0.05), expected.plan(AUC, 0.05), 1e-6)
+        with pytest.raises(ValueError, match="does not know the values of single users"):
+            found.per_instance  # noqa: B018
+
+    def test_several_recommenders(self):
+        expected = rs.report(RUNS, n_items=300, metrics=METRICS)
+        found = rs.report(COUNTS, n_items=300, metrics=METRICS)
+        close(found.table, expected.table, 1e-6)
+        close(found.ladder, expected.ladder, 1e-6)
+        assert found.sentences == expected.sentences
+        assert not len(found.pairs)
+        assert "do not say which ranks belong to the same instance" in found.notes[0]
+        assert found.notes[0][:40] in str(found)
+        mixed = rs.report({"plain": RUNS["plain"], "other": COUNTS["other"]}, n_items=300)
+        close(mixed.table.loc["plain"], rs.report(RUNS["plain"], n_items=300).table, 1e-6)
+
+    def test_samples_of_several_sizes_and_a_pool_for_each_row(self):
+        sampled = PooledSampling(30).draw(KINDS["plain"], rng=0)
+        counted = RankCounts.of(sampled)
+        pools = 290 + counted.ranks.sizes  # one for each row, written out for each instance
+        by_row = dict(zip(zip(counted.ranks.sizes, counted.ranks.values), pools))
+        written = [by_row[key] for key in zip(sampled.sizes, sampled.values)]
+        expected = rs.report(sampled, n_items=written, metrics=[AUC, Recall @ 10])
+        found = rs.report(counted, n_items=pools, metrics=[AUC, Recall @ 10])
+        close(found.table, expected.table, 1e-6)
+        assert found.head == expected.head
+
+    def test_the_number_of_drawn_items_is_checked(self):
+        assert rs.report(COUNTS["plain"], m=30, n_items=300, metrics=[AUC]).head
+        with pytest.raises(ValueError, match="m must be the number of drawn items, 30"):
+            rs.report(COUNTS["plain"], m=31, n_items=300)
+
+    def test_a_single_instance_is_refused(self):
+        with pytest.raises(ValueError, match="at least two instances, got 1"):
+            rs.report(RankCounts([1], [1], 31), n_items=300)
+
+    def test_one_row_of_many_instances_will_do(self):
+        counted = RankCounts([3], [500], 31)
+        expected = rs.report(written_out(counted), n_items=300, metrics=METRICS)
+        close(rs.report(counted, n_items=300, metrics=METRICS).table, expected.table, 1e-6)
+
+    def test_recommenders_of_other_numbers_of_instances_are_refused(self):
+        runs = {"A": COUNTS["plain"], "B": RankCounts([1, 2], [3, 4], 31)}
+        with pytest.raises(ValueError, match="of the same instances"):
+            rs.report(runs, n_items=300)
+
+    def test_limits(self):
+        for metric in METRICS:
+            expected = rs.inference.limits(metric, RUNS["plain"], 300)
+            found = rs.inference.limits(metric, COUNTS["plain"], 300)
+            assert found == pytest.approx(expected, rel=1e-6)
+
+    def test_compare(self):
+        for errors in (False, True):
+            close(
+                rs.compare(COUNTS, METRICS, errors=errors),
+                rs.compare(RUNS, METRICS, errors=errors),
+                1e-12,
+            )
+        with pytest.raises(ValueError, match="the same number of instances"):
+            rs.compare(COUNTS | {"C": COUNTED}, [AP])
+        with pytest.raises(ValueError, match="some among all and some among drawn"):
+            rs.compare({"A": COUNTS["plain"], "B": RankCounts([1], [4000], 300)}, [AP])
+
+    def test_under_sampling(self):
+        exact = {name: many(seed=i) for i, name in enumerate("AB")}
+        counted = {name: RankCounts.of(ranks) for name, ranks in exact.items()}
+        under = rs.inference.studies.under_sampling
+        metrics = [AP, rs.metrics.AveragePrecision("hits") @ 5]
+        close(under(counted, SAMPLER, metrics), under(exact, SAMPLER, metrics))
+
+
+class TestInference:
+    @pytest.mark.parametrize("method", ["em", "mes", "spline"])
+    def test_rank_distribution(self, method):
+        expected, found = (
+            rs.inference.rank_distribution(one["plain"], SAMPLER, 300, method)
+            for one in (RUNS, COUNTS)
+        )
+        assert np.array_equal(found, expected)
+
+    def test_certified_interval(self):
+        expected, found = (
+            rs.inference.certified_interval(AP, one["plain"], SAMPLER, 300)
+            for one in (RUNS, COUNTS)
+        )
+        assert found == expected
+
+    def test_standard_errors(self):
+        corrected = rs.BiasVariance(AP, SAMPLER, 300, gamma=0.1)
+        for metric in (AUC, NDCG @ 10, corrected):
+            expected, found = (
+                rs.inference.standard_errors(metric, one["plain"], SAMPLER, 300)
+                for one in (RUNS, COUNTS)
+            )
+            assert found == pytest.approx(expected, rel=1e-9)
+
+    @pytest.mark.parametrize("ties", [False, True])
+    def test_order_and_required_samples(self, ties):
+        a, b = many(ties=ties), many(ties=ties, seed=1, power=1.9)
+        both = RankCounts.of(a), RankCounts.of(b)
+        for metric in METRICS:
+            expected = rs.inference.order_probability(metric, a, b, SAMPLER)
+            for pair in (both, (a, both[1])):
+                found = rs.inference.order_probability(metric, *pair, SAMPLER)
+                assert found == pytest.approx(expected, rel=1e-9)
+        needed = rs.inference.required_samples(AUC, a, b, largest=64, probability=0.8)
+        assert rs.inference.required_samples(AUC, *both, largest=64, probability=0.8) == needed
+
+    def test_equal_means_are_found_equal(self):
+        """Without rounding: 1/3 + 1/5 + 1/7 three million times, added up in two ways."""
+        a = RankCounts([3, 5, 7], [3 * 10**6] * 3, n_items=9)
+        b = RankCounts([3, 3, 5, 5, 7], [2 * 10**6, 10**6, 10**6, 2 * 10**6, 3 * 10**6], n_items=9)
+        for other in (b, RankCounts([3, 5, 7], [3 * 10**6] * 3, n_items=9)):
+            with pytest.raises(ValueError, match="must differ in their mean AP, got the same"):
+                rs.inference.order_probability(AP, a, other, UniformSampling(3))
+
+    def test_sums_have_no_rounding(self):
+        from fractions import Fraction
+        from math import fsum
+
+        from recsample.inference.comparison import _parts_of_sum
+
+        rng = RNG(0)
+        counted = RankCounts(range(1, 301), rng.integers(1, 2**40, 300), n_items=300)
+        values = map(Fraction, NDCG(counted.ranks).tolist())
+        exact = sum(c * v for c, v in zip(counted.counts.tolist(), values))
+        assert sum(map(Fraction, _parts_of_sum(NDCG, counted).tolist())) == exact
+        assert fsum(_parts_of_sum(NDCG, counted)) == float(exact)

@@ -1,0 +1,656 @@
+"""`Ranks` and `predicted_ranks`: what they hold, what they count and what they refuse."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import rank_and_ties
+from scipy import sparse
+from scipy.stats import chisquare
+from tied import many_ranks, orders, ranks_of, tied_scores
+
+from recsample import AP, AUC, NDCG, Ranks, inference, predicted_ranks
+
+RNG = np.random.default_rng
+
+
+class TestRanks:
+    def test_gives_back_what_went_in(self):
+        ranks = Ranks([3, 1, 10], n_items=10, ties=[2, 0, 0])
+        assert ranks.values.tolist() == [3, 1, 10]
+        assert ranks.ties.tolist() == [2, 0, 0]
+        assert ranks.n_items == 10 and isinstance(ranks.n_items, int)
+        assert len(ranks) == 3
+        assert ranks.values.dtype == ranks.ties.dtype == np.int64
+
+    def test_one_number_of_ties_comes_back_as_one_number(self):
+        assert Ranks([3, 1], n_items=10, ties=4).ties == 4
+        assert Ranks([3, 1], n_items=10).ties == 0
+        assert Ranks([[], []], n_items=10).ties == 0
+
+    @pytest.mark.parametrize("kind", [object, str, bool, float])
+    def test_lists_without_a_number_are_of_any_kind(self, kind):
+        ranks = Ranks([np.array([], kind), np.array([], kind)], n_items=10)
+        assert ranks.n_relevant.tolist() == [0, 0]
+        assert [v.dtype for v in ranks.values] == [np.int64, np.int64]
+
+    def test_several_relevant_items_come_back_in_their_order(self):
+        ranks = Ranks([[7, 2], [], [4]], n_items=[8, 9, 10], ties=[[1, 3], [], [0]])
+        assert [v.tolist() for v in ranks.values] == [[7, 2], [], [4]]
+        assert [t.tolist() for t in ranks.ties] == [[1, 3], [], [0]]
+        assert ranks.n_items.tolist() == [8, 9, 10]
+        assert ranks.n_relevant.tolist() == [2, 0, 1]
+        assert ranks.n_irrelevant.tolist() == [6, 9, 9]
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            [2, 5],
+            (2, 5),
+            [2.0, 5.0],
+            np.array([2, 5], dtype=np.uint8),
+            [np.array(2), np.array(5)],
+        ],
+    )
+    def test_any_sequence_of_whole_numbers_will_do(self, values):
+        assert Ranks(values, n_items=9).values.tolist() == [2, 5]
+
+    def test_a_matrix_is_one_row_per_instance(self):
+        assert [v.tolist() for v in Ranks(np.array([[2, 5], [1, 3]]), 9).values] == [[2, 5], [1, 3]]
+
+    def test_does_not_share_memory_with_its_input(self):
+        values, sizes = np.array([2, 5]), np.array([9, 9])
+        ranks = Ranks(values, n_items=sizes)
+        values[0] = sizes[0] = 8
+        assert ranks.values[0] == 2 and ranks.n_items[0] == 9
+        with pytest.raises(ValueError, match="read-only"):
+            ranks.values[0] = 1
+
+    def test_largest_pool(self):
+        assert Ranks([10**9], n_items=10**9).n_irrelevant.tolist() == [10**9 - 1]
+
+    def test_relevant_items_may_share_a_score(self):
+        # Three relevant and two irrelevant items on the places 2 to 6, another one right after.
+        ranks = Ranks([[3, 2, 4, 7]], n_items=7, ties=[[2, 2, 2, 0]])
+        assert ranks.rows.group.tolist() == [3, 3, 3, 1]
+        assert ranks.rows.place.tolist() == [1, 2, 3, 1]
+
+    def test_ties_may_reach_the_end_of_the_pool(self):
+        assert Ranks([[6, 7]], n_items=9, ties=2).n_irrelevant.tolist() == [7]
+
+    def test_neighbours_with_the_same_ties_may_be_two_groups(self):
+        ranks = Ranks([[2, 5]], n_items=7, ties=2)
+        assert ranks.rows.group.tolist() == [1, 1]
+
+    def test_repr(self):
+        assert repr(Ranks([3, 1], n_items=10)) == "<Ranks: 2 instances, 2 ranks, 10 items>"
+        assert (
+            repr(Ranks([3, 1], n_items=[10, 7], ties=[0, 1]))
+            == "<Ranks: 2 instances, 2 ranks, 7 to 10 items, 1 tied>"
+        )
+
+    @pytest.mark.parametrize(
+        "values, n_items, ties, message",
+        [
+            ([1, 0], 9, 0, "values must be ranks of at least 1, got rank 0 in instance 1"),
+            ([[1], [4, -2]], 9, 0, "values must be ranks of at least 1, got rank -2 in instance 1"),
+            ([1, 10], 9, 0, "values must not exceed n_items, got rank 10 in instance 1"),
+            ([5, 5], [5, 4], 0, "values must not exceed n_items, got rank 5 in instance 1"),
+            ([1, 2**60], 9, 0, f"values must not exceed n_items, got rank {2**60} in instance 1"),
+            ([1, 2.5], 9, 0, "values must be whole numbers, got rank 2.5 in instance 1"),
+            ([np.nan, 2], 9, 0, "values must be whole numbers, got rank nan in instance 0"),
+            ([2, np.inf], 9, 0, "values must be whole numbers, got rank inf in instance 1"),
+            ([[1], [3, 2, 3]], 9, 0, "values must not hold a rank twice, got rank 3 twice in in"),
+            (["a"], 9, 0, "values must be numbers, got an array of type <U1"),
+            ([True, False], 9, 0, "values must be numbers, got an array of type bool"),
+            ([1, None], 9, 0, "values must be numbers, got an array of type object"),
+            ("12", 9, 0, "values must be an array of numbers, got '12'"),
+            (3, 9, 0, "values must be an array of numbers, got 3"),
+            (np.array(3), 9, 0, r"values must be an array of numbers, got one of shape \(\)"),
+            (np.ones((1, 1, 1)), 9, 0, r"must be an array of numbers, got one of shape \(1, 1, 1"),
+            ([], 9, 0, "values must hold at least one instance, got none"),
+            ([1, [2]], 9, 0, "values must be all numbers or all lists, got a mixture of both"),
+            ([(2,), 1.0], 9, 0, "values must be all numbers or all lists, got a mixture of both"),
+            ([(1, (2, 3))], 9, 0, "values must hold numbers or lists of numbers, got lists of"),
+            ([[[1], [2, 3]]], 9, 0, "values must hold numbers or lists of numbers, got lists of"),
+            ([1], 0, 0, "n_items must be a whole number of at least 1, got 0"),
+            ([1], 9.5, 0, "n_items must be a whole number of at least 1, got 9.5"),
+            (
+                [1],
+                2**53,
+                0,
+                r"n_items must be a whole number of at least 1 below 2\*\*53, got 9007",
+            ),
+            ([1], "9", 0, "n_items must be whole numbers, got '9'"),
+            ([1], [[9], [9, 9]], 0, r"n_items must be whole numbers, got \[\[9\], \[9, 9\]\]"),
+            ([1, 2], [9, np.nan], 0, r"n_items must be whole .* 1, got nan \(at position 1\)"),
+            (
+                [1, 2],
+                [9],
+                0,
+                r"n_items must be one number or one for each of the 2 instances, got ",
+            ),
+            ([1], 9, -1, "ties must be a whole number of at least 0, got -1"),
+            ([1, 2], 9, [0, 0.5], "ties must be whole numbers of at least 0, got 0.5"),
+            ([1], 9, None, "ties must be an array of numbers, got None"),
+            (
+                [1, 2],
+                9,
+                [0],
+                "ties must be one number or have the shape of values, got 1 numbers f",
+            ),
+            (
+                [1],
+                9,
+                [[0]],
+                "ties must be one number or have the shape of values, got 1 lists for ",
+            ),
+            (
+                [[1], [2]],
+                9,
+                [[0], []],
+                "ties must have the lengths of values, got length 0 in inst",
+            ),
+            (
+                [1, 7],
+                9,
+                [0, 3],
+                "values [+] ties must not exceed n_items, got a worst rank of 10 i",
+            ),
+            (
+                [[6, 7]],
+                9,
+                4,
+                "values [+] ties must not exceed n_items, got a worst rank of 11 in i",
+            ),
+            (
+                [[6, 7]],
+                9,
+                3,
+                "values [+] ties must not exceed n_items, got a worst rank of 10 in i",
+            ),
+            (
+                [[1], [3, 5]],
+                9,
+                [[0], [2, 1]],
+                "ties must not reach the next relevant item unless both name the same ties, got "
+                "rank 5 inside them in instance 1",
+            ),
+        ],
+    )
+    def test_refusals(self, values, n_items, ties, message):
+        with pytest.raises(ValueError, match=message):
+            Ranks(values, n_items, ties=ties)
+
+    def test_they_are_no_array(self):
+        ranks = Ranks([1, 2], 3)
+        with pytest.raises(ValueError, match="no array of numbers"):
+            np.asarray(ranks)
+        with pytest.raises(ValueError, match="must be an array of numbers, got <Ranks: 2 inst"):
+            inference.plug_in(AP, ranks)
+
+
+class TestEachAlone:
+    def test_each_item_among_the_irrelevant_ones(self):
+        ranks = Ranks([[7, 3], [1], []], n_items=[9, 5, 4])
+        alone = ranks.each_alone()
+        assert alone.values.tolist() == [3, 6, 1]
+        assert alone.n_items.tolist() == [8, 8, 5]
+
+    def test_ties_stay(self):
+        scores, relevant = np.array([3, 2, 2, 2, 1, 2]), [1, 5, 4]
+        alone = ranks_of(scores, relevant).each_alone()
+        assert alone.values.tolist() == [2, 2, 4] and alone.ties.tolist() == [2, 2, 0]
+
+    def test_against_scores(self):
+        rng = np.random.default_rng(1)
+        for _ in range(50):
+            scores, relevant = tied_scores(rng)
+            alone = ranks_of(scores, relevant).each_alone()
+            others = np.delete(scores, relevant)
+            mine = np.sort(scores[relevant])[::-1]
+            assert alone.values.tolist() == [1 + int((others > x).sum()) for x in mine]
+            assert alone.ties.tolist() == [int((others == x).sum()) for x in mine]
+
+    def test_nothing_relevant(self):
+        with pytest.raises(ValueError, match="at least one relevant item, got none"):
+            Ranks([[], []], n_items=4).each_alone()
+
+
+class TestBreakTies:
+    def test_best_and_worst(self):
+        rng = np.random.default_rng(8)
+        for _ in range(50):
+            scores, relevant = tied_scores(rng)
+            places = 1 + np.array(orders(scores, relevant))
+            ranks = ranks_of(scores, relevant)
+            best, worst = ranks.break_ties("optimistic"), ranks.break_ties("pessimistic")
+            assert best.values[0].tolist() == places.min(axis=0).tolist()
+            assert worst.values[0].tolist() == places.max(axis=0).tolist()
+
+    def test_random_orders_are_equally_likely(self):
+        scores, relevant = np.array([5, 4, 4, 4, 4, 1]), [1, 3]
+        possible = sorted(orders(scores, relevant))
+        one, n = ranks_of(scores, relevant), 6_000
+        many = Ranks([*one.values] * n, np.tile(one.sizes, n), ties=[*one.ties] * n)
+        seen = Counter(map(tuple, many.break_ties("random", 4).values))
+        assert sorted(seen) == [tuple(np.add(p, 1)) for p in possible]
+        assert chisquare(list(seen.values())).pvalue > 1e-4
+
+    def test_metrics_lie_between(self):
+        ranks = many_ranks(np.random.default_rng(6), tied=40)
+        for M in (AP, AUC, NDCG @ 5):
+            best, worst = (M(ranks.break_ties(how)) for how in ("optimistic", "pessimistic"))
+            assert (worst <= M(ranks) + 1e-12).all() and (M(ranks) <= best + 1e-12).all()
+
+    def test_refusals(self):
+        with pytest.raises(ValueError, match="how must be 'random', .* got 'mean'"):
+            Ranks([1], 5).break_ties("mean")
+        with pytest.raises(ValueError, match="rng must be"):
+            Ranks([1], 5).break_ties("random", "seed")
+
+
+class TestRows:
+    """What metrics and samplers read: a row for each relevant item, best ranked first."""
+
+    def test_by_hand(self):
+        ranks = Ranks([[9, 3, 4], [], [7]], [12, 5, 9], ties=[[0, 4, 4], [], [2]])
+        rows = ranks.rows
+        assert rows.instance.tolist() == [0, 0, 0, 2]
+        assert rows.order.tolist() == [1, 2, 3, 1]
+        assert rows.rank.tolist() == [3, 4, 9, 7]
+        assert rows.above.tolist() == [2, 2, 6, 6]
+        assert rows.ties.tolist() == [4, 4, 0, 2]
+        assert rows.group.tolist() == [2, 2, 1, 1]
+        assert rows.place.tolist() == [1, 2, 1, 1]
+        assert all(column.dtype == np.int64 for column in rows)
+
+    def test_some_of_the_rows(self):
+        rows = Ranks([[9, 3], [7]], 12).rows
+        for which in ([True, False, True], [0, 2], slice(None, None, 2)):
+            some = rows.of(which)
+            assert type(some) is type(rows)
+            assert some.rank.tolist() == [3, 7] and some.instance.tolist() == [0, 1]
+
+    @pytest.mark.parametrize("seed", range(30))
+    def test_against_scores(self, seed):
+        """How many irrelevant items score higher, and as high, counted."""
+        scores, relevant = tied_scores(np.random.default_rng(seed))
+        rows = ranks_of(scores, relevant).rows
+        mine, others = np.sort(scores[relevant])[::-1], np.delete(scores, relevant)
+        assert rows.above.tolist() == [(others > x).sum() for x in mine]
+        assert rows.ties.tolist() == [(others == x).sum() for x in mine]
+        tied = rows.ties > 0  # apart from the others there is nothing to order
+        assert rows.group[tied].tolist() == [(mine == x).sum() for x in mine[tied]]
+        places = [1 + (mine[:i] == mine[i]).sum() for i in np.flatnonzero(tied)]
+        assert rows.place[tied].tolist() == places
+
+
+NAMED = Ranks([3, 1, 10, 2], [12, 9, 10, 5], ties=[2, 0, 0, 1], ids=["ann", "bob", "cid", "dan"])
+LISTS = Ranks([[5, 3], [], [1], [7, 8, 2]], 12, ties=[[0, 1], [], [3], [2, 2, 0]])
+
+
+class TestPartsOfThem:
+    @pytest.mark.parametrize(
+        ("users", "chosen"),
+        [
+            (slice(1, 3), [1, 2]),
+            (slice(None, None, -1), [3, 2, 1, 0]),
+            ([2, 0, 2], [2, 0, 2]),
+            (np.array([True, False, False, True]), [0, 3]),
+            (np.array([3]), [3]),
+            (2, [2]),
+            (-1, [3]),
+            (np.int64(1), [1]),
+        ],
+    )
+    def test_the_instances_chosen(self, users, chosen):
+        part = NAMED[users]
+        assert part.values.tolist() == NAMED.values[chosen].tolist()
+        assert part.n_items.tolist() == NAMED.n_items[chosen].tolist()
+        assert part.ties.tolist() == NAMED.ties[chosen].tolist()
+        assert part.ids.tolist() == NAMED.ids[chosen].tolist()
+        lists = LISTS[users]
+        assert [v.tolist() for v in lists.values] == [LISTS.values[i].tolist() for i in chosen]
+        assert [t.tolist() for t in lists.ties] == [LISTS.ties[i].tolist() for i in chosen]
+        assert lists.n_items == 12 and lists.ids is None
+
+    def test_metrics_of_a_part_are_the_part_of_the_metrics(self):
+        for which in ([2, 0], slice(2, None), np.array([False, False, True, True])):
+            assert AP(NAMED[which]).tolist() == AP(NAMED)[which].tolist()
+            assert NDCG(LISTS[which]).tolist() == [NDCG(LISTS[i])[0] for i in np.arange(4)[which]]
+
+    def test_what_is_one_number_stays_one(self):
+        part = Ranks([3, 1, 2], 10, ties=1)[1:]
+        assert part.n_items == 10 and part.ties == 1
+        assert repr(part) == "<Ranks: 2 instances, 2 ranks, 10 items, 2 tied>"
+
+    def test_all_of_them_one_by_one(self):
+        assert Ranks.concatenate(list(NAMED)) == NAMED
+        assert [one.ids[0] for one in NAMED] == NAMED.ids.tolist()
+
+    def test_none_of_them(self):
+        for nobody in ([], slice(4, None), np.zeros(4, bool)):
+            with pytest.raises(ValueError, match="users must choose at least one instance, got n"):
+                NAMED[nobody]
+
+    def test_users_that_do_not_exist(self):
+        for wrong in (4, -5, [0, 4], np.ones(3, bool), "ann", 1.5):
+            with pytest.raises(IndexError):
+                NAMED[wrong]
+
+
+class TestJoined:
+    def test_all_instances_one_after_the_other(self):
+        both = Ranks.concatenate([NAMED, NAMED[2:]])
+        assert both.values.tolist() == [3, 1, 10, 2, 10, 2]
+        assert both.n_items.tolist() == [12, 9, 10, 5, 10, 5]
+        assert both.ties.tolist() == [2, 0, 0, 1, 0, 1]
+        assert both.ids.tolist() == ["ann", "bob", "cid", "dan", "cid", "dan"]
+        assert both[:4] == NAMED
+
+    def test_lists_and_numbers(self):
+        both = Ranks.concatenate([Ranks([4], 9, ties=2), LISTS])
+        assert [v.tolist() for v in both.values] == [[4], [5, 3], [], [1], [7, 8, 2]]
+        assert both.n_items.tolist() == [9, 12, 12, 12, 12]
+        assert both[1:] == LISTS and both[:1] == Ranks([4], 9, ties=2)
+
+    def test_an_iterator_will_do(self):
+        assert Ranks.concatenate(NAMED[[i]] for i in range(4)) == NAMED
+
+    @pytest.mark.parametrize(
+        ("parts", "message"),
+        [
+            ([], r"parts must be a list of Ranks, got \[\]"),
+            ([Ranks([1], 3), [1]], "parts must be a list of Ranks, got"),
+            (3, "parts must be a list of Ranks, got 3"),
+            (NAMED, "parts must be a list of Ranks, got <Ranks: 4 instances"),
+            ([NAMED, LISTS], "parts must all have ids or none, got 1 of 2"),
+        ],
+    )
+    def test_refusals(self, parts, message):
+        with pytest.raises(ValueError, match=message):
+            Ranks.concatenate(parts)
+
+
+class TestFrames:
+    def test_a_row_for_each_relevant_item(self):
+        frame = LISTS.to_frame()
+        assert frame.columns.tolist() == ["user", "rank", "n_items", "ties"]
+        assert frame.to_numpy().tolist() == [
+            [0, 3, 12, 1],
+            [0, 5, 12, 0],
+            [2, 1, 12, 3],
+            [3, 2, 12, 0],
+            [3, 7, 12, 2],
+            [3, 8, 12, 2],
+        ]
+
+    def test_users_by_their_names(self):
+        frame = NAMED.to_frame()
+        assert frame["user"].tolist() == ["ann", "bob", "cid", "dan"]
+        assert frame["n_items"].tolist() == [12, 9, 10, 5]
+
+    def test_back_again(self):
+        frame = NAMED.to_frame()
+        again = Ranks(frame["rank"], frame["n_items"], ties=frame["ties"], ids=frame["user"])
+        assert again == NAMED
+
+
+class TestNames:
+    def test_they_stay_with_their_instances(self):
+        lists = Ranks(LISTS.values, 12, ties=LISTS.ties, ids=np.array([11, 12, 13, 14]))
+        assert lists.ids.tolist() == [11, 12, 13, 14]
+        assert lists.each_alone().ids.tolist() == [11, 11, 13, 14, 14, 14]
+        assert lists.break_ties("optimistic").ids.tolist() == [11, 12, 13, 14]
+        assert lists.at([1, 2, 3, 4, 5, 6], 12).ids.tolist() == [11, 12, 13, 14]
+        assert Ranks([1], 3).ids is None
+
+    @pytest.mark.parametrize(
+        "ids", [[1, "1"], ["1", 1], [2**53 + 1, 0.5], ["a", None], ["a\0", "a"]], ids=str
+    )
+    def test_names_of_several_kinds_stay_what_they_are(self, ids):
+        found = Ranks([1, 2], 9, ids=ids).ids.tolist()
+        assert found == ids and [*map(type, found)] == [*map(type, ids)]
+
+    @pytest.mark.parametrize("kinds", [("i8", "U"), ("i8", "u8"), ("U", "O"), ("i8", "f8")])
+    def test_joined_names_stay_what_they_are(self, kinds):
+        one, other = np.array([2**53 + 1]).astype(kinds[0]), np.array([7]).astype(kinds[1])
+        found = Ranks.concatenate([Ranks([1], 9, ids=ids) for ids in (one, other)]).ids
+        wanted = one.tolist() + other.tolist()
+        assert found.tolist() == wanted and [*map(type, found)] == [*map(type, wanted)]
+
+    def test_joined_names_of_one_kind_stay_an_array_of_it(self):
+        parts = [Ranks([1], 9, ids=ids) for ids in (["a"], ["bob"], np.array(["c"]))]
+        assert Ranks.concatenate(parts).ids.dtype == "U3"
+
+    @pytest.mark.parametrize("ids", [["a"], [["a"], ["b"]], "ab", 3])
+    def test_refusals(self, ids):
+        message = r"ids must hold one name for each of the 2 instances, got an array of shape \("
+        with pytest.raises(ValueError, match=message):
+            Ranks([1, 2], 9, ids=ids)
+
+
+class TestAt:
+    def test_the_same_instances_at_other_ranks(self):
+        moved = LISTS.at([1, 2, 3, 4, 5, 6], n_items=[9, 8, 7, 6])
+        assert [v.tolist() for v in moved.values] == [[1, 2], [], [3], [4, 5, 6]]
+        assert moved.n_items.tolist() == [9, 8, 7, 6] and not moved.rows.ties.any()
+        assert NAMED.at([4, 3, 2, 1], 4).values.tolist() == [4, 3, 2, 1]
+
+    def test_refusals(self):
+        with pytest.raises(ValueError, match=r"rank must hold one number for each of the 4 .*\(3,"):
+            NAMED.at([1, 2, 3], 9)
+        with pytest.raises(ValueError, match="values must not exceed n_items, got rank 7 in inst"):
+            NAMED.at([1, 7, 2, 3], 5)
+
+
+def test_ranks_of_ranks_are_refused():
+    for values in (NAMED, [NAMED, NAMED]):
+        with pytest.raises(ValueError, match="values must"):
+            Ranks(values, 10)
+
+
+def brute_force(scores, relevant, exclude):
+    """Ranks and ties of each user's relevant items, best first, and the sizes of the pools."""
+    ranks, ties, pools = [], [], []
+    for user, row in enumerate(scores):
+        found = [rank_and_ties(row, item, relevant[user], exclude[user]) for item in relevant[user]]
+        # Relevant items with one score stand at consecutive ranks.
+        found = sorted(found)
+        for i in range(1, len(found)):
+            if found[i][0] <= found[i - 1][0]:
+                found[i] = (found[i - 1][0] + 1, found[i][1])
+        ranks.append([rank for rank, _ in found])
+        ties.append([tied for _, tied in found])
+        pools.append(len(row) - len(exclude[user]))
+    return ranks, ties, pools
+
+
+def matrix(sets, n_items, kind=sparse.csr_matrix):
+    dense = np.zeros((len(sets), n_items))
+    for user, items in enumerate(sets):
+        dense[user, list(items)] = 1
+    return kind(dense)
+
+
+@st.composite
+def evaluations(draw, one_each):
+    """Scores with many ties, and disjoint relevant and excluded items."""
+    n_users, n_items = draw(st.integers(1, 5)), draw(st.integers(1, 9))
+    row = st.lists(st.integers(-2, 2), min_size=n_items, max_size=n_items)
+    scores = draw(st.lists(row, min_size=n_users, max_size=n_users))
+    relevant, exclude = [], []
+    for _ in range(n_users):
+        order = draw(st.permutations(range(n_items)))
+        first = 1 if one_each else draw(st.integers(0, n_items))
+        last = draw(st.integers(first, n_items if first else n_items - 1))
+        relevant.append(set(order[:first]))
+        exclude.append(set(order[first:last]))
+    return np.array(scores, dtype=float), relevant, exclude
+
+
+class TestPredictedRanks:
+    def test_by_hand(self):
+        ranks = predicted_ranks([[0.9, 0.5, 0.1, 0.5], [0.2, 0.7, 0.1, 0.0]], relevant=[1, 3])
+        assert ranks.values.tolist() == [2, 4]
+        assert ranks.ties.tolist() == [1, 0]
+        assert ranks.n_items.tolist() == [4, 4]
+
+    @settings(max_examples=150, deadline=None)
+    @given(evaluations(one_each=True))
+    def test_one_relevant_item_against_brute_force(self, evaluation):
+        scores, relevant, exclude = evaluation
+        values, ties, pools = brute_force(scores, relevant, exclude)
+        items = [min(items) for items in relevant]
+        ranks = predicted_ranks(scores, items, matrix(exclude, scores.shape[1]))
+        assert ranks.values.tolist() == [v for [v] in values]
+        assert ranks.ties.tolist() == [t for [t] in ties]
+        assert ranks.n_items.tolist() == pools
+
+    @settings(max_examples=150, deadline=None)
+    @given(evaluations(one_each=False))
+    def test_several_relevant_items_against_brute_force(self, evaluation):
+        scores, relevant, exclude = evaluation
+        n_items = scores.shape[1]
+        values, ties, pools = brute_force(scores, relevant, exclude)
+        ranks = predicted_ranks(scores, matrix(relevant, n_items), matrix(exclude, n_items))
+        assert [v.tolist() for v in ranks.values] == values
+        assert [t.tolist() for t in ranks.ties] == ties
+        assert ranks.n_items.tolist() == pools
+
+    def test_a_column_and_a_matrix_of_single_items_agree(self):
+        scores = RNG(0).integers(0, 5, size=(20, 12)).astype(float)
+        items = RNG(1).integers(0, 12, size=20)
+        column = predicted_ranks(scores, items)
+        several = predicted_ranks(scores, matrix([{i} for i in items], 12))
+        assert column.values.tolist() == np.concatenate(several.values).tolist()
+        assert column.ties.tolist() == np.concatenate(several.ties).tolist()
+
+    @pytest.mark.parametrize("kind", [sparse.coo_matrix, sparse.csc_matrix, sparse.csr_array])
+    def test_every_sparse_format(self, kind):
+        scores = [[3.0, 2, 1, 0]] * 2
+        ranks = predicted_ranks(scores, matrix([{2}, {3}], 4, kind), matrix([{0}, {1}], 4, kind))
+        assert np.concatenate(ranks.values).tolist() == [2, 3]
+
+    def test_stored_zeros_and_repeated_entries_mean_what_they_sum_to(self):
+        zero = sparse.csr_matrix(([0.0, 1.0], ([0, 0], [0, 1])), shape=(1, 3))
+        twice = sparse.coo_matrix(([1, 1], ([0, 0], [1, 1])), shape=(1, 3))
+        assert predicted_ranks([[3.0, 2, 1]], [2], zero).values.tolist() == [2]
+        assert predicted_ranks([[3.0, 2, 1]], twice).n_relevant.tolist() == [1]
+        assert predicted_ranks([[3.0, 2, 1]], [2], twice).n_items.tolist() == [2]
+
+    @pytest.mark.parametrize("block", [1, 7, 40, 10**6])
+    @pytest.mark.parametrize("several", [False, True])
+    def test_the_block_size_does_not_matter(self, monkeypatch, block, several):
+        rng = RNG(2)
+        scores = rng.integers(0, 6, size=(23, 10)).astype(float)
+        relevant = rng.integers(0, 10, size=23)
+        if several:
+            relevant = matrix([{i, (i + 3) % 10} for i in relevant], 10)
+            exclude = None
+        else:
+            exclude = matrix([{(i + 1) % 10} for i in relevant], 10)
+        usual = predicted_ranks(scores, relevant, exclude)
+        monkeypatch.setattr("recsample.ranks.standings.TILE", block)
+        ranks = predicted_ranks(scores, relevant, exclude)
+        assert np.array_equal(np.concatenate(ranks.rows), np.concatenate(usual.rows))
+        assert ranks.n_items.tolist() == usual.n_items.tolist()
+
+    @pytest.mark.parametrize("block", [1, 33, 10**6])
+    def test_factors_stand_for_their_product(self, monkeypatch, block):
+        rng = RNG(3)
+        users, items = rng.integers(-3, 4, size=(17, 4)), rng.integers(-3, 4, size=(11, 4))
+        relevant = rng.integers(0, 11, size=17)
+        whole = predicted_ranks(users @ items.T, relevant)
+        monkeypatch.setattr("recsample.ranks.standings.TILE", block)
+        ranks = predicted_ranks((users, items), relevant)
+        assert ranks.values.tolist() == whole.values.tolist()
+        assert ranks.ties.tolist() == whole.ties.tolist()
+
+    @pytest.mark.parametrize("block", [999, 10**6])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_identical_factors_are_ties_however_their_product_is_rounded(
+        self, monkeypatch, block, dtype
+    ):
+        # A plain matrix product gives some of these equal items scores that differ in the last bit.
+        rng = RNG(4)
+        users = rng.normal(size=(50, 17)).astype(dtype)
+        half = rng.normal(size=(501, 17)).astype(dtype)
+        monkeypatch.setattr("recsample.ranks.standings.TILE", block)
+        for item in (0, 250, 500, 501, 1001):
+            ranks = predicted_ranks((users, np.concatenate([half, half])), [item] * 50)
+            assert ranks.ties.tolist() == [1] * 50
+            assert (ranks.values % 2 == 1).all()
+
+    def test_the_order_of_users_and_of_items_does_not_matter(self):
+        rng = RNG(5)
+        scores = rng.integers(0, 4, size=(15, 9)).astype(float)
+        relevant = rng.integers(0, 9, size=15)
+        usual = predicted_ranks(scores, relevant)
+        users, items = rng.permutation(15), rng.permutation(9)
+        moved = predicted_ranks(scores[users][:, items], np.argsort(items)[relevant[users]])
+        assert moved.values.tolist() == usual.values[users].tolist()
+        assert moved.ties.tolist() == usual.ties[users].tolist()
+
+    def test_a_score_that_is_none_is_named_in_whatever_block_it_is(self, monkeypatch):
+        monkeypatch.setattr("recsample.ranks.standings.TILE", 4)
+        scores = np.zeros((5, 2))
+        scores[4, 1] = np.nan
+        with pytest.raises(ValueError, match="got NaN for user 4, item 1"):
+            predicted_ranks(scores, [0] * 5)
+
+    def test_every_entry_of_a_set_but_0_counts(self):
+        exclude = sparse.csr_matrix([[-1.0, 0, 0]])
+        ranks = predicted_ranks([[3, 2, 1]], [2], exclude)
+        assert (ranks.values.tolist(), ranks.sizes.tolist()) == ([2], [2])
+
+    def test_infinite_scores_are_scores(self):
+        ranks = predicted_ranks([[np.inf, 1, -np.inf, -np.inf]], [2])
+        assert (ranks.values.tolist(), ranks.ties.tolist()) == ([3], [1])
+
+    @pytest.mark.parametrize(
+        "scores, relevant, exclude, message",
+        [
+            ([[1, np.nan], [1, 2]], [0, 0], None, "scores must not be NaN, got NaN for user 0, i"),
+            ([[1, 2], [1, np.nan]], [0, 0], None, "got NaN for user 1, item 1"),
+            (([[1.0]], [[2.0], [np.nan]]), [0], None, "got NaN for user 0, item 1"),
+            ([1.0, 2.0], [0], None, r"scores must have shape \(users, items\), .* got \(2,\)"),
+            (np.ones((0, 3)), [], None, r"scores must have shape .* got \(0, 3\)"),
+            (np.ones((3, 0)), [0, 0, 0], None, r"scores must have shape .* got \(3, 0\)"),
+            ([[1], [1, 2]], [0, 0], None, r"scores must be an array of numbers, got \[\[1\], \[1"),
+            ([["a"]], [0], None, r"scores must be an array of numbers, got \[\['a'\]\]"),
+            (([[1.0]],), [0], None, "scores must be one array or the pair .* got 1 arrays"),
+            (([[1.0]], [[1.0, 2.0]]), [0], None, r"pair of factors of shapes .* got \(1, 1\) and "),
+            ((np.ones((0, 1)), np.ones((2, 1))), [], None, "scores must not be empty, got 0 users"),
+            ([[1, 2]], [0, 1], None, r"relevant must hold one item for each of the 1 users, got "),
+            ([[1, 2]], [2], None, "relevant must hold items from 0 to 1, got item 2 for user 0"),
+            ([[1, 2]], [-1], None, "relevant must hold items from 0 to 1, got item -1 for user 0"),
+            ([[1, 2]], [0.5], None, "relevant must be whole numbers, got 0.5"),
+            ([[1, 2]], sparse.eye(2), None, r"relevant must be a sparse matrix of shape \(1, 2\)"),
+            (
+                [[1, 2]],
+                [0],
+                [[0, 1]],
+                r"exclude must be a sparse matrix .*, got a dense list",
+            ),
+            ([[1, 2]], [0], sparse.eye(2), r"exclude must .* of shape \(1, 2\), got \(2, 2\)"),
+            (
+                [[1, 2], [3, 4]],
+                [0, 1],
+                sparse.csr_matrix([[0, 1], [0, 1]]),
+                "relevant and exclude must not share an item, got item 1 for user 1",
+            ),
+            (
+                [[1, 2], [3, 4]],
+                sparse.csr_matrix([[0, 1], [0, 0]]),
+                sparse.csr_matrix([[0, 0], [1, 1]]),
+                "exclude must leave an item to rank, got 0 items left for user 1",
+            ),
+        ],
+    )
+    def test_refusals(self, scores, relevant, exclude, message):
+        with pytest.raises(ValueError, match=message):
+            predicted_ranks(scores, relevant, exclude)

@@ -1,0 +1,210 @@
+"""Numbers against thresholds: by comparing, by buckets and compiled, all as counting by hand."""
+
+import os
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recsample.ranks import thresholds
+
+KINDS = [np.float32, np.float64]
+INF = np.inf
+
+
+def by_hand(rows, thresholds):
+    """Counts above and near in plain Python, and the pairs to be noted."""
+    above, near, pairs = [], [], set()
+    for row, bounds in zip(rows.tolist(), thresholds):
+        for low, high in bounds:
+            inside = [column for column, x in enumerate(row) if low <= x <= high]
+            if low < high:
+                pairs |= {(len(above), column) for column in inside}
+            above.append(sum(x > high for x in row))
+            near.append(len(inside))
+    return above, near, pairs
+
+
+def found(compare, rows, thresholds):
+    dtype, pairs = rows.dtype, []
+    low, high = (
+        np.array([pair[side] for bounds in thresholds for pair in bounds], dtype) for side in (0, 1)
+    )
+    before = rows.copy()
+    above, near = compare(
+        rows,
+        np.array([len(bounds) for bounds in thresholds]),
+        low,
+        high,
+        lambda which, column: pairs.extend(zip(which.tolist(), column.tolist())),
+    )
+    assert np.array_equal(rows, before)
+    assert above.dtype == near.dtype == np.int64
+    assert len(set(pairs)) == len(pairs)
+    return above.tolist(), near.tolist(), set(pairs)
+
+
+def with_bounds(values, gap, dtype):
+    """Thresholds as `compared` wants them, best first, with the same gap on both sides."""
+    values = np.sort(np.asarray(values, dtype))[::-1]
+    return list(zip((values - dtype(gap)).tolist(), (values + dtype(gap)).tolist()))
+
+
+def some_rows(rng, kind, shape, dtype):
+    rows = rng.normal(size=shape)
+    if kind == "whole":
+        rows = rng.integers(-3, 4, size=shape)
+    elif kind == "outliers":
+        rows[rng.random(shape) < 0.05] *= 1e30
+    elif kind == "infinite":
+        rows[rng.random(shape) < 0.1] = INF
+        rows[rng.random(shape) < 0.1] = -INF
+    elif kind == "alike":
+        rows = 1e4 * (1 + np.finfo(dtype).eps * rng.integers(-9, 9, size=shape))
+    elif kind == "constant":
+        rows = np.full(shape, rng.normal())
+    elif kind == "huge":
+        rows = np.sign(rows) * np.finfo(dtype).max * rng.choice([1, 0.5, 1e-30], shape)
+    elif kind == "tiny":
+        rows = rng.integers(-3, 4, size=shape) * float(np.finfo(dtype).smallest_subnormal)
+    return rows.astype(dtype)
+
+
+def compiled():
+    """`compared` by compiled code."""
+    pytest.importorskip("numba")
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        pytest.skip("Numba may not compile here; in tests/tools/test_compiled.py it does")
+    return partial(thresholds.compared_by, thresholds.compiled_counts())
+
+
+@st.composite
+def cases(draw):
+    """Rows of every kind and up to 40 thresholds each, most of them among the numbers."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    dtype = draw(st.sampled_from(KINDS))
+    kinds = ["normal", "whole", "outliers", "infinite", "alike", "constant", "huge", "tiny"]
+    kind = draw(st.sampled_from(kinds))
+    n_rows, width = draw(st.integers(1, 5)), draw(st.integers(1, 200))
+    rows = some_rows(rng, kind, (n_rows, width), dtype)
+    gap = draw(st.sampled_from([0, 1e-6, 0.01, 1]))
+    thresholds = []
+    for n in sorted(rng.integers(0, draw(st.sampled_from([3, 12, 41])), n_rows).tolist())[::-1]:
+        values = rng.choice(rows.ravel(), n)
+        values[rng.random(n) < 0.2] += dtype(0.5)
+        thresholds.append(with_bounds(values, gap, dtype))
+    rows[rng.random(rows.shape) < draw(st.sampled_from([0, 0.3]))] = -INF  # what is left out
+    return rows, thresholds
+
+
+def check(rows, thresholds, compare=thresholds.compared):
+    assert found(compare, rows, thresholds) == by_hand(rows, thresholds)
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(), st.sampled_from([1, 16]), st.sampled_from([0, 1 / 8, 1]), st.sampled_from([4, 64]))
+def test_counts_are_those_by_hand(case, many, crowded, to_sort):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thresholds, "_MANY", many)
+        patch.setattr(thresholds, "_CROWDED", crowded)
+        patch.setattr(thresholds, "_SORTED", to_sort)
+        check(*case)
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases(), st.sampled_from([20, 160]))
+def test_compiled_counts_are_those_by_hand(case, many):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thresholds, "_MANY_COMPILED", many)
+        check(*case, compiled())
+
+
+@pytest.fixture
+def compared_rows(monkeypatch):
+    """How many rows are compared with how many thresholds, one after the other."""
+    rows, by_comparing = [], thresholds._by_comparing
+
+    def spied(numbers, *more):
+        rows.append(len(numbers))
+        return by_comparing(numbers, *more)
+
+    monkeypatch.setattr(thresholds, "_by_comparing", spied)
+    return rows
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_buckets_decide_where_thresholds_are_many(compared_rows, dtype):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(6, 2000)).astype(dtype)
+    rows[1] *= dtype(1e-20)
+    rows[2] *= dtype(1e20)
+    rows[3] += dtype(1e3)
+    rows[:, ::7] = -INF
+    values = [rng.choice(row[row > -INF], n) for row, n in zip(rows, (40, 30, 25, 20, 15, 1))]
+    thresholds = [with_bounds(v, 1e-6 * abs(v).min(), dtype) for v in values]
+    check(rows, thresholds)
+    assert compared_rows == [2] + 14 * [1]
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("outlier", [INF, -INF, 1e30, -1e30])
+def test_one_outlier_puts_a_row_into_one_bucket(compared_rows, dtype, outlier):
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(3, 500)).astype(dtype)
+    rows[1, 3] = outlier
+    values = [row[:20] for row in rows]
+    check(rows, [with_bounds(v, 0, dtype) for v in values])
+    assert compared_rows == 20 * [1]
+
+
+def test_crowded_rows_are_sorted_where_thresholds_are_many(compared_rows):
+    rows = np.random.default_rng(3).normal(size=(2, 500))
+    check(rows, [with_bounds(row[:100], 1e-3, np.float64) for row in rows])
+    assert compared_rows == []
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_thresholds_that_are_equal_or_next_to_each_other(monkeypatch, dtype):
+    monkeypatch.setattr(thresholds, "_CROWDED", 1)
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(4, 300)).astype(dtype)
+    values = np.repeat(rows[:, :7], 6, axis=1)
+    values[1] = rows[1, 0]
+    values[2, ::2] = np.nextafter(values[2, ::2], dtype(INF))
+    check(rows, [with_bounds(v, 0, dtype) for v in values])
+
+
+def few_and_all_near():
+    rows = np.zeros((3, 1000), np.float32)
+    rows[0, 1:-1] = 5
+    rows[1, 997:] = 5
+    return rows, [with_bounds([5, 0], 0.5, np.float32)] * 3
+
+
+def test_few_and_all_are_near():
+    check(*few_and_all_near())
+
+
+def test_compiled_code_finds_few_and_all_that_are_near():
+    check(*few_and_all_near(), compiled())
+
+
+def test_numba_is_loaded_where_it_pays(monkeypatch):
+    def chosen(n_comparisons):
+        return thresholds.comparison(n_comparisons) is not thresholds.compared
+
+    monkeypatch.setattr(thresholds, "compiled_counts", lambda: "compiled")
+    monkeypatch.setattr(thresholds, "find_spec", lambda name: name == "numba")
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    assert not chosen(2**31 - 1) and chosen(2**31)
+    assert thresholds.comparison(2**31).args == ("compiled",)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert not chosen(2**24 - 1) and chosen(2**24)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert not chosen(2**31)
+    monkeypatch.setattr(thresholds, "find_spec", lambda name: None)
+    assert not chosen(2**40)
