@@ -3,6 +3,7 @@
 Every data set is split leave-one-out: one item of each user is held out, the rest is for
 training. The ranks that the paper's three recommenders predict on MovieLens-1M ship with the
 package, so that nothing has to be downloaded to work with them.
+Chapters: movielens.
 """
 
 from recsample._support.rooms import opened

@@ -9,7 +9,6 @@ import numpy as np
 
 from recsample._support.extras import extra
 from recsample._support.typing import Floats
-from recsample.datasets import movielens as movielens
 from recsample.ranks.base import Ranks
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 `evaluating` goes from scores and held-out items to a table, `reporting` from sampled ranks to what
 may be said of them, both as a `Result`; `command_line` does the same with files.
-Chapters: "Evaluate your recommenders", "Report what you know".
+Chapters: evaluate, report.
 """
 
 from recsample._support.rooms import opened

@@ -28,9 +28,6 @@ from recsample.ranks.predicted import Listed, Rows, Source, Study, is_rows, rank
 from recsample.ranks.scores import item_sets, sets_of, without
 from recsample.sampling.list_checks import uniformity
 
-__all__ = []
-
-
 # Lists of negatives that uniform draws would give this seldom are not taken for such.
 _SURPRISE = 1e-4
 

@@ -1,4 +1,8 @@
-"""The paper's tables and figures (`paper`), and studies beyond them (`studies`)."""
+"""The paper's tables and figures, and studies beyond them.
+
+`paper` has those of the paper, `studies` compares the methods of this package.
+Chapters: movielens, corrections_movielens, reproduction.
+"""
 
 from recsample._support.rooms import opened
 

@@ -3,6 +3,7 @@
 Of ranks: the metrics of the field (`ranking`), what makes a metric (`base`, `shapes`), their names
 and their means. Of grades, sets and ratings: `graded`, `sets`, `ratings`; `feedback` for what was
 consumed. What other libraries say of the same ranking: `peers`.
+Chapters: metrics, field_metrics, judgements, conformance.
 """
 
 from recsample._support.rooms import opened

@@ -2,7 +2,7 @@
 
 `base` holds ranks, `predicted` finds them in scores, `items` knows which items they are, `counts`
 keeps how many of each there are, `engines` finds them where tables are too large for the memory.
-Chapters: "A ranking and what it is worth", "Ties", "Evaluate your recommenders", "At any scale".
+Chapters: metrics, ties, scale.
 """
 
 from recsample._support.rooms import opened

@@ -697,7 +697,7 @@ class TestRefusedOptions:
 
 
 class TestFewRanksStandForAll:
-    """Corrections from few ranks of a pool against those from all of them; see `sampling.large_pools`."""
+    """Corrections from few ranks of a pool against those from all of them; see `large_pools`."""
 
     @staticmethod
     def both(monkeypatch, make, *arguments, **options):

@@ -2,6 +2,7 @@
 
 `strata` are the instances that one law holds for, `mixtures` the ranks that fit best, `evidence`
 what they say of a metric, `limits` what follows for a reader, `pairs` for a difference.
+Chapters: report, bounds.
 """
 
 from recsample._support.rooms import opened

@@ -2,7 +2,7 @@
 
 `inverse` draws until irrelevant items are ahead, `stopping` at most so often, `two_phase` starts
 small, `doubling` looks at twice as many. They work on ranks or on a `Scan` of real scores.
-Chapter: "Sampling until it is known".
+Chapters: sequential, your_study.
 """
 
 from recsample._support.rooms import opened
