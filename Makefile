@@ -81,7 +81,7 @@ engines:
 
 clusters: environment
 	@$(INSTALL) --requirement requirements-engines.txt
-	$(BIN)/python -m pytest -q -m clusters tests/test_engines.py tests/test_scale.py
+	$(BIN)/python -m pytest -q -m clusters tests/ranks/test_engines.py tests/ranks/test_scale.py
 
 # In an environment of its own with the newest versions: some ask for others than the rest.
 peers:
