@@ -1,9 +1,8 @@
 """How the figures are drawn, and how the best value of a table is marked.
 
 Most functions take the data that `recsample.experiments` returns, draw on an axes `ax` (a new one
-where none is given) and return the axes. Each recommender, metric and estimator keeps its colour,
-marker and line in every figure. They are told apart under every common form of colour blindness,
-in grey, and with light and dark exchanged. Matplotlib is imported only when something is drawn.
+where none is given) and return the axes. Each recommender, metric and estimator has one colour,
+marker and line, told apart under every common form of colour blindness, in grey and in the dark.
 """
 
 from __future__ import annotations
@@ -60,12 +59,9 @@ LINES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
 
 # One look per recommender: colour, marker, line.
 RECOMMENDER = {
-    "A": (BLUE, "o", "-"),
-    "B": (ORANGE, "s", "--"),
-    "C": (GREEN, "^", "-."),
-    "X": (BLUE, "o", "-"),
-    "Y": (ORANGE, "s", "--"),
-    "Z": (GREEN, "^", "-."),
+    **dict.fromkeys("AX", (BLUE, "o", "-")),
+    **dict.fromkeys("BY", (ORANGE, "s", "--")),
+    **dict.fromkeys("CZ", (GREEN, "^", "-.")),
 }
 METRIC = {
     "AUC": (GREY, "-"),
@@ -99,6 +95,24 @@ METHOD = {
     "early stopping": ("black", "v"),
     "rank everything": ("black", "x"),
 }
+STYLE = {
+    # So wide that a phone, which shows it on 343 pixels, has capitals 7 pixels high.
+    "figure.figsize": (5.4, 3.4),
+    "font.size": 11,
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+    "legend.frameon": False,
+    "svg.hashsalt": "recsample",
+}
+INKED = ["axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color"]
 
 
 def use_style() -> None:
@@ -106,37 +120,12 @@ def use_style() -> None:
 
     Examples
     --------
-    >>> from recsample import plotting
-    >>> plotting.use_style()
+    >>> import recsample as rs
+    >>> rs.plotting.use_style()
     """
-    mpl, cycler = extra("matplotlib"), extra("cycler").cycler
-    ink = "#222222"
-    mpl.rcParams.update(
-        {
-            # So wide that a phone, which shows it on 343 pixels, has capitals 7 pixels high.
-            "figure.figsize": (5.4, 3.4),
-            "font.size": 11,
-            "figure.constrained_layout.use": True,
-            "figure.facecolor": "white",
-            "savefig.facecolor": "white",
-            "axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLES[1]])
-            + cycler(linestyle=LINES),
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "axes.edgecolor": ink,
-            "axes.labelcolor": ink,
-            "xtick.color": ink,
-            "ytick.color": ink,
-            "text.color": ink,
-            "grid.color": "#dddddd",
-            "grid.linewidth": 0.6,
-            "lines.linewidth": 1.8,
-            "lines.markersize": 5,
-            "legend.frameon": False,
-            "svg.hashsalt": "recsample",
-        }
-    )
+    looks = extra("cycler").cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLES[1]], linestyle=LINES)
+    dark = dict.fromkeys(INKED, "#222222")
+    extra("matplotlib").rcParams.update(STYLE | dark | {"axes.prop_cycle": looks})
     if "inline" in os.environ.get("MPLBACKEND", ""):
         # A notebook shows drawings, sharp at every size, and the same file on every run.
         from matplotlib_inline.backend_inline import set_matplotlib_formats
@@ -145,7 +134,7 @@ def use_style() -> None:
 
 
 def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
-    """Several axes in one figure of the usual width.
+    """Several axes in one figure of the usual width, as an array of shape (rows, columns).
 
     Parameters
     ----------
@@ -156,12 +145,11 @@ def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
     Returns
     -------
     numpy.ndarray of matplotlib.axes.Axes
-        Shape (rows, columns), or as many as there are in a single row or column.
 
     Examples
     --------
-    >>> from recsample import plotting
-    >>> plotting.panels(2, 2, sharex=True).shape
+    >>> import recsample as rs
+    >>> rs.plotting.panels(2, 2, sharex=True).shape
     (2, 2)
     """
     rows, columns = positive_int("rows", rows), positive_int("columns", columns)
@@ -173,22 +161,20 @@ def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
 def label_lines(ax: Axes) -> None:
     """Write the name of each line beside its right end, in the colour of the line.
 
-    It takes the place of a legend where lines are few. Names of lines that end close to each other
-    are moved apart.
+    Names of lines that end close to each other are moved apart.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        With its scales and limits set, since the room between the names depends on them. Lines
-        without a label get no name.
+        With its scales and limits set, on which the room between the names depends.
 
     Examples
     --------
     >>> import matplotlib.pyplot as plt
-    >>> from recsample import plotting
+    >>> import recsample as rs
     >>> ax = plt.subplots()[1]
     >>> _ = ax.plot([1, 2, 3], [1, 4, 9], label="squares")
-    >>> plotting.label_lines(ax)
+    >>> rs.plotting.label_lines(ax)
     >>> ax.texts[0].get_text()
     'squares'
     """
@@ -208,26 +194,19 @@ def best_in_bold(table: pd.DataFrame, decimals: int) -> Styler:
     Parameters
     ----------
     table : pandas.DataFrame of float
-        One row per recommender. If the index has several levels, one is named "recommender", and
-        rows are compared that differ in this level only.
+        One row per recommender. Of several levels of the index one has to be named "recommender",
+        and rows are compared that differ in this level only.
     decimals : int
         Shown of each number. Values that look the same are marked alike.
 
     Returns
     -------
     pandas.io.formats.style.Styler
-        What a notebook shows as a table.
-
-    Raises
-    ------
-    ValueError
-        If the index has several levels and none is named "recommender".
 
     Examples
     --------
-    >>> from recsample import experiments, plotting
-    >>> html = plotting.best_in_bold(experiments.table1(), decimals=3).to_html()
-    >>> html.count("bold")
+    >>> import recsample as rs
+    >>> rs.plotting.best_in_bold(rs.experiments.table1(), decimals=3).to_html().count("bold")
     1
     """
     _check_columns("table", table)
@@ -256,15 +235,12 @@ def metric_by_rank(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from recsample import experiments, plotting
-    >>> ax = plotting.metric_by_rank(experiments.figure1(100))
-    >>> ax.get_xlabel()
+    >>> import recsample as rs
+    >>> rs.plotting.metric_by_rank(rs.experiments.figure1(100)).get_xlabel()
     'predicted rank'
     """
-    _check_table(data)
-    ax = _axes(ax)
-    for name, (colour, *_, line) in _looks(METRIC, data).items():
-        ax.plot(data.index, data[name], linestyle=line, color=colour, label=name)
+    ax = _axes(ax, data)
+    _draw_columns(ax, METRIC, data)
     ax.set(xlabel="predicted rank", ylabel="metric", ylim=(-0.02, 1.05))
     _legend_below(ax)
     return ax
@@ -276,8 +252,7 @@ def metric_by_samples(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     data : pandas.DataFrame
-        One column per recommender, indexed by m: one metric of `experiments.figure2`, or one
-        estimator of `experiments.figure6`.
+        One metric of `experiments.figure2`, or one estimator of `experiments.figure6`.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -286,13 +261,11 @@ def metric_by_samples(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from recsample import experiments, plotting
-    >>> ax = plotting.metric_by_samples(experiments.figure2([1, 10, 100]).loc["AP"])
-    >>> ax.get_xscale()
+    >>> import recsample as rs
+    >>> rs.plotting.metric_by_samples(rs.experiments.figure2([1, 10, 100]).loc["AP"]).get_xscale()
     'log'
     """
-    _check_table(data)
-    ax = _axes(ax)
+    ax = _axes(ax, data)
     every = max(1, len(data) // 8)
     for k, (name, (colour, marker, line)) in enumerate(_looks(RECOMMENDER, data).items()):
         # Where two lines coincide, the markers of one stand between those of the other.
@@ -319,17 +292,14 @@ def sampled_weight(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from recsample import experiments, plotting
-    >>> ax = plotting.sampled_weight(experiments.figure3(largest_rank=50).loc["AP"])
-    >>> len(ax.lines)
+    >>> import recsample as rs
+    >>> len(rs.plotting.sampled_weight(rs.experiments.figure3(largest_rank=50).loc["AP"]).lines)
     4
     """
-    _check_table(data)
-    ax = _axes(ax)
-    exact = [name for name in data if name == "exact"]
+    ax = _axes(ax, data)
     sizes = [name for name in data if name != "exact"]
-    for name in exact:
-        ax.plot(data.index, data[name], "-", color=ESTIMATOR["Exact"][0], label=name)
+    if "exact" in data:
+        ax.plot(data.index, data["exact"], "-", color=ESTIMATOR["Exact"][0], label="exact")
     for m, colour, line in zip(sizes, _shades(len(sizes)), cycle([":", "-.", "--"])):
         ax.plot(data.index, data[m], line, color=colour, label=f"$m$ = {m:,}")
     ax.set(xlabel="predicted rank", ylabel="expected metric", ylim=(-0.02, 1.05))
@@ -359,8 +329,7 @@ def sampled_rank_law(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'probability'
     """
-    _check_table(data)
-    ax = _axes(ax)
+    ax = _axes(ax, data)
     for r, colour, marker in zip(data, _shades(data.shape[1]), cycle("os^Dv")):
         likely = data[r][data[r] > 5e-4]  # the others would be drawn along the bottom
         ax.plot(likely, "-", color=colour, marker=marker, markersize=4)
@@ -385,16 +354,12 @@ def corrected_values(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from recsample import experiments, plotting
-    >>> ax = plotting.corrected_values(experiments.figure4(n_items=50, m=5).values)
-    >>> ax.get_xlabel()
+    >>> import recsample as rs
+    >>> rs.plotting.corrected_values(rs.experiments.figure4(n_items=50, m=5).values).get_xlabel()
     'sampled rank'
     """
-    _check_table(data)
-    ax = _axes(ax)
-    _plot_estimators(ax, data)
-    ax.set(xlabel="sampled rank", ylabel="corrected metric")
-    return ax
+    ax = _axes(ax, data)
+    return _draw_estimators(ax, data, xlabel="sampled rank", ylabel="corrected metric")
 
 
 def corrected_expectation(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -412,16 +377,13 @@ def corrected_expectation(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from recsample import experiments, plotting
-    >>> ax = plotting.corrected_expectation(experiments.figure4(n_items=50, m=5).expected)
-    >>> ax.get_xlabel()
+    >>> import recsample as rs
+    >>> data = rs.experiments.figure4(n_items=50, m=5).expected
+    >>> rs.plotting.corrected_expectation(data).get_xlabel()
     'predicted rank'
     """
-    _check_table(data)
-    ax = _axes(ax)
-    _plot_estimators(ax, data)
-    ax.set(xlabel="predicted rank", ylabel="expected metric")
-    return ax
+    ax = _axes(ax, data)
+    return _draw_estimators(ax, data, xlabel="predicted rank", ylabel="expected metric")
 
 
 def sampled_against_exact(values: Mapping[str, Scaled], ax: Axes | None = None) -> Axes:
@@ -430,7 +392,7 @@ def sampled_against_exact(values: Mapping[str, Scaled], ax: Axes | None = None) 
     Parameters
     ----------
     values : mapping of str to Scaled
-        For each metric by name what `recsample.consistency.scaled` returns.
+        For each metric by name what `recsample.sampling.consistency.scaled` returns.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -470,9 +432,8 @@ def percentile_rank_cdf(values: Mapping[str, ArrayLike], ax: Axes | None = None)
     Examples
     --------
     >>> import recsample as rs
-    >>> ranks = rs.datasets.recorded_ranks()
-    >>> ax = rs.plotting.percentile_rank_cdf({n: rs.PercentileRank(r) for n, r in ranks.items()})
-    >>> ax.get_xlabel()
+    >>> ranks = rs.datasets.recorded_ranks()["X"]
+    >>> rs.plotting.percentile_rank_cdf({"X": rs.PercentileRank(ranks)}).get_xlabel()
     'percentile rank'
     """
     _check_mapping(values)
@@ -490,8 +451,7 @@ def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     data : pandas.DataFrame
-        As `experiments.figure5` returns: one column per recommender, indexed by the last rank of
-        each bucket.
+        As `experiments.figure5` returns: a column per recommender, indexed by a bucket's last rank.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -505,8 +465,7 @@ def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> rs.plotting.rank_histogram(data).get_xlabel()
     'predicted rank'
     """
-    _check_table(data)
-    ax = _axes(ax)
+    ax = _axes(ax, data)
     edges = np.append(0, data.index)
     looks = _looks(RECOMMENDER, data)
     for name, (colour, _, line) in looks.items():
@@ -525,7 +484,6 @@ def regularisation_path(
     Parameters
     ----------
     path : recsample.corrections.minimal_bias.RegularisationPath
-        As `MinimalBias.path`.
     optimum : float, optional
         The smallest possible rms bias, drawn as a level.
     ax : matplotlib.axes.Axes, optional
@@ -566,8 +524,7 @@ def trade_off(
     Parameters
     ----------
     curve : pandas.DataFrame
-        Columns "rms bias" and "std" indexed by gamma, as `experiments.bias_and_variance` returns.
-        Every whole power of ten is marked.
+        What `experiments.bias_and_variance` returns. Every whole power of ten is marked.
     points : pandas.DataFrame, optional
         The same for single estimators, indexed by name.
     ax : matplotlib.axes.Axes, optional
@@ -652,138 +609,6 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _check_table(data):
-    """Refuse what holds several metrics or estimators at once."""
-    if not hasattr(data, "columns") or data.index.nlevels > 1:
-        raise ValueError(
-            "data must be one table with one index, such as figure2().loc['AP'] "
-            f"or figure4().values, got a {type(data).__name__}"
-            + (f" indexed by {list(data.index.names)}" if hasattr(data, "columns") else "")
-        )
-
-
-def _check_columns(name, table, columns=(), levels=()):
-    """Refuse what is no table with these columns and levels of the index."""
-    frame = extra("pandas").DataFrame
-    if not (
-        isinstance(table, frame)
-        and set(columns) <= set(table.columns)
-        and set(levels) <= set(table.index.names)
-    ):
-        raise ValueError(
-            f"{name} must be a dataframe of pandas with the columns {[*columns]} and the levels "
-            f"{[*levels]}, got {shown(table)}"
-        )
-
-
-def _check_mapping(values):
-    if not isinstance(values, Mapping) or not values:
-        raise ValueError(f"values must map names to what is drawn, got {shown(values)}")
-
-
-def _best_of_recommenders(table):
-    if table.index.nlevels == 1:
-        return table.max()
-    if "recommender" not in table.index.names:
-        raise ValueError(
-            'the index of table must have a level named "recommender", '
-            f"got {list(table.index.names)}"
-        )
-    others = [name for name in table.index.names if name != "recommender"]
-    return table.groupby(level=others, sort=False).transform("max")
-
-
-def _axes(ax):
-    if ax is not None:
-        if not isinstance(ax, extra("matplotlib.axes").Axes):
-            raise ValueError(f"ax must be Axes of Matplotlib or None, got {shown(ax)}")
-        return ax
-    plt = extra("matplotlib.pyplot")
-    return plt.subplots()[1]
-
-
-def _plot_estimators(ax, data):
-    for name, (colour, *_, line) in _looks(ESTIMATOR, data).items():
-        ax.plot(data.index, data[name], linestyle=line, color=colour, label=name)
-    _legend_below(ax)
-
-
-def _looks(fixed, names):
-    """The look of each name: the fixed one, or else colour, marker and line that no other has.
-
-    The colours are those of the style's cycle. Where they are used up, only the dash differs; after
-    five colours in five dashes looks repeat.
-    """
-    looks = {}
-    for name in names:
-        if name in fixed and fixed[name] not in looks.values():
-            looks[name] = fixed[name]
-    used = {(look[0], look[-1]) for look in looks.values()}
-    spare = (look for look in _all_looks(looks.values()) if (look[0], look[-1]) not in used)
-    return {name: looks.get(name) or next(spare) for name in names}
-
-
-def _all_looks(taken):
-    """Colours, markers and lines, all combinations in turn; those not taken come first."""
-    mpl = extra("matplotlib")
-    parts_taken = {part for look in taken for part in look}
-
-    def free_first(parts):
-        return sorted(parts, key=lambda part: part in parts_taken)
-
-    colours = free_first(mpl.rcParams["axes.prop_cycle"].by_key()["color"])
-    markers, lines = free_first("DvPX"), free_first(LINES)
-    for turn in count():  # each turn gives every colour the next line
-        for i, colour in enumerate(colours):
-            yield colour, markers[i % len(markers)], lines[(i + turn) % len(lines)]
-
-
-def _shades(n):
-    """Blue, from light to dark, in n steps."""
-    colors = extra("matplotlib.colors")
-    return colors.LinearSegmentedColormap.from_list("blue", [LIGHT_BLUE, BLUE])(
-        np.linspace(0, 1, n)
-    )
-
-
-def _power_of_ten(number):
-    """1e-06 as it is written in a text; 1, 0.1 and 0.01 as they are."""
-    return f"{number:g}" if number > 0.005 else f"$10^{{{round(np.log10(number))}}}$"
-
-
-def _legend_below(ax, columns=4):
-    """One legend for all axes of the figure, below them."""
-    for old in list(ax.figure.legends):
-        old.remove()
-    # The last axes may have lines that the first has not, such as the exact metric.
-    lines = {line.get_label(): line for axes in ax.figure.axes[::-1] for line in axes.lines}
-    ax.figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=columns)
-
-
-def _write_names(ax, ends):
-    """Names to the right of the ends of lines, moved apart where they would overlap.
-
-    Each of `ends` is a name, a point and a colour.
-    """
-    mpl = extra("matplotlib")
-    low, high = sorted(ax.get_ylim())
-    ends = [(name, (x, np.clip(y, low, high)), colour) for name, (x, y), colour in ends]
-    ends = sorted(ends, key=lambda end: end[1][1])
-    points = [point for _, point, _ in ends] + [(ends[0][1][0], low)]
-    *height, bottom = ax.transData.transform(points)[:, 1] * 72 / ax.figure.dpi
-    # The smallest moves that leave a line of room between neighbours, and none below the axes.
-    size = mpl.rcParams["font.size"]
-    room = 1.2 * size * np.arange(len(ends))
-    place = optimize.isotonic_regression(height - room).x + room
-    place = np.maximum(place, bottom + size / 2 + room)
-    for (name, point, colour), dy in zip(ends, place - height):
-        _write(ax, name, point, colour, (6, dy), va="center", fontweight="bold")
-
-
-def _write(ax, text, point, colour, offset, **style):
-    ax.annotate(text, point, xytext=offset, textcoords="offset points", color=colour, **style)
-
-
 def values_with_limits(table: pd.DataFrame) -> Figure:
     """Values with their limits, a panel for each metric, a row for each recommender.
 
@@ -799,9 +624,8 @@ def values_with_limits(table: pd.DataFrame) -> Figure:
     Examples
     --------
     >>> import recsample as rs
-    >>> from recsample import plotting
     >>> ranks = {"X": rs.Ranks([1, 2, 1, 3], n_items=5), "Y": rs.Ranks([2, 2, 1, 4], n_items=5)}
-    >>> figure = plotting.values_with_limits(rs.report(ranks, n_items=50, metrics=["AUC"]).table)
+    >>> figure = rs.plotting.values_with_limits(rs.report(ranks, n_items=50, metrics=["AUC"]).table)
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['X', 'Y']
     """
@@ -823,3 +647,137 @@ def values_with_limits(table: pd.DataFrame) -> Figure:
         ax.set_xlabel(metric)
         ax.grid(False, axis="y")
     return figure
+
+
+def _check_table(data):
+    """Refuse what holds several metrics or estimators at once."""
+    is_table = hasattr(data, "columns")
+    if not is_table or data.index.nlevels > 1:
+        levels = f" indexed by {list(data.index.names)}" if is_table else ""
+        raise ValueError(
+            "data must be one table with one index, such as figure2().loc['AP'] "
+            f"or figure4().values, got a {type(data).__name__}{levels}"
+        )
+
+
+def _check_columns(name, table, columns=(), levels=()):
+    """Refuse what is no table with these columns and levels of the index."""
+    is_table = isinstance(table, extra("pandas").DataFrame)
+    if not (is_table and {*columns} <= {*table.columns} and {*levels} <= {*table.index.names}):
+        raise ValueError(
+            f"{name} must be a dataframe of pandas with the columns {[*columns]} and the levels "
+            f"{[*levels]}, got {shown(table)}"
+        )
+
+
+def _check_mapping(values):
+    if not isinstance(values, Mapping) or not values:
+        raise ValueError(f"values must map names to what is drawn, got {shown(values)}")
+
+
+def _best_of_recommenders(table):
+    if table.index.nlevels == 1:
+        return table.max()
+    if "recommender" not in table.index.names:
+        raise ValueError(
+            'the index of table must have a level named "recommender", '
+            f"got {list(table.index.names)}"
+        )
+    others = [*table.index.names.difference(["recommender"])]
+    return table.groupby(level=others, sort=False).transform("max")
+
+
+def _axes(ax, *tables):
+    """The axes to draw on, new ones if need be; of one figure each are the tables."""
+    for table in tables:
+        _check_table(table)
+    if ax is None:
+        return extra("matplotlib.pyplot").subplots()[1]
+    if not isinstance(ax, extra("matplotlib.axes").Axes):
+        raise ValueError(f"ax must be Axes of Matplotlib or None, got {shown(ax)}")
+    return ax
+
+
+def _draw_columns(ax, fixed, data):
+    for name, (colour, *_, line) in _looks(fixed, data).items():
+        ax.plot(data.index, data[name], linestyle=line, color=colour, label=name)
+
+
+def _draw_estimators(ax, data, **labels):
+    _draw_columns(ax, ESTIMATOR, data)
+    ax.set(**labels)
+    _legend_below(ax)
+    return ax
+
+
+def _looks(fixed, names):
+    """The look of each name: the fixed one, or else colour, marker and line that no other has.
+
+    The colours are those of the style's cycle. Where they are used up, only the dash differs; after
+    five colours in five dashes looks repeat.
+    """
+    looks = {}
+    for name in names:
+        if name in fixed and fixed[name] not in looks.values():
+            looks[name] = fixed[name]
+    used = {(look[0], look[-1]) for look in looks.values()}
+    spare = (look for look in _all_looks(looks.values()) if (look[0], look[-1]) not in used)
+    return {name: looks.get(name) or next(spare) for name in names}
+
+
+def _all_looks(taken):
+    """Colours, markers and lines, all combinations in turn; those not taken come first."""
+    parts_taken = {part for look in taken for part in look}
+
+    def free_first(parts):
+        return sorted(parts, key=lambda part: part in parts_taken)
+
+    style = extra("matplotlib").rcParams
+    colours = free_first(style["axes.prop_cycle"].by_key()["color"])
+    markers, lines = free_first("DvPX"), free_first(LINES)
+    for turn in count():  # each turn gives every colour the next line
+        for i, colour in enumerate(colours):
+            yield colour, markers[i % len(markers)], lines[(i + turn) % len(lines)]
+
+
+def _shades(n):
+    """Blue, from light to dark, in n steps."""
+    colours = extra("matplotlib.colors").LinearSegmentedColormap
+    return colours.from_list("blue", [LIGHT_BLUE, BLUE])(np.linspace(0, 1, n))
+
+
+def _power_of_ten(number):
+    """1e-06 as it is written in a text; 1, 0.1 and 0.01 as they are."""
+    return f"{number:g}" if number > 0.005 else f"$10^{{{round(np.log10(number))}}}$"
+
+
+def _legend_below(ax, columns=4):
+    """One legend for all axes of the figure, below them."""
+    for old in list(ax.figure.legends):
+        old.remove()
+    # The last axes may have lines that the first has not, such as the exact metric.
+    lines = {line.get_label(): line for axes in ax.figure.axes[::-1] for line in axes.lines}
+    ax.figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=columns)
+
+
+def _write_names(ax, ends):
+    """Names to the right of the ends of lines, moved apart where they would overlap.
+
+    Each of `ends` is a name, a point and a colour.
+    """
+    low, high = sorted(ax.get_ylim())
+    ends = [(name, (x, np.clip(y, low, high)), colour) for name, (x, y), colour in ends]
+    ends = sorted(ends, key=lambda end: end[1][1])
+    points = [point for _, point, _ in ends] + [(ends[0][1][0], low)]
+    *height, bottom = ax.transData.transform(points)[:, 1] * 72 / ax.figure.dpi
+    # The smallest moves that leave a line of room between neighbours, and none below the axes.
+    size = extra("matplotlib").rcParams["font.size"]
+    room = 1.2 * size * np.arange(len(ends))
+    place = optimize.isotonic_regression(height - room).x + room
+    place = np.maximum(place, bottom + size / 2 + room)
+    for (name, point, colour), dy in zip(ends, place - height):
+        _write(ax, name, point, colour, (6, dy), va="center", fontweight="bold")
+
+
+def _write(ax, text, point, colour, offset, **style):
+    ax.annotate(text, point, xytext=offset, textcoords="offset points", color=colour, **style)

@@ -2,9 +2,6 @@
 
 Each learns from a sparse matrix of events, users by items, and predicts where the held-out items
 stand: ``fit(train)``, then ``scores(users)`` or ``ranks(interactions)``.
-
-Reference: W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020,
-section 9, https://doi.org/10.1145/3394486.3403226.
 """
 
 from __future__ import annotations
@@ -12,7 +9,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,11 +37,44 @@ __all__ = ["MatrixFactorization", "ItemKNN"]
 # Scores and similarities are worked on in blocks of about this many numbers (8 MiB of float64).
 _BLOCK = 2**20
 
+Learner = TypeVar("Learner", bound="_Recommender")
+
 
 class _Recommender(ABC):
     """What the recommenders share: the checks, and ranking block by block."""
 
     _train: sparse.csr_matrix | None = None
+
+    def fit(self: Learner, train: Sparse) -> Learner:
+        """Learn from training events. A progress bar shows on long work.
+
+        Parameters
+        ----------
+        train : sparse matrix, shape (users, items)
+            The training events: its non-zeros, whatever their value.
+
+        Returns
+        -------
+        MatrixFactorization or ItemKNN
+            The recommender itself.
+
+        Raises
+        ------
+        ValueError
+            If `train` is not sparse, holds a negative, infinite or NaN entry, or no event at all,
+            and if what is learnt does not fit in memory.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> from recsample.recommenders import ItemKNN
+        >>> ItemKNN(exponent=3).fit(sparse.csr_matrix([[1, 1, 0], [1, 0, 0], [0, 1, 1]]))
+        ItemKNN(exponent=3.0, n_neighbors=None)
+        """
+        events = _events(train)
+        self._learn(events)
+        self._train = events  # last: what was interrupted has learnt nothing
+        return self
 
     def scores(self, users: ArrayLike) -> Floats:
         """Predicted scores of all items for some users.
@@ -138,6 +168,10 @@ class _Recommender(ABC):
         return Ranks.concatenate(parts)
 
     @abstractmethod
+    def _learn(self, train):
+        """Learn from a canonical matrix of events."""
+
+    @abstractmethod
     def _scores(self, users):
         """The scores of users that are known to be in the training matrix."""
 
@@ -195,9 +229,8 @@ class MatrixFactorization(_Recommender):
 
     The loss is not convex, but on MovieLens-1M all of ten random starts ended in one minimum (up
     to a rotation of the factors): after 200 iterations their Recall@10 is 7.72 to 7.73 %.
-    Stopped after 15, they spread from 7.6 to 8.0 %, which is impatience rather than chance.
-
-    The same seed gives the same factors on the same machine, whatever its number of cores.
+    Stopped after 15, they spread from 7.6 to 8.0 %. The same seed gives the same factors on the
+    same machine, whatever its number of cores.
 
     References
     ----------
@@ -210,8 +243,8 @@ class MatrixFactorization(_Recommender):
     >>> from recsample.recommenders import MatrixFactorization
     >>> interactions = make_interactions(n_users=60, n_items=50, n_events=1500, rng=0)
     >>> x = MatrixFactorization(n_factors=4).fit(interactions.train)
-    >>> x.scores([0, 1]).shape
-    (2, 50)
+    >>> x.user_factors.shape, x.scores([0, 1]).shape
+    ((60, 4), (2, 50))
     >>> len(x.ranks(interactions))
     60
     """
@@ -229,49 +262,19 @@ class MatrixFactorization(_Recommender):
         self.n_iterations = positive_int("n_iterations", self.n_iterations)
         generator(self.rng)
 
-    def fit(self, train: Sparse) -> MatrixFactorization:
-        """Learn the factors. A progress bar shows on long work.
-
-        Parameters
-        ----------
-        train : sparse matrix, shape (users, items)
-            The training events: its non-zeros, whatever their value.
-
-        Returns
-        -------
-        MatrixFactorization
-            The recommender itself.
-
-        Raises
-        ------
-        ValueError
-            If `train` is not sparse, holds a negative, infinite or NaN entry, or no event at all.
-
-        Examples
-        --------
-        >>> from scipy import sparse
-        >>> from recsample.recommenders import MatrixFactorization
-        >>> train = sparse.csr_matrix([[1, 1, 0], [1, 0, 0], [0, 1, 1]])
-        >>> x = MatrixFactorization(n_factors=2, n_iterations=10).fit(train)
-        >>> x.user_factors.shape, x.item_factors.shape
-        ((3, 2), (3, 2))
-        """
+    def _learn(self, train: sparse.csr_matrix) -> None:
         tqdm = extra("tqdm")
         with warnings.catch_warnings():
             # implicit asks tqdm for a notebook's progress bar, which it is not going to show.
             warnings.simplefilter("ignore", tqdm.TqdmWarning)
             als = extra("implicit.als")
-        limits = extra("threadpoolctl")  # which comes along with implicit
-
-        train = _events(train)
         alpha, scale = self.alpha, 1 + self.alpha
         # BLAS threads slow implicit down (it warns of them) and change the order of sums. Threads
         # of implicit's own change nothing, but stall each other where the cores are busy.
+        bar = {"desc": "matrix factorisation", "unit": "iteration", "delay": 10}
         with (
-            limits.threadpool_limits(1, "blas"),
-            tqdm.tqdm(
-                total=self.n_iterations, desc="matrix factorisation", unit="iteration", delay=10
-            ) as progress,
+            extra("threadpoolctl").threadpool_limits(1, "blas"),  # which comes with implicit
+            tqdm.tqdm(total=self.n_iterations, **bar) as progress,
         ):
             model = als.AlternatingLeastSquares(
                 factors=self.n_factors,
@@ -282,15 +285,10 @@ class MatrixFactorization(_Recommender):
                 iterations=self.n_iterations,
                 random_state=generator(self.rng),
             )
-            model.fit(
-                train * (scale / alpha),
-                show_progress=False,
-                callback=lambda *_: progress.update(),
-            )
+            confidence = train * (scale / alpha)
+            model.fit(confidence, show_progress=False, callback=lambda *_: progress.update())
         self.user_factors: Floats = model.user_factors / np.sqrt(scale)
         self.item_factors: Floats = model.item_factors / np.sqrt(scale)
-        self._train = train
-        return self
 
     def _scores(self, users):
         return self.user_factors[users] @ self.item_factors.T
@@ -312,12 +310,6 @@ class ItemKNN(_Recommender):
         similar to :math:`j`. None keeps them all, :math:`s_{ii} = 1` included; with neighbours,
         an item is not its own neighbour and :math:`s_{ii}` is dropped. Of equally similar items
         at the border those with the lower index are kept.
-
-    Attributes
-    ----------
-    similarity : ndarray or sparse matrix of float, shape (items, items)
-        :math:`s''_{ij}` of eq. (29) after `fit`, dense where that takes less memory. Row
-        :math:`i` has Euclidean norm 1, or 0 for an item with no neighbour or no training event.
 
     Notes
     -----
@@ -356,12 +348,13 @@ class ItemKNN(_Recommender):
 
     @property
     def similarity(self) -> Floats | Sparse:
-        """The similarities s'', shape (items, items); see the attributes of the class.
+        """The similarities s'' of eq. (29) after `fit`, shape (items, items).
+
+        They are dense where that takes less memory. Row i has Euclidean norm 1, or 0 for an item
+        with no neighbour or no training event.
 
         Examples
         --------
-        Items 0 and 1 share one of their two users each, so their cosine is 1/2:
-
         >>> from scipy import sparse
         >>> from recsample.recommenders import ItemKNN
         >>> train = sparse.csr_matrix([[1, 1, 0], [1, 0, 0], [0, 1, 1]])
@@ -373,33 +366,7 @@ class ItemKNN(_Recommender):
         self._fitted()
         return self._from.T
 
-    def fit(self, train: Sparse) -> ItemKNN:
-        """Compute the similarities. A progress bar shows on long work.
-
-        Parameters
-        ----------
-        train : sparse matrix, shape (users, items)
-            The training events: its non-zeros, whatever their value.
-
-        Returns
-        -------
-        ItemKNN
-            The recommender itself.
-
-        Raises
-        ------
-        ValueError
-            If `train` is not sparse, holds a negative, infinite or NaN entry, or no event at all,
-            and if without `n_neighbors` the similarities do not fit in memory.
-
-        Examples
-        --------
-        >>> from scipy import sparse
-        >>> from recsample.recommenders import ItemKNN
-        >>> ItemKNN(exponent=3).fit(sparse.csr_matrix([[1, 1, 0], [1, 0, 0], [0, 1, 1]]))
-        ItemKNN(exponent=3.0, n_neighbors=None)
-        """
-        train = _events(train)
+    def _learn(self, train: sparse.csr_matrix) -> None:
         # Transposed, row j of `kept` holds column j of s': one row for each item in a history.
         kept = _squared_cosines(train, self.n_neighbors)
         # A factor common to row i of s' does not change s''. With the row's largest entry as 1,
@@ -410,8 +377,6 @@ class ItemKNN(_Recommender):
         kept.data /= norm[kept.indices]
         # Dense where that takes less memory: 8 bytes for every number against 12 for a non-zero.
         self._from = kept.toarray() if 12 * kept.nnz > 8 * len(norm) ** 2 else kept
-        self._train = train
-        return self
 
     def _scores(self, users):
         # Whatever the storage, a sparse row times a matrix adds up in the order of the history,
@@ -429,8 +394,7 @@ def _squared_cosines(train, n_neighbors):
     by_item = train.T.tocsr().astype(float)
     n_events = np.diff(by_item.indptr)
     n_items = len(n_events)
-    rows = []
-    n_bytes = 0
+    rows, n_bytes = [], 0
     with tqdm(total=n_items, desc="similarities", unit="item", delay=10) as progress:
         for start, stop in _item_blocks(train):
             # Squared cosines are quotients of whole numbers: where two are equal, so are the

@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
+import coverage_studies
 import numpy as np
 
 import recsample as rs
@@ -118,7 +119,8 @@ def measured(part, function, name, n_items, options):
         drawn = [population(name, n_items)]
         flags = ("held_out", "decreasing", "smooth")
         kind = {flag: getattr(drawn[0], flag) for flag in flags} if n_items else {}
-    table = getattr(coverage, function)(*drawn, **options).reset_index()
+    place = coverage_studies if hasattr(coverage_studies, function) else coverage
+    table = getattr(place, function)(*drawn, **options).reset_index()
     if function == "coverage_of_designs":
         table = table.rename(columns={"index": "method"}).assign(metric="AP")
     table = table.rename(columns={"index": "metric", "way": "method"})

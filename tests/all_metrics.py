@@ -1,31 +1,9 @@
-"""Every metric of the package, with and without a cut-off."""
+"""Every metric of the package, with and without a cut-off, as their classes give themselves."""
 
-from recsample.metrics import (
-    AP,
-    AR,
-    AUC,
-    DCG,
-    F1,
-    NDCG,
-    RBP,
-    RR,
-    Accuracy,
-    AveragePrecision,
-    FScore,
-    HitRate,
-    PercentileRank,
-    Precision,
-    RankScore,
-    Recall,
-    RPrecision,
-)
+from recsample.metrics import every_metric
 
-CUT_OFF = [
-    *(Precision, Recall, F1, FScore(2), AP, NDCG, DCG, RR, HitRate, AR, RankScore(5), RBP(0.8)),
-    *(AveragePrecision(over) for over in ("relevant", "hits", "k")),
-]
-UNCUT = [
-    *(AUC, AP, NDCG, DCG, RR, Accuracy, RPrecision, PercentileRank, RankScore(5), RBP(0.8)),
-    *(AveragePrecision(over) for over in ("relevant", "hits")),
-]
+# Not those that a test has made.
+EVERY = [m for m in every_metric() if type(m).__module__.startswith("recsample.")]
+CUT_OFF = [m for m in EVERY if m.takes_cutoff]
+UNCUT = [m for m in EVERY if not m.needs_cutoff]
 ALL = UNCUT + [M @ 4 for M in CUT_OFF]

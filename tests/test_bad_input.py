@@ -680,8 +680,8 @@ REFUSED = {
         lambda: rs.inference.coverage.errors_of_corrections(None, metrics=["AUC"]),
         "population must be a Population, got None",
     ),
-    "a pair of instances by the list": (
-        lambda: rs.inference.coverage.coverage_of_pilots(ranks, ranks, n_instances=[]),
+    "instances by the list": (
+        lambda: rs.inference.coverage.coverage(ranks, n_instances=[]),
         "n_instances must be a whole number of at least 1, got []",
     ),
     "others for ranks": (

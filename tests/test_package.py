@@ -120,6 +120,39 @@ def test_ranks_samplers_metrics_data_and_recommenders_need_numpy_and_scipy_only(
     assert "recsample.inference" not in modules and "recsample.plotting" not in modules
 
 
+def test_metrics_and_uniform_sampling_need_numpy_alone():
+    modules = run(
+        "import sys, recsample as rs; ranks = rs.Ranks([[1, 2], [3]], 999, ties=[[0, 0], [4]]); "
+        "sampler = rs.UniformSampling(100); (rs.Recall @ 10)(ranks); sampler.pmf(ranks); "
+        "[ask(metric, ranks) for ask in (sampler.expect, sampler.moments, sampler.std_of_mean) "
+        "for metric in (rs.AUC, rs.AP, rs.NDCG, rs.Recall @ 10)]; "
+        "rs.AP(sampler.draw(ranks, 0)); sampler.draw(rs.RankCounts([1, 7], [9, 9], 999), 0); "
+        "print(' '.join(sys.modules))"
+    )
+    assert not any(name.partition(".")[0] in {"scipy", "pandas"} for name in modules)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "(rs.Recall @ 10)(ranks)",
+        "rs.metric('ndcg@10')(rs.Ranks([[1, 2], [3]], 9, ties=[[0, 0], [3]]))",
+        "[(m @ 3 if m.takes_cutoff else m)(ranks) for m in rs.metrics.every_metric()]",
+        "rs.AP.of_rank([1, 2], 9), rs.metrics.at_mean_rank('rr', ranks)",
+        "rs.RankCounts([1, 2], [3, 4], 9).mean('ap'), rs.metrics.expected_percentile_rank(ranks)",
+        "rs.metrics.graded, rs.metrics.ratings, rs.metrics.peers, rs.metrics.averages",
+        "rs.metrics.sets.precision([1, 2], [2, 3]), rs.metrics.feedback.preference([1, 0], 0.5)",
+    ],
+)
+def test_metrics_need_numpy_alone(code):
+    modules = run(
+        f"import sys, recsample as rs; ranks = rs.Ranks([1, 2], 9); {code}; "
+        "print(' '.join(sys.modules))"
+    )
+    assert "numpy" in modules
+    assert not [name for name in modules if name.partition(".")[0] == "scipy"]
+
+
 # Extras
 
 

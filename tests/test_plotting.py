@@ -318,15 +318,15 @@ def drawn_foreign(names, ax):
         yield draw(table, ax)
 
 
-@pytest.mark.parametrize("style", [plotting.use_style, lambda: None])
 @pytest.mark.parametrize(
-    "names",
+    ("names", "style"),
     [
-        ("BPR", "EASE", "popular"),
-        ("BPR", "X", "Z"),
-        ("F1@10", "AP", "RBP(0.8)", "AUC"),
-        ("BV 1", "mine", "CLS"),
-        tuple(range(5)),
+        (("BPR", "EASE", "popular"), plotting.use_style),
+        (("BPR", "X", "Z"), lambda: None),
+        (("F1@10", "AP", "RBP(0.8)", "AUC"), plotting.use_style),
+        (("BV 1", "mine", "CLS"), plotting.use_style),
+        (tuple(range(5)), plotting.use_style),
+        (tuple(range(5)), lambda: None),
     ],
 )
 def test_foreign_names_get_colours_of_the_cycle_that_differ(names, style):

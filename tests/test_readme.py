@@ -22,9 +22,19 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
+    """Those of which the README shows what comes out."""
+    return written(tmp_path_factory.mktemp("readme"), 800, 600, 24_000)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    """The same of fewer users and items."""
+    return written(tmp_path_factory.mktemp("few"), 100, 240, 3_000)
+
+
+def written(folder, *size):
     """Tables of scores, training and held-out events, and a column of sampled ranks."""
-    folder = tmp_path_factory.mktemp("readme")
-    data = rs.datasets.make_interactions(800, 600, 24_000, rng=0)
+    data = rs.datasets.make_interactions(*size, rng=0)
     users = np.arange(data.n_users)
     models = {
         "popular": np.tile(data.train.sum(axis=0), (data.n_users, 1)),
@@ -78,8 +88,8 @@ def test_the_landing_page_runs_the_same_lines():
 @pytest.mark.parametrize(
     "command", next(text for kind, text in BLOCKS if kind == "sh").splitlines()
 )
-def test_the_commands_run(files, monkeypatch, capsys, command):
-    monkeypatch.chdir(files)
+def test_the_commands_run(few, monkeypatch, capsys, command):
+    monkeypatch.chdir(few)
     program, *arguments = shlex.split(command)
     assert program == "recsample" and main(arguments) == 0
     said = {"evaluate": "sampled", "report": "- Recall@10 is estimated at", "plan": "more samples"}

@@ -1,6 +1,3 @@
-import os
-import subprocess
-import sys
 import tracemalloc
 import warnings
 from fractions import Fraction
@@ -170,7 +167,7 @@ SETTINGS = [(0.2, 10), (0.2, 0.3), (1.5, 0.5), (0.02, 1)]
 
 @pytest.mark.parametrize("alpha, regularization", SETTINGS)
 def test_als_ends_where_the_papers_loss_is_stationary(made, alpha, regularization):
-    model = MatrixFactorization(3, alpha, regularization, n_iterations=1000).fit(made.train)
+    model = MatrixFactorization(3, alpha, regularization, n_iterations=400).fit(made.train)
     train = made.train.toarray()
     users, items = model.user_factors, model.item_factors
     assert users.shape == (120, 3) and items.shape == (80, 3) and users.dtype == float
@@ -297,27 +294,10 @@ def test_long_work_shows_its_progress(model, made, capfd, monkeypatch):
     assert ("20/20" if isinstance(model, MatrixFactorization) else "80/80") in bars
 
 
-def test_fit_does_not_warn_in_a_fresh_interpreter():
-    # implicit warns of BLAS threads once per process, so only a fresh one can tell.
-    code = (
-        "from recsample.datasets import make_interactions\n"
-        "from recsample.recommenders import MatrixFactorization\n"
-        "MatrixFactorization(2, n_iterations=2).fit(make_interactions(10, 40, 200).train)\n"
-    )
-    filters = ["-W", "error::RuntimeWarning", "-W", "ignore::EncodingWarning"]
-    done = subprocess.run(
-        [sys.executable, *filters, "-c", code],
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"},
-        capture_output=True,
-        encoding="utf-8",
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_a_catalogue_too_large_for_dense_matrices():
-    # Dense, users by items would take 3.2 GB and items by items 320 GB.
+    # Dense, users by items would take 1.6 GB and items by items 320 GB.
     rng = np.random.default_rng(0)
-    n_users, n_items = 2000, 200_000
+    n_users, n_items = 1000, 200_000
     items = (n_items * rng.random((n_users, 6)) ** 3).astype(int)  # some are popular
     data = Interactions.from_pairs(
         np.append(np.repeat(np.arange(n_users), 6), 0),
@@ -332,7 +312,7 @@ def test_a_catalogue_too_large_for_dense_matrices():
     for model in (ItemKNN(3), ItemKNN(1, 10), MatrixFactorization(8, n_iterations=2)):
         tracemalloc.start()
         model.fit(train)
-        model._train = model._train[:200]  # ranking a tenth of the users is enough here
+        model._train = model._train[:200]  # ranking a fifth of the users is enough here
         ranks = model.ranks(data)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()

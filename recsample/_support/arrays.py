@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
-from recsample._support.checks import array_of, refuse_masked, shown
+from recsample._support.checks import array_of, is_sparse, refuse_masked, shown
 from recsample._support.typing import Floats, Integers
 
 # Blocks hold about this many numbers: half a MiB of float64, so that what is made of them on the
@@ -53,6 +52,11 @@ def owners(lengths: Integers) -> Integers:
     return repeated(np.arange(len(lengths), dtype=np.int64), lengths)
 
 
+def entries_of(lengths: Integers, which: Any) -> Integers:
+    """Where the entries of some of several lists stand that follow one after the other."""
+    return repeated(starts_of(lengths)[which], lengths[which]) + places_in(lengths[which])
+
+
 def different_rows(columns: Sequence[Integers]) -> tuple[list[Integers], Integers]:
     """The different rows of a table, in order and by columns, and which of them each row is.
 
@@ -87,7 +91,7 @@ def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
     """All numbers of `values` in one array, how many each instance has, and whether in lists."""
     refuse_masked(name, values)
     is_array = isinstance(values, Collection) or hasattr(values, "__array__")
-    if isinstance(values, (str, bytes)) or sparse.issparse(values) or not is_array:
+    if isinstance(values, (str, bytes)) or is_sparse(values) or not is_array:
         raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
     if hasattr(values, "dtype") or hasattr(values, "__array__"):  # a table has the second only
         values = array_of(name, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,22 @@ def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> In
     return array.astype(np.int64)
 
 
+def one_or_each(
+    name: str, values: object, n: int, each: str = "", *, lowest: int | None = None
+) -> Integers:
+    """Whole numbers, one for each of `n` instances; one number stands for all of them.
+
+    `each` says of what there are `n` where it is something else.
+    """
+    given = whole_numbers(name, values, lowest=lowest)
+    if given.shape not in ((), (n,)):
+        raise ValueError(
+            f"{name} must be one number or one for each {each or f'of {n} instances'}, "
+            f"got an array of shape {given.shape}"
+        )
+    return np.broadcast_to(given, n)
+
+
 def numbers(name: str, values: object) -> NDArray[Any]:
     """``values`` as an array; anything that is not an array of real numbers is refused."""
     array = array_of(name, values)
@@ -69,25 +86,25 @@ def positive_int(name: str, value: object) -> int:
 
 def positive_float(name: str, value: Any) -> float:
     """``value`` as a finite float above 0."""
-    number = _one_number(value)
-    if not 0 < number < float("inf"):
-        raise ValueError(f"{name} must be a finite number above 0, got {shown(value)}")
-    return number
+    return _one_number(name, value, "a finite number above 0", lambda x: 0 < x < np.inf)
 
 
 def nonnegative_float(name: str, value: Any) -> float:
     """``value`` as a finite float of at least 0."""
-    number = _one_number(value)
-    if not 0 <= number < float("inf"):
-        raise ValueError(f"{name} must be a finite number of at least 0, got {shown(value)}")
-    return number
+    return _one_number(name, value, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
 
 
 def share(name: str, value: Any) -> float:
     """``value`` as a float between 0 and 1, both excluded."""
-    number = _one_number(value)
-    if not 0 < number < 1:
-        raise ValueError(f"{name} must be between 0 and 1, both excluded, got {shown(value)}")
+    return _one_number(name, value, "between 0 and 1, both excluded", lambda x: 0 < x < 1)
+
+
+def _one_number(name, value, allowed, holds):
+    """``value`` as a float: neither True nor an array of one is a number."""
+    no_number = isinstance(value, (bool, np.bool_)) or getattr(value, "ndim", 0) > 0
+    number = float("nan") if no_number else as_float(value)
+    if not holds(number):
+        raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
     return number
 
 
@@ -96,6 +113,12 @@ def true_or_false(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
+
+
+def is_sparse(value: object) -> bool:
+    """Whether it is a sparse matrix of SciPy, which is loaded where there is one."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(value))
 
 
 def is_one_of(value: object, words: Collection[str | None]) -> bool:
@@ -114,26 +137,13 @@ def generator(rng: Rng) -> np.random.Generator:
             return np.random.default_rng(given)
     except (TypeError, ValueError):
         pass
-    raise ValueError(
-        f"rng must be a whole number of at least 0 or a numpy Generator, got {shown(rng)}"
-    )
+    allowed = "a whole number of at least 0 or a numpy Generator"
+    raise ValueError(f"rng must be {allowed}, got {shown(rng)}")
 
 
 # What NumPy makes random numbers of.
-_SEEDS = (
-    int,
-    np.integer,
-    np.random.Generator,
-    np.random.BitGenerator,
-    np.random.SeedSequence,
-    type(None),
-)
-
-
-def _one_number(value: Any) -> float:
-    """``value`` as a float, NaN where it is none: neither True nor an array of one is a number."""
-    no_number = isinstance(value, (bool, np.bool_)) or getattr(value, "ndim", 0) > 0
-    return float("nan") if no_number else as_float(value)
+_SEEDS: tuple[type, ...] = (int, np.integer, type(None), np.random.SeedSequence)
+_SEEDS += (np.random.Generator, np.random.BitGenerator)
 
 
 def as_float(value: Any) -> float:

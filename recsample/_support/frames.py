@@ -42,15 +42,17 @@ def column_names(frame: Any, name: str = "frame") -> list[str]:
         raise ValueError(f"{name} must have columns of different names: {shown(error)}") from None
 
 
-def read_columns(name: str, frame: Any, wanted: dict[str, str]) -> list[Any]:
+def read_columns(
+    name: str, frame: Any, wanted: dict[str, str], may_be_empty: bool = False
+) -> list[Any]:
     """Some columns of a dataframe, by what each is for; a lazy one is computed, for these only."""
     nw = extra("narwhals.stable.v2")
     table = chosen_columns(name, frame, wanted)
     if isinstance(table, nw.LazyFrame):
         table = table.collect()
-    if not len(table):
+    if not (len(table) or may_be_empty):
         raise ValueError(f"{name} must hold at least one row, got none")
-    return [_without_nulls(name, column, table[column]) for column in wanted.values()]
+    return [_without_nulls(name, column, table[use]) for use, column in wanted.items()]
 
 
 def chosen_names(given: dict[str, Any], numbers: Collection[str]) -> dict[str, str]:
@@ -63,9 +65,8 @@ def chosen_names(given: dict[str, Any], numbers: Collection[str]) -> dict[str, s
 
 
 def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
-    """Some columns of a dataframe, by what each is for; a lazy one stays lazy."""
-    known = column_names(frame, name)
-    table = extra("narwhals.stable.v2").from_native(frame)
+    """Some columns of a dataframe, named by what each is for; a lazy one stays lazy."""
+    known, nw = column_names(frame, name), extra("narwhals.stable.v2")
     for use, column in wanted.items():
         if not isinstance(column, Hashable) or column not in set(known):
             raise ValueError(
@@ -74,7 +75,8 @@ def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
             )
     if len(set(wanted.values())) < len(wanted):
         raise ValueError(f"{name} must have a column for each of {list(wanted)}, got {wanted}")
-    return table.select(list(wanted.values()))
+    table = nw.from_native(frame)
+    return table.select(nw.col(column).alias(use) for use, column in wanted.items())
 
 
 def count_groups(
@@ -87,16 +89,13 @@ def count_groups(
     nw = extra("narwhals.stable.v2")
     columns = wanted | ({} if counts is None else {"counts": counts})
     table = chosen_columns(name, frame, columns)
-    # By what they are for, so that what is added has a name of its own.
-    table = table.select(nw.col(column).alias(use) for use, column in columns.items())
     kinds = table.collect_schema()
     for use, kind in kinds.items():
         # Objects of pandas may be numbers, which is seen later.
         objects = use != "counts" and isinstance(kind, (nw.Unknown, nw.Object, nw.Categorical))
         if not kind.is_numeric() and not objects:
-            raise ValueError(
-                f"{use} must be a column of numbers, got {kind} in column {columns[use]!r}"
-            )
+            where = f"column {columns[use]!r}"
+            raise ValueError(f"{use} must be a column of numbers, got {kind} in {where}")
     sums = [nw.len().alias("rows")]
     if counts is not None:
         given, end = nw.col("counts"), 2**53 if kinds["counts"].is_integer() else 2.0**53
@@ -114,12 +113,10 @@ def count_groups(
     if not len(groups):
         raise ValueError(f"{name} must hold at least one row, got none")
     for use, column in wanted.items():
-        missing = groups.filter(nw.col(use).is_null())
-        if len(missing):
-            raise ValueError(
-                f"{name} must not have missing values, got {missing['rows'].sum()} rows in column "
-                f"{column!r}"
-            )
+        missing = groups.filter(nw.col(use).is_null())["rows"].sum()
+        if missing:
+            where = f"{missing} rows in column {column!r}"
+            raise ValueError(f"{name} must not have missing values, got {where}")
     found = {use: groups[use].to_numpy() for use in wanted}
     if counts is None:
         return found, groups["rows"].to_numpy()
@@ -130,9 +127,8 @@ def count_groups(
             f"got {shown(first['counts'].to_list()[0])} in column {counts!r}"
         )
     if (total := groups["number"].sum()) >= 2**53:
-        raise ValueError(
-            f"counts must add up to less than 2**53, got {total:.0f} in column {counts!r}"
-        )
+        got = f"{total:.0f} in column {counts!r}"
+        raise ValueError(f"counts must add up to less than 2**53, got {got}")
     return found, groups["number"].to_numpy().astype(np.int64)
 
 
@@ -168,10 +164,8 @@ def opened(frame: Any) -> Iterator[Any]:
 def _without_nulls(name, column, series):
     null = series.is_null().to_numpy()
     if null.any():
-        raise ValueError(
-            f"{name} must not have missing values, got one in column {column!r}, "
-            f"row {int(np.argmax(null))}"
-        )
+        where = f"column {column!r}, row {int(np.argmax(null))}"
+        raise ValueError(f"{name} must not have missing values, got one in {where}")
     return series
 
 
@@ -185,31 +179,29 @@ def as_scores(name: str, series: Any) -> Floats:
         )
     values = series.cast(extra("narwhals.stable.v2").Float64).to_numpy()
     bad = np.isnan(values) | (values == np.inf)
-    if bad.any():
-        where = int(np.argmax(bad))
-        raise ValueError(
-            f"{name} must have scores that are numbers or -inf, got {values[where]} in row {where}"
-        )
-    return values
+    return _refuse_row(f"{name} must have scores that are numbers or -inf", values, bad)
 
 
 def as_times(name: str, series: Any) -> NDArray[Any]:
     """A column of numbers or dates as numbers in the same order."""
     nw = extra("narwhals.stable.v2")
     if isinstance(series.dtype, (nw.Date, nw.Datetime)):
-        return series.dt.timestamp(
-            "ns" if getattr(series.dtype, "time_unit", "us") == "ns" else "us"
-        ).to_numpy()
+        fine = getattr(series.dtype, "time_unit", "us") == "ns"
+        return series.dt.timestamp("ns" if fine else "us").to_numpy()
+    allowed = f"{name} must have times that are numbers or dates"
     if not series.dtype.is_numeric():
-        raise ValueError(f"{name} must have times that are numbers or dates, got {series.dtype}")
+        raise ValueError(f"{allowed}, got {series.dtype}")
     if series.dtype.is_integer():
         return series.to_numpy()  # nanoseconds as floats would lose their order
     values = series.cast(nw.Float64).to_numpy()
-    if np.isnan(values).any():
-        where = int(np.argmax(np.isnan(values)))
-        raise ValueError(
-            f"{name} must have times that are numbers or dates, got nan in row {where}"
-        )
+    return _refuse_row(allowed, values, np.isnan(values))
+
+
+def _refuse_row(allowed, values, bad):
+    """The values, unless some are bad: then the first of them is named."""
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise ValueError(f"{allowed}, got {values[where]} in row {where}")
     return values
 
 
@@ -232,24 +224,20 @@ def same_kind_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
         raise ValueError(f"{name} must have ids of one kind, got {' and '.join(sorted(kinds))}")
     if values.dtype == object and kinds != {"whole numbers"}:
         return values
-    if values.dtype.kind not in "iufO":
+    kind = values.dtype.kind
+    if kind not in "iufO":
         raise ValueError(
             f"{name} must have ids that tell users and items apart, got {values.dtype}"
         )
-    if values.dtype.kind == "i":
+    if kind == "i":
         return values.astype(np.int64)
     # Floats hold every whole number up to their precision only: beyond it, two ids may be one.
-    bits = np.finfo(values.dtype).nmant + 1 if values.dtype.kind == "f" else 63
-    is_float = values.dtype.kind == "f"
-    broken = (values >= 2**bits) | (values < -(2**bits) + is_float)
-    if is_float:
+    bits = np.finfo(values.dtype).nmant + 1 if kind == "f" else 63
+    broken = (values >= 2**bits) | (values < -(2**bits) + (kind == "f"))
+    if kind == "f":
         broken |= values != np.floor(values)
-    if broken.any():
-        where = int(np.argmax(broken))
-        most = f" below 2**{bits}" if abs(values[where]) >= 2**bits else ""
-        raise ValueError(
-            f"{name} must have whole numbers{most} as ids, got {values[where]} in row {where}"
-        )
+    most = f" below 2**{bits}" if (abs(values[broken][:1]) >= 2**bits).any() else ""
+    _refuse_row(f"{name} must have whole numbers{most} as ids", values, broken)
     return values.astype(np.int64)
 
 
@@ -277,9 +265,8 @@ def coded(ids: NDArray[Any]) -> Coded:
     try:
         which, different = extra("pandas").factorize(ids)
     except TypeError:
-        raise ValueError(
-            f"ids must be hashable, such as numbers or text, got {shown(ids[0])}"
-        ) from None
+        allowed = "hashable, such as numbers or text"
+        raise ValueError(f"ids must be {allowed}, got {shown(ids[0])}") from None
     return Coded(different, which.astype(np.int64))
 
 

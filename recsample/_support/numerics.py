@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg, optimize, special
 
 from recsample._support.typing import Floats, Integers
 
@@ -43,6 +42,8 @@ def limits_of_mean(
 
     With `counts` each value is that of so many instances.
     """
+    from scipy import special  # means and variances are asked for without it
+
     n = len(values) if counts is None else int(counts.sum())
     mean, std = mean_of(values, counts), np.sqrt(variance_of(values, counts))
     reach = special.stdtrit(n - 1, (1 + level) / 2) * std / np.sqrt(n)
@@ -51,6 +52,8 @@ def limits_of_mean(
 
 def probability_above_0(values: Floats) -> float:
     """How sure it is, by Student's t distribution, that the mean over more values is above 0."""
+    from scipy import special
+
     error = values.std(ddof=1) / np.sqrt(len(values))
     if error == 0:
         return float(0.5 + 0.5 * np.sign(values.mean()))
@@ -68,6 +71,8 @@ def nonnegative_least_squares(matrix: Floats, right: Floats) -> Floats:
     tried with columns of length 1, and after that with a penalty so small that it changes no digit
     that is determined.
     """
+    from scipy import linalg, optimize
+
     n = matrix.shape[1]
     for penalty in (None, 0.0, 1e-8, 1e-7, 1e-6, 1e-5):
         rows, wanted, scale = matrix, right, 1.0

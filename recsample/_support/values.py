@@ -6,11 +6,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from recsample._support.checks import is_sparse
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 class Value:
@@ -32,11 +36,10 @@ class Value:
     def __hash__(self) -> int:
         return hash((type(self), *map(_hashable, self._content())))
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, *value: object) -> None:
         raise AttributeError(f"{type(self).__name__} cannot be changed: make a new one")
 
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} cannot be changed: make a new one")
+    __delattr__ = __setattr__
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -58,7 +61,7 @@ def sealed(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _same(one: Any, other: Any) -> bool:
-    if sparse.issparse(one) and sparse.issparse(other):
+    if is_sparse(one) and is_sparse(other):
         return one.shape == other.shape and (one != other).nnz == 0
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return bool(np.array_equal(one, other))
@@ -66,7 +69,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _hashable(part: Any) -> object:
-    if sparse.issparse(part):
+    if is_sparse(part):
         return part.shape, part.nnz
     if isinstance(part, np.ndarray):
         return part.shape, part.tolist()[0] if part.size and part.ndim == 1 else part.size

@@ -33,31 +33,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.checks import (
-    fits_in_memory,
-    numbers,
-    positive_int,
-)
-from recsample._support.typing import Floats
+from recsample._support.arrays import counted
+from recsample._support.checks import fits_in_memory, numbers, positive_int
+from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value, frozen
-from recsample.metrics.base import Metric, check_exact, warned_of_nan
+from recsample.metrics.base import Metric, warned_of_nan
+from recsample.metrics.names import exact_metric
+from recsample.sampling import large_pools
 from recsample.sampling.base import Design, HasLaw, check_law
-from recsample.sampling.large_pools import (
-    Belief,
-    Rows,
-    compressible,
-    given_belief,
-    jumps_of,
-    random_belief,
-    rows_of,
-    term_at,
-    uniform_belief,
-)
 
-__all__ = [
-    "Correction",
-    "LeastSquaresCorrection",
-]
+__all__ = ["Correction", "LeastSquaresCorrection"]
 
 
 class Correction(Value, Metric):
@@ -70,12 +55,14 @@ class Correction(Value, Metric):
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
         What is estimated.
     sampler : Sampler or Design
         How the observations come about; see `HasLaw`.
     n_items : int
         Size of the pool that they come from.
+    own : dict of str to Any, optional
+        What a subclass adds: attributes that tell two corrections apart.
 
     Attributes
     ----------
@@ -95,22 +82,29 @@ class Correction(Value, Metric):
     n_items: int
     values: Floats
     takes_cutoff = False
-    _known: dict[int, Floats]  # the values for several relevant items
+    _own: tuple[Any, ...]  # the values of `own`
+    _solved: dict[int, Floats]  # a memo: what was solved, by the number of relevant items
 
-    def __init__(self, metric: Metric, sampler: HasLaw, n_items: int) -> None:
-        check_exact(metric)
+    def __init__(
+        self, metric: Metric | str, sampler: HasLaw, n_items: int, own: dict[str, Any] | None = None
+    ) -> None:
+        own = own or {}
+        metric = exact_metric(metric)
         check_law(sampler)
         vars(self).update(
             metric=metric,
             sampler=sampler,
             n_items=positive_int("n_items", n_items),
             higher_is_better=metric.higher_is_better,
+            additive=metric.additive,
             name=f"{type(self).__name__}({metric})",
-            _known={},
+            _own=tuple(own.values()),
+            _solved={},
+            **own,
         )
 
     def _content(self) -> tuple[Any, ...]:
-        return self.metric, self.sampler, self.n_items
+        return self.metric, self.sampler, self.n_items, *self._own
 
     @cached_property
     def prior(self) -> Floats:
@@ -151,7 +145,7 @@ class Correction(Value, Metric):
         >>> round(estimate.squared_bias * 108, 9)
         1.0
         """
-        return self._errors[1]
+        return self._errors[0]
 
     @property
     def mean_variance(self) -> float:
@@ -168,27 +162,11 @@ class Correction(Value, Metric):
         >>> round(estimate.mean_variance * 27, 9)
         1.0
         """
-        return self._errors[2]
+        return self._errors[1]
 
     @cached_property
     def _errors(self):
-        return _errors_of(self.values, self._rows())
-
-    @property
-    def additive(self) -> bool:  # type: ignore[override]
-        """Whether the metric is a sum over the relevant items; otherwise there must be one only.
-
-        Returns
-        -------
-        bool
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.BiasVariance(rs.AP, rs.UniformSampling(m=1), n_items=3, gamma=0.1).additive
-        True
-        """
-        return self.metric.additive
+        return _errors_of(self.values, *self._rows())
 
     def values_of(self, order: int, n_relevant: int) -> Floats:
         """The part of the corrected metric that the `order`-th best relevant item contributes.
@@ -223,9 +201,13 @@ class Correction(Value, Metric):
         order, n_relevant = positive_int("order", order), positive_int("n_relevant", n_relevant)
         if order > n_relevant:
             raise ValueError(f"order must be at most n_relevant = {n_relevant}, got {order}")
+        return self.values if n_relevant == 1 else self._values_by_order(n_relevant)[order - 1]
+
+    def _values_by_order(self, n_relevant):
+        """`values_of` for the orders 1, ..., `n_relevant`, one row each, solved once."""
         if n_relevant == 1:
-            return self.values
-        if n_relevant not in self._known:
+            return self.values[None]
+        if n_relevant not in self._solved:
             if not self.additive:
                 raise ValueError(
                     f"metric must be a sum over the relevant items where there are several, "
@@ -240,83 +222,44 @@ class Correction(Value, Metric):
                 f"the values for n_relevant={n_relevant} items with m={self.sampler.m}",
                 "choose a smaller m",
             )
-            self._known[n_relevant] = frozen(self._values_of_all(n_relevant))
-        return self._known[n_relevant][order - 1]
+            self._solved[n_relevant] = frozen(self._values_of_all(n_relevant))
+        return self._solved[n_relevant]
 
     @abstractmethod
     def _values_of_all(self, n_relevant):
-        """`values_of` for the orders 1, ..., `n_relevant`, one row each."""
+        """The same, solved anew."""
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
-        """What one relevant item contributes at its sampled rank.
-
-        Parameters
-        ----------
-        rank, order, n_relevant, n_items : ndarray of int
-            As of `Metric.term`.
-
-        Returns
-        -------
-        ndarray of float
-
-        Raises
-        ------
-        ValueError
-            For ranks among other numbers of items than m + L, and for a correction of a design,
-            whose observations are no ranks.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> estimate = rs.RankEstimate(rs.AP, rs.UniformSampling(m=2), n_items=5)
-        >>> float(estimate.term(2, 1, 1, 3).round(3))
-        0.333
-        """
         columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
         rank, order, n_relevant, n_items = (np.ravel(column) for column in columns)
-        self._check_drawn(n_relevant, n_items)
+        check_drawn(self, n_relevant, n_items)
         values = np.empty(len(rank))
-        base = np.int64(order.max(initial=0) + 1)  # the two as one number: sorted in less time
-        kinds, kind = np.unique(n_relevant * base + order, return_inverse=True)
-        for which, one in enumerate(kinds.tolist()):
-            size, i = divmod(one, base)
-            mine = kind == which
-            values[mine] = self.values_of(i, size)[rank[mine] - i]
+        for size in np.flatnonzero(counted(n_relevant, 0)).tolist():
+            mine = n_relevant == size
+            # The i-th best relevant item is behind i - 1 others, and s = r~ - i drawn ones.
+            i, ahead = order[mine], rank[mine] - order[mine]
+            values[mine] = self._values_by_order(size)[i - 1, ahead]
         return values.reshape(columns[0].shape)
 
-    def _check_drawn(self, n_relevant, n_items):
-        """Refuse other ranks than those among m drawn items and the relevant ones."""
-        if isinstance(self.sampler, Design):
-            raise ValueError(
-                f"{self} reads what {self.sampler} observes, which is no ranking: the estimate is "
-                "design.of(correction, observed)"
-            )
-        m = self.sampler.m
-        other = n_items - n_relevant != m
-        if other.any():
-            first = int(np.argmax(other))
-            raise ValueError(
-                f"ranks must be sampled ranks with n_items = m + {n_relevant[first]} = "
-                f"{m + n_relevant[first]} for {self}, got n_items = {n_items[first]}"
-            )
-
-    def _rows(self, order: int = 1, n_relevant: int = 1) -> Rows:
-        """Ranks that stand for all of the pool, with the term of the exact metric at each."""
-        return rows_of(
+    def _rows(self, order: int = 1, n_relevant: int = 1) -> tuple[Floats, large_pools.Places]:
+        """Ranks that stand for all of the pool: the law at each, and the exact term."""
+        return large_pools.compressed(
             self.sampler,
             self.n_items - n_relevant,
             partial(self._exact, order=order, n_relevant=n_relevant),
-            jumps_of(self.metric, order, n_relevant),
+            large_pools.jumps_of(self.metric, order, n_relevant),
             self._belief(order, n_relevant),
         )
 
-    def _belief(self, order: int, n_relevant: int) -> Belief:
+    def _belief(self, order: int, n_relevant: int) -> large_pools.Belief:
         """How likely each number of irrelevant items above is taken to be."""
-        return uniform_belief(self.n_items - n_relevant)
+        return large_pools.uniform_belief(self.n_items - n_relevant)
 
     def _exact(self, above, order, n_relevant):
         """The term f_i of the exact metric, where `above` irrelevant items outrank the item."""
-        values = term_at(self.metric, above, self.n_items - n_relevant, order, n_relevant)
+        values = large_pools.term_at(
+            self.metric, above, self.n_items - n_relevant, order, n_relevant
+        )
         return warned_of_nan(self.metric, values)
 
 
@@ -327,13 +270,15 @@ class LeastSquaresCorrection(Correction):
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
     sampler : UniformSampling
     n_items : int
     prior : array_like of float, shape (n_items,), or None
         Weights of the ranks; None for uniform ones. With several relevant items None takes them
         for a random subset of the pool, which is a firm belief and often a wrong one; weights are
         those of a = 0, 1, ... irrelevant items above, the same for each relevant item.
+    own : dict of str to Any, optional
+        As of `Correction`.
 
     Examples
     --------
@@ -348,12 +293,17 @@ class LeastSquaresCorrection(Correction):
     _given: bool  # whether a prior was given
 
     def __init__(
-        self, metric: Metric, sampler: HasLaw, n_items: int, prior: ArrayLike | None
+        self,
+        metric: Metric | str,
+        sampler: HasLaw,
+        n_items: int,
+        prior: ArrayLike | None,
+        own: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(metric, sampler, n_items)
+        super().__init__(metric, sampler, n_items, own)
         m = sampler.m
         # The laws of few ranks, or of all, and what is solved with them.
-        few = compressible(sampler, self.n_items - 1)
+        few = large_pools.compressible(sampler, self.n_items - 1)
         fits_in_memory(
             32 * (m + 1 if few else max(m + 1, self.n_items)) * (m + 1),
             f"the least-squares problem for n_items={self.n_items}, m={m}",
@@ -362,22 +312,22 @@ class LeastSquaresCorrection(Correction):
         if prior is not None:
             vars(self).update(prior=frozen(normalised_prior(prior, self.n_items)))
         vars(self).update(_given=prior is not None)
-        rows = self._rows()
-        values = frozen(self.solve(rows.law, rows.target, rows.prior))
-        vars(self).update(values=values, _errors=_errors_of(values, rows))
+        law, rows = self._rows()
+        values = frozen(self.solve(law, rows.target, rows.weight))
+        vars(self).update(values=values, _errors=_errors_of(values, law, rows))
 
     def _content(self) -> tuple[Any, ...]:
         return *super()._content(), self.prior if self._given else None
 
-    def _belief(self, order: int, n_relevant: int) -> Belief:
+    def _belief(self, order: int, n_relevant: int) -> large_pools.Belief:
         pool = self.n_items - n_relevant
         if self._given:
-            return given_belief(normalised_prior(self.prior[: pool + 1], pool + 1))
-        return random_belief(pool, n_relevant, order)
+            return large_pools.given_belief(normalised_prior(self.prior[: pool + 1], pool + 1))
+        return large_pools.random_belief(pool, n_relevant, order)
 
     def _values_of_all(self, n_relevant):
-        rows = (self._rows(i, n_relevant) for i in range(1, n_relevant + 1))
-        return np.stack([self.solve(one.law, one.target, one.prior) for one in rows])
+        problems = (self._rows(i, n_relevant) for i in range(1, n_relevant + 1))
+        return np.stack([self.solve(law, rows.target, rows.weight) for law, rows in problems])
 
     @abstractmethod
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
@@ -409,15 +359,32 @@ class LeastSquaresCorrection(Correction):
         """
 
 
-def _errors_of(values, rows):
-    """Bias, squared bias and variance, averaged over all ranks."""
-    bias, squared_bias, variance = average_errors(values, rows.law, rows.target, rows.prior)
-    return float(bias), float(squared_bias) + rows.missed, float(variance)
+def check_drawn(correction: Correction, n_relevant: Integers, n_items: Integers) -> None:
+    """Refuse other ranks than those among m drawn items and the relevant ones."""
+    sampler = correction.sampler
+    if isinstance(sampler, Design):
+        raise ValueError(
+            f"{correction} reads what {sampler} observes, which is no ranking: the estimate is "
+            "design.of(correction, observed)"
+        )
+    other = n_items - n_relevant != sampler.m
+    if other.any():
+        first = int(np.argmax(other))
+        raise ValueError(
+            f"ranks must be sampled ranks with n_items = m + {n_relevant[first]} = "
+            f"{sampler.m + n_relevant[first]} for {correction}, got n_items = {n_items[first]}"
+        )
+
+
+def _errors_of(values, law, rows):
+    """Squared bias and variance, averaged over all ranks."""
+    _, squared_bias, variance = average_errors(values, law, rows.target, rows.weight)
+    return float(squared_bias) + rows.missed, float(variance)
 
 
 def reach_of(law, prior):
     """The probability of each sampled rank; refuses a prior that leaves the value of one open."""
-    reach = prior @ law
+    reach = prior @ law  # c of eq. (25)
     if reach.min() < 1e-290:
         unseen = int(np.argmin(reach)) + 1
         raise ValueError(
@@ -437,8 +404,9 @@ def average_errors(
 
     `values` may have a column for each of several estimators; `target` then needs one column.
     """
-    mean = law @ values
+    mean = law @ values  # E[x | r]
     bias = mean - target
+    # The mean over the ranks of Var[x | r] = E[x^2 | r] - E[x | r]^2.
     variance = (prior @ law) @ values**2 - prior @ mean**2
     return prior @ bias, prior @ bias**2, variance
 

@@ -1,39 +1,29 @@
-"""Bias against variance, section 5.3: the corrected metric of least expected squared error."""
+"""Section 5.3 of the paper: variance has a price, gamma, and bias and variance are traded."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from recsample._support.checks import (
-    positive_float,
-)
+from recsample._support.checks import positive_float
 from recsample._support.typing import Floats
-from recsample.corrections.base import (
-    LeastSquaresCorrection,
-    reach_of,
-)
+from recsample.corrections.base import LeastSquaresCorrection, reach_of
 from recsample.metrics.base import Metric
 from recsample.sampling.base import HasLaw
 
-__all__ = [
-    "BiasVariance",
-]
+__all__ = ["BiasVariance"]
 
 
 class BiasVariance(LeastSquaresCorrection):
     """The best compromise between squared bias and variance, eqs. (24) to (26).
 
-    Minimises the mean over the prior of (E[x | r] - M(r))^2 + gamma Var[x | r]. In scaled unknowns
-    the matrix of eq. (25) has its eigenvalues between gamma and 1, so the solution is accurate to
-    about 1e-16 / gamma.
+    Minimises the mean over the prior of (E[x | r] - M(r))^2 + gamma Var[x | r]. The solution is
+    accurate to about 1e-16 / gamma.
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
     sampler : UniformSampling
         Whose law is corrected for.
     n_items : int
@@ -60,7 +50,7 @@ class BiasVariance(LeastSquaresCorrection):
 
     def __init__(
         self,
-        metric: Metric,
+        metric: Metric | str,
         sampler: HasLaw,
         n_items: int,
         *,
@@ -72,18 +62,15 @@ class BiasVariance(LeastSquaresCorrection):
             raise ValueError(
                 f"gamma must be at least 1e-10 (for less, use MinimalBias), got {gamma}"
             )
-        vars(self).update(gamma=price)
-        super().__init__(metric, sampler, n_items, prior)
-        vars(self).update(name=f"BiasVariance({metric}, gamma={price:g})")
-
-    def _content(self) -> tuple[Any, ...]:
-        return *super()._content(), self.gamma
+        super().__init__(metric, sampler, n_items, prior, {"gamma": price})
+        vars(self).update(name=f"BiasVariance({self.metric}, gamma={price:g})")
 
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
-        # In the unknowns of `_whitened`, but the scale comes last: that saves a copy of the law.
+        # In the unknowns sqrt(c_s) x_s, where diag(c) is the unit matrix and the eigenvalues lie
+        # between gamma and 1. The scale comes last, which saves a copy of the law.
         scale = 1 / np.sqrt(reach_of(law, prior))
-        weighted = np.sqrt(prior)[:, None] * law
+        weighted = np.sqrt(prior)[:, None] * law  # A of eq. (23)
         gram = scale[:, None] * (weighted.T @ weighted) * scale
         matrix = (1 - self.gamma) * gram + self.gamma * np.eye(len(scale))
         right = scale * ((prior * target) @ law)
-        return scale * linalg.solve(matrix, right, assume_a="pos")
+        return scale * linalg.solve(matrix, right, assume_a="pos")  # eq. (25); (26) at gamma = 1

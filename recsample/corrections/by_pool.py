@@ -11,13 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.arrays import different_rows
-from recsample._support.checks import (
-    fits_in_memory,
-    shown,
-    whole_numbers,
-)
+from recsample._support.checks import fits_in_memory, one_or_each, shown
 from recsample._support.typing import Floats
-from recsample.corrections.base import Correction
+from recsample.corrections.base import Correction, check_drawn
 from recsample.corrections.interpolation import at_all
 from recsample.metrics.base import Metric, warned_of_nan
 from recsample.ranks.base import Ranks
@@ -26,10 +22,7 @@ from recsample.ranks.ties import mean_over_ties
 from recsample.sampling.pooled import PooledSampling
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = [
-    "PooledCorrection",
-    "corrected_by_pool",
-]
+__all__ = ["PooledCorrection", "corrected_by_pool"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -190,17 +183,11 @@ def corrected_by_pool(
     """
     _check_make(make, "the size of a pool")
     n_relevant = check_ranks(sampled, "sampled").n_relevant
-    sizes = whole_numbers("n_items", n_items, lowest=1)
-    if sizes.ndim and sizes.shape != (len(sampled),):
-        raise ValueError(
-            f"n_items must be one number or one for each of {len(sampled)} instances, "
-            f"got an array of shape {sizes.shape}"
-        )
-    sizes = np.broadcast_to(sizes, len(sampled))
+    sizes = one_or_each("n_items", n_items, len(sampled), lowest=1)
     values = np.full(len(sampled), np.nan)
     make = cache(make)  # some are asked for by each number of relevant items
     one, some = _made(make, int(sizes[0])), n_relevant > 0
-    one._check_drawn(n_relevant[some], sampled.sizes[some])
+    check_drawn(one, n_relevant[some], sampled.sizes[some])
     for size in np.unique(n_relevant[some]).tolist():
         mine = np.flatnonzero(n_relevant == size)
         (pools,), which = different_rows([sizes[mine]])

@@ -1,28 +1,19 @@
-"""Least squares with constraints: a corrected metric that never rises with the sampled rank."""
+"""Section 5.2 of the paper, its end: least bias among what never rewards a worse sampled rank."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from recsample._support.checks import (
-    true_or_false,
-)
+from recsample._support.checks import true_or_false
 from recsample._support.numerics import nonnegative_least_squares
 from recsample._support.typing import Floats
-from recsample.corrections.base import (
-    LeastSquaresCorrection,
-    reach_of,
-)
+from recsample.corrections.base import LeastSquaresCorrection, reach_of
 from recsample.metrics.base import Metric
 from recsample.sampling.base import HasLaw
 
-__all__ = [
-    "ConstrainedLeastSquares",
-]
+__all__ = ["ConstrainedLeastSquares"]
 
 
 class ConstrainedLeastSquares(LeastSquaresCorrection):
@@ -44,7 +35,7 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
     sampler : UniformSampling
     n_items : int
         Size n of the pool.
@@ -70,34 +61,30 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
 
     def __init__(
         self,
-        metric: Metric,
+        metric: Metric | str,
         sampler: HasLaw,
         n_items: int,
         *,
         nonnegative: bool = True,
         prior: ArrayLike | None = None,
     ) -> None:
-        vars(self).update(nonnegative=true_or_false("nonnegative", nonnegative))
-        super().__init__(metric, sampler, n_items, prior)
-        if not self.nonnegative:
-            vars(self).update(name=f"ConstrainedLeastSquares({metric}, nonnegative=False)")
-
-    def _content(self) -> tuple[Any, ...]:
-        return *super()._content(), self.nonnegative
+        nonnegative = true_or_false("nonnegative", nonnegative)
+        super().__init__(metric, sampler, n_items, prior, {"nonnegative": nonnegative})
+        if not nonnegative:
+            vars(self).update(name=f"ConstrainedLeastSquares({self.metric}, nonnegative=False)")
 
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
-        reach_of(law, prior)
+        reach_of(law, prior)  # refuses a prior under which some value is open
         root = np.sqrt(prior)
+        # A and b of eq. (23); orthogonal rotations leave |A x - b|, eq. (21), as it is.
         reduced = linalg.qr(np.column_stack([root[:, None] * law, root * target]), mode="r")[0]
         matrix, right = reduced[: law.shape[1], :-1], reduced[: law.shape[1], -1]
         # For a metric that falls with the rank: x_s = d_s + d_(s+1) + ... + d_(m+1), all but the
         # last d at least 0. One that rises is the mirror image.
-        if not self.higher_is_better:
-            matrix = matrix[:, ::-1]
-        steps = np.cumsum(matrix, axis=1)
+        turn = slice(None, None, 1 if self.higher_is_better else -1)
+        steps = np.cumsum(matrix[:, turn], axis=1)
         decrements = self._nonnegative_solution(steps, right)
-        values = np.cumsum(decrements[::-1])[::-1]
-        return values if self.higher_is_better else values[::-1]
+        return np.cumsum(decrements[::-1])[::-1][turn]
 
     def _nonnegative_solution(self, steps, right):
         if self.nonnegative:

@@ -1,4 +1,4 @@
-"""Minimal bias, section 5.2: of all corrected metrics the one closest to the exact one."""
+"""Section 5.2 of the paper: of all corrected metrics the one with the least squared bias."""
 
 from __future__ import annotations
 
@@ -9,27 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from recsample._support.checks import (
-    fits_in_memory,
-)
+from recsample._support.checks import fits_in_memory
 from recsample._support.typing import Floats
-from recsample.corrections.base import (
-    LeastSquaresCorrection,
-    reach_of,
-)
+from recsample.corrections.base import LeastSquaresCorrection, reach_of
 from recsample.metrics.base import Metric
+from recsample.sampling import large_pools
 from recsample.sampling.base import HasLaw
-from recsample.sampling.large_pools import (
-    compressible,
-    jumps_of,
-    places_of,
-    polynomials,
-)
 
-__all__ = [
-    "MinimalBias",
-    "RegularisationPath",
-]
+__all__ = ["MinimalBias", "RegularisationPath"]
 
 
 class RegularisationPath(NamedTuple):
@@ -79,7 +66,7 @@ class MinimalBias(LeastSquaresCorrection):
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
     sampler : UniformSampling
     n_items : int
         Size n of the pool.
@@ -97,12 +84,7 @@ class MinimalBias(LeastSquaresCorrection):
     """
 
     def __init__(
-        self,
-        metric: Metric,
-        sampler: HasLaw,
-        n_items: int,
-        *,
-        prior: ArrayLike | None = None,
+        self, metric: Metric | str, sampler: HasLaw, n_items: int, *, prior: ArrayLike | None = None
     ) -> None:
         super().__init__(metric, sampler, n_items, prior)
 
@@ -125,21 +107,24 @@ class MinimalBias(LeastSquaresCorrection):
         >>> path.largest_value.round(4), path.squared_bias.round(4)
         (array([0.6111, 0.9444]), array([0.0802, 0.0062]))
         """
-        rows = self._rows()
-        path = self._along_directions(rows.law, rows.target, rows.prior)[1]
+        law, rows = self._rows()
+        path = self._along_directions(law, rows.target, rows.weight)[1]
         return path._replace(squared_bias=path.squared_bias + rows.missed)
 
     def _along_directions(self, law, target, prior):
         """The solution along the well determined directions, and the path that leads to it."""
-        reach, white = _whitened(law, prior)
-        right = np.sqrt(prior) * target
+        # A of eq. (23) in the unknowns y_s = sqrt(c_s) x_s: there the singular values lie between
+        # 0 and 1, whatever the prior, and the variance term of eq. (24) becomes gamma |y|^2.
+        root, scale = np.sqrt(prior), np.sqrt(reach_of(law, prior))
+        white, right = root[:, None] * law / scale, root * target
         # An orthogonal reduction to m + 2 rows first, so that the decomposition is small.
         reduced = linalg.qr(np.column_stack([white, right]), mode="r")[0]
         left, singular, directions = linalg.svd(reduced[:, :-1], full_matrices=False)
         kept = singular >= np.sqrt(np.finfo(float).eps)
         singular, directions = singular[kept], directions[kept]
         along = left.T[kept] @ reduced[:, -1]
-        solutions = np.cumsum((along / singular)[:, None] * directions, axis=0) / np.sqrt(reach)
+        # Eq. (22), direction by direction.
+        solutions = np.cumsum((along / singular)[:, None] * directions, axis=0) / scale
         missed = right @ right - np.cumsum(along**2)
         path = RegularisationPath(
             singular,
@@ -183,15 +168,18 @@ class MinimalBias(LeastSquaresCorrection):
         1.0
         """
         n_items, m = self.n_items, min(self.sampler.m, self.n_items - 1)
-        belief, jumps = self._belief(1, 1), jumps_of(self.metric, 1, 1)
-        few = compressible(self.sampler, n_items - 1) and not self._given and jumps is not None
-        if few:
-            above, prior, target, _ = places_of(
-                n_items - 1,
-                polynomials(m),
-                partial(self._exact, order=1, n_relevant=1),
-                jumps,
-                belief,
+        exact, jumps = (
+            partial(self._exact, order=1, n_relevant=1),
+            large_pools.jumps_of(self.metric, 1, 1),
+        )
+        if (
+            large_pools.compressible(self.sampler, n_items - 1)
+            and not self._given
+            and jumps is not None
+        ):
+            belief = self._belief(1, 1)
+            above, prior, target, _ = large_pools.places_of(
+                n_items - 1, large_pools.polynomials(m), exact, jumps, belief
             )
         else:
             fits_in_memory(
@@ -200,29 +188,11 @@ class MinimalBias(LeastSquaresCorrection):
                 "choose a smaller m, or leave out the prior",
             )
             above, prior = np.arange(float(n_items)), self.prior
-            target = self._exact(np.arange(n_items), 1, 1)
+            target = exact(np.arange(n_items))
         root = np.sqrt(prior)
         rest = root * target
+        # What is left of M when it is projected on all of them is the minimum of eq. (21).
         place = 2 * above / max(n_items - 1, 1) - 1
-        basis = np.empty((m + 1, len(above)))
-        column = root
-        for k in range(len(basis)):
-            for _ in range(2):  # once more, against rounding
-                column = column - basis[:k].T @ (basis[:k] @ column)
-            length = linalg.norm(column)
-            if length < 1e-13:  # the prior has no more than k ranks
-                break
-            basis[k] = column / length
-            rest = rest - basis[k] * (basis[k] @ rest)
-            column = place * basis[k]
+        for polynomial in large_pools.orthogonal_polynomials(place, root, m + 1)[0]:
+            rest = rest - polynomial * (polynomial @ rest)
         return float(rest @ rest)
-
-
-def _whitened(law, prior):
-    """c_s = sum of p(r) p(s | r), and the matrix sqrt(p(r)) p(s | r) / sqrt(c_s).
-
-    In the unknowns y_s = sqrt(c_s) x_s the singular values lie between 0 and 1, whatever the
-    prior, and the variance term of eq. (24) becomes gamma |y|^2.
-    """
-    reach = reach_of(law, prior)
-    return reach, np.sqrt(prior)[:, None] * law / np.sqrt(reach)

@@ -1,24 +1,19 @@
-"""The rank estimator, section 5.1: a sampled rank read as the rank that it estimates."""
+"""Section 5.1 of the paper: the metric at an unbiased estimate of the rank."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from recsample._support.checks import (
-    is_one_of,
-    true_or_false,
-)
+from recsample._support.checks import is_one_of, true_or_false
 from recsample._support.values import frozen
 from recsample.corrections.base import Correction
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = [
-    "RankEstimate",
-]
+__all__ = ["RankEstimate"]
 
 
 class RankEstimate(Correction):
@@ -29,7 +24,7 @@ class RankEstimate(Correction):
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
     sampler : UniformSampling
     n_items : int
         Size n of the pool.
@@ -52,14 +47,15 @@ class RankEstimate(Correction):
 
     def __init__(
         self,
-        metric: Metric,
+        metric: Metric | str,
         sampler: UniformSampling,
         n_items: int,
         *,
         rounding: Literal["floor", "linear"] = "floor",
         plus_one: bool = False,
     ) -> None:
-        super().__init__(metric, sampler, n_items)
+        plus_one = true_or_false("plus_one", plus_one)
+        super().__init__(metric, sampler, n_items, {"rounding": rounding, "plus_one": plus_one})
         if not isinstance(sampler, UniformSampling):
             raise ValueError(
                 "sampler must be UniformSampling for a rank estimate, which scales its counts, "
@@ -73,28 +69,21 @@ class RankEstimate(Correction):
             raise ValueError(
                 f"n_items times m must be below 2**63, got n_items={n_items} and m={m}"
             )
-        plus_one = true_or_false("plus_one", plus_one)
         options = [f"rounding={rounding}"] * (rounding != "floor") + ["plus_one"] * plus_one
-        vars(self).update(
-            rounding=rounding,
-            plus_one=plus_one,
-            name=f"RankEstimate({', '.join([str(metric), *options])})",
-        )
-        vars(self).update(values=frozen(self._values_of_all(1)[0]))
-
-    def _content(self) -> tuple[Any, ...]:
-        return *super()._content(), self.rounding, self.plus_one
+        name = f"RankEstimate({', '.join([str(self.metric), *options])})"
+        vars(self).update(name=name, values=frozen(self._values_of_all(1)[0]))
 
     def _values_of_all(self, n_relevant):
-        # Whole-number division: a float quotient could fall just below the rank it should reach.
+        def terms(above):
+            return np.stack([self._exact(above, i + 1, n_relevant) for i in range(n_relevant)])
+
         pool = self.n_items - n_relevant
         denominator = self.sampler.m + self.plus_one
+        # r^ - 1 of eq. (20), by whole numbers: a float quotient could fall just below the rank.
         scaled = pool * np.arange(self.sampler.m + 1, dtype=np.int64)
         whole, rest = np.divmod(scaled, denominator)
-        orders = range(1, n_relevant + 1)
-        values = np.stack([self._exact(whole, i, n_relevant) for i in orders])
+        values = terms(whole)
         if self.rounding == "linear":
-            beyond = np.minimum(whole + 1, pool)
-            following = np.stack([self._exact(beyond, i, n_relevant) for i in orders])
-            values = values + rest / denominator * (following - values)
+            beyond = terms(np.minimum(whole + 1, pool))
+            values += rest / denominator * (beyond - values)
         return values

@@ -1,46 +1,26 @@
-"""Interactions of users with items: MovieLens, a reader's own, or synthetic ones.
-
-Every data set is split leave-one-out: one item of each user is held out, the rest is for
-training. The ranks that the paper's three recommenders predict on MovieLens-1M ship with the
-package, so that nothing has to be downloaded to work with them.
-"""
+"""Interactions of users with items, one item of each user held out: a reader's, or synthetic."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from recsample._support.checks import (
-    array_of,
-    generator,
-    positive_int,
-    shown,
-    whole_numbers,
-)
+from recsample._support.checks import array_of, generator, positive_int, shown, whole_numbers
 from recsample._support.frames import as_ids, as_times, is_frame, read_columns
 from recsample._support.typing import Integers, Rng
-from recsample._support.values import frozen
+from recsample._support.values import Value, frozen, sealed
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = [
-    "Interactions",
-    "make_interactions",
-]
+__all__ = ["Interactions", "make_interactions"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Interactions:
+class Interactions(Value):
     """Which users had to do with which items, with one item held out for each user.
 
-    Usually made by `load_movielens`, `make_interactions`, `Interactions.from_frame` or
-    `Interactions.from_pairs`.
+    Made by `load_movielens`, `make_interactions`, `from_frame` and `from_pairs`.
 
     Parameters
     ----------
@@ -72,30 +52,35 @@ class Interactions:
     user_ids: NDArray[Any]
     item_ids: NDArray[Any]
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.train, sparse.csr_matrix):
-            raise ValueError(f"train must be a csr_matrix, got {type(self.train).__name__}")
-        for name, size in (
-            ("held_out", self.n_users),
-            ("user_ids", self.n_users),
-            ("item_ids", self.n_items),
-        ):
-            if np.shape(getattr(self, name)) != (size,):
-                raise ValueError(
-                    f"{name} must have shape {(size,)} to fit train, "
-                    f"got {np.shape(getattr(self, name))}"
-                )
-        held_out = whole_numbers("held_out", self.held_out, lowest=0)
-        users = np.arange(self.n_users)
-        wrong = held_out >= self.n_items
+    def __init__(
+        self,
+        train: sparse.csr_matrix,
+        held_out: Integers,
+        user_ids: NDArray[Any],
+        item_ids: NDArray[Any],
+    ) -> None:
+        if not isinstance(train, sparse.csr_matrix):
+            raise ValueError(f"train must be a csr_matrix, got {type(train).__name__}")
+        given = {"held_out": held_out, "user_ids": user_ids, "item_ids": item_ids}
+        n_users, n_items = train.shape
+        for (name, values), size in zip(given.items(), (n_users, n_users, n_items)):
+            if (shape := np.shape(values)) != (size,):
+                raise ValueError(f"{name} must have shape {(size,)} to fit train, got {shape}")
+        items = whole_numbers("held_out", held_out, lowest=0)
+        wrong = items >= n_items
         if not wrong.any():
-            wrong = np.asarray(self.train[users, held_out] != 0).ravel()
+            wrong = np.asarray(train[np.arange(n_users), items] != 0).ravel()
         if wrong.any():
             user = int(np.argmax(wrong))
             raise ValueError(
-                f"held_out must be items below {self.n_items} without a training event of the "
-                f"user, got item {held_out[user]} for user {user}"
+                f"held_out must be items below {n_items} without a training event of the "
+                f"user, got item {items[user]} for user {user}"
             )
+        arrays = {name: frozen(np.asarray(values)) for name, values in given.items()}
+        vars(self).update(train=sealed(train.copy()), **arrays)
+
+    def _content(self):
+        return self.train, self.held_out, self.user_ids, self.item_ids
 
     @property
     def n_users(self) -> int:
@@ -141,10 +126,9 @@ class Interactions:
         users, items : array_like of int or str, shape (events,)
             The user's and the item's id of each event.
         held_out : array_like of int or str, shape (users,), or mapping
-            The id of each user's held-out item: either in ascending order of the user ids, or
-            as a mapping from user id to item id (a pandas Series counts as an array, its index
-            is not looked at). A held-out pair among the events is taken out
-            of the training events; an item that occurs nowhere else becomes an item all the same.
+            The id of each user's held-out item, in ascending order of the user ids, or as a mapping
+            from user id to item id (a pandas Series counts as an array). A held-out pair is no
+            training event; an item that occurs nowhere else becomes an item all the same.
 
         Returns
         -------
@@ -153,17 +137,14 @@ class Interactions:
         Raises
         ------
         ValueError
-            For arrays that are empty, of different lengths or of several dimensions, ids that
-            are neither whole numbers nor strings, and a held-out item too few or too many.
+            For empty or unequal arrays, ids that are neither whole numbers nor strings, and a
+            held-out item too few or too many.
 
         Examples
         --------
         >>> from recsample.datasets.interactions import Interactions
-        >>> data = Interactions.from_pairs(
-        ...     users=["ann", "ann", "bob", "bob"],
-        ...     items=[10, 20, 10, 40],
-        ...     held_out={"ann": 20, "bob": 30},
-        ... )
+        >>> users, items = ["ann", "ann", "bob", "bob"], [10, 20, 10, 40]
+        >>> data = Interactions.from_pairs(users, items, held_out={"ann": 20, "bob": 30})
         >>> data
         <Interactions: 2 users, 4 items, 3 training events>
         >>> data.held_out, data.item_ids
@@ -171,10 +152,8 @@ class Interactions:
         """
         users, items = _ids("users", users), _ids("items", items)
         if users.shape != items.shape:
-            raise ValueError(
-                f"users and items must have one entry per event each, "
-                f"got {len(users)} users and {len(items)} items"
-            )
+            got = f"{len(users)} users and {len(items)} items"
+            raise ValueError(f"users and items must have one entry per event each, got {got}")
         if not users.size:
             raise ValueError("users must hold at least one event, got none")
         user_ids, user = np.unique(users, return_inverse=True)
@@ -191,7 +170,7 @@ class Interactions:
             (np.ones(trained.sum(), bool), (user[trained], item[trained])),
             shape=(len(user_ids), len(item_ids)),
         )
-        return cls(train, frozen(held_out), frozen(user_ids), frozen(item_ids))
+        return cls(train, held_out, user_ids, item_ids)
 
     @classmethod
     def from_frame(
@@ -215,12 +194,11 @@ class Interactions:
         user, item : str, optional
             Names of the columns of ids, whole numbers or text.
         time : str, optional
-            Name of a column of numbers or dates. The last event of each user is held out, and of
-            several at the same time the one in the last row. Where the user had to do with that
-            item before, these events are taken out too, and every user needs another item.
+            Name of a column of numbers or dates. The last event of each user is held out, of
+            several at one time that in the last row, and earlier ones with that item go too.
         held_out : dataframe, mapping or array_like, optional
-            The held-out item of each user instead: a dataframe with the same columns `user` and
-            `item` and a row for each user, or what `from_pairs` takes.
+            The held-out item of each user instead: a dataframe with columns `user` and `item`, or
+            what `from_pairs` takes.
 
         Returns
         -------
@@ -231,38 +209,19 @@ class Interactions:
         ValueError
             For both or none of `time` and `held_out`, columns that are not there, missing values,
             times that are text, ids of several kinds, and a user with two held-out items or none.
-            With `time`, for users with a single item, who have nothing to train on once it is held
-            out: one is named, and all are counted. Take them out of the dataframe first.
+            With `time`, for users with a single item: take them out of the dataframe first.
 
         Examples
         --------
         >>> import pandas as pd
         >>> from recsample.datasets.interactions import Interactions
-        >>> events = pd.DataFrame(
-        ...     {
-        ...         "user": ["ann", "ann", "bob", "bob", "bob"],
-        ...         "item": ["tea", "oil", "tea", "rye", "oil"],
-        ...         "day": [2, 1, 1, 5, 3],
-        ...     }
-        ... )
+        >>> users, items = ["ann", "ann", "bob", "bob"], ["tea", "oil", "tea", "rye"]
+        >>> events = pd.DataFrame({"user": users, "item": items, "day": [2, 1, 1, 5]})
         >>> data = Interactions.from_frame(events, time="day")
-        >>> data
-        <Interactions: 2 users, 3 items, 3 training events>
         >>> data.item_ids[data.held_out].tolist()
         ['tea', 'rye']
 
-        Reviews of Amazon, as published in 2014, are such a dataframe once their columns are named.
-        Ids of items look like numbers at times, and stay text by ``dtype=str``:
-
-        >>> import io
-        >>> file = io.StringIO(
-        ...     "A2EDZH51XHFA9B,0205616461,5.0,1369699200\\n"
-        ...     "A2EDZH51XHFA9B,B000052YQN,4.0,1372550400\\n"
-        ... )
-        >>> columns = {"user": str, "item": str, "rating": float, "time": int}
-        >>> reviews = pd.read_csv(file, names=list(columns), dtype=columns)
-        >>> Interactions.from_frame(reviews, time="time").item_ids.tolist()
-        ['0205616461', 'B000052YQN']
+        Ids that look like numbers at times, as those of Amazon, are read as text by ``dtype=str``.
         """
         if not is_frame(frame):
             raise ValueError(f"frame must be a dataframe, got {shown(frame)}")
@@ -281,13 +240,12 @@ class Interactions:
         users, items = (as_ids("frame", column) for column in ids)
         last = last_events(np.unique(users, return_inverse=True)[1], as_times("frame", times))
         data = cls.from_pairs(users, items, items[last])
-        alone = np.flatnonzero(np.diff(data.train.indptr) == 0)
+        alone = data.user_ids[np.diff(data.train.indptr) == 0]
         if len(alone):
+            more = f" and of {len(alone) - 1:,} more" if len(alone) > 1 else ""
             raise ValueError(
                 "frame must hold at least two different items of each user, one of them to train "
-                f"on, got one of {shown(data.user_ids[alone[0]])}"
-                + (f" and of {len(alone) - 1:,} more" if len(alone) > 1 else "")
-                + ": take users with a single item out first"
+                f"on, got one of {shown(alone[0])}{more}: take users with a single item out first"
             )
         return data
 
@@ -297,11 +255,10 @@ def make_interactions(
 ) -> Interactions:
     r"""Synthetic interactions of the shape of MovieLens-1M.
 
-    They serve where the real data is not at hand: a few items are very popular and most are not,
-    a few users are very active, each user has at least 20 events, and tastes differ in a way that
-    partly follows broad directions (which matrix factorisation finds) and partly narrow niches
-    (which an item's nearest neighbours find). At full size the three recommenders stand to each
-    other as on MovieLens: Z ahead of Y ahead of X on Recall@10, and the reverse on AUC.
+    A few items are very popular, a few users very active, and tastes follow partly broad
+    directions (which matrix factorisation finds) and partly narrow niches (which an item's nearest
+    neighbours find). At full size the recommenders stand to each other as on MovieLens: Z ahead of
+    Y ahead of X on Recall@10, and the reverse on AUC.
 
     Parameters
     ----------
@@ -345,9 +302,9 @@ def make_interactions(
     <Interactions: 600 users, 400 items, 29400 training events>
     """
     n_users, n_items = positive_int("n_users", n_users), positive_int("n_items", n_items)
+    n_events = positive_int("n_events", n_events)
     if n_items < 40:
         raise ValueError(f"n_items must be at least 40, got {n_items}")
-    n_events = positive_int("n_events", n_events)
     most = n_items // 2
     if not 20 * n_users <= n_events <= most * n_users:
         raise ValueError(
@@ -376,9 +333,7 @@ def make_interactions(
     train = sparse.csr_matrix(
         (np.ones(indptr[-1], bool), np.concatenate(taken), indptr), shape=(n_users, n_items)
     )
-    return Interactions(
-        train, frozen(np.array(held_out)), frozen(np.arange(n_users)), frozen(np.arange(n_items))
-    )
+    return Interactions(train, np.array(held_out), np.arange(n_users), np.arange(n_items))
 
 
 def _activity(n_users, n_events, most, rng):
@@ -402,8 +357,7 @@ def _ids(name: str, values: Any) -> NDArray[Any]:
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got an array of shape {array.shape}")
     if array.dtype.kind == "O":
-        kinds = {isinstance(value, str) for value in array}
-        if len(kinds) == 2:
+        if len({isinstance(value, str) for value in array}) == 2:
             raise ValueError(f"{name} must be all whole numbers or all strings, got both")
         array = np.array(array.tolist())
     return array if array.dtype.kind == "U" else whole_numbers(name, array)
@@ -412,23 +366,18 @@ def _ids(name: str, values: Any) -> NDArray[Any]:
 def _held_out_ids(held_out: Any, user_ids: NDArray[Any]) -> NDArray[Any]:
     """The held-out item id of each user, in the order of user_ids."""
     if isinstance(held_out, Mapping):
-        known = set(user_ids.tolist())
-        unknown = [user for user in held_out if user not in known]
-        if unknown:
+        known = dict.fromkeys(user_ids.tolist())
+        if unknown := [user for user in held_out if user not in known]:
             raise ValueError(f"held_out must name users that occur in users, got {unknown[0]!r}")
-        missing = [user for user in user_ids.tolist() if user not in held_out]
-        if missing:
+        if missing := [user for user in known if user not in held_out]:
             raise ValueError(
                 f"held_out must hold an item for every user, got none for {missing[0]!r}"
             )
-        held_out = [held_out[user] for user in user_ids.tolist()]
-    held_out = _ids("held_out", held_out)
-    if held_out.shape != user_ids.shape:
-        raise ValueError(
-            f"held_out must hold one item for each of the {len(user_ids)} users, "
-            f"got {len(held_out)}"
-        )
-    return held_out
+        held_out = [held_out[user] for user in known]
+    found, n = _ids("held_out", held_out), len(user_ids)
+    if len(found) != n:
+        raise ValueError(f"held_out must hold one item for each of the {n} users, got {len(found)}")
+    return found
 
 
 def _ids_in(name, frame, user, item):
@@ -442,10 +391,8 @@ def _one_each(users, items):
     found = dict(zip(users.tolist(), items.tolist()))
     if len(found) < len(users):
         known, counts = np.unique(users, return_counts=True)
-        raise ValueError(
-            "held_out must hold one item for each user, "
-            f"got {counts.max()} for {shown(known[np.argmax(counts)])}"
-        )
+        got = f"{counts.max()} for {shown(known[np.argmax(counts)])}"
+        raise ValueError(f"held_out must hold one item for each user, got {got}")
     return found
 
 

@@ -12,28 +12,17 @@ import re
 import zipfile
 import zlib
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from recsample._support.checks import (
-    is_one_of,
-    shown,
-)
+from recsample._support.checks import is_one_of, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Integers
-from recsample._support.values import frozen
 from recsample.datasets.interactions import Interactions, last_events
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = [
-    "load_movielens",
-    "load_negatives",
-]
+__all__ = ["load_movielens", "load_negatives"]
 
 
 def load_movielens(
@@ -47,18 +36,16 @@ def load_movielens(
     Movies are numbered by their first appearance in the file of ratings, users by their UserID;
     the ids of the source stand in ``item_ids`` and ``user_ids``.
 
-    Without `path` the official archive is downloaded once (checksum verified) and kept in
-    the folder that the environment variable ``RECSAMPLE_DATA`` names, or else in the operating
-    system's folder for caches. A download that breaks off leaves nothing behind there. The largest
-    data set needs 3 GB of memory.
+    Without `path` the official archive is downloaded once (checksum verified) and kept in the
+    folder that the environment variable ``RECSAMPLE_DATA`` names, or else in the operating system's
+    folder for caches. The largest data set needs 3 GB of memory.
 
     Parameters
     ----------
     path : str or os.PathLike, optional
         Where the data is instead: the archive, such as ``ml-1m.zip``, the file of the ratings, or a
-        folder with one of them in it. For ``split="paper"``, the held-out events are taken from a
-        file ``ml-1m.test.rating`` or ``ncf.test.rating`` in the same folder; where there is none,
-        that file (125 kB) is downloaded and cached.
+        folder with one of them. For ``split="paper"``, the held-out events are those of
+        ``ml-1m.test.rating`` or ``ncf.test.rating`` beside it, or else downloaded (125 kB).
     name : {"ml-1m", "ml-100k", "ml-10m", "ml-20m", "ml-25m"}, optional
         Which one:
 
@@ -92,16 +79,14 @@ def load_movielens(
     Raises
     ------
     ConnectionError
-        If something has to be downloaded and cannot be; the message says what to download and
-        where to put it. Like the next one it is an OSError.
+        If something has to be downloaded and cannot be: the message says where to put it.
     FileNotFoundError
         If there is no such data at `path`.
     OSError
         If what was downloaded cannot be kept, in a folder without room for it, say.
     ValueError
-        For a truncated, corrupted or wrong file: the message names the file, the line (1-based)
-        where there is one, and what was expected. Also for an unknown `name` or `split`, and for
-        the paper's split of another size.
+        For a damaged or wrong file: the message names it, the line (1-based) and what was expected.
+        Also for an unknown `name` or `split`, and for the paper's split of another size.
 
     Notes
     -----
@@ -132,17 +117,14 @@ def load_movielens(
     else:
         held_out = read_held_out(folders, user, item, len(movie_ids))
     data = Interactions.from_pairs(user, item, held_out)
-    return replace(data, item_ids=frozen(movie_ids))
+    return Interactions(data.train, data.held_out, data.user_ids, movie_ids)
 
 
 def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
     """The 99 negatives for each user of MovieLens-1M on which many studies are evaluated.
 
-    They were published by He et al. (WWW 2017) together with the split that `load_movielens` reads.
-    Users and movies are numbered as there.
-
-    Without `path` the file is downloaded once (3 MB, checksum verified) and kept where
-    `load_movielens` keeps its files.
+    They were published by He et al. (WWW 2017) together with the split that `load_movielens` reads,
+    with the same numbers for users and movies. Without `path` the file is downloaded once (3 MB).
 
     Parameters
     ----------
@@ -162,7 +144,7 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
     FileNotFoundError
         If there is no such file at `path`.
     OSError
-        If what was downloaded cannot be kept, in a folder without room for it, say.
+        If what was downloaded cannot be kept.
     ValueError
         For a wrong file: the message names the file, the line (1-based) and what was expected.
 
@@ -181,7 +163,27 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
     """
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"path must be the path of a file or a folder, got {shown(path)}")
-    return read_negatives(path)
+    file = Path(download(NEGATIVES, "load_negatives")) if path is None else _find_negatives(path)
+    content = file.read_bytes()
+    if file.suffix == ".gz":
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(
+                f"{file} must be an intact gzip file, got a damaged one: {error}"
+            ) from error
+    line = rb"\(\d{1,9},\d{1,9}\)(?:\t\d{1,9}){%d}" % N_NEGATIVES
+    lines = content.splitlines()
+    _check_lines(file, lines, line, f"(user,item) and {N_NEGATIVES} items")
+    if len(lines) != N_USERS:
+        raise ValueError(f"{file} must have {N_USERS} lines, one per user, got {len(lines)}")
+    entries = content.decode().translate(str.maketrans("(),", "   "))
+    table = np.fromstring(entries, dtype=np.int64, sep=" ").reshape(N_USERS, -1)
+    user, listed = table[:, 0], table[:, 2:]
+    _refuse_line(file, user != np.arange(N_USERS), user, "the users 0, 1, 2, ... in order")
+    largest = listed.max(axis=1)
+    _refuse_line(file, largest >= N_ITEMS, largest, f"items below {N_ITEMS}")
+    return listed
 
 
 def _by_first_appearance(ids):
@@ -198,46 +200,34 @@ class Published(NamedTuple):
 
     table: str  # of the ratings, in the archive
     separator: str
-    rating: str  # what a rating may be, as a regular expression
     fields: str
     header: bool
+    rating: str  # what a rating may be, as a regular expression
     n_ratings: int
     n_users: int
     last_user: int
 
 
-_STARS, _HALF_STARS = "[1-5]", r"(?:0\.5|[1-4](?:\.[05])?|5(?:\.0)?)"
-_TABS = "user id, item id, rating, timestamp", False
-_COLONS = "UserID::MovieID::Rating::Timestamp", False
-_COMMAS = "userId,movieId,rating,timestamp", True
+_STARS, _HALF = "[1-5]", r"(?:0\.5|[1-4](?:\.[05])?|5(?:\.0)?)"
+_TABS = "\t", "user id, item id, rating, timestamp", False
+_COLONS = "::", "UserID::MovieID::Rating::Timestamp", False
+_COMMAS = ",", "userId,movieId,rating,timestamp", True
 SIZES = {
-    "ml-100k": Published("ml-100k/u.data", "\t", _STARS, *_TABS, 100_000, 943, 943),
-    "ml-1m": Published("ml-1m/ratings.dat", "::", _STARS, *_COLONS, 1_000_209, 6_040, 6_040),
+    "ml-100k": Published("ml-100k/u.data", *_TABS, _STARS, 100_000, 943, 943),
+    "ml-1m": Published("ml-1m/ratings.dat", *_COLONS, _STARS, 1_000_209, 6_040, 6_040),
     # Users are numbered up to 71,567, of whom 69,878 have ratings.
-    "ml-10m": Published(
-        "ml-10M100K/ratings.dat", "::", _HALF_STARS, *_COLONS, 10_000_054, 69_878, 71_567
-    ),
-    "ml-20m": Published(
-        "ml-20m/ratings.csv", ",", _HALF_STARS, *_COMMAS, 20_000_263, 138_493, 138_493
-    ),
-    "ml-25m": Published(
-        "ml-25m/ratings.csv", ",", _HALF_STARS, *_COMMAS, 25_000_095, 162_541, 162_541
-    ),
+    "ml-10m": Published("ml-10M100K/ratings.dat", *_COLONS, _HALF, 10_000_054, 69_878, 71_567),
+    "ml-20m": Published("ml-20m/ratings.csv", *_COMMAS, _HALF, 20_000_263, 138_493, 138_493),
+    "ml-25m": Published("ml-25m/ratings.csv", *_COMMAS, _HALF, 25_000_095, 162_541, 162_541),
 }
 # Of MovieLens-1M, the held-out events of the split that the paper uses, and the negatives published
 # with that split.
 HELD_OUT = "ml-1m.test.rating"
 NEGATIVES = "ml-1m.test.negative"
-URLS = {
-    **{
-        f"{name}.zip": f"https://files.grouplens.org/datasets/movielens/{name}.zip"
-        for name in SIZES
-    },
-    HELD_OUT: "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/"
-    "master/Data/ml-1m.test.rating",
-    NEGATIVES: "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/"
-    "master/Data/ml-1m.test.negative",
-}
+_GROUPLENS = "https://files.grouplens.org/datasets/movielens"
+_HE = "https://raw.githubusercontent.com/hexiangnan/neural_collaborative_filtering/master/Data"
+URLS = {f"{name}.zip": f"{_GROUPLENS}/{name}.zip" for name in SIZES}
+URLS |= {name: f"{_HE}/{name}" for name in (HELD_OUT, NEGATIVES)}
 # The MD5 are those that GroupLens publishes beside the archives, as <archive>.md5.
 CHECKSUMS = {
     "ml-100k.zip": "md5:0e33842e24a9c977be4e0107933c0723",
@@ -248,9 +238,7 @@ CHECKSUMS = {
     HELD_OUT: "sha256:231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
     NEGATIVES: "sha256:127853228a76b7d21c0481e8ef8d00dd009cd5c88670dbdd9e9debfdb9f93de4",
 }
-N_USERS = 6_040
-N_ITEMS = 3_706
-N_NEGATIVES = 99
+N_USERS, N_ITEMS, N_NEGATIVES = 6_040, 3_706, 99
 # Lines are read in blocks of this many bytes: as objects, 25 million of them would take gigabytes.
 _BLOCK = 2**26
 
@@ -261,13 +249,11 @@ def download(name, loader):
     folder = Path(os.environ.get("RECSAMPLE_DATA") or pooch.os_cache("recsample"))
     try:
         # pooch writes to a temporary file and moves it here only if the checksum is right.
-        return pooch.retrieve(
-            URLS[name], CHECKSUMS[name], fname=name, path=folder, progressbar=True
-        )
+        kept = {"fname": name, "path": folder, "progressbar": True}
+        return pooch.retrieve(URLS[name], CHECKSUMS[name], **kept)
     except requests.RequestException as error:
-        there = ""
-        if (folder / name).exists():
-            there = "The file of that name there is not the published one (its checksum differs). "
+        other = "The file of that name there is not the published one (its checksum differs). "
+        there = other if (folder / name).exists() else ""
         raise ConnectionError(
             f"{name} could not be downloaded from {URLS[name]} ({error}). {there}Download it by "
             f"other means and put it into {folder}, or say where it is: {loader}(path=...)."
@@ -408,37 +394,9 @@ def _refuse_line(file, bad, values, expected, header=False):
         )
 
 
-def read_negatives(path):
-    """The listed items of each user, from the published lists of negatives."""
-    if path is None:
-        file = Path(download(NEGATIVES, "load_negatives"))
-    else:
-        file = _find_negatives(Path(path))
-    content = file.read_bytes()
-    if file.suffix == ".gz":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(
-                f"{file} must be an intact gzip file, got a damaged one: {error}"
-            ) from error
-    line = rb"\(\d{1,9},\d{1,9}\)(?:\t\d{1,9}){%d}" % N_NEGATIVES
-    lines = content.splitlines()
-    _check_lines(file, lines, line, f"(user,item) and {N_NEGATIVES} items")
-    if len(lines) != N_USERS:
-        raise ValueError(f"{file} must have {N_USERS} lines, one per user, got {len(lines)}")
-    entries = content.decode().translate(str.maketrans("(),", "   "))
-    table = np.fromstring(entries, dtype=np.int64, sep=" ").reshape(N_USERS, -1)
-    user, listed = table[:, 0], table[:, 2:]
-    _refuse_line(file, user != np.arange(N_USERS), user, "the users 0, 1, 2, ... in order")
-    largest = listed.max(axis=1)
-    _refuse_line(file, largest >= N_ITEMS, largest, f"items below {N_ITEMS}")
-    return listed
-
-
 def _find_negatives(path):
     names = [name + end for name in (NEGATIVES, "ncf.test.negative") for end in ("", ".gz")]
-    for file in [path, *(path / name for name in names)]:
+    for file in [Path(path), *(Path(path, name) for name in names)]:
         if file.is_file():
             return file
     raise FileNotFoundError(f"path must be a file of negatives or a folder with one, got {path}")

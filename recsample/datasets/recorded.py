@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,9 +28,8 @@ __all__ = [
 def recorded_ranks() -> dict[str, Ranks]:
     """The ranks that the paper's recommenders predict on MovieLens-1M, as shipped with the package.
 
-    For each of the 6,040 users: where the held-out movie stands among the movies without a
-    training event of that user, and how many of these score exactly the same.
-    ``recorded_ranks.md`` beside the file says how it was made.
+    For each of the 6,040 users: where the held-out movie stands among the movies without a training
+    event of that user, and its ties. ``recorded_ranks.md`` beside the file says how it was made.
 
     Returns
     -------
@@ -49,15 +49,13 @@ def recorded_ranks() -> dict[str, Ranks]:
 def recorded_several() -> dict[str, Ranks]:
     """The ranks of ten held-out movies per user of MovieLens-1M, as shipped with the package.
 
-    Ten random events of each of the 6,040 users are held out, and the paper's recommenders trained
-    on the rest. The held-out movies stand among the movies without a training event of that user.
-    ``recorded_several.md`` beside the file says how it was made.
+    Ten random events of each of the 6,040 users are held out, and the recommenders trained on the
+    rest; ``recorded_several.md`` beside the file says how it was made.
 
     Returns
     -------
     dict of str to Ranks
-        ``"X"``, ``"Y"`` and ``"Z"`` as in `recorded_ranks`, with ten relevant items per instance
-        and with ties counted.
+        ``"X"``, ``"Y"`` and ``"Z"`` as in `recorded_ranks`, with ten relevant items per instance.
 
     Examples
     --------
@@ -68,12 +66,23 @@ def recorded_several() -> dict[str, Ranks]:
     return _ranks_in("recorded_several.npz")
 
 
-def _ranks_in(name):
+@contextmanager
+def _opened(name):
+    """The arrays of a file that ships with the package."""
     with (resources.files("recsample") / "data" / name).open("rb") as file, np.load(file) as arrays:
-        return {
-            name: Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"])
-            for name in "XYZ"
-        }
+        yield arrays
+
+
+def _ranks_in(name):
+    with _opened(name) as arrays:
+        return _ranks_from(arrays)
+
+
+def _ranks_from(arrays):
+    return {
+        name: Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"])
+        for name in "XYZ"
+    }
 
 
 class RecordedLists(NamedTuple):
@@ -88,9 +97,8 @@ class RecordedLists(NamedTuple):
         By kind, the number of users whose list has the fault; see
         `recsample.sampling.list_checks.faults`.
     counts : pandas.DataFrame
-        As `recsample.sampling.list_checks.item_counts` returns it, "expected" rounded to one
-        decimal and "std" to two. Candidates are all movies but the user's training events, and for
-        "lowest ids" but the held-out movie.
+        As of `recsample.sampling.list_checks.item_counts`, rounded. Candidates are all movies but
+        the user's training events, and for "lowest ids" but the held-out movie.
     uniformity : pandas.DataFrame
         As `recsample.sampling.list_checks.uniformity` returns it, for the same candidates.
 
@@ -110,8 +118,8 @@ class RecordedLists(NamedTuple):
 def recorded_lists() -> dict[str, RecordedLists]:
     """What the paper's recommenders come to on given lists of 99 negatives, as shipped.
 
-    The lists themselves do not ship with the package: `load_negatives` downloads them.
-    ``recorded_lists.md`` beside the file says how it was made.
+    `load_negatives` downloads the lists themselves. ``recorded_lists.md`` beside the file says how
+    it was made.
 
     Returns
     -------
@@ -126,22 +134,14 @@ def recorded_lists() -> dict[str, RecordedLists]:
     <Ranks: 6040 instances, 6040 ranks, 99 to 100 items, 1 tied>
     """
     pd = extra("pandas")
-    file = resources.files("recsample") / "data" / "recorded_lists.npz"
-    with file.open("rb") as stream, np.load(stream) as arrays:
+    with _opened("recorded_lists.npz") as arrays:
 
         def read(lists):
-            own = {
-                name.removeprefix(f"{lists}_"): array
-                for name, array in arrays.items()
-                if name.startswith(f"{lists}_")
-            }
-            ranks = {
-                name: Ranks(own[f"rank_{name}"], own["n_items"], ties=own[f"ties_{name}"])
-                for name in "XYZ"
-            }
+            marked = {name.partition("_"): array for name, array in arrays.items()}
+            own = {name: array for (of, _, name), array in marked.items() if of == lists}
             counts = {name: own[name] for name in ("observed", "expected", "std")}
             return RecordedLists(
-                ranks,
+                _ranks_from(own),
                 pd.Series(own["faults"].astype(np.int64), arrays["kinds"]),
                 pd.DataFrame(counts).rename_axis("item"),
                 pd.DataFrame(own["uniformity"], arrays["tests"], arrays["columns"]),
@@ -180,7 +180,7 @@ def recorded_popularity() -> dict[str, RecordedPopularity]:
     """How popular the movies are that outrank the held-out ones on MovieLens-1M, as shipped.
 
     Popularity is the number of a movie's training events plus 1. Users and recommenders are those
-    of `recorded_ranks`. ``recorded_popularity.md`` beside the file says how it was made.
+    of `recorded_ranks`; ``recorded_popularity.md`` beside the file says how it was made.
 
     Returns
     -------
@@ -196,13 +196,10 @@ def recorded_popularity() -> dict[str, RecordedPopularity]:
     >>> int(ranks.values[0]), int(events.values[0])
     (45, 71351)
     """
-    file = resources.files("recsample") / "data" / "recorded_popularity.npz"
-    with file.open("rb") as stream, np.load(stream) as arrays:
+    with _opened("recorded_popularity.npz") as arrays:
         return {
             name: RecordedPopularity(
-                Ranks(arrays[f"rank_{name}"], arrays["n_items"], ties=arrays[f"ties_{name}"]),
-                arrays[f"popular_{name}"].astype(np.float64),
-                arrays[f"mixed_{name}"].astype(np.float64),
+                events, *(arrays[f"{kind}_{name}"].astype(float) for kind in ("popular", "mixed"))
             )
-            for name in "XYZ"
+            for name, events in _ranks_from(arrays).items()
         }

@@ -4,9 +4,8 @@
     recsample evaluate --scores mine=scores.parquet --held-out test.csv --train train.csv
     recsample plan ranks.csv --rank sampled_rank --m 100 --items 3541 --metric recall@10 --width .02
 
-Files end in .csv, .tsv or .parquet, and are read as ``--help`` says: ids and names are text. A
-mistake ends with one line and exit status 2; whatever else goes wrong is a mistake of this package,
-and ends with Python's traceback.
+A mistake of the user ends with one line and exit status 2, a mistake of this package with Python's
+traceback.
 """
 
 from __future__ import annotations
@@ -27,14 +26,12 @@ from recsample._support.extras import extra
 from recsample.evaluation.evaluating import evaluate
 from recsample.evaluation.files import as_count, read_file
 from recsample.evaluation.reporting import report
+from recsample.evaluation.results import Result
 from recsample.inference.planning import required_samples_from_pilot
-from recsample.metrics.names import metric
 from recsample.ranks.base import Ranks
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = [
-    "main",
-]
+__all__ = ["main"]
 
 
 _METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
@@ -43,15 +40,21 @@ _EPILOG = (
     "models are text as it stands there: 7, 007 and 7.0 are three users. Whole numbers of a "
     "Parquet file are their digits, so that a 7 there is the 7 of a CSV file."
 )
+_FORMS = {
+    "text": str,
+    "json": Result.to_json,
+    "markdown": Result.to_markdown,
+    "latex": Result.to_latex,
+}
 # The options behind arguments of other names, the first that the command has.
 _OPTIONS = {
     "cutoff": ["metric", "metrics"],
     "m": ["m", "sample"],
-    "n_items": ["items", "sample"],
-    "name": ["metric", "metrics"],
+    "n_items": ["items"],
     "probability": ["order"],
     "rng": ["seed"],
     "sampled": ["rank"],
+    "sampler": ["sample"],
     "values": ["rank"],
 }
 
@@ -114,7 +117,7 @@ def _refuse(why):
 
 
 def _of_options(message, asked):
-    """A message about an argument of a function, with the option of the command in its place."""
+    """A message about an argument, with the option of the command in its place."""
     argument, space, rest = message.partition(" ")
     for option in _OPTIONS.get(argument, [argument]):
         if option in asked:
@@ -188,9 +191,7 @@ def _command(commands, name, help, run):
     about = f"{help[0].upper()}{help[1:]}."
     command = commands.add_parser(name, help=help, description=about, epilog=_EPILOG)
     command.set_defaults(run=run)
-    command.add_argument(
-        "--format", choices=["text", "json", "markdown", "latex"], default="text", dest="form"
-    )
+    command.add_argument("--format", choices=[*_FORMS], default="text", dest="form")
     command.add_argument(
         "--simultaneous", action="store_true", help="limits that hold for all pairs at once"
     )
@@ -276,14 +277,6 @@ def _sizes(table):
     return sizes.first().to_numpy()
 
 
-def _shown(result, form):
-    if form == "json":
-        return result.to_json()
-    return {"text": str, "markdown": type(result).to_markdown, "latex": type(result).to_latex}[
-        form
-    ](result)
-
-
 def _reported(asked, metrics):
     runs, sizes = _sampled(asked)
     return report(
@@ -296,7 +289,7 @@ def _reported(asked, metrics):
 
 
 def _report(asked):
-    return _shown(_reported(asked, asked.metrics), asked.form)
+    return _FORMS[asked.form](_reported(asked, asked.metrics))
 
 
 def _plan(asked):
@@ -333,7 +326,7 @@ def _samples_for_order(asked):
         )
     sampler, n_items = UniformSampling(drawn.pop(), asked.with_replacement), pools.pop()
     found = required_samples_from_pilot(
-        metric(asked.metric), a, b, sampler, n_items, 0, probability=asked.order
+        asked.metric, a, b, sampler, n_items, 0, probability=asked.order
     )
     rows = {"samples": found.samples, "at least": found.low, "at most": found.high}
     table = extra("pandas").DataFrame({"scored": rows}).rename_axis("way")
@@ -355,14 +348,14 @@ def _evaluate(asked):
     if asked.sample is not None:
         sampler = UniformSampling(asked.sample, asked.with_replacement)
     result = evaluate(
-        tables[""] if "" in tables else tables,
+        tables.get("", tables),
         metrics=asked.metrics,
         sampler=sampler,
         simultaneous=asked.simultaneous,
         rng=asked.seed,
         **{use: read_file(path, pair) for use, path in files.items() if path is not None},
     )
-    return _shown(result, asked.form)
+    return _FORMS[asked.form](result)
 
 
 if __name__ == "__main__":

@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-import warnings
+import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recsample._support.arrays import owners
 from recsample._support.checks import generator, shown, true_or_false
 from recsample._support.extras import extra
-from recsample._support.frames import (
-    table_of,
-)
-from recsample._support.numerics import LEVEL, PERCENT, limits_of_mean
 from recsample._support.typing import Rng
-from recsample.evaluation.matching import (
-    _SURPRISE,
-    _among_given,
-    _count_unlisted,
-    _generators,
-    _matched,
-    _recommenders,
-    _short_lists,
-)
-from recsample.evaluation.reporting import report
-from recsample.evaluation.results import Instances, Result, level_of_pairs
-from recsample.inference.comparison import Comparison, paired_comparison
+from recsample.evaluation.matching import Columns, Matched, match_ids
+from recsample.evaluation.reporting import Sampled, refuse_corrections
+from recsample.evaluation.results import Result, said
+from recsample.evaluation.saying import Estimated, Exact, Ranked, Uncorrected
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
+from recsample.ranks.predicted import Listed, ranks_among
 from recsample.sampling.base import Design, Sampler
+from recsample.sampling.importance import ImportanceSampling
+from recsample.sampling.list_checks import uniformity
 from recsample.sampling.pooled import PooledSampling
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = [
-    "evaluate",
-]
+__all__ = ["evaluate"]
+
+
+# Lists of negatives that uniform draws would give this seldom are not taken for such.
+_SURPRISE = 1e-4
 
 
 def evaluate(
@@ -73,7 +65,8 @@ def evaluate(
           items of each user. Items that are not listed, and those with the score -inf, are tied
           behind those that are.
         - an array, shape (users, items); a pair of factors; or an object with ``scores(users)``,
-          which gives such an array for some users. Users and items are then numbered from 0.
+          which gives such an array for some users. Users and items are then numbered from 0, in
+          all tables too.
 
         Several recommenders may stand in one dataframe, told apart by the column `model`.
     held_out : dataframe, array_like of int, shape (users,), or sparse matrix, shape (users, items)
@@ -84,12 +77,12 @@ def evaluate(
     metrics : sequence of Metric or str, optional
     sampler : UniformSampling, PooledSampling or Design, optional
         Rank among sampled items instead: what a sampled evaluation would have said, as `report`
-        has it, or estimates without bias from a design, with their cost.
+        has it, or estimates without bias from a design, with their cost. Not `ImportanceSampling`,
+        which has to know the items and not the ranks alone.
     negatives : dataframe, optional
         Rank among these items of each user instead, columns `user` and `item`, such as a published
-        list. Entries that should not be there are left out and counted, and it is tested whether
-        the lists look like uniform draws. If they do, the result is that of `report`; if not,
-        nothing is said of the exact metrics.
+        list. Entries that should not be there are left out and counted. If the lists look like
+        uniform draws, the result is that of `report`; if not, nothing is said of exact metrics.
     items : array_like, optional
         The ids of all items that can be recommended. By default all that occur in `scores`, in
         `train` or in `held_out`.
@@ -97,11 +90,10 @@ def evaluate(
         Names of the columns in all dataframes.
     simultaneous : bool, optional
         Whether the limits of the differences hold for all pairs of recommenders at once, by
-        Bonferroni's correction. They are wider the more recommenders there are.
+        Bonferroni's correction.
     rng : int or numpy.random.Generator, optional
-        For what is drawn. Each recommender that has a name has random numbers of its own, which
-        depend on `rng` and on that name: they are the same whichever others stand beside it, and
-        in whatever order.
+        For what is drawn. Each recommender with a name has random numbers of its own, the same
+        whichever others stand beside it.
 
     Returns
     -------
@@ -113,8 +105,8 @@ def evaluate(
     ------
     ValueError
         For dataframes without these columns, with missing values, or with a pair that has two
-        scores; names of recommenders that are the same as text; ids that have nothing in common; no
-        user left to evaluate; and a sampler that is neither uniform nor a design.
+        scores; names that are the same as text; ids that have nothing in common; arrays of other
+        shapes; no user left to evaluate; and a sampler that asks for more than there is.
 
     Examples
     --------
@@ -139,200 +131,163 @@ def evaluate(
     ('mine: scores of items in train, which are not ranked: 1',)
     """
     extra("pandas")
-    chosen, rng = chosen_metrics(metrics), generator(rng)
+    chosen, rng = tuple(chosen_metrics(metrics)), generator(rng)
     simultaneous = true_or_false("simultaneous", simultaneous)
-    given, several = _recommenders(scores, model)
-    counts: dict[tuple[str, str], int] = {}
-    study, sources = _matched(given, held_out, train, items, (user, item, score), counts)
-    options = dict(several=several, metrics=chosen, simultaneous=simultaneous)
-    if negatives is not None:
-        if sampler is not None:
-            raise ValueError("sampler must be None where negatives are given")
-        runs, wrong = _among_given(negatives, study, sources, (user, item), counts)
-        notes = _notes(counts)
-        if wrong:
-            return _uncorrected(runs, wrong, notes, counts, **options)
-        notes += (
-            "the lists of negatives are taken for uniform draws from the items that are new to the "
-            f"user, which they look like (p > {_SURPRISE:g})",
+    if negatives is not None and sampler is not None:
+        raise ValueError("sampler must be None where negatives are given")
+    _check_sampler(sampler)
+    if not isinstance(sampler, Design):
+        refuse_corrections(chosen)
+    columns = Columns(user, item, score, model)
+    matched = match_ids(scores, held_out, train, negatives, items, columns)
+    ranked = _ranked(matched, chosen, simultaneous)
+    if matched.lists is not None:
+        ranked = _as_lists_allow(ranked, matched)
+    elif sampler is not None:
+        ranked = _drawn(ranked, sampler, rng)
+    return said(ranked)
+
+
+def _check_sampler(sampler):
+    if isinstance(sampler, ImportanceSampling):
+        raise ValueError(
+            "sampler must be a design that reads ranks alone, got ImportanceSampling, which has to "
+            "know which items outrank the relevant one: draw by it from rs.ranked_items"
         )
-        return _reported(runs, study.sizes, False, notes, counts, **options)
-    ranks = {name: source.ranks(study) for name, source in sources.items()}
-    _count_unlisted(sources, study, counts)
-    notes = _notes(counts) + _short_lists(sources, study, chosen)
-    if sampler is None:
-        return _exact(ranks, notes, counts, **options)
-    rngs = _generators(ranks, rng) if several else {"": rng}
-    if isinstance(sampler, Design):
-        return _designed(ranks, sampler, rngs, notes, counts, **options)
-    if not isinstance(sampler, (UniformSampling, PooledSampling)):
+    if not isinstance(sampler, (UniformSampling, PooledSampling, Design, type(None))):
         raise ValueError(
             "sampler must be UniformSampling, PooledSampling, a Design or None, got "
             f"{shown(sampler)}: what other draws say of the exact metrics is not told by report"
         )
-    runs = {name: sampler.draw(one, rngs[name]) for name, one in ranks.items()}
-    # Whatever the number of different items, pooled draws are a set without replacement.
-    with_replacement = isinstance(sampler, UniformSampling) and sampler.replace
-    return _reported(runs, study.sizes, with_replacement, notes, counts, **options)
 
 
-def _notes(counts):
-    """What does not match, in words."""
-    return tuple(
+# The second phase: what is matched is ranked.
+
+
+def _ranked(matched: Matched, metrics: tuple[Metric, ...], simultaneous: bool) -> Ranked:
+    """The ranks, and what else there is to tell of the scores."""
+    runs, counts = {}, dict(matched.counts)
+    among = _among_all if matched.lists is None else _among_lists
+    for name, source in matched.sources.items():
+        runs[name], missing = among(source, matched)
+        counts |= {(name, what): int(n) for what, n in missing.items()}
+    notes = tuple(
         f"{name}: {what}: {n:,}" if name else f"{what}: {n:,}"
         for (name, what), n in counts.items()
         if n
     )
-
-
-def _exact(ranks, notes, counts, several, metrics, simultaneous):
-    """All items are ranked."""
-    values = {(name, m): _defined(m, one) for name, one in ranks.items() for m in metrics}
-    first = next(iter(ranks.values()))
-    head = f"{_instances(first)}, each ranked among {_span(first.n_irrelevant)} irrelevant items."
-
-    def part(which):
-        some = {name: one[which] for name, one in ranks.items()}
-        return _exact(some, (), {}, several, metrics, simultaneous)
-
-    return _of_values(values, first.ids, head, notes, counts, part, several, simultaneous)
-
-
-def _designed(ranks, design, rngs, notes, counts, several, metrics, simultaneous):
-    """Estimates without bias, with what they cost."""
-    observed = {name: design.draw(one, rngs[name]) for name, one in ranks.items()}
-    values = {(name, m): design.of(m, one) for name, one in observed.items() for m in metrics}
-    cost = {name: design.cost(one) for name, one in ranks.items()}
-    first = next(iter(ranks.values()))
-    head = (
-        f"{_instances(first)}, estimated without bias by {design}, which on average scores "
-        f"{np.mean(list(cost.values())):.0f} of {_span(first.n_irrelevant)} irrelevant items."
-    )
-    scored = {(name, m): cost[name] for name, m in values}
-
-    def part(which):
-        some = {key: one[which] for key, one in values.items()}
-        costs = {key: one[which] for key, one in scored.items()}
-        ids = first.ids[which]
-        return _of_values(some, ids, head, (), {}, None, several, simultaneous, costs)
-
-    return _of_values(values, first.ids, head, notes, counts, part, several, simultaneous, scored)
-
-
-def _of_values(values, ids, head, notes, counts, part, several, simultaneous, scored=None):
-    """The result where each user has a value without bias: means with Student's limits."""
-    rows, sentences = {}, []
-    for (name, metric), one in values.items():
-        low, high = limits_of_mean(one, LEVEL) if len(one) > 1 else (np.nan, np.nan)
-        row = {"value": float(one.mean()), "low": low, "high": high}
-        rows[name, str(metric)] = row | (
-            {} if scored is None else {"scored": float(scored[name, metric].mean())}
-        )
-        by = f"{name}: " if several else ""
-        sentences.append(
-            f"{by}{metric} is {one.mean():.3f} ({PERCENT} limits {low:.3f} to {high:.3f}, for "
-            f"other users like these), over {head[0].lower() + head[1:]}"
-        )
-    names = list(dict.fromkeys(name for name, _ in values))
-    metrics = list(dict.fromkeys(metric for _, metric in values))
-    level = level_of_pairs(LEVEL, len(names), simultaneous)
-    pairs = {}
-    for a, b in combinations(names, 2):
-        for metric in metrics:
-            both = values[a, metric], values[b, metric]
-            one = Comparison(float(np.mean(both[0] - both[1])), np.nan, np.nan, np.nan)
-            if len(ids) > 1:
-                one = paired_comparison(None, *both, level=level)
-            pairs[a, b, str(metric)] = one._asdict()
-    pd = extra("pandas")
-    return Result(
-        head,
-        table_of(rows, ["recommender", "metric"], several),
-        pd.DataFrame(columns=["low", "high"]),
-        table_of(pairs, ["a", "b", "metric"])
-        if pairs
-        else pd.DataFrame(columns=Comparison._fields),
-        tuple(sentences),
-        notes=notes,
-        counts=_table_of_counts(counts),
-        instances=Instances(ids, {(name, str(m)): one for (name, m), one in values.items()}, part),
-    )
-
-
-def _table_of_counts(counts):
-    rows = {key: {"count": n} for key, n in counts.items()}
-    return table_of(rows, ["recommender", "what"]) if rows else None
-
-
-def _defined(metric, ranks):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # what is undefined is refused here
-        values = metric(ranks)
-    undefined = np.flatnonzero(np.isnan(values))
-    if len(undefined):
-        raise ValueError(
-            f"{metric} is undefined for user {shown(ranks.ids[undefined[0]])}, for whom "
-            f"{ranks.n_irrelevant[undefined[0]]} irrelevant items are ranked"
-        )
-    return values
-
-
-def _instances(ranks):
-    several = int(ranks.n_relevant.sum())
-    return f"{len(ranks):,} users" + (
-        f" with {several:,} held-out items" if several > len(ranks) else ""
-    )
-
-
-def _span(numbers):
-    low, high = numbers.min(), numbers.max()
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _reported(runs, sizes, with_replacement, notes, counts, several, metrics, simultaneous):
-    """What ranks among drawn items say of all items."""
-    found = report(
-        runs if several else runs[""],
-        n_items=sizes,
+    return Exact(
+        runs=runs,
         metrics=metrics,
-        replace=with_replacement,
+        named=matched.named,
         simultaneous=simultaneous,
+        notes=notes + _short_lists(matched, metrics),
+        counts=counts,
     )
-    return replace(found, notes=notes, counts=_table_of_counts(counts))
 
 
-def _uncorrected(runs, wrong, notes, counts, several, metrics, simultaneous):
-    """What is left where the drawn items say nothing of the others."""
-    values = {(name, m): _defined(m, one) for name, one in runs.items() for m in metrics}
-    first = next(iter(runs.values()))
-    head = (
-        f"{_instances(first)}, each ranked among {_span(first.n_irrelevant)} listed items. Nothing "
-        f"can be said of the metrics among all items: {wrong}."
+def _among_all(source, matched):
+    ranks, lowest = source.ranks(matched.study)
+    missing = {"scores of -inf, ranked last and tied": lowest}
+    if isinstance(source, Listed):
+        none = source.of(matched.study, *matched.study.held_out) == -np.inf
+        missing["held-out items without a score, tied with all others"] = none.sum()
+        missing["users without any score, whose items are all tied"] = (source.lengths == 0).sum()
+    return ranks, missing
+
+
+def _among_lists(source, matched):
+    study, lengths = matched.study, matched.lengths
+    user, item = owners(lengths), matched.lists.indices.astype(np.int64)
+    scores, own = source.of(study, user, item), source.of(study, *study.held_out)
+    scored = scores > -np.inf
+    ranks = ranks_among(user[scored], scores[scored], study, own, lengths + study.n_relevant)
+    n_missing = (~scored).sum() + (own == -np.inf).sum()
+    return ranks, {"negatives and held-out items without a score, ranked last and tied": n_missing}
+
+
+def _as_lists_allow(ranked, matched):
+    """What ranks among listed items say: more, if the lists look like uniform draws."""
+    study = matched.study
+    tests = uniformity(matched.listed, study.exclude + study.relevant)
+    if float(tests["p-value"].min()) * len(tests) < _SURPRISE:
+        why = (
+            "the lists of negatives do not look like uniform draws from the items that are new to "
+            f"the user (p < {_SURPRISE:g})"
+        )
+        return ranked.turned(Uncorrected, why=why)
+    note = (
+        "the lists of negatives are taken for uniform draws from the items that are new to the "
+        f"user, which they look like (p > {_SURPRISE:g})"
     )
-    rows = {
-        (name, str(metric)): {
-            "value": np.nan,
-            "low": np.nan,
-            "high": np.nan,
-            "sampled": float(one.mean()),
-            "assumption": "",
-        }
-        for (name, metric), one in values.items()
-    }
-    pd = extra("pandas")
-    return Result(
-        head,
-        table_of(rows, ["recommender", "metric"], several),
-        pd.DataFrame(columns=["low", "high"]),
-        pd.DataFrame(columns=Comparison._fields),
-        tuple(
-            f"{name + ': ' if several else ''}{metric} is {one.mean():.3f} among the listed items. "
-            f"Nothing can be said of it among all items: {wrong}."
-            for (name, metric), one in values.items()
-        ),
-        notes=notes,
-        counts=_table_of_counts(counts),
-        instances=Instances(
-            first.ids, {(name, str(m)): one for (name, m), one in values.items()}, None
-        ),
+    _check_users(ranked, "negatives are given")
+    notes = (*ranked.notes, note)
+    return ranked.turned(Sampled, notes=notes, n_items=study.sizes, replace=False)
+
+
+def _drawn(ranked: Ranked, sampler: Sampler | Design, rng: np.random.Generator) -> Ranked:
+    """What a sampler, or a design, sees of the ranks among all items."""
+    pool, needed = ranked.first.n_irrelevant, _needed(sampler)
+    if pool.min() < needed:
+        raise ValueError(
+            f"sampler must draw at most {pool.min()} items, which is all that there are for user "
+            f"{shown(ranked.ids[np.argmin(pool)])} beside the relevant ones, got {needed}"
+        )
+    if not isinstance(sampler, Design):
+        _check_users(ranked, "items are sampled")
+    rngs = generators(ranked.runs, rng) if ranked.named else {"": rng}
+    try:
+        seen: Any = {name: sampler.draw(one, rngs[name]) for name, one in ranked.runs.items()}
+        if isinstance(sampler, Design):
+            estimates = {
+                (name, m): sampler.of(m, one) for name, one in seen.items() for m in ranked.metrics
+            }
+            costs = {name: sampler.cost(one) for name, one in ranked.runs.items()}
+            return ranked.turned(Estimated, design=sampler, estimates=estimates, costs=costs)
+    except ValueError as error:
+        raise ValueError(f"sampler must fit held_out and metrics: {error}") from error
+    return ranked.turned(
+        Sampled,
+        runs=seen,
+        n_items=ranked.first.sizes,
+        # Whatever the number of different items, pooled draws are a set without replacement.
+        replace=isinstance(sampler, UniformSampling) and sampler.replace,
     )
+
+
+def _needed(sampler):
+    """How many irrelevant items of a user it has to find."""
+    if isinstance(sampler, PooledSampling) or getattr(sampler, "replace", False):
+        return 1
+    return getattr(sampler, "m", getattr(sampler, "m0", 0))
+
+
+def _check_users(ranked, where):
+    if len(ranked.first) < 2:
+        raise ValueError(f"held_out must leave at least two users to evaluate where {where}, got 1")
+
+
+def generators(names, rng):
+    """Random numbers for each name, which depend on no other name and are the same everywhere."""
+    base = int(rng.integers(2**63))
+    hashed = {name: hashlib.sha256(name.encode("utf-8", "surrogatepass")) for name in names}
+    return {name: np.random.default_rng([base, *one.digest()]) for name, one in hashed.items()}
+
+
+def _short_lists(matched, metrics):
+    """Which metrics look further than the lists of the best items reach."""
+    notes, study = [], matched.study
+    for name, source in matched.sources.items() if matched.lists is None else ():
+        if not (isinstance(source, Listed) and (source.lengths < study.sizes).any()):
+            continue
+        lengths = np.where(source.lengths < study.sizes, source.lengths, np.iinfo(np.int64).max)
+        where = int(np.argmin(lengths))
+        further = [str(m) for m in metrics if m.cutoff is None or m.cutoff > lengths[where]]
+        if further:
+            by = f"{name}: " if name else ""
+            notes.append(
+                f"{by}{', '.join(further)} look{'s' * (len(further) == 1)} further than the "
+                f"shortest list, {lengths[where]} items for user {shown(study.users[where])}: "
+                "items that are not listed count as if in random order behind those that are"
+            )
+    return tuple(notes)

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
-from typing import Any, Literal
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from recsample._support.checks import is_one_of, refuse_frame, shown, true_or_false, whole_numbers
+from recsample._support.checks import (
+    is_one_of,
+    one_or_each,
+    refuse_frame,
+    shown,
+    true_or_false,
+    whole_numbers,
+)
 from recsample._support.extras import extra
-from recsample._support.frames import table_of
 from recsample._support.numerics import LEVEL, PERCENT
-from recsample.evaluation.results import Instances, Result, level_of_pairs
+from recsample._support.typing import Floats, Integers
+from recsample.evaluation.results import Result, said
+from recsample.evaluation.saying import Ranked
+from recsample.inference.comparison import Comparison, compared
 from recsample.inference.likelihood.evidence import Evidence, supported
-from recsample.inference.likelihood.pairs import Difference, compared
 from recsample.inference.likelihood.strata import ASSUMPTIONS
 from recsample.inference.ways import ways_to
 from recsample.metrics.base import Metric
-from recsample.metrics.names import chosen_metrics
+from recsample.metrics.names import chosen_metrics, the_metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
@@ -27,9 +36,10 @@ from recsample.ranks.checks import check_names, check_same_ids, rows_of
 from recsample.ranks.counts import RankCounts
 from recsample.sampling.base import Observed
 
-__all__ = [
-    "report",
-]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["report"]
 
 
 _UNPAIRED = (
@@ -50,28 +60,24 @@ def report(
 ) -> Result:
     """What one run of a sampled evaluation says about the exact metrics.
 
-    Each metric gets an estimate and limits of 95 % confidence, under an assumption on how the exact
-    ranks are distributed; `recsample.inference.likelihood.limits` says which there are, and
-    `recsample.inference.coverage` measures how often the limits hold.
-    By default it is "decreasing": within the best fifth of the list, no rank is more frequent than
-    a better one. Where the data contradict that, the limits are those without any assumption, and
+    Each metric gets an estimate and limits of 95 % confidence, under an assumption on the exact
+    ranks (see `recsample.inference.likelihood.limits`; `recsample.inference.coverage` measures how
+    often the limits hold): within the best fifth of the list, no rank is more frequent than a
+    better one. Where the data contradict that, the limits are those without any assumption, and
     there is no estimate; where not even these exist, the ranks cannot have come about as it is
-    said. The sentences name what they rest on. Metrics that are linear in the rank, such as AUC,
-    need no correction and no assumption.
+    said. Metrics that are linear in the rank, such as AUC, need no correction and no assumption.
 
     Parameters
     ----------
     sampled : Ranks, RankCounts, array_like of int, or mapping of str to these
         Ranks among the drawn items, one per instance; several relevant items or ties as `Ranks`.
-        Of `RankCounts` the pairs of recommenders are left out, since these do not say which ranks
-        belong to the same instance.
-        Several recommenders by name, over the same instances in the same order; where `Ranks` have
-        ids, these are compared.
+        Several recommenders by name, over the same instances in the same order; of `RankCounts`,
+        which do not say which ranks belong to the same instance, no pairs are compared.
     m : int or array_like of int, shape (instances,), optional
         How many irrelevant items were drawn for each instance. `Ranks` know it.
     n_items : int or array_like of int, shape (instances,)
-        Sizes of the pools that were drawn from, the relevant items included. One number for
-        `RankCounts`, or one for each of their rows.
+        Sizes of the pools that were drawn from, the relevant items included; of `RankCounts`, one
+        for each of their rows.
     metrics : sequence of Metric or str, optional
     replace : bool, optional
         Whether items were drawn with replacement.
@@ -79,8 +85,7 @@ def report(
         How the items were drawn. From popular negatives nothing can be told of the exact metrics;
         `ImportanceSampling` is the design for them.
     simultaneous : bool, optional
-        Whether the limits of the differences hold for all pairs of recommenders at once, by
-        Bonferroni's correction.
+        Whether the limits of the differences hold for all pairs of recommenders at once.
 
     Returns
     -------
@@ -90,8 +95,8 @@ def report(
     ------
     ValueError
         For ranks that are none, beyond m + 1 or of too few instances, recommenders of different
-        instances or in different orders, pools smaller than what was drawn, an `Observed` of a
-        design, whose estimates need no correction, and negatives that were not drawn uniformly.
+        instances or in different orders, pools smaller than what was drawn, what a design has
+        observed, which needs no correction, and negatives that were not drawn uniformly.
 
     Examples
     --------
@@ -111,55 +116,129 @@ def report(
     if n_items is None:
         raise ValueError("n_items must be given: the sizes of the pools that were drawn from")
     chosen, replace = chosen_metrics(metrics), true_or_false("replace", replace)
-    several = isinstance(sampled, Mapping)
-    runs = {
-        name: _ranks_of(one, m) for name, one in (sampled if several else {"": sampled}).items()
-    }
+    refuse_corrections(chosen)
+    given = sampled if isinstance(sampled, Mapping) else {"": sampled}
+    runs = {name: _ranks_of(one, m) for name, one in given.items()}
     if not runs:
         raise ValueError("sampled must hold at least one recommender, got none")
     check_names("sampled", runs)
     _check_same(runs)
-    evidence = {name: Evidence(run, n_items, replace, chosen) for name, run in runs.items()}
-    rows, ladder, sentences = {}, {}, []
-    for name, one in evidence.items():
-        for metric in chosen:
-            rungs = {a: _rung(one, metric, a) for a in ASSUMPTIONS}
-            used = supported(metric, one) or ""
-            rows[name, str(metric)] = _row(one, metric, rungs, used)
-            for assumption, (low, high) in rungs.items():
-                ladder[name, str(metric), assumption] = {"low": low, "high": high}
-            said = _sentence(metric, rows[name, str(metric)], rungs, one)
-            sentences.append(f"{name}: {said}" if several else said)
-    first = next(iter(evidence.values()))
-    head, sizes = _head(first), first.sizes
-    counted = any(one.counts is not None for one in evidence.values())
-
-    def part(which):
-        some = {name: run[which] for name, run in runs.items()}
-        options = dict(metrics=chosen, replace=replace, simultaneous=simultaneous)
-        return report(some if several else some[""], n_items=sizes[which], **options)
-
-    ids = first.sampled.ids
-    instances = (
-        None
-        if counted
-        else Instances(
-            np.arange(len(first.sampled)) if ids is None else ids,
-            {(name, str(one)): one(run) for name, run in runs.items() for one in chosen},
-            part,
+    counted = any(isinstance(run, RankCounts) for run in runs.values())
+    return said(
+        Sampled(
+            runs=runs,
+            metrics=tuple(chosen),
+            named=given is sampled,
+            simultaneous=true_or_false("simultaneous", simultaneous),
+            notes=(_UNPAIRED,) if counted and len(runs) > 1 else (),
+            n_items=whole_numbers("n_items", n_items, lowest=2),
+            replace=replace,
         )
     )
-    level = level_of_pairs(LEVEL, len(runs), true_or_false("simultaneous", simultaneous))
-    return Result(
-        head[0].upper() + head[1:] + ".",
-        table_of(rows, ["recommender", "metric"], several),
-        table_of(ladder, ["recommender", "metric", "assumption"], several),
-        _pairs({} if counted else evidence, chosen, level),
-        tuple(sentences),
-        None if several else _ways(chosen, evidence[""]),
-        notes=(_UNPAIRED,) if counted and len(evidence) > 1 else (),
-        instances=instances,
-    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sampled(Ranked):
+    """Ranks among items that were drawn uniformly from pools of `n_items`."""
+
+    n_items: Integers
+    replace: bool
+    pair_columns = (*Comparison._fields, "assumption")
+
+    @property
+    def pairable(self) -> bool:  # type: ignore[override]
+        return all(isinstance(run, Ranks) for run in self.runs.values())
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        if not self.pairable:
+            raise ValueError("this result does not know the values of single users")
+        return super().ids
+
+    @cached_property
+    def values(self) -> Mapping[tuple[str, Metric], Floats]:
+        return {(name, m): m(run) for name, run in self.runs.items() for m in self.metrics}
+
+    @cached_property
+    def evidence(self) -> Mapping[str, Evidence]:
+        """What each run says under each assumption."""
+        return {
+            name: Evidence(run, self.n_items, self.replace, self.metrics)
+            for name, run in self.runs.items()
+        }
+
+    @cached_property
+    def rungs(self) -> Mapping[tuple[str, Metric], dict[str, tuple[float, float]]]:
+        """The limits under each assumption, NaN if it is contradicted."""
+        return {
+            (name, metric): {
+                a: (np.nan, np.nan) if one.contradicts(metric, a) else one.limits(metric, a, LEVEL)
+                for a in ASSUMPTIONS
+            }
+            for name, one in self.evidence.items()
+            for metric in self.metrics
+        }
+
+    def part(self, users: Integers) -> Ranked:
+        sizes = np.broadcast_to(self.n_items, len(self.first))[users]
+        return super().part(users).turned(Sampled, n_items=sizes)
+
+    def plan(self, metric: Metric | str, width: float) -> pd.DataFrame:
+        if self.named:
+            return super().plan(metric, width)
+        asked = the_metric(metric)
+        if asked not in self.metrics:
+            known = list(map(str, self.metrics))
+            raise ValueError(f"metric must be one of {known}, got {metric!r}")
+        return ways_to(asked, width, self.evidence[""])
+
+    def head(self) -> str:
+        return f"{_came(next(iter(self.evidence.values())))}."  # which begins with a number
+
+    def row(self, name: str, metric: Metric) -> dict[str, Any]:
+        evidence = self.evidence[name]
+        used = supported(metric, evidence) or ""
+        low, high = self.rungs[name, metric][used] if used else (np.nan, np.nan)
+        known = isinstance(metric.shape, Linear) or used == "decreasing"
+        value = evidence.estimate(metric) if known else np.nan
+        return {
+            # An estimate outside of the limits would be one that the data speak against.
+            "value": float(np.clip(value, low, high)),
+            "low": low,
+            "high": high,
+            "sampled": evidence.mean(metric),
+            "assumption": used,
+        }
+
+    @property
+    def ladder(self) -> Mapping[tuple[str, str, str], dict[str, float]]:
+        return {
+            (name, str(metric), assumption): {"low": low, "high": high}
+            for (name, metric), rungs in self.rungs.items()
+            for assumption, (low, high) in rungs.items()
+        }
+
+    def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
+        """Under the weaker of the assumptions that the two rest on."""
+        both = self.evidence[a], self.evidence[b]
+        weaker = supported(metric, *both)
+        if weaker is None:
+            return dict.fromkeys(Comparison._fields, np.nan) | {"assumption": ""}
+        return compared(metric, *both, weaker, level)._asdict() | {"assumption": weaker}
+
+    def sentence(self, name: str, metric: Metric) -> str:
+        key = name, metric
+        return _sentence(metric, self.rows[key], self.rungs[key], self.evidence[name])
+
+
+def refuse_corrections(metrics: Sequence[Metric]) -> None:
+    """Refuse corrections among metrics: what is drawn is corrected here."""
+    for one in metrics:
+        if one.sampler is not None:
+            raise ValueError(
+                "metrics must hold no corrections: each metric must be a metric of exact ranks "
+                f"such as AP, got {one}, which reads what {one.sampler} gives"
+            )
 
 
 def _ranks_of(sampled, m):
@@ -173,7 +252,7 @@ def _ranks_of(sampled, m):
     if isinstance(sampled, (Ranks, RankCounts)):
         rows, _ = rows_of(sampled)
         if m is not None:
-            drawn = _drawn(m, len(rows))
+            drawn = one_or_each("m", m, len(rows), lowest=1)
             other = np.flatnonzero(drawn != rows.n_irrelevant)
             if len(other):
                 raise ValueError(
@@ -190,28 +269,17 @@ def _ranks_of(sampled, m):
         raise ValueError(
             f"sampled must be one-dimensional, one rank per instance, got shape {values.shape}"
         )
-    drawn = _drawn(m, len(values))
+    drawn = one_or_each("m", m, len(values), lowest=1)
     beyond = np.flatnonzero(values > drawn + 1)
     if len(beyond):
         where = beyond[0]
-        most = np.broadcast_to(drawn, values.shape)[where] + 1
         raise ValueError(
-            f"sampled must hold ranks up to m + 1 = {most}, got {values[where]} in instance {where}"
+            f"sampled must hold ranks up to m + 1 = {drawn[where] + 1}, got {values[where]} in "
+            f"instance {where}"
         )
     if len(values) < 2:
         raise ValueError(f"sampled must hold at least two instances, got {len(values)}")
     return Ranks(values, drawn + 1)
-
-
-def _drawn(m, n_instances):
-    """How many items were drawn for each instance."""
-    drawn = whole_numbers("m", m, lowest=1)
-    if drawn.shape not in ((), (n_instances,)):
-        raise ValueError(
-            f"m must be one number or one for each of {n_instances} instances, "
-            f"got an array of shape {drawn.shape}"
-        )
-    return np.broadcast_to(drawn, n_instances)
 
 
 def _check_same(runs):
@@ -230,33 +298,13 @@ def _check_same(runs):
     check_same_ids("sampled", listed)
 
 
-def _rung(evidence, metric, assumption):
-    """The limits under an assumption, NaN if it is contradicted."""
-    if evidence.contradicts(metric, assumption):
-        return np.nan, np.nan
-    return evidence.limits(metric, assumption, LEVEL)
-
-
-def _row(evidence, metric, rungs, used):
-    low, high = rungs[used] if used else (np.nan, np.nan)
-    known = isinstance(metric.shape, Linear) or used == "decreasing"
-    value = evidence.estimate(metric) if known else np.nan
-    return {
-        # An estimate outside of the limits would be one that the data speak against.
-        "value": float(np.clip(value, low, high)),
-        "low": low,
-        "high": high,
-        "sampled": evidence.mean(metric),
-        "assumption": used,
-    }
-
-
-def _head(evidence):
+def _came(evidence):
     """How the ranks came about."""
     sampled = evidence.sampled
-    several = int(sampled.n_relevant.sum()) if (sampled.n_relevant > 1).any() else 0
-    instances = f"{evidence.n_instances} instances"
-    instances += f" with {several} relevant items" if several else ""
+    several = (sampled.n_relevant > 1).any()
+    instances = f"{evidence.n_instances} instances" + (
+        f" with {sampled.n_relevant.sum()} relevant items" if several else ""
+    )
     how = "with" if evidence.replace else "without"
     return (
         f"{instances}, each ranked among {_span('m = ', sampled.n_irrelevant)} of "
@@ -271,7 +319,7 @@ def _span(name, numbers):
 
 
 def _sentence(metric, row, rungs, evidence):
-    source = f"the sampled ranks of {_head(evidence)}"
+    source = f"the sampled ranks of {_came(evidence)}"
     limits = f"{row['low']:.3f} to {row['high']:.3f}"
     if isinstance(metric.shape, Linear):
         return (
@@ -291,44 +339,15 @@ def _sentence(metric, row, rungs, evidence):
             f"{free}. {uncorrected}"
         )
     if row["assumption"] == "none":
-        low, high = row["low"], row["high"]
         return (
-            f"{metric} is between {low:.3f} and {high:.3f} ({PERCENT} limits), from {source}. The "
-            "limits rest on no assumption about the ranks, because the data contradict the usual "
-            "one, that within the best fifth of the list no rank is more frequent than a better "
-            f"one; for the same reason there is no estimate. {uncorrected}"
+            f"{metric} is between {row['low']:.3f} and {row['high']:.3f} ({PERCENT} limits), from "
+            f"{source}. The limits rest on no assumption about the ranks, because the data "
+            "contradict the usual one, that within the best fifth of the list no rank is more "
+            "frequent than a better one; for the same reason there is no estimate. "
+            f"{uncorrected}"
         )
     return (
         f"Nothing can be said of {metric}: whatever the exact ranks are, uniform draws do not "
         f"give {source}. Check the number of drawn items, the sizes of the pools, whether a list "
         "was cut off, and how the items were drawn."
     )
-
-
-def _pairs(evidence, metrics, level):
-    """Every pair under the weaker of the assumptions that the two rest on."""
-    pd = extra("pandas")
-    found = {}
-    for a, b in combinations(evidence, 2):
-        for metric in metrics:
-            both = evidence[a], evidence[b]
-            weaker = supported(metric, *both)
-            one = Difference(np.nan, np.nan, np.nan, np.nan)
-            if weaker:
-                one = compared(metric, *both, weaker, level)
-            found[a, b, str(metric)] = one._asdict() | {"assumption": weaker or ""}
-    if not found:
-        return pd.DataFrame(columns=[*Difference._fields, "assumption"])
-    return table_of(found, ["a", "b", "metric"])
-
-
-def _ways(metrics, evidence):
-    known = {str(metric): metric for metric in metrics}
-
-    def plan(metric, width):
-        name = str(metric) if isinstance(metric, Metric) else str(chosen_metrics([metric])[0])
-        if name not in known:
-            raise ValueError(f"metric must be one of {list(known)}, got {metric!r}")
-        return ways_to(known[name], width, evidence)
-
-    return plan

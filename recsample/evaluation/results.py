@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, fields
 from html import escape
-from math import comb
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recsample._support.checks import array_of, shown
 from recsample._support.extras import extra
-from recsample._support.frames import as_ids, column_names, is_frame, read_columns
+from recsample._support.frames import as_ids, column_names, is_frame, read_columns, table_of
 from recsample._support.numerics import PERCENT
-from recsample._support.typing import Floats, Integers
+from recsample.evaluation.saying import Ranked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,25 +24,37 @@ if TYPE_CHECKING:
 
     from recsample.metrics.base import Metric
 
-__all__ = [
-    "Result",
-]
+__all__ = ["Result"]
 
 
 _WIDTH = 88
 
 
-class Instances(NamedTuple):
-    """The values behind the means of a result, and how a part of them is reported."""
+def said(ranked: Ranked) -> Result:
+    """All that is to be said of recommenders that are ranked."""
+    sentences = {key: ranked.sentence(*key) for key in ranked.rows}
+    ladder, pairs = ranked.ladder, ranked.pairs
+    counts = {key: {"count": n} for key, n in (ranked.counts or {}).items()}
+    pd = extra("pandas")
+    return Result(
+        ranked.head(),
+        _table(ranked),
+        table_of(ladder, ["recommender", "metric", "assumption"], ranked.named)
+        if ladder
+        else pd.DataFrame(columns=["low", "high"]),
+        table_of(pairs, ["a", "b", "metric"])
+        if pairs
+        else pd.DataFrame(columns=ranked.pair_columns),
+        tuple(f"{key[0]}: {one}" if ranked.named else one for key, one in sentences.items()),
+        ranked.notes,
+        table_of(counts, ["recommender", "what"]) if counts else None,
+        ranked,
+    )
 
-    ids: NDArray[Any]
-    values: Mapping[tuple[str, str], Floats]  # by recommender and metric, in the order of the ids
-    part: Callable[[Integers], Result] | None
 
-
-def level_of_pairs(level: float, n_recommenders: int, simultaneous: bool) -> float:
-    """The level of each pair's limits, so that all hold at once if that is asked for."""
-    return 1 - (1 - level) / max(1, comb(n_recommenders, 2)) if simultaneous else level
+def _table(ranked):
+    rows = {(name, str(metric)): row for (name, metric), row in ranked.rows.items()}
+    return table_of(rows, ["recommender", "metric"], ranked.named)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,36 +66,29 @@ class Result:
     head : str
         How the numbers came about, in one line.
     table : pandas.DataFrame
-        One row per metric, or per recommender and metric. Columns: ``value``, ``low`` and ``high``,
-        the estimate (or the limit next to it, where the data speak against it) and its limits.
-        Where items were sampled: ``sampled``, the metric of the ranks as they were given;
-        ``assumption``, what the limits rest on ("none", "decreasing"), empty where there are none.
-        Of a design: ``scored``, the irrelevant items that it scores per user.
+        One row per metric, or per recommender and metric. Columns: ``value``, the estimate (or the
+        limit next to it, where the data speak against it), ``low`` and ``high``. Where items were
+        sampled: ``sampled``, the metric of the ranks as given; ``assumption``, what the limits rest
+        on ("none", "decreasing", or "" without any). Of a design: ``scored``, items per user.
     ladder : pandas.DataFrame
-        The limits under each assumption: one row per metric (and recommender) and assumption,
-        columns ``low`` and ``high``, NaN where the data contradict the assumption.
+        ``low`` and ``high`` under each assumption, NaN where the data contradict it.
     pairs : pandas.DataFrame
-        One row per pair of recommenders and metric, index levels "a", "b" and "metric". Columns:
-        ``difference`` of a from b, ``low``, ``high``, ``probability`` that a is ahead of b, and,
-        where items were sampled, ``assumption``. Empty for one recommender.
+        One row per pair of recommenders, "a" and "b", and "metric". Columns: ``difference`` of a
+        from b, ``low``, ``high``, ``probability`` that a is ahead, and, of samples, ``assumption``.
     sentences : tuple of str
         One for each row of `table`, for a paper. Each names the assumption that it rests on.
-    ways : callable or None
-        What `plan` asks.
     notes : tuple of str
         What did not match or was left out, and which metrics look further than the lists reach.
     counts : pandas.DataFrame or None
-        How often each of the former, also if it is 0: column ``count``, indexed by "recommender"
-        (empty for what concerns all) and "what". None for a `report`.
-    instances : Instances or None
-        What `per_instance` and `by` ask.
+        How often each of the former, also if it is 0: ``count`` by "recommender" (empty for what
+        concerns all) and "what". None for a `report`.
+    ranked : Ranked
+        The ranks that all this was said of, which `per_instance`, `by` and `plan` ask.
 
     Examples
     --------
     >>> import recsample as rs
-    >>> sampler = rs.UniformSampling(m=20)
-    >>> sampled = sampler.draw(rs.Ranks(range(1, 301), n_items=300), rng=0)
-    >>> found = rs.report(sampled, m=20, n_items=300, metrics=["AUC"])
+    >>> found = rs.report(rs.Ranks([1, 2, 1, 3], n_items=5), n_items=50, metrics=["AUC"])
     >>> type(found).__name__, found.table.index.tolist()
     ('Result', ['AUC'])
     """
@@ -95,10 +98,21 @@ class Result:
     ladder: pd.DataFrame
     pairs: pd.DataFrame
     sentences: tuple[str, ...]
-    ways: Callable[[Metric | str, float], pd.DataFrame] | None = None
-    notes: tuple[str, ...] = ()
-    counts: pd.DataFrame | None = None
-    instances: Instances | None = None
+    notes: tuple[str, ...]
+    counts: pd.DataFrame | None
+    ranked: Ranked
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result):
+            return NotImplemented
+        pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        return all(
+            type(a) is type(b) and (a.equals(b) if hasattr(a, "equals") else a == b)
+            for a, b in pairs
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.head, self.sentences))
 
     def __str__(self) -> str:
         parts = [fill(self.head, _WIDTH), "", _text(self.table)]
@@ -146,10 +160,10 @@ class Result:
         1  bob    AUC   0.75
         """
         pd = extra("pandas")
-        ids, values, _ = self._instances()
+        ids = self.ranked.ids
         frames = [
-            pd.DataFrame({"user": ids, "recommender": name, "metric": metric, "value": one})
-            for (name, metric), one in values.items()
+            pd.DataFrame({"user": ids, "recommender": name, "metric": str(m), "value": one})
+            for (name, m), one in self.ranked.values.items()
         ]
         table = pd.concat(frames, ignore_index=True)
         return table if self.table.index.nlevels > 1 else table.drop(columns="recommender")
@@ -161,14 +175,12 @@ class Result:
         ----------
         segments : dataframe, mapping, or array_like, shape (users,)
             A dataframe of two columns, ids of users and their segments; a mapping from the first to
-            the second; or a segment for each user, in the order of `per_instance`. Users without
-            a result are not looked at.
+            the second; or a segment for each user, in the order of `per_instance`.
 
         Returns
         -------
         pandas.DataFrame
-            `table` with the segment as the first level of the index, and a column ``users``, how
-            many there are.
+            `table`, with the segment in front of its index and how many ``users`` there are.
 
         Raises
         ------
@@ -183,11 +195,8 @@ class Result:
         >>> found["value"].round(3).tolist()
         [0.875, 0.75]
         """
-        ids, _, part = self._instances()
-        if part is None:
-            raise ValueError("this result has nothing to say of segments: see its sentences")
         members: dict[Any, list[int]] = {}
-        for i, name in enumerate(_segments(segments, ids)):
+        for i, name in enumerate(_segments(segments, self.ranked.ids)):
             if not isinstance(name, Hashable):
                 raise ValueError(f"segments must be hashable, such as text, got {shown(name)}")
             members.setdefault(name, []).append(i)
@@ -195,13 +204,8 @@ class Result:
         for name, which in members.items():
             if len(which) < 2:
                 raise ValueError(f"segments must hold at least two users each, got 1 in {name!r}")
-            found[name] = part(np.array(which)).table.assign(users=len(which))
+            found[name] = _table(self.ranked.part(np.array(which))).assign(users=len(which))
         return extra("pandas").concat(found, names=["segment"])
-
-    def _instances(self):
-        if self.instances is None:
-            raise ValueError("this result does not know the values of single users")
-        return self.instances
 
     def plot(self) -> Figure:
         """The table as a picture: values with their limits, a panel for each metric.
@@ -225,9 +229,9 @@ class Result:
 
     def _cells(self):
         """Recommenders by metrics: values with their limits, as text."""
-        table = self.table if self.table.index.nlevels > 1 else _with_one_name(self.table)
         rows: dict[str, dict[str, str]] = {}
-        for (name, metric), row in table.iterrows():
+        for key, row in self.table.iterrows():
+            name, metric = key if isinstance(key, tuple) else (f"value ({PERCENT} limits)", key)
             value = "none" if np.isnan(row["value"]) else f"{row['value']:.4f}"
             limits = "" if np.isnan(row["low"]) else f" ({row['low']:.4f} to {row['high']:.4f})"
             rows.setdefault(name, {})[metric] = value + limits
@@ -300,7 +304,7 @@ class Result:
         for name in ("table", "ladder", "pairs"):
             table = getattr(self, name)
             rows = table.reset_index().to_dict("records") if len(table) else []
-            said[name] = [{k: _json_value(v) for k, v in row.items()} for row in rows]
+            said[name] = [{k: None if v != v else v for k, v in row.items()} for row in rows]
         said |= {"sentences": list(self.sentences), "notes": list(self.notes)}
         return json.dumps(said, indent=2, ensure_ascii=False)
 
@@ -318,10 +322,9 @@ class Result:
         Returns
         -------
         pandas.DataFrame
-            One row per way: "rank all items" of some of the users, "more samples" for all of them,
-            and "draw until enough is known", a design without bias. Columns: ``setting``, how far
-            each must be taken; ``users``; ``scored``, the irrelevant items to be scored per user,
-            on average; ``width``, as predicted. Ways that do not lead there are left out.
+            One row per way that leads there: "rank all items" of some of the users, "more samples"
+            for all of them, "draw until enough is known", a design without bias. Columns:
+            ``setting``; ``users``; ``scored``, items per user on average; ``width``, as predicted.
 
         Raises
         ------
@@ -337,9 +340,7 @@ class Result:
         >>> "rank all items" in found.plan("Recall@10", width=0.1).index
         True
         """
-        if self.ways is None:
-            raise ValueError("a plan is made for one recommender: report it alone")
-        return self.ways(metric, width)
+        return self.ranked.plan(metric, width)
 
 
 def _text(table):
@@ -359,15 +360,6 @@ def _on_one_line(name):
 def _as_markdown(name):
     """Text that means something in Markdown or HTML, as it is; an underscore within a word is."""
     return re.sub(r"[\\`*~$&<>|\[\]]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", name)
-
-
-def _with_one_name(table):
-    index = extra("pandas").MultiIndex.from_product([[f"value ({PERCENT} limits)"], table.index])
-    return table.set_axis(index)
-
-
-def _json_value(value):
-    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def _segments(segments, ids):

@@ -1,8 +1,8 @@
 """The tables and figures of the paper, computed: each function returns the data of one of them.
 
-The tables come as pandas DataFrames, tidy: one row per number that the paper prints, indexed by
-(metric, recommender, estimator), so that computed and printed values line up. `as_printed` lays
-them out as the paper does. `recsample.plotting` draws the figures.
+Tables are tidy pandas DataFrames: one row per number that the paper prints, indexed by (metric,
+recommender, estimator), so that computed and printed values line up. `as_printed` lays them out as
+the paper does, `recsample.plotting` draws the figures.
 
 Reference: W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020,
 https://doi.org/10.1145/3394486.3403226.
@@ -46,12 +46,19 @@ from recsample.experiments.runs import (
     values_of_estimators,
 )
 from recsample.metrics.averages import compare
-from recsample.metrics.base import Metric, check_exact, check_metric
+from recsample.metrics.base import Metric
+from recsample.metrics.names import exact_metric, the_metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks, check_recommenders, mean_pool_size
 from recsample.sampling.base import HasLaw, check_law
-from recsample.sampling.large_pools import given_belief, jumps_of, rows_of, term_at, uniform_belief
+from recsample.sampling.large_pools import (
+    compressed,
+    given_belief,
+    jumps_of,
+    term_at,
+    uniform_belief,
+)
 from recsample.sampling.uniform import UniformSampling
 
 if TYPE_CHECKING:
@@ -119,8 +126,8 @@ def printed_table(number: int) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns "mean" and "std" (NaN where none is printed), indexed by metric, recommender (for
-        Table 4 a pair of them) and estimator.
+        Columns "mean" and "std" (NaN where none is printed), indexed by metric, recommender (in
+        Table 4 a pair) and estimator.
 
     Examples
     --------
@@ -147,12 +154,11 @@ def beside_printed(table: pd.DataFrame, number: int) -> pd.DataFrame:
     table : pandas.DataFrame
         As `table2`, `table3` or `table4` returns.
     number : {2, 3, 4}
-        Which of the paper's tables it is.
 
     Returns
     -------
     pandas.DataFrame
-        The rows that the paper prints too, with further columns "printed mean" and "printed std".
+        The rows that the paper prints too, with the columns "printed mean" and "printed std".
 
     Examples
     --------
@@ -205,15 +211,14 @@ def table2(
     replace : bool, optional
         Draw with replacement.
     repetitions : int, optional
-        How often the sampling is repeated.
     rng : int or numpy.random.Generator, optional
 
     Returns
     -------
     pandas.DataFrame
-        Columns "mean" and "std" from the law of the sampled rank, "repeated mean" and
-        "repeated std" over the repetitions, indexed by metric, recommender and estimator ("Exact",
-        "Sampled").
+        Columns "mean" and "std" from the law of the sampled rank, "repeated mean" and "repeated
+        std" over repetitions of the sampling, indexed by metric, recommender and estimator
+        ("Exact", "Sampled").
 
     Examples
     --------
@@ -228,26 +233,24 @@ def table2(
     return _with_repetitions(law, _repeated_means(toy_ranks(), targets, sampler, repetitions, rng))
 
 
-def estimators(metric: Metric, m: int, n_items: int) -> dict[str, Metric]:
+def estimators(metric: Metric | str, m: int, n_items: int) -> dict[str, Metric]:
     """The estimators of Table 3, with the settings that the published numbers were computed with.
 
     The corrections use the binomial law and one pool size for all users, the rank estimate divides
-    by m + 1, and constrained least squares keeps its values at 0 or above. None of this is
-    in the paper's text; the book's chapter on the reproduction shows how it was found.
+    by m + 1, and constrained least squares keeps its values at 0 or above. None of this is in the
+    paper's text; the book's chapter on the reproduction shows how it was found.
 
     Parameters
     ----------
-    metric : Metric
-    m : int
-        Number of sampled items.
-    n_items : int
-        The pool size that the corrections assume.
+    metric : Metric or str
+    m, n_items : int
+        Number of sampled items, and the pool size that the corrections assume.
 
     Returns
     -------
     dict of str to Metric
-        "Sampled" (the metric itself), "Rank Estimate", "CLS", "BV 1", "BV 0.1", "BV 0.01",
-        "BV 0.001": metrics for sampled ranks.
+        Of sampled ranks: "Sampled" (the metric itself), "Rank Estimate", "CLS", "BV 1", "BV 0.1",
+        "BV 0.01", "BV 0.001".
 
     Examples
     --------
@@ -255,7 +258,7 @@ def estimators(metric: Metric, m: int, n_items: int) -> dict[str, Metric]:
     >>> list(rs.experiments.estimators(rs.AP, m=10, n_items=50))[:4]
     ['Sampled', 'Rank Estimate', 'CLS', 'BV 1']
     """
-    sampler = UniformSampling(m, replace=True)
+    metric, sampler = exact_metric(metric), UniformSampling(m, replace=True)
     found = {
         "Sampled": metric,
         "Rank Estimate": RankEstimate(metric, sampler, n_items, plus_one=True),
@@ -281,18 +284,14 @@ def table3(
     ----------
     ranks : dict of str to Ranks, optional
         By default the recorded ranks of X, Y and Z.
-    m : int, optional
-        Number of sampled items.
-    repetitions : int, optional
-        How often the sampling is repeated.
+    m, repetitions : int, optional
+        Number of sampled items, and how often the sampling is repeated.
     rng : int or numpy.random.Generator, optional
 
     Returns
     -------
     pandas.DataFrame
-        Columns "mean" and "std" from the law of the sampled rank, "repeated mean" and
-        "repeated std" over the repetitions, indexed by metric, recommender and estimator ("Exact"
-        first).
+        As `table2`, with "Exact" and all `estimators`.
 
     Examples
     --------
@@ -328,8 +327,8 @@ def table4(
     Returns
     -------
     pandas.DataFrame
-        Columns "mean" (the chance from the law) and "repeated mean" (the share of the
-        repetitions), indexed by metric, recommender (the pair, "X vs Y") and estimator.
+        Columns "mean" (the chance from the law) and "repeated mean" (the share of the repetitions),
+        indexed by metric, recommender (the pair, "X vs Y") and estimator.
 
     Examples
     --------
@@ -376,7 +375,7 @@ def as_printed(
     Returns
     -------
     pandas.DataFrame of str
-        "mean ± std", or the mean alone where there is no standard deviation.
+        "mean ± std", or the mean alone.
 
     Examples
     --------
@@ -406,7 +405,6 @@ def figure1(n_items: int = 10_000) -> pd.DataFrame:
     Parameters
     ----------
     n_items : int, optional
-        Size of the pool.
 
     Returns
     -------
@@ -437,8 +435,7 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
     Parameters
     ----------
     samples : sequence of int, optional
-        Numbers m of sampled items. By default 40 of them, from 1 to all 9,999, evenly spaced on a
-        logarithmic scale.
+        Numbers m of sampled items. By default 40, from 1 to all 9,999, evenly spaced in logarithm.
     replace : bool, optional
 
     Returns
@@ -467,7 +464,7 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
 
 
 def order_changes(
-    metric: Metric,
+    metric: Metric | str,
     ranks: Mapping[str, Ranks] | None = None,
     samples: Sequence[int] | None = None,
     *,
@@ -482,7 +479,7 @@ def order_changes(
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
         One whose value at a rank does not depend on m, or AUC, whose expectation does not.
     ranks : dict of str to Ranks, optional
         By default A, B and C.
@@ -493,9 +490,8 @@ def order_changes(
     Returns
     -------
     list of (int, str)
-        The m at which an order begins, and the names of the recommenders from best to worst.
-        Recommenders whose values agree to twelve digits are joined by "=", in the order in which
-        they came.
+        The m at which an order begins, and the names from best to worst. Recommenders whose values
+        agree to twelve digits are joined by "=", in the order in which they came.
 
     Examples
     --------
@@ -538,8 +534,7 @@ def figure3(
     ----------
     samples : sequence of int, optional
         Numbers m of sampled items.
-    n_items : int, optional
-    largest_rank : int, optional
+    n_items, largest_rank : int, optional
         The ranks 1, ..., `largest_rank` are computed.
     replace : bool, optional
 
@@ -588,12 +583,12 @@ class CorrectedMetric(NamedTuple):
     expected: pd.DataFrame
 
 
-def figure4(metric: Metric = AP, *, n_items: int = 10_000, m: int = 100) -> CorrectedMetric:
+def figure4(metric: Metric | str = AP, *, n_items: int = 10_000, m: int = 100) -> CorrectedMetric:
     """Figure 4: a corrected metric on the sample, and its expectation over all items.
 
     Parameters
     ----------
-    metric : Metric, optional
+    metric : Metric or str, optional
     n_items, m : int, optional
 
     Returns
@@ -610,6 +605,7 @@ def figure4(metric: Metric = AP, *, n_items: int = 10_000, m: int = 100) -> Corr
     pd = extra("pandas")
     law = UniformSampling(m, replace=True).law(n_items)
     sampled_rank, rank = np.arange(1, m + 2), np.arange(1, n_items + 1)
+    metric = exact_metric(metric)
     found = estimators(metric, m, n_items)
     values = pd.DataFrame(
         {name: e.of_rank(sampled_rank, m + 1) for name, e in found.items()},
@@ -622,8 +618,8 @@ def figure4(metric: Metric = AP, *, n_items: int = 10_000, m: int = 100) -> Corr
 
 
 def bias_and_variance(
-    estimators: Mapping[Any, Metric],
-    metric: Metric,
+    estimators: Mapping[Any, Metric | str],
+    metric: Metric | str,
     sampler: HasLaw,
     n_items: int,
     *,
@@ -637,9 +633,9 @@ def bias_and_variance(
 
     Parameters
     ----------
-    estimators : dict of str or float to Metric
+    estimators : dict of str or float to Metric or str
         Metrics for sampled ranks: corrections, or the metric itself.
-    metric : Metric
+    metric : Metric or str
         What they estimate.
     sampler : Sampler or Design
         One with a law, see `recsample.sampling.HasLaw`.
@@ -664,21 +660,18 @@ def bias_and_variance(
     [[0.1389, 0.1735, 0.1443]]
     """
     pd = extra("pandas")
-    check_exact(metric)
-    metric.check_cutoff()
+    metric = exact_metric(metric)
     pool = positive_int("n_items", n_items) - 1
     if prior is None:
         belief = uniform_belief(pool)
     else:
         belief = given_belief(normalised_prior(prior, n_items))
     exact = partial(term_at, metric, pool=pool)
-    rows = rows_of(check_law(sampler), pool, exact, jumps_of(metric, 1, 1), belief)
+    law, rows = compressed(check_law(sampler), pool, exact, jumps_of(metric, 1, 1), belief)
     if not isinstance(estimators, Mapping) or not len(estimators):
         raise ValueError(f"estimators must map names to metrics, got {shown(estimators)}")
     values = np.stack([values_at(e, sampler) for e in estimators.values()], axis=1)
-    bias, squared_bias, variance = average_errors(
-        values, rows.law, rows.target[:, None], rows.prior
-    )
+    bias, squared_bias, variance = average_errors(values, law, rows.target[:, None], rows.weight)
     columns = {
         "mean bias": bias,
         "rms bias": np.sqrt(squared_bias + rows.missed),
@@ -700,8 +693,8 @@ def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd
     Returns
     -------
     pandas.DataFrame
-        Expected numbers of instances per bucket, a tied instance being spread evenly over its
-        possible ranks; one row per bucket, indexed by its last rank.
+        Expected numbers of instances, a tied one spread evenly over its possible ranks; one row per
+        bucket, indexed by its last rank.
 
     Examples
     --------
@@ -725,7 +718,7 @@ def figure6(
     samples: Sequence[int] | None = None,
     ranks: Mapping[str, Ranks] | None = None,
     *,
-    metric: Metric = Recall @ 10,
+    metric: Metric | str = Recall @ 10,
     gamma: float = 0.1,
 ) -> pd.DataFrame:
     """Figure 6: an expected sampled metric, uncorrected and corrected, as the sample grows.
@@ -736,7 +729,7 @@ def figure6(
         Numbers m of sampled items; by default 20 of them, from 10 to the smallest pool.
     ranks : dict of str to Ranks, optional
         By default the recorded ranks of X, Y and Z.
-    metric : Metric, optional
+    metric : Metric or str, optional
     gamma : float, optional
         Of the bias-variance correction.
 
@@ -766,20 +759,19 @@ def figure6(
 
 
 def smallest_sample_in_order(
-    worse: Ranks, better: Ranks, *, metric: Metric = Recall @ 10, gamma: float | None = None
+    worse: Ranks, better: Ranks, *, metric: Metric | str = Recall @ 10, gamma: float | None = None
 ) -> int:
     """An m at which the expected sampled metric turns to the right order of two recommenders.
 
     Found by bisection between 1 and the smallest pool: the order is right with m samples, and wrong
-    with m - 1, unless m is 1. Where it is wrong up to some m and right from there on, this is the
-    smallest m with the right order; where it changes more often, it is one of the changes, and
-    nothing is said of the other m.
+    with m - 1, unless m is 1. Where it changes more than once, nothing is said of the other
+    changes.
 
     Parameters
     ----------
     worse, better : Ranks
         Of which the exact metric says that the second is better.
-    metric : Metric, optional
+    metric : Metric or str, optional
     gamma : float, optional
         Of the bias-variance correction; None: uncorrected.
 
@@ -800,7 +792,8 @@ def smallest_sample_in_order(
     434
     """
     pair = {"worse": check_ranks(worse, "worse"), "better": check_ranks(better, "better")}
-    if not check_metric(metric)(better).mean() > metric(worse).mean():
+    metric = the_metric(metric)
+    if not metric(better).mean() > metric(worse).mean():
         raise ValueError(f"better must have a higher mean {metric} than worse, and has not")
 
     def in_order(m):
@@ -838,19 +831,18 @@ def _movielens_runs(ranks, m, repetitions, rng):
 def _law_table(ranks, targets, sampler):
     """Mean and standard deviation of every estimator for every recommender, from the law."""
     keys, values = values_of_estimators(targets, sampler)
-    found = {}
-    for name, r in ranks.items():
-        for metric in targets:
-            found[str(metric), name, "Exact"] = {"mean": metric(r).mean(), "std": np.nan}
-        for (metric, estimator), *both in zip(keys, *mean_and_std(values, sampler.pmf(r))):
-            found[str(metric), name, estimator] = dict(zip(["mean", "std"], both))
-    rows = [
-        (str(metric), name, estimator)
-        for metric, estimators in targets.items()
-        for name in ranks
-        for estimator in ("Exact", *estimators)
-    ]
-    return table_of(found, _INDEX).loc[rows]
+    of_law = {
+        name: dict(zip(keys, zip(*mean_and_std(values, sampler.pmf(r)))))
+        for name, r in ranks.items()
+    }
+    rows = {}
+    for metric, found in targets.items():
+        for name, r in ranks.items():
+            rows[str(metric), name, "Exact"] = {"mean": metric(r).mean(), "std": np.nan}
+            for estimator in found:
+                both = of_law[name][metric, estimator]
+                rows[str(metric), name, estimator] = dict(zip(["mean", "std"], both))
+    return table_of(rows, _INDEX)
 
 
 def _with_repetitions(table, repeated):

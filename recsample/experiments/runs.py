@@ -33,7 +33,7 @@ def largest_sample(ranks):
 
 def values_at(estimator, sampler):
     """What a metric or a correction reads at each of the m + 1 observations of a sampler."""
-    check_readable(estimator, sampler)
+    estimator = check_readable(estimator, sampler)
     if estimator.sampler is not None:  # a correction for these observations
         return estimator.values
     m = check_sampler(sampler).m

@@ -165,16 +165,27 @@ def error_against_cost(
     samples, most = checked_samples(samples), positive_int("most", most)
     n_items = mean_pool_size(ranks)
     exact = {(M, name): M(r).mean() for M in _METRICS for name, r in ranks.items()}
+    settings: dict[str, dict] = {f"BV {gamma:g}": {"gamma": gamma} for gamma in (0.1, 0.01)}
+    settings["BV, plausible prior"] = {"gamma": 0.1, "prior": plausible_prior(n_items)}
     rows: dict[tuple, dict[str, float]] = {}
     for m in samples:
         sampler = UniformSampling(m)
-        targets = {M: _corrections(M, sampler, n_items) for M in _METRICS}
+        few = m <= _FEW
+        methods = [name for name in _METHODS if few or name != "MES"]
+        targets = {M: _fixed(M, sampler, n_items, settings, few) for M in _METRICS}
         rows |= _errors_of_law(ranks, targets, sampler, exact, dict.fromkeys(ranks, m))
         for name, r in ranks.items():
             runs = [sampler.draw(r, rng) for _ in range(repetitions)]
-            for (M, method), means in _learned_estimates(runs, sampler, n_items).items():
-                error = np.array(means) - exact[M, name]
-                rows[str(M), method, name, m] = _error_row(m, error.mean(), error.std())
+            learned = _distributions(runs, sampler, n_items, methods)
+            for M in _METRICS:
+                means = _learned(M, runs, learned, n_items)
+                if few:
+                    means["BV, learned prior"] = _with_priors(
+                        M, runs, learned["EM"], sampler, n_items
+                    )
+                for method, found in means.items():
+                    error = np.array(found) - exact[M, name]
+                    rows[str(M), method, name, m] = _error_row(m, error.mean(), error.std())
     doubling = DoublingSampling(min(50, most), most)
     targets = {
         M: {"BV 0.1, doubling": BiasVariance(M, doubling, n_items, gamma=0.1)} for M in _METRICS
@@ -195,32 +206,14 @@ def error_against_cost(
     return table_of(rows, ["metric", "method", "recommender", "setting"]).sort_index()
 
 
-def _corrections(metric, sampler, n_items):
+def _fixed(metric, sampler, n_items, settings, slow=True):
+    """The estimators that are metrics of sampled ranks: nothing in them is learned from a run."""
     found = {"Sampled": metric, "Rank Estimate": RankEstimate(metric, sampler, n_items)}
-    if sampler.m <= _FEW:
+    if slow:
         found["CLS"] = ConstrainedLeastSquares(metric, sampler, n_items)
-    for gamma in (0.1, 0.01):
-        found[f"BV {gamma:g}"] = BiasVariance(metric, sampler, n_items, gamma=gamma)
-    plausible = plausible_prior(n_items)
-    found["BV, plausible prior"] = BiasVariance(
-        metric, sampler, n_items, gamma=0.1, prior=plausible
-    )
-    return found
-
-
-def _learned_estimates(runs, sampler, n_items):
-    """What the methods that learn from a run say after each one, by (metric, method)."""
-    found = {}
-    methods = [name for name in _METHODS if sampler.m <= _FEW or name != "MES"]
-    learned = _distributions(runs, sampler, n_items, methods)
-    for M in _METRICS:
-        for name, given in learned.items():
-            found[M, name] = [plug_in(M, p) for p in given]
-        found[M, "smooth mixture"] = _smooth_estimates(M, runs, n_items)
-        if sampler.m <= _FEW:
-            means = _with_own_priors(M, runs, learned["EM"], sampler, n_items)
-            found[M, "BV, learned prior"] = means
-    return found
+    return found | {
+        name: BiasVariance(metric, sampler, n_items, **given) for name, given in settings.items()
+    }
 
 
 def _distributions(runs, sampler, n_items, methods):
@@ -231,13 +224,15 @@ def _distributions(runs, sampler, n_items, methods):
     }
 
 
-def _smooth_estimates(metric, runs, n_items):
-    """What `recsample.inference.limits` estimates after each run."""
-    return [Evidence(run, n_items, False, [metric]).estimate(metric) for run in runs]
+def _learned(metric, runs, distributions, n_items):
+    """What the distributions say after each run, and what `recsample.inference.limits` does."""
+    found = {name: [plug_in(metric, p) for p in given] for name, given in distributions.items()}
+    mixtures = [Evidence(run, n_items, False, [metric]).estimate(metric) for run in runs]
+    return found | {"smooth mixture": mixtures}
 
 
-def _with_own_priors(metric, runs, priors, sampler, n_items):
-    """BV after each run, with what has been learned from that run as prior."""
+def _with_priors(metric, runs, priors, sampler, n_items):
+    """BV after each run, with a prior for each."""
     return [
         BiasVariance(metric, sampler, n_items, gamma=0.1, prior=prior)(run).mean()
         for run, prior in zip(runs, priors)
@@ -317,50 +312,30 @@ def comparison_of_estimators(
     ranks, rng = given_or_recorded(ranks), generator(rng)
     repetitions = positive_int("repetitions", repetitions)
     n_items, sampler = mean_pool_size(ranks), UniformSampling(m)
-    fixed = {M: _fixed_estimators(M, sampler, n_items) for M in _METRICS}
+    priors = {
+        "uniform prior": None,
+        "prior 1/r": 1 / np.arange(1, n_items + 1),
+        "plausible prior": plausible_prior(n_items),
+    }
+    settings = {f"BV, {name}": {"gamma": 0.1, "prior": p} for name, p in priors.items()}
+    fixed = {M: _fixed(M, sampler, n_items, settings) for M in _METRICS}
     rows = {}
     for name, r in ranks.items():
         runs = [sampler.draw(r, rng) for _ in range(repetitions)]
-        exact = {M: M(r).mean() for M in _METRICS}
-        for (M, estimator), means in _estimates(runs, fixed, sampler, n_items).items():
-            error = np.array(means) - exact[M]
-            row = exact[M], error.mean(), error.std(), np.sqrt((error**2).mean())
-            percent = [100 * float(x) for x in row]
-            rows[str(M), name, estimator] = dict(zip(["exact", "bias", "std", "error"], percent))
+        learned = _distributions(runs, sampler, n_items, _METHODS)
+        of_run, of_all = learned["EM"], np.mean(learned["EM"], axis=0)
+        for M, estimators in fixed.items():
+            found = {key: [one(run).mean() for run in runs] for key, one in estimators.items()}
+            found["BV, learned prior"] = _with_priors(M, runs, of_run, sampler, n_items)
+            shared = BiasVariance(M, sampler, n_items, gamma=0.1, prior=of_all)
+            found["BV, averaged prior"] = [shared(run).mean() for run in runs]
+            found |= _learned(M, runs, learned, n_items)
+            exact = M(r).mean()
+            for estimator, means in found.items():
+                error = np.array(means) - exact
+                row = exact, error.mean(), error.std(), np.sqrt((error**2).mean())
+                percent = [100 * float(x) for x in row]
+                rows[str(M), name, estimator] = dict(
+                    zip(["exact", "bias", "std", "error"], percent)
+                )
     return table_of(rows, ["metric", "recommender", "estimator"])
-
-
-def _fixed_estimators(metric, sampler, n_items):
-    """The estimators that are metrics of sampled ranks: nothing in them is learned from a run."""
-    priors = {
-        "BV, uniform prior": None,
-        "BV, prior 1/r": 1 / np.arange(1, n_items + 1),
-        "BV, plausible prior": plausible_prior(n_items),
-    }
-    return {
-        "Sampled": metric,
-        "Rank Estimate": RankEstimate(metric, sampler, n_items),
-        "CLS": ConstrainedLeastSquares(metric, sampler, n_items),
-        **{
-            name: BiasVariance(metric, sampler, n_items, gamma=0.1, prior=p)
-            for name, p in priors.items()
-        },
-    }
-
-
-def _estimates(runs, fixed, sampler, n_items):
-    """What every estimator of every metric says after each run, by (metric, estimator)."""
-    distributions = _distributions(runs, sampler, n_items, _METHODS)
-    learned = distributions["EM"]
-    averaged = np.mean(learned, axis=0)
-    found = {}
-    for M, estimators in fixed.items():
-        for name, estimator in estimators.items():
-            found[M, name] = [estimator(run).mean() for run in runs]
-        found[M, "BV, learned prior"] = _with_own_priors(M, runs, learned, sampler, n_items)
-        shared = BiasVariance(M, sampler, n_items, gamma=0.1, prior=averaged)
-        found[M, "BV, averaged prior"] = [shared(run).mean() for run in runs]
-        for name, given in distributions.items():
-            found[M, name] = [plug_in(M, p) for p in given]
-        found[M, "smooth mixture"] = _smooth_estimates(M, runs, n_items)
-    return found

@@ -31,9 +31,7 @@ from .distribution import plug_in as plug_in
 from .distribution import rank_distribution as rank_distribution
 from .likelihood.limits import Limits as Limits
 from .likelihood.limits import limits as limits
-from .planning import BreakEven as BreakEven
 from .planning import RequiredSamples as RequiredSamples
-from .planning import break_even as break_even
 from .planning import required_samples as required_samples
 from .planning import required_samples_from_pilot as required_samples_from_pilot
 

@@ -24,7 +24,8 @@ from recsample._support.checks import (
     true_or_false,
 )
 from recsample.inference.distribution import check_uniform, sampled_counts
-from recsample.metrics.base import Metric, check_exact
+from recsample.metrics.base import Metric
+from recsample.metrics.names import exact_metric
 from recsample.ranks.base import Ranks
 from recsample.ranks.counts import RankCounts
 from recsample.sampling.large_pools import jumps_of, law_at, means_up_to, net_of, term_at
@@ -57,7 +58,7 @@ class Interval(NamedTuple):
 
 
 def sharp_bounds(
-    metric: Metric,
+    metric: Metric | str,
     sampled_law: ArrayLike,
     sampler: UniformSampling,
     n_items: int,
@@ -68,7 +69,7 @@ def sharp_bounds(
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
     sampled_law : array_like of float, shape (m + 1,)
         Probabilities of the sampled ranks 1, ..., m + 1, such as the mean of ``sampler.pmf(ranks)``
         over the instances. A histogram from one run is in general the law of no distribution of the
@@ -127,7 +128,7 @@ def sharp_bounds(
 
 
 def certified_interval(
-    metric: Metric,
+    metric: Metric | str,
     sampled: Ranks | RankCounts,
     sampler: UniformSampling,
     n_items: int,
@@ -150,7 +151,7 @@ def certified_interval(
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
     sampled : Ranks or RankCounts
         One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
     sampler : UniformSampling
@@ -195,10 +196,12 @@ def certified_interval(
     few = _spread(sampler.m, 200)  # of the s; up to m = 100, all
     hits = np.cumsum(counts)[few]  # instances with at most s sampled items ahead
     misses = n_instances - hits
+    # All of them hold at once, and each end has half of the risk (Bonferroni).
     risk = (1 - level) / (2 * len(few))
     low = special.betaincinv(np.maximum(hits, 1), misses + 1, risk) * (hits > 0)
     high = 1 - special.betaincinv(np.maximum(misses, 1), hits + 1, risk) * (misses > 0)
     law, values, net = _law_and_values(metric, sampler, n_items, decreasing)
+    # The limits are for the chance of at most s items ahead: cumulated laws.
     upto = [np.cumsum(law[part], axis=1)[:, few] for part in row_blocks(len(law), sampler.m + 1)]
     return _extremes(values, np.concatenate(upto).T, low, high, decreasing, net)
 
@@ -209,7 +212,7 @@ def _law_and_values(metric, sampler, n_items, decreasing):
     A decreasing distribution is a mixture of the uniform ones on the ranks 1, ..., r: with
     `decreasing`, for each of these instead.
     """
-    check_exact(metric).check_cutoff()
+    metric = exact_metric(metric)
     pool = positive_int("n_items", n_items) - 1
     whole = true_or_false("decreasing", decreasing)
     jumps = jumps_of(metric, 1, 1)

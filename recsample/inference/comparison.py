@@ -38,10 +38,12 @@ from recsample._support.typing import Floats, Rng
 from recsample.corrections.base import Correction
 from recsample.corrections.by_pool import PooledCorrection
 from recsample.inference.distribution import check_uniform, expectation_maximisation, sampled_counts
-from recsample.inference.likelihood.evidence import Evidence, supported
-from recsample.inference.likelihood.pairs import compared
-from recsample.metrics.base import Metric, check_metric
-from recsample.metrics.names import chosen_metrics
+from recsample.inference.likelihood.evidence import Evidence, clustering, supported
+from recsample.inference.likelihood.mixtures import extremes, limit
+from recsample.inference.likelihood.strata import Assumption
+from recsample.metrics.base import Metric
+from recsample.metrics.names import chosen_metrics, the_metric
+from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import (
     check_as_many,
@@ -97,18 +99,18 @@ class StandardErrors(NamedTuple):
 
 
 def standard_errors(
-    metric: Metric, sampled: Ranks | RankCounts, sampler: UniformSampling, n_items: int
+    metric: Metric | str, sampled: Ranks | RankCounts, sampler: UniformSampling, n_items: int
 ) -> StandardErrors:
     """The standard error of a sampled or corrected mean from one run, and what it is made of.
 
     The total is ``s / sqrt(|D|)``, with s the standard deviation over the instances. The part of
-    the sampling is the mean variance of the metric given the rank. One run samples each instance
-    once and so shows no such variance; it is taken under the EM estimate of the distribution of
-    ranks. Where the exact ranks had ties, their random order counts as part of the instance.
+    the sampling is the mean variance of the metric given the rank, under the EM estimate of the
+    distribution of ranks: one run, which samples each instance once, shows no such variance. Where
+    the exact ranks had ties, their random order counts as part of the instance.
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
         A metric of sampled ranks, also a corrected one.
     sampled : Ranks or RankCounts
         One sampled evaluation of at least two instances, one relevant item each.
@@ -136,7 +138,7 @@ def standard_errors(
     True
     """
     sampled_counts(sampled, sampler)  # refuses what is not a run of this sampler
-    check_readable(metric, sampler)
+    metric = check_readable(metric, sampler)
     rows, counts = rows_of(sampled)
     total = standard_error(defined_values(metric, rows), counts)
     distribution = expectation_maximisation(sampled, sampler, n_items)
@@ -171,6 +173,9 @@ class Comparison(NamedTuple):
     probability: float
 
 
+_UNKNOWN = Comparison(np.nan, np.nan, np.nan, np.nan)
+# Up to this distance it is told how sure an order is: a probability of 1 - 2e-8.
+_FAR = 30.0
 # Of a bootstrap: with 1,000 instances these take a minute or two.
 _MOST_REPETITIONS = 10**7
 # Exact ranks, what a design has observed, or the values themselves.
@@ -178,26 +183,24 @@ Evaluated = Ranks | Observed | ArrayLike
 
 
 def paired_comparison(
-    metric: Metric | None, a: Evaluated, b: Evaluated, *, level: float = 0.95
+    metric: Metric | str | None, a: Evaluated, b: Evaluated, *, level: float = 0.95
 ) -> Comparison:
     """Compare two recommenders on the same instances, instance by instance.
 
     What the two have in common cancels in the differences. Their mean is taken to be normal, with
     the spread of the differences: for other instances like these, and sampling anew where ranks are
-    sampled or observed.
-
-    A corrected metric has a bias that does not cancel. Its interval is that of the difference of
-    the *exact* means: the strict bounds of `recsample.inference.limits`, for a difference, under
-    the assumption "decreasing", or none where the data contradict it.
+    sampled or observed. A corrected metric has a bias that does not cancel. Its interval is that of
+    the difference of the *exact* means: the strict bounds of `recsample.inference.limits`, for a
+    difference, under the assumption "decreasing", or none where the data contradict it.
 
     Parameters
     ----------
-    metric : Metric or None
+    metric : Metric, str or None
         Also a corrected metric. None for values.
     a, b : Ranks, Observed, or array_like of float, shape (instances,)
         The ranks of the two recommenders, exact or sampled; what a design has observed of them; or
-        a value per instance. The same instances in the same order, at least two. The pools of an
-        instance may differ, as where each recommender leaves out other items.
+        a value per instance. The same instances in the same order, at least two. Pools may differ,
+        as where each recommender leaves out other items.
     level : float, optional
         How often the limits are to hold.
 
@@ -230,42 +233,75 @@ def paired_comparison(
     level = share("level", level)
     differences = differences_of(metric, a, b)
     if isinstance(metric, (Correction, PooledCorrection)):
-        of_a, of_b = (_evidence_of(metric, ranks) for ranks in (a, b))
-        return _of_exact_means(metric.metric, of_a, of_b, float(differences.mean()), level)
+        exact = _of_exact_means(metric, a, b, level)
+        return exact._replace(difference=float(differences.mean()))
     standard_error(differences)  # refuses fewer than two
+    return _of_differences(differences, level)
+
+
+def _of_exact_means(correction, a, b, level):
+    # Pooled draws leave a set of different items, as draws without replacement do.
+    pooled = isinstance(correction, PooledCorrection)
+    replace = not pooled and check_uniform(correction.sampler).replace
+    metric, n_items = correction.metric, correction.n_items
+    runs = [Evidence(ranks, n_items, replace, [metric]) for ranks in (a, b)]
+    assumption = supported(metric, *runs)
+    return compared(metric, *runs, assumption, level) if assumption else _UNKNOWN
+
+
+def compared(
+    metric: Metric, a: Evidence, b: Evidence, assumption: Assumption, level: float
+) -> Comparison:
+    """The exact means of two recommenders compared, as far as sampled ranks tell them."""
+    if isinstance(metric.shape, Linear):
+        return _of_differences(metric(a.sampled) - metric(b.sampled), level)
+    mixtures = a.mixtures(metric, assumption) + [
+        one._replace(mean=-one.mean) for one in b.mixtures(metric, assumption)
+    ]
+    best = a.best(assumption) + b.best(assumption)
+    # What the users and the drawn items have in common makes a difference more certain, if it makes
+    # any; only where the two vary against each other are the limits too narrow without a factor.
+    (off_a, squares_a), (off_b, squares_b) = a.deviations(metric), b.deviations(metric)
+    factor = clustering((off_a, squares_a), (-off_b, squares_b))
+    quantile = float(special.chdtri(1, 1 - level))
+    paths = {s: extremes(mixtures, best, s, max(quantile, _FAR) * factor) for s in (-1, 1)}
+    low, high = (limit(paths[s], s, quantile * factor) for s in (-1, 1))
+    ahead = 1 if paths[1][0].mean > 0 else -1
+    z = np.sqrt(_distance_to_0(paths[-ahead], -ahead, factor))
+    estimate = np.nan if assumption == "none" else a.estimate(metric) - b.estimate(metric)
+    return Comparison(estimate, low, high, float(special.ndtr(ahead * z)))
+
+
+def _of_differences(differences, level):
     limits = limits_of_mean(differences, level)
     return Comparison(float(differences.mean()), *limits, probability_above_0(differences))
 
 
-def _evidence_of(correction, sampled):
-    # Pooled draws leave a set of different items, as draws without replacement do.
-    pooled = isinstance(correction, PooledCorrection)
-    replace = not pooled and check_uniform(correction.sampler).replace
-    return Evidence(sampled, correction.n_items, replace, [correction.metric])
-
-
-def _of_exact_means(metric, a, b, difference, level):
-    assumption = supported(metric, a, b)
-    if assumption is None:
-        return Comparison(difference, np.nan, np.nan, np.nan)
-    found = compared(metric, a, b, assumption, level)
-    return Comparison(difference, found.low, found.high, found.probability)
+def _distance_to_0(path, sign, factor):
+    """The smallest distance at which a difference of 0 is within the limits."""
+    low, high = 0.0, _FAR
+    if sign * limit(path, sign, high * factor) < 0:
+        return high
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        outside = sign * limit(path, sign, middle * factor) < 0
+        low, high = (middle, high) if outside else (low, middle)
+    return high
 
 
 def bootstrap_order(
-    metric: Metric, ranks_a: Ranks, ranks_b: Ranks, rng: Rng, *, repetitions: int = 2000
+    metric: Metric | str, ranks_a: Ranks, ranks_b: Ranks, rng: Rng, *, repetitions: int = 2000
 ) -> float:
     """The share of bootstrap samples of the instances in which A's mean is above B's.
 
-    A check of `paired_comparison` that needs no normal approximation. Equal means count half.
+    A check of `paired_comparison` without a normal approximation. Equal means count half.
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
     ranks_a, ranks_b : Ranks
-        The ranks of the two recommenders, the same instances in the same order, at least two.
+        The same instances in the same order, at least two.
     rng : int or numpy.random.Generator
-        A seed, or a generator that is advanced.
     repetitions : int, optional
         At most ten millions. The share is known to 1 / sqrt(repetitions), with 95 % confidence.
 
@@ -320,8 +356,8 @@ def compare_pairs(
     Raises
     ------
     ValueError
-        For fewer than two recommenders, for what is not a list of at least one metric, for ranks
-        among all items beside ranks among drawn ones, and as `paired_comparison`.
+        For fewer than two recommenders, no metric, ranks among all items beside ranks among drawn
+        ones, and as `paired_comparison`.
 
     Examples
     --------
@@ -347,7 +383,7 @@ def compare_pairs(
 
 
 def order_probability(
-    metric: Metric,
+    metric: Metric | str,
     ranks_a: Ranks | RankCounts,
     ranks_b: Ranks | RankCounts,
     sampler: UniformSampling,
@@ -362,17 +398,16 @@ def order_probability(
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
         A metric, or a corrected one, whose exact order is that of the metric it corrects.
     ranks_a, ranks_b : Ranks or RankCounts
-        The exact ranks of the two recommenders, the same instances in the same order. Of any number
-        of relevant items, with or without ties. Without an overlap the pools of an instance may
-        differ, as where each recommender leaves out other items.
+        The exact ranks, the same instances in the same order, with any number of relevant items and
+        ties. Without an overlap the pools of an instance may differ.
     sampler : UniformSampling
     overlap : array_like of int, shape (instances,), optional
         By default each recommender has negatives of its own. If both are ranked against the same
-        ones: how many irrelevant items outrank the relevant one for both recommenders. This needs
-        one relevant item per instance and no ties, see `shared_covariance`, and `Ranks`.
+        ones: how many irrelevant items outrank the relevant one for both, as in
+        `shared_covariance`, which needs `Ranks` of one relevant item and no ties.
 
     Returns
     -------
@@ -388,12 +423,11 @@ def order_probability(
     --------
     >>> import recsample as rs
     >>> a, b = rs.Ranks([100] * 50, n_items=1000), rs.Ranks([200] * 50, n_items=1000)
-    >>> round(rs.inference.order_probability(rs.AUC, a, b, rs.UniformSampling(m=10)), 4)
-    1.0
     >>> round(rs.inference.order_probability(rs.AUC, a, b, rs.UniformSampling(m=1)), 4)
     0.9221
     """
     check_uniform(sampler)
+    metric = the_metric(metric)
     sign = exact_order(metric, ranks_a, ranks_b)
     mean, variance = difference_moments(metric, ranks_a, ranks_b, sampler)
     if overlap is not None:
@@ -404,18 +438,22 @@ def order_probability(
 
 
 def shared_covariance(
-    metric: Metric, ranks_a: Ranks, ranks_b: Ranks, sampler: UniformSampling, overlap: ArrayLike
+    metric: Metric | str,
+    ranks_a: Ranks,
+    ranks_b: Ranks,
+    sampler: UniformSampling,
+    overlap: ArrayLike,
 ) -> Floats:
     """The covariance of a metric of two recommenders that are ranked against the same negatives.
 
     Given how many of the sampled items outrank A's item, those that outrank B's are two independent
-    counts: among these, and among the other sampled items. With replacement, for AUC, this is
-    (c / N - p_a p_b) / m, where c items outrank both, and p_a and p_b are the shares that outrank
-    each. It takes O(m^3) operations for every different case of (N, a, b, c).
+    counts: among these, and among the other sampled items. With replacement, for AUC, this is (c /
+    N - p_a p_b) / m, where c items outrank both, and p_a and p_b are the shares that outrank each.
+    It takes O(m^3) operations for every different case of (N, a, b, c).
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
         A metric of sampled ranks, also a corrected one.
     ranks_a, ranks_b : Ranks
         The exact ranks, one relevant item per instance, without ties.
@@ -443,7 +481,7 @@ def shared_covariance(
     array([0.25])
     """
     check_uniform(sampler)
-    check_readable(metric, sampler)
+    metric = check_readable(metric, sampler)
     check_same_instances(ranks_a, ranks_b)
     for ranks in (ranks_a, ranks_b):
         if (ranks.n_relevant != 1).any() or ranks.rows.ties.any():
@@ -545,7 +583,7 @@ def normal_probability(mean, error):
 
 def defined_values(metric, ranks):
     """The metric of every instance; one that is undefined is refused."""
-    check_metric(metric)
+    metric = the_metric(metric)
     values = metric(ranks)
     if np.isnan(values).any():
         raise ValueError(
@@ -557,12 +595,9 @@ def defined_values(metric, ranks):
 
 def differences_of(metric, a, b, names=("a", "b")):
     """The metric of A minus that of B, instance by instance; of ranks, observations or values."""
+    metric = None if metric is None else the_metric(metric)
     values = [_values_of(name, metric, one) for name, one in zip(names, (a, b))]
-    if len(values[0]) != len(values[1]):
-        raise ValueError(
-            "both recommenders must have the same instances, "
-            f"got {len(values[0])} and {len(values[1])}"
-        )
+    check_as_many(*values)
     if isinstance(a, Ranks) and isinstance(b, Ranks):
         check_same_instances(a, b, names)
     return values[0] - values[1]

@@ -1,15 +1,15 @@
 """The distribution of the ranks, estimated from sampled ranks.
 
 Take the ranks of the instances for draws from a distribution p(r). Then the sampled ranks follow
-q = A^T p, with the law A of the sampling, and p is to be found from their histogram h. That problem
-is ill-posed: ranks closer than about n / m are hardly told apart, and h is noisy. Each method fills
-the gap in its own way: `expectation_maximisation` by stopping early, `maximum_entropy` by taking
-the flattest distribution that fits, `log_spline` by a smooth curve with few parameters, which also
-has a standard error.
+q = A^T p, with the law A of the sampling, and p is to be found from their histogram h. That is
+ill-posed: ranks closer than about n / m are hardly told apart, and h is noisy. Each method fills
+the gap in its own way: `expectation_maximisation` by stopping early, `maximum_entropy` by the
+flattest distribution that fits, `log_spline` by a smooth curve with few parameters, which also has
+a standard error.
 
-What comes out is a distribution over the ranks 1, ..., n. Its mean of a metric is an estimate of
-the metric, `plug_in`, and it can be the ``prior`` of a corrected metric. A prior must come from the
-same run as the ranks that are corrected with it, or be known beforehand as `plausible_prior` is.
+Its mean of a metric is an estimate of the metric, `plug_in`, and it can be the ``prior`` of a
+corrected metric. A prior must come from the same run as the ranks that are corrected with it, or be
+known beforehand as `plausible_prior` is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from recsample._support.checks import (
     shown,
 )
 from recsample._support.typing import Floats
-from recsample.metrics.base import Metric, check_exact
+from recsample.metrics.base import Metric
+from recsample.metrics.names import exact_metric
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_one_relevant, rows_of
 from recsample.ranks.counts import RankCounts
@@ -94,6 +95,7 @@ def em(
     """
     share, p, ratios = counts / counts.sum(axis=0), start, []
     for _ in range(iterations):
+        # Both steps in one: each rank gains by its part in what was seen, over what is expected.
         expected = law.T @ p
         ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
         p = p * (law @ ratios[-1])
@@ -145,11 +147,10 @@ def rank_distribution(
     """
     if not is_one_of(method, ("em", "mes", "spline")):
         raise ValueError(f"method must be 'em', 'mes' or 'spline', got {shown(method)}")
-    if method == "em":
-        return expectation_maximisation(sampled, sampler, n_items)
-    if method == "mes":
-        return maximum_entropy(sampled, sampler, n_items)
-    return log_spline(sampled, sampler, n_items).distribution
+    if method == "spline":
+        return log_spline(sampled, sampler, n_items).distribution
+    found = expectation_maximisation if method == "em" else maximum_entropy
+    return found(sampled, sampler, n_items)
 
 
 def expectation_maximisation(
@@ -164,16 +165,14 @@ def expectation_maximisation(
     Every iteration multiplies p(r) by the mean, over h, of p(s | r) / q(s), which raises the
     likelihood. It takes as long for any number of instances, and hardly longer for a large pool, of
     which not all ranks are looked at on the way. The maximum itself is a distribution on a few
-    ranks that fits the noise, so the iterations stop before it is reached: their number is the
-    regulariser.
+    ranks that fits the noise, so the number of iterations is the regulariser.
 
     Parameters
     ----------
     sampled : Ranks or RankCounts
-        One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
     sampler : UniformSampling
     n_items : int
-        Size n of the pool that was sampled from.
+        All as in `rank_distribution`.
     iterations : int, optional
         At least 1.
 
@@ -199,6 +198,8 @@ def expectation_maximisation(
     pool = _pool(sampler, n_items, iterations + 1)
     p, ratios = em(counts, pool.law, pool.weight, iterations)
     if len(p) < n_items:
+        # From a uniform start p is the product of its factors, each smooth in the rank: so it is
+        # known between the ranks that were looked at.
         factors = np.stack(ratios, axis=1)
         p = pool.at_all(lambda law: law @ factors, lambda f: np.maximum(f, 0.0).prod(axis=1))
     return p / p.sum()
@@ -215,19 +216,18 @@ def maximum_entropy(
 
     Maximises ``weight`` times the entropy of p minus chi^2 / 2, where chi^2 is the sum over s of
     ``|D| (h_s - q_s)^2 / v_s`` for ``|D|`` instances, with v_s the law of the sampled ranks under
-    the EM estimate (the histogram itself in its place would pull the fit towards cells that are
-    small by chance). The solution is p(r) proportional to exp(sum over s of lambda_s p(s | r)), and
-    lambda maximises a concave function of m + 1 variables, by Newton's method.
+    the EM estimate (the histogram itself would pull the fit towards cells that are small by
+    chance). The solution is p(r) proportional to exp(sum over s of lambda_s p(s | r)), and lambda
+    maximises a concave function of m + 1 variables, by Newton's method.
 
     Parameters
     ----------
     sampled : Ranks or RankCounts
-        One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
     sampler : UniformSampling
     n_items : int
-        Size n of the pool that was sampled from.
+        All as in `rank_distribution`.
     weight : float, optional
-        The weight of the entropy, above 0. It approaches the uniform distribution as it grows.
+        Of the entropy, above 0. As it grows the uniform distribution is approached.
 
     Returns
     -------
@@ -252,6 +252,7 @@ def maximum_entropy(
     law, of_ranks = pool.law, pool.weight * n_items
     share = counts / counts.sum()
     expected = em(counts, law, pool.weight)[0] @ law
+    # What is expected of a cell, of at least a thousandth of an instance: none may weigh nothing.
     ridge = weight * np.maximum(expected, 1e-3 / counts.sum()) / counts.sum()
 
     def dual(multipliers):
@@ -265,6 +266,7 @@ def maximum_entropy(
         p = special.softmax(law @ multipliers + np.log(of_ranks))
         q = p @ law
         gradient = share - q - ridge * multipliers
+        # The covariance of the law's rows under p, and the ridge of the fit: positive definite.
         rows = law * np.sqrt(p)[:, None]
         curvature = rows.T @ rows - np.outer(q, q) + np.diag(ridge)
         step = linalg.solve(curvature, gradient, assume_a="pos")
@@ -296,26 +298,25 @@ class LogSpline(NamedTuple):
     Examples
     --------
     >>> import recsample as rs
-    >>> sampler = rs.UniformSampling(m=99)
-    >>> sampled = sampler.draw(rs.Ranks(range(1, 1001), n_items=1000), rng=0)
-    >>> fit = rs.inference.log_spline(sampled, sampler, n_items=1000)
+    >>> sampler = rs.UniformSampling(m=1)
+    >>> fit = rs.inference.log_spline(rs.Ranks([1, 2], 2), sampler, 1000, parameters=3)
     >>> fit.distribution.shape, fit.covariance.shape
-    ((1000,), (5, 5))
+    ((1000,), (3, 3))
     """
 
     distribution: Floats
     gradient: Floats
     covariance: Floats
 
-    def mean(self, metric: Metric) -> tuple[float, float]:
+    def mean(self, metric: Metric | str) -> tuple[float, float]:
         """The mean of a metric under the distribution, and its standard error.
 
-        The standard error is that of the mean over other instances like these, sampled anew, as far
-        as the curve can follow the true distribution: it holds both parts of the noise, no bias.
+        The standard error is over other instances like these, sampled anew, as far as the curve can
+        follow the true distribution: it holds both parts of the noise, no bias.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
 
         Returns
         -------
@@ -354,10 +355,9 @@ def log_spline(
     Parameters
     ----------
     sampled : Ranks or RankCounts
-        One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
     sampler : UniformSampling
     n_items : int
-        Size n of the pool that was sampled from.
+        All as in `rank_distribution`.
     parameters : int, optional
         How many degrees of freedom the curve has, at least 2.
 
@@ -418,10 +418,12 @@ def log_spline(
     # Near the optimum rounding may leave no further step, which is reported as a failure.
     if not found.success and np.abs(found.jac).max() > 1e-5:
         raise RuntimeError(f"the spline with {parameters} parameters has not converged")
+    # The derivative of a softmax: the basis from its mean under p.
     p = special.softmax(basis @ found.x)
     gradient = p[:, None] * (basis - p @ basis)
     few = special.softmax(at_rows @ found.x + of_ranks)
     q, slopes = few @ law, (few[:, None] * (at_rows - few @ at_rows)).T @ law
+    # Fisher's, of the histogram; the penalty adds 1 to the curvature, and is not noise itself.
     information = scale * (slopes / np.maximum(q, 1e-300)) @ slopes.T
     inverse = linalg.inv(information + np.eye(parameters))
     return LogSpline(p, gradient, inverse @ information @ inverse)
@@ -434,6 +436,7 @@ def _natural_spline(x, others, knots):
     """
 
     def columns(x):
+        # Differences of cubes whose second and third derivatives cancel beyond the last knot.
         cubes = np.maximum(x[:, None] - knots, 0) ** 3
         parts = (cubes[:, :-1] - cubes[:, -1:]) / (1 - knots[:-1])
         return np.column_stack([x, parts[:, :-1] - parts[:, -1:]])
@@ -445,12 +448,12 @@ def _natural_spline(x, others, knots):
     return basis * root, at_others * root
 
 
-def plug_in(metric: Metric, distribution: Floats) -> float:
+def plug_in(metric: Metric | str, distribution: Floats) -> float:
     """The mean of a metric under a distribution of the ranks.
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
     distribution : array_like of float, shape (n_items,)
         Probabilities of the ranks 1, ..., n, with sum 1.
 
@@ -461,7 +464,7 @@ def plug_in(metric: Metric, distribution: Floats) -> float:
     Raises
     ------
     ValueError
-        For a metric that is none, and for probabilities that are negative or do not sum to 1.
+        For a metric that is none, and probabilities that are negative or do not sum to 1.
 
     Examples
     --------
@@ -479,8 +482,7 @@ def plug_in(metric: Metric, distribution: Floats) -> float:
 
 
 def _metric_values(metric, n_items):
-    check_exact(metric)
-    return metric.of_rank(np.arange(1, n_items + 1), n_items)
+    return exact_metric(metric).of_rank(np.arange(1, n_items + 1), n_items)
 
 
 def plausible_prior(n_items: int) -> Floats:
@@ -488,8 +490,8 @@ def plausible_prior(n_items: int) -> Floats:
 
     The members are p(r) proportional to (r - 1 + d)^-beta: power laws with beta = 0, 0.1, ..., 1,
     from a random recommender to one whose ranks are evenly spread on a logarithmic scale, that
-    level off above a rank of about d = 1, 10 or 100. Without the levelling off they would have far
-    more relevant items on the very first ranks than recommenders have.
+    level off above a rank of about d = 1, 10 or 100; else the very first ranks would have far more
+    relevant items than recommenders have.
 
     Parameters
     ----------
@@ -524,18 +526,15 @@ def plausible_prior(n_items: int) -> Floats:
 def best_gamma(n_instances: int, concentration: float = 10.0) -> float:
     """The price of variance in `BiasVariance` that suits the size of a study.
 
-    Let the ranks of ``|D|`` instances be draws from a distribution p, and p unknown: a draw from
-    the Dirichlet law with mean p0 and concentration c. Among all values that can be averaged over
-    the instances, the bias-variance ones with prior p0 and
-
-        ``gamma = (c + 1) / (c + |D|)``
-
-    have the least expected squared error. One instance has gamma = 1, the posterior mean, however
-    large c is. In a large study gamma is close to ``(c + 1) / |D|``: the variance averages out, the
-    bias remains. With c near 0 next to nothing is believed of p; a large c is a firm belief in p0.
-    That c is 10 by default is a choice: with `plausible_prior` it has the smallest median error of
-    0, 10, 50 and 200 over the populations of `recsample.inference.coverage` that were not held out,
-    for 300 and 6,000 instances; its mean error is hardly larger than that of 0.
+    Let the ranks of ``|D|`` instances be draws from an unknown p, a draw from the Dirichlet law
+    with mean p0 and concentration c. Among all values that can be averaged over the instances, the
+    bias-variance ones with prior p0 and ``gamma = (c + 1) / (c + |D|)`` have the least expected
+    squared error. One instance has gamma = 1, the posterior mean. In a large study gamma is close
+    to ``(c + 1) / |D|``: the variance averages out, the bias remains. With c near 0 next to nothing
+    is believed of p; a large c is a firm belief in p0. The default is a choice: with
+    `plausible_prior` it has the smallest median error of 0, 10, 50 and 200 over the populations of
+    `recsample.inference.coverage` that were not held out, for 300 and 6,000 instances; its mean
+    error is hardly larger than that of 0.
 
     Parameters
     ----------

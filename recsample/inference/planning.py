@@ -1,31 +1,28 @@
-"""How many samples a comparison needs, and whether sampling saves any time."""
+"""How many samples a comparison needs."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from time import perf_counter
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from recsample._support.checks import finite_numbers, fits_in_memory, generator, positive_int, share
-from recsample._support.typing import Floats, Integers, Rng
+from recsample._support.checks import fits_in_memory, generator, positive_int, share
+from recsample._support.typing import Rng
 from recsample.corrections.base import Correction
 from recsample.inference.comparison import difference_moments, exact_order, normal_probability
 from recsample.inference.distribution import em, sampled_counts
-from recsample.metrics.base import Metric, check_metric
+from recsample.metrics.base import Metric
+from recsample.metrics.names import the_metric
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_same_instances, rows_of
 from recsample.ranks.counts import RankCounts
-from recsample.ranks.predicted import predicted_ranks
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = [
-    "BreakEven",
     "RequiredSamples",
-    "break_even",
     "required_samples",
     "required_samples_from_pilot",
 ]
@@ -37,7 +34,7 @@ _MOST_SAMPLES, _MOST_PRODUCTS, _TRIED = 10**7, 2**30, 20
 
 
 def required_samples(
-    metric: Metric | Callable[[UniformSampling], Metric],
+    metric: Metric | str | Callable[[UniformSampling], Metric],
     ranks_a: Ranks | RankCounts,
     ranks_b: Ranks | RankCounts,
     *,
@@ -49,15 +46,15 @@ def required_samples(
 
     The smallest m with the probability of `order_probability`, each recommender with negatives of
     its own, as high as asked for at m and at all larger numbers that are tried. Shared negatives
-    need fewer as a rule. In pools of up to 200 irrelevant items all numbers are tried. In larger
-    ones it is a grid with three points per doubling, and more near the size of the pool, where
-    little noise is left and the probability changes fast; between two of its points the number is
-    found by bisection, so that a short dip can be missed. It takes seconds for thousands of
-    instances: every number that is tried needs the law of every rank.
+    need fewer as a rule. In pools of up to 200 irrelevant items all numbers are tried; in larger
+    ones a grid with three points per doubling, and more near the size of the pool, where little
+    noise is left and the probability changes fast. Between two of its points the number is found by
+    bisection, so that a short dip can be missed. It takes seconds for thousands of instances: every
+    number that is tried needs the law of every rank.
 
     Parameters
     ----------
-    metric : Metric or callable
+    metric : Metric, str or callable
         A metric; or a function that makes a corrected metric for a sampler, such as
         ``lambda sampler: BiasVariance(AP, sampler, n_items, gamma=0.1)``.
     ranks_a, ranks_b : Ranks or RankCounts
@@ -77,8 +74,7 @@ def required_samples(
     Raises
     ------
     ValueError
-        As `order_probability`, and if even the largest number of samples does not reach the
-        probability.
+        As `order_probability`, and if even the largest number does not reach the probability.
 
     Examples
     --------
@@ -130,7 +126,7 @@ class RequiredSamples(NamedTuple):
 
 
 def required_samples_from_pilot(
-    metric: Metric | Callable[[UniformSampling], Metric],
+    metric: Metric | str | Callable[[UniformSampling], Metric],
     sampled_a: Ranks,
     sampled_b: Ranks,
     sampler: UniformSampling,
@@ -147,13 +143,12 @@ def required_samples_from_pilot(
     instances as the pilot, with ranks drawn from them once and for all, and negatives of its own
     for each recommender: shared ones need fewer as a rule. How far the answer can be trusted shows
     in a bootstrap over the pilot's instances: two recommenders that the pilot cannot tell apart
-    have a wide interval. How often the planned number is enough is measured by
-    `recsample.inference.coverage`.
+    have a wide interval. How often it is enough is recorded by `recsample.inference.coverage`.
 
     Parameters
     ----------
-    metric : Metric or callable
-        A metric; or a function that makes a corrected metric for a sampler.
+    metric : Metric, str or callable
+        As in `required_samples`.
     sampled_a, sampled_b : Ranks
         The pilot's sampled ranks, the same instances in the same order.
     sampler : UniformSampling
@@ -161,7 +156,6 @@ def required_samples_from_pilot(
     n_items : int
         Size n of the pool.
     rng : int or numpy.random.Generator
-        A seed, or a generator that is advanced.
     probability : float, optional
         Between 0 and 1, both excluded.
     largest : int, optional
@@ -193,16 +187,14 @@ def required_samples_from_pilot(
     n_items = positive_int("n_items", n_items)
     wanted, last = share("probability", probability), _last(largest, n_items - 1)
     rng, n_instances = generator(rng), len(sampled_a)
-    known: dict[int, tuple[Floats, Floats, Floats]] = {}
 
+    @cache  # every bootstrap sample asks for much the same numbers of samples
     def by_rank(m):
         """The exact metric at every rank, and the moments of the sampled one."""
-        if m not in known:
-            trial = UniformSampling(m, sampler.replace)
-            one = _made(metric, trial)
-            exact = one.metric if isinstance(one, Correction) else one
-            known[m] = exact(every), *trial.moments(one, every)
-        return known[m]
+        trial = UniformSampling(m, sampler.replace)
+        one = _made(metric, trial)
+        exact = one.metric if isinstance(one, Correction) else one
+        return exact(every), *trial.moments(one, every)
 
     def needed(p_a, p_b):
         """The number of samples, if these are the distributions of the ranks."""
@@ -237,132 +229,27 @@ def required_samples_from_pilot(
     )
     every = Ranks(np.arange(1, n_items + 1), n_items)
     # The pilot itself, then bootstrap samples of its instances, the same for both recommenders.
-    draws = [np.arange(n_instances)]
-    for _ in range(repetitions):
-        draws.append(rng.integers(0, n_instances, n_instances))
+    again = [rng.integers(0, n_instances, n_instances) for _ in range(repetitions)]
+    draws = [np.arange(n_instances), *again]
     law = sampler.law(n_items)
 
     def learned(pilot):
         counts = np.array([sampled_counts(pilot[drawn], sampler) for drawn in draws]).T
+        # What no sample has seen adds nothing to any likelihood.
         seen = counts.any(axis=1)
         start = np.full((n_items, len(draws)), 1 / n_items)
         return em(counts[seen], law[:, seen], start)[0].T
 
-    samples, *again = map(needed, learned(sampled_a), learned(sampled_b))
-    low, high = np.quantile(again, [0.05, 0.95], method="nearest")
+    samples, *others = map(needed, learned(sampled_a), learned(sampled_b))
+    low, high = np.quantile(others, [0.05, 0.95], method="nearest")
     return RequiredSamples(samples, int(low), int(high))
-
-
-class BreakEven(NamedTuple):
-    """Where sampling stops being faster than ranking everything, on this machine.
-
-    Parameters
-    ----------
-    samples : int or None
-        About the number of samples from which on sampling takes longer; None where it never does.
-    everything : float
-        Seconds to score and rank all items.
-    m : ndarray of int, shape (trials,)
-        Numbers of samples that were tried.
-    sampled : ndarray of float, shape (trials,)
-        Seconds to draw, score and rank that many items per user.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import recsample as rs
-    >>> measured = rs.inference.BreakEven(20, 0.3, np.array([1, 32]), np.array([0.05, 0.45]))
-    >>> measured.samples
-    20
-    """
-
-    samples: int | None
-    everything: float
-    m: Integers
-    sampled: Floats
-
-
-def break_even(
-    user_factors: ArrayLike, item_factors: ArrayLike, rng: Rng, *, repetitions: int = 3
-) -> BreakEven:
-    """Measure from how many samples on sampling is no faster than ranking everything.
-
-    The scores are inner products of factors. All items of a user come from a matrix product, which
-    computers do fast; sampled ones are picked out one by one. The numbers tried are 1, 2, 4, ...;
-    between two of them the time is taken for a straight line. Each time is the best of several.
-
-    Parameters
-    ----------
-    user_factors : array_like of float, shape (users, d)
-    item_factors : array_like of float, shape (items, d)
-    rng : int or numpy.random.Generator
-        A seed, or a generator that is advanced; for the relevant and the sampled items.
-    repetitions : int, optional
-        How often each time is measured.
-
-    Returns
-    -------
-    BreakEven
-        Different at every call: it is a measurement.
-
-    Raises
-    ------
-    ValueError
-        For factors that are not finite or do not fit, and fewer than two items.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import recsample as rs
-    >>> factors = np.random.default_rng(0).normal(size=(200, 8))
-    >>> found = rs.inference.break_even(factors, factors, rng=0)
-    >>> found.m[:4], found.everything > 0
-    (array([1, 2, 4, 8]), True)
-    """
-    users = finite_numbers("user_factors", user_factors)
-    items = finite_numbers("item_factors", item_factors)
-    if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1] or len(items) < 2:
-        raise ValueError(
-            "user_factors and item_factors must have shapes (users, d) and (items, d) with at "
-            f"least two items, got {users.shape} and {items.shape}"
-        )
-    rng, repetitions = generator(rng), positive_int("repetitions", repetitions)
-    relevant = rng.integers(0, len(items), len(users))
-
-    def seconds(work):
-        times = []
-        for _ in range(repetitions):
-            start = perf_counter()
-            work()
-            times.append(perf_counter() - start)
-        return min(times)
-
-    def sample(m):
-        # The relevant item's index is skipped, so that only irrelevant ones are drawn.
-        drawn = rng.integers(0, len(items) - 1, (len(users), m))
-        drawn += drawn >= relevant[:, None]
-        own = np.einsum("ud,ud->u", users, items[relevant])
-        step = max(1, 2**22 // (m * items.shape[1]))  # picked factors are held for a few users
-        for start in range(0, len(users), step):
-            rows = slice(start, start + step)
-            scores = np.einsum("ud,umd->um", users[rows], items[drawn[rows]])
-            (scores > own[rows, None]).sum(axis=1)
-
-    everything = seconds(lambda: predicted_ranks((users, items), relevant))
-    tried, times = [1], [seconds(lambda: sample(1))]
-    while times[-1] < everything and tried[-1] < len(items) - 1:
-        tried.append(min(2 * tried[-1], len(items) - 1))
-        times.append(seconds(lambda: sample(tried[-1])))
-    samples = None
-    if times[-1] >= everything:
-        samples = int(np.ceil(np.interp(everything, times[-2:], tried[-2:])))
-    return BreakEven(samples, everything, np.array(tried), np.array(times))
 
 
 def _smallest(chance, wanted, last, pool):
     """The smallest m from which on chance(m) >= wanted, up to the last; None if it is not there."""
     enough, short = None, 0
-    for m in _tried(last, pool):  # downwards
+    # Downwards: the chance may fall again near the pool, and the first crossing not be the last.
+    for m in _tried(last, pool):
         if chance(m) < wanted:
             short = m
             break
@@ -378,6 +265,7 @@ def _tried(last, pool):
     if pool <= 200:
         return range(last, 0, -1)
     upwards = np.geomspace(1, last, 2 + int(3 * np.log2(last))).round().astype(int)
+    # With all items but one, two, four ... the noise is nearly gone, and the chance changes fast.
     nearly_all = pool - 2 ** np.arange(int(np.log2(pool)) - 1)
     return np.union1d(upwards, nearly_all[nearly_all < last])[::-1].tolist()
 
@@ -388,9 +276,8 @@ def _made(metric, sampler):
             "metric must be a metric or a function that makes a correction for a sampler, "
             f"got {metric} for m = {metric.sampler.m} only"
         )
-    made = metric if isinstance(metric, Metric) or not callable(metric) else metric(sampler)
-    check_metric(made)
-    return made
+    named = isinstance(metric, Metric) or not callable(metric)
+    return the_metric(metric if named else metric(sampler))
 
 
 def _last(largest, pool):

@@ -13,7 +13,7 @@ from recsample._support.numerics import LEVEL, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample.inference.likelihood.evidence import Evidence
 from recsample.inference.likelihood.mixtures import extremes, fitted, limit
-from recsample.inference.likelihood.strata import Stratum, columns_of, groups_of, law_of
+from recsample.inference.likelihood.strata import Stratum, columns_of, law_of, mixtures_of
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear, Shape, Step
 from recsample.ranks.base import Ranks
@@ -67,18 +67,22 @@ class _Study:
         self.metric, self.evidence = metric, evidence
         self.n_users = evidence.n_instances
         self.pool = mean_of(evidence.sizes - evidence.sampled.n_relevant, evidence.counts)
-        groups = evidence.groups(metric, "smooth")
         self.factor = evidence.clustering(metric)
-        self.places = [
-            _places(stratum, column, weights, group.share)
-            for stratum, column, weights, group in zip(
-                evidence.strata, evidence.columns("smooth"), evidence.smoothed, groups
-            )
-        ]
+        self.places, spread = [], 0.0
+        for stratum, column, weights, mixture in zip(
+            evidence.strata,
+            evidence.columns("smooth"),
+            evidence.smoothed,
+            evidence.mixtures(metric, "smooth"),
+        ):
+            n_head = len(column.head)
+            above = np.concatenate([column.steps, column.tail])
+            chance = np.concatenate([weights[:n_head] @ column.head, weights[n_head:]])
+            self.places.append(_Places(stratum, above, chance, mixture.share))
+            variance = mixture.square @ weights - (mixture.mean @ weights) ** 2
+            spread += mixture.share * max(0.0, float(variance))
         # Of the exact metric, over users: items of one user vary together.
-        spread = [g.square @ w - (g.mean @ w) ** 2 for g, w in zip(groups, evidence.smoothed)]
-        each = [g.share * max(0.0, float(s)) for g, s in zip(groups, spread)]
-        self.between = self.factor * sum(each)
+        self.between = self.factor * spread
 
     def width_of(self, variance: float, users: int) -> float:
         """Of the limits of a mean over users with this variance."""
@@ -88,13 +92,6 @@ class _Study:
         """The mean over users of a function of a stratum and of its places, of their best items."""
         best = [p for p in self.places if p.stratum.order == 1]
         return sum(p.share * float(p.chance @ values(p)) for p in best)
-
-
-def _places(stratum, column, weights, share):
-    n_head = len(column.head)
-    above = np.concatenate([column.steps, column.tail])
-    chance = np.concatenate([weights[:n_head] @ column.head, weights[n_head:]])
-    return _Places(stratum, above, chance, share)
 
 
 def _more_samples(study, width):
@@ -130,10 +127,10 @@ def _width_with(study, m):
         expected[expected < 0.01] = 0.0  # what hardly occurs decides nothing
         strata.append(one._replace(counts=(expected,)))
     columns = [columns_of(s, "decreasing", evidence.replace, evidence.cutoffs) for s in strata]
-    groups = groups_of(strata, columns, metric, study.n_users)
-    best = [fitted(group) for group in groups]
+    mixtures = mixtures_of(strata, columns, metric, study.n_users)
+    best = [fitted(one) for one in mixtures]
     reach = _DISTANCE * study.factor
-    low, high = (limit(extremes(groups, best, s, reach), s, reach) for s in (-1, 1))
+    low, high = (limit(extremes(mixtures, best, s, reach), s, reach) for s in (-1, 1))
     return high - low
 
 

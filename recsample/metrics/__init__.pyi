@@ -8,8 +8,10 @@ from . import ranking as ranking
 from . import ratings as ratings
 from . import sets as sets
 from . import shapes as shapes
+from .averages import at_mean_rank as at_mean_rank
 from .averages import compare as compare
 from .base import Metric as Metric
+from .names import every_metric as every_metric
 from .names import metric as metric
 from .ranking import AP as AP
 from .ranking import AR as AR
@@ -39,7 +41,6 @@ from .ranking import RecallAt as RecallAt
 from .ranking import ReciprocalRank as ReciprocalRank
 from .ranking import RPrecision as RPrecision
 from .ranking import TopOneAccuracy as TopOneAccuracy
-from .ranking import at_mean_rank as at_mean_rank
 from .ranking import expected_percentile_rank as expected_percentile_rank
 from .shapes import Geometric as Geometric
 from .shapes import Linear as Linear

@@ -1,23 +1,28 @@
-"""Means of metrics over the instances, for several recommenders at once."""
+"""Means: of metrics over the instances of several recommenders, and of the ranks of tied items."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from recsample._support.arrays import summed
 from recsample._support.checks import true_or_false
 from recsample._support.extras import extra
 from recsample._support.numerics import mean_of, standard_error
-from recsample.metrics.base import Metric
-from recsample.metrics.names import chosen_metrics
+from recsample._support.typing import Floats
+from recsample.metrics.base import Metric, warned_of_nan
+from recsample.metrics.names import chosen_metrics, exact_metric
 from recsample.ranks.base import Ranks
-from recsample.ranks.checks import check_one_kind, check_recommenders, rows_of
+from recsample.ranks.checks import check_one_kind, check_ranks, check_recommenders, rows_of
 from recsample.ranks.counts import RankCounts
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "at_mean_rank",
     "compare",
 ]
 
@@ -84,3 +89,48 @@ def compare(
     rows = [[x for v in row for x in (mean_of(*v), standard_error(*v))] for row in values]
     columns = pd.MultiIndex.from_product([names, ["mean", "standard error"]])
     return pd.DataFrame(rows, list(ranks), columns)
+
+
+def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:
+    """The metric at the mean rank that tied items have in a random order.
+
+    Some libraries report this under ties. Unless the metric is linear in the rank, as AUC is, it is
+    not the mean of the metric, which ``metric(ranks)`` gives: a constant scorer over 101 items has
+    a mean rank of 51, whose reciprocal is .0196, and a mean reciprocal rank of .0515.
+
+    Parameters
+    ----------
+    metric : Metric or str
+    ranks : Ranks
+        The j-th of g relevant items that are tied with t irrelevant ones has t j / (g + 1) of them
+        ahead on average.
+
+    Returns
+    -------
+    ndarray of float, shape (instances,)
+        NaN where the metric is undefined, with a warning.
+
+    Raises
+    ------
+    ValueError
+        For anything but a metric and `Ranks`, and for a metric that is no sum over the relevant
+        items.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> constant = rs.Ranks([1], n_items=101, ties=100)
+    >>> rs.metrics.at_mean_rank(rs.RR, constant).round(4), rs.RR(constant).round(4)
+    (array([0.0196]), array([0.0515]))
+    """
+    metric = exact_metric(metric)
+    check_ranks(ranks)
+    if not metric.additive:
+        raise ValueError(f"metric must be a sum over the relevant items, got {metric}")
+    instance, order, rank, ties, group, place = ranks.rows
+    mean_rank = rank + ties * place / (group + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = metric.term(mean_rank, order, ranks.n_relevant[instance], ranks.sizes[instance])
+    values = summed(instance, gain, len(ranks))
+    values[ranks.n_relevant == 0] = np.nan
+    return warned_of_nan(metric, values)

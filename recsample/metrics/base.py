@@ -16,10 +16,13 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226.
 from __future__ import annotations
 
 import dataclasses
+import re
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from functools import lru_cache, partial
+from typing import Any, ClassVar, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,13 +30,10 @@ from numpy.typing import ArrayLike, NDArray
 from recsample._support.arrays import summed
 from recsample._support.checks import positive_int, whole_numbers
 from recsample._support.typing import Floats
-from recsample.metrics.shapes import Shape, mean_by_shape
+from recsample.metrics.shapes import Shape, Step, has_shape, mean_by_shape
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.ties import mean_over_ties
-
-if TYPE_CHECKING:
-    from recsample.sampling.base import Design, Sampler
 
 __all__ = [
     "Metric",
@@ -52,7 +52,47 @@ def warned_of_nan(metric: Metric, values: Floats) -> Floats:
     return values
 
 
+# The classes of all metrics that have a name, by their names and aliases as `spelt` writes them.
+REGISTERED: dict[str, type[Metric]] = {}
+# F2 is F(2): a number may stand right behind this one name.
+NUMBERED = re.compile(r"f(\d.*|\.\d+)")
+
+
+def spelt(name: str) -> str:
+    """A name as it is looked up: case, spaces, hyphens, underscores and the 2 of F2 are ignored."""
+    lower = name.lower()
+    return "f" if NUMBERED.fullmatch(lower) else re.sub(r"[\s_-]", "", lower)
+
+
+def _register(cls):
+    """Take the names of a class down; those of another class are refused."""
+    names = [vars(cls)["name"], *vars(cls).get("aliases", ())]
+    for name in names:
+        known = REGISTERED.get(spelt(name))
+        if not spelt(name) or re.search("[()@]", name):
+            raise ValueError(f"name must be one without brackets and @, got {name!r}")
+        # A class may be made again, as by a cell of a notebook that is run twice.
+        if known is not None and _origin(known) != _origin(cls):
+            raise ValueError(
+                f"name must be one that no other metric has, got {name!r}, which is "
+                f"{known.__module__}.{known.__qualname__}"
+            )
+    REGISTERED.update({spelt(name): cls for name in names})
+
+
+def _origin(cls):
+    """Where a class is written; a module that is run and imported is one file."""
+    module = sys.modules.get(cls.__module__)
+    return getattr(module, "__file__", None) or cls.__module__, cls.__qualname__
+
+
 _Self = TypeVar("_Self", bound="Metric")
+
+
+class Drawn(Protocol):
+    """What a metric needs to know of the sampler or design whose observations it reads."""
+
+    def same_kind(self, other: object) -> bool: ...
 
 
 class Metric(ABC):
@@ -64,12 +104,18 @@ class Metric(ABC):
     equal by definition, hash, and print the name that `metric` parses.
 
     To add one, derive a frozen data class with a `name` and a `term`, and a `cutoff` if it takes
-    one. Ties, cut-offs, several relevant items, samplers and corrections work with it at once.
+    one. Ties, cut-offs, several relevant items, samplers and corrections work with it at once, and
+    it can be asked for by its name. A name that another metric has is refused where the class is
+    made, a `shape` that `term` has not where the metric is first used.
 
     Attributes
     ----------
     name : str
         What it is called without a cut-off.
+    aliases : tuple of str
+        Other names by which it can be asked for.
+    examples : tuple
+        Values of its first option to show it with, beside the one it has by default.
     cutoff : int or None
         The last rank that counts.
     takes_cutoff, needs_cutoff : bool
@@ -93,11 +139,18 @@ class Metric(ABC):
 
     cutoff: int | None = None
     name: str
+    aliases: ClassVar[tuple[str, ...]] = ()
+    examples: ClassVar[tuple[Any, ...]] = ()
     takes_cutoff: bool = True
     needs_cutoff: bool = False
     higher_is_better: bool = True
     additive: bool = True
-    sampler: Sampler | Design | None = None
+    sampler: Drawn | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if isinstance(vars(cls).get("name"), str):
+            _register(cls)
 
     @abstractmethod
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -175,7 +228,7 @@ class Metric(ABC):
             return self._with(options)
         if options:
             raise ValueError(f"{self} takes either ranks or options, got both")
-        self.check_cutoff()
+        check_usable(self)
         check_ranks(ranks)
         values = self._mean_over_ties(ranks)
         values[ranks.n_relevant == 0] = np.nan
@@ -243,7 +296,7 @@ class Metric(ABC):
         >>> rs.AUC.of_rank(100, n_items=10_000)
         0.9900990099009901
         """
-        self.check_cutoff()
+        check_usable(self)
         r = whole_numbers("r", r, lowest=1)
         n_items = whole_numbers("n_items", n_items, lowest=1)
         if n_items.ndim and n_items.shape != r.shape:
@@ -261,7 +314,11 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         if self.cutoff is not None:
-            object.__setattr__(self, "cutoff", positive_int("cutoff", self.cutoff))
+            vars(self).update(cutoff=positive_int("cutoff", self.cutoff))
+        for option in dataclasses.fields(self):  # type: ignore[arg-type]  # of the metric's class
+            value = getattr(self, option.name)
+            if option.type in ("float", float) and isinstance(value, str):  # read off a name
+                vars(self)[option.name] = _number(option.name, value)
 
     def __matmul__(self: _Self, cutoff: int) -> _Self:
         """``M @ k``: the metric that looks at the first `k` ranks only."""
@@ -347,23 +404,48 @@ class Metric(ABC):
         return n_relevant if self.cutoff is None else np.minimum(n_relevant, self.cutoff)
 
 
-# Checks of the metric that a function is given.
+def _number(name, text):
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} must be a number, got {text!r}") from None
 
 
-def check_metric(metric: Any) -> Metric:
-    """``metric``; what is no metric, or lacks a cut-off that it needs, is refused."""
-    if not isinstance(metric, Metric):
-        raise ValueError(f"metric must be a Metric such as AP or Recall @ 10, got {metric!r}")
+# Before a metric is used.
+
+
+def check_usable(metric: Metric) -> None:
+    """Refuse a metric that lacks a cut-off that it needs, or has not the shape that it declares."""
     metric.check_cutoff()
-    return metric
+    if type(metric.shape) is not Shape:
+        # A data class that is not frozen has no hash, and is looked at each time.
+        (_check_shape if type(metric).__hash__ else _check_shape.__wrapped__)(metric)
 
 
-def check_exact(metric: Any) -> Metric:
-    """``metric``; a correction, which reads what was sampled, is refused."""
-    made_for = check_metric(metric).sampler
-    if made_for is not None:
-        raise ValueError(
-            f"metric must be a metric of exact ranks such as AP, got {metric}, "
-            f"which reads what {made_for} gives"
-        )
-    return metric
+_STEPS = np.array([0, 1, 2, 4, 8, 99, 999, 9999])
+
+
+@lru_cache
+def _check_shape(metric: Metric) -> None:
+    """On a few ranks of a small and a large pool, for relevant items of several orders."""
+    shape = metric.shape
+    for order, n_relevant in ((1, 1), (1, 3), (2, 3), (3, 3)):
+        last = n_relevant
+        if isinstance(shape, Step) and shape.last_place is not None:
+            last = shape.last_place
+        for n_items in (last + 9, last + 10_000):
+            places = np.array([*(order + _STEPS), last, last + 1])
+            rank = np.unique(places[(places >= order) & (places <= n_items - n_relevant + order)])
+            term = partial(_terms, metric, order=order, n_relevant=n_relevant, n_items=n_items)
+            if not has_shape(shape, term, rank, last):
+                raise ValueError(
+                    f"{type(metric).__name__} must have the shape that it declares, {shape}, got "
+                    f"{term(rank[:4]).tolist()} on the ranks {rank[:4].tolist()} of {n_items} as "
+                    f"relevant item {order} of {n_relevant}; Shape() declares nothing"
+                )
+
+
+def _terms(metric, rank, order, n_relevant, n_items):
+    with np.errstate(all="ignore"):
+        given = np.int64(order), np.int64(n_relevant), np.int64(n_items)
+        return metric.term(rank, *given) + np.zeros(len(rank))

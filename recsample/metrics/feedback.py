@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
-from recsample._support.checks import finite_numbers, nonnegative_float, positive_float
+from recsample._support.checks import finite_numbers, is_sparse, nonnegative_float, positive_float
 from recsample._support.typing import Floats, Sparse
 
 __all__ = [
@@ -30,7 +29,7 @@ def preference(consumption: ArrayLike | Sparse, threshold: float = 0) -> float |
 
     .. math:: p_{ui} = 1[r_{ui} > C]
 
-    The consumption :math:`r_{ui}` says how much user u had of item i; [1]_ takes the threshold 0.
+    The consumption :math:`r_{ui}` says how much user u had of item i; takes the threshold 0.
     Items with preference 1 count as relevant: the sparse result is what `recsample.predicted_ranks`
     takes as ``relevant``.
 
@@ -57,15 +56,10 @@ def preference(consumption: ArrayLike | Sparse, threshold: float = 0) -> float |
     >>> preference([[0, 1, 5], [2, 0, 0]], threshold=1)
     array([[0., 0., 1.],
            [1., 0., 0.]])
-
-    References
-    ----------
-    .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
-       ICDM 2008. https://doi.org/10.1109/ICDM.2008.22
     """
     threshold = nonnegative_float("threshold", threshold)
     consumption = _checked("consumption", consumption)
-    if not sparse.issparse(consumption):
+    if not is_sparse(consumption):
         return _number_or_array((consumption > threshold).astype(float))
     consumption.data = (consumption.data > threshold).astype(float)
     consumption.eliminate_zeros()
@@ -79,13 +73,13 @@ def confidence(
 
     .. math:: c_{ui} = 1 + \alpha \log(1 + r_{ui} / \epsilon)
 
-    The natural logarithm [1]_ keeps one user's thousandth play from outweighing everything: the
+    The natural logarithm keeps one user's thousandth play from outweighing everything: the
     confidence is 1 for what was not consumed and grows with consumption, ever more slowly.
 
     Parameters
     ----------
     consumption : array_like or sparse matrix of float
-        The consumption :math:`r \ge 0`, one number or of any shape: plays, minutes, purchases.
+        As of `preference`.
     alpha : float
         How fast the confidence grows, above 0.
     epsilon : float
@@ -118,15 +112,10 @@ def confidence(
     >>> from scipy import sparse
     >>> confidence(sparse.csr_array([[0, 1, 3]]), alpha=1, epsilon=1).data.round(4)
     array([1.6931, 2.3863])
-
-    References
-    ----------
-    .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
-       ICDM 2008. https://doi.org/10.1109/ICDM.2008.22
     """
     alpha, epsilon = positive_float("alpha", alpha), positive_float("epsilon", epsilon)
     consumption = _checked("consumption", consumption)
-    stored = consumption.data if sparse.issparse(consumption) else consumption
+    stored = consumption.data if is_sparse(consumption) else consumption
     with np.errstate(over="ignore"):
         weight = 1 + alpha * np.log1p(stored / epsilon)
     if np.isinf(weight).any():
@@ -135,7 +124,7 @@ def confidence(
             "consumption must give a finite confidence, "
             f"got {largest} with alpha={alpha} and epsilon={epsilon}"
         )
-    if not sparse.issparse(consumption):
+    if not is_sparse(consumption):
         return _number_or_array(weight)
     consumption.data = weight
     return consumption
@@ -153,7 +142,7 @@ def als_objective(
     .. math:: \sum_{u,i} c_{ui} \, (p_{ui} - x_u^\top y_i)^2
               + \lambda \Big( \sum_u \|x_u\|^2 + \sum_i \|y_i\|^2 \Big)
 
-    The sum runs over *all* pairs of a user and an item [1]_. With the item factors :math:`y_i`
+    The sum runs over *all* pairs of a user and an item. With the item factors :math:`y_i`
     fixed it is a quadratic function of the user factors :math:`x_u`, and the other way round:
     alternating least squares solves for one side after the other.
 
@@ -207,11 +196,6 @@ def als_objective(
     >>> from recsample.metrics.feedback import als_objective
     >>> als_objective([[1]], [[0.5], [0]], [[1, 0]], [[3, 1]], regularization=0.1)
     0.875
-
-    References
-    ----------
-    .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
-       ICDM 2008, section 4. https://doi.org/10.1109/ICDM.2008.22
     """
     users = finite_numbers("user_factors", user_factors)
     items = finite_numbers("item_factors", item_factors)
@@ -228,14 +212,14 @@ def als_objective(
                 f"{name} must have the shape (users, items) = {(len(users), len(items))}, "
                 f"got {matrix.shape}"
             )
-    if sparse.issparse(targets) != sparse.issparse(weights):
+    if is_sparse(targets) != is_sparse(weights):
         raise ValueError(
             "preference and confidence must be both arrays or both sparse, "
             f"got {type(preference).__name__} and {type(confidence).__name__}"
         )
     regularization = nonnegative_float("regularization", regularization)
     penalty = regularization * ((users**2).sum() + (items**2).sum())
-    if not sparse.issparse(targets):
+    if not is_sparse(targets):
         return float((weights * (targets - users @ items.T) ** 2).sum() + penalty)
 
     def scores(pairs):
@@ -258,7 +242,7 @@ def _number_or_array(values):
 
 def _checked(name, values):
     """Finite numbers of at least 0, as a new array or canonical CSR matrix of floats."""
-    if not sparse.issparse(values):
+    if not is_sparse(values):
         return finite_numbers(name, values, lowest=0)
     if values.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold numbers, got entries of type {values.dtype}")

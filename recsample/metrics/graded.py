@@ -78,7 +78,8 @@ def cg(grades: Grades, k: int | None = None, *, lowest: float = 0) -> float | Fl
     >>> cg([[3, 2, 0, 1], [0, 2]], k=3)
     array([5., 2.])
     """
-    k, lowest = _cutoff(k), nonnegative_float("lowest", lowest)
+    k = k if k is None else positive_int("k", k)
+    lowest = nonnegative_float("lowest", lowest)
     lists = _read("grades", grades, "linear", lowest)
     return _one_or_all(_sums(_first(lists, k, lowest), "linear", discounted=False), lists)
 
@@ -90,23 +91,20 @@ def dcg(
 
     .. math:: \mathrm{DCG} = \sum_{i=1}^k \frac{\mathrm{gain}(\mathrm{grade}_i)}{\log_2(i + 1)}
 
-    The gain is the grade itself [1]_ or, more in favour of the highest grades,
-    :math:`2^{\mathrm{grade}} - 1` [2]_. For the grades 0 and 1 the two agree. Perfect is the
+    The gain is the grade itself or, more in favour of the highest grades,
+    :math:`2^{\mathrm{grade}} - 1` [1]_. For the grades 0 and 1 the two agree. Perfect is the
     descending order of the grades, worst the ascending one; a random order gives the mean gain
     times the sum of :math:`1 / \log_2(i + 1)`.
 
     Parameters
     ----------
     grades : array_like of float, or sequence of array_likes
-        The grades of the recommended items, best place first: one list, or one list per instance,
-        of any lengths.
     k : int, optional
-        How many places count; None for all.
+        As of `cg`.
     gain : {"linear", "exponential"}, optional
         The gain of a grade: the grade itself or :math:`2^{\mathrm{grade}} - 1`.
     lowest : float, optional
-        The lowest grade of the scale. A list shorter than `k` is filled up with it; with 0, this
-        changes nothing.
+        As of `cg`.
 
     Returns
     -------
@@ -115,9 +113,7 @@ def dcg(
     Raises
     ------
     ValueError
-        For an empty list, a grade that is not a finite number or is below `lowest`, a negative
-        `lowest`, an unknown `gain`, a `k` that is not positive, and a grade or a sum that is too
-        large for a float.
+        As `cg`, and for an unknown `gain` and a grade or a sum that is too large for a float.
 
     Examples
     --------
@@ -131,11 +127,10 @@ def dcg(
 
     References
     ----------
-    .. [1] K. Järvelin, J. Kekäläinen, "Cumulated Gain-Based Evaluation of IR Techniques", ACM
-       TOIS 20(4), 2002.
-    .. [2] C. Burges et al., "Learning to Rank using Gradient Descent", ICML 2005.
+    .. [1] C. Burges et al., "Learning to Rank using Gradient Descent", ICML 2005.
     """
-    k, lowest = _cutoff(k), nonnegative_float("lowest", lowest)
+    k = k if k is None else positive_int("k", k)
+    lowest = nonnegative_float("lowest", lowest)
     lists = _read("grades", grades, gain, lowest)
     return _one_or_all(_sums(_first(lists, k, lowest), gain), lists)
 
@@ -158,12 +153,10 @@ def ndcg(
     Parameters
     ----------
     grades : array_like of float, or sequence of array_likes
-        The grades of the recommended items, best place first: one list, or one list per instance,
-        of any lengths.
     k : int, optional
-        How many places count; None for all.
+        As of `cg`.
     gain : {"linear", "exponential"}, optional
-        The gain of a grade: the grade itself or :math:`2^{\mathrm{grade}} - 1`.
+        As of `dcg`.
     judged : array_like of float, or sequence of array_likes, optional
         The grades of all items that the user could have been recommended, in any order; items of
         the lowest grade may be left out. None takes those of the list itself: then a list is only
@@ -183,9 +176,7 @@ def ndcg(
     Raises
     ------
     ValueError
-        For an empty list, a grade that is not a finite number or is below `lowest`, a negative
-        `lowest`, an unknown `gain`, a `k` that is not positive, a grade or a sum that is too large
-        for a float, and `judged` that lacks a grade of the list.
+        As `dcg`, and for `judged` that lacks a grade of the list.
 
     Examples
     --------
@@ -200,7 +191,8 @@ def ndcg(
     >>> ndcg([[3, 0, 2], [0, 2]], k=2, judged=[[3, 2, 0], [3, 2, 0]]).round(4)
     array([0.7039, 0.2961])
     """
-    k, lowest = _cutoff(k), nonnegative_float("lowest", lowest)
+    k = k if k is None else positive_int("k", k)
+    lowest = nonnegative_float("lowest", lowest)
     listed = ideal = _read("grades", grades, gain, lowest)
     if judged is not None:
         ideal = _read("judged", judged, gain, lowest)
@@ -266,10 +258,6 @@ def _read(name, values, gain, lowest):
             + lists.where(lists.instance[at])
         )
     return lists
-
-
-def _cutoff(k):
-    return None if k is None else positive_int("k", k)
 
 
 def _first(lists, places, lowest):

@@ -2,72 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 
 from recsample._support.checks import shown
-from recsample.metrics.base import Metric
-from recsample.metrics.ranking import (
-    AP,
-    AR,
-    AUC,
-    DCG,
-    F1,
-    NDCG,
-    RBP,
-    RR,
-    Accuracy,
-    AveragePrecision,
-    FScore,
-    HitRate,
-    PercentileRank,
-    Precision,
-    RankScore,
-    Recall,
-    RPrecision,
-)
+from recsample.metrics.base import NUMBERED, REGISTERED, Metric, check_usable, spelt
+from recsample.metrics.ranking import AP  # with it, all of the field's metrics register
 
 __all__ = [
+    "every_metric",
     "metric",
 ]
-
-
-_BY_NAME = {
-    str(m).lower(): m
-    for m in (
-        *(AUC, Precision, Recall, F1, RPrecision, AP, AR, DCG, NDCG, RR, HitRate, Accuracy),
-        PercentileRank,
-    )
-}
-_WITH_ARGUMENT = {"ap": AveragePrecision, "f": FScore, "rankscore": RankScore, "rbp": RBP}
-# What other libraries call them.
-_ALIASES = {
-    "acc": "accuracy",
-    "hit": "hitrate",
-    "hitratio": "hitrate",
-    "hits": "hitrate",
-    "hr": "hitrate",
-    "success": "hitrate",
-    "map": "ap",
-    "mar": "ar",
-    "mpr": "percentilerank",
-    "mrr": "rr",
-    "p": "precision",
-    "r": "recall",
-    "rprec": "rprecision",
-}
 
 
 def metric(name: str) -> Metric:
     """The metric of a given name, as ``str`` of a metric prints it.
 
-    Case does not matter, nor do spaces, hyphens and underscores. Names in use elsewhere are
-    understood too: MRR is RR, MAP is AP, MAR is AR, P is Precision, R is Recall, and Hits, Hit, HR,
-    HitRatio and Success are HitRate.
+    Case does not matter, nor do spaces, hyphens and underscores. Names in use elsewhere, the
+    `aliases` of each metric, are understood too: MRR is RR, MAP is AP, Hits and HR are HitRate.
 
     Parameters
     ----------
@@ -94,44 +51,103 @@ def metric(name: str) -> Metric:
     >>> rs.metric("hit_rate@3"), rs.metric("Hits@3")
     (HitRate@3, HitRate@3)
     """
+    return _read(name, "name must be that of a metric")
+
+
+def _read(name, wanted):
+    """The metric of a name; what is none is refused in the words of the caller."""
     found = re.fullmatch(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@\s*([\w.+-]+))?\s*", str(name))
-    parts: tuple[Any, ...] = found.groups() if found else (str(name), None, None)
-    base, argument, cutoff = parts
-    spelt = re.sub(r"[\s_-]", "", base.lower())
-    spelt = _ALIASES.get(spelt, spelt)
-    beta = re.fullmatch(r"f(\d.*|\.\d+)", base.lower())
-    if spelt in _WITH_ARGUMENT and argument:
-        known: Metric = _WITH_ARGUMENT[spelt](argument.strip().lower())
-    elif beta and argument is None:
-        known = FScore(beta[1])  # type: ignore[arg-type]  # a number is read off the text
-    elif spelt in _BY_NAME and argument is None:
-        known = _BY_NAME[spelt]
-    else:
-        raise ValueError(
-            f"name must be that of a metric, got {name!r}; nearest: {', '.join(_nearest(spelt))}"
-        )
+    base, option, cutoff = found.groups() if found else (str(name), None, None)
+    known = _known(base, option)
+    if known is None:
+        near = get_close_matches(spelt(base), labels := _labels(), n=3, cutoff=0.3)
+        near = [labels[n] for n in near] or [*labels.values()]
+        raise ValueError(f"{wanted}, got {name!r}; nearest: {', '.join(near)}")
     if cutoff is None:
         return known
     return known @ (int(cutoff) if cutoff.isdecimal() and len(cutoff) < 20 else cutoff)
 
 
-def _nearest(name):
-    """The names of metrics that look most like `name`, or all of them."""
-    names = [str(m) for m in _BY_NAME.values()] + ["RankScore(5)", "RBP(0.8)"]
-    spelt = {n.lower(): n for n in names}
-    return [spelt[n] for n in get_close_matches(name, spelt, n=3, cutoff=0.3)] or names
+def _known(base, option):
+    """The metric without a cut-off that a name and an option stand for, None if there is none."""
+    cls, number = REGISTERED.get(spelt(base)), NUMBERED.fullmatch(base.lower())
+    if cls is None or (number and option is not None):
+        return None
+    if number:
+        return cls(number[1])
+    options, needed = _options_of(cls)
+    if option is not None:
+        return cls(option.strip().lower()) if option and options else None
+    # An F without its number is no name.
+    return None if needed or NUMBERED.fullmatch(cls().label().lower()) else cls()
 
 
-# A list of metrics that a function is given, by themselves or by their names.
+@lru_cache
+def _options_of(cls):
+    """What a class takes beside a cut-off, and what of it has no default."""
+    options = [p for p in inspect.signature(cls).parameters.values() if p.name != "cutoff"]
+    return options, [p for p in options if p.default is p.empty]
+
+
+def every_metric() -> list[Metric]:
+    """All metrics that have a name, without a cut-off, those of one's own among them.
+
+    Returns
+    -------
+    list of Metric
+        Each with its options by default, if it has these, and with those that it gives as examples.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> [str(m) for m in rs.metrics.every_metric()][:5]
+    ['AUC', 'Precision', 'Recall', 'F1', 'F2']
+    """
+    classes = [cls for cls in dict.fromkeys(REGISTERED.values()) if not inspect.isabstract(cls)]
+    ready = ([] if _options_of(cls)[1] else [cls()] for cls in classes)
+    return [m for cls, one in zip(classes, ready) for m in (*one, *map(cls, cls.examples))]
+
+
+def _labels():
+    """The name of the first metric of each class, by how it is spelt."""
+    labels: dict[type, str] = {}
+    for one in every_metric():
+        labels.setdefault(type(one), one.label())
+    return {label.lower(): label for label in labels.values()}
+
+
+# The metrics that a function is given, by themselves or by their names.
+
+_ONE = f"metric must be a Metric such as {AP} or Recall @ 10, or the name of one"
+_SEVERAL = f"metrics must hold metrics such as {AP} or Recall @ 10, or their names"
+
+
+def the_metric(metric: Metric | str, wanted: str = _ONE) -> Metric:
+    """The metric, its name read; what is none, or lacks a cut-off that it needs, is refused."""
+    if isinstance(metric, str):
+        metric = _read(metric, wanted)
+    if not isinstance(metric, Metric):
+        raise ValueError(f"{wanted}, got {shown(metric)}")
+    check_usable(metric)
+    return metric
+
+
+def exact_metric(metric: Metric | str) -> Metric:
+    """The metric, its name read; a correction, which reads what was sampled, is refused."""
+    found = the_metric(metric)
+    if found.sampler is not None:
+        raise ValueError(
+            f"metric must be a metric of exact ranks such as AP, got {found}, "
+            f"which reads what {found.sampler} gives"
+        )
+    return found
 
 
 def chosen_metrics(metrics: Sequence[Metric | str]) -> list[Metric]:
-    """The different metrics, with their names read; refuses what is not a list of at least one."""
+    """The different metrics of a list, their names read; one that is empty is refused."""
     if isinstance(metrics, (str, Metric)) or not np.iterable(metrics):
         raise ValueError(f"metrics must be a list of metrics, got {shown(metrics)}")
-    found = [one if isinstance(one, Metric) else metric(one) for one in metrics]
+    found = dict.fromkeys(the_metric(one, _SEVERAL) for one in metrics)
     if not found:
         raise ValueError("metrics must hold at least one metric, got none")
-    for one in found:
-        one.check_cutoff()
-    return list(dict.fromkeys(found))
+    return list(found)

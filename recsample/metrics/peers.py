@@ -11,16 +11,17 @@ says how it is installed.
 from __future__ import annotations
 
 import ast
+import csv
 import importlib
 import re
 import warnings
 from collections.abc import Sequence
 from contextlib import contextmanager
+from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from recsample._support.arrays import owners
 from recsample._support.checks import is_one_of, numbers, positive_int, shown, whole_numbers
@@ -125,62 +126,6 @@ class Counterpart(NamedTuple):
         return self.namesake == self.same_as
 
 
-# Library, its metric, the metric here that one would take it for, and the one that is the same
-# (empty: the first; a dash: none, and what it is follows).
-_COUNTERPARTS = """
-ranx        | hit_rate@{k}                             | HitRate@{k}   |
-ranx        | hits@{k}                                 | HitRate@{k}   | - | number of hits
-ranx        | precision@{k}                            | Precision@{k} |
-ranx        | recall@{k}                               | Recall@{k}    |
-ranx        | f1@{k}                                   | F1@{k}        |
-ranx        | r-precision                              | RPrecision    |
-ranx        | map                                      | AP            |
-ranx        | map@{k}                                  | AP@{k}        | AP(relevant)@{k}
-ranx        | mrr                                      | RR            |
-ranx        | mrr@{k}                                  | RR@{k}        |
-ranx        | dcg@{k}                                  | DCG@{k}       |
-ranx        | dcg_burges@{k}                           | DCG@{k}       |
-ranx        | ndcg                                     | NDCG          |
-ranx        | ndcg@{k}                                 | NDCG@{k}      |
-ranx        | ndcg_burges@{k}                          | NDCG@{k}      |
-ranx        | rbp.80                                   | RBP(0.8)      |
-pytrec_eval | success_{k}                              | HitRate@{k}   |
-pytrec_eval | P_{k}                                    | Precision@{k} |
-pytrec_eval | recall_{k}                               | Recall@{k}    |
-pytrec_eval | Rprec                                    | RPrecision    |
-pytrec_eval | map                                      | AP            |
-pytrec_eval | map_cut_{k}                              | AP@{k}        | AP(relevant)@{k}
-pytrec_eval | recip_rank                               | RR            |
-pytrec_eval | ndcg                                     | NDCG          |
-pytrec_eval | ndcg_cut_{k}                             | NDCG@{k}      |
-ir_measures | Success@{k}                              | HitRate@{k}   |
-ir_measures | P@{k}                                    | Precision@{k} |
-ir_measures | R@{k}                                    | Recall@{k}    |
-ir_measures | Rprec                                    | RPrecision    |
-ir_measures | AP                                       | AP            |
-ir_measures | AP@{k}                                   | AP@{k}        | AP(relevant)@{k}
-ir_measures | RR                                       | RR            |
-ir_measures | RR@{k}                                   | RR@{k}        |
-ir_measures | nDCG                                     | NDCG          |
-ir_measures | nDCG@{k}                                 | NDCG@{k}      |
-ir_measures | Accuracy                                 | Accuracy      | AUC
-RecTools    | HitRate(k={k})                           | HitRate@{k}   |
-RecTools    | Precision(k={k})                         | Precision@{k} |
-RecTools    | Precision(k={k}, r_precision=True)       | RPrecision    | - | hits / min(k, relevant)
-RecTools    | Recall(k={k})                            | Recall@{k}    |
-RecTools    | F1Beta(k={k})                            | F1@{k}        |
-RecTools    | MAP(k={k})                               | AP@{k}        | AP(relevant)@{k}
-RecTools    | MAP(k={k}, divide_by_k=True)             | AP@{k}        | AP(k)@{k}
-RecTools    | MRR(k={k})                               | RR@{k}        |
-RecTools    | NDCG(k={k})                              | NDCG@{k}      | - | ideal: all k places
-RecTools    | NDCG(k={k}, divide_by_achievable=True)   | NDCG@{k}      |
-implicit    | precision@{k}                            | Precision@{k} | - | hits / min(k, relevant)
-implicit    | map@{k}                                  | AP@{k}        |
-implicit    | ndcg@{k}                                 | NDCG@{k}      |
-implicit    | auc@{k}                                  | AUC           | - | below k spread evenly
-"""
-
-
 def counterparts(k: int, library: str | None = None) -> list[Counterpart]:
     """Metrics of other libraries and their counterparts here, at a cut-off.
 
@@ -209,12 +154,13 @@ def counterparts(k: int, library: str | None = None) -> list[Counterpart]:
     k = positive_int("k", k)
     if library is not None:
         _known(library)
-    rows = ([f.strip() for f in line.split("|")] for line in _COUNTERPARTS.format(k=k).split("\n"))
+    table = resources.files("recsample").joinpath("data/counterparts.csv")
     found = []
-    for name, metric, namesake, same_as, *note in (row for row in rows if len(row) > 1):
-        same_as = {"": namesake, "-": ""}.get(same_as, same_as)
-        found.append(Counterpart(name, metric, namesake, same_as, *note))
-    return [c for c in found if library in (None, c.library)]
+    for row in csv.DictReader(table.read_text(encoding="utf-8").format(k=k).splitlines()):
+        # Empty where it is the same as its namesake, a dash where no metric here is.
+        row["same_as"] = {"": row["namesake"], "-": ""}.get(row["same_as"], row["same_as"])
+        found.append(Counterpart(**row))
+    return [one for one in found if library in (None, one.library)]
 
 
 def missing(library: str) -> str:
@@ -314,10 +260,8 @@ def evaluate_scores(
 
     Parameters
     ----------
-    library : str
-        One of `LIBRARIES`.
-    metric : str
-        The name that the library itself gives to the metric, as for `evaluate`.
+    library, metric : str
+        As of `evaluate`.
     scores : sequence of array_like of float
         The scores of the items 0, 1, ... of each instance, higher is better, none of them NaN.
     relevant : sequence of array_like of int
@@ -328,15 +272,11 @@ def evaluate_scores(
     Returns
     -------
     ndarray of float, shape (instances,)
-        What the library says of each instance, whatever that is.
 
     Raises
     ------
-    ImportError
-        If the library cannot be imported; the message has the command that installs it.
-    ValueError
-        For a library that is not known, a metric that the library does not know or that has several
-        values, for what is no list of scores and items, and an instance without relevant item.
+    ImportError, ValueError
+        As `evaluate`, and for what is no list of scores and items.
 
     Examples
     --------
@@ -481,6 +421,7 @@ def _rectools(metrics, metric, scores, relevant):
 
 def _implicit(evaluation, metric, scores, relevant):
     from implicit.bpr import BayesianPersonalizedRanking
+    from scipy import sparse
 
     # A model of one factor that nobody trained: the factor of an item is its score.
     model = BayesianPersonalizedRanking(factors=1, use_gpu=False, num_threads=1)

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.arrays import counted, flattened, owners, summed
+from recsample._support.arrays import counted, flattened, owners
 from recsample._support.checks import is_one_of, positive_float, share, shown
-from recsample._support.typing import Floats
-from recsample.metrics.base import Metric, check_exact, warned_of_nan
+from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
@@ -53,7 +52,6 @@ __all__ = [
     "RecallAt",
     "ReciprocalRank",
     "TopOneAccuracy",
-    "at_mean_rank",
     "expected_percentile_rank",
 ]
 
@@ -79,10 +77,7 @@ class AreaUnderCurve(Metric):
 
     name = "AUC"
     takes_cutoff = False
-
-    @property
-    def shape(self) -> Shape:
-        return Linear()
+    shape = Linear()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         # rank - order irrelevant items stand ahead of this relevant one.
@@ -99,7 +94,6 @@ class PrecisionAt(Metric):
     Parameters
     ----------
     cutoff : int, optional
-        The k; ``Precision @ 5`` sets it to 5.
 
     Examples
     --------
@@ -110,6 +104,7 @@ class PrecisionAt(Metric):
 
     cutoff: int | None = None
     name = "Precision"
+    aliases = ("P",)
     needs_cutoff = True
 
     @property
@@ -130,7 +125,6 @@ class RecallAt(Metric):
     Parameters
     ----------
     cutoff : int, optional
-        The k; ``Recall @ 5`` sets it to 5.
 
     Examples
     --------
@@ -141,6 +135,7 @@ class RecallAt(Metric):
 
     cutoff: int | None = None
     name = "Recall"
+    aliases = ("R",)
     needs_cutoff = True
 
     @property
@@ -164,7 +159,6 @@ class FScore(Metric):
     beta : float, optional
         How many times as much recall counts as precision, above 0.
     cutoff : int, optional
-        The k; ``F1 @ 5`` sets it to 5.
 
     Examples
     --------
@@ -184,11 +178,12 @@ class FScore(Metric):
     beta: float = 1.0
     cutoff: int | None = None
     name = "F"
+    examples = (2,)
     needs_cutoff = True
 
     def __post_init__(self) -> None:
+        vars(self).update(beta=positive_float("beta", self.beta))
         super().__post_init__()
-        object.__setattr__(self, "beta", positive_float("beta", self.beta))
 
     @property
     def shape(self) -> Shape:
@@ -224,11 +219,9 @@ class PrecisionAtRelevant(Metric):
     """
 
     name = "RPrecision"
+    aliases = ("RPrec",)
     takes_cutoff = False
-
-    @property
-    def shape(self) -> Shape:
-        return Step(None)
+    shape = Step(None)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return (rank <= n_relevant) / n_relevant
@@ -275,6 +268,8 @@ class AveragePrecision(Metric):
     over: str = "best"
     cutoff: int | None = None
     name = "AP"
+    aliases = ("MAP",)
+    examples = ("relevant", "hits", "k")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -283,7 +278,7 @@ class AveragePrecision(Metric):
                 f"over must be 'best', 'relevant', 'hits' or 'k', got {shown(self.over)}"
             )
         if self.over == "k":
-            object.__setattr__(self, "needs_cutoff", True)
+            vars(self).update(needs_cutoff=True)
 
     @property
     def shape(self) -> Shape:
@@ -336,7 +331,6 @@ class AverageRecallAt(Metric):
     Parameters
     ----------
     cutoff : int, optional
-        The k; ``AR @ 5`` sets it to 5.
 
     Examples
     --------
@@ -351,6 +345,7 @@ class AverageRecallAt(Metric):
 
     cutoff: int | None = None
     name = "AR"
+    aliases = ("MAR",)
     needs_cutoff = True
 
     @property
@@ -445,6 +440,7 @@ class ReciprocalRank(Metric):
 
     cutoff: int | None = None
     name = "RR"
+    aliases = ("MRR",)
 
     @property
     def shape(self) -> Shape:
@@ -464,7 +460,6 @@ class HitRatioAt(Metric):
     Parameters
     ----------
     cutoff : int, optional
-        The k; ``HitRate @ 5`` sets it to 5.
 
     Examples
     --------
@@ -475,6 +470,7 @@ class HitRatioAt(Metric):
 
     cutoff: int | None = None
     name = "HitRate"
+    aliases = ("Hit", "HitRatio", "Hits", "HR", "Success")
     needs_cutoff = True
 
     @property
@@ -500,14 +496,41 @@ class TopOneAccuracy(Metric):
     """
 
     name = "Accuracy"
+    aliases = ("Acc",)
     takes_cutoff = False
-
-    @property
-    def shape(self) -> Shape:
-        return Step(1)
+    shape = Step(1)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return 1.0 * (rank == 1)
+
+
+@dataclass(frozen=True, repr=False)
+class PercentileRankMetric(Metric):
+    """Percentile rank: the share of irrelevant items that outrank a relevant one. Lower is better.
+
+    (r - 1) / (n - 1) for one relevant item [1]_, so 1 - AUC; the mean over several. Perfect 0,
+    random 1/2, worst 1. Undefined without irrelevant items. Takes no cut-off.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.PercentileRank(rs.Ranks([1, 50, 99], n_items=99))
+    array([0. , 0.5, 1. ])
+
+    References
+    ----------
+    .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
+       ICDM 2008.
+    """
+
+    name = "PercentileRank"
+    aliases = ("MPR",)
+    takes_cutoff = False
+    higher_is_better = False
+    shape = Linear()
+
+    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
+        return (rank - order) / (n_items - n_relevant) / n_relevant
 
 
 @dataclass(frozen=True, repr=False)
@@ -540,10 +563,11 @@ class RankScore(Metric):
     half_life: float
     cutoff: int | None = None
     name = "RankScore"
+    examples = (5,)
 
     def __post_init__(self) -> None:
+        vars(self).update(half_life=positive_float("half_life", self.half_life))
         super().__post_init__()
-        object.__setattr__(self, "half_life", positive_float("half_life", self.half_life))
 
     def _weight(self, place):
         return np.exp2(-(place - 1.0) / self.half_life)
@@ -589,10 +613,11 @@ class RBP(Metric):
     persistence: float
     cutoff: int | None = None
     name = "RBP"
+    examples = (0.8,)
 
     def __post_init__(self) -> None:
+        vars(self).update(persistence=share("persistence", self.persistence))
         super().__post_init__()
-        object.__setattr__(self, "persistence", share("persistence", self.persistence))
 
     @property
     def shape(self) -> Shape:
@@ -603,37 +628,6 @@ class RBP(Metric):
 
     def label(self) -> str:
         return f"{self.name}({_short(self.persistence)})"
-
-
-@dataclass(frozen=True, repr=False)
-class PercentileRankMetric(Metric):
-    """Percentile rank: the share of irrelevant items that outrank a relevant one. Lower is better.
-
-    (r - 1) / (n - 1) for one relevant item [1]_, so 1 - AUC; the mean over several. Perfect 0,
-    random 1/2, worst 1. Undefined without irrelevant items. Takes no cut-off.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> rs.PercentileRank(rs.Ranks([1, 50, 99], n_items=99))
-    array([0. , 0.5, 1. ])
-
-    References
-    ----------
-    .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
-       ICDM 2008.
-    """
-
-    name = "PercentileRank"
-    takes_cutoff = False
-    higher_is_better = False
-
-    @property
-    def shape(self) -> Shape:
-        return Linear()
-
-    def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
-        return (rank - order) / (n_items - n_relevant) / n_relevant
 
 
 #: The ready-made `AreaUnderCurve`.
@@ -737,59 +731,12 @@ def _weights(consumption, ranks):
     return weight[np.lexsort((given, owners(lengths)))]
 
 
-def at_mean_rank(metric: Metric, ranks: Ranks) -> Floats:
-    """The metric at the mean rank that tied items have in a random order.
-
-    Some libraries report this under ties. Unless the metric is linear in the rank, as AUC is, it is
-    not the mean of the metric, which ``metric(ranks)`` gives: a constant scorer over 101 items has
-    a mean rank of 51, whose reciprocal is .0196, and a mean reciprocal rank of .0515.
-
-    Parameters
-    ----------
-    metric : Metric
-    ranks : Ranks
-        The j-th of g relevant items that are tied with t irrelevant ones has t j / (g + 1) of them
-        ahead on average.
-
-    Returns
-    -------
-    ndarray of float, shape (instances,)
-        NaN where the metric is undefined, with a warning.
-
-    Raises
-    ------
-    ValueError
-        For anything but a metric and `Ranks`, and for a metric that is no sum over the relevant
-        items.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> constant = rs.Ranks([1], n_items=101, ties=100)
-    >>> rs.metrics.at_mean_rank(rs.RR, constant).round(4), rs.RR(constant).round(4)
-    (array([0.0196]), array([0.0515]))
-    """
-    check_exact(metric)
-    check_ranks(ranks)
-    if not metric.additive:
-        raise ValueError(f"metric must be a sum over the relevant items, got {metric}")
-    instance, order, rank, ties, group, place = ranks.rows
-    mean_rank = rank + ties * place / (group + 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = metric.term(mean_rank, order, ranks.n_relevant[instance], ranks.sizes[instance])
-    values = summed(instance, gain, len(ranks))
-    values[ranks.n_relevant == 0] = np.nan
-    return warned_of_nan(metric, values)
-
-
 def _mean_over_hits(ranks, cutoff):
     """AP(hits)@k: the precision at the hits in the first k places over their number h.
 
     h varies where a group of tied items reaches across the cut-off. Its q places up to k hold j of
     its g relevant items with a hypergeometric probability, and given j any j of the q places do.
     """
-    from scipy.stats import hypergeom
-
     instance, order, rank, ties, group, place = ranks.rows
     first = rank - place + 1
     last = first + group + ties - 1
@@ -797,6 +744,8 @@ def _mean_over_hits(ranks, cutoff):
     total = cutoff * AveragePrecision("k", cutoff)._mean_over_ties(ranks)
     values = np.divide(total, surely, out=np.zeros(len(ranks)), where=surely > 0)
     for i in np.flatnonzero((first <= cutoff) & (last > cutoff) & (place == 1)):
+        from scipy.stats import hypergeom  # nothing else here needs SciPy
+
         t, g, q, before = ties[i], group[i], cutoff + 1 - first[i], order[i] - 1
         hits = np.arange(max(0, q - t), min(g, q) + 1)
         chance = hypergeom.pmf(hits, g + t, g, q)

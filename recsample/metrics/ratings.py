@@ -40,7 +40,7 @@ def mae(predicted: ArrayLike, actual: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        For an entry that is not a finite number, for different shapes, and for no rating at all.
+        As of `mae`.
 
     Examples
     --------
@@ -61,10 +61,8 @@ def mse(predicted: ArrayLike, actual: ArrayLike) -> float:
 
     Parameters
     ----------
-    predicted : array_like of float
-        Predicted ratings, of any shape.
-    actual : array_like of float, same shape as predicted
-        The ratings that were given.
+    predicted, actual : array_like of float
+        As of `mae`.
 
     Returns
     -------
@@ -73,7 +71,7 @@ def mse(predicted: ArrayLike, actual: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        For an entry that is not a finite number, for different shapes, and for no rating at all.
+        As of `mae`.
 
     Examples
     --------
@@ -94,10 +92,8 @@ def rmse(predicted: ArrayLike, actual: ArrayLike) -> float:
 
     Parameters
     ----------
-    predicted : array_like of float
-        Predicted ratings, of any shape.
-    actual : array_like of float, same shape as predicted
-        The ratings that were given.
+    predicted, actual : array_like of float
+        As of `mae`.
 
     Returns
     -------
@@ -106,7 +102,7 @@ def rmse(predicted: ArrayLike, actual: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        For an entry that is not a finite number, for different shapes, and for no rating at all.
+        As of `mae`.
 
     Examples
     --------

@@ -4,6 +4,9 @@
 items. Their mean over the users is what studies report. For the first k items of a ranking they
 are ``Precision @ k`` and ``Recall @ k`` of `recsample.metrics`. The two coverages look at what was
 recommended to all users, relevant or not.
+
+Reference: C. Manning, P. Raghavan, H. Schütze, "Introduction to Information Retrieval", Cambridge
+University Press 2008, section 8.3.
 """
 
 from __future__ import annotations
@@ -13,9 +16,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
-from scipy import sparse
 
 from recsample._support.checks import (
+    is_sparse,
     positive_float,
     positive_int,
     refuse_frame,
@@ -33,7 +36,7 @@ __all__ = [
 
 
 def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:
-    """Precision: the share of the recommended items that are relevant [1]_.
+    """Precision: the share of the recommended items that are relevant.
 
     ``len(recommended & relevant) / len(recommended)`` for sets. Perfect min(L, k) / k
     for k recommended and L relevant among n items, random L / n, worst 0 while there are k
@@ -54,7 +57,7 @@ def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> 
     Raises
     ------
     ValueError
-        For an item that is recommended twice, and for what is not a collection of items.
+        As `precision`.
 
     Examples
     --------
@@ -63,20 +66,15 @@ def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> 
     >>> from recsample.metrics.sets import precision
     >>> precision(recommended=range(10), relevant=range(5, 25))
     0.5
-
-    References
-    ----------
-    .. [1] C. Manning, P. Raghavan, H. Schütze, "Introduction to Information Retrieval", Cambridge
-       University Press 2008, section 8.3.
     """
-    chosen, wanted = _recommended("recommended", recommended), _relevant("relevant", relevant)
+    chosen, wanted = _recommended("recommended", recommended), _counts("relevant", relevant).keys()
     if not chosen:
         return _undefined("precision", "no recommended item")
     return len(chosen & wanted) / len(chosen)
 
 
 def recall(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:
-    """Recall: the share of the relevant items that are recommended [1]_.
+    """Recall: the share of the relevant items that are recommended.
 
     ``len(recommended & relevant) / len(relevant)`` for sets. Perfect min(L, k) / L
     for k recommended and L relevant among n items, random k / n, worst 0 while there are k
@@ -84,10 +82,8 @@ def recall(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> flo
 
     Parameters
     ----------
-    recommended : collection of hashable items
-        The items that were recommended to one user. Their order does not matter.
-    relevant : collection of hashable items
-        The items that are relevant for the user. One that is listed twice counts once.
+    recommended, relevant : collection of hashable items
+        As of `precision`.
 
     Returns
     -------
@@ -97,7 +93,7 @@ def recall(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> flo
     Raises
     ------
     ValueError
-        For an item that is recommended twice, and for what is not a collection of items.
+        As `precision`.
 
     Examples
     --------
@@ -106,13 +102,8 @@ def recall(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> flo
     >>> from recsample.metrics.sets import recall
     >>> recall(recommended=range(5), relevant=range(2, 22))
     0.15
-
-    References
-    ----------
-    .. [1] C. Manning, P. Raghavan, H. Schütze, "Introduction to Information Retrieval", Cambridge
-       University Press 2008, section 8.3.
     """
-    chosen, wanted = _recommended("recommended", recommended), _relevant("relevant", relevant)
+    chosen, wanted = _recommended("recommended", recommended), _counts("relevant", relevant).keys()
     if not wanted:
         return _undefined("recall", "no relevant item")
     return len(chosen & wanted) / len(wanted)
@@ -121,7 +112,7 @@ def recall(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> flo
 def f_score(
     recommended: Iterable[Hashable], relevant: Iterable[Hashable], beta: float = 1
 ) -> float:
-    r"""F-score: precision P and recall R in one number, their weighted harmonic mean [1]_.
+    r"""F-score: precision P and recall R in one number, their weighted harmonic mean.
 
     .. math::
 
@@ -135,10 +126,8 @@ def f_score(
 
     Parameters
     ----------
-    recommended : collection of hashable items
-        The items that were recommended to one user. Their order does not matter.
-    relevant : collection of hashable items
-        The items that are relevant for the user. One that is listed twice counts once.
+    recommended, relevant : collection of hashable items
+        As of `precision`.
     beta : float, optional
         How many times as much recall counts as precision, above 0.
 
@@ -150,8 +139,7 @@ def f_score(
     Raises
     ------
     ValueError
-        For an item that is recommended twice, for what is not a collection of items, and for a
-        `beta` that is not a finite number above 0.
+        As `precision`, and for a `beta` that is not a finite number above 0.
 
     Examples
     --------
@@ -160,13 +148,8 @@ def f_score(
     >>> from recsample.metrics.sets import f_score
     >>> f_score(recommended=range(10), relevant=range(5, 25))
     0.3333333333333333
-
-    References
-    ----------
-    .. [1] C. Manning, P. Raghavan, H. Schütze, "Introduction to Information Retrieval", Cambridge
-       University Press 2008, section 8.3.
     """
-    chosen, wanted = _recommended("recommended", recommended), _relevant("relevant", relevant)
+    chosen, wanted = _recommended("recommended", recommended), _counts("relevant", relevant).keys()
     beta = positive_float("beta", beta)
     if not chosen and not wanted:
         return _undefined("F-score", "no recommended and no relevant item")
@@ -215,7 +198,7 @@ def item_coverage(recommended: Iterable[Iterable[Hashable]], n_items: int) -> fl
     Parameters
     ----------
     recommended : sequence of collections of hashable items
-        The recommended items of each user, an empty collection where there are none.
+        As of `user_coverage`.
     n_items : int
         Number of items that could be recommended.
 
@@ -226,8 +209,7 @@ def item_coverage(recommended: Iterable[Iterable[Hashable]], n_items: int) -> fl
     Raises
     ------
     ValueError
-        If there is no user, if more than `n_items` different items are recommended, for an item
-        that a user is recommended twice, and for what is not one collection of items per user.
+        As `user_coverage`, and if more than `n_items` different items are recommended.
 
     Examples
     --------
@@ -258,24 +240,20 @@ def _by_user(recommended):
 
 
 def _recommended(name, items):
-    """The set of some recommended items; a list that holds an item twice is refused."""
+    """The recommended items; a list that holds an item twice is refused."""
     counts = _counts(name, items)
     for item, count in counts.most_common(1):
         if count > 1:
             raise ValueError(f"{name} must hold every item once, got {shown(item)} {count} times")
-    return set(counts)
-
-
-def _relevant(name, items):
-    """The set of some relevant items."""
-    return set(_counts(name, items))
+    return counts.keys()
 
 
 def _counts(name, items):
+    """How often each item is listed."""
     # Iterating over a sparse matrix gives its rows, which are hashable but no items.
     refuse_masked(name, items)
     refuse_frame(name, items, "choose the column of items")
-    if isinstance(items, (str, bytes)) or sparse.issparse(items) or not np.iterable(items):
+    if isinstance(items, (str, bytes)) or is_sparse(items) or not np.iterable(items):
         raise ValueError(f"{name} must be a collection of items, got {shown(items)}")
     items = items.tolist() if hasattr(items, "tolist") else list(items)
     try:

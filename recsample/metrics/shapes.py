@@ -137,6 +137,38 @@ class Logarithmic(Shape):
     """
 
 
+# Whether a metric has the shape that it declares.
+#
+# A closed form that is chosen by a wrong shape gives wrong numbers and no error, so a few values
+# are looked at before a metric is used.
+
+# Up to here values may differ that a formula gives in two ways.
+_ROUNDING = 1e-9
+
+
+def has_shape(shape: Shape, value: Callable[[Integers], Floats], rank: Integers, last: int) -> bool:
+    """Whether ``value(r)`` is as the shape says on the ascending ranks r, with a step at `last`."""
+    values, r = value(rank), rank.astype(float)
+    if not np.isfinite(values).all():  # a metric may be undefined, but for a single item, say
+        return True
+    match shape:
+        case Linear():
+            form = values[0] + (r - r[0]) * ((values[-1] - values[0]) / (r[-1] - r[0]))
+            return bool(abs(values - form).max() <= _ROUNDING * abs(values).max())
+        case Step():
+            form = np.where(rank <= last, values[0], 0.0)
+        case Reciprocal():
+            form = values[0] * r[0] / r
+        case Logarithmic():
+            form = values[0] * np.log(r[0] + 1) / np.log(r + 1)
+        case Geometric(ratio):
+            form = values[0] * ratio ** (r - r[0])
+        case _:
+            return True
+    # In absolute terms only what is too small for all its digits.
+    return np.allclose(values, form, rtol=_ROUNDING, atol=1e-290)
+
+
 # The mean of a metric over consecutive ranks, as a relevant item has them that ties with others.
 #
 # For most shapes it follows from the value on the first of these ranks, without a look at each.

@@ -13,19 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._support.arrays import (
-    counted,
-    flattened,
-    owners,
-    places_in,
-    repeated,
-    split,
-    starts_of,
-)
+from recsample._support.arrays import counted, entries_of, flattened, owners, places_in, split
 from recsample._support.checks import (
     array_of,
     generator,
     is_one_of,
+    one_or_each,
     refuse_frame,
     refuse_masked,
     shown,
@@ -46,10 +39,7 @@ from recsample._support.values import Value, frozen, locked
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Ranks",
-    "Rows",
-]
+__all__ = ["Ranks", "Rows"]
 
 
 class Rows(NamedTuple):
@@ -79,11 +69,6 @@ class Rows(NamedTuple):
     >>> rows = rs.Ranks([[5, 3], [1]], n_items=10).rows
     >>> rows.instance, rows.order, rows.rank
     (array([0, 0, 1]), array([1, 2, 1]), array([3, 5, 1]))
-
-    How many irrelevant items outrank each relevant one:
-
-    >>> rows.above
-    array([2, 3, 0])
     """
 
     instance: Integers
@@ -95,7 +80,7 @@ class Rows(NamedTuple):
 
     @property
     def above(self) -> Integers:
-        """How many irrelevant items outrank each relevant one, in the best case: rank - order.
+        """How many irrelevant items outrank each relevant one, in the best case.
 
         Examples
         --------
@@ -111,7 +96,6 @@ class Rows(NamedTuple):
         Parameters
         ----------
         which : slice, or array of bool or int
-            Which rows, as an index of an array.
 
         Returns
         -------
@@ -120,8 +104,7 @@ class Rows(NamedTuple):
         Examples
         --------
         >>> import recsample as rs
-        >>> rows = rs.Ranks([[5, 3], [1]], n_items=10).rows
-        >>> rows.of(rows.order == 1).rank
+        >>> rs.Ranks([[5, 3], [1]], n_items=10).rows.of([0, 2]).rank
         array([3, 1])
         """
         return Rows(*(column[which] for column in self))
@@ -148,10 +131,10 @@ class Ranks(Value):
 
     Attributes
     ----------
-    n_items : int or ndarray of int, shape (instances,)
-        The sizes of the pools as given.
-    ids : ndarray, shape (instances,), or None
-        The names as given.
+    n_items, ids
+        As given.
+    sizes, n_relevant, n_irrelevant : ndarray of int, shape (instances,)
+        Number of ranked, of relevant and of irrelevant items of each instance.
     rows : Rows
         One row per relevant item, best ranked first: what metrics and samplers read.
 
@@ -168,15 +151,14 @@ class Ranks(Value):
 
     >>> import recsample as rs
     >>> ranks = rs.Ranks([212, 2, 743, 5342, 1548], n_items=10_000)
-    >>> len(ranks)
-    5
     >>> ranks[1:3] == rs.Ranks([2, 743], n_items=10_000)
     True
 
     Two instances with two and one relevant items:
 
-    >>> rs.Ranks([[3, 5], [1]], n_items=10).n_relevant
-    array([2, 1])
+    >>> several = rs.Ranks([[3, 5], [1]], n_items=10)
+    >>> several.n_relevant, several.n_irrelevant
+    (array([2, 1]), array([8, 9]))
 
     References
     ----------
@@ -186,13 +168,14 @@ class Ranks(Value):
 
     n_items: int | Integers
     ids: NDArray[Any] | None
+    sizes: Integers
+    n_relevant: Integers
+    n_irrelevant: Integers
     rows: Rows
     _rank: Integers  # as given, flat
     _tie: Integers
     _one_tie: int | None
-    _n_relevant: Integers
     _nested: bool
-    _sizes: Integers  # of the pool of each instance
 
     def __init__(
         self,
@@ -221,23 +204,24 @@ class Ranks(Value):
         vars(self).update(
             n_items=one_size,
             ids=_names(ids, len(n_relevant)),
+            sizes=locked(sizes),
+            n_relevant=locked(n_relevant),
+            n_irrelevant=locked(sizes - n_relevant),
             rows=rows,
             _rank=locked(rank),
             _tie=locked(tie),
             _one_tie=int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None,
-            _n_relevant=locked(n_relevant),
             _nested=nested,
-            _sizes=locked(sizes),
         )
 
     def _content(self) -> tuple[Any, ...]:
-        return self._rank, self._n_relevant, self._sizes, self._tie, self.ids
+        return self._rank, self.n_relevant, self.sizes, self._tie, self.ids
 
     def __len__(self) -> int:
-        return len(self._n_relevant)
+        return len(self.n_relevant)
 
     def __repr__(self) -> str:
-        sizes = np.unique(self._sizes)
+        sizes = np.unique(self.sizes)
         items = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         tied = f", {int((self.rows.ties > 0).sum())} tied" if self.rows.ties.any() else ""
         return f"<Ranks: {len(self)} instances, {len(self._rank)} ranks, {items} items{tied}>"
@@ -249,35 +233,28 @@ class Ranks(Value):
     def __getitem__(self, users: Any) -> Ranks:
         """The Ranks of some of the instances: a number, a slice, a mask, or a list of numbers."""
         which = self._numbers(users)
-        lengths = self._n_relevant[which]
-        entries = repeated(starts_of(self._n_relevant)[which], lengths) + places_in(lengths)
-        values, ties = self._rank[entries], self._tie[entries]
-        return Ranks(
-            split(values, lengths) if self._nested else values,
-            self.n_items if isinstance(self.n_items, int) else self.n_items[which],
-            ties=self._one_tie
-            if self._one_tie is not None
-            else (split(ties, lengths) if self._nested else ties),
-            ids=None if self.ids is None else self.ids[which],
-        )
+        entries, lengths = entries_of(self.n_relevant, which), self.n_relevant[which]
+        values = _in_form(self._rank[entries], lengths, self._nested)
+        ties = _in_form(self._tie[entries], lengths, self._nested)
+        n_items = self.n_items if isinstance(self.n_items, int) else self.n_items[which]
+        ids = None if self.ids is None else self.ids[which]
+        ties = ties if self._one_tie is None else self._one_tie
+        return Ranks(values, n_items, ties=ties, ids=ids)
 
     def _numbers(self, users):
         """The numbers of the chosen instances, at least one."""
         refuse_masked("users", users)
         if getattr(getattr(users, "dtype", None), "kind", "") == "u":
             users = whole_numbers("users", users)  # which NumPy would let wrap around
+        wanted = "users must be a number, a slice, or a list of numbers or of True and False, "
         try:
             which = np.atleast_1d(np.arange(len(self))[users])
         except (IndexError, TypeError, ValueError, OverflowError):
-            raise IndexError(  # at which Python ends a loop over the instances
-                "users must be a number, a slice, or a list of numbers or of True and False, of "
-                f"{len(self)} instances, got {shown(users)}"
-            ) from None
+            # At an IndexError Python ends a loop over the instances.
+            got = f"of {len(self)} instances, got {shown(users)}"
+            raise IndexError(wanted + got) from None
         if which.ndim != 1:
-            raise ValueError(
-                "users must be a number, a slice, or a list of numbers or of True and False, "
-                f"got an index of shape {which.shape}"
-            )
+            raise ValueError(f"{wanted}got an index of shape {which.shape}")
         if not len(which):
             raise ValueError("users must choose at least one instance, got none")
         return which
@@ -289,12 +266,10 @@ class Ranks(Value):
         Examples
         --------
         >>> import recsample as rs
-        >>> rs.Ranks([5, 1], n_items=10).values
-        array([5, 1])
         >>> rs.Ranks([[5, 3], [1]], n_items=10).values
         (array([5, 3]), array([1]))
         """
-        return self._as_given(self._rank)
+        return _in_form(self._rank, self.n_relevant, self._nested)
 
     @property
     def ties(self) -> int | Integers | tuple[Integers, ...]:
@@ -303,53 +278,12 @@ class Ranks(Value):
         Examples
         --------
         >>> import recsample as rs
-        >>> rs.Ranks([5, 1], n_items=10).ties
-        0
         >>> rs.Ranks([5, 1], n_items=10, ties=[2, 0]).ties
         array([2, 0])
         """
-        return self._as_given(self._tie) if self._one_tie is None else self._one_tie
-
-    def _as_given(self, flat):
-        return tuple(split(flat, self._n_relevant)) if self._nested else flat
-
-    @property
-    def sizes(self) -> Integers:
-        """Number of ranked items of each instance, array of int, shape (instances,).
-
-        The same as `n_items`, with a number per instance even where one was given for all.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.Ranks([5, 1], n_items=10).sizes
-        array([10, 10])
-        """
-        return self._sizes
-
-    @property
-    def n_relevant(self) -> Integers:
-        """Number of relevant items of each instance, array of int, shape (instances,).
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.Ranks([[5, 3], [1]], n_items=10).n_relevant
-        array([2, 1])
-        """
-        return self._n_relevant
-
-    @property
-    def n_irrelevant(self) -> Integers:
-        """Number of irrelevant items of each instance, array of int, shape (instances,).
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.Ranks([[5, 3], [1]], n_items=10).n_irrelevant
-        array([8, 9])
-        """
-        return self._sizes - self._n_relevant
+        if self._one_tie is not None:
+            return self._one_tie
+        return _in_form(self._tie, self.n_relevant, self._nested)
 
     @classmethod
     def concatenate(cls, parts: Iterable[Ranks]) -> Ranks:
@@ -358,44 +292,29 @@ class Ranks(Value):
         Parameters
         ----------
         parts : iterable of Ranks
-            With names of the instances in all of them or in none.
+            At least one, with names of the instances in all of them or in none.
 
         Returns
         -------
         Ranks
 
-        Raises
-        ------
-        ValueError
-            If there is no part, for anything but `Ranks`, and where only some have names.
-
         Examples
         --------
         >>> import recsample as rs
-        >>> both = rs.Ranks.concatenate([rs.Ranks([3, 1], n_items=10), rs.Ranks([7], n_items=20)])
-        >>> both.values, both.n_items
-        (array([3, 1, 7]), array([10, 10, 20]))
+        >>> rs.Ranks.concatenate([rs.Ranks([3, 1], n_items=10), rs.Ranks([7], n_items=20)]).values
+        array([3, 1, 7])
         """
-        given, parts = (
-            parts,
-            list(parts) if isinstance(parts, Iterable) and np.iterable(parts) else [],
-        )
-        if not parts or not all(isinstance(part, Ranks) for part in parts):
-            raise ValueError(f"parts must be a list of Ranks, got {shown(given)}")
+        parts = listed(parts, Ranks)
         named = [part.ids for part in parts if part.ids is not None]
         if named and len(named) < len(parts):
             raise ValueError(f"parts must all have ids or none, got {len(named)} of {len(parts)}")
         rank, tie, lengths, sizes = (
             np.concatenate([getattr(part, name) for part in parts])
-            for name in ("_rank", "_tie", "_n_relevant", "_sizes")
+            for name in ("_rank", "_tie", "n_relevant", "sizes")
         )
-        nested = any(part._nested for part in parts)
-        return Ranks(
-            split(rank, lengths) if nested else rank,
-            sizes,
-            ties=split(tie, lengths) if nested else tie,
-            ids=_joined(named) if named else None,
-        )
+        nested, ids = any(part._nested for part in parts), _joined(named) if named else None
+        values, ties = (_in_form(flat, lengths, nested) for flat in (rank, tie))
+        return Ranks(values, sizes, ties=ties, ids=ids)
 
     def to_frame(self) -> pd.DataFrame:
         """The ranks as a table: one row per relevant item, best ranked first in each instance.
@@ -409,22 +328,15 @@ class Ranks(Value):
         Examples
         --------
         >>> import recsample as rs
-        >>> rs.Ranks([[5, 3], [1]], n_items=10, ids=["ann", "bob"]).to_frame()
+        >>> rs.Ranks([5, 1], n_items=10, ids=["ann", "bob"]).to_frame()
           user  rank  n_items  ties
-        0  ann     3       10     0
-        1  ann     5       10     0
-        2  bob     1       10     0
+        0  ann     5       10     0
+        1  bob     1       10     0
         """
-        rows = self.rows
+        rows, sizes = self.rows, self.sizes[self.rows.instance]
         names = np.arange(len(self)) if self.ids is None else self.ids
-        return extra("pandas").DataFrame(
-            {
-                "user": names[rows.instance],
-                "rank": rows.rank,
-                "n_items": self._sizes[rows.instance],
-                "ties": rows.ties,
-            }
-        )
+        columns = {"user": names[rows.instance], "rank": rows.rank, "n_items": sizes}
+        return extra("pandas").DataFrame(columns | {"ties": rows.ties})
 
     @classmethod
     def from_frame(
@@ -445,8 +357,8 @@ class Ranks(Value):
         n_items : str or int, optional
             The column with the sizes of the pools, or one size for all.
         user : str or None, optional
-            The column with the names of the instances; rows of one name are the relevant items of
-            one instance. None takes each row for an instance of its own, without a name.
+            The column with the names of the instances, which one has in all its rows. None takes
+            each row for an instance of its own, without a name.
         rank : str, optional
             The column with the ranks.
         ties : str or int, optional
@@ -466,10 +378,9 @@ class Ranks(Value):
 
         Examples
         --------
-        >>> import pandas as pd
         >>> import recsample as rs
-        >>> table = pd.DataFrame({"user": ["ann", "bob", "ann"], "sampled_rank": [3, 1, 5]})
-        >>> rs.Ranks.from_frame(table, n_items=101, rank="sampled_rank").values
+        >>> table = rs.Ranks([[3, 5], [1]], n_items=10, ids=["ann", "bob"]).to_frame()
+        >>> rs.Ranks.from_frame(table).values
         (array([3, 5]), array([1]))
         """
         if not is_frame(frame):
@@ -477,55 +388,32 @@ class Ranks(Value):
         if ties is None:
             ties = "ties" if "ties" in column_names(frame) else 0
         given: dict[str, Any] = {"user": user, "rank": rank, "n_items": n_items, "ties": ties}
-        wanted = chosen_names(
-            given, {"n_items", "ties"} if user is not None else {*given} - {"rank"}
-        )
+        wanted = chosen_names(given, {"n_items", "ties"} | ({"user"} if user is None else set()))
         found = dict(zip(wanted, read_columns("frame", frame, wanted)))
-        values = {use: whole_numbers(use, found[use].to_numpy()) for use in wanted if use != "user"}
+        given |= {use: whole_numbers(use, found[use].to_numpy()) for use in wanted if use != "user"}
         if user is None:
-            given |= values
-            return cls(values["rank"], given["n_items"], ties=given["ties"])
-        names = coded(as_ids("frame", found["user"]))
-        return cls._of_rows(names, values, n_items, ties)
-
-    @classmethod
-    def _of_rows(cls, names, values, n_items, ties):
-        """From columns, in which rows belong to named instances."""
-        order = np.argsort(names.which, kind="stable")
-        lengths = counted(names.which, len(names.ids))
-        sizes: Any = n_items
-        if "n_items" in values:
-            sizes = np.empty(len(lengths), np.int64)
-            sizes[names.which] = values["n_items"]
-            other = sizes[names.which] != values["n_items"]
-            if other.any():
-                where = int(np.argmax(other))
-                raise ValueError(
-                    "n_items must be one number for each instance, got "
-                    f"{values['n_items'][where]} and {sizes[names.which[where]]} for "
-                    f"{shown(names.ids[names.which[where]])}"
-                )
+            return cls(given["rank"], given["n_items"], ties=given["ties"])
+        ids, which = coded(as_ids("frame", found["user"]))
+        lengths, by_instance = counted(which, len(ids)), np.argsort(which, kind="stable")
         nested = bool((lengths > 1).any())
-
-        def arranged(flat):
-            return split(flat[order], lengths) if nested else flat[order]
-
-        tie = arranged(values["ties"]) if "ties" in values else ties
-        ids = names.ids if names.ids.dtype != object else _strings(names.ids)
-        return cls(arranged(values["rank"]), sizes, ties=tie, ids=ids)
+        for use in {"rank", "ties"} & {*wanted}:
+            given[use] = _in_form(given[use][by_instance], lengths, nested)
+        if "n_items" in wanted:
+            given["n_items"] = _one_of_each(given["n_items"], which, ids)
+        if all(isinstance(one, str) for one in ids):
+            ids = ids.astype(str)
+        return cls(given["rank"], given["n_items"], ties=given["ties"], ids=ids)
 
     def each_alone(self) -> Ranks:
         """Every relevant item as an instance of its own, ranked among the irrelevant items only.
 
-        That is how an evaluation looks that ranks each held-out item without the others. Instances
-        follow in order, best ranked items first: ``ranks.rows.instance`` says from which instance
-        each comes, and it keeps the name of that instance.
+        That is how an evaluation looks that ranks each held-out item without the others: at rank
+        r_i - i + 1 among n - L + 1 items, tied with the same irrelevant ones.
 
         Returns
         -------
         Ranks
-            One relevant item per instance, at rank r_i - i + 1 among n - L + 1 items; tied with the
-            same irrelevant items.
+            One relevant item per instance, as in `rows`, with the name of its instance.
 
         Raises
         ------
@@ -535,9 +423,8 @@ class Ranks(Value):
         Examples
         --------
         >>> import recsample as rs
-        >>> alone = rs.Ranks([[3, 5], [1]], n_items=10).each_alone()
-        >>> alone.values, alone.n_items
-        (array([3, 4, 1]), array([ 9,  9, 10]))
+        >>> rs.Ranks([[3, 5], [1]], n_items=10).each_alone().values
+        array([3, 4, 1])
         """
         instance = self.rows.instance
         if not len(instance):
@@ -557,17 +444,11 @@ class Ranks(Value):
         rank : array_like of int, shape (relevant items,)
             A rank for each of the `rows`.
         n_items : int or array_like of int
-            As of `Ranks`.
 
         Returns
         -------
         Ranks
             As lists where these ranks are lists, the best first.
-
-        Raises
-        ------
-        ValueError
-            As `Ranks`.
 
         Examples
         --------
@@ -581,8 +462,7 @@ class Ranks(Value):
                 f"rank must hold one number for each of the {len(self._rank)} relevant items, "
                 f"got an array of shape {flat.shape}"
             )
-        values = split(flat, self._n_relevant) if self._nested else flat
-        return Ranks(values, n_items, ids=self.ids)
+        return Ranks(_in_form(flat, self.n_relevant, self._nested), n_items, ids=self.ids)
 
     def break_ties(
         self, how: Literal["random", "optimistic", "pessimistic"], rng: Rng = None
@@ -602,26 +482,19 @@ class Ranks(Value):
         Ranks
             Where the ranks are given as lists, the best rank of each comes first.
 
-        Raises
-        ------
-        ValueError
-            For another `how`, and an `rng` that is neither a seed nor a generator.
-
         Examples
         --------
         >>> import recsample as rs
-        >>> ranks = rs.Ranks([2, 7], n_items=10, ties=[3, 0])
-        >>> ranks.break_ties("optimistic").values, ranks.break_ties("pessimistic").values
-        (array([2, 7]), array([5, 7]))
+        >>> rs.Ranks([2, 7], n_items=10, ties=[3, 0]).break_ties("pessimistic").values
+        array([5, 7])
         """
         if is_one_of(how, ("random",)):
             ahead = _random_ahead(self.rows, generator(rng))
         elif is_one_of(how, ("optimistic", "pessimistic")):
             ahead = self.rows.ties * (how == "pessimistic")
         else:
-            raise ValueError(
-                f"how must be 'random', 'optimistic' or 'pessimistic', got {shown(how)}"
-            )
+            ways = "'random', 'optimistic' or 'pessimistic'"
+            raise ValueError(f"how must be {ways}, got {shown(how)}")
         return self.at(self.rows.rank + ahead, self.n_items)
 
 
@@ -641,32 +514,21 @@ def _random_ahead(rows, rng):
 
 def _pool_sizes(n_items, n_instances):
     """The sizes as given, one number or an array, and one per instance."""
-    sizes = whole_numbers("n_items", n_items, lowest=1)
-    if sizes.ndim == 0:
-        return int(sizes), np.full(n_instances, sizes)
-    if sizes.shape != (n_instances,):
-        raise ValueError(
-            f"n_items must be one number or one for each of the {n_instances} instances, "
-            f"got an array of shape {sizes.shape}"
-        )
-    return locked(sizes), sizes
+    each = f"of the {n_instances} instances"
+    sizes = one_or_each("n_items", n_items, n_instances, each, lowest=1).copy()
+    return (int(sizes[0]) if np.ndim(n_items) == 0 else locked(sizes)), sizes
 
 
 def _ties_like(ties, n_relevant, nested):
     """The ties of each relevant item, flat."""
     if np.isscalar(ties):
         return np.full(n_relevant.sum(), whole_numbers("ties", ties, lowest=0))
-    flat, lengths, ties_nested = flattened("ties", ties)
-    if ties_nested != nested or len(lengths) != len(n_relevant):
-        raise ValueError(
-            "ties must be one number or have the shape of values, got "
-            f"{len(lengths)} {'lists' if ties_nested else 'numbers'} "
-            f"for {len(n_relevant)} instances"
-        )
-    which = np.arange(len(lengths))
-    _refuse(
-        lengths != n_relevant, which, lengths, "ties must have the lengths of values, got length {}"
-    )
+    flat, lengths, in_lists = flattened("ties", ties)
+    if in_lists != nested or len(lengths) != len(n_relevant):
+        got = f"{len(lengths)} {'lists' if in_lists else 'numbers'} for {len(n_relevant)} instances"
+        raise ValueError(f"ties must be one number or have the shape of values, got {got}")
+    message = "ties must have the lengths of values, got length {}"
+    _refuse(lengths != n_relevant, np.arange(len(lengths)), lengths, message)
     return whole_numbers("ties", flat, lowest=0)
 
 
@@ -691,9 +553,41 @@ def _joined(parts):
     return np.concatenate([names.astype(object) for names in parts] if several else parts)
 
 
-def _strings(ids):
-    """Ids that are all text as an array of text, others as they are."""
-    return ids.astype(str) if all(isinstance(one, str) for one in ids) else ids
+def _one_of_each(sizes, which, ids):
+    """The size of the pool of each instance, from that of each row."""
+    found = np.empty(len(ids), np.int64)
+    found[which] = sizes
+    other = found[which] != sizes
+    if other.any():
+        where = int(np.argmax(other))
+        raise ValueError(
+            f"n_items must be one number for each instance, got {sizes[where]} and "
+            f"{found[which[where]]} for {shown(ids[which[where]])}"
+        )
+    return found
+
+
+def refuse_several(ranks: Ranks, name: str = "ranks") -> None:
+    """Refuse instances without exactly one relevant item."""
+    several = np.flatnonzero(ranks.n_relevant != 1)
+    if len(several):
+        raise ValueError(
+            f"{name} must hold one relevant item per instance, "
+            f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
+        )
+
+
+def listed(parts: Any, kind: type) -> list[Any]:
+    """Several of one kind as a list; anything else is refused."""
+    found = list(parts) if isinstance(parts, Iterable) and np.iterable(parts) else []
+    if not found or not all(isinstance(part, kind) for part in found):
+        raise ValueError(f"parts must be a list of {kind.__name__}, got {shown(parts)}")
+    return found
+
+
+def _in_form(flat, lengths, nested):
+    """Numbers in the form in which `flattened` has met them: as they are, or a list for each."""
+    return tuple(split(flat, lengths)) if nested else flat
 
 
 def _arranged(rank, ties, n_relevant):
@@ -706,45 +600,29 @@ def _arranged(rank, ties, n_relevant):
         by_rank = np.lexsort((rank, instance))
         rank, ties = rank[by_rank], ties[by_rank]
     # Consecutive ranks with the same ties can only be one group: apart, their ties would overlap.
-    starts = np.ones(len(rank), bool)
-    starts[1:] = (
-        (instance[1:] != instance[:-1])
-        | (ties[1:] == 0)
-        | (ties[1:] != ties[:-1])
-        | (rank[1:] != rank[:-1] + 1)
-    )
+    starts, next_to = np.ones(len(rank), bool), rank[1:] == rank[:-1] + 1
+    alike = (instance[1:] == instance[:-1]) & (ties[1:] == ties[:-1]) & (ties[1:] > 0)
+    starts[1:] = ~(alike & next_to)
     number = np.cumsum(starts) - 1
     sizes = counted(number, int(starts.sum()))
-    return Rows(
-        *map(
-            locked,
-            (instance, 1 + places_in(n_relevant), rank, ties, sizes[number], 1 + places_in(sizes)),
-        )
-    )
+    order, place = 1 + places_in(n_relevant), 1 + places_in(sizes)
+    return Rows(*map(locked, (instance, order, rank, ties, sizes[number], place)))
 
 
 def _check_rows(rows, sizes):
     instance, rank = rows.instance, rows.rank
     same = instance[1:] == instance[:-1]
-    several = same.any()
-    if several:
-        twice = same & (rank[1:] == rank[:-1])
+    if several := bool(same.any()):
         message = "values must not hold a rank twice, got rank {} twice"
-        _refuse(twice, instance[1:], rank[1:], message)
+        _refuse(same & (rank[1:] == rank[:-1]), instance[1:], rank[1:], message)
     # The worst case of a group: all its ties ahead of all its relevant items.
     last = rank + rows.ties + rows.group - rows.place
     beyond = last > sizes[instance]
     _refuse(beyond, instance, last, "values + ties must not exceed n_items, got a worst rank of {}")
-    if not several:
-        return
-    overlap = same & (rows.place[1:] == 1) & (last[:-1] >= rank[1:])
-    _refuse(
-        overlap,
-        instance[1:],
-        rank[1:],
-        "ties must not reach the next relevant item unless both name the same ties, "
-        "got rank {} inside them",
-    )
+    if several:
+        overlap = same & (rows.place[1:] == 1) & (last[:-1] >= rank[1:])
+        message = "ties must not reach the next relevant item unless both name the same ties, "
+        _refuse(overlap, instance[1:], rank[1:], message + "got rank {} inside them")
 
 
 def _refuse(bad, instance, value, message):

@@ -9,7 +9,7 @@ import numpy as np
 
 from recsample._support.checks import shown
 from recsample._support.typing import Integers
-from recsample.ranks.base import Ranks
+from recsample.ranks.base import Ranks, refuse_several
 from recsample.ranks.counts import RankCounts
 
 
@@ -28,12 +28,7 @@ def check_ranks(ranks: Any, name: str = "ranks") -> Ranks:
 
 def check_one_relevant(ranks: Any, name: str = "ranks") -> Ranks:
     """``ranks``; what has not exactly one relevant item per instance is refused."""
-    several = np.flatnonzero(check_ranks(ranks, name).n_relevant != 1)
-    if len(several):
-        raise ValueError(
-            f"{name} must hold one relevant item per instance, "
-            f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
-        )
+    refuse_several(check_ranks(ranks, name), name)
     return ranks
 
 

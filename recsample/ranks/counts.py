@@ -14,16 +14,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted, different_rows, row_blocks
-from recsample._support.checks import fits_in_memory, numbers, refuse_frame, shown, whole_numbers
+from recsample._support.checks import (
+    fits_in_memory,
+    numbers,
+    one_or_each,
+    refuse_frame,
+    shown,
+    whole_numbers,
+)
 from recsample._support.frames import chosen_names, column_names, count_groups, is_frame, opened
 from recsample._support.numerics import mean_of, variance_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value, frozen
-from recsample.ranks.base import Ranks
+from recsample.ranks.base import Ranks, listed, refuse_several
 
-__all__ = [
-    "RankCounts",
-]
+__all__ = ["RankCounts"]
 
 
 # Ranks are counted in blocks of about this many: what is made of a block on the way is small.
@@ -38,8 +43,7 @@ class RankCounts(Value):
     They stand for the `Ranks` of all these instances wherever it does not matter which instance has
     which rank: in `recsample.report`, `recsample.compare`, `UniformSampling.draw`, `std_of_mean`
     and most of `recsample.inference`. A metric gives one value per instance, so it does not take
-    them; `mean` applies it. Counts are a value: they cannot be changed, and are equal (``==``)
-    where they say the same.
+    them; `mean` applies it. They cannot be changed, and are equal (``==``) where they say the same.
 
     Parameters
     ----------
@@ -71,8 +75,6 @@ class RankCounts(Value):
 
     >>> import recsample as rs
     >>> counts = rs.RankCounts([2, 50], [3, 1], n_items=100)
-    >>> len(counts), round(counts.mean(rs.RR), 3)
-    (4, 0.38)
     >>> counts == rs.RankCounts.of(rs.Ranks([2, 2, 50, 2], n_items=100))
     True
     """
@@ -81,23 +83,18 @@ class RankCounts(Value):
     counts: Integers
 
     def __init__(
-        self,
-        values: ArrayLike,
-        counts: ArrayLike,
-        n_items: ArrayLike,
-        *,
-        ties: ArrayLike = 0,
+        self, values: ArrayLike, counts: ArrayLike, n_items: ArrayLike, *, ties: ArrayLike = 0
     ) -> None:
         refuse_frame("values", values, "RankCounts.from_frame reads it, or choose one column")
         rank = whole_numbers("values", values)
         if rank.ndim != 1:
             raise ValueError(f"values must be one-dimensional, got an array of shape {rank.shape}")
         columns = (
-            _like(rank, "n_items", whole_numbers("n_items", n_items, lowest=1)),
+            _like(rank, "n_items", n_items, 1),
             rank,
-            _like(rank, "ties", whole_numbers("ties", ties, lowest=0)),
+            _like(rank, "ties", ties, 0),
         )
-        number = _like(rank, "counts", whole_numbers("counts", counts, lowest=0))
+        number = _like(rank, "counts", counts, 0)
         some = number > 0
         if not some.any():
             raise ValueError("counts must hold at least one instance, got none")
@@ -106,11 +103,8 @@ class RankCounts(Value):
             raise ValueError(f"counts must add up to less than 2**53, got {total:.0f}")
         (sizes, rank, tie), number = _added_up([one[some] for one in columns], number[some])
         _check(rank, sizes, tie)
-        fits_in_memory(
-            _BYTES_OF_ROW * len(rank),
-            f"a table of {len(rank):,} different ranks",
-            "give fewer ranks",
-        )
+        table = f"a table of {len(rank):,} different ranks"
+        fits_in_memory(_BYTES_OF_ROW * len(rank), table, "give fewer ranks")
         one_size = int(sizes[0]) if sizes[0] == sizes[-1] else sizes
         ranks = Ranks(rank, one_size, ties=tie if tie.any() else 0)
         vars(self).update(ranks=ranks, counts=frozen(number))
@@ -143,31 +137,18 @@ class RankCounts(Value):
         -------
         RankCounts
 
-        Raises
-        ------
-        ValueError
-            If there is no part, and for anything but `RankCounts`.
-
         Examples
         --------
         >>> import recsample as rs
-        >>> parts = [rs.RankCounts.of([3, 1], n_items=10), rs.RankCounts.of([1, 1], n_items=10)]
-        >>> rs.RankCounts.concatenate(parts).counts
-        array([3, 1])
+        >>> rs.RankCounts.concatenate([rs.RankCounts.of([3, 1], n_items=10)] * 2).counts
+        array([2, 2])
         """
-        given, parts = (
-            parts,
-            list(parts) if isinstance(parts, Iterable) and np.iterable(parts) else [],
-        )
-        if not parts or not all(isinstance(part, RankCounts) for part in parts):
-            raise ValueError(f"parts must be a list of RankCounts, got {shown(given)}")
-        rows = [one.ranks.rows for one in parts]
-        return cls(
-            np.concatenate([row.rank for row in rows]),
-            np.concatenate([one.counts for one in parts]),
-            np.concatenate([one.ranks.sizes for one in parts]),
-            ties=np.concatenate([row.ties for row in rows]),
-        )
+        columns = [
+            (one.ranks.rows.rank, one.counts, one.ranks.sizes, one.ranks.rows.ties)
+            for one in listed(parts, RankCounts)
+        ]
+        rank, counts, sizes, ties = map(np.concatenate, zip(*columns))
+        return cls(rank, counts, sizes, ties=ties)
 
     @classmethod
     def of(
@@ -182,9 +163,7 @@ class RankCounts(Value):
         ----------
         ranks : Ranks, or array_like of int, shape (instances,)
             With one relevant item per instance.
-        n_items : int or array_like of int, shape (instances,), optional
-            Sizes of the pools, which `Ranks` know themselves.
-        ties : int or array_like of int, shape (instances,), optional
+        n_items, ties : int or array_like of int, shape (instances,), optional
             As of `Ranks`, which know them themselves.
 
         Returns
@@ -194,26 +173,19 @@ class RankCounts(Value):
         Raises
         ------
         ValueError
-            For several relevant items, ranks that are none, and as `RankCounts`. Also for a pool of
-            which the memory cannot hold a count for each rank.
+            For several relevant items, as `RankCounts`, and for a pool of which the memory cannot
+            hold a count for each rank.
 
         Examples
         --------
-        >>> import numpy as np
         >>> import recsample as rs
-        >>> column = np.array([1, 3, 1, 1, 2])
-        >>> rs.RankCounts.of(column, n_items=101).counts
+        >>> rs.RankCounts.of([1, 3, 1, 1, 2], n_items=101).counts
         array([3, 1, 1])
         """
         if isinstance(ranks, Ranks):
             if n_items is not None or np.any(ties):
                 raise ValueError("Ranks know their n_items and ties: give them alone")
-            several = np.flatnonzero(ranks.n_relevant != 1)
-            if len(several):
-                raise ValueError(
-                    "ranks must hold one relevant item per instance, "
-                    f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
-                )
+            refuse_several(ranks)
             return cls.of(ranks.rows.rank, ranks.n_items, ties=ranks.rows.ties)
         refuse_frame("ranks", ranks, "RankCounts.from_frame reads it, or choose one column")
         if n_items is None:
@@ -225,11 +197,11 @@ class RankCounts(Value):
                 f"got an array of shape {column.shape}"
             )
         sizes = whole_numbers("n_items", n_items, lowest=1)
-        tied = _like(column, "ties", whole_numbers("ties", ties, lowest=0))
+        tied = _like(column, "ties", ties, 0)
         if sizes.ndim == 0 and len(column) >= sizes and not np.any(ties):
             counts = _histogram(column, int(sizes))
             return cls(np.arange(1, len(counts) + 1), counts, n_items)
-        columns = _like(column, "n_items", sizes), column, tied
+        columns = _like(column, "n_items", sizes, 1), column, tied
         blocks = [[one[rows] for one in columns] for rows in row_blocks(len(column), 1, _BLOCK)]
         added = [_added_up(block, np.ones(len(block[0]), np.int64)) for block in blocks]
         sizes, rank, tie = map(np.concatenate, zip(*(rows for rows, _ in added)))
@@ -247,8 +219,8 @@ class RankCounts(Value):
     ) -> RankCounts:
         """Count the ranks of a table where the data lie: only the different ones are brought here.
 
-        The table is grouped by its own engine, lazily, on as many machines as that works on. DuckDB
-        reads a path, also where the files are larger than the memory.
+        The table is grouped by its own engine, lazily. DuckDB reads a path, also where the files
+        are larger than the memory.
 
         Parameters
         ----------
@@ -256,12 +228,9 @@ class RankCounts(Value):
             Of any library that Narwhals knows, such as pandas, Polars, DuckDB, Dask or PySpark; or
             a Parquet file, a folder of them, or a pattern such as ``"runs/*.parquet"``.
         n_items : str or int, optional
-            The column with the sizes of the pools, or one size for all.
         rank : str, optional
-            The column with the ranks, one relevant item a row.
         ties : str or int, optional
-            The column with the numbers of tied irrelevant items, or one number for all. By default
-            the column "ties" if there is one, otherwise 0.
+            As of `Ranks.from_frame`, with one relevant item a row.
         counts : str, optional
             The column that says how many instances a row stands for; by default each is one.
 
@@ -279,10 +248,8 @@ class RankCounts(Value):
 
         Examples
         --------
-        >>> import pandas as pd
         >>> import recsample as rs
-        >>> table = pd.DataFrame({"user": [7, 8, 9], "rank": [3, 1, 3], "n_items": 101})
-        >>> rs.RankCounts.from_frame(table).counts
+        >>> rs.RankCounts.from_frame(rs.Ranks([3, 1, 3], n_items=101).to_frame()).counts
         array([1, 2])
         """
         with opened(frame) as table:
@@ -296,14 +263,14 @@ class RankCounts(Value):
         given |= found
         return cls(given["rank"], number, given["n_items"], ties=given["ties"])
 
-    def mean(self, function: Callable[[Ranks], ArrayLike]) -> float:
+    def mean(self, function: Callable[[Ranks], ArrayLike] | str) -> float:
         """The mean over all instances of a metric, or of any function with a value per instance.
 
         Parameters
         ----------
-        function : callable
-            A metric, a correction, or any other function of `Ranks` whose value for an instance
-            depends on that instance alone. It is called with `ranks`.
+        function : callable or str
+            A metric or its name, a correction, or any other function of `Ranks` whose value for an
+            instance depends on that instance alone. It is called with `ranks`.
 
         Returns
         -------
@@ -317,34 +284,25 @@ class RankCounts(Value):
 
         Examples
         --------
-        >>> from functools import partial
         >>> import recsample as rs
-        >>> counts = rs.RankCounts([2, 50], [3, 1], n_items=100)
-        >>> counts.mean(rs.Recall @ 10)
+        >>> rs.RankCounts([2, 50], [3, 1], n_items=100).mean(rs.Recall @ 10)
         0.75
-
-        The expectation on sampled ranks:
-
-        >>> sampler = rs.UniformSampling(m=9)
-        >>> round(counts.mean(partial(sampler.expect, rs.Recall @ 2)), 3)
-        0.754
         """
         return mean_of(self._values(function), self.counts)
 
-    def variance(self, function: Callable[[Ranks], ArrayLike]) -> float:
+    def variance(self, function: Callable[[Ranks], ArrayLike] | str) -> float:
         """The variance of a metric over the instances, with N - 1 in the denominator.
 
         That over N, for N instances, is the squared standard error of the mean.
 
         Parameters
         ----------
-        function : callable
+        function : callable or str
             As of `mean`.
 
         Returns
         -------
         float
-            That of ``function(ranks)`` for the `Ranks` of all instances, with ``ddof=1``.
 
         Raises
         ------
@@ -361,7 +319,11 @@ class RankCounts(Value):
             raise ValueError("counts must hold at least two instances for a variance, got 1")
         return variance_of(self._values(function), self.counts)
 
-    def _values(self, function: Callable[[Ranks], ArrayLike]) -> Floats:
+    def _values(self, function: Callable[[Ranks], ArrayLike] | str) -> Floats:
+        if isinstance(function, str):
+            from recsample import metric  # by the front door: ranks know of no metric
+
+            function = metric(function)
         if not callable(function):
             raise ValueError(
                 f"function must be a metric or another function of Ranks, got {shown(function)}"
@@ -377,9 +339,8 @@ class RankCounts(Value):
 
 def _histogram(column, n_items):
     """How often each of the ranks 1, ..., n occurs."""
-    fits_in_memory(
-        48 * n_items, f"a count for each of {n_items:,} ranks", "choose a smaller n_items"
-    )
+    what = f"a count for each of {n_items:,} ranks"
+    fits_in_memory(48 * n_items, what, "choose a smaller n_items")
     counts = np.zeros(n_items + 1, np.int64)
     for rows in row_blocks(len(column), 1, max(_BLOCK, 4 * n_items)):  # few arrays of counts
         block = column[rows]
@@ -403,19 +364,14 @@ def _check(rank, sizes, ties):
         size, tie = (np.broadcast_to(one, rank.shape)[where] for one in (sizes, ties))
         among = f"{size} items" + (f" with {tie} ties" if tie else "")
         raise ValueError(
-            f"ranks must be at least 1, and with their ties at most n_items, "
+            "ranks must be at least 1, and with their ties at most n_items, "
             f"got rank {rank[where]} among {among}"
         )
 
 
-def _like(column, name, values):
+def _like(column, name, values, lowest):
     """An array with an entry for each of a column; one number stands for all."""
-    if values.ndim and values.shape != column.shape:
-        raise ValueError(
-            f"{name} must be one number or one for each of {len(column)} ranks, "
-            f"got an array of shape {values.shape}"
-        )
-    return np.broadcast_to(values, column.shape)
+    return one_or_each(name, values, len(column), f"of {len(column)} ranks", lowest=lowest)
 
 
 def _added_up(columns, number):

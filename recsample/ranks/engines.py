@@ -19,16 +19,14 @@ from recsample._support.arrays import owners
 from recsample._support.checks import finite_numbers, shown, whole_numbers
 from recsample._support.extras import extra
 from recsample._support.frames import chosen_columns, is_frame
+from recsample.ranks import order
 from recsample.ranks.predicted import predicted_ranks
+from recsample.ranks.scores import refuse_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "ranks_of_block",
-    "ranks_of_factors",
-    "ranks_of_scores",
-]
+__all__ = ["ranks_of_block", "ranks_of_factors", "ranks_of_scores"]
 
 
 # What the columns of the result hold, in the order of `Ranks.to_frame`.
@@ -49,15 +47,13 @@ def ranks_of_block(
     Parameters
     ----------
     block : pandas.DataFrame
-        One row per user. The columns, by name: the user's id; its factors, a list of d numbers;
-        the held-out item, its row in `item_factors`; and, if named, a list of the items that are
-        not ranked for this user, such as the training set.
+        One row per user.
     item_factors : array_like of float, shape (items, d)
         A score is the inner product of a user's factors and an item's.
-    user, factors, item : str, optional
-        The names of the columns.
-    exclude : str or None, optional
-        The name of the column of lists, if there is one.
+    user, factors, item, exclude : str, optional
+        The names of the columns: the user's id; its factors, a list of d numbers; the held-out
+        item, its row in `item_factors`; and, if named, a list of the items that are not ranked for
+        this user, such as the training set.
 
     Returns
     -------
@@ -129,14 +125,9 @@ def _lists_in(block, column, users, length=None):
 
 def _items_in(column, values, users, n_items):
     """Numbers of items, of these users."""
-    items = whole_numbers(f"column {column!r}", values)
-    outside = (items < 0) | (items >= n_items)
-    if outside.any():
-        where = int(np.argmax(outside))
-        raise ValueError(
-            f"column {column!r} must hold items from 0 to {n_items - 1}, the rows of item_factors, "
-            f"got {items[where]} for user {shown(users[where])}"
-        )
+    name, got = f"column {column!r}", ", the rows of item_factors, got "
+    items = whole_numbers(name, values)
+    refuse_unknown(name, items, n_items, users, got)
     return items
 
 
@@ -158,10 +149,8 @@ def ranks_of_factors(
         Spark.
     item_factors : array_like of float, shape (items, d)
         They have to fit into the memory of each worker, beside a block of users.
-    user, factors, item : str, optional
+    user, factors, item, exclude : str, optional
         The names of the columns.
-    exclude : str or None, optional
-        The name of the column of lists, if there is one.
 
     Returns
     -------
@@ -171,17 +160,16 @@ def ranks_of_factors(
     Raises
     ------
     ValueError
-        For item factors that are no finite numbers, a column that is not there and what is no
-        frame of these libraries; and, when it is computed, as `ranks_of_block`.
+        For what is no frame of these libraries, and as `ranks_of_block`, of the rows when they are
+        computed.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import recsample as rs
     >>> users = pd.DataFrame({"user": [7, 8], "factors": [[1.0, 0.5], [0.0, 1.0]], "item": [2, 0]})
-    >>> found = rs.scale.ranks_of_factors(users, [[2, 1], [0, 1], [1, 1]])
-    >>> rs.RankCounts.from_frame(found) == rs.RankCounts([2, 1], [1, 1], 3, ties=[0, 2])
-    True
+    >>> rs.scale.ranks_of_factors(users, [[2, 1], [0, 1], [1, 1]])["rank"].tolist()
+    [2, 1]
     """
     items = _checked_factors(item_factors)
     names = {"user": user, "factors": factors, "item": item}
@@ -208,17 +196,11 @@ def _each_block(blocks: Iterator[pd.DataFrame], block: Any, items: Any) -> Itera
 
 
 def ranks_of_scores(
-    scores: Any,
-    held_out: Any,
-    *,
-    user: str = "user",
-    item: str = "item",
-    score: str = "score",
+    scores: Any, held_out: Any, *, user: str = "user", item: str = "item", score: str = "score"
 ) -> Any:
     """The exact ranks of held-out items in a long table of scores, by joining and grouping.
 
-    Each held-out item is ranked alone, among the items of its user that are not held out: as of
-    `Ranks.each_alone`, where a user has several.
+    Where a user has several held-out items, each is ranked alone, as of `Ranks.each_alone`.
 
     Parameters
     ----------
@@ -233,18 +215,16 @@ def ranks_of_scores(
     Returns
     -------
     dataframe
-        Of the same library: columns "user", "rank", "n_items" and "ties", one row for each held-out
-        item, also where `held_out` repeats it. Where the library is lazy, it is not computed yet,
-        and a rank that cannot be known, as said below, is missing: `RankCounts.from_frame` refuses
-        it.
+        Of the same library, as of `ranks_of_block`, with one row for each held-out item, also where
+        `held_out` repeats it. Of a lazy library it is not computed yet, and a rank that cannot be
+        known, as said below, is missing: `RankCounts.from_frame` refuses it.
 
     Raises
     ------
     ValueError
         For what is no dataframe, a column that is not there, scores that are no numbers, and ids
         that are numbers in one table only. Of a library that computes at once, also for a held-out
-        item without a score, a score of its user that is missing or NaN, and one of its user's
-        pairs that has two scores.
+        item without a score, and missing, NaN or two scores of an item of its user.
 
     Examples
     --------
@@ -264,7 +244,7 @@ def ranks_of_scores(
     if scored.collect_schema()["score"].is_integer():  # different ones beyond would be tied
         held_by_floats = nw.col("score").is_between(-(2**53), 2**53)
         scored = scored.with_columns(nw.when(held_by_floats).then(nw.col("score")).alias("score"))
-    scored = scored.with_columns(nw.col("score").cast(nw.Float64))
+    scored = scored.with_columns(order.strength(nw.col("score").cast(nw.Float64)).alias("score"))
     held = held.group_by(["user", "item"]).agg(nw.len().alias("times")).drop("times")  # once each
     try:
         own = held.join(scored, on=["user", "item"], how="left").rename({"score": "own"})
@@ -311,12 +291,10 @@ def ranks_of_scores(
 
 
 def _by_use(name: str, frame: Any, wanted: dict[str, str]) -> Any:
-    """Some columns of a dataframe, named by what each is for."""
-    nw = extra("narwhals.stable.v2")
+    """Some columns of what has to be a dataframe, named by what each is for."""
     if not is_frame(frame):
         raise ValueError(f"{name} must be a dataframe, got {shown(frame)}")
-    table = chosen_columns(name, frame, wanted)
-    return table.select(nw.col(column).alias(use) for use, column in wanted.items())
+    return chosen_columns(name, frame, wanted)
 
 
 def _check_types(scored: Any, held: Any, names: dict[str, str]) -> None:

@@ -16,10 +16,7 @@ from recsample.ranks.base import Ranks
 from recsample.ranks.scores import item_sets, relevant_sets
 from recsample.ranks.standings import least_memory, outranking, scored_pools, standings
 
-__all__ = [
-    "RankedItems",
-    "ranked_items",
-]
+__all__ = ["RankedItems", "ranked_items"]
 
 
 # MiB for scores while the items are counted, as by default for `predicted_ranks`.
@@ -29,9 +26,7 @@ _WORKING_MEMORY = 256
 class RankedItems(Ranks):
     """Which items outrank the relevant one, for each instance: `Ranks` that know their items.
 
-    They are `Ranks` with one relevant item per instance, and of use wherever these are.
-
-    Usually made from scores, by `ranked_items`.
+    They have one relevant item per instance, and are usually made from scores, by `ranked_items`.
 
     Parameters
     ----------
@@ -49,12 +44,10 @@ class RankedItems(Ranks):
 
     Attributes
     ----------
-    above, tied : csr_matrix of bool, shape (instances, items)
-        As given.
+    above, tied, relevant
+        As given, the sets as csr_matrix of bool.
     excluded : csr_matrix of bool, shape (instances, items)
         What is no candidate: `exclude` and the relevant items.
-    relevant : ndarray of int, shape (instances,)
-        As given.
 
     Raises
     ------
@@ -103,12 +96,8 @@ class RankedItems(Ranks):
         """Take over sets that are known to fit each other, and are nobody else's."""
         n_above, n_tied, n_excluded = (np.diff(one.indptr) for one in (above, tied, excluded))
         super().__init__(1 + n_above, 1 + above.shape[1] - n_excluded, ties=n_tied, ids=ids)
-        vars(self).update(
-            above=sealed(above),
-            tied=sealed(tied),
-            excluded=sealed(excluded),
-            relevant=frozen(relevant),
-        )
+        above, tied, excluded = map(sealed, (above, tied, excluded))
+        vars(self).update(above=above, tied=tied, excluded=excluded, relevant=frozen(relevant))
 
     def _content(self) -> tuple[Any, ...]:
         return self.above, self.tied, self.excluded, self.relevant, self.ids
@@ -136,11 +125,8 @@ def ranked_items(
     Parameters
     ----------
     scores : array_like of float, shape (users, items), or pair of arrays
-        A score per user and item, higher is better, or the factors (user_factors, item_factors).
     relevant : array_like of int, shape (users,)
-        The relevant item of each user, 0-based.
     exclude : sparse matrix, shape (users, items), optional
-        Items that are not ranked for the user, such as the training set.
 
     Returns
     -------
@@ -150,8 +136,8 @@ def ranked_items(
     ------
     ValueError
         As `predicted_ranks`, for items that the memory cannot hold, and for a sparse matrix as
-        `relevant`: popularity sampling is for one relevant item. Give each relevant item of a user
-        a row of its own, with the others in `exclude`.
+        `relevant`: give each relevant item of a user a row of its own, with the others in
+        `exclude`.
 
     Examples
     --------

@@ -7,37 +7,22 @@ ranked, and `of`, of single pairs of a user and an item.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from recsample._support.arrays import (
-    counted,
-    owners,
-    places_in,
-    row_blocks,
-    split,
-)
-from recsample._support.checks import (
-    numbers,
-    shown,
-)
+from recsample._support.arrays import counted, owners, places_in, row_blocks, split
+from recsample._support.checks import numbers, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers, Sparse
+from recsample.ranks import order
 from recsample.ranks.base import Ranks
 from recsample.ranks.scores import BLOCK, checked_scores, keys_of, pair_scores
 from recsample.ranks.standings import scored_pools, standings
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = [
-    "predicted_ranks",
-]
+__all__ = ["predicted_ranks"]
 
 
 def predicted_ranks(
@@ -111,11 +96,7 @@ def predicted_ranks(
     source, relevant, exclude = scored_pools(scores, relevant, exclude)
     above, ties = standings(source, relevant, exclude, working_memory)
     n_relevant = np.diff(relevant.indptr).astype(np.int64)
-    rank = 1 + above + places_in(n_relevant)
-    sizes = relevant.shape[1] - np.diff(exclude.indptr)
-    if one_each:
-        return Ranks(rank, sizes, ties=ties)
-    return Ranks(split(rank, n_relevant), sizes, ties=split(ties, n_relevant))
+    return _ranks(above, ties, n_relevant, relevant.shape[1] - np.diff(exclude.indptr), one_each)
 
 
 class Study(NamedTuple):
@@ -148,65 +129,47 @@ class Study(NamedTuple):
 class Source(Protocol):
     """Scores of the users of a study, wherever they come from."""
 
-    def ranks(self, study: Study) -> Ranks: ...
+    def ranks(self, study: Study) -> tuple[Ranks, int]:
+        """The ranks, and how many scores are -inf: the way to say that there is none."""
 
-    def of(self, user: Integers, item: Integers) -> Floats:
+    def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         """Scores of pairs, by the numbers of row and column; -inf where there is none."""
-
-    @property
-    def lowest(self) -> int:
-        """How many scores are -inf: the way to say that there is none."""
 
 
 class Listed:
     """Scores of some items of each user; all others are tied below them.
 
-    Parameters
-    ----------
-    key : ndarray of int, shape (pairs,)
-        Pairs of a user and an item as numbers user * n_items + item, ascending, each once.
-    score : ndarray of float, shape (pairs,)
-    study : Study
-
-    Attributes
-    ----------
-    in_train, lowest : int
-        How many of the pairs are excluded from the study, and have the score -inf.
-    lengths : ndarray of int, shape (users,)
-        How many of the items that are ranked for a user are listed.
+    They come with their pairs of a user and an item as numbers user * n_items + item, ascending.
+    `in_train` and `lowest` of them are excluded from the study, and have the score -inf; of the
+    items that are ranked for a user, so many are listed as `lengths` says.
     """
 
     def __init__(self, key: Integers, score: Floats, study: Study) -> None:
         in_train, known = np.isin(key, keys_of(study.exclude)), score > -np.inf
         self.in_train, self.lowest = int(in_train.sum()), int((~known).sum())
         ranked = known & ~in_train
-        self.key, self.score, self.n_items = key[ranked], score[ranked], len(study.items)
-        self.lengths = counted(self.key // self.n_items, len(study.users))
+        self.key, self.score = key[ranked], score[ranked]
+        self.lengths = counted(self.key // len(study.items), len(study.users))
 
-    def of(self, user: Integers, item: Integers) -> Floats:
-        key = user * self.n_items + item
+    def ranks(self, study: Study) -> tuple[Ranks, int]:
+        irrelevant = ~np.isin(self.key, keys_of(study.relevant))
+        user, score = self.key[irrelevant] // len(study.items), self.score[irrelevant]
+        own = self.of(study, *study.held_out)
+        return ranks_among(user, score, study, own, study.sizes), self.lowest
+
+    def of(self, study: Study, user: Integers, item: Integers) -> Floats:
+        key = user * len(study.items) + item
         if not len(self.key):
             return np.full(len(key), -np.inf)
         place = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
         return np.where(self.key[place] == key, self.score[place], -np.inf)
 
-    def ranks(self, study: Study) -> Ranks:
-        irrelevant = ~np.isin(self.key, keys_of(study.relevant))
-        user, score = self.key[irrelevant] // self.n_items, self.score[irrelevant]
-        return ranks_among(user, score, study, self.of(*study.held_out), study.sizes)
-
 
 def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes: Integers) -> Ranks:
-    """Ranks of the relevant items of a study among irrelevant ones with scores, and ones without.
+    """Ranks of the relevant items among irrelevant ones with a score and a user, and all others.
 
-    Parameters
-    ----------
-    user, score
-        Of the irrelevant items that have one.
-    own : ndarray of float, shape (relevant items,)
-        Scores of the relevant items, user by user; -inf for none.
-    sizes : ndarray of int, shape (users,)
-        How many items are ranked for each user, relevant ones included.
+    The relevant items' `own` scores stand user by user, -inf for none; of each user so many items
+    are ranked as `sizes` says.
     """
     n_relevant = study.n_relevant
     mine, listed = owners(n_relevant), counted(user, len(n_relevant))
@@ -217,25 +180,30 @@ def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes:
     none = own == -np.inf
     above[none] = listed[mine[none]]
     tied[none] = (sizes - n_relevant - listed)[mine[none]]
-    order = np.lexsort((-own, mine))
-    above, tied = above[order], tied[order]
+    best_first = np.lexsort((tied, above, mine))
+    above, tied = above[best_first], tied[best_first]
+    return _ranks(above, tied, n_relevant, sizes, study.one_each, study.users)
+
+
+def _ranks(above, ties, n_relevant, sizes, one_each, ids=None):
+    """From what is above each relevant item and tied with it, user by user and best first."""
     rank = 1 + above + places_in(n_relevant)
-    if study.one_each:
-        return Ranks(rank, sizes, ties=tied, ids=study.users)
-    lists = split(rank, n_relevant), split(tied, n_relevant)
-    return Ranks(lists[0], sizes, ties=lists[1], ids=study.users)
+    if one_each:
+        return Ranks(rank, sizes, ties=ties, ids=ids)
+    return Ranks(split(rank, n_relevant), sizes, ties=split(ties, n_relevant), ids=ids)
 
 
 def _beside_one(user, score, own):
-    """How many irrelevant items of the user score higher than the relevant one, and the same."""
-    other = own[user]
-    return counted(user[score > other], len(own)), counted(user[score == other], len(own))
+    """How many irrelevant items of the user are above the relevant one, and tied with it."""
+    strength, mine = order.strength(score), order.strength(own)[user]
+    return tuple(counted(user[which], len(own)) for which in (strength > mine, strength == mine))
 
 
 def _beside_several(user, score, own, mine):
     """The same for each of several relevant items, of the users `mine`."""
-    different, level = np.unique(np.concatenate([score, own]), return_inverse=True)
-    # Users one after the other, and within each by ascending score.
+    strengths = order.strength(np.concatenate([score, own]))
+    different, level = np.unique(strengths, return_inverse=True)
+    # Users one after the other, and within each by ascending strength.
     steps = len(different) + 1
     of_others = np.sort(user * steps + level[: len(score)])
     of_own = mine * steps + level[len(score) :]
@@ -245,100 +213,86 @@ def _beside_several(user, score, own, mine):
 
 
 class Rows:
-    """Scores of all items for each user: an array, a pair of factors, or ``scores(users)``.
+    """Scores of all items for each user: an array, a pair of factors, or ``scores(users)``."""
 
-    Parameters
-    ----------
-    block : callable
-        From the numbers of some users to their scores, shape (users, items), or to such a pair.
-    n_items : int
-    user : ndarray of int
-        The number of each user of the study.
-    """
+    def __init__(self, given: Any) -> None:
+        self._given, self._asked = given, _scores_users(given)
+        self.n_users, self.n_items = None, 0  # None for users whom only the object knows
+        if self._asked:
+            self.n_items = self._block(np.zeros(1, np.int64)).shape[1]
+        elif sparse.issparse(given):
+            raise ValueError(
+                "scores must be an array, a pair of factors, a dataframe or an object with "
+                f"scores(users), got a sparse matrix: {shown(given)}; an item without a stored "
+                "entry may have the score 0 or none, which a dataframe says"
+            )
+        else:
+            self._given = checked_scores(given)
+            pair = isinstance(self._given, tuple)
+            self.n_users, self.n_items = map(len, self._given) if pair else self._given.shape
 
-    def __init__(self, block: Callable[[Integers], Any], n_items: int, user: Integers) -> None:
-        self.block, self.n_items, self.user = block, n_items, user
-        self.lowest = 0
-
-    def ranks(self, study: Study) -> Ranks:
-        self.lowest, parts = 0, []
-        for rows in self._blocks():
+    def ranks(self, study: Study) -> tuple[Ranks, int]:
+        parts, lowest = [], 0
+        for rows, scores in self._blocks(study):
             relevant = study.relevant[rows]
             one_each = relevant.indices.astype(np.int64) if study.one_each else relevant
-            scores = self.block(self.user[rows])
             if not isinstance(scores, tuple):
-                self.lowest += int((scores == -np.inf).sum())
+                lowest += int((scores == -np.inf).sum())
             parts.append(predicted_ranks(scores, one_each, study.exclude[rows]))
         found = Ranks.concatenate(parts)
-        return Ranks(found.values, found.n_items, ties=found.ties, ids=study.users)
+        return Ranks(found.values, found.n_items, ties=found.ties, ids=study.users), lowest
 
-    def of(self, user: Integers, item: Integers) -> Floats:
+    def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.empty(len(user))
-        for rows in self._blocks():
+        for rows, scores in self._blocks(study):
             mine = (user >= rows.start) & (user < rows.stop)
-            scores = self.block(self.user[rows])
+            row, column = user[mine] - rows.start, item[mine]
             if isinstance(scores, tuple):
                 users, items = scores
-                found[mine] = pair_scores(users, items, user[mine] - rows.start, item[mine])
+                found[mine] = pair_scores(users, items, row, column)
             else:
-                found[mine] = scores[user[mine] - rows.start, item[mine]]
+                found[mine] = scores[row, column]
         if np.isnan(found).any():
             where = int(np.argmax(np.isnan(found)))
             raise ValueError(
-                f"scores must not be NaN, got NaN for user {self.user[user[where]]}, "
+                f"scores must not be NaN, got NaN for user {study.users[user[where]]}, "
                 f"item {item[where]}"
             )
         return found
 
-    def _blocks(self):
+    def _block(self, users):
+        """The scores of users by their numbers, shape (users, items), or a pair of factors."""
+        if isinstance(self._given, tuple) and not self._asked:
+            return self._given[0][users], self._given[1]
+        if not self._asked:
+            return self._given[users]
+        found = numbers("scores(users)", self._given.scores(users))
+        if found.ndim != 2 or len(found) != len(users) or self.n_items not in (0, found.shape[1]):
+            items = f"{self.n_items} items, as for user 0" if self.n_items else "items"
+            raise ValueError(
+                f"scores(users) must have shape ({len(users)}, {items}), got {found.shape}"
+            )
+        return found
+
+    def _blocks(self, study):
+        """Some users of a study at a time, with their scores."""
         seen = sys.stderr.isatty() or "ipykernel" in sys.modules
         tqdm = extra("tqdm", "tables").tqdm
         # Under factors no scores are formed here, and the items are looked through once a block.
-        factors = isinstance(self.block(self.user[:1]), tuple)
-        blocks = row_blocks(len(self.user), self.n_items, BLOCK * (256 if factors else 1))
+        factors = isinstance(self._given, tuple) and not self._asked
+        blocks = row_blocks(len(study.users), self.n_items, BLOCK * (256 if factors else 1))
         # Where it could be seen, the reader's own TQDM_DISABLE decides.
         unseen = {} if seen else {"disable": True}
-        return tqdm(blocks, desc="users", unit="block", delay=2, leave=False, **unseen)
+        users = study.users.astype(np.int64)
+        for rows in tqdm(blocks, desc="users", unit="block", delay=2, leave=False, **unseen):
+            yield rows, self._block(users[rows])
 
 
 def is_rows(source: Any) -> bool:
     """Whether it is a source of whole rows of scores."""
-    return (
-        isinstance(source, (tuple, list)) or hasattr(source, "__array__") or _scores_users(source)
-    )
+    is_array = isinstance(source, (tuple, list)) or hasattr(source, "__array__")
+    return is_array or _scores_users(source)
 
 
 def _scores_users(source):
     return callable(getattr(source, "scores", None)) and not isinstance(source, type)
-
-
-def rows_of(source: Any) -> tuple[Callable[[Integers], Any], int | None, int]:
-    """The scores of users by their numbers, and how many users (if known) and items there are."""
-    if _scores_users(source):
-
-        def predicted(users, n_items=None):
-            found = numbers("scores(users)", source.scores(users))
-            if found.ndim != 2 or len(found) != len(users) or n_items not in (None, found.shape[1]):
-                items = "items" if n_items is None else f"{n_items} items, as for user 0"
-                raise ValueError(
-                    f"scores(users) must have shape ({len(users)}, {items}), got {found.shape}"
-                )
-            return found
-
-        n_items = predicted(np.zeros(1, np.int64)).shape[1]
-        return partial(predicted, n_items=n_items), None, n_items
-    checked = checked_scores(_plain(source))
-    if isinstance(checked, tuple):
-        users, items = checked
-        return (lambda which: (users[which], items)), len(users), len(items)
-    return (lambda which: checked[which]), *checked.shape
-
-
-def _plain(source):
-    if sparse.issparse(source):
-        raise ValueError(
-            "scores must be an array, a pair of factors, a dataframe or an object with "
-            f"scores(users), got a sparse matrix: {shown(source)}; an item without a stored entry "
-            "may have the score 0 or none, which a dataframe says"
-        )
-    return source

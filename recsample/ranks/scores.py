@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from recsample._support.arrays import owners, row_blocks
-from recsample._support.checks import numbers, refuse_frame, whole_numbers
+from recsample._support.checks import numbers, refuse_frame, shown, whole_numbers
 
 # Scores are formed and compared for about this many at a time (32 MiB of float64). With blocks as
 # small as those of the laws, slicing the sets of items would take longer than the comparing.
@@ -28,10 +28,8 @@ def checked_scores(scores):
             )
         return scores
     if len(scores) != 2:
-        raise ValueError(
-            "scores must be one array or the pair (user_factors, item_factors), "
-            f"got {len(scores)} arrays"
-        )
+        wanted = "scores must be one array or the pair (user_factors, item_factors)"
+        raise ValueError(f"{wanted}, got {len(scores)} arrays")
     users, items = (numbers("scores", factors) for factors in scores)
     if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
         raise ValueError(
@@ -67,28 +65,19 @@ def item_sets(name, matrix, n_users, n_items):
     """A canonical boolean CSR matrix of the stored non-zeros; all empty for None."""
     if matrix is None:
         return sparse.csr_matrix((n_users, n_items), dtype=bool)
+    wanted = f"{name} must be a sparse matrix of shape {(n_users, n_items)}"
     if not sparse.issparse(matrix):
-        raise ValueError(
-            f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got a dense "
-            f"{type(matrix).__name__}: scipy.sparse.csr_matrix({name}) makes one"
-        )
+        kind = type(matrix).__name__
+        raise ValueError(f"{wanted}, got a dense {kind}: scipy.sparse.csr_matrix({name}) makes one")
     if matrix.shape != (n_users, n_items):
-        raise ValueError(
-            f"{name} must be a sparse matrix of shape {(n_users, n_items)}, got {matrix.shape}"
-        )
+        raise ValueError(f"{wanted}, got {matrix.shape}")
     if matrix.format == "csr" and matrix.nnz:  # SciPy believes what it is built from
-        indices = matrix.indices[: matrix.nnz]
-        if indices.min() < 0 or indices.max() >= n_items:
-            raise ValueError(
-                f"{name} must hold items from 0 to {n_items - 1}, got item "
-                f"{indices[np.argmax((indices < 0) | (indices >= n_items))]}"
-            )
+        refuse_unknown(name, matrix.indices[: matrix.nnz], n_items)
     known = matrix.format == "csr" and matrix.has_canonical_format
     if known and matrix.data[: matrix.nnz].all() and not np.isnan(matrix.data).any():
         indices = matrix.indices[: matrix.nnz].copy()
-        return sparse.csr_matrix(
-            (np.ones(matrix.nnz, bool), indices, matrix.indptr.copy()), shape=matrix.shape
-        )
+        parts = np.ones(matrix.nnz, bool), indices, matrix.indptr.copy()
+        return sparse.csr_matrix(parts, shape=matrix.shape)
     # Entry by entry: those of one pair could add up to 0, in small types even where all are 1.
     entries = matrix.tocoo()
     if np.isnan(entries.data).any():
@@ -128,16 +117,19 @@ def relevant_sets(relevant, n_users, n_items):
             f"relevant must hold one item for each of the {n_users} users, "
             f"got an array of shape {items.shape}"
         )
-    outside = (items < 0) | (items >= n_items)
-    if outside.any():
-        user = int(np.argmax(outside))
+    refuse_unknown("relevant", items, n_items, range(n_users))
+    parts = np.ones(n_users, bool), items, np.arange(n_users + 1)
+    return sparse.csr_matrix(parts, shape=(n_users, n_items))
+
+
+def refuse_unknown(name, items, n_items, users=None, got=", got item "):
+    """Refuse a number that is none of an item; `users` says whose each is."""
+    if len(items) and (items.min() < 0 or items.max() >= n_items):
+        where = int(np.argmax((items < 0) | (items >= n_items)))
+        whose = "" if users is None else f" for user {shown(users[where])}"
         raise ValueError(
-            f"relevant must hold items from 0 to {n_items - 1}, got item {items[user]} "
-            f"for user {user}"
+            f"{name} must hold items from 0 to {n_items - 1}{got}{items[where]}{whose}"
         )
-    return sparse.csr_matrix(
-        (np.ones(n_users, bool), items, np.arange(n_users + 1)), shape=(n_users, n_items)
-    )
 
 
 def refuse_shared(relevant, exclude):
@@ -148,3 +140,11 @@ def refuse_shared(relevant, exclude):
             "relevant and exclude must not share an item, "
             f"got item {both.col[0]} for user {both.row[0]}"
         )
+
+
+def disjoint_sets(relevant, exclude, n_users, n_items):
+    """The relevant and the excluded items as sets, which must not share an item."""
+    exclude = item_sets("exclude", exclude, n_users, n_items)
+    relevant = relevant_sets(relevant, n_users, n_items)
+    refuse_shared(relevant, exclude)
+    return relevant, exclude

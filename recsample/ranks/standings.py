@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from math import ceil
 from typing import Any
 
@@ -22,13 +21,8 @@ from scipy import sparse
 from recsample._support.arrays import counted, owners, places_in, repeated, row_blocks, starts_of
 from recsample._support.checks import fits_in_memory, positive_float
 from recsample._support.typing import Floats, Integers
-from recsample.ranks.scores import (
-    checked_scores,
-    item_sets,
-    pair_scores,
-    refuse_shared,
-    relevant_sets,
-)
+from recsample.ranks import order
+from recsample.ranks.scores import checked_scores, disjoint_sets, pair_scores
 from recsample.ranks.threads import number_of_threads, on_threads
 from recsample.ranks.thresholds import comparison
 
@@ -48,21 +42,21 @@ _BYTES_RANK = 300
 
 
 class Given:
-    """Scores that are compared as they are."""
+    """Scores that are compared one by one: those of an array."""
 
     def __init__(self, scores: NDArray[Any]) -> None:
         self.shape = scores.shape
-        self._scores = _in_order(scores)
+        self._strengths = order.strengths_of(scores)
         # A double holds them all by now, and a single what it can hold.
-        self._dtype = np.result_type(self._scores.dtype, np.float32)
+        self._dtype = np.result_type(self._strengths.dtype, np.float32)
 
     def of(self, user: Integers, item: Integers) -> NDArray[Any]:
-        """The scores of pairs of a user and an item."""
-        return self._scores[user, item].astype(self._dtype)
+        """The strengths of pairs of a user and an item."""
+        return self._strengths[user, item].astype(self._dtype)
 
-    def around(self, user: Integers, score: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Between which bounds entries of tiles are near to a score, and not clear of it."""
-        return score, score
+    def around(self, user: Integers, strength: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Between which bounds entries of tiles are near to a strength, and not clear of it."""
+        return strength, strength
 
     def rows(self, users: Integers) -> Callable[[slice], NDArray[Any]]:
         """A function from a slice of items to a tile: these users by these items, row by row.
@@ -72,31 +66,25 @@ class Given:
 
         def tile(items):
             found = self._tile(users, items)
-            nan = np.isnan(found)
-            if nan.any():
-                row, column = min(np.argwhere(nan), key=lambda place: users[place[0]])
-                raise ValueError(
-                    f"scores must not be NaN, got NaN for user {users[row]}, "
-                    f"item {items.start + column}"
-                )
+            order.refuse_nan(found, users[:, None], np.arange(items.start, items.stop))
             return found
 
         return tile
 
     def _tile(self, users, items):
-        found = self._scores[:, items][users].astype(self._dtype, copy=False)
+        found = self._strengths[:, items][users].astype(self._dtype, copy=False)
         return np.ascontiguousarray(found)
 
 
 class Pairwise(Given):
-    """Scores under factors, each of which is computed by itself: infinite ones, huge and tiny."""
+    """Scores under factors, each computed by itself: where a product says too little of them."""
 
     def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
         self.shape = len(users), len(items)
         self._users, self._items = users, items
 
     def of(self, user: Integers, item: Integers) -> Floats:
-        return pair_scores(self._users, self._items, user, item)
+        return order.strength(pair_scores(self._users, self._items, user, item))
 
     def _tile(self, users, items):
         item = np.arange(items.start, items.stop)
@@ -104,12 +92,11 @@ class Pairwise(Given):
         return self.of(*pairs).reshape(len(users), len(item))
 
 
-class Product:
+class Product(Pairwise):
     """Scores under factors, of which tiles of the matrix product say most."""
 
     def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
-        self.shape = len(users), len(items)
-        self._users, self._items = users, items
+        super().__init__(users, items)
         self._of_thread = threading.local()
         if items.size <= 2**19:  # where the items stand side by side, products are faster
             self._items = np.asfortranarray(items)
@@ -128,12 +115,9 @@ class Product:
         self._item_norm = np.sqrt(np.float64(squares[1].max()))
         self._user_norms = np.sqrt(squares[0].astype(np.float64) + least) * users.any(axis=1)
 
-    def of(self, user: Integers, item: Integers) -> Floats:
-        return pair_scores(self._users, self._items, user, item)
-
-    def around(self, user: Integers, score: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
+    def around(self, user: Integers, strength: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
         dtype, slack = self._users.dtype, self._rounding * self._item_norm * self._user_norms[user]
-        low, high = (score - slack).astype(dtype), (score + slack).astype(dtype)
+        low, high = (strength - slack).astype(dtype), (strength + slack).astype(dtype)
         # The scores of users whose factors are all 0 are 0, and not rounded.
         exact = slack == 0
         low[~exact] = np.nextafter(low[~exact], dtype.type(-np.inf))
@@ -155,139 +139,122 @@ class Product:
         return tile
 
 
-Source = Given | Product
-
-
 def scored_pools(scores, relevant, exclude):
     """The scores, and the relevant and the excluded items as sets that fit them and each other."""
     scores = checked_scores(scores)
-    source = Product(*scores) if isinstance(scores, tuple) else Given(scores)
-    if isinstance(source, Product) and not source.bounded:
+    source: Any = Product(*scores) if isinstance(scores, tuple) else Given(scores)
+    # A rounded product bounds scores, and so says who is stronger only where these are compared.
+    if isinstance(source, Product) and not (source.bounded and order.is_the_score()):
         source = Pairwise(*scores)
     n_users, n_items = source.shape
-    exclude = item_sets("exclude", exclude, n_users, n_items)
-    relevant = relevant_sets(relevant, n_users, n_items)
-    refuse_shared(relevant, exclude)
+    relevant, exclude = disjoint_sets(relevant, exclude, n_users, n_items)
     full = np.flatnonzero(np.diff(exclude.indptr) == n_items)
     if len(full):
         raise ValueError(f"exclude must leave an item to rank, got 0 items left for user {full[0]}")
     return source, relevant, exclude
 
 
-def outranking(source: Source, relevant, exclude) -> Iterator[tuple[slice, Any, Any]]:
-    """Which candidates score higher than the user's one relevant item, and which exactly the same.
+def outranking(source: Given, relevant, exclude) -> Iterator[tuple[slice, Any, Any]]:
+    """Which candidates are above the user's one relevant item, and which are tied with it.
 
     Some users at a time, with the slice of these.
     """
     n_users, n_items = source.shape
     for rows in row_blocks(n_users, n_items, TILE):
         users = np.arange(rows.start, rows.stop)
-        item = relevant.indices[rows]
-        own = source.of(users, item)
+        own = source.of(users, relevant.indices[rows])
         low, high = source.around(users, own)
         tile = source.rows(users)(slice(0, n_items))
-        higher, same = tile > high[:, None], (tile >= low[:, None]) & (tile <= high[:, None])
-        row, item = np.divmod(np.flatnonzero(same & (low < high)[:, None]), n_items)
-        score = source.of(users[row], item)
-        higher[row, item] = score > own[row]
-        same[row, item] = score == own[row]
+        above = tile > high[:, None]
+        tied = (tile >= low[:, None]) & ~above
+        row, item = np.divmod(np.flatnonzero(tied & (low < high)[:, None]), n_items)
+        strength = source.of(users[row], item)
+        above[row, item], tied[row, item] = strength > own[row], strength == own[row]
         for sets in (relevant[rows], exclude[rows]):
             left_out = owners(np.diff(sets.indptr)), sets.indices
-            higher[left_out] = same[left_out] = False
-        yield rows, higher, same
+            above[left_out] = tied[left_out] = False
+        yield rows, above, tied
 
 
 def standings(
-    source: Source, relevant: sparse.csr_matrix, exclude: sparse.csr_matrix, working_memory: float
+    source: Given, relevant: sparse.csr_matrix, exclude: sparse.csr_matrix, working_memory: float
 ) -> tuple[Integers, Integers]:
-    """How many irrelevant items score higher than each relevant one, and how many the same.
+    """How many irrelevant items are above each relevant one, and how many tied with it.
 
     Flat, with the relevant items of each user one after the other, best first.
     """
-    fits_in_memory(
-        _BYTES_RANK * relevant.nnz,
-        f"ranking {relevant.nnz} relevant items",
-        "rank fewer users at a time",
-    )
+    what, instead = f"ranking {relevant.nnz} relevant items", "rank fewer users at a time"
+    fits_in_memory(_BYTES_RANK * relevant.nnz, what, instead)
     n_users, n_items = source.shape
     n_threads, numbers, n_left_out = _limits(relevant, exclude, working_memory)
     lengths = np.diff(relevant.indptr).astype(np.int64)
-    user, several = owners(lengths), bool((lengths > 1).any())
+    user = owners(lengths)
     own = source.of(user, relevant.indices)
-    if several:  # those with the same score are looked at once
+    if (lengths > 1).any():
         own = _best_first(own, user, n_users)
-        different = np.ones(len(own), bool)
-        different[1:] = (user[1:] != user[:-1]) | (own[1:] != own[:-1])
-        own, user = own[different], user[different]
-        lengths = counted(user, n_users)
-    starts = starts_of(lengths)
+    # Those of one user that are tied stand side by side, and are looked at once.
+    new = np.ones(len(own), bool)
+    new[1:] = (user[1:] != user[:-1]) | (own[1:] != own[:-1])
+    number, own, user = np.cumsum(new) - 1, own[new], user[new]
     low, high = source.around(user, own)
-    above, ties = np.zeros((2, len(user)), np.int64)
-    compare = comparison(len(user) * n_items)
-
+    above, ties = np.zeros((2, len(own)), np.int64)
+    lengths = counted(user, n_users)
+    starts = starts_of(lengths)
+    compare = comparison(len(own) * n_items)
     height, width = _shape(-(-n_users // n_threads), n_items, numbers)
     ends = relevant.indptr.astype(np.int64) + exclude.indptr
 
     def count(rows):
         # Users with more relevant items come first, as they are compared.
-        order = np.argsort(-lengths[rows], kind="stable")
-        n_thresholds = lengths[rows][order]
-        mine = repeated(starts[rows][order], n_thresholds) + places_in(n_thresholds)
-        bounds, counts = (low[mine], high[mine]), np.zeros((2, len(mine)), np.int64)
-        tile_of = source.rows(rows.start + order)
-        near = _Near(source, user, own, above, ties, numbers // 8)
-        for items, left_out in _left_out(rows, order, width, relevant, exclude):
-            tile = tile_of(items)
-            tile.reshape(-1)[left_out] = -np.inf
-            counts += compare(tile, n_thresholds, *bounds, partial(near.add, mine, items.start))
-        above[mine] += counts[0]
-        exact = bounds[0] == bounds[1]
-        ties[mine[exact]] = counts[1, exact]
-        near.settle()
+        by_length = np.argsort(-lengths[rows], kind="stable")
+        n_own = lengths[rows][by_length]
+        mine = repeated(starts[rows][by_length], n_own) + places_in(n_own)
+        tile_of = source.rows(rows.start + by_length)
+
+        def near():
+            """Pairs of an own strength and an item that a tile cannot tell apart."""
+            for items, left_out in _left_out(rows, by_length, width, relevant, exclude):
+                tile, found = tile_of(items), np.zeros((2, len(mine)), np.int64)
+                tile.reshape(-1)[left_out] = order.UNRANKED
+                for which, column in compare(tile, n_own, low[mine], high[mine], found):
+                    for some in row_blocks(len(which), 1, numbers // 8):
+                        yield mine[which[some]], items.start + column[some]
+                above[mine] += found[0]
+                ties[mine] += np.where(low[mine] == high[mine], found[1], 0)
+
+        for which, item in _together(near(), numbers // 8):
+            strength = source.of(user[which], item)
+            # Numbers of the same type are added in a tenth of the time that others take.
+            np.add.at(above, which, (strength > own[which]).astype(np.int64))
+            np.add.at(ties, which, (strength == own[which]).astype(np.int64))
 
     on_threads(n_threads, count, _row_blocks(ends, height, n_left_out))
     # Where what is left out would be tied as well, everything is that is not above.
-    lowest = own == -np.inf
+    lowest = own == order.UNRANKED
     others = n_items - np.diff(ends)[user[lowest]]
     ties[lowest] = others - above[lowest]
-    if several:
-        which = np.cumsum(different) - 1
-        return above[which], ties[which]
-    return above, ties
+    return above[number], ties[number]
 
 
 def _best_first(own, user, n_users):
-    """The scores of each user in descending order, one user after the other."""
-    order = np.argsort(-own)
+    """The strengths of each user in descending order, one user after the other."""
+    best_first = np.argsort(-own)
     # From a row to columns is a stable sort by column, in one pass.
-    in_order = own[order], user[order], [0, len(own)]
+    in_order = own[best_first], user[best_first], [0, len(own)]
     return sparse.csr_matrix(in_order, shape=(1, n_users)).tocsc().data
 
 
-class _Near:
-    """Pairs that are near to a relevant item, settled by their scores, many at a time."""
-
-    def __init__(self, source, user, own, above, ties, at_a_time):
-        self._source, self._user, self._own, self._at_a_time = source, user, own, at_a_time
-        self._above, self._ties = above, ties
-        self._waiting, self._n = [], 0
-
-    def add(self, pairs, start, which, column):
-        """More of them: which of the relevant items, and the columns after the start."""
-        for some in row_blocks(len(which), 1, self._at_a_time):
-            self._waiting.append((pairs[which[some]], start + column[some]))
-            self._n += len(which[some]) + 20  # what two arrays take by themselves
-            if self._n > self._at_a_time:
-                self.settle()
-
-    def settle(self):
-        if self._waiting:
-            pair, item = map(np.concatenate, zip(*self._waiting))
-            score, own = self._source.of(self._user[pair], item), self._own[pair]
-            # Numbers of the same type are added in a tenth of the time that others take.
-            np.add.at(self._above, pair, (score > own).astype(np.int64))
-            np.add.at(self._ties, pair, (score == own).astype(np.int64))
-        self._waiting, self._n = [], 0
+def _together(pairs, many):
+    """The same pairs of arrays, joined until they hold so many entries."""
+    waiting, n = [], 0
+    for pair in pairs:
+        waiting.append(pair)
+        n += len(pair[0]) + 20  # what two arrays take by themselves
+        if n > many:
+            yield map(np.concatenate, zip(*waiting))
+            waiting, n = [], 0
+    if waiting:
+        yield map(np.concatenate, zip(*waiting))
 
 
 def _limits(relevant, exclude, working_memory):
@@ -356,15 +323,3 @@ def _left_out(rows, order, width, *several_sets):
     for start, first, last in zip(range(0, n_items, width), [0, *ends], ends):
         inside, stop = by_tile[first:last], min(start + width, n_items)
         yield slice(start, stop), row[inside] * (stop - start) + item[inside] - start
-
-
-def _in_order(scores):
-    """The scores, or for numbers that no double holds others in the same order."""
-    whole, limit = scores.dtype.kind in "iu", 2**53
-    if whole and (scores.dtype.itemsize < 8 or (scores.min() >= -limit and scores.max() <= limit)):
-        return scores
-    if not whole and np.can_cast(scores.dtype, np.float64):
-        return scores
-    places = np.unique(scores, return_inverse=True)[1].reshape(scores.shape).astype(np.float64)
-    places[np.isnan(scores)] = np.nan
-    return places

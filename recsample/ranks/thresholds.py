@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recsample._support.arrays import counted, owners, places_in, repeated, row_blocks, starts_of
 from recsample._support.extras import extra
@@ -33,84 +31,74 @@ _MANY, _MANY_COMPILED = 16, 160
 _CROWDED, _SORTED = 1 / 8, 64
 # Comparisons from which compiled code saves more time than it takes to load, and to load Numba.
 _WORTH_LOADING, _WORTH_LOADING_NUMBA = 2**24, 2**31
-Note = Callable[[Integers, Integers], None]
+Pairs = Iterator[tuple[Integers, Integers]]
 
 
-def comparison(n_comparisons: int) -> Callable[..., tuple[Integers, Integers]]:
+def comparison(n_comparisons: int) -> Callable[..., Pairs]:
     """`compared` or `compared_by`, compiled if that is worth it here."""
     worth = _WORTH_LOADING if "numba" in sys.modules else _WORTH_LOADING_NUMBA
-    if n_comparisons >= worth and _compiles():
+    # Numba may be told to leave it to Python, number by number.
+    compiles = find_spec("numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
+    if n_comparisons >= worth and compiles:
         return partial(compared_by, compiled_counts())
     return compared
 
 
-def _compiles():
-    """Whether Numba is there, and not told to leave it to Python, number by number."""
-    return find_spec("numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
+def compared(numbers, n_thresholds: Integers, low, high, counts: Integers) -> Pairs:
+    """Count how many numbers are above and how many near each threshold of their row.
 
-
-def compared(
-    numbers: NDArray[Any], n_thresholds: Integers, low: NDArray[Any], high: NDArray[Any], note: Note
-) -> tuple[Integers, Integers]:
-    """How many numbers are above and how many near each threshold of their row.
-
-    Which ones are near is said to `note`, as numbers of thresholds and columns, if the bounds
-    differ.
+    The two rows of `counts` are filled with that. If the bounds differ, the numbers that are near
+    are told one by one: which threshold, and which column.
     """
-    first, counts = starts_of(n_thresholds), np.zeros((2, len(low)), np.int64)
+    first = starts_of(n_thresholds)
     many = int(np.count_nonzero(n_thresholds >= _MANY))
     if many:
-        which = np.arange(n_thresholds[:many].sum())
-        counts[:, which], crowded = _by_buckets(
-            numbers[:many], n_thresholds[:many], low[which], high[which], note
+        done = slice(0, int(n_thresholds[:many].sum()))
+        crowded = yield from _by_buckets(
+            numbers[:many], n_thresholds[:many], low[done], high[done], counts[:, done]
         )
         to_sort = n_thresholds[crowded] >= _SORTED
         for row in crowded[to_sort]:
             which = first[row] + np.arange(n_thresholds[row])
-            counts[:, which] = _by_sorting(numbers[row], low[which], high[which], which, note)
+            yield from _by_sorting(numbers[row], which, low[which], high[which], counts)
         rows = np.concatenate([crowded[~to_sort], np.arange(many, len(numbers))])
         numbers, first, n_thresholds = numbers[rows], first[rows], n_thresholds[rows]
     for k in range(n_thresholds.max(initial=0)):
         n_rows = int(np.count_nonzero(n_thresholds > k))
         which = first[:n_rows] + k
-        counts[:, which] = _by_comparing(numbers[:n_rows], low[which], high[which], which, note)
-    return counts[0], counts[1]
+        yield from _by_comparing(numbers[:n_rows], which, low[which], high[which], counts)
 
 
-def compared_by(kernel, numbers, n_thresholds, low, high, note):
+def compared_by(kernel, numbers, n_thresholds, low, high, counts):
     """`compared`, by a compiled kernel."""
-    first, (above, near) = starts_of(n_thresholds), np.zeros((2, len(low)), np.int64)
+    first, (above, near) = starts_of(n_thresholds), counts
     many = int(np.count_nonzero(n_thresholds >= _MANY_COMPILED))
     done = int(n_thresholds[:many].sum())
     if many:
-        above[:done], near[:done] = compared(
-            numbers[:many], n_thresholds[:many], low[:done], high[:done], note
-        )
+        some = numbers[:many], n_thresholds[:many], low[:done], high[:done]
+        yield from compared(*some, counts[:, :done])
     columns = np.empty((len(low), 4), np.int32)  # of those that are near: seldom there are more
     kernel(numbers[many:], first[many:], n_thresholds[many:], low, high, above, near, columns)
     which = done + np.flatnonzero((near[done:] > 0) & (low[done:] < high[done:]))
-    n_near = near[which]
-    few = n_near <= columns.shape[1]
-    times = n_near[few]
-    note(repeated(which[few], times), columns[repeated(which[few], times), places_in(times)])
+    few = near[which] <= columns.shape[1]
+    times = near[which[few]]
+    yield repeated(which[few], times), columns[repeated(which[few], times), places_in(times)]
     more, row_of = which[~few], owners(n_thresholds)
     for part in row_blocks(len(more), numbers.shape[1], numbers.size):
         some = more[part]
-        _by_comparing(numbers[row_of[some]], low[some], high[some], some, note)
-    return above, near
+        yield from _by_comparing(numbers[row_of[some]], some, low[some], high[some], counts)
 
 
-def _by_comparing(numbers, low, high, which, note):
-    """Counts with one threshold for each row."""
+def _by_comparing(numbers, which, low, high, counts):
+    """With one threshold for each row."""
     above = _bits(np.greater, numbers, high)
     near = _bits(np.greater_equal, numbers, low) ^ above
-    n_above, n_near = (np.bitwise_count(bits).sum(axis=1) for bits in (above, near))
-    some = np.flatnonzero((n_near > 0) & (low < high))
+    counts[:, which] = [np.bitwise_count(bits).sum(axis=1) for bits in (above, near)]
+    some = np.flatnonzero((counts[1, which] > 0) & (low < high))
     row, word = np.nonzero(near[some])
     words = near[some[row], word]
     each, column = np.nonzero(np.unpackbits(words[:, None].view(np.uint8), axis=1))
-    note(which[some[row[each]]], 64 * word[each] + column)
-    return n_above, n_near
+    yield which[some[row[each]]], 64 * word[each] + column
 
 
 def _bits(comparison, numbers, bounds):
@@ -125,22 +113,22 @@ def _bits(comparison, numbers, bounds):
     return np.packbits(found.reshape(-1)).view(np.uint64).reshape(n_rows, -1)
 
 
-def _by_sorting(numbers, low, high, which, note):
-    """Counts for one row, with many thresholds."""
+def _by_sorting(numbers, which, low, high, counts):
+    """With many thresholds for one row."""
     order = np.argsort(numbers)
     ordered = numbers[order]
     start = np.searchsorted(ordered, low, side="left")
     end = np.searchsorted(ordered, high, side="right")
+    counts[:, which] = len(numbers) - end, end - start
     times = np.where(low < high, end - start, 0)
     # All numbers may be near to each of the thresholds.
     for part in row_blocks(len(which), max(1, int(times.max())), len(numbers)):
         each = times[part]
-        note(repeated(which[part], each), order[repeated(start[part], each) + places_in(each)])
-    return len(numbers) - end, end - start
+        yield repeated(which[part], each), order[repeated(start[part], each) + places_in(each)]
 
 
-def _by_buckets(numbers, n_thresholds, low, high, note):
-    """Counts with many thresholds for each row, and rows that buckets did not help to count."""
+def _by_buckets(numbers, n_thresholds, low, high, counts):
+    """With many thresholds for each row; returns the rows that buckets do not help to count."""
     n_rows, width = numbers.shape
     row_of, which = owners(n_thresholds), np.arange(len(low))
     n_buckets = 8 + width // 4 + min(16 * int(n_thresholds[0]), width // 2)
@@ -148,7 +136,7 @@ def _by_buckets(numbers, n_thresholds, low, high, note):
     buckets = bucket(numbers, np.arange(n_rows)[:, None]).ravel()
     first, last = bucket(low, row_of), bucket(high, row_of)
     size = counted(buckets, n_rows * n_buckets)
-    above, near = (row_of + 1) * width - np.cumsum(size)[last], np.zeros(len(low), np.int64)
+    counts[0] = (row_of + 1) * width - np.cumsum(size)[last]
 
     # The best threshold that each bucket is the first or the last of: assigned last, it stays.
     best = np.full(len(size), -1, np.int32)
@@ -165,15 +153,14 @@ def _by_buckets(numbers, n_thresholds, low, high, note):
         number = numbers.reshape(-1)[place]
         is_above = number > high[at]
         is_near = (number >= low[at]) & ~is_above
-        above += counted(at[is_above], len(low))
-        near += counted(at[is_near], len(low))
-        noted = is_near & (low < high)[at]
-        note(at[noted], place[noted] % width)
+        counts += [counted(at[which], len(low)) for which in (is_above, is_near)]
+        is_near &= (low < high)[at]
+        yield at[is_near], place[is_near] % width
         at = at + 1
         more = at < len(low)
         more[more] = (first[at[more]] <= inside[more]) & (inside[more] <= last[at[more]])
         at, place, inside = at[more], place[more], inside[more]
-    return (above, near), np.flatnonzero(crowded)
+    return np.flatnonzero(crowded)
 
 
 def _buckets(n_thresholds, low, high, n_buckets):

@@ -25,11 +25,7 @@ def mean_over_ties(gain, ranks, cutoff=None):
     if cutoff is not None:  # one place keeps the item itself
         places = np.clip(cutoff + 1 - rows.rank, 1, places)
     most = np.max(places, initial=1)
-    fits_in_memory(
-        100 * most,
-        f"the average over {most} places of a tied item",
-        WITHOUT_AVERAGES,
-    )
+    fits_in_memory(100 * most, f"the average over {most} places of a tied item", WITHOUT_AVERAGES)
     values = np.zeros(len(ranks))
     for part in blocks(places):
         instance, order, rank, weight = orders_of_ties(rows.of(part), places[part])

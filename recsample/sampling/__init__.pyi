@@ -15,6 +15,8 @@ from .base import Design as Design
 from .base import HasLaw as HasLaw
 from .base import Observed as Observed
 from .base import Sampler as Sampler
+from .base import SumsOverLaw as SumsOverLaw
+from .base import verify_law as verify_law
 from .given_lists import GivenLists as GivenLists
 from .given_lists import given_ranks as given_ranks
 from .given_lists import uniform_lists as uniform_lists

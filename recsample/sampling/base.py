@@ -16,12 +16,22 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._support.checks import numbers, shown, whole_numbers
+from recsample._support.arrays import counted, different_rows, owners, repeated
+from recsample._support.checks import (
+    generator,
+    numbers,
+    one_or_each,
+    positive_int,
+    shown,
+    whole_numbers,
+)
 from recsample._support.typing import Floats, Integers, Rng
 from recsample._support.values import Value, frozen
-from recsample.metrics.base import Metric, check_metric
+from recsample.metrics.base import Metric
+from recsample.metrics.names import the_metric
+from recsample.metrics.ranking import RR
 from recsample.ranks.base import Ranks
-from recsample.ranks.checks import rows_of
+from recsample.ranks.checks import check_one_relevant, check_ranks, rows_of
 from recsample.ranks.counts import RankCounts
 
 if TYPE_CHECKING:
@@ -32,6 +42,8 @@ __all__ = [
     "HasLaw",
     "Observed",
     "Sampler",
+    "SumsOverLaw",
+    "verify_law",
 ]
 
 
@@ -40,7 +52,8 @@ class Sampler(ABC):
 
     To write one, derive a class with `draw` and `moments`; the rest follows. One whose sampled rank
     depends on the rank alone may have a `HasLaw.law` too, and then the least-squares corrections
-    work for it. Samplers are values: frozen data classes, equal where they draw alike.
+    work for it. Samplers are values: frozen data classes, equal where they draw alike. What they
+    cannot draw from, or read, all methods refuse with a `ValueError`, as `moments` does.
 
     Examples
     --------
@@ -51,7 +64,7 @@ class Sampler(ABC):
 
     @abstractmethod
     def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
-        """Sampled ranks: one sampled evaluation.
+        """Sampled ranks: one sampled evaluation, drawn from the law without drawing any items.
 
         Parameters
         ----------
@@ -79,24 +92,27 @@ class Sampler(ABC):
         """
 
     @abstractmethod
-    def moments(self, metric: Metric, ranks: Ranks) -> tuple[Floats, Floats]:
+    def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
         """Expectation and variance of a metric on the sampled ranks, for each instance.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
             A `Correction` must be made for sampling of this kind.
         ranks : Ranks
             Averaged over a random order of tied items.
 
         Returns
         -------
-        tuple of two ndarrays of float, shape (instances,)
+        mean : ndarray of float, shape (instances,)
+            NaN for an instance without relevant item, with a warning.
+        variance : ndarray of float, shape (instances,)
 
         Raises
         ------
         ValueError
-            For ranks that cannot be sampled from, and a correction for another kind of sampling.
+            For ranks that cannot be sampled from, what is no metric, and a correction for another
+            kind of sampling.
 
         Examples
         --------
@@ -106,22 +122,17 @@ class Sampler(ABC):
         (array([0.901, 0.501]), array([0.0008, 0.0023]))
         """
 
-    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
+    def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
         """The expectation of a metric on the sampled ranks, for each instance.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
         ranks : Ranks
 
         Returns
         -------
         ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As `moments`.
 
         Examples
         --------
@@ -132,25 +143,20 @@ class Sampler(ABC):
         >>> round(float(rs.UniformSampling(99).expect(rs.AP, c).mean()), 3)
         0.326
         """
-        check_readable(metric, self)
-        return self.moments(metric, ranks)[0]
+        # Metrics are read here too: what others derive need not begin with `_asked`.
+        return self.moments(check_readable(metric, self), ranks)[0]
 
-    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
+    def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
         """The variance of a metric on the sampled ranks, for each instance.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
         ranks : Ranks
 
         Returns
         -------
         ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As `moments`.
 
         Examples
         --------
@@ -158,27 +164,21 @@ class Sampler(ABC):
         >>> rs.UniformSampling(99).variance(rs.Recall @ 10, rs.Ranks([1, 90, 900], 1000)).round(3)
         array([0.   , 0.237, 0.   ])
         """
-        check_readable(metric, self)
-        return self.moments(metric, ranks)[1]
+        return self.moments(check_readable(metric, self), ranks)[1]
 
-    def std_of_mean(self, metric: Metric, ranks: Ranks | RankCounts) -> float:
+    def std_of_mean(self, metric: Metric | str, ranks: Ranks | RankCounts) -> float:
         """Standard deviation, over repeated sampling, of the metric's mean over the instances.
 
         Instances are sampled independently of each other.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
         ranks : Ranks or RankCounts
 
         Returns
         -------
         float
-
-        Raises
-        ------
-        ValueError
-            As `moments`.
 
         Examples
         --------
@@ -187,6 +187,14 @@ class Sampler(ABC):
         0.0278
         """
         return _std_of_mean(self, metric, ranks)
+
+    def _asked(self, metric: Metric | str, ranks: Any) -> tuple[Metric, Any]:
+        """What is asked for: a metric that this can answer, of ranks that it can sample from."""
+        return check_readable(metric, self), self._checked(ranks)
+
+    def _checked(self, ranks: Any) -> Any:
+        """``ranks``; those that cannot be sampled from are refused."""
+        return check_ranks(ranks)
 
     def same_kind(self, other: object) -> bool:
         """Whether what this draws can be read by what is made for another sampler or design.
@@ -215,7 +223,7 @@ class Design(ABC):
     """A way to draw until enough is known, or to weigh what is drawn, and what is read off.
 
     `expect`, `variance` and `std_of_mean` are those of the estimate. Designs are values, as
-    samplers are.
+    samplers are, and all methods refuse as `draw` and `of` do.
 
     Examples
     --------
@@ -283,12 +291,12 @@ class Design(ABC):
         raise ValueError(f"{self} must draw its items itself, and cannot read them off a scan")
 
     @abstractmethod
-    def of(self, metric: Metric, observed: Observed) -> Floats:
+    def of(self, metric: Metric | str, observed: Observed) -> Floats:
         """The estimate of a metric, for each instance.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
         observed : Observed
             Of this design.
 
@@ -310,22 +318,17 @@ class Design(ABC):
         """
 
     @abstractmethod
-    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
+    def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
         """The expectation of the estimate, for each instance.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
         ranks : Ranks
 
         Returns
         -------
         ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As `draw` and `of`.
 
         Examples
         --------
@@ -335,22 +338,17 @@ class Design(ABC):
         """
 
     @abstractmethod
-    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
+    def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
         """The variance of the estimate, for each instance.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
         ranks : Ranks
 
         Returns
         -------
         ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As `draw` and `of`.
 
         Examples
         --------
@@ -371,11 +369,6 @@ class Design(ABC):
         -------
         ndarray of float, shape (instances,)
 
-        Raises
-        ------
-        ValueError
-            As `draw`.
-
         Examples
         --------
         >>> import recsample as rs
@@ -383,12 +376,12 @@ class Design(ABC):
         array([999. ,  25. ,   1.1])
         """
 
-    def estimate(self, metric: Metric, ranks: Ranks, rng: Rng) -> Floats:
+    def estimate(self, metric: Metric | str, ranks: Ranks, rng: Rng) -> Floats:
         """One estimate per instance: `draw`, then `of`.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
         ranks : Ranks
         rng : int, numpy.random.Generator or None
             A seed, a generator that is advanced, or None for fresh entropy.
@@ -396,11 +389,6 @@ class Design(ABC):
         Returns
         -------
         ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As `draw` and `of`.
 
         Examples
         --------
@@ -410,24 +398,19 @@ class Design(ABC):
         """
         return self.of(metric, self.draw(ranks, rng))
 
-    def std_of_mean(self, metric: Metric, ranks: Ranks | RankCounts) -> float:
+    def std_of_mean(self, metric: Metric | str, ranks: Ranks | RankCounts) -> float:
         """Standard deviation, over repeated drawing, of the estimate's mean over the instances.
 
         Instances are drawn for independently of each other.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
         ranks : Ranks or RankCounts
 
         Returns
         -------
         float
-
-        Raises
-        ------
-        ValueError
-            As `variance`.
 
         Examples
         --------
@@ -494,11 +477,7 @@ class Observed(Value):
     _columns: dict[str, NDArray[Any]]
 
     def __init__(
-        self,
-        design: Design,
-        n_items: ArrayLike,
-        n_relevant: ArrayLike = 1,
-        **columns: ArrayLike,
+        self, design: Design, n_items: ArrayLike, n_relevant: ArrayLike = 1, **columns: ArrayLike
     ) -> None:
         if not isinstance(design, Design):
             raise ValueError(
@@ -510,26 +489,15 @@ class Observed(Value):
             name: frozen(np.atleast_1d(numbers(name, column))) for name, column in columns.items()
         }
         relevant = whole_numbers("n_relevant", n_relevant, lowest=0)
-        if relevant.ndim > 1:
-            raise ValueError(
-                "n_relevant must be one number or one for each instance, "
-                f"got an array of shape {relevant.shape}"
-            )
         n_instances = len(relevant) if relevant.ndim else len(next(iter(arrays.values())))
-        relevant = np.broadcast_to(relevant, n_instances)
+        relevant = one_or_each("n_relevant", relevant, n_instances, "instance")
         for name, column in arrays.items():
             if len(column) not in (n_instances, relevant.sum()):
                 raise ValueError(
                     f"{name} must hold an entry for each of {n_instances} instances, or of their "
                     f"{relevant.sum()} relevant items, got {len(column)}"
                 )
-        sizes = whole_numbers("n_items", n_items, lowest=1)
-        if sizes.shape not in ((), (n_instances,)):
-            raise ValueError(
-                f"n_items must be one number or one for each of {n_instances} instances, "
-                f"got an array of shape {sizes.shape}"
-            )
-        sizes = np.broadcast_to(sizes, n_instances)
+        sizes = one_or_each("n_items", n_items, n_instances, lowest=1)
         small = np.flatnonzero(sizes < relevant)
         if len(small):
             raise ValueError(
@@ -537,10 +505,7 @@ class Observed(Value):
                 f"got {sizes[small[0]]} in instance {small[0]}"
             )
         vars(self).update(
-            design=design,
-            n_items=frozen(sizes),
-            n_relevant=frozen(relevant),
-            _columns=arrays,
+            design=design, n_items=frozen(sizes), n_relevant=frozen(relevant), _columns=arrays
         )
 
     def _content(self) -> tuple[Any, ...]:
@@ -627,19 +592,20 @@ class HasLaw(Protocol):
         """
 
 
-def _std_of_mean(drawn: Sampler | Design, metric: Metric, ranks: Ranks | RankCounts) -> float:
+def _std_of_mean(drawn, metric, ranks):
     """Of both kinds, since instances are drawn for independently."""
     rows, counts = rows_of(ranks)
     variance = drawn.variance(metric, rows)
     return float(np.sqrt(variance.sum() if counts is None else counts @ variance) / len(ranks))
 
 
-# A check of what is to read the observations of a sampler or design.
+# Checks of samplers, designs, what reads them, and what designs have observed.
 
 
-def check_readable(metric: Any, drawn: Sampler | Design) -> Metric:
-    """``metric``; a correction for another kind of observation than those drawn is refused."""
-    made_for = check_metric(metric).sampler
+def check_readable(metric: Metric | str, drawn: Sampler | Design) -> Metric:
+    """The metric, its name read; a correction for other observations than these is refused."""
+    metric = the_metric(metric)
+    made_for = metric.sampler
     if made_for is not None and not made_for.same_kind(drawn):
         raise ValueError(
             f"metric must read what {drawn} gives, got {metric}, which is made for {made_for}"
@@ -647,17 +613,14 @@ def check_readable(metric: Any, drawn: Sampler | Design) -> Metric:
     return metric
 
 
-# Checks of samplers, designs, and of what designs have observed.
-
-
-def check_sampler(sampler: Any) -> Sampler:
-    """``sampler``; a design, and what is neither, is refused."""
-    if isinstance(sampler, Design):
+def check_sampler(sampler: Any, or_design: bool = False) -> Any:
+    """``sampler``; a design where none will do, and what is neither, is refused."""
+    if isinstance(sampler, Design) and not or_design:
         raise ValueError(
             f"sampler must be a sampler, which gives ranks again, got the design {shown(sampler)}: "
             "what it observes is no ranking"
         )
-    if not isinstance(sampler, Sampler):
+    if not isinstance(sampler, (Sampler, Design)):
         raise ValueError(
             f"sampler must be a sampler such as UniformSampling(100), got {shown(sampler)}"
         )
@@ -666,11 +629,7 @@ def check_sampler(sampler: Any) -> Sampler:
 
 def check_law(sampler: Any) -> HasLaw:
     """``sampler``, or design; one whose observation has no law given the rank alone is refused."""
-    if not isinstance(sampler, (Sampler, Design)):
-        raise ValueError(
-            f"sampler must be a sampler such as UniformSampling(100), got {shown(sampler)}"
-        )
-    if not isinstance(sampler, HasLaw):
+    if not isinstance(check_sampler(sampler, or_design=True), HasLaw):
         raise ValueError(
             "sampler must have a law that depends on the rank alone, as UniformSampling(100) has, "
             f"got {shown(sampler)}"
@@ -699,3 +658,177 @@ def column_of(observed: Observed, name: str, shape: tuple[int, ...]) -> NDArray[
             f"{name} must have shape {shape} for {observed.design}, got {column.shape}"
         )
     return column
+
+
+# A way of drawing of one's own, of which the law is known.
+
+
+class SumsOverLaw(Sampler):
+    """A sampler whose sampled rank depends on the rank alone, and everything follows from its law.
+
+    To write one, derive a frozen data class with a number `m` of drawn items, `law` and `draw`. One
+    relevant item per instance; `verify_law` looks whether what is drawn has the law.
+
+    Examples
+    --------
+    Two items are drawn at random, and only the better one is shown:
+
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> import recsample as rs
+    >>> @dataclass(frozen=True)
+    ... class BetterOfTwo(rs.sampling.SumsOverLaw):
+    ...     m: int = 1
+    ...
+    ...     def law(self, n_items):
+    ...         above = np.arange(n_items) / (n_items - 1)
+    ...         return np.stack([(1 - above) ** 2, 1 - (1 - above) ** 2], axis=1)
+    ...
+    ...     def draw(self, ranks, rng):
+    ...         rng = np.random.default_rng(rng)
+    ...         above = ranks.break_ties("random", rng).rows.above
+    ...         drawn = rng.integers(ranks.n_irrelevant, size=(2, len(ranks)))
+    ...         return ranks.at(1 + (drawn.min(axis=0) < above), n_items=2)
+    >>> BetterOfTwo().expect(rs.AUC, rs.Ranks([1, 6], n_items=11))
+    array([1.  , 0.25])
+    >>> rs.sampling.verify_law(BetterOfTwo(), n_items=11, rng=0)
+    """
+
+    m: int
+
+    @abstractmethod
+    def law(self, n_items: int) -> Floats:
+        """The law of how many drawn items outrank the relevant one, for every rank of a pool.
+
+        Parameters
+        ----------
+        n_items : int
+            Size of the pool, the relevant item included.
+
+        Returns
+        -------
+        ndarray of float, shape (n_items, m + 1)
+            Row r - 1 holds the probabilities of s = 0, ..., m for the rank r.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.UniformSampling(1).law(3)[1]
+        array([0.5, 0.5])
+        """
+
+    def pmf(self, ranks: Ranks) -> Floats:
+        """The law of how many drawn items outrank the relevant one, for each instance.
+
+        Parameters
+        ----------
+        ranks : Ranks
+            One relevant item per instance. Where it is tied with t irrelevant ones, each of the
+            t + 1 ranks is equally likely, and the law is the mean of theirs.
+
+        Returns
+        -------
+        ndarray of float, shape (instances, m + 1)
+
+        Raises
+        ------
+        ValueError
+            For several relevant items in an instance.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.sampling.SumsOverLaw.pmf(rs.UniformSampling(1), rs.Ranks([1, 2], 3, ties=[0, 1]))
+        array([[1.  , 0.  ],
+               [0.25, 0.75]])
+        """
+        rows = check_one_relevant(ranks).rows
+        kinds, which = different_rows([rows.rank, rows.ties, ranks.sizes])
+        laws = {n: self.law(n) for n in set(kinds[2].tolist())}
+        means = [laws[n][r - 1 : r + t].mean(axis=0) for r, t, n in np.transpose(kinds).tolist()]
+        return np.reshape(means, (-1, self.m + 1))[which]
+
+    def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
+        metric, pmf = check_readable(metric, self), self.pmf(ranks)
+        values = metric.of_rank(np.arange(1, self.m + 2), self.m + 1)
+        mean = pmf @ values
+        return mean, (pmf * (values - mean[:, None]) ** 2).sum(axis=1)
+
+
+def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000) -> None:
+    """Refuse a sampler that does not draw as its law says, or whose expectations are of another.
+
+    The test of a sampler of one's own: silence means that nothing was found. One that is right is
+    refused once in a million times.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        One with a law, see `HasLaw`.
+    n_items : int
+        Size of the pool.
+    rng : int, numpy.random.Generator or None
+        A seed, a generator that is advanced, or None for fresh entropy.
+    draws : int, optional
+        For each of at most twenty ranks, and for one that is tied.
+
+    Raises
+    ------
+    ValueError
+        For what has no law, a law that is none, draws that do not follow it, and expectations that
+        are not sums over it.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.sampling.verify_law(rs.UniformSampling(9), n_items=100, rng=0)
+    """
+    check_law(check_sampler(sampler))
+    n_items, draws = positive_int("n_items", n_items), positive_int("draws", draws)
+    law, m = numbers("law", sampler.law(n_items)), sampler.m  # type: ignore[attr-defined]
+    if law.shape != (n_items, m + 1):
+        raise ValueError(f"law must have shape {(n_items, m + 1)} for {sampler}, got {law.shape}")
+    if not (law >= 0).all() or abs(law.sum(axis=1) - 1).max() > 1e-9:
+        raise ValueError(f"law must have rows of probabilities with sum 1 for {sampler}")
+    rank = np.unique(np.geomspace(1, n_items, 20).round().astype(np.int64))
+    # And the middle one tied with all below it, so that each rank from there on is equally likely.
+    rank = np.append(rank, rank[len(rank) // 2])
+    ties = np.append(np.zeros(len(rank) - 1, np.int64), n_items - rank[-1])
+    expected = np.array([law[r - 1 : r + t].mean(axis=0) for r, t in zip(rank, ties)])
+    ranks = Ranks(rank, n_items, ties=ties)
+    drawn = sampler.draw(ranks[owners(np.full(len(rank), draws))], generator(rng))
+    share = _shares(drawn, expected.shape)
+    off = abs(np.cumsum(share - expected, axis=1))
+    off[(share > 0) & (expected == 0)] = np.inf  # what cannot be was drawn
+    # By the inequality of Dvoretzky, Kiefer and Wolfowitz, for all ranks at once.
+    if off.max() > np.sqrt(np.log(2 * len(rank) * 1e6) / (2 * draws)):
+        i, s = (int(place) for place in np.unravel_index(off.argmax(), off.shape))
+        raise ValueError(
+            f"draw must follow the law of {sampler}: that at most {s} of {m} items are ahead of "
+            f"rank {rank[i]} of {n_items}, with {ties[i]} ties, has the chance "
+            f"{expected[i, : s + 1].sum():.4f}, and was so in {share[i, : s + 1].sum():.4f} of the "
+            "draws"
+        )
+    values = 1 / np.arange(1.0, m + 2)
+    mean = expected @ values
+    wanted = mean, expected @ values**2 - mean**2
+    for what, one, other in zip(("mean", "variance"), sampler.moments(RR, ranks), wanted):
+        if not np.allclose(one, other, rtol=1e-9, atol=1e-12):
+            i = int(abs(one - other).argmax())
+            raise ValueError(
+                f"moments must be sums over the law of {sampler}: the {what} of RR on rank "
+                f"{rank[i]} of {n_items}, with {ties[i]} ties, is {other[i]:.6g}, got {one[i]:.6g}"
+            )
+
+
+def _shares(sampled, shape):
+    """How often each number of items ahead was drawn for each rank, as a share."""
+    n_ranks, n_counts = shape
+    if len(sampled) % n_ranks or (sampled.sizes != n_counts).any() or sampled.rows.ties.any():
+        raise ValueError(
+            f"draw must give a rank without ties among {n_counts} items for each instance, "
+            f"got {sampled}"
+        )
+    draws = len(sampled) // n_ranks
+    place = sampled.rows.above + n_counts * repeated(np.arange(n_ranks), draws)
+    return counted(place, n_ranks * n_counts).reshape(shape) / draws

@@ -18,8 +18,8 @@ import numpy as np
 from recsample._support.checks import every_rank
 from recsample._support.extras import extra
 from recsample._support.typing import Floats
-from recsample.metrics.base import Metric, check_exact
-from recsample.metrics.names import chosen_metrics, metric
+from recsample.metrics.base import Metric
+from recsample.metrics.names import chosen_metrics, exact_metric, metric
 from recsample.ranks.base import Ranks
 from recsample.sampling.base import Sampler, check_sampler
 from recsample.sampling.laws import name_of_closed_form
@@ -27,13 +27,7 @@ from recsample.sampling.laws import name_of_closed_form
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "CATALOGUE",
-    "Scaled",
-    "counterexample",
-    "properties",
-    "scaled",
-]
+__all__ = ["CATALOGUE", "Scaled", "counterexample", "properties", "scaled"]
 
 
 #: The metrics of the field that are functions of ranks, cut off at 10 where they have a cut-off.
@@ -50,7 +44,7 @@ CATALOGUE = tuple(
 _ROUNDING = 1e-9
 
 
-def counterexample(metric: Metric, sampler: Sampler, n_items: int) -> dict[str, Ranks] | None:
+def counterexample(metric: Metric | str, sampler: Sampler, n_items: int) -> dict[str, Ranks] | None:
     """Two recommenders that sampling puts in the wrong order in expectation, if there are any.
 
     A metric of one relevant item per instance averages a function M(r) over the instances, and its
@@ -62,7 +56,7 @@ def counterexample(metric: Metric, sampler: Sampler, n_items: int) -> dict[str, 
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
         As a function of one rank, falling or rising, and not constant.
     sampler : Sampler
     n_items : int
@@ -75,11 +69,6 @@ def counterexample(metric: Metric, sampler: Sampler, n_items: int) -> dict[str, 
         instances as two such recommenders can have; of the ranks that do, r is the one with the
         largest gap between M(r) and E(r). None if the metric is consistent: if no gap exceeds 1e-9.
         Where the sampled metric is the same for ranks 1 and n, these two.
-
-    Raises
-    ------
-    ValueError
-        As for `scaled`.
 
     Examples
     --------
@@ -139,14 +128,14 @@ class Scaled(NamedTuple):
     sampled: Floats
 
 
-def scaled(metric: Metric, sampler: Sampler, n_items: int) -> Scaled:
+def scaled(metric: Metric | str, sampler: Sampler, n_items: int) -> Scaled:
     """A metric and its expectation under sampling, each scaled to 1 at rank 1 and 0 at rank n.
 
     Where the two are the same function, the metric is consistent; see `counterexample`.
 
     Parameters
     ----------
-    metric : Metric
+    metric : Metric or str
     sampler : Sampler
     n_items : int
         Size of the pool.
@@ -170,7 +159,7 @@ def scaled(metric: Metric, sampler: Sampler, n_items: int) -> Scaled:
     >>> values.exact, values.sampled
     (array([1.  , 0.25, 0.  ]), array([1. , 0.5, 0. ]))
     """
-    check_exact(metric)
+    metric = exact_metric(metric)
     check_sampler(sampler)
     ranks = _every_rank(n_items)
     exact = metric.of_rank(ranks, n_items)
@@ -217,11 +206,6 @@ def properties(
         `counterexample` finds none. "closed form": that of its expectation under sampling, by the
         paper's equation; "E[z^s]" is the generating function of the sampled rank (closed with
         replacement), and "" stands for a sum over the law.
-
-    Raises
-    ------
-    ValueError
-        For what is not a list of at least one metric, and as for `scaled`.
 
     Examples
     --------

@@ -18,7 +18,6 @@ from scipy import sparse
 
 from recsample._support.arrays import counted, flattened, owners, places_in, repeated, split, summed
 from recsample._support.checks import (
-    array_of,
     fits_in_memory,
     generator,
     is_one_of,
@@ -40,15 +39,10 @@ from recsample.ranks.scores import (
     relevant_sets,
     without,
 )
-from recsample.sampling.base import Sampler, check_readable
+from recsample.sampling.base import Sampler
 from recsample.sampling.weighted import check_ranked
 
-__all__ = [
-    "GivenLists",
-    "given_ranks",
-    "lowest_ids",
-    "uniform_lists",
-]
+__all__ = ["GivenLists", "given_ranks", "lowest_ids", "uniform_lists"]
 
 
 # What `given_ranks` may leave out on request; an item that does not exist is always an error.
@@ -75,7 +69,7 @@ def given_ranks(
         As `predicted_ranks` takes them. Only the scores of relevant and listed items are looked at,
         and only these products are formed of a pair of factors.
     relevant : array_like of int, shape (users,), or sparse matrix, shape (users, items)
-        The relevant item of each user, or a matrix whose stored non-zeros are the relevant items.
+        As `predicted_ranks` takes them.
     negatives : array_like of int, shape (users, m), or sequence of sequences of int
         The listed items of each user, in any order. Lists may differ in length.
     exclude : sparse matrix, shape (users, items), optional
@@ -110,18 +104,14 @@ def given_ranks(
     >>> ranks.values, ranks.ties, ranks.n_items
     (array([2, 1]), array([1, 0]), array([3, 2]))
     """
-    pick, n_users, n_items = _picked_scores(scores)
+    checked = checked_scores(scores)
+    n_users, n_items = map(len, checked) if isinstance(checked, tuple) else checked.shape
     sets = relevant_sets(relevant, n_users, n_items)
     kinds = np.iterable(drop) and isinstance(drop, Collection) and not isinstance(drop, str)
     if not kinds or not all(is_one_of(kind, _DROPPABLE) for kind in drop):
         raise ValueError(f"drop must hold kinds of {list(_DROPPABLE)}, got {shown(drop)}")
     lists = read_lists(negatives, n_users)
-    kept = np.ones(len(lists.item), bool)
-    for kind, wrong in wrong_entries(lists, sets, exclude, n_items).items():
-        if kind in drop:
-            kept &= ~wrong
-        else:
-            refuse_wrong(lists, kind, wrong)
+    kept = right_entries(lists, sets, exclude, n_items, drop)
     user, item = lists.user[kept], lists.item[kept]
     length = counted(user, n_users)
     if not length.all():
@@ -137,7 +127,7 @@ def given_ranks(
     candidates = np.zeros(filled.shape, np.int64)
     candidates[is_relevant] = sets.indices
     candidates[filled & ~is_relevant] = item
-    chosen = pick(candidates)
+    chosen = _scores_of(checked, candidates)
     nan = np.isnan(chosen) & filled
     if nan.any():
         where, place = np.argwhere(nan)[0]
@@ -157,7 +147,9 @@ class GivenLists(Sampler, Value):
     """Rank among items that were listed before, the same in every run.
 
     Nothing is drawn but a random order of tied items. With published lists of negatives it shows
-    what a study of these lists reports, where all exact ranks are known.
+    what a study of these lists reports, where all exact ranks are known. Its methods take
+    `RankedItems`, of as many instances as there are lists. Without ties the variance is 0, and a
+    correction is refused: the lists have no law.
 
     Parameters
     ----------
@@ -192,62 +184,11 @@ class GivenLists(Sampler, Value):
         return f"GivenLists({len(self.lists)} lists)"
 
     def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
-        """The ranks among the listed items, tied ones in a random order.
+        return self._among_listed(self._checked(ranks)).break_ties("random", generator(rng))
 
-        Parameters
-        ----------
-        ranks : RankedItems
-            As many instances as there are lists.
-        rng : int, numpy.random.Generator or None
-            A seed, a generator that is advanced, or None for fresh entropy.
-
-        Returns
-        -------
-        Ranks
-
-        Raises
-        ------
-        ValueError
-            For ranks that do not know their items, another number of instances, and a list with an
-            item that is no candidate, or twice there.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranked = rs.ranked_items([[.9, .1, .2, .5]], relevant=[3])
-        >>> rs.sampling.GivenLists([[1, 0]]).draw(ranked, rng=0)
-        <Ranks: 1 instances, 1 ranks, 3 items>
-        """
-        return self._among_listed(ranks).break_ties("random", generator(rng))
-
-    def moments(self, metric: Metric, ranks: Ranks) -> tuple[Floats, Floats]:
-        """Mean and variance of a metric of the ranks among the lists, over the order of ties.
-
-        Parameters
-        ----------
-        metric : Metric
-        ranks : RankedItems
-
-        Returns
-        -------
-        mean : ndarray of float, shape (instances,)
-        variance : ndarray of float, shape (instances,)
-            0 where no listed item is tied with the relevant one.
-
-        Raises
-        ------
-        ValueError
-            As `draw`, and for a correction: the lists are fixed, and have no law.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranked = rs.ranked_items([[.9, .1, .5, .5]], relevant=[3])
-        >>> rs.sampling.GivenLists([[0, 2]]).moments(rs.AP, ranked)
-        (array([0.41666667]), array([0.00694444]))
-        """
-        check_readable(metric, self)
-        given = self._among_listed(ranks)
+    def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
+        metric, ranked = self._asked(metric, ranks)
+        given = self._among_listed(ranked)
         places = given.rows.ties + 1
         instance = owners(places)
         rank = given.rows.rank[instance] + places_in(places)
@@ -256,21 +197,20 @@ class GivenLists(Sampler, Value):
         square = summed(instance, (value - mean[instance]) ** 2, len(given)) / places
         return mean, square
 
-    def _among_listed(self, ranks):
+    def _checked(self, ranks):
+        return check_ranked(ranks)
+
+    def _among_listed(self, ranked):
         """The ranks among the listed items, with ties."""
-        ranked = check_ranked(ranks)
         entries = read_lists(self.lists, len(ranked))
-        n_items = ranked.above.shape[1]
         relevant = relevant_sets(ranked.relevant, *ranked.above.shape)
         left_out = without(ranked.excluded, relevant)
-        for kind, wrong in wrong_entries(entries, relevant, left_out, n_items).items():
-            refuse_wrong(entries, kind, wrong)
-        above, tied = (
-            counted(
-                entries.user[np.asarray(items[entries.user, entries.item]).ravel()], len(ranked)
-            )
+        right_entries(entries, relevant, left_out, ranked.above.shape[1])
+        among = (
+            np.asarray(items[entries.user, entries.item]).ravel()
             for items in (ranked.above, ranked.tied)
         )
+        above, tied = (counted(entries.user[inside], len(ranked)) for inside in among)
         return Ranks(1 + above, 1 + entries.length, ties=tied, ids=ranked.ids)
 
 
@@ -304,8 +244,8 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
     >>> rs.uniform_lists(2, exclude, rng=0).tolist()
     [[2, 3], [1, 0]]
     """
-    m, exclude, rng = positive_int("m", m), as_excluded(exclude), generator(rng)
-    _check_lists(m, exclude)
+    m, exclude = _checked_lists(m, exclude)
+    rng = generator(rng)
     candidates = candidates_of(exclude, m)
     return np.stack([rng.choice(items, m, replace=False) for items in candidates])
 
@@ -320,11 +260,9 @@ def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:
     Parameters
     ----------
     m : int
-        Length of each list.
     exclude : sparse matrix, shape (users, items)
-        The items that are not drawn: the training set and the relevant items.
     rng : int or numpy.random.Generator
-        A seed, or a generator that is advanced.
+        These as of `uniform_lists`.
 
     Returns
     -------
@@ -334,7 +272,7 @@ def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:
     Raises
     ------
     ValueError
-        If a user has fewer than m candidates; the message names the user.
+        As `uniform_lists`.
 
     Examples
     --------
@@ -346,8 +284,8 @@ def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:
     >>> round(float((lists >= 500).mean()), 2)
     0.1
     """
-    m, exclude, rng = positive_int("m", m), as_excluded(exclude), generator(rng)
-    _check_lists(m, exclude)
+    m, exclude = _checked_lists(m, exclude)
+    rng = generator(rng)
     lists = np.empty((exclude.shape[0], m), np.int64)
     for row, candidates in zip(lists, candidates_of(exclude, m)):
         drawn = np.unique(rng.integers(exclude.shape[1], size=2 * m))
@@ -357,32 +295,25 @@ def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:
     return lists
 
 
-def _check_lists(m, exclude):
-    """Refuse lists that the memory cannot hold."""
+def _checked_lists(m, exclude):
+    """What lists are drawn from; those that the memory cannot hold are refused."""
+    m, exclude = positive_int("m", m), as_excluded(exclude)
     n_users = exclude.shape[0]
     fits_in_memory(
         16 * n_users * m,
         f"lists of m={m} items for {n_users} users",
         "choose a smaller m, or exclude for fewer users at a time",
     )
+    return m, exclude
 
 
-def _picked_scores(scores):
-    """A function from candidates (users, width) to their scores, and the numbers of both."""
-    scores = checked_scores(scores)
+def _scores_of(scores, candidates):
+    """The scores of each user's candidates; of a pair of factors, these products alone."""
     if not isinstance(scores, tuple):
-
-        def entries(candidates):
-            return np.take_along_axis(scores, candidates, axis=1)
-
-        return entries, *scores.shape
-    users, items = scores
-
-    def products(candidates):
-        user = repeated(np.arange(len(candidates)), np.full(len(candidates), candidates.shape[1]))
-        return pair_scores(users, items, user, candidates.ravel()).reshape(candidates.shape)
-
-    return products, len(users), len(items)
+        return np.take_along_axis(scores, candidates, axis=1)
+    n_users, width = candidates.shape
+    user = repeated(np.arange(n_users), np.full(n_users, width))
+    return pair_scores(*scores, user, candidates.ravel()).reshape(n_users, width)
 
 
 # Lists of items, one for each user, and what is wrong with their entries.
@@ -394,11 +325,6 @@ class Lists(NamedTuple):
     user: Integers
     item: Integers
     length: Integers
-
-
-def n_users_of(relevant: Any) -> int:
-    """Of how many users these are the relevant items, a number for each or a matrix."""
-    return relevant.shape[0] if sparse.issparse(relevant) else array_of("relevant", relevant).size
 
 
 def read_lists(lists: Any, n_users: int | None, name: str = "negatives") -> Lists:
@@ -444,14 +370,20 @@ def wrong_entries(lists, relevant, exclude, n_items):
     }
 
 
-def refuse_wrong(lists: Lists, kind: str, wrong: NDArray[np.bool_]) -> None:
-    """Refuse lists with entries that are wrong in some way."""
-    if wrong.any():
-        where = int(np.argmax(wrong))
-        raise ValueError(
-            f"negatives must not hold {_SHOWN[kind]}, got item {lists.item[where]} "
-            f"for user {lists.user[where]}"
-        )
+def right_entries(
+    lists: Lists, relevant: Any, exclude: Any, n_items: int, drop: Collection[str] = ()
+) -> NDArray[np.bool_]:
+    """Which entries are not wrong; lists with a wrong one of a kind not to `drop` are refused."""
+    right = np.ones(len(lists.item), bool)
+    for kind, wrong in wrong_entries(lists, relevant, exclude, n_items).items():
+        if wrong.any() and kind not in drop:
+            where = int(np.argmax(wrong))
+            raise ValueError(
+                f"negatives must not hold {_SHOWN[kind]}, got item {lists.item[where]} "
+                f"for user {lists.user[where]}"
+            )
+        right &= ~wrong
+    return right
 
 
 def as_excluded(exclude):

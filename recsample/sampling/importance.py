@@ -44,9 +44,7 @@ from recsample.sampling.laws import count_pmf, gauss_on_points
 from recsample.sampling.uniform import UniformSampling
 from recsample.sampling.weighted import WeightedDraws, count_in, random_place
 
-__all__ = [
-    "ImportanceSampling",
-]
+__all__ = ["ImportanceSampling"]
 
 
 class ImportanceSampling(WeightedDraws, Design):
@@ -61,6 +59,10 @@ class ImportanceSampling(WeightedDraws, Design):
     A tied item counts half for linear metrics, and for others as far as a random place among the
     ties says.
 
+    All methods take `RankedItems`, as those of `PopularitySampling`. An item that outranks the
+    relevant one, or ties with it, must have a weight above 0, or it would never be seen. The cost
+    is m for each instance.
+
     What is observed: "above" and "tied", the weights of the draws, shape (instances, m), as far as
     the drawn items outrank the relevant one or tie with it; and "place", the share of its ties that
     stand above the relevant item.
@@ -68,23 +70,9 @@ class ImportanceSampling(WeightedDraws, Design):
     Parameters
     ----------
     m : int
-        Number of drawn items, at least 1.
     weights : array_like of float, shape (items,)
-        One weight per item, such as its number of training events; not negative, not all 0.
-        An item of weight 0 is never drawn.
     replace : bool, optional
-        Draw with replacement. By default without.
-
-    Attributes
-    ----------
-    m : int
-    weights : ndarray of float, shape (items,)
-    replace : bool
-
-    Raises
-    ------
-    ValueError
-        As `PopularitySampling`.
+        These, and what is refused, as of `PopularitySampling`.
 
     Examples
     --------
@@ -99,31 +87,6 @@ class ImportanceSampling(WeightedDraws, Design):
     """
 
     def draw(self, ranks: Ranks, rng: Rng) -> Observed:
-        """The weights of the drawn items that outrank the relevant one, or tie with it.
-
-        Parameters
-        ----------
-        ranks : RankedItems
-        rng : int, numpy.random.Generator or None
-            A seed, a generator that is advanced, or None for fresh entropy.
-
-        Returns
-        -------
-        Observed
-
-        Raises
-        ------
-        ValueError
-            As `PopularitySampling.draw`; and if an item that outranks the relevant one, or ties
-            with it, has weight 0 and so is never seen. The message names both.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranked = rs.ranked_items([[.9, .1, .2, .5]] * 4, relevant=[3] * 4)
-        >>> rs.ImportanceSampling(1, [2, 1, 1, 7]).draw(ranked, rng=1)["above"].round(3).ravel()
-        array([0.   , 0.667, 0.667, 0.   ])
-        """
         ranked, rng = self._checked(ranks), generator(rng)
         items = self.draw_items(ranked, rng)
         self._check_seen(ranked)
@@ -134,34 +97,8 @@ class ImportanceSampling(WeightedDraws, Design):
         place = random_place(ranked, rng)
         return Observed(self, ranked.sizes, above=above, tied=tied, place=place)
 
-    def of(self, metric: Metric, observed: Observed) -> Floats:
-        """The estimate of what uniform sampling gives on average, for each instance.
-
-        Parameters
-        ----------
-        metric : Metric
-            Also a correction for as many uniform draws.
-        observed : Observed
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-            Single ones may lie outside the range of the metric.
-
-        Raises
-        ------
-        ValueError
-            For what is no metric, a correction for other draws, and no observation of this design.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranked = rs.ranked_items([[.9, .1, .2, .5]] * 4, relevant=[3] * 4)
-        >>> design = rs.ImportanceSampling(1, [2, 1, 1, 7])
-        >>> design.of(rs.AUC, design.draw(ranked, rng=1)).round(3)
-        array([1.   , 0.333, 0.333, 1.   ])
-        """
-        x = self._values(metric)
+    def of(self, metric: Metric | str, observed: Observed) -> Floats:
+        metric, x = self._read(metric)
         observed = check_observed(observed, self)
         shape = len(observed), self.m
         above, tied = (column_of(observed, name, shape) for name in ("above", "tied"))
@@ -176,48 +113,16 @@ class ImportanceSampling(WeightedDraws, Design):
             estimate[rows] = level[:, 0]
         return estimate
 
-    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The expectation of the estimate: that of uniform sampling with replacement.
-
-        Parameters
-        ----------
-        metric : Metric
-        ranks : RankedItems
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As `draw` and `of`.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranked = rs.ranked_items([[.9, .1, .2, .5]], relevant=[3])
-        >>> rs.ImportanceSampling(1, [2, 1, 1, 7]).expect(rs.AUC, ranked).round(3)
-        array([0.667])
-        """
-        check_readable(metric, self._uniform)
+    def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
         self._check_seen(self._checked(ranks))
         return self._uniform.expect(metric, ranks)
 
-    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
+    def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
         """The variance of the estimate, exactly, for draws with replacement.
-
-        It depends on two numbers, p and the variance of a single weight, through their ratio
-
-            g = Var[w] / (p (1 - p)),
-
-        which is 1 for uniform sampling. Split x_s into parts of degree 1, 2, ..., m that are
-        uncorrelated under the binomial law with p (Krawtchouk polynomials). The variance of the
-        estimate is the sum of their variances, that of degree k multiplied by g^k.
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
         ranks : RankedItems
 
         Returns
@@ -239,7 +144,7 @@ class ImportanceSampling(WeightedDraws, Design):
         >>> design.variance(rs.AUC, ranked).round(6)
         array([0.055556])
         """
-        x = self._values(metric)
+        metric, x = self._read(metric)
         if not self.replace:
             raise ValueError("replace must be True for the variance of an estimate, got False")
         ranked = self._checked(ranks)
@@ -270,28 +175,6 @@ class ImportanceSampling(WeightedDraws, Design):
         return variance
 
     def cost(self, ranks: Ranks) -> Floats:
-        """How many items are drawn: m for each instance, with replacement the same one maybe twice.
-
-        Parameters
-        ----------
-        ranks : RankedItems
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As `draw`.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranked = rs.ranked_items([[.9, .1, .2, .5]], relevant=[3])
-        >>> rs.ImportanceSampling(2, [2, 1, 1, 7]).cost(ranked)
-        array([2.])
-        """
         return np.full(len(self._checked(ranks)), float(self.m))
 
     @property
@@ -299,10 +182,10 @@ class ImportanceSampling(WeightedDraws, Design):
         """The sampling that the estimate has the expectation of."""
         return UniformSampling(self.m, replace=True)
 
-    def _values(self, metric):
-        """The metric at the m + 1 sampled ranks."""
-        check_readable(metric, self._uniform)
-        return metric.of_rank(np.arange(1, self.m + 2), self.m + 1)
+    def _read(self, metric: Metric | str) -> tuple[Metric, Floats]:
+        """The metric, and its values at the m + 1 sampled ranks."""
+        metric = check_readable(metric, self._uniform)
+        return metric, metric.of_rank(np.arange(1, self.m + 2), self.m + 1)
 
     def _check_seen(self, ranked):
         """Refuse items that count but are never drawn."""

@@ -25,9 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy import special
 
-from recsample._support.arrays import counted, row_blocks, starts_of
+from recsample._support.arrays import row_blocks
 from recsample._support.checks import fits_in_memory
 from recsample._support.typing import Integers
 from recsample.sampling.laws import check_draws, count_pmf
@@ -64,19 +63,16 @@ def moments_of(metric, ranks, which, values, law, n_counts, replace):
     each of `n_counts` counts.
     """
     check_draws(n_counts - 1, "several relevant items")
-    place, ties = ranks.rows.place, ranks.rows.ties
-    first = ranks.rows.of((place == 1) | (ties == 0))
-    # Without ties it does not matter which of equal items one is.
-    size = np.where(first.ties == 0, 1, first.group)
-    table = np.stack([first.above, first.ties, first.order - 1, size], axis=1)
+    first = ranks.rows.of(ranks.rows.place == 1)
+    table = np.stack([first.above, first.ties, first.order - 1, first.group], axis=1)
     if first.ties[np.asarray(which)[first.instance]].any():
         what = f"the joint law of ties with up to {n_counts - 1} sampled items"
         fits_in_memory(64 * n_counts**2, what, "choose a smaller m")
-    n_groups = counted(first.instance, len(ranks))
-    start, pool, n = starts_of(n_groups), ranks.n_irrelevant, ranks.n_relevant
+    start = np.searchsorted(first.instance, np.arange(len(ranks) + 1))
+    n_groups, pool, n = np.diff(start), ranks.n_irrelevant, ranks.n_relevant
     same: dict[tuple, int] = {}  # the first instance with the same groups
     like = [
-        same.setdefault((table[start[i] : start[i] + n_groups[i]].tobytes(), pool[i], n[i]), i)
+        same.setdefault((table[start[i] : start[i + 1]].tobytes(), pool[i]), i)
         for i in np.flatnonzero(which).tolist()
     ]
     walks = np.array(list(same.values()))
@@ -87,7 +83,7 @@ def moments_of(metric, ranks, which, values, law, n_counts, replace):
     found = np.empty((2, len(ranks)))
     for part in row_blocks(len(walks), 2 * n_counts, _TOGETHER):
         i = walks[part]
-        last, length = start[i] + n_groups[i] - 1, n_groups[i]
+        last, length = start[i + 1] - 1, n_groups[i]
         # From the last groups to the first, which come sooner for the instances behind.
         groups = [Group(*table[last[length > back] - back].T) for back in range(length[0])]
         counts = law(groups[0].end, pool[i], n[i])
@@ -267,9 +263,7 @@ def _sampled_ties(group, m, replace):
 
     and the parts of this sum are the law. Logarithms, as the chances of some x are too small.
     """
-    if not group.ties:
-        yield np.ones(m + 1), None
-    elif not replace:
+    if not replace:
         for chance in thinning(group.ties, group.end, m, False).T[: group.ties + 1]:
             yield chance, np.ones((m + 1, 1))
     else:
@@ -278,7 +272,10 @@ def _sampled_ties(group, m, replace):
             ways = np.cumsum(np.log(np.maximum(s - k + 1, 0) / (k * group.end)), axis=1)
         most = max(1, np.count_nonzero(ways[m] > np.log(_NEVER)))
         ways = ways[:, :most][:, ::-1]
-        chance = special.xlogy(np.arange(m + 1), group.above / group.end)
+        # Logarithms of the chances: of x = 0 different ones, all s draws are of the items above.
+        chance = np.zeros(m + 1)
+        with np.errstate(divide="ignore"):
+            chance[1:] = k * np.log(group.above / group.end)
         yield np.exp(chance), None
         for x in range(1, min(group.ties, m) + 1):
             before = sliding_window_view(np.append(np.full(most, -np.inf), chance), most)[:-1]

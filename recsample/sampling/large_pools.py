@@ -30,7 +30,8 @@ same variance. That holds for pools of at least four times m; from smaller ones 
 block: with K nodes it is exact for these weights up to degree 2 K - 1. A metric of which nothing is
 known is replaced in each block by its best approximation of degree K - 1, with so many nodes that
 the laws are polynomials of that degree as well, but for rounding. To these the rest is orthogonal,
-so no correction meets any of it, and its mean square is added to the squared bias: `Rows.missed`.
+so no correction meets any of it, and its mean square is added to the squared bias:
+`Places.missed`.
 Both ways look at every rank once, some thousands at a time.
 
 **Accuracy.** The matrix of the first sums, scaled as in the least-squares problems to norm 1, is
@@ -41,7 +42,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -80,22 +81,18 @@ _BETWEEN = 4
 _AT_ONCE = 2**14
 
 
-class Rows(NamedTuple):
-    """Ranks that stand for all of a pool in sums over the ranks."""
-
-    law: Floats  # shape (rows, m + 1): of the observation at each
-    target: Floats  # shape (rows,): the metric
-    prior: Floats  # shape (rows,): their weights, with sum 1
-    missed: float  # the mean square of what the metric has beside `target`
+# A term of the metric at places, and the last places before a jump; None if nothing is known.
+Target = Callable[[NDArray], Floats]
+Jumps = Union[list[int], None]  # noqa: UP007 (Python 3.10 evaluates it)
 
 
 class Places(NamedTuple):
-    """The same before anything is known of the sampler; above[i] irrelevant items are above."""
+    """Places that stand for all of a pool: above[i] irrelevant items are above the relevant one."""
 
-    above: Floats
-    weight: Floats
-    target: Floats
-    missed: float
+    above: Floats  # they need not be whole
+    weight: Floats  # with sum 1
+    target: Floats  # the metric
+    missed: float  # the mean square of what the metric has beside `target`
 
 
 class Belief(NamedTuple):
@@ -158,25 +155,17 @@ def term_at(
     return metric.term(order + above, *of_instance) + np.zeros(len(above))
 
 
-def rows_of(
-    sampler: HasLaw,
-    pool: int,
-    target: Callable[[NDArray], Floats],
-    jumps: list[int] | None,
-    belief: Belief,
-) -> Rows:
-    """What takes the place of the ranks 1, ..., N + 1.
-
-    `target` is the metric where so many items are above; its jumps are the last places before
-    which it is smooth and behind which it is, None where nothing is known of it.
-    """
+def compressed(
+    sampler: HasLaw, pool: int, target: Target, jumps: Jumps, belief: Belief
+) -> tuple[Floats, Places]:
+    """What takes the place of the ranks 1, ..., N + 1: places, and the law at each of them."""
     if not compressible(sampler, pool):
         law = sampler.law(pool + 1)  # the largest array first, so that it is refused first
-        return Rows(law, target(np.arange(pool + 1)), belief.everywhere(), 0.0)
+        values = target(np.arange(pool + 1))
+        return law, Places(np.arange(pool + 1.0), belief.everywhere(), values, 0.0)
     assert isinstance(sampler, UniformSampling)
     places = places_of(pool, _curves_of(sampler, pool), target, jumps, belief)
-    law = law_at(sampler, places.above, pool)
-    return Rows(law, places.target, places.weight, places.missed)
+    return law_at(sampler, places.above, pool), places
 
 
 def compressible(sampler: HasLaw, pool: int) -> bool:
@@ -194,11 +183,9 @@ def law_at(sampler: UniformSampling, above: Floats, pool: int) -> Floats:
         "choose a smaller m",
     )
     law = np.empty((len(above), sampler.m + 1))
-    for start in range(0, len(above), 256):
-        part = above[start : start + 256]
-        law[start : start + 256] = count_pmf(
-            part, np.full(len(part), float(pool)), sampler.m, sampler.replace
-        )
+    for part in row_blocks(len(above), 1, 256):
+        every = np.full(len(above[part]), float(pool))
+        law[part] = count_pmf(above[part], every, sampler.m, sampler.replace)
     return law
 
 
@@ -212,10 +199,11 @@ class Net(NamedTuple):
     def lowest(self, values: Floats) -> float:
         """A lower bound of the values at all places, from those at the places of the net."""
         low, high = (f.reduceat(values, self.start) for f in (np.minimum, np.maximum))
+        # With c the middle and h half the range, |f - c| <= C h: f >= low + h - C h.
         return float((low - self.slack * (high - low) / 2).min())
 
 
-def net_of(sampler: HasLaw, pool: int, jumps: list[int] | None, whole: bool = False) -> Net:
+def net_of(sampler: HasLaw, pool: int, jumps: Jumps, whole: bool = False) -> Net:
     """The places at which sums of the laws, and of a metric with these jumps, are looked at.
 
     In a block such a sum is a polynomial of some degree d but for rounding. At Chebyshev points it
@@ -245,23 +233,20 @@ def net_of(sampler: HasLaw, pool: int, jumps: list[int] | None, whole: bool = Fa
         if end - first <= n_points:
             places.append(np.arange(float(first), end))
             slack.append(0.0)
-        else:
-            length, near = end - 1 - first, np.cos(np.pi * (np.arange(n_points) + 0.5) / n_points)
-            at = np.concatenate([[0.0], length * (1 - near) / 2, [length]])
-            at = np.unique(np.rint(at)) if whole else at
-            gap = np.diff(np.arccos(1 - 2 * at / length))[np.diff(at) > 1 if whole else ...]
-            places.append(first + at)
-            slack.append(1 / np.cos((n_nodes - 1) * gap.max(initial=0.0) / 2) - 1)
+            continue
+        length, near = end - 1 - first, np.cos(_chebyshev(n_points))
+        at = np.concatenate([[0.0], length * (1 - near) / 2, [length]])
+        at = np.unique(np.rint(at)) if whole else at
+        gap = np.diff(np.arccos(1 - 2 * at / length))[np.diff(at) > 1 if whole else ...]
+        places.append(first + at)
+        # C - 1 of the theorem, for the degree that so many nodes are enough for.
+        slack.append(1 / np.cos((n_nodes - 1) * gap.max(initial=0.0) / 2) - 1)
     sizes = np.array([len(part) for part in places])
     return Net(np.concatenate(places), np.cumsum(sizes) - sizes, np.array(slack))
 
 
 def means_up_to(
-    sampler: UniformSampling,
-    above: Floats,
-    pool: int,
-    target: Callable[[NDArray], Floats],
-    jumps: list[int] | None,
+    sampler: UniformSampling, above: Floats, pool: int, target: Target, jumps: Jumps
 ) -> tuple[Floats, Floats]:
     """The means of the laws, and of the metric, over the places up to each of these, the last N.
 
@@ -317,23 +302,21 @@ def pool_of(sampler: UniformSampling, n_items: int, factors: int, jumps: Sequenc
     `Pool.at_all` gives, for all ranks, a function of what is linear in the rows of the law: of
     polynomials, found from their values at some points of blocks one standard deviation wide.
     """
-    pool = n_items - 1
+    pool, belief = n_items - 1, uniform_belief(n_items - 1)
     if not compressible(sampler, pool):
-        law = sampler.law(n_items)
-        every = np.arange(float(n_items))
-        return Pool(law, np.full(n_items, 1.0 / n_items), every, lambda f, g: g(f(law)))
+        law, places = compressed(sampler, pool, np.zeros_like, [], belief)
+        return Pool(law, places.weight, places.above, lambda f, g: g(f(law)))
     one = _curves_of(sampler, pool, 2 * _DEVIATIONS / np.sqrt(factors))
+    # The rules are made for products of two, which are as large as the square of one.
     curves = one._replace(growth=lambda c: factors / 2 * one.growth(c))
-    places = places_of(pool, curves, np.zeros_like, list(jumps), uniform_belief(pool))
-    law = law_at(sampler, places.above, pool)
+    places = places_of(pool, curves, np.zeros_like, list(jumps), belief)
 
     def at_all(of_law, of_value):
-        values = _at_all(
-            pool, _curves_of(sampler, pool, 1), lambda a: of_law(law_at(sampler, a, pool))
-        )
+        near = _curves_of(sampler, pool, 1)
+        values = _at_all(pool, near, lambda above: of_law(law_at(sampler, above, pool)))
         return np.concatenate([of_value(part) for part in values])
 
-    return Pool(law, places.weight, places.above, at_all)
+    return Pool(law_at(sampler, places.above, pool), places.weight, places.above, at_all)
 
 
 def _at_all(pool, curves, function):
@@ -344,7 +327,7 @@ def _at_all(pool, curves, function):
         if end - first <= 2 * n_points:
             yield function(np.arange(float(first), end))
             continue
-        angle = np.pi * (np.arange(n_points) + 0.5) / n_points
+        angle = _chebyshev(n_points)
         middle, half = (first + end - 1) / 2, (end - 1 - first) / 2
         values = function(middle + half * np.cos(angle))
         share = 2 * np.cos(np.outer(np.arange(n_points), angle)) / n_points
@@ -354,7 +337,12 @@ def _at_all(pool, curves, function):
             yield chebyshev.chebvander(place, n_points - 1) @ (share @ values)
 
 
-def jumps_of(metric: Metric, order: int, n_relevant: int) -> list[int] | None:
+def _chebyshev(n):
+    """The n Chebyshev points, as angles."""
+    return np.pi * (np.arange(n) + 0.5) / n
+
+
+def jumps_of(metric: Metric, order: int, n_relevant: int) -> Jumps:
     """How many items are above at most before the term of a metric jumps; None if it is unknown."""
     uncut = metric
     places = []
@@ -409,13 +397,7 @@ def _n_nodes(first, end, pool, curves, rough, exponent=_EXPONENT):
     return int(np.ceil(((exponent + 2 * growth) / (2 * u)).min()))
 
 
-def places_of(
-    pool: int,
-    curves: Curves,
-    target: Callable[[NDArray], Floats],
-    jumps: list[int] | None,
-    belief: Belief,
-) -> Places:
+def places_of(pool: int, curves: Curves, target: Target, jumps: Jumps, belief: Belief) -> Places:
     """The nodes of all blocks."""
     whole = _joined(_in_blocks(_blocks(pool, curves, jumps), pool, curves, target, jumps, belief))
     total, some = whole.weight.sum(), whole.weight > 0
@@ -424,11 +406,7 @@ def places_of(
 
 
 def sums_in_steps(
-    steps: NDArray,
-    pool: int,
-    target: Callable[[NDArray], Floats],
-    jumps: list[int] | None,
-    belief: Belief,
+    steps: NDArray, pool: int, target: Target, jumps: Jumps, belief: Belief
 ) -> Floats:
     """The weight of each step of places, and the sums of the weighted metric and of its square.
 
@@ -508,22 +486,10 @@ def _fewer(places, n_nodes):
     first, last = above[0], above[-1]
     from_first = 2 * (weight @ (above > (first + last) / 2)) <= weight.sum()
     origin, length = (first - 1, last - first + 1) if from_first else (last + 1, first - last - 1)
-    place, root = (above - origin) / length, np.sqrt(weight)
-    basis = np.empty((n_nodes, len(above)))
-    diagonal, beside = np.empty((2, n_nodes))
-    column, size = root, linalg.norm(root)
-    for k in range(n_nodes):
-        basis[k] = column / size
-        column = place * basis[k]
-        before = linalg.norm(column)
-        diagonal[k] = basis[k] @ column
-        for _ in range(2):  # once more, against rounding
-            column = column - basis[: k + 1].T @ (basis[: k + 1] @ column)
-        size = beside[k] = linalg.norm(column)
-        if size < 1e-14 * before:  # all but rounding of the weight is at k + 1 places
-            break
-    basis, diagonal, beside = basis[: k + 1], diagonal[: k + 1], beside[:k]
-    nodes, _, vectors, failed = lapack.dpteqr(diagonal, beside, np.eye(k + 1, order="F"), 2)
+    root = np.sqrt(weight)
+    basis, diagonal, beside = orthogonal_polynomials((above - origin) / length, root, n_nodes)
+    unit = np.eye(len(basis), order="F")
+    nodes, _, vectors, failed = lapack.dpteqr(diagonal, beside, unit, 2)
     if failed:
         raise linalg.LinAlgError(f"no Gauss rule was found for {len(above)} places ({failed})")
     chance, part = vectors[0], basis @ (root * target)
@@ -535,3 +501,26 @@ def _fewer(places, n_nodes):
     new = np.clip(origin + length * nodes[seen], first, last)
     missed = places.missed + float(rest @ rest)
     return Places(new, weight.sum() * chance[seen] ** 2, value, missed)
+
+
+def orthogonal_polynomials(place: Floats, root: Floats, number: int) -> tuple[Floats, ...]:
+    """Polynomials of degree 0, 1, ... times `root`, each of length 1, and their recurrence.
+
+    By Lanczos: the next one is the place times the last, less what it has of those before. They are
+    fewer than `number` where all but rounding of the weight is at so few places. The recurrence is
+    the diagonal of the Jacobi matrix, and what stands beside it.
+    """
+    basis = np.empty((number, len(place)))
+    diagonal, beside = np.empty((2, number))
+    column, size = root, linalg.norm(root)
+    for k in range(number):
+        basis[k] = column / size
+        column = place * basis[k]
+        before = linalg.norm(column)
+        diagonal[k] = basis[k] @ column
+        for _ in range(2):  # once more, against rounding
+            column = column - basis[: k + 1].T @ (basis[: k + 1] @ column)
+        size = beside[k] = linalg.norm(column)
+        if size < 1e-14 * before:
+            break
+    return basis[: k + 1], diagonal[: k + 1], beside[:k]

@@ -6,20 +6,21 @@ binomial, B(m, a / N), or hypergeometric, H(N, a, m).
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial, singledispatch
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, special
 
 from recsample._support.arrays import different_rows, row_blocks, starts_of, summed
 from recsample._support.checks import fits_in_memory
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import frozen
 from recsample.metrics.base import Metric
-from recsample.metrics.shapes import Geometric, Linear, Reciprocal, Shape, Step
+from recsample.metrics.shapes import Geometric, Linear, Reciprocal, Step
 from recsample.ranks.base import Ranks
 from recsample.ranks.ties import WITHOUT_AVERAGES, ties_ahead
 
@@ -31,6 +32,8 @@ _WIDE, _NOTHING = 2**14, 746
 _LESS = "choose a smaller m"
 # So many draws are followed one by one, and so many nodes are looked for, which takes seconds.
 _DRAWS, _MOST_NODES = 10**5, 2000
+# Values of a metric of up to so many numbers are computed once, beyond it as they are needed.
+_TABLE = 2**20
 # From here on Stirling's series is used.
 _SERIES = 16
 
@@ -97,21 +100,42 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
     then normalised. No step subtracts or overflows: near the mode the relative error is a few units
     in the last place per step, where formulas through log-gamma lose it all for large pools.
     """
-    if counts is None and draws is None and m > _WIDE:
-        counts = _above_0(above, pool, m, replace)
-        fits_in_memory(8 * len(above) * (m + 1), f"the law of {len(above)} ranks with m={m}", _LESS)
-        pmf = np.zeros((len(above), m + 1))
-        pmf[:, counts] = count_pmf(above, pool, m, replace, counts=counts)
-        return pmf
-    first, end, _ = (counts or slice(None)).indices(m + 1)
+    likely = counts or (_above_0(above, pool, m, replace) if draws is None else slice(None))
+    first, end, _ = likely.indices(m + 1)
+    n_columns = m + 1 if counts is None else end - first
     fits_in_memory(
-        64 * len(above) * (end - first),
+        len(above) * max(64 * (end - first), 8 * n_columns),
         f"the law of {len(above)} ranks with m={m}",
         _LESS,
     )
-    s = np.arange(first + 1.0, end)
-    a, rest = above[:, None].astype(float), (pool - above)[:, None].astype(float)
     drawn = m if draws is None else draws[:, None].astype(float)
+    law = _from_the_mode(above[:, None], pool[:, None], drawn, replace, first, end)
+    return law if n_columns == end - first else _with_zeros(law, likely, m)
+
+
+def law_blocks(
+    above: Integers, pool: Integers, m: int, replace: bool
+) -> Iterator[tuple[slice, slice, Floats]]:
+    """Slices of targets, with the counts whose chance is not 0 in floats, and the law of these."""
+    for rows in row_blocks(len(above), m + 1):
+        fits_in_memory(16 * (m + 1), f"the law with m={m}", _LESS)
+        counts = _above_0(above[rows], pool[rows], m, replace)
+        yield rows, counts, count_pmf(above[rows], pool[rows], m, replace, counts=counts)
+
+
+def _with_zeros(law, counts, m):
+    """The law of all counts, from that of those whose chance is not 0."""
+    if law.shape[1] == m + 1:
+        return law
+    pmf = np.zeros((len(law), m + 1))
+    pmf[:, counts] = law
+    return pmf
+
+
+def _from_the_mode(above, pool, drawn, replace, first, end):
+    """P(s = first, ..., end - 1), in proportion to their ratios; columns of the targets."""
+    s = np.arange(first + 1.0, end)
+    a, rest = above.astype(float), (pool - above).astype(float)
     left = np.maximum(drawn - s + 1, 0.0)  # to draw after s - 1 of them
     with np.errstate(divide="ignore", invalid="ignore"):
         if replace:
@@ -127,6 +151,8 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
             ratio *= left / missed
             if missed[:, :1].min(initial=1.0) <= 0:
                 ratio[missed <= 0] = np.inf  # s - 1 is below the smallest possible count
+        # Up to the mode ratios are above 1, from there on below: each side is the product of those
+        # between it and the mode, so nothing overflows.
         pmf = np.empty((len(above), end - first))
         pmf[:, :1] = 1.0
         np.cumprod(np.minimum(ratio, 1.0), axis=1, out=pmf[:, 1:])
@@ -137,7 +163,9 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
 
 
 def _above_0(above, pool, m, replace):
-    """The slice of counts beyond which all chances are 0 in floats."""
+    """The slice of counts beyond which all chances are 0 in floats; of few counts, all of them."""
+    if m <= _WIDE:
+        return slice(0, m + 1)
     first, end = _within_reach(above, pool, m, replace, _NOTHING)
     return slice(first.min(initial=m), end.max(initial=0))
 
@@ -223,20 +251,19 @@ def _enough_nodes(m):
 
 def _enough_for_few(drawn):
     """The nodes K with (e x / 4 K)^2K = exp(-40), for x tied items in an average sample."""
-    if drawn == 0:
-        return 1
-    return int(20 / special.lambertw(80 / (np.e * drawn)).real) + 1
+
+    def enough(nodes):
+        return drawn == 0 or nodes * math.log(4 * nodes / (math.e * drawn)) > 20
+
+    return 1 + bisect_left(range(1, 2**53), True, key=enough)
 
 
 def weighted_pmf(weights, above, pool, m, replace):
     """The weighted sum of the laws of several numbers of items above, formed in blocks."""
     fits_in_memory(8 * weights.size // weights.shape[-1] * (m + 1), f"the law with m={m}", _LESS)
     total = np.zeros((*weights.shape[:-1], m + 1))
-    for part in row_blocks(len(above), m + 1):
-        each = above[part]
-        counts = _above_0(each, pool, m, replace) if m > _WIDE else slice(None)
-        law = count_pmf(each, np.full_like(each, pool), m, replace, counts=counts)
-        total[..., counts] += weights[..., part] @ law
+    for rows, counts, law in law_blocks(above, np.full_like(above, pool), m, replace):
+        total[..., counts] += weights[..., rows] @ law
     return total
 
 
@@ -321,6 +348,8 @@ def gauss_on_points(n_points, n_nodes):
     if n_nodes >= n_points:
         nodes, weights = np.arange(n_points, dtype=float), np.full(n_points, 1.0 / n_points)
     else:
+        from scipy import linalg  # ties and large pools alone need it
+
         k = np.arange(1.0, n_nodes)
         off = np.sqrt(k**2 * (float(n_points) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
         nodes, vectors = linalg.eigh_tridiagonal(np.full(n_nodes, (n_points - 1) / 2), off)
@@ -336,8 +365,11 @@ def inverse_rank_with(p, m):
 
 
 def inverse_rank_without(above, pool, m):
-    """E[1 / (s + 1)] for s ~ H(N, a, m); see `UniformSampling.expect`."""
-    # C(N - a, m + 1) / C(N + 1, m + 1) is the chance that m + 1 of N + 1 miss a + 1 items
+    """E[1 / (s + 1)] for s ~ H(N, a, m), the counterpart of eq. (19) without replacement.
+
+    (N + 1) / ((a + 1)(m + 1)) (1 - C(N - a, m + 1) / C(N + 1, m + 1)).
+    """
+    # The quotient is the chance that m + 1 of N + 1 miss a + 1 items.
     missed = log_missed(above + 1.0, m + 1.0, pool + 1.0)
     return -np.expm1(missed) * (pool + 1) / ((above + 1.0) * (m + 1))
 
@@ -414,8 +446,6 @@ def targets_of(ranks: Ranks) -> tuple[Targets, Integers]:
     instance, order, rank, ties, group, place = ranks.rows
     if not len(rank):
         return Targets(*(rank for _ in Targets._fields)), rank
-    # Without ties it does not matter which of equal items one is.
-    group, place = np.where(ties > 0, (group, place), 1)
     pool, n_relevant = ranks.n_irrelevant[instance], ranks.n_relevant[instance]
     columns = pool, n_relevant, order, rank - order, ties, group, place
     different, of_row = different_rows(columns)
@@ -425,9 +455,8 @@ def targets_of(ranks: Ranks) -> tuple[Targets, Integers]:
 def pmf_blocks(targets: Targets, m: int, replace: bool) -> Iterator[tuple[slice, Floats]]:
     """Slices of the targets, with the law of each."""
     average = average_with if replace else average_without
-    for rows in row_blocks(len(targets.pool), m + 1):
-        part = targets.of(rows)
-        pmf = count_pmf(part.above, part.pool, m, replace)
+    for rows, counts, law in law_blocks(targets.above, targets.pool, m, replace):
+        part, pmf = targets.of(rows), _with_zeros(law, counts, m)
         alone = np.flatnonzero((part.ties > 0) & (part.group == 1))
         if len(alone):
             tied = part.of(alone)
@@ -458,16 +487,37 @@ def likely_blocks(
         yield tied[rows], slice(None), partial(np.asarray, pmf)
 
 
-def moments_over_law(
-    values: Callable[[slice], Floats], kind: Integers, targets: Targets, m: int, replace: bool
-) -> tuple[Floats, Floats]:
-    """Mean and variance of ``values(all)[kind, s]`` for each target, by the sum (16) over its law.
+def terms_at(
+    metric: Metric,
+    order: Integers,
+    n_relevant: Integers,
+    m: int,
+    counts: slice = slice(None),
+) -> Floats:
+    """What items of the given orders contribute at s = 0, ..., m, shape (orders, m + 1).
 
-    `values` is asked for those counts s only that matter.
+    Or at some of these, a slice.
     """
-    mean, variance = np.empty(len(targets.pool)), np.zeros(len(targets.pool))
+    order, n_relevant = order[:, None], n_relevant[:, None]
+    some = range(*counts.indices(m + 1))
+    fits_in_memory(32 * len(order) * len(some), f"the table of {metric} with m={m}", _LESS)
+    rank = order + np.arange(some.start, some.stop)
+    return metric.term(rank, order, n_relevant, m + n_relevant) + np.zeros(rank.shape)
+
+
+def moments_over_law(
+    metric: Metric, targets: Targets, m: int, replace: bool
+) -> tuple[Floats, Floats]:
+    """Mean and variance of each target's part of the metric, by the sum (16) over its law."""
+    # A part is the same function of the count for all that are the i-th best of as many.
+    key = targets.n_relevant * (targets.order.max() + 1) + targets.order
+    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    terms = partial(terms_at, metric, targets.order[first], targets.n_relevant[first], m)
+    # The laws of tied items are of all counts, others of those only that matter.
+    table = terms() if len(first) * (m + 1) <= _TABLE or targets.ties.any() else None
+    mean, variance = np.empty(len(key)), np.zeros(len(key))
     for rows, counts, law in likely_blocks(targets, m, replace):
-        value = values(counts)
+        value = terms(counts) if table is None else table[:, counts]
         value = value[kind[rows] if len(value) > 1 else [0]]
         if (value == value[0, 0]).all():  # beyond a cut-off
             mean[rows] = value[0, 0]
@@ -482,6 +532,8 @@ def chance_within(targets: Targets, last_place: Integers, m: int, replace: bool)
     """Eq. (18): the probability that the sampled rank is at most `last_place`."""
     k = last_place - targets.order + 1  # the count must be below it
     if replace and not targets.ties.any():
+        from scipy import special  # in NumPy it would be the sum, in more time and memory
+
         # As an incomplete beta function; bdtr keeps only 10 digits at m = 10^5.
         inside = np.clip(k, 1, m)
         below = special.betaincc(inside, m - inside + 1, targets.above / targets.pool)
@@ -510,50 +562,37 @@ def name_of_closed_form(metric: Metric) -> str:
 
 
 def expected_terms(metric: Metric, targets: Targets, m: int, replace: bool) -> Floats:
-    """The expectation of each target's term, NaN for targets that have no closed form."""
-    if not len(targets.pool):
-        return np.empty(0)
+    """The expectation of each target's part of the metric."""
     order, n_relevant = targets.order, targets.n_relevant
     first, last = (metric.term(order + s, order, n_relevant, m + n_relevant) for s in (0, m))
     ends = first + np.zeros(len(order)), last + np.zeros(len(order))
-    return _expected(metric.shape, *ends, targets, m, replace)
+    means = _in_closed_form(metric.shape, *ends, targets, m, replace)
+    rest = np.flatnonzero(np.isnan(means))
+    if len(rest):
+        means[rest] = moments_over_law(metric, targets.of(rest), m, replace)[0]
+    return means
 
 
-@singledispatch
-def _expected(shape: Shape, first, last, targets, m, replace):
-    """The same, given the terms at the counts 0 and m."""
-    return np.full(len(first), np.nan)
-
-
-@_expected.register
-def _(shape: Linear, first, last, targets, m, replace):
-    return first + (last - first) * (targets.mean_above / targets.pool)
-
-
-@_expected.register
-def _(shape: Step, first, last, targets, m, replace):
-    return first * chance_within(targets, shape.last_places(targets.n_relevant), m, replace)
-
-
-@_expected.register
-def _(shape: Geometric, first, last, targets, m, replace):
-    if not replace:  # the generating function of the hypergeometric law is the sum itself
-        return np.full(len(first), np.nan)
-    share = targets.above / targets.pool
-    return np.where(
-        targets.ties == 0, first * np.exp(m * np.log1p(-(1 - shape.ratio) * share)), np.nan
-    )
-
-
-@_expected.register
-def _(shape: Reciprocal, first, last, targets, m, replace):
-    mean = np.full(len(first), np.nan)
-    best = np.flatnonzero((targets.ties == 0) & (targets.order == 1))
-    above, pool = targets.above[best], targets.pool[best]
-    inverse = (
-        inverse_rank_with(above / pool, m) if replace else inverse_rank_without(above, pool, m)
-    )
-    mean[best] = first[best] * inverse
+def _in_closed_form(shape, first, last, targets, m, replace):
+    """The same, given the parts at the counts 0 and m; NaN where no closed form is known."""
+    mean, share = np.full(len(first), np.nan), targets.above / targets.pool
+    untied = targets.ties == 0
+    match shape:
+        case Linear():
+            mean = first + (last - first) * (targets.mean_above / targets.pool)
+        case Step():
+            last_place = shape.last_places(targets.n_relevant)
+            mean = first * chance_within(targets, last_place, m, replace)
+        case Geometric() if replace:  # without, the generating function is the sum itself
+            # E[z^s] = (1 - (1 - z) a / N)^m
+            mean[untied] = (first * np.exp(m * np.log1p((shape.ratio - 1) * share)))[untied]
+        case Reciprocal():
+            best = np.flatnonzero(untied & (targets.order == 1))
+            if replace:
+                inverse = inverse_rank_with(share[best], m)
+            else:
+                inverse = inverse_rank_without(targets.above[best], targets.pool[best], m)
+            mean[best] = first[best] * inverse
     return mean
 
 

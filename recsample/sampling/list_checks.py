@@ -14,26 +14,16 @@ from numpy.typing import ArrayLike
 from scipy import sparse, special
 
 from recsample._support.arrays import counted, row_blocks
-from recsample._support.checks import finite_numbers, positive_int
+from recsample._support.checks import array_of, finite_numbers, positive_int
 from recsample._support.extras import extra
-from recsample._support.typing import Floats, Integers, Sparse
+from recsample._support.typing import Floats, Sparse
 from recsample.ranks.scores import relevant_sets
-from recsample.sampling.given_lists import (
-    as_excluded,
-    n_users_of,
-    read_lists,
-    refuse_wrong,
-    wrong_entries,
-)
+from recsample.sampling.given_lists import as_excluded, read_lists, right_entries, wrong_entries
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "faults",
-    "item_counts",
-    "uniformity",
-]
+__all__ = ["faults", "item_counts", "uniformity"]
 
 
 def faults(
@@ -84,13 +74,18 @@ def faults(
     """
     pd = extra("pandas")
     n_items = positive_int("n_items", n_items)
-    n_users = n_users_of(relevant)
+    n_users = _n_users(relevant)
     lists = read_lists(negatives, n_users)
     found = wrong_entries(lists, relevant_sets(relevant, n_users, n_items), exclude, n_items)
     columns = {kind: counted(lists.user[wrong], n_users) for kind, wrong in found.items()}
     columns["missing"] = lists.length.max() - lists.length
     order = ["duplicates", "relevant", "excluded", "unknown", "missing"]
     return pd.DataFrame(columns, index=pd.RangeIndex(n_users, name="user"))[order]
+
+
+def _n_users(relevant):
+    """Of how many users these are the relevant items, a number for each or a matrix."""
+    return relevant.shape[0] if sparse.issparse(relevant) else array_of("relevant", relevant).size
 
 
 def item_counts(negatives: ArrayLike | Sequence[ArrayLike], exclude: Sparse) -> pd.DataFrame:
@@ -129,12 +124,9 @@ def item_counts(negatives: ArrayLike | Sequence[ArrayLike], exclude: Sparse) -> 
     """
     pd = extra("pandas")
     lists, exclude = _drawn_lists(negatives, exclude)
-    counts = _counts(lists, exclude)
-    columns = {"observed": counts.observed, "expected": counts.expected}
-    return pd.DataFrame(
-        columns | {"std": np.sqrt(counts.variance)},
-        index=pd.RangeIndex(exclude.shape[1], name="item"),
-    )
+    observed, expected, variance = _counts(lists, exclude)
+    columns = {"observed": observed, "expected": expected, "std": np.sqrt(variance)}
+    return pd.DataFrame(columns, index=pd.RangeIndex(exclude.shape[1], name="item"))
 
 
 def uniformity(
@@ -156,10 +148,8 @@ def uniformity(
     Parameters
     ----------
     negatives : array_like of int, shape (users, m), or sequence of sequences of int
-        The listed items of each user.
     exclude : sparse matrix, shape (users, items)
-        The items that could not be drawn, such as the training set. It must hold the relevant items
-        too, if these could not be drawn.
+        As of `item_counts`.
     along : array_like of float, shape (items,), optional
         A value of each item for the second test, such as its popularity; by default its number.
 
@@ -228,9 +218,7 @@ def _drawn_lists(negatives, exclude):
     """The lists and the excluded items, where the lists can be draws from what is not excluded."""
     exclude = as_excluded(exclude)
     lists = read_lists(negatives, exclude.shape[0])
-    none = sparse.csr_matrix(exclude.shape, dtype=bool)
-    for kind, wrong in wrong_entries(lists, none, exclude, exclude.shape[1]).items():
-        refuse_wrong(lists, kind, wrong)
+    right_entries(lists, sparse.csr_matrix(exclude.shape, dtype=bool), exclude, exclude.shape[1])
     return lists, exclude
 
 
@@ -263,36 +251,29 @@ def _over_candidates(exclude, per_item):
     return per_item.sum() - exclude @ per_item
 
 
-class _Counts(NamedTuple):
-    observed: Integers
-    expected: Floats
-    variance: Floats
-
-
 def _counts(lists, exclude):
+    """How often each item is listed, and the mean and the variance of that under uniform draws."""
     draws = _draws(lists, exclude)
-    observed = counted(lists.item, exclude.shape[1])
     variance = _over_items(exclude, draws.variance)
     # Counted, since rounding could leave an item that nobody could draw a little variance.
     chances = _over_items(exclude, (draws.variance > 0).astype(np.int64))
-    return _Counts(
-        observed, _over_items(exclude, draws.share), np.where(chances > 0, variance, 0.0)
-    )
+    observed, expected = counted(lists.item, exclude.shape[1]), _over_items(exclude, draws.share)
+    return observed, expected, np.where(chances > 0, variance, 0.0)
 
 
 def _count_statistic(lists, exclude):
     """Observed, expected, std, z and p-value of the sum of squared standardised counts."""
-    draws, counts = _draws(lists, exclude), _counts(lists, exclude)
-    active = counts.variance > 0
-    weight = np.divide(1.0, counts.variance, out=np.zeros(len(active)), where=active)
-    observed = float((weight * (counts.observed - counts.expected) ** 2).sum())
+    draws, (count, mean, of_count) = _draws(lists, exclude), _counts(lists, exclude)
+    active = of_count > 0
+    weight = np.divide(1.0, of_count, out=np.zeros(len(active)), where=active)
+    observed = float((weight * (count - mean) ** 2).sum())
     expected = float(active.sum())
 
     # Sums over the candidates of each user of the weights and of their squares.
     ones, squares = (_over_candidates(exclude, weight**k) for k in (1, 2))
     pool, share = draws.pool, draws.share
     # Were the counts normal, the variance would be twice the sum of their squared correlations.
-    normal = _squared_correlations(exclude, draws.covariance, counts.variance, weight)
+    normal = _squared_correlations(exclude, draws.covariance, of_count, weight)
     # But a product of two indicators of one list is no product of normal numbers: each list's own
     # part of that sum is taken out, and what it really adds is put in its place.
     one_list = (pool * draws.covariance) ** 2 * ((1 - 2 / pool) * squares + (ones / pool) ** 2)
@@ -303,14 +284,8 @@ def _count_statistic(lists, exclude):
     if variance <= 1e-9 * expected:
         return observed, expected, 0.0, 0.0, 1.0
     shape, scale = expected**2 / variance, variance / expected
-    z = (observed - expected) / np.sqrt(variance)
-    return (
-        observed,
-        expected,
-        np.sqrt(variance),
-        z,
-        float(special.gammaincc(shape, observed / scale)),
-    )
+    std, chance = np.sqrt(variance), float(special.gammaincc(shape, observed / scale))
+    return observed, expected, std, (observed - expected) / std, chance
 
 
 def _squared_correlations(exclude, covariance, variance, weight):

@@ -15,14 +15,12 @@ from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
-from recsample.sampling.base import Sampler, check_readable
+from recsample.sampling.base import Sampler
 from recsample.sampling.joint import moments_of
 from recsample.sampling.laws import check_draws, different_pmf, laws_given_end, linear_moments
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = [
-    "PooledSampling",
-]
+__all__ = ["PooledSampling"]
 
 
 # Counts with a smaller chance are left out of expectations.
@@ -38,7 +36,11 @@ class PooledSampling(Sampler):
     items is equally likely: to exchange two items in every list of draws leaves the probability of
     the list as it is, and takes each set of D items to each other one. So this is `UniformSampling`
     without replacement, of a random size: given D, its laws and its corrections apply with m = D,
-    see `PooledCorrection`.
+    see `PooledCorrection`. Sampled ranks have D + L as ``n_items``, one number per instance.
+
+    Every instance must have a relevant and an irrelevant item. An expectation takes O(L^2 m^2)
+    operations for each relevant item and a variance O(L^3 m^2) for each different instance, or
+    fewer, as rare counts are left out; for AUC and the percentile rank there is a closed form.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ class PooledSampling(Sampler):
     m: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m", positive_int("m", self.m))
+        vars(self).update(m=positive_int("m", self.m))
 
     def sizes(self, n_irrelevant: int, n_relevant: int = 1) -> Floats:
         """The law of the number D of different items drawn.
@@ -91,7 +93,8 @@ class PooledSampling(Sampler):
         array([0.   , 0.333, 0.667])
         """
         pool = positive_int("n_irrelevant", n_irrelevant)
-        return self._different(pool, pool, positive_int("n_relevant", n_relevant))
+        every = np.array([pool])
+        return different_pmf(every, every, self.m * positive_int("n_relevant", n_relevant))[0]
 
     @overload
     def draw(self, ranks: Ranks, rng: Rng) -> Ranks: ...
@@ -99,36 +102,9 @@ class PooledSampling(Sampler):
     def draw(self, ranks: RankCounts, rng: Rng) -> RankCounts: ...
 
     def draw(self, ranks: Ranks | RankCounts, rng: Rng) -> Ranks | RankCounts:
-        """Sampled ranks: one evaluation.
-
-        Parameters
-        ----------
-        ranks : Ranks or RankCounts
-            At least one relevant item per instance.
-        rng : int or numpy.random.Generator
-            A seed, or a generator that is advanced.
-
-        Returns
-        -------
-        Ranks or RankCounts
-            With D + L as ``n_items``, one number per instance; ties broken at random. `RankCounts`
-            for `RankCounts`.
-
-        Raises
-        ------
-        ValueError
-            For an instance without a relevant or without an irrelevant item.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> sampled = rs.PooledSampling(m=9).draw(rs.Ranks([1, 100], n_items=100), rng=0)
-        >>> (sampled.values == [1, sampled.n_items[1]]).all()
-        np.True_
-        """
         if isinstance(ranks, RankCounts):
             return self._draw_counts(ranks, generator(rng))
-        pool, n_relevant = _checked(ranks)
+        pool, n_relevant = self._checked(ranks).n_irrelevant, ranks.n_relevant
         rng = generator(rng)
         size = np.zeros(len(ranks), np.int64)
         n_draws = self.m * n_relevant
@@ -145,7 +121,7 @@ class PooledSampling(Sampler):
 
     def _draw_counts(self, counts, rng):
         """How many instances of each rank get each number of different items, then their ranks."""
-        pool, _ = _checked(counts.ranks)
+        pool = self._checked(counts.ranks).n_irrelevant
         parts = []
         for size in np.unique(pool).tolist():
             law, which = self.sizes(size), np.flatnonzero(pool == size)
@@ -158,96 +134,35 @@ class PooledSampling(Sampler):
                     parts.append(UniformSampling(d).draw(given, rng))
         return RankCounts.concatenate(parts)
 
-    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The expectation of a metric on the sampled ranks, exactly.
-
-        Of the a items that outrank a relevant one, the number s of different ones drawn is itself a
-        chain: the next draw is one more with probability (a - s) / N. Its law after L m draws takes
-        O(L^2 m^2) operations for each relevant item, or fewer, as rare counts are left out.
-
-        Parameters
-        ----------
-        metric : Metric
-        ranks : Ranks
-            At least one relevant item per instance.
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            For an instance without a relevant item or without an irrelevant one, for a `metric`
-            that is none, for a correction that is no `PooledCorrection` for this sampler, and for
-            more than 10^5 draws.
-
-        Examples
-        --------
-        Fewer different items than draws, so fewer that can outrank the relevant one:
-
-        >>> import recsample as rs
-        >>> ranks = rs.Ranks([100], n_items=1000)
-        >>> samplers = rs.PooledSampling(99), rs.UniformSampling(99)
-        >>> [sampler.expect(rs.Recall @ 10, ranks).round(3) for sampler in samplers]
-        [array([0.538]), array([0.471])]
-        """
-        _, n_relevant = _checked(ranks)
-        if check_readable(metric, self).sampler is not None:
-            return self._moments_by_size(metric, ranks)[0]
-        if isinstance(metric.shape, Linear):
+    def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
+        metric, ranks = self._asked(metric, ranks)
+        if isinstance(metric.shape, Linear) and metric.sampler is None:
             return UniformSampling(1).expect(metric, ranks)  # which no size of the sample changes
-        if not metric.additive:
+        if metric.sampler is not None or not metric.additive:
             return self.moments(metric, ranks)[0]
         mean = np.zeros(len(ranks))
-        for n in np.unique(n_relevant):
-            which = n_relevant == n
+        for n in np.unique(ranks.n_relevant):
+            which = ranks.n_relevant == n
             mean[which] = self._sums(metric, ranks[which], int(n))
         return mean
 
-    def moments(self, metric: Metric, ranks: Ranks) -> tuple[Floats, Floats]:
-        """Expectation and variance of a metric on the sampled ranks, exactly.
-
-        Given the different items drawn that outrank a relevant one, those that outrank the one
-        before are as in `UniformSampling` without replacement. So their counts are a Markov chain
-        here too. It takes O(L^3 m^2) operations for each different instance, or fewer, as rare
-        counts are left out: a few hundredths of a second for ten relevant items of 3,000 and m =
-        100, and some tenths where they are tied. AUC and the percentile rank have a closed form.
-
-        Parameters
-        ----------
-        metric : Metric
-        ranks : Ranks
-            At least one relevant item per instance.
-
-        Returns
-        -------
-        mean : ndarray of float, shape (instances,)
-        variance : ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As for `expect`, and for more draws than the memory holds a joint law of.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.PooledSampling(m=1).moments(rs.AUC, rs.Ranks([1, 3], n_items=5))
-        (array([1. , 0.5]), array([0.  , 0.25]))
-        """
-        pool, n_relevant = _checked(ranks)
-        if check_readable(metric, self).sampler is not None:
+    def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
+        metric, ranks = self._asked(metric, ranks)
+        pool, n_relevant = ranks.n_irrelevant, ranks.n_relevant
+        if metric.sampler is not None:
             return self._moments_by_size(metric, ranks)
         if isinstance(metric.shape, Linear):
             return linear_moments(metric, ranks, self._noise(pool, n_relevant))
+        # Given the different items drawn that outrank a relevant one, those that outrank the one
+        # before are as without replacement: their counts are a Markov chain here too.
         most = int(np.minimum(self.m * n_relevant, pool).max())
 
         def law(end, pool, n):
             laws = np.zeros((len(end), most + 1))
-            for row, given in zip(laws, np.stack([end, pool, n], axis=1).tolist()):
-                some = self._different(*given, _NEVER)[: most + 1]
-                row[: len(some)] = some
+            for k in np.unique(n).tolist():
+                which = np.flatnonzero(n == k)
+                some = different_pmf(end[which], pool[which], self.m * k, _NEVER)[:, : most + 1]
+                laws[which, : some.shape[1]] = some
             return laws
 
         def values(order, n):
@@ -256,6 +171,17 @@ class PooledSampling(Sampler):
         every = np.full(len(ranks), True)
         mean, variance = moments_of(metric, ranks, every, values, law, most + 1, False)
         return mean, variance
+
+    def _checked(self, ranks):
+        """``ranks``; an instance without a relevant or without an irrelevant item is refused."""
+        check_ranks(ranks)
+        for name, number in (("relevant", ranks.n_relevant), ("irrelevant", ranks.n_irrelevant)):
+            if (number == 0).any():
+                raise ValueError(
+                    f"ranks must have {name} items in every instance, "
+                    f"got none in instance {np.argmin(number)}"
+                )
+        return ranks
 
     def _moments_by_size(self, metric, ranks):
         """Those of a correction, which knows the size D: given each D, and then over its law."""
@@ -305,19 +231,3 @@ class PooledSampling(Sampler):
         s, order, n = np.arange(most + 1), order[:, None], n[:, None]
         # A sample of s items, as small as can be: what follows is for metrics that do not know it.
         return metric.term(order + s, order, n, n + np.maximum(s, 1)) + np.zeros(s.shape)
-
-    def _different(self, above, pool, n_relevant, least=0.0):
-        """P(s = 0, ..., L m) of the different items drawn among the first `above`."""
-        return different_pmf(np.array([above]), np.array([pool]), self.m * n_relevant, least)[0]
-
-
-def _checked(ranks):
-    """The numbers of irrelevant and of relevant items, none of them 0."""
-    check_ranks(ranks)
-    for name, number in (("relevant", ranks.n_relevant), ("irrelevant", ranks.n_irrelevant)):
-        if (number == 0).any():
-            raise ValueError(
-                f"ranks must have {name} items in every instance, "
-                f"got none in instance {np.argmin(number)}"
-            )
-    return ranks.n_irrelevant, ranks.n_relevant

@@ -20,13 +20,11 @@ from recsample._support.checks import fits_in_memory, generator
 from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
-from recsample.sampling.base import Sampler, check_readable
-from recsample.sampling.laws import average_with, count_pmf
+from recsample.sampling.base import Sampler
+from recsample.sampling.laws import average_with, law_blocks
 from recsample.sampling.weighted import WeightedDraws, count_in, random_place
 
-__all__ = [
-    "PopularitySampling",
-]
+__all__ = ["PopularitySampling"]
 
 
 class PopularitySampling(WeightedDraws, Sampler):
@@ -40,6 +38,10 @@ class PopularitySampling(WeightedDraws, Sampler):
     relevant item among its t ties is drawn first, and each drawn tied item stands above it with
     the chance u / t that u of them do. For equal weights this is what `UniformSampling` does.
 
+    All methods take `RankedItems`, and refuse instances with too few candidates of positive weight.
+    Corrections are made for uniform sampling and refused too: `ImportanceSampling` estimates what
+    they would give there.
+
     Parameters
     ----------
     m : int
@@ -50,17 +52,12 @@ class PopularitySampling(WeightedDraws, Sampler):
     replace : bool, optional
         Draw with replacement. By default without.
 
-    Attributes
-    ----------
-    m : int
-    weights : ndarray of float, shape (items,)
-    replace : bool
-
     Raises
     ------
     ValueError
         For a weight that is negative or not finite, or positive and below 1e-300 of the largest,
-        and for weights that are all 0.
+        and for weights that are all 0. By all methods if the weights do not fit the items, and by
+        `pmf` for a law that the memory cannot hold.
 
     Examples
     --------
@@ -78,13 +75,9 @@ class PopularitySampling(WeightedDraws, Sampler):
     def pmf(self, ranks: Ranks) -> Floats:
         """The law of each instance's sampled rank, given which items outrank the relevant one.
 
-        With replacement it is binomial. Without, give each candidate a clock that rings after an
-        exponential time with its weight as the rate; the sample is the first m to ring. At time t
-        the clocks that have rung above and below the relevant item are independent sums of
-        independent indicators, and the law is an integral over the time of the m-th ring. It is
-        taken by the trapezoidal rule in log t, to about 12 digits after the point. The work grows
-        with the number of different weights times m^1.5: with 3,706 items of 941 different weights
-        and m = 100 an instance takes about 25 ms.
+        With replacement it is binomial. Without, it is an integral, taken to about 12 digits after
+        the point. The work grows with the number of different weights times m^1.5: with 3,706 items
+        of 941 different weights and m = 100 an instance takes about 25 ms.
 
         Parameters
         ----------
@@ -94,12 +87,6 @@ class PopularitySampling(WeightedDraws, Sampler):
         -------
         ndarray of float, shape (instances, m + 1)
             Column s holds p(sampled rank = s + 1).
-
-        Raises
-        ------
-        ValueError
-            If the weights do not fit the items, if an instance has too few candidates of positive
-            weight (the message names it), or for a law that the memory cannot hold.
 
         Examples
         --------
@@ -112,40 +99,9 @@ class PopularitySampling(WeightedDraws, Sampler):
         >>> rs.PopularitySampling(2, [2, 1, 1, 7]).pmf(ranked).round(4)
         array([[0.1667, 0.8333, 0.    ]])
         """
-        ranked = self._checked(ranks)
-        fits_in_memory(
-            16 * len(ranked) * (self.m + 1),
-            f"the law of {len(ranked)} instances with m={self.m}",
-            "ask for some of the ranks at a time",
-        )
-        return self._law_with(ranked) if self.replace else self._law_without(ranked)
+        return self._law(self._checked(ranks))
 
     def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
-        """Sampled ranks: one sampled evaluation.
-
-        Parameters
-        ----------
-        ranks : RankedItems
-        rng : int or numpy.random.Generator
-            A seed, or a generator that is advanced.
-
-        Returns
-        -------
-        Ranks
-            With ``n_items = m + 1``, instances in the same order, ties broken at random.
-
-        Raises
-        ------
-        ValueError
-            As `pmf`, and for an `rng` that is neither a seed nor a generator.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranked = rs.ranked_items([[.9, .1, .2, .5]], relevant=[3])
-        >>> rs.PopularitySampling(3, [5, 1, 1, 1]).draw(ranked, rng=0).values
-        array([2])
-        """
         ranked, rng = self._checked(ranks), generator(rng)
         if self.replace:
             above, tied = self._shares(ranked)
@@ -156,34 +112,9 @@ class PopularitySampling(WeightedDraws, Sampler):
         count += rng.integers(0, count_in(ranked.tied, items).sum(axis=1), endpoint=True)
         return ranked.at(1 + count, self.m + 1)
 
-    def moments(self, metric: Metric, ranks: Ranks) -> tuple[Floats, Floats]:
-        """Expectation and variance of a metric on the sampled ranks, by summing over their law.
-
-        Parameters
-        ----------
-        metric : Metric
-        ranks : RankedItems
-
-        Returns
-        -------
-        mean : ndarray of float, shape (instances,)
-        variance : ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As `pmf`, and for a `metric` that is none, or a correction, which is made for uniform
-            sampling: `ImportanceSampling` estimates what it would give there.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranked = rs.ranked_items([[.9, .1, .2, .5]], relevant=[3])
-        >>> rs.PopularitySampling(2, [2, 1, 1, 7], replace=True).moments(rs.AUC, ranked)
-        (array([0.5]), array([0.125]))
-        """
-        check_readable(metric, self)
-        values, pmf = metric.of_rank(np.arange(1, self.m + 2), self.m + 1), self.pmf(ranks)
+    def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
+        metric, ranked = self._asked(metric, ranks)
+        values, pmf = metric.of_rank(np.arange(1, self.m + 2), self.m + 1), self._law(ranked)
         mean = pmf @ values
         return mean, (pmf * (values - mean[:, None]) ** 2).sum(axis=1)
 
@@ -192,14 +123,19 @@ class PopularitySampling(WeightedDraws, Sampler):
         total = self._total(ranked)
         return tuple(np.minimum(x @ self._relative / total, 1) for x in (ranked.above, ranked.tied))
 
+    def _law(self, ranked):
+        fits_in_memory(
+            16 * len(ranked) * (self.m + 1),
+            f"the law of {len(ranked)} instances with m={self.m}",
+            "ask for some of the ranks at a time",
+        )
+        return self._law_with(ranked) if self.replace else self._law_without(ranked)
+
     def _law_with(self, ranked):
         above, tied = self._shares(ranked)
-        pmf = np.concatenate(
-            [
-                count_pmf(above[rows], np.ones_like(above[rows]), self.m, True)
-                for rows in row_blocks(len(ranked), self.m + 1)
-            ]
-        )
+        pmf = np.zeros((len(ranked), self.m + 1))
+        for rows, counts, law in law_blocks(above, np.ones_like(above), self.m, True):
+            pmf[rows, counts] = law
         some = np.flatnonzero(tied)
         if len(some):
             # In units of the mean weight of a tied item, the law is that of u more items above.
@@ -211,9 +147,9 @@ class PopularitySampling(WeightedDraws, Sampler):
 
     def _law_without(self, ranked):
         weights, kind = np.unique(self._relative, return_inverse=True)
-        kinds = sparse.csr_matrix(
-            (np.ones(len(kind)), (np.arange(len(kind)), kind)), shape=(len(kind), len(weights))
-        )[:, weights > 0]
+        # One row per item, with 1 in the column of its weight; those of weight 0 are never drawn.
+        of_item = np.ones(len(kind)), (np.arange(len(kind)), kind)
+        kinds = sparse.csr_matrix(of_item, shape=(len(kind), len(weights)))[:, weights > 0]
         weights = weights[weights > 0]
         pmf = np.empty((len(ranked), self.m + 1))
         tied = np.diff(ranked.tied.indptr) > 0

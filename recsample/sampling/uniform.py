@@ -16,12 +16,11 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import overload
 
 import numpy as np
 
-from recsample._support.arrays import counted, different_rows, repeated, row_blocks, summed
+from recsample._support.arrays import counted, repeated, row_blocks, summed
 from recsample._support.checks import fits_in_memory, generator, positive_int, true_or_false
 from recsample._support.typing import Floats, Rng
 from recsample._support.values import kept
@@ -31,26 +30,22 @@ from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
 from recsample.ranks.ties import blocks
-from recsample.sampling.base import Sampler, check_readable
+from recsample.sampling.base import Sampler
 from recsample.sampling.joint import moments_of
 from recsample.sampling.laws import (
     chance_within,
     check_drawable,
     count_pmf,
     expected_terms,
+    law_blocks,
     linear_moments,
     moments_over_law,
     pmf_blocks,
     targets_of,
+    terms_at,
 )
 
-__all__ = [
-    "UniformSampling",
-]
-
-
-# Values of a metric of up to so many numbers are computed once, beyond it as they are needed.
-_TABLE = 2**20
+__all__ = ["UniformSampling"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +56,15 @@ class UniformSampling(Sampler):
     alone against m items of its own, take ``ranks.each_alone()`` in place of the ranks.
 
     Where relevant items are tied with irrelevant ones, a random order of the tied items is drawn
-    first; every method belongs to that two-step experiment.
+    first; every method belongs to that two-step experiment. Ranks are drawn from their law, without
+    drawing any items: m + L are ranked, the best relevant one of an instance comes first, and
+    `RankCounts` take no longer for more instances.
+
+    Expectations are eq. (16), exactly. Closed forms are used where they exist: (17) for linear
+    metrics such as AUC, (18) for steps, (19) for the best item's part of AP and RR, and with
+    replacement the generating function for RBP and the rank score; all else is summed over the law.
+    Variances of several relevant items take O(L m^2) operations, and where g of them are tied with
+    irrelevant ones O(g m^2) more; how many ties there are makes no difference.
 
     Parameters
     ----------
@@ -70,6 +73,12 @@ class UniformSampling(Sampler):
     replace : bool, optional
         Draw with replacement, as in the analysis of the paper. By default without, as its
         experiments do.
+
+    Raises
+    ------
+    ValueError
+        By all methods for pools too small to draw from, by those that give a law for one that the
+        memory cannot hold, and by `draw` without replacement for pools of more than 10^9 items.
 
     Examples
     --------
@@ -86,8 +95,8 @@ class UniformSampling(Sampler):
     replace: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m", positive_int("m", self.m))
-        object.__setattr__(self, "replace", true_or_false("replace", self.replace))
+        replace = true_or_false("replace", self.replace)
+        vars(self).update(m=positive_int("m", self.m), replace=replace)
 
     def law(self, n_items: int) -> Floats:
         """The law of the sampled rank for every rank of a pool, for one relevant item.
@@ -102,11 +111,6 @@ class UniformSampling(Sampler):
         ndarray of float, shape (n_items, m + 1)
             Row r - 1, column s holds p(sampled rank = s + 1 | rank = r). Rows sum to 1. It is kept
             for the next call, so it cannot be written to.
-
-        Raises
-        ------
-        ValueError
-            If the pool is too small, or the array too large for the memory.
 
         Examples
         --------
@@ -142,12 +146,6 @@ class UniformSampling(Sampler):
             instance; for one relevant item per instance, a row for each instance. Column s holds
             p(sampled rank = s + i) of the i-th best.
 
-        Raises
-        ------
-        ValueError
-            If a pool is too small to draw from; the message names the instance. Also for a law that
-            the memory cannot hold.
-
         Examples
         --------
         >>> import recsample as rs
@@ -182,12 +180,6 @@ class UniformSampling(Sampler):
         ndarray of float, shape (instances, max(relevant items) + 1)
             Column h holds P(hits = h).
 
-        Raises
-        ------
-        ValueError
-            If a pool is too small to draw from; the message names the instance. Also for a `k`
-            below 1.
-
         Examples
         --------
         One of four irrelevant items is drawn. It comes before both relevant ones, with probability
@@ -218,41 +210,6 @@ class UniformSampling(Sampler):
     def draw(self, ranks: RankCounts, rng: Rng) -> RankCounts: ...
 
     def draw(self, ranks: Ranks | RankCounts, rng: Rng) -> Ranks | RankCounts:
-        """Sampled ranks: one sampled evaluation, drawn from the law without drawing any items.
-
-        The last relevant item's count is drawn from its law, and each count before it by thinning
-        the one after it: of the s drawn items among the first a', those among the first a. How
-        many of the instances that `RankCounts` have with one rank get each sampled rank has a
-        multinomial distribution, so it takes no longer for more instances.
-
-        Parameters
-        ----------
-        ranks : Ranks or RankCounts
-        rng : int or numpy.random.Generator
-            A seed, or a generator that is advanced.
-
-        Returns
-        -------
-        Ranks or RankCounts
-            With ``n_items = m + L`` for L relevant items, instances in the same order, ties broken
-            at random. Where `ranks` holds lists, the best rank of each comes first. `RankCounts`
-            for `RankCounts`.
-
-        Raises
-        ------
-        ValueError
-            If a pool is too small to draw from; the message names the instance. Also for pools of
-            more than 10^9 items without replacement, and for an `rng` that is neither a seed nor a
-            generator.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.UniformSampling(m=9).draw(rs.Ranks([1, 100], n_items=100), rng=0).values
-        array([ 1, 10])
-        >>> rs.UniformSampling(m=9).draw(rs.Ranks([[1, 100]], n_items=100), rng=0).values
-        (array([ 1, 11]),)
-        """
         if isinstance(ranks, RankCounts):
             return self._draw_counts(ranks, generator(rng))
         pool, n_relevant = self._checked(ranks).n_irrelevant, ranks.n_relevant
@@ -273,99 +230,20 @@ class UniformSampling(Sampler):
         sizes = self.m + (n_relevant if np.ptp(n_relevant) else int(n_relevant[0]))
         return ranks.at(sampled + rows.order, sizes)
 
-    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The expectation of a metric on the sampled ranks, eq. (16), exactly.
-
-        A metric that is a sum over the relevant items needs the law of each of them only. Closed
-        forms are used where they exist: linear metrics such as AUC (17), metrics that are a step
-        (18), the best item's part of AP and RR (19) with its counterpart without replacement,
-
-            E[1 / (s + 1)] = (N + 1) / ((a + 1)(m + 1)) (1 - C(N - a, m + 1) / C(N + 1, m + 1)),
-
-        and, with replacement, RBP and the rank score through the generating function of s,
-
-            E[z^s] = (1 - (1 - z) a / N)^m.
-
-        Everything else is summed over the law.
-
-        Parameters
-        ----------
-        metric : Metric
-            Also a corrected metric, whose expectation shows how far off it is on average.
-        ranks : Ranks
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-            NaN for an instance without relevant item, with a warning.
-
-        Raises
-        ------
-        ValueError
-            If a pool is too small to draw from; the message names the instance. Also for a `metric`
-            that is none.
-
-        Examples
-        --------
-        AUC is a metric that sampling leaves alone:
-
-        >>> import recsample as rs
-        >>> rs.UniformSampling(m=10).expect(rs.AUC, rs.Ranks([1, 25], n_items=49))
-        array([1. , 0.5])
-        >>> rs.UniformSampling(m=10).expect(rs.AUC, rs.Ranks([[1, 26]], n_items=50))
-        array([0.75])
-        """
-        check_readable(metric, self)
-        if not metric.additive:
-            return self.moments(metric, ranks)[0]
-        targets, of_row = targets_of(self._checked(ranks))
-        terms = expected_terms(metric, targets, self.m, self.replace)
-        rest = np.flatnonzero(np.isnan(terms))
-        if len(rest):
-            terms[rest] = self._moments_of_terms(metric, targets.of(rest))[0]
-        mean = summed(ranks.rows.instance, terms[of_row], len(ranks))
-        mean[ranks.n_relevant == 0] = np.nan
+    def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
+        metric, ranks = self._asked(metric, ranks)
+        if metric.additive:
+            targets, of_row = targets_of(ranks)
+            terms = expected_terms(metric, targets, self.m, self.replace)
+            mean = summed(ranks.rows.instance, terms[of_row], len(ranks))
+            mean[ranks.n_relevant == 0] = np.nan
+        else:
+            mean, _ = self._summed_moments(metric, ranks)
         return warned_of_nan(metric, mean)
 
-    def moments(self, metric: Metric, ranks: Ranks) -> tuple[Floats, Floats]:
-        """Expectation and variance of a metric on the sampled ranks, from the same joint law.
-
-        The sampled ranks of several relevant items form a Markov chain; mean and variance of their
-        sum are passed along it, in O(L m^2) operations for L relevant items, for many instances
-        together. Where g of them are tied with irrelevant ones, only the different items sampled
-        from the tie matter: O(g m^2) operations more, times the copies of one item that may be
-        drawn. How many ties there are makes no difference. Linear metrics such as AUC have a closed
-        form.
-
-        Parameters
-        ----------
-        metric : Metric
-            Also a corrected metric.
-        ranks : Ranks
-
-        Returns
-        -------
-        mean : ndarray of float, shape (instances,)
-            NaN for an instance without relevant item, with a warning.
-        variance : ndarray of float, shape (instances,)
-            NaN where the mean is.
-
-        Raises
-        ------
-        ValueError
-            If a pool is too small to draw from; the message names the instance. Also for a `metric`
-            that is none, and for ties of several relevant items with an m whose joint law the
-            memory cannot hold.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> mean, variance = rs.UniformSampling(m=1).moments(rs.AUC, rs.Ranks([1, 3], n_items=5))
-        >>> mean, variance
-        (array([1. , 0.5]), array([0.  , 0.25]))
-        """
-        check_readable(metric, self)
-        pool, m = self._checked(ranks).n_irrelevant, self.m
+    def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
+        metric, ranks = self._asked(metric, ranks)
+        pool, m = ranks.n_irrelevant, self.m
         if isinstance(metric.shape, Linear):
             noise = 1 / m if self.replace else (pool - m) / np.maximum(pool - 1, 1) / m
             mean, variance = linear_moments(metric, ranks, noise)
@@ -374,22 +252,7 @@ class UniformSampling(Sampler):
         return warned_of_nan(metric, mean), variance
 
     def same_kind(self, other: object) -> bool:
-        """Whether the other counts among as many uniform items: with replacement or without.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.UniformSampling(99).same_kind(rs.UniformSampling(100))
-        False
-        """
+        # A count among as many uniform items is read alike, with replacement or without.
         return isinstance(other, UniformSampling) and self.m == other.m
 
     def _checked(self, ranks):
@@ -432,59 +295,30 @@ class UniformSampling(Sampler):
 
     def _summed_moments(self, metric, ranks):
         """Mean and variance of the metric for every instance, by sums over the law."""
-        n_relevant = ranks.n_relevant
         mean, variance = np.full((2, len(ranks)), np.nan)
-        one = n_relevant == 1
+        one, several = ranks.n_relevant == 1, ranks.n_relevant > 1
         if one.any():
             targets, of_row = targets_of(ranks)
-            used, of_single = np.unique(of_row[one[ranks.rows.instance]], return_inverse=True)
-            moments = self._moments_of_terms(metric, targets.of(used))
-            mean[one], variance[one] = (moment[of_single.reshape(-1)] for moment in moments)
-        several = n_relevant > 1
+            used, of_one = np.unique(of_row[one[ranks.rows.instance]], return_inverse=True)
+            found = moments_over_law(metric, targets.of(used), self.m, self.replace)
+            mean[one], variance[one] = (moment[of_one.reshape(-1)] for moment in found)
         if several.any():
+
+            def values(order, n_relevant):
+                return terms_at(metric, order, n_relevant, self.m)
 
             def law(end, pool, _):
                 return count_pmf(end, pool, self.m, self.replace)
 
-            values, n_counts = partial(self._values, metric), self.m + 1
-            found = moments_of(metric, ranks, several, values, law, n_counts, self.replace)
-            mean[several], variance[several] = found
+            mean[several], variance[several] = moments_of(
+                metric, ranks, several, values, law, self.m + 1, self.replace
+            )
         return mean, variance
-
-    def _moments_of_terms(self, metric, targets):
-        """Mean and variance of each target's part of the metric."""
-        kinds, kind = different_rows([targets.order, targets.n_relevant])
-        values = partial(self._values, metric, *kinds)
-        # The laws of tied items are of all counts.
-        if len(kinds[0]) * (self.m + 1) <= _TABLE or targets.ties.any():
-            table = values()
-
-            def values(counts):
-                return table[:, counts]
-
-        return moments_over_law(values, kind, targets, self.m, self.replace)
-
-    def _values(self, metric, order, n_relevant, counts=slice(None)):
-        """What items of the given orders contribute at s = 0, ..., m, shape (orders, m + 1).
-
-        Or at some of these, a slice.
-        """
-        order, n_relevant = order[:, None], n_relevant[:, None]
-        some = range(*counts.indices(self.m + 1))
-        fits_in_memory(
-            32 * len(order) * len(some),
-            f"the table of {metric} with m={self.m}",
-            "choose a smaller m",
-        )
-        rank = order + np.arange(some.start, some.stop)
-        return metric.term(rank, order, n_relevant, self.m + n_relevant) + np.zeros(rank.shape)
 
 
 @kept
 def _law(m: int, replace: bool, n_items: int) -> tuple[Floats]:
-    law = np.empty((n_items, m + 1))
-    above = np.arange(n_items)
-    for rows in row_blocks(n_items, m + 1):
-        pool = np.full_like(above[rows], n_items - 1)
-        law[rows] = count_pmf(above[rows], pool, m, replace)
+    law, above = np.zeros((n_items, m + 1)), np.arange(n_items)
+    for rows, counts, part in law_blocks(above, np.full_like(above, n_items - 1), m, replace):
+        law[rows, counts] = part
     return (law,)

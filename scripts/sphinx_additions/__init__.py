@@ -1,7 +1,7 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
-NAMES = ["code", "docstrings", "downloads", "formulas", "leftovers", "living", "pictures"]
-NAMES += ["repairs", "tables", "typesetting"]
+NAMES = ["docstrings", "downloads", "formulas", "living", "pictures", "repairs", "tables"]
+NAMES += ["typesetting"]
 
 
 def setup(app):

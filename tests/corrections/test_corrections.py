@@ -253,7 +253,7 @@ class TestMinimalBias:
 class TestBiasVariance:
     @both_ways
     @some_metrics
-    @pytest.mark.parametrize("gamma", [1e-10, 1e-3, 0.1, 0.5, 1.0, 3.0])
+    @pytest.mark.parametrize("gamma", [1e-10, 0.1, 3.0])
     def test_exact_fractions(self, name, gamma, replace):
         n_items, m = 14, 5
         for key, prior in priors(n_items).items():
@@ -343,8 +343,10 @@ class TestBiasVariance:
             BiasVariance(AP, UniformSampling(4), 10, gamma=gamma)
 
     def test_too_small_a_gamma(self):
-        with pytest.raises(ValueError, match="gamma must be at least 1e-10 .*MinimalBias.* 1e-11"):
-            BiasVariance(AP, UniformSampling(4), 10, gamma=1e-11)
+        with pytest.raises(
+            ValueError, match="gamma must be at least 1e-10 .*MinimalBias.* 9.9e-11"
+        ):
+            BiasVariance(AP, UniformSampling(4), 10, gamma=9.9e-11)
 
 
 def optimality(found, replace, tolerance=1e-13):
@@ -374,7 +376,7 @@ class TestConstrainedLeastSquares:
     @both_ways
     @pytest.mark.parametrize("nonnegative", [True, False])
     @pytest.mark.parametrize("name", ["AP", "NDCG@3", "Recall@2", "AUC", "PercentileRank"])
-    @pytest.mark.parametrize("n_items, m", [(4, 1), (9, 4), (11, 5)])
+    @pytest.mark.parametrize("n_items, m", [(4, 1), (9, 4)])
     def test_the_best_of_all_ways_to_pool(self, name, n_items, m, nonnegative, replace):
         for key, prior in priors(n_items).items():
             problem = exact_problem(name, n_items, m, replace, prior)
@@ -515,6 +517,14 @@ class TestPriors:
         with pytest.raises(ValueError, match=message):
             correction(AP, UniformSampling(m, replace), 20, prior=prior)
 
+    def test_a_sampled_rank_that_hardly_can_happen(self):
+        """Where its chance has all digits of a float it is as good as any other."""
+        sampler = UniformSampling(1)
+        values = BiasVariance(AP, sampler, 2, gamma=0.1, prior=[1, 1e-289]).values
+        assert values == pytest.approx([1, 0.5])
+        with pytest.raises(ValueError, match="got none for sampled rank 2"):
+            BiasVariance(AP, sampler, 2, gamma=0.1, prior=[1, 0.9e-290])
+
     @pytest.mark.parametrize("correction", WITH_PRIOR)
     @pytest.mark.parametrize(
         "prior, message",
@@ -602,8 +612,8 @@ class TestEveryCorrection:
             corrected(Ranks([[1, 2]], n_items=5))
         with pytest.raises(ValueError, match=r"\(AP.* takes no cut-off, got @ 3"):
             corrected @ 3
-        with pytest.raises(ValueError, match="metric must be a Metric such as AP .* got 'AP'"):
-            correction("AP", sampler, 30)
+        with pytest.raises(ValueError, match="metric must be a Metric such as AP .* got 'AQ'"):
+            correction("AQ", sampler, 30)
         with pytest.raises(ValueError, match="sampler must be a sampler such as .* got 100"):
             correction(AP, 100, 30)
         with pytest.raises(ValueError, match="n_items must be a whole number of at least 1, got 0"):
@@ -645,7 +655,7 @@ class TestEveryCorrection:
             values = corrected(Ranks([[], [2]], n_items=5))
         assert np.isnan(values).tolist() == [True, False] and len(log) == 1
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(st.integers(3, 40), st.integers(1, 60), st.booleans(), st.data())
     def test_nothing_warns_and_all_is_finite(self, n_items, m, replace, data):
         m = m if replace else min(m, n_items - 1)
@@ -697,7 +707,7 @@ class TestRefusedOptions:
 
 
 class TestFewRanksStandForAll:
-    """Corrections from few ranks of a pool against those from all of them; see `large_pools`."""
+    """Corrections from few ranks of a pool against those from all; see `sampling.large_pools`."""
 
     @staticmethod
     def both(monkeypatch, make, *arguments, **options):
@@ -752,7 +762,7 @@ class TestFewRanksStandForAll:
 
     @both_ways
     @pytest.mark.parametrize("name", ["AP", "NDCG", "AUC", "Recall@10", "AP@100"])
-    @pytest.mark.parametrize(("n_items", "m"), [(400, 12), (1200, 60)])
+    @pytest.mark.parametrize(("n_items", "m"), [(800, 40)])
     def test_minimal_bias(self, n_items, m, name, replace, monkeypatch):
         sampler = UniformSampling(m, replace)
         for prior in (None, np.random.default_rng(0).random(n_items)):
@@ -771,7 +781,7 @@ class TestFewRanksStandForAll:
     @both_ways
     @pytest.mark.parametrize("name", ["AP", "NDCG", "Recall@10"])
     def test_minimal_bias_that_polynomials_reach(self, name, replace, monkeypatch):
-        for n_items, m in ((2_000, 15), (2_000, 60), (2_000, 120)):
+        for n_items, m in ((2_000, 15), (2_000, 120)):
             sampler, best = UniformSampling(m, replace), []
             for small in (2**40, 0):
                 monkeypatch.setattr(large_pools, "_SMALL", small)

@@ -350,7 +350,7 @@ class TestManyRelevantItems:
 
     @pytest.mark.parametrize("M", [AP, NDCG, AUC, rs.PercentileRank, rs.Recall @ 10, NDCG @ 10])
     @pytest.mark.parametrize("n_relevant", [2, 8, 50])
-    @pytest.mark.parametrize("n_items, m", [(120, 10), (120, 60), (400, 50)])
+    @pytest.mark.parametrize("n_items, m", [(120, 60), (400, 50)])
     def test_the_optimum_is_found(self, M, n_items, m, n_relevant):
         self.check(rs.ConstrainedLeastSquares(M, UniformSampling(m), n_items), n_relevant)
 
@@ -362,7 +362,7 @@ class TestManyRelevantItems:
             corrected = rs.ConstrainedLeastSquares(M, sampler, 300, nonnegative=nonnegative)
             self.check(corrected, n_relevant)
 
-    @pytest.mark.parametrize("n_items, M", [(1682, AP), (1682, NDCG), (3706, AP)], ids=str)
+    @pytest.mark.parametrize("n_items, M", [(1682, NDCG), (3706, AP)], ids=str)
     def test_a_real_catalogue(self, n_items, M):
         sampler = UniformSampling(100)
         corrected = rs.ConstrainedLeastSquares(M, sampler, n_items)

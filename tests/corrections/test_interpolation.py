@@ -72,3 +72,39 @@ def test_numbers_whose_logs_are_equal_may_differ_in_their_values():
     numbers = 10**15 + np.arange(100)
     values, seen = asked(lambda n: np.array([n % 7.0]), numbers)
     assert (values[:, 0] == numbers % 7).all() and len(seen) == 100
+
+
+def scripted(errors, numbers):
+    """A function off by so much from the polynomial through what it said before; then noise.
+
+    Which numbers are asked for does not depend on the values, so it is known what is checked.
+    """
+    said = {}
+
+    def function(n):
+        at, value = np.log(n), RNG.random()
+        if len(said) < len(errors):
+            places = np.log([*said])
+            others = [np.delete(places, i) for i in range(len(said))]
+            shares = [np.prod((at - far) / (x - far)) for x, far in zip(places, others)]
+            value = np.dot(shares, [*said.values()]) + errors[len(said)]
+        return np.array([said.setdefault(n, value)])
+
+    return *asked(function, numbers), said
+
+
+@pytest.mark.parametrize(
+    ("errors", "enough"),
+    [
+        ([1e10, 0.9, 0.9, 0.9], True),
+        ([1e10, 1.1, 1.1, 1.1], False),  # the tolerance, 1e-10 of the largest value
+        ([1e10, 0.9, 0.9, 2, 0.9], False),  # three in all, and not in a row
+        ([1e10, 0.9, 0.9, -1.1, 0.9, 0.9, -1.1], False),
+    ],
+)
+def test_three_in_a_row_must_be_met_to_the_tolerance(errors, enough):
+    numbers = np.unique(np.geomspace(1000, 10**6, 30).astype(int))
+    values, seen, said = scripted([1e-10 * error for error in errors], numbers)
+    assert len(seen) == (4 if enough else len(numbers))
+    if not enough:
+        assert values[:, 0].tolist() == [said[n] for n in numbers]

@@ -1,6 +1,8 @@
 """`evaluate`, from dataframes of every library that is installed, against a count by hand."""
 
+import copy
 import json
+import pickle
 from functools import cache
 from importlib import import_module
 
@@ -11,7 +13,7 @@ from scipy import sparse, stats
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, Recall
-from recsample.evaluation.matching import _generators
+from recsample.evaluation.evaluating import generators
 
 RNG = np.random.default_rng
 METRICS = [Recall @ 3, NDCG @ 3, AP, AUC]
@@ -140,8 +142,7 @@ def counted_by_hand(n_relevant, share):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("n_relevant", [1, 3])
-@pytest.mark.parametrize("share", [1.0, 0.4])
+@pytest.mark.parametrize(("n_relevant", "share"), [(1, 1.0), (3, 0.4)])
 def test_any_dataframe_gives_what_a_count_by_hand_gives(library, n_relevant, share):
     tables, expected = counted_by_hand(n_relevant, share)
     scores, held_out, train = map(library, tables)
@@ -242,6 +243,54 @@ def test_arrays_factors_and_models_give_what_their_table_gives(n_relevant):
     if n_relevant == 1:
         found = rs.evaluate(dense, held_out.indices, train=train, metrics=METRICS)
         pd.testing.assert_frame_equal(found.table, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n_relevant", "library"), [(1, as_polars), (3, as_pandas)])
+def test_kinds_of_scores_may_be_mixed(n_relevant, library):
+    """Where one is a table, an array's users and items have their positions as ids."""
+    users, items, dense, table, held_out, train = numbered(n_relevant)
+    best = table[table["score"] > 0]
+    models = {
+        "list": library(best),
+        "array": -dense,
+        "factors": (users, items),
+        "table": library(table),
+        "object": Model(dense % 3),
+    }
+    matrices, tables = (held_out, train), (library(frame_of(held_out)), frame_of(train))
+    for sampler, (relevant, known) in (
+        (None, matrices),
+        (None, tables),
+        (rs.UniformSampling(6), tables),
+        (rs.InverseSampling(), matrices),
+    ):
+        options = {"train": known, "metrics": [AP, AUC], "sampler": sampler}
+        together = rs.evaluate(models, relevant, **options)
+        for name, scores in models.items():
+            every = range(N_ITEMS) if name in ("list", "table") else None
+            alone = rs.evaluate({name: scores}, relevant, items=every, **options)
+            pd.testing.assert_frame_equal(together.table.loc[[name]], alone.table)
+            mine = together.per_instance.query("recommender == @name").reset_index(drop=True)
+            pd.testing.assert_frame_equal(mine, alone.per_instance)
+    lists = rs.uniform_lists(6, (held_out + train).tocsr(), rng=0)
+    lists = pd.DataFrame({"user": np.repeat(np.arange(N_USERS), 6), "item": lists.ravel()})
+    together = rs.evaluate(models, held_out, train=train, negatives=lists, metrics=[AUC])
+    for name, scores in models.items():
+        every = range(N_ITEMS) if name in ("list", "table") else None
+        alone = rs.evaluate(
+            {name: scores}, held_out, train=train, negatives=lists, items=every, metrics=[AUC]
+        )
+        pd.testing.assert_frame_equal(together.table.loc[[name]], alone.table)
+
+
+def test_a_table_beside_an_array_names_users_and_items_as_the_array_does():
+    _, _, dense, table, held_out, _ = numbered()
+    named = table.assign(item="i" + table["item"].astype(str))
+    with pytest.raises(ValueError, match="scores of 'b' must name items as the other tables do"):
+        rs.evaluate({"a": dense, "b": named}, held_out)
+    beyond = table.assign(item=table["item"] + 1)
+    with pytest.raises(ValueError, match="scores of 'b' must number items from 0 to 24"):
+        rs.evaluate({"a": dense, "b": beyond}, held_out)
 
 
 def test_implicit_s_factors_and_the_package_s_own_recommenders():
@@ -423,8 +472,14 @@ def test_draws_by_a_sampler_are_reported():
     pd.testing.assert_frame_equal(found.table, again.table)
 
 
-@pytest.mark.parametrize("sampler", [rs.UniformSampling(m=15), rs.InverseSampling()], ids=str)
-@pytest.mark.parametrize("seed", [lambda: 2, lambda: RNG(2), lambda: np.random.RandomState(2)])
+@pytest.mark.parametrize(
+    ("sampler", "seed"),
+    [
+        (rs.UniformSampling(m=15), lambda: 2),
+        (rs.UniformSampling(m=15), lambda: RNG(2)),
+        (rs.InverseSampling(), lambda: np.random.RandomState(2)),
+    ],
+)
 def test_what_is_drawn_for_a_recommender_depends_on_no_other(sampler, seed):
     _, _, dense, _, held_out, train = numbered()
 
@@ -447,7 +502,7 @@ def test_what_is_drawn_for_a_recommender_depends_on_no_other(sampler, seed):
 
 
 def test_random_numbers_by_name_are_the_same_everywhere():
-    found = _generators(["ä", "b", "\udcff"], RNG(0))
+    found = generators(["ä", "b", "\udcff"], RNG(0))
     assert [one.integers(10**6) for one in found.values()] == [420459, 709810, 266395]
 
 
@@ -471,7 +526,7 @@ def test_a_design_estimates_without_bias_and_names_its_cost():
         rs.evaluate(
             dense, held_out, train=train, metrics=["AP"], sampler=rs.InverseSampling(), rng=seed
         ).table.loc["AP"]
-        for seed in range(60)
+        for seed in range(30)
     ]
     values = np.array([row["value"] for row in runs])
     assert abs(values.mean() - exact) < 4 * stats.sem(values)
@@ -488,6 +543,102 @@ def test_the_cost_of_a_design_is_the_mean_over_users_and_recommenders():
     ]
     assert f"on average scores {sum(costs) / 2:.0f} of " in found.head
     assert len({f"{cost:.0f}" for cost in [*costs, sum(costs) / 2]}) > 1
+
+
+class TestMessagesSpeakOfEvaluate:
+    """What is refused deep below names an argument of `evaluate`."""
+
+    def setup_method(self):
+        _, _, self.dense, self.table, self.held_out, self.train = numbered()
+
+    @pytest.mark.parametrize(
+        ("sampler", "most"),
+        [
+            (rs.UniformSampling(21), 20),
+            (rs.TwoPhase(21, 3, 0.5), 20),
+            (rs.DoublingSampling(3, 21), 20),
+        ],
+        ids=str,
+    )
+    def test_more_items_than_there_are(self, sampler, most):
+        wanted = f"^sampler must draw at most {most} items, .* for user 0 .*, got 21$"
+        with pytest.raises(ValueError, match=wanted):
+            rs.evaluate(self.dense, self.held_out, train=self.train, sampler=sampler)
+
+    def test_as_many_items_as_there_are_and_more_of_them_with_replacement(self):
+        for sampler in (
+            rs.UniformSampling(20),
+            rs.UniformSampling(50, replace=True),
+            rs.PooledSampling(50),
+            rs.InverseSampling(),
+        ):
+            rs.evaluate(
+                self.dense, self.held_out, train=self.train, sampler=sampler, metrics=["AUC"]
+            )
+
+    def test_one_user(self):
+        with pytest.raises(ValueError, match=r"^held_out must leave at least two users .* sampled"):
+            rs.evaluate(self.dense[:1], [3], sampler=rs.UniformSampling(5))
+        lists = pd.DataFrame({"user": [0, 0], "item": [4, 5]})
+        with pytest.raises(ValueError, match=r"^held_out must leave at least two .* negatives"):
+            rs.evaluate(self.dense[:1], [3], negatives=lists)
+        assert np.isnan(rs.evaluate(self.dense[:1], [3]).table["low"]).all()
+
+    @pytest.mark.parametrize("held_out", [None, 3])
+    def test_held_out_may_be_an_array_too(self, held_out):
+        with pytest.raises(ValueError, match="or an array of the item of each user, got"):
+            rs.evaluate(self.dense, held_out)
+
+    @pytest.mark.parametrize(
+        "empty",
+        [
+            sparse.csr_matrix((N_USERS, N_ITEMS)),
+            pd.DataFrame({"user": [], "item": []}),
+            pd.DataFrame({"user": [], "item": []}, dtype=object),
+        ],
+    )
+    def test_nobody_has_to_know_anything(self, empty):
+        for scores in (self.dense, self.table):
+            found = rs.evaluate(scores, self.held_out, train=empty)
+            assert found == rs.evaluate(scores, self.held_out)
+
+    @pytest.mark.parametrize("shape", [(N_USERS, N_ITEMS - 1), (N_USERS + 1, N_ITEMS), (3, 3)])
+    def test_matrices_of_other_users_or_items(self, shape):
+        other = sparse.csr_matrix(([1.0], ([0], [0])), shape)
+        for scores in (self.dense, Model(self.dense), self.table):
+            with pytest.raises(ValueError, match=r"^train must have the same users and items as"):
+                rs.evaluate(scores, self.held_out, train=other)
+        with pytest.raises(ValueError, match=r"^held_out must have the same users and items as"):
+            rs.evaluate(self.dense, other)
+
+    def test_a_metric_that_nobody_knows(self):
+        with pytest.raises(ValueError, match=r"^metrics must hold metrics .*, got 'ncdg'"):
+            rs.evaluate(self.dense, self.held_out, metrics=["ncdg"])
+
+    def test_a_correction(self):
+        correction = rs.MinimalBias(AP, rs.UniformSampling(5), N_ITEMS)
+        for sampler in (None, rs.UniformSampling(5)):
+            with pytest.raises(ValueError, match=r"^metrics must hold no corrections"):
+                rs.evaluate(self.dense, self.held_out, metrics=[correction], sampler=sampler)
+        run = rs.Ranks([1, 2, 3], 6)
+        with pytest.raises(ValueError, match=r"^metrics must hold no corrections"):
+            rs.report(run, n_items=N_ITEMS, metrics=[correction])
+
+    def test_a_design_for_other_metrics_or_users(self):
+        wrong = r"^sampler must fit held_out and metrics: metric must be AP, .* got Recall@3"
+        with pytest.raises(ValueError, match=wrong):
+            rs.evaluate(
+                self.dense, self.held_out, sampler=rs.InverseSampling(), metrics=[Recall @ 3]
+            )
+        *_, several, _ = numbered(2)
+        wrong = r"^sampler must fit held_out and metrics: ranks must hold one relevant item"
+        with pytest.raises(ValueError, match=wrong):
+            rs.evaluate(self.dense, several, sampler=rs.DoublingSampling(2, 4), metrics=["AP"])
+
+    def test_a_design_that_asks_for_items(self):
+        design = rs.ImportanceSampling(3, np.ones(N_ITEMS))
+        with pytest.raises(ValueError, match=r"^sampler must be a design that reads ranks alone"):
+            rs.evaluate(self.dense, self.held_out, sampler=design)
 
 
 @pytest.mark.parametrize("block", [1, 3 * N_ITEMS])
@@ -577,7 +728,7 @@ class TestGivenNegatives:
         self, monkeypatch, p, uniform
     ):
         tests = pd.DataFrame({"p-value": [0.5, p]})
-        monkeypatch.setattr("recsample.evaluation.matching.uniformity", lambda *_: tests)
+        monkeypatch.setattr("recsample.evaluation.evaluating.uniformity", lambda *_: tests)
         scores, held_out, train, lists = self.tables()
         found = rs.evaluate(scores, held_out, train=train, negatives=lists, metrics=["AUC"])
         assert found.table["value"].notna().all() == uniform
@@ -653,6 +804,44 @@ class TestResult:
             self.found.table.xs("AP", level="metric")["value"], np.concatenate(drawn)
         ).all()
         import_module("matplotlib.pyplot").close("all")
+
+    @pytest.mark.parametrize("how", ["exact", "sampled", "design", "lists", "report", "counts"])
+    def test_a_result_is_data(self, how):
+        """Pickled or copied, it is equal and goes on answering."""
+        _, _, dense, _, held_out, train = numbered()
+        ranks = rs.predicted_ranks(dense, held_out.indices, train)
+        lists = pd.DataFrame({"user": np.repeat(range(N_USERS), 9), "item": [*range(9)] * N_USERS})
+        run = rs.UniformSampling(9).draw(ranks, 0)
+
+        def evaluated(**options):
+            known = {"train": train, "metrics": [AP, AUC]}
+            return rs.evaluate({"a": dense, "b": -dense}, held_out, **known, **options)
+
+        def made(seed):
+            if how == "report":
+                return rs.report(run, n_items=ranks.n_items, metrics=METRICS[: 3 - seed])
+            if how == "counts":
+                n_items = N_ITEMS + seed
+                return rs.report(rs.RankCounts([1, 2], [30, 9], 9), n_items=n_items, metrics=["AP"])
+            samplers = {"sampled": rs.UniformSampling(9), "design": rs.InverseSampling()}
+            if how == "lists":
+                return evaluated(negatives=lists.assign(item=lists["item"] + 2 * seed))
+            return evaluated(sampler=samplers.get(how), rng=seed, simultaneous=bool(seed))
+
+        found = made(0)
+        for one in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
+            assert one == found and hash(one) == hash(found)
+            assert one.to_json() == found.to_json() and str(one) == str(found)
+            if how != "counts":
+                pd.testing.assert_frame_equal(one.per_instance, found.per_instance)
+            if how not in ("counts", "lists"):
+                halves = np.arange(N_USERS) % 2
+                pd.testing.assert_frame_equal(one.by(halves), found.by(halves))
+            if how in ("report", "counts"):
+                pd.testing.assert_frame_equal(one.plan("AP", 0.3), found.plan("AP", 0.3))
+        assert found == made(0)
+        assert found != made(1)
+        assert found != "a result"
 
     def test_every_value_has_a_sentence(self):
         assert len(self.found.sentences) == len(self.found.table)

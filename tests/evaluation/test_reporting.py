@@ -178,16 +178,16 @@ def test_several_relevant_items_are_said():
     assert said.table["low"].item() <= (rs.Recall @ 10)(ranks).mean() <= said.table["high"].item()
 
 
-@pytest.mark.parametrize("n_items", [10**9, 10**12, 2**53 - 1])
-def test_among_any_number_of_items_a_share_of_the_list_is_known_as_well(n_items):
+def test_among_any_number_of_items_a_share_of_the_list_is_known_as_well():
     # What m items say of the best hundredth of a list has a limit as the list grows.
     rng = np.random.default_rng(0)
     sampled = 1 + rng.binomial(50, rng.random(1000) ** 4)
-    here, small = (
+    small, *large = (
         rs.report(sampled, m=50, n_items=n, metrics=[rs.Recall @ (n // 100)]).ladder.to_numpy()
-        for n in (n_items, 10**5)
+        for n in (10**5, 10**9, 10**12, 2**53 - 1)
     )
-    assert here == pytest.approx(small, abs=5e-4)
+    for here in large:
+        assert here == pytest.approx(small, abs=5e-4)
 
 
 def test_several_recommenders_have_rows_pairs_and_sentences_of_their_own(pair, found):

@@ -82,7 +82,7 @@ def test_names_of_metrics_do():
         ("AP", "metrics must be a list of metrics, got 'AP'"),
         (3, "metrics must be a list of metrics, got 3"),
         ([], "metrics must hold at least one metric, got none"),
-        (["ncdg"], "name must be that of a metric, got 'ncdg'"),
+        (["ncdg"], "metrics must hold metrics .*, or their names, got 'ncdg'"),
     ],
 )
 def test_under_sampling_refuses_what_is_no_list_of_metrics(metrics, message):

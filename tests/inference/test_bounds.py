@@ -145,7 +145,7 @@ def test_refuse_other_metrics_and_options():
     with pytest.raises(ValueError, match=r"sampler must be UniformSampling, .* got InverseSam"):
         inference.certified_interval(AP, Ranks([1, 2], 3), other, 9)
     with pytest.raises(ValueError, match="metric must be"):
-        inference.sharp_bounds("AP", [0.5, 0.5], UniformSampling(1), 3)
+        inference.sharp_bounds(3, [0.5, 0.5], UniformSampling(1), 3)
     with pytest.raises(ValueError, match="decreasing must be True or False, got 1"):
         inference.sharp_bounds(AP, [0.5, 0.5], UniformSampling(1), 3, decreasing=1)
     with pytest.raises(ValueError, match="n_items"):
@@ -255,16 +255,17 @@ def test_certified_interval_by_the_program_as_it_is_written(decreasing, replace)
 
 
 def test_certified_interval_holds_the_exact_metric_as_often_as_promised():
-    n, m, level, repetitions = 30, 2, 0.5, 200
+    n, m, level, repetitions = 30, 2, 0.5, 100
     sampler, metric = UniformSampling(m), AUC
     ranks, _ = run(n, m, 60)
     rng = np.random.default_rng(4)
-    exact, held = metric(ranks).mean(), 0
+    exact, held, known = metric(ranks).mean(), 0, {}
     for _ in range(repetitions):
-        low, high = inference.certified_interval(
-            metric, sampler.draw(ranks, rng), sampler, n, level=level
-        )
-        held += low <= exact <= high
+        sampled = sampler.draw(ranks, rng)
+        seen = tuple(np.bincount(sampled.values))  # the same counts have the same interval
+        if seen not in known:
+            known[seen] = inference.certified_interval(metric, sampled, sampler, n, level=level)
+        held += known[seen].low <= exact <= known[seen].high
     assert held / repetitions >= level
 
 
@@ -283,7 +284,7 @@ def test_certified_interval_with_a_decreasing_distribution_is_for_its_mean():
 
 
 def test_certified_interval_of_many_samples_holds_the_sharp_bounds():
-    n, m = 500, 200
+    n, m = 200, 110
     ranks, sampled = run(n, m, 2000)
     few = UniformSampling(20).draw(ranks, 0)
     law = UniformSampling(m).pmf(ranks).mean(axis=0)
@@ -353,8 +354,11 @@ def test_certified_interval_tells_ranks_of_a_list_that_was_cut_off():
         inference.certified_interval(AP, cut, UniformSampling(60), 2000)
 
 
-@pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.parametrize("metric", [AP, AUC, Recall @ 10, NDCG @ 100], ids=str)
+@pytest.mark.parametrize(
+    ("metric", "replace"),
+    [(AP, False), (AUC, True), (Recall @ 10, False), (NDCG @ 100, True)],
+    ids=str,
+)
 def test_a_net_of_ranks_gives_hardly_wider_intervals_than_all_of_them(metric, replace, monkeypatch):
     n, sampler = 8_000, UniformSampling(8, replace)
     ranks = Ranks(1 + (n * np.linspace(0, 0.999, 2_000) ** 3).astype(int), n)

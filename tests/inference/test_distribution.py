@@ -303,7 +303,7 @@ def test_plug_in_of_the_ranks_themselves(metric):
         (AP, [0.5, 0.4], "sum 1, got shape .2,. with sum 0.9"),
         (AP, [1.5, -0.5], "distribution must be finite numbers of at least 0.0, got -0.5"),
         (AP, [[0.5, 0.5]], "sum 1, got shape .1, 2."),
-        ("AP", [0.5, 0.5], "metric must be"),
+        (3, [0.5, 0.5], "metric must be"),
         (Recall, [0.5, 0.5], "Recall"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import recsample as rs
-from recsample.inference.likelihood.strata import HEAD, columns_of, groups_of, strata_of
+from recsample.inference.likelihood.strata import HEAD, columns_of, mixtures_of, strata_of
 
 
 def test_counts_of_a_plain_run():
@@ -103,7 +103,7 @@ def test_means_of_the_metric_under_each_column(metric):
     n = 50
     strata = strata_of(rs.Ranks([1, 2, 7], n_items=8), np.full(3, n), False)
     columns = [columns_of(s, "decreasing", False, (10,)) for s in strata]
-    (group,) = groups_of(strata, columns, metric, 3)
+    (group,) = mixtures_of(strata, columns, metric, 3)
     values = metric.of_rank(np.arange(1, n + 1), n)
     corners = [values[:k].mean() for k in range(1, 11)] + values[10:].tolist()
     squares = [(values[:k] ** 2).mean() for k in range(1, 11)] + (values[10:] ** 2).tolist()

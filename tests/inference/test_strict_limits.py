@@ -94,8 +94,7 @@ def by_slsqp(metric, sampled, n, falling):
 
 
 @pytest.mark.parametrize(("assumption", "falling"), [("none", 0), ("decreasing", 3)])
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("exponent", [0.5, 1.2])
+@pytest.mark.parametrize(("metric", "exponent"), [*zip(METRICS, (0.5, 1.2, 0.5))])
 def test_limits_by_the_program_as_it_is_written(metric, assumption, falling, exponent):
     n = 11
     _, sampled = drawn(power(n, exponent), 400, 3, seed=5)
@@ -130,13 +129,13 @@ CASES = [
 
 @pytest.mark.parametrize(("chances", "assumption"), CASES)
 def test_limits_hold_as_often_as_they_say(chances, assumption):
-    held = share_held(chances, 20, 500, assumption, rs.Recall @ 10, 40)
-    assert held >= at_least(0.95, 40)
+    held = share_held(chances, 20, 500, assumption, rs.Recall @ 10, 25)
+    assert held >= at_least(0.95, 25)
 
 
 def test_limits_hold_for_draws_with_replacement():
-    held = share_held(power(300, 0.7), 20, 500, "decreasing", rs.AP, 40, replace=True)
-    assert held >= at_least(0.95, 40)
+    held = share_held(power(300, 0.7), 20, 500, "decreasing", rs.AP, 25, replace=True)
+    assert held >= at_least(0.95, 25)
 
 
 @pytest.mark.parametrize("n_items", [12, [11, 13] * 200])
@@ -168,7 +167,7 @@ def several(n_users, n_relevant, rng, pool=200):
 
 
 def test_limits_take_users_and_not_items_as_the_unit():
-    held, runs = 0, 25
+    held, runs = 0, 15
     metric = rs.Recall @ 10
     for seed in range(runs):
         rng = np.random.default_rng(seed)
@@ -181,7 +180,7 @@ def test_limits_take_users_and_not_items_as_the_unit():
 
 def test_limits_hold_where_pools_differ_and_tell_of_the_rank():
     """The case in which certified limits held in none of forty runs."""
-    held, runs = 0, 30
+    held, runs = 0, 20
     metric, size = rs.Recall @ 20, 2000
     small = np.arange(size) < size // 2
     for seed in range(runs):
@@ -247,7 +246,7 @@ def test_limits_are_nan_where_the_data_contradict_the_assumption():
 
 
 def test_an_assumption_that_is_true_is_rarely_contradicted():
-    wrong, runs = 0, 40
+    wrong, runs = 0, 25
     for seed in range(runs):
         _, sampled = drawn(power(300, 0.3), 400, 20, seed)
         wrong += np.isnan(limits(rs.Recall @ 10, sampled, 300).low)
@@ -284,7 +283,7 @@ def test_ties_count_as_if_they_were_broken_at_random():
         ({"n_items": 10}, "n_items must be at least 21"),
         ({"n_items": [400, 400]}, "n_items must be one number or one for each of 30"),
         ({"metric": rs.Precision @ 3}, None),
-        ({"metric": "AP"}, "metric must be a Metric"),
+        ({"metric": "AQ"}, "metric must be a Metric"),
         ({"sampled": rs.Ranks([3], 21)}, "at least two instances, got 1"),
         ({"sampled": [1, 2, 3]}, "sampled must be Ranks"),
         ({"level": 1.0}, "level must be"),

@@ -39,7 +39,7 @@ def test_a_random_order_of_instances_gives_the_same_table():
         ({"a": [1, 2]}, [AP], "ranks must map the names of recommenders to Ranks, got"),
         (RANKS, "AP", "metrics must be a list of metrics, got 'AP'"),
         (RANKS, AP, "metrics must be a list of metrics, got AP"),
-        (RANKS, ["ncdg"], "name must be that of a metric, got 'ncdg'"),
+        (RANKS, ["ncdg"], "metrics must hold metrics .*, or their names, got 'ncdg'"),
     ],
 )
 def test_refusals(ranks, metrics, message):

@@ -98,7 +98,7 @@ class TestByHand:
 
 
 class TestDefinitions:
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(halves, cutoffs, st.lists(st.integers(0, 8).map(lambda i: i / 2), max_size=5))
     def test_against_the_slow_reference(self, grades, k, others):
         assert cg(grades, k) == sum(grades[: len(grades) if k is None else k])
@@ -110,7 +110,7 @@ class TestDefinitions:
                     value = ndcg(grades, k, gain=gain, judged=judged)
                     assert value == pytest.approx(expected, rel=1e-14, abs=0)
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=50, deadline=None)
     @given(some_grades, cutoffs, st.lists(st.integers(1, 6), max_size=5), st.integers(1, 2))
     def test_against_the_slow_reference_on_a_scale_from_above_0(self, grades, k, others, lowest):
         grades, others = ([max(g, lowest) for g in some] for some in (grades, others))
@@ -124,7 +124,7 @@ class TestDefinitions:
                 value = ndcg(grades, k, gain=gain, judged=judged, lowest=lowest)
                 assert value == pytest.approx(expected, rel=1e-14, abs=0)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(st.lists(some_grades, min_size=1, max_size=5), cutoffs, st.sampled_from([0, 1]))
     def test_many_lists_are_each_list_on_its_own(self, lists, k, lowest):
         lists = [[max(grade, lowest) for grade in grades] for grades in lists]
@@ -149,14 +149,14 @@ class TestDefinitions:
 
 
 class TestProperties:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(st.lists(st.integers(0, 1), min_size=1, max_size=10), cutoffs)
     def test_the_two_gains_agree_for_binary_grades(self, grades, k):
         assert dcg(grades, k) == dcg(grades, k, gain="exponential")
         if any(grades):
             assert ndcg(grades, k) == ndcg(grades, k, gain="exponential")
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(st.sets(st.integers(1, 12), min_size=1, max_size=6), st.integers(1, 15))
     def test_binary_grades_give_the_metric_of_ranks(self, relevant, k):
         ranks = rs.Ranks([sorted(relevant)], n_items=10**6)
@@ -173,7 +173,7 @@ class TestProperties:
             shown = grades[:k]
             assert ndcg(shown, k, **options) == ndcg(grades, k, **options)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(some_grades.filter(any), st.integers(1, 8), st.randoms())
     def test_the_order_below_k_does_not_matter(self, grades, k, random):
         moved = grades[:k] + random.sample(grades[k:], len(grades[k:]))
@@ -185,7 +185,7 @@ class TestProperties:
                 assert ndcg(moved, k, gain=gain, **options) == before
             assert dcg(moved, k, gain=gain) == dcg(grades, k, gain=gain)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(some_grades.filter(any), cutoffs, some_grades, st.sampled_from([0, 1]))
     def test_between_0_and_1_and_1_in_the_ideal_order(self, grades, k, others, lowest):
         grades, others = ([max(g, lowest) for g in some] for some in (grades, others))
@@ -200,7 +200,7 @@ class TestProperties:
             value = ndcg(grades, k or len(judged), judged=known, **options)
             assert value == pytest.approx(ndcg(grades, k, judged=judged, **options), rel=1e-14)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(some_grades.filter(any), st.data())
     def test_a_better_grade_further_up_is_never_worth_less(self, grades, data):
         i, j = data.draw(st.tuples(*[st.integers(0, len(grades) - 1)] * 2))

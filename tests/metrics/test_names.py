@@ -1,11 +1,16 @@
 """The names of metrics: what prints parses back, what others write is understood."""
 
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
 import pytest
 import reference
-from all_metrics import ALL, CUT_OFF
+from all_metrics import ALL, CUT_OFF, EVERY
 
+import recsample as rs
 from recsample import NDCG, Precision, RankScore, Recall, metric
-from recsample.metrics import FScore
+from recsample.metrics import FScore, Metric, base, every_metric
 
 
 @pytest.mark.parametrize("M", ALL + [M @ 10 for M in CUT_OFF], ids=str)
@@ -88,3 +93,104 @@ def test_spelling():
 def test_unknown_names(name, message):
     with pytest.raises(ValueError, match=message):
         metric(name)
+
+
+# What a class says of itself
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """What a test registers is forgotten after it."""
+    known = dict(base.REGISTERED)
+    monkeypatch.setattr(base, "REGISTERED", known)
+    monkeypatch.setattr("recsample.metrics.names.REGISTERED", known)
+    return known
+
+
+def made(name, aliases=(), examples=()):
+    """A metric of one's own, of this module and of always the same name there."""
+
+    @dataclass(frozen=True, repr=False)
+    class Own(Metric):
+        weight: float = 1.0
+        cutoff: int | None = None
+
+        def term(self, rank, order, n_relevant, n_items):
+            return self.within(rank) * self.weight / (rank + 1) / n_relevant
+
+        def label(self):
+            return f"{self.name}({self.weight:g})" if self.weight != 1 else self.name
+
+    body = {"name": name, "aliases": aliases, "examples": examples, "__module__": __name__}
+    return dataclass(frozen=True, repr=False)(type("Own", (Own,), body))
+
+
+def test_a_class_says_its_names(registered):
+    cls = made("Slow Gain", aliases=("SG", "slowest"), examples=(2, 3))
+    assert metric("slow_gain@3") == metric("SG @ 3") == metric("SLOWEST@3") == cls() @ 3
+    assert metric("sg(0.5)") == cls(0.5) and metric("sg(0.5)").weight == 0.5
+    assert [m for m in every_metric() if type(m) is cls] == [cls(), cls(2), cls(3)]
+    with pytest.raises(ValueError, match="got 'slw gain'; nearest: Slow Gain"):
+        metric("slw gain")
+    with pytest.raises(ValueError, match="weight must be a number, got 'x'"):
+        metric("sg(x)")
+    sampler = rs.UniformSampling(5)
+    assert sampler.expect("sg@3", rs.Ranks([3], 40)) == sampler.expect(cls() @ 3, rs.Ranks([3], 40))
+
+
+@pytest.mark.parametrize(
+    "name", ["AP", "a-p", "MAP", "precision", "hit rate", "F", "F1", "f.5", "RBP", "Acc"]
+)
+def test_a_name_that_another_metric_has_is_refused_where_the_class_is_made(registered, name):
+    known = dict(registered)
+    for names in ((name, ()), ("Own name", (name,))):
+        with pytest.raises(ValueError, match=r"got .*, which is recsample\.metrics\."):
+            made(*names)
+    assert registered == known
+
+
+@pytest.mark.parametrize("name", ["", " - ", "Top@4", "Top(4)"])
+def test_a_name_that_cannot_be_read_is_refused(registered, name):
+    with pytest.raises(ValueError, match="name must be one without brackets and @, got"):
+        made(name)
+
+
+def test_a_class_can_be_made_again_as_by_a_cell_that_is_run_twice(registered):
+    first, second = made("Own"), made("Own")
+    assert first is not second and type(metric("own")) is second
+    # Another class of that name, from elsewhere, is another matter.
+    body = {"name": "own", "__module__": "elsewhere"}
+    with pytest.raises(ValueError, match=r"got 'own', which is .*test_names\.Own"):
+        type("Own", (Metric,), body)
+
+
+def test_a_module_that_is_run_and_imported_is_one(registered, monkeypatch):
+    monkeypatch.setitem(sys.modules, "one", sys.modules[__name__])
+    first = made("Own")
+    type("Own", (first,), {"name": "Own", "__module__": "one"})
+    assert registered["own"].__module__ == "one"
+
+
+def test_what_inherits_its_name_or_makes_it_in_the_constructor_takes_none(registered):
+    known = dict(registered)
+    type("Mine", (type(rs.AP),), {})
+    rs.BiasVariance("AP", rs.UniformSampling(3), 9, gamma=0.1)
+    assert registered == known
+
+
+def test_the_stubs_hold_what_the_classes_say():
+    """Checkers of types read these lists, which nothing makes: what is missing is shown."""
+    offered = {}  # by module: ready-made metrics, and classes of which there are none
+    for cls in {type(one) for one in EVERY}:
+        names = vars(sys.modules[cls.__module__])
+        ready = [name for name in names["__all__"] if type(names[name]) is cls]
+        offered |= dict.fromkeys(ready or [cls.__name__], cls.__module__.rpartition(".")[2])
+    house = Path(rs.__path__[0])
+    for stub, line in (
+        ("metrics/__init__.pyi", "from .{module} import {name} as {name}"),
+        ("__init__.pyi", "from .metrics import {name} as {name}"),
+    ):
+        wanted = {line.format(name=name, module=module) for name, module in offered.items()}
+        missing = wanted - {*(house / stub).read_text(encoding="utf-8").splitlines()}
+        assert not missing, (stub, missing)
+    assert len(offered) >= 15

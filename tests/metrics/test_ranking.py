@@ -52,7 +52,7 @@ def rank_sets(draw, max_items=30):
 
 
 class TestDefinitions:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(rank_sets())
     def test_several_relevant_items(self, case):
         ranks, n_items = case
@@ -155,7 +155,7 @@ class TestDefinitions:
 
 
 class TestProperties:
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(rank_sets(), st.integers(0, 3))
     def test_between_0_and_1(self, case, ties):
         (ranks, n_items), several = case, []
@@ -167,7 +167,7 @@ class TestProperties:
             most = np.inf if isinstance(M, DiscountedGain) else 1
             assert -1e-15 <= M(ranks)[0] <= most + 1e-15
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.integers(1, 12), st.integers(1, 12))
     def test_perfect_and_worst_rankings(self, n_relevant, n_irrelevant):
         n_items = n_relevant + n_irrelevant
@@ -207,7 +207,7 @@ class TestProperties:
         assert (F1 @ 4)(r).mean() == pytest.approx(2 * 4 / (n * 5))
         assert RBP(0.8)(r).mean() == pytest.approx((1 - 0.8**n) / n)
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(rank_sets(), st.data())
     def test_a_better_rank_is_never_worth_less(self, case, data):
         ranks, n_items = case
@@ -225,7 +225,7 @@ class TestProperties:
         over_hits = AveragePrecision("hits") @ 5
         assert over_hits(Ranks([[1, 20], [1, 5]], n_items=20)) == pytest.approx([1.0, 0.7])
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(rank_sets(), st.integers(1, 12))
     def test_average_recall_is_the_mean_of_recall_and_a_share_of_the_hit_rate(self, case, k):
         ranks = Ranks([case[0]], case[1])
@@ -236,7 +236,7 @@ class TestProperties:
         ranks = Ranks([range(1, 21)], n_items=100)  # (k + 1) / (2 x positives)
         assert (AR @ 10)(ranks)[0] == pytest.approx(11 / 40)
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.integers(2, 50), st.data(), st.integers(1, 60))
     def test_one_relevant_item_makes_many_metrics_one(self, n_items, data, k):
         ranks = Ranks([data.draw(st.integers(1, n_items))], n_items)
@@ -256,7 +256,7 @@ class TestProperties:
         ranks = Ranks([[1, 2], [2, 3]], n_items=5)
         assert Accuracy(ranks).tolist() == (Precision @ 1)(ranks).tolist() == [1, 0]
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.lists(rank_sets(), min_size=1, max_size=6), st.randoms())
     def test_the_order_of_instances_and_of_their_items_does_not_matter(self, cases, random):
         order = list(range(len(cases)))

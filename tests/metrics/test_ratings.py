@@ -26,7 +26,7 @@ class TestDefinitions:
         assert mse(predicted, actual) == (1 + 0 + 4 + 1) / 4
         assert rmse(predicted, actual) == pytest.approx(sqrt(6 / 4), rel=1e-15)
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=50, deadline=None)
     @given(pairs)
     def test_against_fractions(self, pairs):
         predicted, actual = zip(*pairs)
@@ -51,7 +51,7 @@ class TestDefinitions:
 
 
 class TestProperties:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=50, deadline=None)
     @given(pairs, quarters)
     def test_symmetric_perfect_at_0_and_blind_to_a_shift(self, pairs, shift):
         predicted, actual = np.array(pairs).T
@@ -60,13 +60,13 @@ class TestProperties:
             assert error(predicted, actual) == error(actual, predicted) >= 0
             assert error(predicted + shift, actual + shift) == error(predicted, actual)
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=50, deadline=None)
     @given(pairs)
     def test_the_absolute_error_is_never_above_the_root_of_the_squared(self, pairs):
         predicted, actual = zip(*pairs)
         assert mae(predicted, actual) <= rmse(predicted, actual) * (1 + 1e-15)
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.lists(quarters, min_size=1, max_size=20), quarters)
     def test_the_best_constants_in_the_docstrings(self, ratings, other):
         ratings = np.array(ratings)

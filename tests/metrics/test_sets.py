@@ -36,7 +36,7 @@ class TestDefinitions:
         assert f_score(ten, relevant) == pytest.approx(1 / 3, rel=1e-15)
         assert f_score(five, relevant) == pytest.approx(6 / 25, rel=1e-15)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(items, items, st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2), Fraction(7)]))
     def test_against_fractions(self, recommended, relevant, beta):
         hits, p, r = counted(recommended, relevant)
@@ -45,7 +45,7 @@ class TestDefinitions:
         f = (1 + beta**2) * p * r / (beta**2 * p + r) if hits else 0
         assert f_score(recommended, relevant, float(beta)) == pytest.approx(float(f), rel=1e-15)
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(st.permutations(range(12)), items, st.integers(1, 12))
     def test_the_first_k_of_a_ranking(self, ranking, relevant, k):
         relevant = [item for item in relevant if item < 12] or [0]
@@ -79,21 +79,21 @@ class TestDefinitions:
 
 
 class TestProperties:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=50, deadline=None)
     @given(items, items)
     def test_exchanging_the_sets_exchanges_precision_and_recall(self, a, b):
         assert precision(a, b) == recall(b, a)
         assert f_score(a, b, 2) == pytest.approx(f_score(b, a, 1 / 2))
         assert f_score(a, b) == pytest.approx(f_score(b, a))
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=50, deadline=None)
     @given(items, items, st.randoms())
     def test_order_does_not_matter(self, recommended, relevant, random):
         moved = random.sample(recommended, len(recommended))
         for score in (precision, recall, f_score):
             assert score(moved, relevant) == score(recommended, relevant)
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=50, deadline=None)
     @given(items, items, st.floats(1e-3, 1e3))
     def test_the_f_score_lies_between_precision_and_recall(self, recommended, relevant, beta):
         low, high = sorted([precision(recommended, relevant), recall(recommended, relevant)])
@@ -164,7 +164,7 @@ class TestCoverage:
         assert user_coverage([[], []]) == item_coverage([[], []], 5) == 0
         assert user_coverage([[3]]) == item_coverage([[0, 1], [2, 1]], 3) == 1
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(st.lists(some_items, min_size=1, max_size=6))
     def test_against_counts(self, users):
         assert user_coverage(users) == float(Fraction(sum(1 for u in users if u), len(users)))

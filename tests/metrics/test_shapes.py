@@ -1,11 +1,15 @@
 """The shape that a metric names is the shape that its values have."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from all_metrics import ALL, CUT_OFF, UNCUT
 
+import recsample as rs
 from recsample import AP, AUC, DCG, NDCG, RBP, RR, Accuracy, PercentileRank, RankScore, RPrecision
-from recsample.metrics import AveragePrecision
+from recsample.metrics import AveragePrecision, Metric
+from recsample.metrics.base import check_usable
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
 
 N = 60
@@ -98,3 +102,140 @@ def test_last_places():
     assert Step(3).last_places(np.array([1, 5])).tolist() == [3, 3]
     assert Step(None).last_places(np.array([1, 5])).tolist() == [1, 5]
     assert Step(3) != Step(None) != Step(1)
+
+
+# A shape that the term has not is refused before the metric is used.
+
+
+def declared(shape, value):
+    """A metric that is worth ``value(r)`` on rank r, and says that this has a shape."""
+
+    @dataclass(frozen=True, repr=False)
+    class Declared(Metric):
+        cutoff: int | None = None
+
+        @property
+        def name(self):
+            return "Declared"
+
+        @property
+        def shape(self):
+            return shape if self.cutoff is None else Shape()
+
+        def term(self, rank, order, n_relevant, n_items):
+            return self.within(rank) * value(rank + 0.0, n_relevant, n_items) / n_relevant
+
+    return Declared()
+
+
+RIGHT = {
+    "a line": (Linear(), lambda r, L, n: 1 - 3 * r),
+    "a line in large units": (Linear(), lambda r, L, n: 1e9 * (n - r)),
+    "the same everywhere": (Linear(), lambda r, L, n: 0.5 + 0 * r),
+    "nothing at all": (Geometric(0.5), lambda r, L, n: 0 * r),
+    "a step": (Step(10), lambda r, L, n: 0.1 * (r <= 10)),
+    "a step far away": (Step(10**9), lambda r, L, n: 1.0 * (r <= 10**9)),
+    "a step at L": (Step(None), lambda r, L, n: 1.0 * (r <= L)),
+    "a reciprocal": (Reciprocal(), lambda r, L, n: 7 / r),
+    "a power": (Geometric(0.9), lambda r, L, n: 3 * 0.9**r),
+    "a logarithm": (Logarithmic(), lambda r, L, n: 1 / np.log10(r + 1)),
+    "undefined": (Reciprocal(), lambda r, L, n: np.nan / r),
+    "anything": (Shape(), lambda r, L, n: np.sin(r)),
+}
+WRONG = {
+    "1/r^2 is no reciprocal": (Reciprocal(), lambda r, L, n: r**-2),
+    "1/(r + 1) is no reciprocal": (Reciprocal(), lambda r, L, n: 1 / (r + 1)),
+    "a reciprocal that ends": (Reciprocal(), lambda r, L, n: (r < 1000) / r),
+    "a reciprocal for one item only": (Reciprocal(), lambda r, L, n: r ** -(1.0 + (L > 1))),
+    "a logarithm of r": (Logarithmic(), lambda r, L, n: 1 / (1 + np.log(r))),
+    "a reciprocal is no logarithm": (Logarithmic(), lambda r, L, n: 1 / r),
+    "a curve is no line": (Linear(), lambda r, L, n: 1 - (r / n) ** 1.01),
+    "a line that ends": (Linear(), lambda r, L, n: np.maximum(0, 1 - r / 100)),
+    "the wrong ratio": (Geometric(0.9), lambda r, L, n: 0.91**r),
+    "a reciprocal is no power": (Geometric(0.5), lambda r, L, n: 1 / r),
+    "a step too far": (Step(10), lambda r, L, n: 1.0 * (r <= 11)),
+    "a step too near": (Step(10), lambda r, L, n: 1.0 * (r <= 9)),
+    "no step": (Step(10), lambda r, L, n: (r <= 10) / r),
+    "a step at 1, not at L": (Step(None), lambda r, L, n: 1.0 * (r <= 1)),
+}
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_a_shape_that_is_true_is_accepted(case):
+    check_usable(declared(*RIGHT[case]))
+
+
+@pytest.mark.parametrize("metric", ALL, ids=str)
+def test_every_metric_of_the_package_has_its_shape(metric):
+    check_usable(metric)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        RankScore(1e-7),
+        RankScore(1e22),
+        RankScore(0.1),
+        RBP(1e-200),
+        RBP(0.999999),
+        rs.Recall @ 10**9,
+    ],
+    ids=str,
+)
+def test_extreme_ones_have_theirs(metric):
+    check_usable(metric)
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_shape_that_is_not_true_is_refused_wherever_the_metric_is_used(case):
+    metric, ranks = declared(*WRONG[case]), rs.Ranks([3], 40)
+    sampler = rs.UniformSampling(5)
+    for use in (
+        lambda: metric(ranks),
+        lambda: metric.of_rank(3, 40),
+        lambda: sampler.expect(metric, ranks),
+        lambda: rs.InverseSampling().expect(metric, ranks),
+        lambda: rs.BiasVariance(metric, sampler, 40, gamma=0.1),
+        lambda: rs.compare({"a": ranks}, [metric]),
+    ):
+        for _ in range(2):  # what is refused once is refused again
+            with pytest.raises(ValueError, match="Declared must have the shape that"):
+                use()
+    assert (metric @ 3)(ranks).shape == (1,)  # which declares none
+
+
+def test_the_message_says_what_is_wrong():
+    with pytest.raises(ValueError) as caught:
+        declared(*WRONG["1/r^2 is no reciprocal"])(rs.Ranks([3], 40))
+    assert str(caught.value) == (
+        "Declared must have the shape that it declares, Reciprocal(), got [1.0, 0.25, "
+        "0.1111111111111111, 0.04] on the ranks [1, 2, 3, 5] of 10 as relevant item 1 of 1; "
+        "Shape() declares nothing"
+    )
+
+
+def test_a_shape_is_looked_at_once():
+    looked = []
+
+    def value(r, L, n):
+        looked.append(len(r))
+        return 1 / r
+
+    metric, ranks = declared(Reciprocal(), value), rs.Ranks([3], 40)
+    metric(ranks)
+    before = len(looked)
+    for _ in range(5):
+        metric(ranks)
+    assert len(looked) == before + 5 and before < 20
+
+
+def test_a_data_class_that_is_not_frozen_is_looked_at_too():
+    @dataclass
+    class Loose(Metric):
+        shape = Linear()
+
+        def term(self, rank, order, n_relevant, n_items):
+            return 1 - 3.0 * rank
+
+    assert Loose.__hash__ is None
+    assert Loose().of_rank([1, 2], 9).tolist() == [-2, -5]

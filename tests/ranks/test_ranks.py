@@ -499,7 +499,7 @@ class TestPredictedRanks:
         assert ranks.ties.tolist() == [1, 0]
         assert ranks.n_items.tolist() == [4, 4]
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(evaluations(one_each=True))
     def test_one_relevant_item_against_brute_force(self, evaluation):
         scores, relevant, exclude = evaluation
@@ -510,7 +510,7 @@ class TestPredictedRanks:
         assert ranks.ties.tolist() == [t for [t] in ties]
         assert ranks.n_items.tolist() == pools
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=80, deadline=None)
     @given(evaluations(one_each=False))
     def test_several_relevant_items_against_brute_force(self, evaluation):
         scores, relevant, exclude = evaluation

@@ -45,7 +45,7 @@ class TestAgainstEnumeration:
     """50 random rankings with ties for each law, every metric, to 1e-12."""
 
     @both_ways
-    @pytest.mark.parametrize("m", [1, 2, 3])
+    @pytest.mark.parametrize("m", [1, 3])
     def test_mean_and_variance_of_every_metric(self, m, replace):
         of_m = [case[:2] for case in cases(replace) if case[2] == m]
         assert len(of_m) > 9
@@ -215,9 +215,9 @@ def outcomes(ranks, sampler, n_draws, rng):
 
 
 class TestAgainstSimulation:
-    """16 random sets of ranks, half with ties, for each law: 64,000 draws, every metric."""
+    """16 random sets of ranks, half with ties, for each law: 32,000 draws, every metric."""
 
-    N_SETS, N_DRAWS = 16, 4_000
+    N_SETS, N_DRAWS = 16, 2_000
 
     @both_ways
     def test_draws_have_the_mean_and_the_variance(self, replace):
@@ -254,15 +254,15 @@ class TestAgainstSimulation:
         rng = np.random.default_rng(3)
         places, n_items, m = np.array([2, 3, 9, 30]), 60, 12
         others = np.delete(np.arange(n_items), places - 1)
-        draws = np.array([rng.choice(others, m, replace=replace) for _ in range(20_000)])
+        draws = np.array([rng.choice(others, m, replace=replace) for _ in range(8_000)])
         above = (draws[:, :, None] < places - 1).sum(axis=1)
-        drawn = UniformSampling(m, replace).draw(Ranks([places] * 20_000, n_items), rng)
+        drawn = UniformSampling(m, replace).draw(Ranks([places] * 8_000, n_items), rng)
         counted = np.stack(drawn.values) - [1, 2, 3, 4]
-        error = np.sqrt((above.var(axis=0) + counted.var(axis=0)) / 20_000)
+        error = np.sqrt((above.var(axis=0) + counted.var(axis=0)) / 8_000)
         assert (abs(above.mean(axis=0) - counted.mean(axis=0)) < 4 * error).all()
-        # A correlation of 20,000 pairs has a standard error of at most 1 / sqrt(20,000).
+        # A correlation of 8,000 pairs has a standard error of at most 1 / sqrt(8,000).
         difference = np.corrcoef(above.T) - np.corrcoef(counted.T)
-        assert abs(difference).max() < 4 * np.sqrt(2 / 20_000)
+        assert abs(difference).max() < 4 * np.sqrt(2 / 8_000)
 
 
 def by_every_place(values, above, ties, pool, m, replace):
@@ -322,7 +322,7 @@ class TestManyTies:
         recorded = rs.datasets.recorded_several()["Z"]
         ranks = Ranks(recorded.values[:8], recorded.n_items[:8], ties=recorded.ties[:8])
         assert ranks.rows.ties[ranks.rows.group > 1].max() > 3_000
-        sampler, n = UniformSampling(100, replace), 2_000
+        sampler, n = UniformSampling(100, replace), 1_000
         many = Ranks([*ranks.values] * n, np.tile(ranks.n_items, n), ties=[*ranks.ties] * n)
         drawn = sampler.draw(many, 0)
         for M in (AP, AUC, Recall @ 2, RR, rs.metric("AP(hits)@3")):

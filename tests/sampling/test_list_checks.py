@@ -110,11 +110,11 @@ def test_p_values_of_uniform_lists_are_uniform(n_users, n_items, m):
     exclude = unequal_candidates(rng, n_users, n_items)
     found = [
         list_checks.uniformity(given_lists.uniform_lists(m, exclude, rng), exclude)["p-value"]
-        for _ in range(250)
+        for _ in range(120)
     ]
     for p in np.array(found).T:
         assert stats.kstest(p, "uniform").pvalue > 0.01
-        assert stats.binomtest(int((p < 0.05).sum()), 250, 0.05).pvalue > 0.01
+        assert stats.binomtest(int((p < 0.05).sum()), 120, 0.05).pvalue > 0.01
 
 
 def by_popularity(rng, exclude, m, power):

@@ -15,28 +15,21 @@ N_ITEMS, M = 40, 6
 
 # [sampler] The judge of each drawn item is wrong with a given probability.
 @dataclass(frozen=True)
-class NoisySampling(rs.Sampler):
+class NoisySampling(rs.sampling.SumsOverLaw):
     m: int
     error: float
 
-    def share(self, ranks):
-        share = ranks.rows.above / ranks.n_irrelevant
-        return share + self.error * (1 - 2 * share)
+    def share(self, above, pool):
+        return above / pool + self.error * (1 - 2 * above / pool)
 
     def law(self, n_items):
-        return self.pmf(Ranks(np.arange(1, n_items + 1), n_items))
-
-    def pmf(self, ranks):
-        s, p = np.arange(self.m + 1), self.share(ranks)[:, None]
+        s, p = np.arange(self.m + 1), self.share(np.arange(n_items), n_items - 1)[:, None]
         return np.array([comb(self.m, k) for k in s]) * p**s * (1 - p) ** (self.m - s)
 
     def draw(self, ranks, rng):
-        counts = np.random.default_rng(rng).binomial(self.m, self.share(ranks))
-        return ranks.at(counts + 1, self.m + 1)
-
-    def moments(self, metric, ranks):
-        values, pmf = metric.of_rank(np.arange(1, self.m + 2), self.m + 1), self.pmf(ranks)
-        return pmf @ values, pmf @ values**2 - (pmf @ values) ** 2
+        rng = np.random.default_rng(rng)
+        above = ranks.break_ties("random", rng).rows.above
+        return ranks.at(1 + rng.binomial(self.m, self.share(above, ranks.n_irrelevant)), self.m + 1)
 
 
 # [end]
@@ -109,7 +102,7 @@ def test_what_is_made_for_another_sampler_is_refused_without_a_line_for_it():
         rs.RankEstimate(AP, SAMPLER, N_ITEMS)
     for method in (SAMPLER.expect, SAMPLER.variance, SAMPLER.std_of_mean):
         with pytest.raises(ValueError, match="metric must be a Metric"):
-            method("AP", ranks)
+            method("AQ", ranks)
 
 
 def test_consistency_is_decided_for_it():
@@ -150,6 +143,72 @@ def test_recommenders_are_compared_under_it():
     # What the exact means may be is bounded by the likelihood, which is that of uniform sampling.
     with pytest.raises(ValueError, match="sampler must be UniformSampling, .* got NoisySampling"):
         rs.inference.paired_comparison(corrected, sampled["good"], sampled["poor"])
+
+
+def test_a_law_is_verified():
+    for right in (SAMPLER, rs.UniformSampling(M), rs.UniformSampling(M, replace=True)):
+        rs.sampling.verify_law(right, N_ITEMS, rng=0)
+    rs.sampling.verify_law(SAMPLER, 1_000, rng=1, draws=2_000)
+
+
+def changed(**methods):
+    """The sampler with something wrong."""
+    return type("Changed", (NoisySampling,), methods)(M, 0.1)
+
+
+def of(method, change):
+    return lambda self, *given: change(getattr(NoisySampling, method)(self, *given))
+
+
+WRONG = {
+    "draws by another law": (
+        {"draw": lambda self, ranks, rng: NoisySampling(M, 0.2).draw(ranks, rng)},
+        r"draw must follow the law of Changed.*: that at most \d of 6 items are ahead of rank \d+",
+    ),
+    "draws ties as the best": (
+        {
+            "draw": lambda self, ranks, rng: NoisySampling.draw(
+                self, ranks.break_ties("optimistic"), rng
+            )
+        },
+        "draw must follow the law .* rank 10 of 40, with 30 ties",
+    ),
+    "draws what cannot be": (
+        {"law": of("law", lambda law: np.where(law == law.max(1, keepdims=True), 1.0, 0.0))},
+        "draw must follow the law",
+    ),
+    "loses an instance": ({"draw": of("draw", lambda drawn: drawn[1:])}, "draw must give a rank"),
+    "draws another number": (
+        {"draw": lambda self, ranks, rng: NoisySampling(M + 1, 0.1).draw(ranks, rng)},
+        "draw must give a rank without ties among 7 items for each instance",
+    ),
+    "has a law of another m": ({"law": of("law", lambda law: law[:, 1:])}, r"shape \(40, 7\)"),
+    "has a law that is none": ({"law": of("law", lambda law: law / 2)}, "probabilities with sum 1"),
+    "has a negative law": (
+        {"law": of("law", lambda law: law + np.array([1, -1, 0, 0, 0, 0, 0]))},
+        "probabilities with sum 1",
+    ),
+    "has another mean": (
+        {"moments": of("moments", lambda pair: (pair[0] + 0.01, pair[1]))},
+        "the mean of RR on rank",
+    ),
+    "has another variance": (
+        {"moments": of("moments", lambda pair: (pair[0], pair[1] * 1.1))},
+        "the variance of RR on rank",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_with_a_law_is_found(case):
+    methods, message = WRONG[case]
+    with pytest.raises(ValueError, match=message):
+        rs.sampling.verify_law(changed(**methods), N_ITEMS, rng=0)
+
+
+def test_a_sampler_without_a_law_cannot_be_verified():
+    with pytest.raises(ValueError, match="sampler must have a law"):
+        rs.sampling.verify_law(rs.PooledSampling(3), N_ITEMS, rng=0)
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ class TestLaw:
     @both_ways
     @pytest.mark.parametrize(
         "n_items, m",
-        [(10**9, 10**5), (10**9, 100), (10**4 + 1, 10**4), (2 * 10**4, 10**4)],
+        [(10**9, 3 * 10**4), (10**9, 100), (10**4 + 1, 10**4), (2 * 10**4, 10**4)],
     )
     def test_large_pools_and_samples(self, n_items, m, replace):
         for rank in (2, n_items // 100, n_items // 2, n_items - 5):
@@ -276,7 +276,7 @@ class TestTies:
                 assert pmf == pytest.approx(1 / (10**4 + 1), rel=1e-10, abs=0)
 
     @both_ways
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(data=st.data())
     def test_any_ties(self, replace, data):
         n_items = data.draw(st.integers(2, 60))
@@ -297,7 +297,7 @@ class TestDraw:
         + [(50, 5, 1, 49), (50, 20, 10, 15), (1000, 99, 12, 700), (30, 29, 4, 11)],
     )
     def test_draws_follow_the_exact_law(self, n_items, m, rank, ties, replace):
-        size = 20_000
+        size = 10_000
         ranks = Ranks(np.full(size, rank), n_items, ties=np.full(size, ties))
         sampled = UniformSampling(m, replace).draw(ranks, rng=n_items + m + rank + ties)
         assert sampled.n_items == m + 1 and sampled.ties == 0 and len(sampled) == size
@@ -419,9 +419,7 @@ class TestMoments:
 
     @both_ways
     @pytest.mark.parametrize("ties", [False, True])
-    @pytest.mark.parametrize(
-        "n_items, m", [(12, 3), (1000, 50), (10**4, 1000), (10**9, 100), (10**9, 3000)]
-    )
+    @pytest.mark.parametrize("n_items, m", [(12, 3), (1000, 50), (10**4, 1000), (10**9, 100)])
     def test_closed_forms_agree_with_the_sum_over_the_law(self, replace, n_items, m, ties):
         ranks, sampler = some_ranks(n_items, ties), UniformSampling(m, replace)
         pmf = sampler.pmf(ranks)
@@ -594,8 +592,8 @@ class TestRefusals:
             with pytest.raises(ValueError, match="ranks must be Ranks, got list"):
                 call()
         for method in (sampler.expect, sampler.variance, sampler.moments, sampler.std_of_mean):
-            with pytest.raises(ValueError, match="metric must be a Metric such as .* got 'AP'"):
-                method("AP", ranks)
+            with pytest.raises(ValueError, match="metric must be a Metric such as .* got 'AQ'"):
+                method("AQ", ranks)
             with pytest.raises(ValueError, match="Recall needs a cut-off"):
                 method(Recall, ranks)
 
@@ -631,11 +629,12 @@ class TestRefusals:
     def test_counts_of_no_chance_take_no_time(self, monkeypatch):
         m, looked_at = 10**6, []
 
-        def counting(*given, counts=None, **options):
-            looked_at.append(m + 1 if counts is None else counts.stop - counts.start)
-            return count_pmf(*given, counts=counts, **options)
+        def counting(*given):
+            looked_at.append(given[-1] - given[-2])
+            return from_the_mode(*given)
 
-        monkeypatch.setattr(laws, "count_pmf", counting)
+        from_the_mode = laws._from_the_mode
+        monkeypatch.setattr(laws, "_from_the_mode", counting)
         for replace, law in (
             (True, stats.binom(m, 0.3)),
             (False, stats.hypergeom(10**8, 3 * 10**7, m)),
@@ -647,7 +646,7 @@ class TestRefusals:
             )  # which is as far as SciPy knows
             assert pmf.sum() == pytest.approx(1, abs=1e-14)
             assert pmf @ np.arange(m + 1) == pytest.approx(3e5, rel=1e-14)
-        assert len(looked_at) == 4 and max(looked_at) < 50_000
+        assert len(looked_at) == 2 and max(looked_at) < 50_000
 
     @both_ways
     def test_ranks_far_apart_do_not_share_their_counts(self, replace):

@@ -20,7 +20,6 @@ from recsample._support.arrays import (
 )
 
 PACKAGE = Path(rs.__file__).parent
-SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
 # The source
@@ -30,34 +29,29 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 WRAPPED = {"repeat", "bincount"}
 
 
-def calls_of(tree, names):
-    """Calls of NumPy's functions and of array methods with one of these names."""
-    for node in ast.walk(tree):
+def wrapped(code):
+    """The lines that call or import what has one of these names."""
+    for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in names:
-                yield node
+            if node.func.attr in WRAPPED:
+                yield node.lineno
+        elif isinstance(node, ast.ImportFrom) and node.module == "numpy":
+            if WRAPPED & {alias.name for alias in node.names}:
+                yield node.lineno
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_rows_are_repeated_and_counted_in_one_place_only(source):
-    if source.name == "arrays.py":
-        return
-    tree = ast.parse(source.read_text(encoding="utf-8"))
-    assert [node.lineno for node in calls_of(tree, WRAPPED)] == []
-    imported = [
-        alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module == "numpy"
-        for alias in node.names
-    ]
-    assert not WRAPPED & set(imported)
+def test_rows_are_repeated_and_counted_in_one_place_only():
+    found = {
+        str(path.relative_to(PACKAGE)): list(wrapped(path.read_text(encoding="utf-8")))
+        for path in PACKAGE.rglob("*.py")
+    }
+    assert len(found.pop("_support/arrays.py")) == 3
+    assert {name: lines for name, lines in found.items() if lines} == {}
 
 
 def test_the_check_finds_what_it_looks_for():
-    code = "np.repeat(a, lengths)\nx.repeat(lengths)\nnumpy.bincount(a)\nnp.tile(a, 3)"
-    assert [node.lineno for node in calls_of(ast.parse(code), WRAPPED)] == [1, 2, 3]
-    inside = ast.parse((PACKAGE / "_support/arrays.py").read_text(encoding="utf-8"))
-    assert len(list(calls_of(inside, WRAPPED))) == 3
+    code = "from numpy import repeat\nx.repeat(lengths)\nnumpy.bincount(a)\nnp.tile(a, 3)"
+    assert list(wrapped(code)) == [1, 2, 3]
 
 
 @pytest.fixture

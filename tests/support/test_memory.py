@@ -264,7 +264,7 @@ def test_memory_is_asked_for_before_the_work(name, monkeypatch):
 def test_the_sizes_of_pooled_samples_are_taken_one_by_one(monkeypatch):
     """No array of sizes by instances: as little as would be refused above is enough."""
     monkeypatch.setattr(checks, "available", lambda: float(FEW))
-    ranks = Ranks(RNG.integers(1, 1_001, 50_000), 1_000)
+    ranks = Ranks(RNG.integers(1, 1_001, 20_000), 1_000)
     pooled = rs.PooledSampling(100)
     corrected = rs.corrections.PooledCorrection(
         lambda drawn: rs.RankEstimate(AP, drawn, n_items=1_000), pooled

@@ -1,4 +1,4 @@
-"""Ranks, samplers, designs, metrics and corrections are values: equal by content, unchangeable."""
+"""Ranks, interactions, samplers, metrics and others are values: equal by content, unchangeable."""
 
 import copy
 import pickle
@@ -11,6 +11,7 @@ from scipy import sparse
 import recsample as rs
 from recsample import AP, NDCG, Ranks, UniformSampling
 from recsample._support.values import Value, frozen
+from recsample.datasets.interactions import Interactions
 from recsample.sampling import GivenLists
 
 
@@ -55,6 +56,13 @@ VALUES = {
         ),
         lambda: rs.RankedItems(above([1, 0, 0, 0, 0]), [3], above([0, 1, 0, 0, 1]), ids=["a"]),
         lambda: Ranks([2], 3, ids=["a"]),
+    ],
+    "Interactions": [
+        lambda: Interactions.from_pairs([0, 0, 1], [0, 1, 2], [2, 1]),
+        lambda: Interactions.from_pairs([0, 1, 1], [0, 1, 2], [2, 0]),
+        lambda: Interactions.from_pairs([0, 0, 1], [0, 1, 2], [2, 0]),
+        lambda: Interactions.from_pairs([0, 0, 3], [0, 1, 2], [2, 1]),
+        lambda: Interactions.from_pairs([0, 0, 1], [0, 1, 3], [3, 1]),
     ],
     "UniformSampling": [
         lambda: UniformSampling(9),

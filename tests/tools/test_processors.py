@@ -44,5 +44,5 @@ def test_a_run_that_there_is_not():
 
 def test_what_compares_up_to_rounding_is_run():
     files = kernels.computing()
-    assert "tests/sampling/test_compressed.py" in files
+    assert "tests/sampling/test_large_pools.py" in files
     assert "tests/test_typing.py" not in files and "tests/reference.py" not in files

@@ -3,22 +3,17 @@
 import re
 import sys
 from html import escape, unescape
-from io import BytesIO, StringIO
-from types import SimpleNamespace
+from io import StringIO
 
 import chapters
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 from docutils import nodes
-from matplotlib.image import imread
-from pygments.styles import get_all_styles, get_style_by_name
-from pygments.token import Text
 from sphinx.application import Sphinx
-from sphinx_additions import code, leftovers, pictures, repairs, tables, typesetting
+from sphinx_additions import repairs, tables, typesetting
 
 PAGE = """\
 # A title
@@ -44,11 +39,6 @@ $$
 $$ (eq-two-lines)
 
 By {eq}`eq-two-lines`:
-
-```python
-for one in [1, 2]:
-    print(one)
-```
 
 ```{eval-rst}
 .. automodule:: documented
@@ -215,55 +205,6 @@ def test_pages_need_no_script_for_formulas_but_styles_and_fonts(html, page):
 def test_a_formula_that_mathjax_does_not_understand_is_a_warning(tmp_path, tex, message):
     _, warnings = build(tmp_path, f"# One\n\n${tex}$")
     assert f"index.md:3: WARNING: {message}" in warnings
-
-
-def test_code_marks_what_is_coloured_and_nothing_else(page):
-    (found,) = re.findall(r'(?s)<div class="highlight-python.*?<pre>(.*?)</pre>', page)
-    assert re.sub("<.*?>", "", found) == "for one in [1, 2]:\n    print(one)\n"
-    marked = re.findall("<span class.*?>(.*?)</span>", found)
-    assert marked == ["for", "in", "1", "2", "print"]
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_styles_of_the_theme_show_what_is_not_marked_like_text(theme):
-    style = get_style_by_name(f"a11y-high-contrast-{theme}")
-    assert style in map(get_style_by_name, get_all_styles())
-    for kind in code.PLAIN:
-        assert style.style_for_token(kind) == style.style_for_token(Text)
-
-
-def test_a_drawn_picture_becomes_smaller_and_stays_the_same(tmp_path, chromium):
-    path = tmp_path / "jupyter_execute/drawn.svg"
-    path.parent.mkdir()
-    figure, axes = plt.subplots(figsize=(4, 3))
-    axes.plot(np.random.default_rng(0).normal(size=200), label="$\\alpha$")
-    axes.legend()
-    figure.savefig(path)
-    plt.close(figure)
-    before, size = picture_of(chromium, path), path.stat().st_size
-    document = nodes.container("", nodes.image(uri="jupyter_execute/drawn.svg"))
-    pictures.shrink(SimpleNamespace(srcdir=tmp_path), document)
-    assert path.stat().st_size < 0.6 * size
-    assert np.abs(picture_of(chromium, path) - before).mean() < 1e-3
-
-
-def picture_of(chromium, path):
-    page = chromium.new_page(viewport={"width": 400, "height": 300})
-    page.goto(path.as_uri())
-    shot = imread(BytesIO(page.screenshot()))
-    page.close()
-    return shot
-
-
-def test_files_that_no_page_asks_for_are_removed(tmp_path):
-    names = ["scripts/fontawesome.js", "scripts/fontawesome.js.map", "a.css.map", "b-macros.html"]
-    names += ["vendor/fonts/c.ttf", "locales/de/d.json", "vendor/fonts/e.woff2", "f.js"]
-    for name in names:
-        path = tmp_path / "_static" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    leftovers.remove(SimpleNamespace(outdir=tmp_path), None)
-    assert {path.name for path in tmp_path.rglob("*.*")} == {"e.woff2", "f.js"}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """How probable the counts are, whatever the ranks: limits without an assumption on them.
 
 `strata` are the instances that one law holds for, `mixtures` the ranks that fit best, `evidence`
-what they say of a metric, `limits` what follows for a reader, `pairs` for a difference.
+what they say of a metric, `limits` what follows for a reader.
 Chapters: report, bounds.
 """
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from recsample._support.arrays import summed
-from recsample._support.checks import whole_numbers
+from recsample._support.checks import one_or_each
 from recsample._support.numerics import limits_of_mean, mean_of
 from recsample._support.typing import Floats
-from recsample.inference.likelihood.mixtures import Group, Point, extremes, fitted, limit
-from recsample.inference.likelihood.strata import Assumption, columns_of, groups_of, strata_of
-from recsample.metrics.base import Metric, check_exact
+from recsample.inference.likelihood.mixtures import Mixture, extremes, fitted, limit
+from recsample.inference.likelihood.strata import (
+    Assumption,
+    Columns,
+    columns_of,
+    mixtures_of,
+    strata_of,
+)
+from recsample.metrics.base import Metric
+from recsample.metrics.names import exact_metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import rows_of
@@ -25,6 +33,22 @@ from recsample.ranks.counts import RankCounts
 _REPETITIONS, _SURPRISE = 40, 0.01
 # Expected counts below this, of what was observed, are no place to begin a fit from.
 _RARE = 0.01
+
+
+Found = TypeVar("Found")
+
+
+def _once(method: Callable[..., Found]) -> Callable[..., Found]:
+    """Keep what a method has found for its arguments, as long as its object lives."""
+
+    @wraps(method)
+    def found(self, *given):
+        key = method.__name__, *given
+        if key not in self.known:
+            self.known[key] = method(self, *given)
+        return self.known[key]
+
+    return found
 
 
 class Evidence:
@@ -48,19 +72,20 @@ class Evidence:
             _check_additive(metric)
         self.cutoffs = tuple({metric.cutoff for metric in metrics if metric.cutoff is not None})
         self.strata = strata_of(self.sampled, self.sizes, replace, self.counts)
-        self.columns = cache(self._columns)
-        self.best = cache(self._best)
-        self.groups = cache(self._groups)
-        self.misfit = cache(self._misfit)
+        self.known: dict[tuple, Any] = {}
 
-    def _columns(self, assumption):
+    @_once
+    def columns(self, assumption: Assumption) -> list[Columns]:
+        """The extreme distributions of each stratum."""
         return [columns_of(s, assumption, self.replace, self.cutoffs) for s in self.strata]
 
-    def _groups(self, metric: Metric, assumption: Assumption) -> list[Group]:
-        columns = self.columns(assumption)
-        return groups_of(self.strata, columns, metric, self.n_instances)
+    @_once
+    def mixtures(self, metric: Metric, assumption: Assumption) -> list[Mixture]:
+        """What was observed of each stratum, with the metric of each column."""
+        return mixtures_of(self.strata, self.columns(assumption), metric, self.n_instances)
 
-    def _best(self, assumption: Assumption) -> list[Floats]:
+    @_once
+    def best(self, assumption: Assumption) -> list[Floats]:
         """The weights of each stratum that fit best; the metric plays no part in them."""
         return [
             fitted(_without_metric(s.counts, c))
@@ -94,28 +119,19 @@ class Evidence:
         """The mean of the metric: unbiased for a linear one, else under the smoothed weights."""
         if isinstance(metric.shape, Linear):
             return self.mean(metric)
-        groups = self.groups(metric, "smooth")
-        return float(sum(g.share * (g.mean @ w) for g, w in zip(groups, self.smoothed)))
-
-    def paths(
-        self, metric: Metric, assumption: Assumption, distance: float
-    ) -> tuple[list[Point], list[Point]]:
-        """Members of the class from the best fit to the smallest, and to the largest mean."""
-        groups, best = self.groups(metric, assumption), self.best(assumption)
-        reach = distance * self.clustering(metric)
-        return tuple(extremes(groups, best, sign, reach) for sign in (-1, 1))  # type: ignore
+        both = zip(self.mixtures(metric, "smooth"), self.smoothed)
+        return float(sum(one.share * (one.mean @ weights) for one, weights in both))
 
     def limits(self, metric: Metric, assumption: Assumption, level: float) -> tuple[float, float]:
         """Between which numbers the mean of the metric lies."""
         if isinstance(metric.shape, Linear):
             return limits_of_mean(metric(self.sampled), level, self.counts)
-        distance = float(special.chdtri(1, 1 - level))
-        factor = self.clustering(metric)
-        both = zip(self.paths(metric, assumption, distance), (-1, 1))
-        low, high = (limit(path, sign, distance * factor) for path, sign in both)
-        groups = self.groups(metric, assumption)
+        mixtures, best = self.mixtures(metric, assumption), self.best(assumption)
+        # Items of one instance vary together, so that what is observed tells that much less.
+        reach = float(special.chdtri(1, 1 - level)) * self.clustering(metric)
+        low, high = (limit(extremes(mixtures, best, s, reach), s, reach) for s in (-1, 1))
         # Not the users' own luck: what the metric can be at all.
-        least, most = (sum(g.share * f(g.mean) for g in groups) for f in (np.min, np.max))
+        least, most = (sum(g.share * f(g.mean) for g in mixtures) for f in (np.min, np.max))
         return float(max(low, least)) + 0.0, float(min(high, most))
 
     def clustering(self, metric: Metric) -> float:
@@ -133,7 +149,7 @@ class Evidence:
         m = self.sampled.n_irrelevant[rows.instance]
         off = np.zeros(len(rows.rank))
         for stratum, column, group, weights in zip(
-            self.strata, self.columns("smooth"), self.groups(metric, "smooth"), self.smoothed
+            self.strata, self.columns("smooth"), self.mixtures(metric, "smooth"), self.smoothed
         ):
             expected = np.maximum(column.law @ weights, 1e-300)
             given = column.law @ (weights * group.mean) / expected
@@ -155,7 +171,8 @@ class Evidence:
             return False
         return any(self.misfit(one) < _SURPRISE for one in {"none", assumption})
 
-    def _misfit(self, assumption: Assumption) -> float:
+    @_once
+    def misfit(self, assumption: Assumption) -> float:
         """The chance of data that fit as badly as these, if the assumption were true.
 
         Simulated from the best fit of the class. The misfit is measured against the best fit
@@ -202,7 +219,7 @@ def _without_metric(counts, column):
     joined = np.concatenate(counts)
     seen = joined > 0
     nothing = np.zeros(column.law.shape[1])
-    return Group(np.maximum(column.law[seen], 1e-300), joined[seen], nothing, nothing, 1.0)
+    return Mixture(np.maximum(column.law[seen], 1e-300), joined[seen], nothing, nothing, 1.0)
 
 
 def _drawn(stratum, column, weights, rng):
@@ -243,17 +260,11 @@ def clustering(*deviations: tuple[Floats, Floats]) -> float:
 
 def _checked_sizes(sampled, n_items, replace, n_instances):
     """The size of the pool of each instance, large enough for what was drawn from it."""
-    sizes = whole_numbers("n_items", n_items, lowest=2)
-    if sizes.ndim and sizes.shape != (len(sampled),):
-        raise ValueError(
-            f"n_items must be one number or one for each of {len(sampled)} instances, "
-            f"got an array of shape {sizes.shape}"
-        )
+    sizes = one_or_each("n_items", n_items, len(sampled), lowest=2)
     if n_instances < 2:
         raise ValueError(f"sampled must hold at least two instances, got {n_instances}")
     if not (sampled.n_relevant.all() and sampled.n_irrelevant.all()):
         raise ValueError("sampled must hold relevant and drawn irrelevant items in every instance")
-    sizes = np.broadcast_to(sizes, len(sampled))
     needed = sampled.n_relevant + (1 if replace else sampled.n_irrelevant)
     short = np.flatnonzero(sizes < needed)
     if len(short):
@@ -266,5 +277,5 @@ def _checked_sizes(sampled, n_items, replace, n_instances):
 
 def _check_additive(metric):
     """Refuse a correction, and a metric that is no sum over the relevant items."""
-    if not check_exact(metric).additive:
+    if not exact_metric(metric).additive:
         raise ValueError(f"metric must be a sum over the relevant items, got {metric}")

@@ -30,8 +30,8 @@ _GAP = 1e-3
 _ROUNDING = 1e-4
 
 
-class Group(NamedTuple):
-    """Instances, or relevant items of theirs, with one distribution of ranks."""
+class Mixture(NamedTuple):
+    """What was observed of a stratum, whose law is a mixture of columns."""
 
     law: Floats  # shape (observations, columns): of what was observed at least once
     counts: Floats  # shape (observations,)
@@ -40,7 +40,7 @@ class Group(NamedTuple):
     share: float  # of the instances
 
 
-def fitted(group: Group, tilt: Floats | None = None, start: Floats | None = None) -> Floats:
+def fitted(group: Mixture, tilt: Floats | None = None, start: Floats | None = None) -> Floats:
     """The weights that maximise the log-likelihood plus ``tilt @ weights``."""
     law, counts = group.law, group.counts
     n = law.shape[1]
@@ -63,7 +63,8 @@ def fitted(group: Group, tilt: Floats | None = None, start: Floats | None = None
         ):
             size /= 2
         if size <= 1e-12 or promised < 1e-6 * _GAP:  # rounding leaves no better point
-            if gap < _ROUNDING * (counts.sum() + most):
+            # The logarithm is self-concordant: so near, a maximum is no higher than is promised.
+            if gap < _ROUNDING * (counts.sum() + most) or abs(promised) < _GAP:
                 return weights
             break
         weights = weights + size * step
@@ -83,15 +84,18 @@ def _newton(law, root, tilt, weights, expected, slope, mean_slope):
     useful[:-1] &= slope[:-1] >= slope[1:]
     useful[1:] &= slope[1:] >= slope[:-1]
     some = np.flatnonzero(useful | (weights > 0))
-    n = len(root)
-    rows, right = np.empty((n + 2, len(some))), np.empty(n + 2)
-    np.multiply(law[:, some], (root / expected)[:, None], out=rows[:n])
-    right[:n] = 2 * root
-    # The tilt as one more square, so flat that it is linear; and the sum of the weights.
-    reach = tilt[some].max()
-    flat = 1e-4 / reach if reach > 1e-6 else 0.0
-    rows[n], right[n] = flat * tilt[some], 1 / flat if flat else 0.0
-    rows[n + 1] = right[n + 1] = 1e3 * np.sqrt(root @ root + reach)
+    # Over weights with the sum 1 every row is moved by its right side: what is left is the point of
+    # a polytope that is next to 0, and that is found without a penalty on the sum.
+    rows = np.empty((len(root) + 2, len(some)))
+    np.multiply(law[:, some], (root / expected)[:, None], out=rows[:-2])
+    rows[:-2] -= 2 * root[:, None]
+    # The tilt, from its mean on, as one more square, flat enough to be linear near these weights.
+    off = tilt[some] - tilt @ weights
+    flat = 0.1 / max(np.abs(off).max(), 1e-6)
+    rows[-2] = flat * off - 1 / flat
+    rows[-1] = 1 / flat + root.max()
+    right = np.zeros(len(rows))
+    right[-1] = rows[-1, 0]
     found = nonnegative_least_squares(rows, right)
     new = np.zeros(len(weights))
     new[some] = found / found.sum()
@@ -108,7 +112,7 @@ class Point(NamedTuple):
 
 
 def extremes(
-    groups: Sequence[Group], best: Sequence[Floats], sign: int, distance: float
+    groups: Sequence[Mixture], best: Sequence[Floats], sign: int, distance: float
 ) -> list[Point]:
     """Points from the best fit to that with the largest (or smallest) mean at a distance.
 

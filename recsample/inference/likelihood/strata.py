@@ -28,7 +28,7 @@ from recsample._support.checks import fits_in_memory
 from recsample._support.numerics import mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import kept
-from recsample.inference.likelihood.mixtures import Group
+from recsample.inference.likelihood.mixtures import Mixture
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
 from recsample.sampling.large_pools import jumps_of, random_belief, sums_in_steps, term_at
@@ -197,9 +197,9 @@ def _law_fits(n_columns, m, n_items):
     )
 
 
-def groups_of(
+def mixtures_of(
     strata: Sequence[Stratum], columns: Sequence[Columns], metric: Metric, n_instances: int
-) -> list[Group]:
+) -> list[Mixture]:
     """What the mixtures need to know of each stratum, for a metric."""
     found = []
     for stratum, column in zip(strata, columns):
@@ -208,7 +208,7 @@ def groups_of(
         mean, square = _moments(stratum, column, metric)
         share = counts.sum() / n_instances
         law = np.maximum(column.law[seen], 1e-300)
-        found.append(Group(law, counts[seen], mean, square, share))
+        found.append(Mixture(law, counts[seen], mean, square, share))
     return found
 
 

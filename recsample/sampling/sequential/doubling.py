@@ -16,23 +16,17 @@ from recsample._support.arrays import different_rows, row_blocks
 from recsample._support.checks import fits_in_memory, generator, positive_int, shown
 from recsample._support.typing import Floats, Rng
 from recsample._support.values import kept
-from recsample.metrics.base import Metric, check_metric
+from recsample.metrics.base import Metric
+from recsample.metrics.names import the_metric
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_one_relevant
 from recsample.sampling.base import Design, Observed, check_observed, column_of
 from recsample.sampling.laws import check_drawable, log_missed
-from recsample.sampling.sequential.positions import (
-    cases_of,
-    check_pool,
-    mean_over_ties,
-    per_instance,
-)
+from recsample.sampling.sequential import positions
 from recsample.sampling.sequential.scanning import Scan, check_new
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = [
-    "DoublingSampling",
-]
+__all__ = ["DoublingSampling"]
 
 
 # Laws of about so many numbers are held at a time: 8 MiB.
@@ -47,10 +41,12 @@ class DoublingSampling(Design):
     What is observed for each instance: "drawn", how many items were drawn in all, and "above", how
     many of them outrank the relevant one. There are m + 1 different observations, numbered s = 0
     for none above of m, and then by stage from the last to the first and by count from 1. A
-    correction such as ``BiasVariance(metric, design, n_items)`` is solved on their law.
+    correction such as ``BiasVariance(metric, design, n_items)`` is solved on their law, and no
+    other metric is read by `of`, `expect` and `variance`.
 
     The assumption: items are drawn uniformly without replacement, and a correction has the bias and
-    the variance of its own objective.
+    the variance of its own objective. Instances have one relevant item, pools at least `m`
+    irrelevant ones, and a `Scan` is a new one.
 
     Parameters
     ----------
@@ -65,6 +61,11 @@ class DoublingSampling(Design):
     >>> design = rs.DoublingSampling(m0=10, m=80)
     >>> corrected = rs.BiasVariance(rs.Recall @ 2, design, n_items=100, gamma=0.1)
     >>> ranks = rs.Ranks([1, 2, 3, 30], n_items=100)
+    >>> observed = design.draw(ranks, rng=0)
+    >>> observed["drawn"], observed["above"]
+    (array([80, 80, 80, 10]), array([0, 1, 2, 4]))
+    >>> design.of(corrected, observed).round(2)
+    array([ 1.02,  1.43, -0.81,  0.  ])
     >>> design.expect(corrected, ranks).round(2)
     array([1.02, 0.8 , 0.16, 0.  ])
     >>> design.cost(ranks).round(1)
@@ -75,8 +76,7 @@ class DoublingSampling(Design):
     m: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m0", positive_int("m0", self.m0))
-        object.__setattr__(self, "m", positive_int("m", self.m))
+        vars(self).update(m0=positive_int("m0", self.m0), m=positive_int("m", self.m))
         if self.m < self.m0:
             raise ValueError(f"m must be at least m0={self.m0}, got {self.m}")
 
@@ -150,7 +150,7 @@ class DoublingSampling(Design):
         >>> rs.DoublingSampling(m0=1, m=2).pmf(rs.Ranks([2], n_items=3))
         array([[0. , 0.5, 0.5]])
         """
-        check_pool(check_one_relevant(ranks), self.m)
+        positions.check_pool(check_one_relevant(ranks), self.m)
         fits_in_memory(
             24 * len(ranks) * (self.m + 1),
             f"the law of {len(ranks)} instances with m={self.m}",
@@ -158,7 +158,8 @@ class DoublingSampling(Design):
         )
         pmf = np.empty((len(ranks), self.m + 1))
         for before, after in self._stages:
-            # The s items above among the first `after` must all be among the last ones of these.
+            # The s items above among the first `after` must all be among the last ones of these:
+            # P(s above of `after`) C(after - before, s) / C(after, s).
             law = UniformSampling(after).pmf(ranks)
             s = np.arange(1.0, after - before + 1)
             late = np.cumprod((after - before - s + 1) / (after - s + 1))
@@ -168,33 +169,7 @@ class DoublingSampling(Design):
         return pmf
 
     def draw(self, ranks: Ranks, rng: Rng) -> Observed:
-        """What one run sees, drawn from its law.
-
-        Parameters
-        ----------
-        ranks : Ranks
-            One relevant item per instance.
-        rng : int or numpy.random.Generator
-            A seed, or a generator that is advanced.
-
-        Returns
-        -------
-        Observed
-
-        Raises
-        ------
-        ValueError
-            As for `pmf`, and for an `rng` that is neither a seed nor a generator.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 100], n_items=100)
-        >>> observed = rs.DoublingSampling(m0=10, m=80).draw(ranks, rng=0)
-        >>> observed["drawn"], observed["above"]
-        (array([80, 80, 10]), array([ 0,  1, 10]))
-        """
-        pool = check_pool(check_one_relevant(ranks), self.m)
+        pool = positions.check_pool(check_one_relevant(ranks), self.m)
         rng = generator(rng)
         check_drawable(pool)
         above = ranks.break_ties("random", rng).rows.above
@@ -206,68 +181,15 @@ class DoublingSampling(Design):
         return Observed(self, ranks.sizes, drawn=drawn, above=found)
 
     def scan(self, scan: Scan, rng: Rng = None) -> Observed:
-        """What one run sees in a scan of real scores.
-
-        Parameters
-        ----------
-        scan : Scan
-            A new one, with one relevant item per user. It is advanced as far as needed.
-        rng : optional
-            Not used: nothing but the order of the items is random.
-
-        Returns
-        -------
-        Observed
-
-        Raises
-        ------
-        ValueError
-            If a pool holds fewer than m irrelevant items, for a scan that has been advanced
-            already, and one of several relevant items per user.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> scan = rs.sampling.Scan(lambda users, items: items, [9, 0], n_items=10)
-        >>> observed = rs.DoublingSampling(m0=2, m=8).scan(scan)
-        >>> observed["drawn"], observed["above"]
-        (array([8, 2]), array([0, 2]))
-        """
         check_one_relevant(check_new(scan).ranks, "scan")
-        drawn = np.zeros(len(check_pool(scan, self.m)), np.int64)
+        drawn = np.zeros(len(positions.check_pool(scan, self.m)), np.int64)
         for _, after in self._stages:
             going_on = scan.above == 0
             drawn[going_on] = after
             scan.advance(np.where(going_on, after, 0))
         return Observed(self, scan.n_irrelevant + 1, drawn=drawn, above=scan.above)
 
-    def of(self, metric: Metric, observed: Observed) -> Floats:
-        """The estimate of a metric, for each instance: what the correction reads.
-
-        Parameters
-        ----------
-        metric : Correction
-            A least-squares correction for this design, such as `BiasVariance`.
-        observed : Observed
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            For a metric that is no correction for this design, and no observation of it.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> design = rs.DoublingSampling(m0=10, m=80)
-        >>> corrected = rs.BiasVariance(rs.Recall @ 2, design, n_items=100, gamma=0.1)
-        >>> observed = rs.Observed(design, n_items=100, drawn=[80, 10], above=[0, 9])
-        >>> design.of(corrected, observed).round(2)
-        array([1.02, 0.  ])
-        """
+    def of(self, metric: Metric | str, observed: Observed) -> Floats:
         values, observed = self._values(metric), check_observed(observed, self)
         drawn, above = (column_of(observed, name, (len(observed),)) for name in ("drawn", "above"))
         possible = (above == 0) & (drawn == self.m)
@@ -281,101 +203,27 @@ class DoublingSampling(Design):
             )
         return values[self._number(above, drawn)]
 
-    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The expectation of the estimate, by summing over the law.
-
-        Parameters
-        ----------
-        metric : Correction
-        ranks : Ranks
-            One relevant item per instance.
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As for `pmf`, and for a metric that is no correction for this design.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> design = rs.DoublingSampling(m0=1, m=2)
-        >>> corrected = rs.BiasVariance(rs.Recall @ 1, design, n_items=3, gamma=0.1)
-        >>> design.expect(corrected, rs.Ranks([1], n_items=3)).round(3)
-        array([1.])
-        """
+    def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
         return self._moments(metric, ranks)[0]
 
-    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The variance of the estimate, by summing over the law.
-
-        Parameters
-        ----------
-        metric : Correction
-        ranks : Ranks
-            One relevant item per instance.
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As for `pmf`, and for a metric that is no correction for this design.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> design = rs.DoublingSampling(m0=1, m=2)
-        >>> corrected = rs.BiasVariance(rs.Recall @ 1, design, n_items=3, gamma=0.1)
-        >>> design.variance(corrected, rs.Ranks([1], n_items=3)).round(3)
-        array([0.])
-        """
+    def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
         mean, square = self._moments(metric, ranks)
         return np.maximum(square - mean**2, 0.0)
 
     def cost(self, ranks: Ranks) -> Floats:
-        """The expected number of irrelevant items that are drawn.
+        positions.check_pool(check_one_relevant(ranks), self.m)
+        cases = positions.cases_of(ranks)
 
-        Parameters
-        ----------
-        ranks : Ranks
-            One relevant item per instance.
+        def drawn(above, pool):  # a stage is drawn if nothing was above in those before
+            stages = self._stages
+            return sum((b - a) * np.exp(log_missed(above, a, pool)) for a, b in stages)
 
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As for `pmf`.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.DoublingSampling(m0=1, m=2).cost(rs.Ranks([1, 2, 3], n_items=3))
-        array([2. , 1.5, 1. ])
-        """
-        check_pool(check_one_relevant(ranks), self.m)
-        cases = cases_of(ranks)
-        cost = np.zeros(len(cases.pool))
-        for before, after in self._stages:
-
-            def going_on(above, pool, drawn=before):
-                return np.exp(log_missed(above, drawn, pool))
-
-            cost += (after - before) * mean_over_ties(going_on, cases)
-        return per_instance(cases, cost, len(ranks))
+        return positions.per_instance(cases, positions.mean_over_ties(drawn, cases), len(ranks))
 
     def _moments(self, metric, ranks):
         """Mean and mean square of what is read, from the law of each different rank, in blocks."""
         values = self._values(metric)
-        check_pool(check_one_relevant(ranks), self.m)
+        positions.check_pool(check_one_relevant(ranks), self.m)
         columns = ranks.rows.rank, ranks.n_irrelevant, ranks.rows.ties
         (rank, pool, ties), which = different_rows(columns)
         moments = np.empty((2, len(rank)))
@@ -390,7 +238,7 @@ class DoublingSampling(Design):
 
     def _values(self, metric):
         """What a correction for this design reads at each observation."""
-        if check_metric(metric).sampler != self:
+        if the_metric(metric).sampler != self:
             raise ValueError(f"metric must be a correction for {self}, got {shown(metric)}")
         return metric.values  # all that are made for a sampler are corrections
 

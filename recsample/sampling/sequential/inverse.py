@@ -15,28 +15,17 @@ from scipy import special
 from recsample._support.arrays import different_rows, owners, places_in, row_blocks, summed
 from recsample._support.checks import generator, positive_int, whole_numbers
 from recsample._support.typing import Floats, Rng
-from recsample.metrics.base import Metric, check_metric, warned_of_nan
+from recsample.metrics.base import Metric, warned_of_nan
+from recsample.metrics.names import the_metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_one_relevant, check_ranks
 from recsample.sampling.base import Design, Observed, check_observed, column_of
 from recsample.sampling.laws import count_pmf, log_lost, log_missed
-from recsample.sampling.sequential.positions import (
-    cases_by_pool,
-    cases_of,
-    cost_until,
-    first_above,
-    mean_inverse,
-    mean_over_ties,
-    per_instance,
-    places_between,
-    sums_of_steps,
-)
+from recsample.sampling.sequential import positions
 from recsample.sampling.sequential.scanning import Scan, check_scan
 
-__all__ = [
-    "InverseSampling",
-]
+__all__ = ["InverseSampling"]
 
 
 # Pools of more irrelevant items than this are not looked at position by position.
@@ -62,13 +51,16 @@ class InverseSampling(Design):
     that is for AP, RR, RBP, rank score, AUC, percentile rank, DCG and NDCG, all without a cut-off.
     (With one, g is huge: use `EarlyStopping` or `TwoPhase`.) With several relevant items the
     drawing goes on until the best of them is outranked, each has its own T, and the estimates of
-    their parts of the metric add up.
+    their parts of the metric add up; `variance` is for one relevant item per instance. `cost` is
+    (N + 1) / (a + 1) without a cap, all N where nothing outranks the relevant item.
 
     The assumption: the items are met in a uniformly random order, drawn for each instance anew.
     Where relevant items are tied with irrelevant ones, a random order of the tied items is drawn
     first; every method belongs to that two-step experiment.
 
-    What is observed: "position", T, for each relevant item, from 1 to N + 1.
+    What is observed: "position", T, for each relevant item, from 1 to N + 1, the best of an
+    instance first. A `Scan` is advanced as far as needed; one that has been advanced already gives
+    the same T.
 
     Parameters
     ----------
@@ -88,6 +80,8 @@ class InverseSampling(Design):
     array([0.004, 0.022, 0.002, 0.   , 0.   ])
     >>> sampler.expect(rs.AP, ranks).round(3)
     array([0.005, 0.5  , 0.001, 0.   , 0.001])
+    >>> rs.InverseSampling(cap=49).expect(rs.AP, ranks).round(3)
+    array([0.003, 0.005, 0.001, 0.   , 0.001])
     >>> sampler.cost(ranks).astype(int)
     array([  47, 5000,   13,    1,    6])
     """
@@ -96,111 +90,38 @@ class InverseSampling(Design):
 
     def __post_init__(self) -> None:
         if self.cap is not None:
-            object.__setattr__(self, "cap", positive_int("cap", self.cap))
+            vars(self).update(cap=positive_int("cap", self.cap))
 
     def draw(self, ranks: Ranks, rng: Rng) -> Observed:
-        """The positions T at which the relevant items are outranked, drawn from their law.
-
-        The number of items before T is beta-binomial. With several relevant items, the worst is
-        outranked first; that item also outranks the next better one with probability a / a', or
-        else the drawing goes on among the remaining items.
-
-        Parameters
-        ----------
-        ranks : Ranks
-        rng : int or numpy.random.Generator
-            A seed, or a generator that is advanced.
-
-        Returns
-        -------
-        Observed
-            The position of the best relevant item of an instance comes first.
-
-        Raises
-        ------
-        ValueError
-            For anything but `Ranks`, and an `rng` that is neither a seed nor a generator.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.InverseSampling().draw(rs.Ranks([1, 2, 100], n_items=100), rng=0)["position"]
-        array([100,  70,   1])
-        """
         check_ranks(ranks)
         rng = generator(rng)
         rows, n_relevant = ranks.break_ties("random", rng).rows, ranks.n_relevant
         above, pool = rows.above, ranks.n_irrelevant
         position = np.zeros_like(above)
         last = np.cumsum(n_relevant) - 1  # the row of each instance's worst relevant item
+        # The worst is outranked first; the item that does so also outranks the next better one with
+        # the probability a / a', or else the drawing goes on among the remaining items.
         for back in range(int(n_relevant.max())):
             reached = n_relevant > back
             row = last[reached] - back
             if back == 0:
-                position[row] = first_above(rng, above[row], pool[reached])
+                position[row] = positions.first_above(rng, above[row], pool[reached])
                 continue
             worse = position[row + 1]
-            # What outranks the next worse item may outrank this one too; else the drawing goes on.
             also = rng.random(len(row)) * above[row + 1] < above[row]
             left = np.maximum(pool[reached] - worse, also)
-            further = worse + first_above(rng, np.where(also, 1, above[row]), left)
+            further = worse + positions.first_above(rng, np.where(also, 1, above[row]), left)
             # Beyond N + 1 there is nothing: the next worse item has not been outranked either.
             position[row] = np.where(also, worse, np.minimum(further, pool[reached] + 1))
         return self._observed(position, ranks.sizes, n_relevant)
 
     def scan(self, scan: Scan, rng: Rng = None) -> Observed:
-        """The positions T in a scan of real scores.
-
-        Parameters
-        ----------
-        scan : Scan
-            It is advanced as far as needed. One that has been advanced already gives the same T.
-        rng : optional
-            Not used: nothing but the order of the items is random.
-
-        Returns
-        -------
-        Observed
-
-        Examples
-        --------
-        Item i has the score i, and item 8 is relevant to everyone:
-
-        >>> import recsample as rs
-        >>> scan = rs.sampling.Scan(lambda users, items: items, [8] * 3, n_items=10)
-        >>> observed = rs.InverseSampling().scan(scan)
-        >>> bool((observed["position"] == scan.scored).all())
-        True
-        """
         check_scan(scan).advance(self._last(scan.n_irrelevant), 1)
         sizes = scan.n_irrelevant + scan.n_relevant
         return self._observed(scan.first, sizes, scan.n_relevant)
 
-    def of(self, metric: Metric, observed: Observed) -> Floats:
-        """The estimate g(T) of a metric, given where the drawing ended.
-
-        Parameters
-        ----------
-        metric : Metric
-        observed : Observed
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            For a metric that this design does not estimate, and a position outside the pool.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> design = rs.InverseSampling()
-        >>> design.of(rs.AP, rs.Observed(design, n_items=4, position=[1, 2, 4]))
-        array([0.25, 0.5 , 1.  ])
-        """
-        check_estimable(metric)
+    def of(self, metric: Metric | str, observed: Observed) -> Floats:
+        metric = estimable(metric)
         position, instance = self._positions(observed)
         n_relevant, pool = observed.n_relevant, observed.n_items - observed.n_relevant
         position = position[np.lexsort((-position, instance))]
@@ -210,7 +131,7 @@ class InverseSampling(Design):
         values[n_relevant == 0] = np.nan
         return warned_of_nan(metric, values)
 
-    def estimated_variance(self, metric: Metric, observed: Observed) -> Floats:
+    def estimated_variance(self, metric: Metric | str, observed: Observed) -> Floats:
         """An estimate of the variance of `estimate`, from the same single run.
 
         g(T)^2 minus the estimate of f^2: without bias if there is no cap, since E[g^2] - f^2 is the
@@ -225,7 +146,7 @@ class InverseSampling(Design):
 
         Parameters
         ----------
-        metric : Metric
+        metric : Metric or str
         observed : Observed
             Of one relevant item per instance.
 
@@ -248,111 +169,38 @@ class InverseSampling(Design):
         >>> round(24 * float(design.estimated_variance(rs.AP, observed).mean()), 12)
         1.0
         """
+        metric = estimable(metric)
         estimate = self.of(metric, observed)
         if (observed.n_relevant != 1).any():
             raise ValueError("observed must be of one relevant item per instance, got several")
         square = estimates_of_square(metric, observed["position"], observed.n_items - 1)
         return estimate**2 - square
 
-    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The expectation of `estimate`: the exact metric, or what the cap leaves of it.
-
-        Parameters
-        ----------
-        metric : Metric
-        ranks : Ranks
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            For a metric that this design does not estimate, and anything but `Ranks`.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 10], n_items=100)
-        >>> rs.InverseSampling().expect(rs.AP, ranks)
-        array([1. , 0.1])
-        >>> rs.InverseSampling(cap=49).expect(rs.AP, ranks).round(4)
-        array([0.5   , 0.0999])
-        """
-        check_estimable(metric)
+    def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
+        metric = estimable(metric)
         check_ranks(ranks)
         if self.cap is None:
             return metric(ranks)
-        cases = cases_of(ranks)
-        mean = per_instance(cases, self._moments(metric, cases)[0], len(ranks))
+        cases = positions.cases_of(ranks)
+        mean = positions.per_instance(cases, self._moments(metric, cases)[0], len(ranks))
         mean[ranks.n_relevant == 0] = np.nan
         return warned_of_nan(metric, mean)
 
-    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The variance of `estimate`, by summing over the law of T.
-
-        Parameters
-        ----------
-        metric : Metric
-        ranks : Ranks
-            One relevant item per instance.
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            If an instance has not exactly one relevant item, and as for `expect`.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.InverseSampling().variance(rs.AP, rs.Ranks([1, 2], n_items=4))
-        array([0.        , 0.04166667])
-        """
-        check_estimable(metric)
-        cases = cases_of(check_one_relevant(ranks))
+    def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
+        metric = estimable(metric)
+        cases = positions.cases_of(check_one_relevant(ranks))
         if self.cap is None and metric.shape == Reciprocal():
             return _variance_of_position(cases)
         mean, square = self._moments(metric, cases)
         return np.maximum(square - mean**2, 0.0)
 
     def cost(self, ranks: Ranks) -> Floats:
-        """The expected number of irrelevant items that are drawn, (N + 1) / (a + 1) without a cap.
-
-        Where nothing outranks the relevant item it is all N.
-
-        Parameters
-        ----------
-        ranks : Ranks
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            For anything but `Ranks`.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 10, 100], n_items=100)
-        >>> rs.InverseSampling().cost(ranks)
-        array([99., 50., 10.,  1.])
-        >>> rs.InverseSampling(cap=20).cost(ranks).round(2)
-        array([20.  , 18.08,  9.05,  1.  ])
-        """
-        cases = cases_of(check_ranks(ranks), best_only=True)
+        cases = positions.cases_of(check_ranks(ranks), best_only=True)
         if self.cap is None:
-            each = cost_until(1, cases.above, cases.ties, cases.pool)
+            each = positions.cost_until(1, cases.above, cases.ties, cases.pool)
         else:
-            each = mean_over_ties(self._cost, cases)
-        return per_instance(cases, each, len(ranks))
+            each = positions.mean_over_ties(self._cost, cases)
+        return positions.per_instance(cases, each, len(ranks))
 
     def _last(self, pool):
         """How many items are drawn at most."""
@@ -361,6 +209,8 @@ class InverseSampling(Design):
     def _cost(self, above, pool):
         """The sum of P(T > t) over all t below the last."""
         last = self._last(pool)
+        # The sum over all t is (N + 1) / (a + 1); from t on it is P(T > t) times the same for the
+        # N - t items that are left.
         still = log_missed(above, last, pool)
         return (last * np.exp(still) - (pool + 1.0) * np.expm1(still)) / (above + 1)
 
@@ -372,23 +222,24 @@ class InverseSampling(Design):
             values = values[: int(self._last(pool)) + 1]
             steps = np.diff([values, values**2], prepend=0.0)
             some = small[same]
-            moments[:, some] = sums_of_steps(steps, cases.of(some), pool)
+            moments[:, some] = positions.sums_of_steps(steps, cases.of(some), pool)
         kinds, kind = different_rows([cases.pool, cases.order, cases.n_relevant])
         for one in np.unique(kind[large]):
             some = np.flatnonzero(kind == one)
             mean = partial(self._moments_at, metric, *(column[one] for column in kinds))
-            moments[:, some] = mean_over_ties(mean, cases.of(some))
+            moments[:, some] = positions.mean_over_ties(mean, cases.of(some))
         return moments
 
     def _moments_at(self, metric, pool, order, n_relevant, above, _):
         """The same for numbers of items above in a large pool, over few of the positions."""
         last = int(self._last(pool))
         edges = where_estimates_rise(metric, pool)
-        position, weight = places_between(1, last + 1, pool + 1, edges=edges)
+        position, weight = positions.places_between(1, last + 1, pool + 1, edges=edges)
         values = estimates(metric, np.append(position, last + 1), order, n_relevant, pool)
         powers, moments = np.stack([values, values**2]), np.empty((2, len(above)))
         for part in row_blocks(len(above), len(values)):
             a = above[part, None]
+            # P(T = t) = P(T > t - 1) a / (N - t + 1); what is beyond the last has its estimate.
             chance = np.exp(log_missed(a, position - 1, pool)) * (a / (pool - position + 1))
             beyond = np.exp(log_missed(a, last, pool))
             moments[:, part] = powers @ np.hstack([chance * weight, beyond]).T
@@ -420,7 +271,7 @@ def _variance_of_position(cases):
     """Var[T / n], by E[T (T + 1)] = 2 (N + 1) (N + 2) / ((a + 1) (a + 2)), averaged over ties."""
     n, best = cases.pool + 1.0, cases.above + 1.0
     worst = best + cases.ties
-    mean = mean_inverse(best, worst)
+    mean = positions.mean_inverse(best, worst)
     square = 2 * ((n + 1) / n) / (best * (worst + 1)) - mean / n
     return np.maximum(square - mean**2, 0.0)
 
@@ -433,13 +284,15 @@ def _variance_of_position(cases):
 # rank 1.
 
 
-def check_estimable(metric):
-    """Refuse a metric of a shape that has no useful estimate."""
-    if not isinstance(check_metric(metric).shape, (Linear, Reciprocal, Geometric, Logarithmic)):
+def estimable(metric: Metric | str) -> Metric:
+    """The metric, its name read; one of a shape that has no useful estimate is refused."""
+    metric = the_metric(metric)
+    if not isinstance(metric.shape, (Linear, Reciprocal, Geometric, Logarithmic)):
         raise ValueError(
             "metric must be AP, RR, NDCG, DCG, RBP, RankScore, AUC or PercentileRank without a "
             f"cut-off for inverse sampling, got {metric}; for a cut-off use EarlyStopping, TwoPhase"
         )
+    return metric
 
 
 def estimates(metric, position, order, n_relevant, pool):
@@ -447,11 +300,13 @@ def estimates(metric, position, order, n_relevant, pool):
     first, last = _ends(metric, order, n_relevant, pool)
     match metric.shape:
         case Linear():
+            # The first item drawn is above with the probability a / N.
             return np.where(position == 1, last, first)
         case Geometric(ratio):
             return first * _geometric_share(ratio, position, pool)
         case Reciprocal():
-            exact = position / (pool + 1.0)  # of order 1
+            # Of what the best rank is worth i / (i + a) is left, in short T / (N + 1) for i = 1.
+            exact = position / (pool + 1.0)
             return first * np.where(order == 1, exact, 1 - _lost(order, position, pool))
     # Logarithmic: an integral over the estimates of 1 / (r + x).
     lost = _lost(order, position, pool) / order
@@ -467,6 +322,8 @@ def estimates_of_square(metric, position, pool):
     first, last = _ends(metric, one, one, pool)
     match metric.shape:
         case Linear():
+            # f is a mean of both ends, and its square below that of their squares by (a / N)
+            # (1 - a / N) times the squared difference: P(T = 2) is that times N / (N - 1).
             apart = np.where(position == 2, 1 - 1 / np.maximum(pool, 1), 0.0)
             return np.where(position == 1, last, first) ** 2 - (first - last) ** 2 * apart
         case Geometric(ratio):
@@ -494,7 +351,7 @@ def estimates_by_pool(metric, cases):
     for i, (order, n_relevant) in enumerate(zip(*kinds)):
         mine = np.flatnonzero(kind == i)
         steps = None
-        for same, pool in cases_by_pool(cases.of(mine)):
+        for same, pool in positions.cases_by_pool(cases.of(mine)):
             first, last = _ends(metric, order, n_relevant, pool)
             match metric.shape:
                 case Linear():

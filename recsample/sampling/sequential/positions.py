@@ -211,11 +211,13 @@ def cost_until(k, above, ties, pool):
 
 def mean_inverse(first, last):
     """The mean of 1 / x over x = first, ..., last."""
+    # Of the harmonic numbers: 1 / first + ... + 1 / last.
     both = special.digamma(last + 1.0) - special.digamma(first)
     return np.where(first == last, 1 / first, both / (last - first + 1))
 
 
 def first_above(rng, above, pool):
     """Where the first of `above` items stands in a random order of `pool`; if none, behind all."""
+    # Given the smallest of a uniform numbers, each item that is not above is before it by chance.
     share = np.where(above == 0, 1.0, rng.beta(1.0, np.maximum(above, 1)))
     return 1 + rng.binomial(pool - above, share)

@@ -15,13 +15,11 @@ from scipy import sparse
 from recsample._support.arrays import owners, places_in, repeated, row_blocks, split
 from recsample._support.checks import numbers, positive_int, shown, whole_numbers
 from recsample._support.typing import Integers, Sparse
+from recsample.ranks import order
 from recsample.ranks.base import Ranks
 from recsample.ranks.scores import item_sets, refuse_shared, relevant_sets
 
-__all__ = [
-    "Scan",
-    "item_at",
-]
+__all__ = ["Scan", "item_at"]
 
 
 Score = Callable[[Integers, Integers], ArrayLike]
@@ -120,9 +118,9 @@ class Scan:
         # The relevant items in one array, those of each user together and the best of them first.
         user, item = owners(np.diff(sets.indptr)), sets.indices.astype(np.int64)
         mine = self._scores(user[:, None], item[:, None])
-        self._check_scores(mine, user, item[:, None])
+        order.refuse_nan(mine, user[:, None], item[:, None])
         mine, number = mine[:, 0], _tie_number(user, item, self._seed)
-        best_first = np.lexsort((~number, -mine, user))
+        best_first = np.lexsort((number, mine, -user))[::-1]
         self._mine, self._number = mine[best_first], number[best_first]
         self._best = sets.indptr[:-1].astype(np.int64)
         self._above, self._first = np.zeros((2, len(item)), np.int64)
@@ -217,7 +215,7 @@ class Scan:
         items = item_at(items, row, self._n_items, seed=self._seed)
         pool = (place < self._n_items) & ~self._is_skipped(row, items)
         scores = self._scores(row, items)
-        self._check_scores(np.where(pool, scores, 0.0), users, items)
+        order.refuse_nan(np.where(pool, scores, 0.0), row, items)
         outranks = self._outranks(self._best[users], users, items, scores) & pool
         scored = self.scored[users, None] + np.cumsum(pool, axis=1)
         above = self._above[self._best[users], None] + np.cumsum(outranks, axis=1)
@@ -252,15 +250,7 @@ class Scan:
             raise ValueError(
                 f"scores must have the shape of items, {items.shape}, got {scores.shape}"
             )
-        return scores
-
-    def _check_scores(self, scores, users, items):
-        nan = np.isnan(scores)
-        if nan.any():
-            row, column = np.argwhere(nan)[0]
-            raise ValueError(
-                f"scores must not be NaN, got NaN for user {users[row]}, item {items[row, column]}"
-            )
+        return order.strength(scores)
 
     def _is_skipped(self, users, items):
         pairs = users * self._n_items + items

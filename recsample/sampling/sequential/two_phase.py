@@ -15,25 +15,17 @@ from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.sampling.base import Design, Observed, check_observed, column_of
 from recsample.sampling.laws import check_drawable, count_pmf, log_missed
-from recsample.sampling.sequential.first_places import (
+from recsample.sampling.sequential import positions
+from recsample.sampling.sequential.scanning import Scan, check_new
+from recsample.sampling.sequential.stopping import (
     best_rank,
-    check_within,
     known_ranks,
     known_up_to,
     variance_of_weighted,
+    within,
 )
-from recsample.sampling.sequential.positions import (
-    cases_of,
-    check_pool,
-    cost_until,
-    mean_over_ties,
-    per_instance,
-)
-from recsample.sampling.sequential.scanning import Scan, check_new
 
-__all__ = [
-    "TwoPhase",
-]
+__all__ = ["TwoPhase"]
 
 
 @dataclass(frozen=True)
@@ -43,10 +35,12 @@ class TwoPhase(Design):
     Both phases stop when `k` items outrank the best relevant item: it is beyond rank k then, and a
     metric with a cut-off up to k is 0. Where s < k do after `m0` items, the instance is finished
     with the probability pi(s), as in `EarlyStopping`, and its metric M counts as M / pi(s);
-    otherwise it counts as 0. This is the estimate of Horvitz and Thompson [1]_: its mean is M.
+    otherwise it counts as 0. This is the estimate of Horvitz and Thompson [1]_: its mean is M, its
+    variance M^2 (E[1 / pi(s)] - 1), and what the order of ties adds; `variance` is for one relevant
+    item per instance.
 
     The assumption: the items are met in a uniformly random order, and pi is fixed beforehand as a
-    function of s alone.
+    function of s alone. Pools hold at least `m0` irrelevant items, and a `Scan` is a new one.
 
     What is observed: "rank" for each relevant item, as by `EarlyStopping`, and "weight" for each
     instance, 1 / pi(s) where it was finished, 1 where it was decided in the first phase, else 0.
@@ -67,7 +61,11 @@ class TwoPhase(Design):
     >>> sampler = rs.TwoPhase(100, k=10, probability=0.5)
     >>> sampler.estimate(rs.Recall @ 10, ranks, rng=1)
     array([0., 2., 0., 0., 0.])
+    >>> sampler.draw(ranks, rng=1)["weight"]
+    array([2., 2., 2., 1., 1.])
     >>> sampler.expect(rs.Recall @ 10, ranks)
+    array([0., 1., 0., 0., 0.])
+    >>> sampler.variance(rs.Recall @ 10, ranks)
     array([0., 1., 0., 0., 0.])
     >>> sampler.cost(ranks).round(1)
     array([ 285.8, 5049.5,  115.6,   18.7,   64.4])
@@ -83,8 +81,7 @@ class TwoPhase(Design):
     probability: float | Sequence[float] | Floats
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m0", positive_int("m0", self.m0))
-        object.__setattr__(self, "k", positive_int("k", self.k))
+        vars(self).update(m0=positive_int("m0", self.m0), k=positive_int("k", self.k))
         chances = finite_numbers("probability", self.probability)
         if chances.shape not in ((), (self.k,)):
             raise ValueError(
@@ -95,41 +92,15 @@ class TwoPhase(Design):
             raise ValueError(
                 f"probability must be above 0 and at most 1, got {shown(self.probability)}"
             )
-        object.__setattr__(
-            self, "probability", tuple(chances.tolist()) if chances.ndim else chances.item()
-        )
+        given = chances.tolist()
+        vars(self).update(probability=tuple(given) if chances.ndim else given)
 
     @property
     def _chances(self):
         return np.broadcast_to(np.asarray(self.probability, float), (self.k,))
 
     def draw(self, ranks: Ranks, rng: Rng) -> Observed:
-        """Which instances are finished, drawn from the law of the first phase.
-
-        Parameters
-        ----------
-        ranks : Ranks
-        rng : int or numpy.random.Generator
-            A seed, or a generator that is advanced.
-
-        Returns
-        -------
-        Observed
-
-        Raises
-        ------
-        ValueError
-            If a pool holds fewer than m0 irrelevant items, for anything but `Ranks`, and an `rng`
-            that is neither a seed nor a generator.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 3, 90], n_items=100)
-        >>> rs.TwoPhase(20, k=2, probability=0.25).draw(ranks, rng=0)["weight"]
-        array([0., 0., 0., 1.])
-        """
-        pool = check_pool(check_ranks(ranks), self.m0)
+        pool = positions.check_pool(check_ranks(ranks), self.m0)
         rng = generator(rng)
         ordered = ranks.break_ties("random", rng)
         above = best_rank(ordered) - 1
@@ -139,170 +110,47 @@ class TwoPhase(Design):
         return known_up_to(self, ordered, self.k, weight=weight)
 
     def scan(self, scan: Scan, rng: Rng = None) -> Observed:
-        """Both phases in a scan of real scores.
-
-        Parameters
-        ----------
-        scan : Scan
-            A new one. It is advanced as far as needed.
-        rng : int, numpy.random.Generator or None, optional
-            Decides which instances are finished.
-
-        Returns
-        -------
-        Observed
-
-        Raises
-        ------
-        ValueError
-            If a pool holds fewer than m0 irrelevant items, for a scan that has been advanced
-            already, and an `rng` that is neither a seed nor a generator.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> scan = rs.sampling.Scan(lambda users, items: items, [8, 3], n_items=10)
-        >>> observed = rs.TwoPhase(4, k=3, probability=1).scan(scan, rng=0)
-        >>> observed["rank"], observed["weight"]
-        (array([2, 4]), array([1., 1.]))
-        """
         rng = generator(rng)
-        check_pool(check_new(scan), self.m0)
+        positions.check_pool(check_new(scan), self.m0)
         scan.advance(self.m0, self.k)
         weight = self._weight(best_rank(scan.ranks) - 1, rng.random(len(scan.scored)))
         scan.advance(np.where(weight > 0, scan.n_irrelevant, 0), self.k)
         return known_up_to(self, scan.ranks, self.k, weight=weight)
 
-    def of(self, metric: Metric, observed: Observed) -> Floats:
-        """The estimate of a metric, given what the two phases found.
-
-        Parameters
-        ----------
-        metric : Metric
-            With a cut-off of at most k.
-        observed : Observed
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            For a metric that needs more than the first k places, and no observation of this design.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> design = rs.TwoPhase(20, k=2, probability=0.25)
-        >>> observed = design.draw(rs.Ranks([1, 2, 3, 90], n_items=100), rng=0)
-        >>> design.of(rs.Recall @ 2, observed)
-        array([0., 0., 0., 0.])
-        """
-        check_within(metric, self.k)
+    def of(self, metric: Metric | str, observed: Observed) -> Floats:
+        metric = within(metric, self.k)
         weight = column_of(check_observed(observed, self), "weight", (len(observed),))
         return weight * metric(known_ranks(observed))
 
-    def expect(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The expectation of the estimate: the metric itself.
-
-        Parameters
-        ----------
-        metric : Metric
-            With a cut-off of at most k.
-        ranks : Ranks
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As `draw` and `of`.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 3, 90], n_items=100)
-        >>> rs.TwoPhase(20, k=3, probability=0.5).expect(rs.AP @ 3, ranks)
-        array([1.        , 0.5       , 0.33333333, 0.        ])
-        """
-        check_within(metric, self.k)
-        check_pool(check_ranks(ranks), self.m0)
+    def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
+        metric = within(metric, self.k)
+        positions.check_pool(check_ranks(ranks), self.m0)
         return metric(ranks)
 
-    def variance(self, metric: Metric, ranks: Ranks) -> Floats:
-        """The variance of the estimate: M^2 (E[1 / pi(s)] - 1), and what the order of ties adds.
+    def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
+        positions.check_pool(check_ranks(ranks), self.m0)
 
-        Parameters
-        ----------
-        metric : Metric
-            With a cut-off of at most k.
-        ranks : Ranks
-            One relevant item per instance.
+        def mean_inverse(above, pool):
+            return self._law_below_k(above, pool) @ (1 / self._chances)
 
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            If an instance has not exactly one relevant item, and as `draw` and `of`.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 3, 90], n_items=100)
-        >>> rs.TwoPhase(20, k=3, probability=0.25).variance(rs.Recall @ 3, ranks)
-        array([3., 3., 3., 0.])
-        """
-        check_pool(check_ranks(ranks), self.m0)
-        inverse = 1 / self._chances
-        return variance_of_weighted(
-            metric,
-            self.k,
-            ranks,
-            lambda above, pool: self._law_below_k(above, pool) @ inverse,
-        )
+        return variance_of_weighted(metric, self.k, ranks, mean_inverse)
 
     def cost(self, ranks: Ranks) -> Floats:
-        """The expected number of irrelevant items that are drawn.
-
-        Parameters
-        ----------
-        ranks : Ranks
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            If a pool holds fewer than m0 irrelevant items, and for anything but `Ranks`.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 3, 90], n_items=100)
-        >>> rs.TwoPhase(20, k=3, probability=0.5).cost(ranks).round(2)
-        array([59.5 , 59.5 , 59.5 ,  3.33])
-        """
-        check_pool(check_ranks(ranks), self.m0)
-        cases = cases_of(ranks, best_only=True)
-        cost = cost_until(self.k, cases.above, cases.ties, cases.pool)
-        cost -= mean_over_ties(self._saved, cases, max(64, self.k))
-        return per_instance(cases, cost, len(ranks))
+        positions.check_pool(check_ranks(ranks), self.m0)
+        cases = positions.cases_of(ranks, best_only=True)
+        cost = positions.cost_until(self.k, cases.above, cases.ties, cases.pool)
+        cost -= positions.mean_over_ties(self._saved, cases, max(64, self.k))
+        return positions.per_instance(cases, cost, len(ranks))
 
     def _saved(self, above, pool):
         """How many items fewer are drawn on average than with pi(s) = 1."""
         rest, saved = pool - self.m0, np.zeros(len(above))
         ways = np.zeros(len(above))  # log of C(m, s) a (a - 1) ... / N / (N - 1) ...
         for s, chance in enumerate(self._chances[: self.m0 + 1]):
+            # Until the (k - s)-th of a - s items in a random order of the rest, or to its end.
             to_go = (self.k - s) * ((rest + 1) / np.maximum(above - s + 1, 1))
             to_go = np.where(above < self.k, rest, to_go)
+            # P(s above among the first m0): s of them found, and no other.
             others = np.maximum(above - s, 0.0)
             found = np.exp(ways + log_missed(others, self.m0 - s, pool - s))
             saved += (1 - chance) * to_go * found

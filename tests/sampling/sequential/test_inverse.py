@@ -98,7 +98,7 @@ def test_logarithm_agrees_with_differences_in_decimals(n, last):
 
 
 @pytest.mark.parametrize("metric", [AP, RR, NDCG, DCG, RBP(0.8), RankScore(5), AUC, PercentileRank])
-@pytest.mark.parametrize("n", [2, 6, 300])
+@pytest.mark.parametrize("n", [2, 6, 100])
 def test_variance_is_estimated_without_bias(metric, n):
     law = np.array(survival(n - 1), float)
     pmf = law - np.append(law[:, 1:], np.zeros((n, 1)), axis=1)
@@ -389,7 +389,7 @@ RANKS = Ranks([1, 2], 5)
         (lambda: InverseSampling().draw(RANKS, "x"), "rng must be a whole number"),
         (lambda: InverseSampling().expect(Recall @ 3, RANKS), "without a cut-off .* got Recall@3"),
         (lambda: InverseSampling().expect(AP @ 3, RANKS), "without a cut-off .* got AP@3"),
-        (lambda: of_positions(InverseSampling(), "AP", [1], 5), "metric must be a Metric"),
+        (lambda: of_positions(InverseSampling(), "AQ", [1], 5), "metric must be a Metric"),
         (
             lambda: of_positions(InverseSampling(), AP, [6, 1], 5),
             "position must be at most 5, .* got 6 in instance 0",

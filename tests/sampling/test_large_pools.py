@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import linalg, special
+from scipy import linalg, optimize, special
 
 import recsample as rs
 from recsample.metrics.base import Metric
@@ -11,15 +11,16 @@ from recsample.sampling import large_pools
 from recsample.sampling.large_pools import (
     Places,
     _fewer,
+    compressed,
     compressible,
     given_belief,
     jumps_of,
     law_at,
+    means_up_to,
     net_of,
     places_of,
     polynomials,
     random_belief,
-    rows_of,
     sums_in_steps,
     uniform_belief,
 )
@@ -51,20 +52,21 @@ def rows_and_all(metric, sampler, n, belief, order=1, n_relevant=1):
         ones = np.int64(order), np.int64(n_relevant), np.int64(n)
         return metric.term(order + above, *ones) + np.zeros(len(above))
 
-    rows = rows_of(sampler, pool, target, jumps_of(metric, order, n_relevant), belief)
+    rows = compressed(sampler, pool, target, jumps_of(metric, order, n_relevant), belief)
     return rows, target(np.arange(pool + 1))
 
 
 def assert_same_sums(rows, law, target, weight):
     """In the scaling of the least-squares problems, where the matrix has norm 1."""
-    assert rows.prior.min() > 0 and rows.prior.sum() == pytest.approx(1, abs=1e-14)
+    few_laws, rows = rows
+    assert rows.weight.min() > 0 and rows.weight.sum() == pytest.approx(1, abs=1e-14)
     scale = 1 / np.sqrt(weight @ law)
-    matrix, few = ((p[:, None] * x).T @ x for p, x in ((weight, law), (rows.prior, rows.law)))
+    matrix, few = ((p[:, None] * x).T @ x for p, x in ((weight, law), (rows.weight, few_laws)))
     assert linalg.norm(scale[:, None] * (few - matrix) * scale) < 5e-14
     size = np.sqrt(weight @ target**2)
-    right = rows.law.T @ (rows.prior * rows.target) - law.T @ (weight * target)
+    right = few_laws.T @ (rows.weight * rows.target) - law.T @ (weight * target)
     assert linalg.norm(scale * right) <= 2e-14 * size
-    square = rows.prior @ rows.target**2 + rows.missed
+    square = rows.weight @ rows.target**2 + rows.missed
     assert square == pytest.approx(size**2, rel=1e-13)
 
 
@@ -76,7 +78,7 @@ def test_sums_over_all_ranks(n, m, replace):
     for name in METRICS:
         rows, target = rows_and_all(rs.metric(name), sampler, n, uniform_belief(n - 1))
         assert_same_sums(rows, law, target, weight)
-        assert len(rows.law) < 900 and rows.missed == 0
+        assert len(rows[0]) < 900 and rows[1].missed == 0
 
 
 @both_ways
@@ -108,7 +110,7 @@ def test_more_places_than_are_looked_at_together(replace, monkeypatch):
     for metric in (rs.NDCG, Rough()):
         rows, target = rows_and_all(metric, sampler, n, given_belief(weight))
         assert_same_sums(rows, sampler.law(n), target, weight)
-        assert len(rows.law) < 700
+        assert len(rows[0]) < 700
 
 
 @both_ways
@@ -145,21 +147,21 @@ def test_which_laws_can_be_compressed(monkeypatch):
 def test_sums_over_a_hundred_million_ranks():
     """Of 1 / r and its square: the harmonic number and that of order 2, over n."""
     n = 10**8
-    rows, _ = rows_and_all_few(rs.AP, rs.UniformSampling(100), n)
+    law, rows = few_rows(rs.AP, rs.UniformSampling(100), n)
     first = (special.digamma(n + 1.0) + np.euler_gamma) / n
     second = (special.zeta(2) - special.zeta(2, n + 1.0)) / n
-    assert rows.prior @ rows.target == pytest.approx(first, rel=1e-12)
-    assert rows.prior @ rows.target**2 == pytest.approx(second, rel=1e-12)
+    assert rows.weight @ rows.target == pytest.approx(first, rel=1e-12)
+    assert rows.weight @ rows.target**2 == pytest.approx(second, rel=1e-12)
     # Without replacement each sampled rank is as likely as any other.
-    assert rows.prior @ rows.law == pytest.approx(np.full(101, 1 / 101), rel=1e-12)
+    assert rows.weight @ law == pytest.approx(np.full(101, 1 / 101), rel=1e-12)
 
 
-def rows_and_all_few(metric, sampler, n):
+def few_rows(metric, sampler, n):
     def target(above):
         return metric.term(1 + above, np.int64(1), np.int64(1), np.int64(n)) + 0.0 * above
 
     jumps = jumps_of(metric, 1, 1)
-    return rows_of(sampler, n - 1, target, jumps, uniform_belief(n - 1)), target
+    return compressed(sampler, n - 1, target, jumps, uniform_belief(n - 1))
 
 
 @pytest.mark.parametrize(("n", "m"), [(2_000, 40), (10**6, 200), (10**8, 1_000)])
@@ -172,8 +174,8 @@ def test_the_spectrum_of_hypergeometric_laws(n, m):
     pool = n - 1
     k = np.arange(m)
     squares = np.cumprod((m - k) / (pool - k) * (pool + 2 + k) / (m + 2 + k))
-    rows, _ = rows_and_all_few(rs.AUC, rs.UniformSampling(m), n)
-    white = np.sqrt(rows.prior)[:, None] * rows.law * np.sqrt(m + 1)
+    law, rows = few_rows(rs.AUC, rs.UniformSampling(m), n)
+    white = np.sqrt(rows.weight)[:, None] * law * np.sqrt(m + 1)
     found = linalg.svdvals(white)[: m + 1]
     expected = np.append(1.0, np.sqrt(squares))[: len(found)]
     assert np.abs(found - expected).max() < 1e-14
@@ -253,6 +255,47 @@ def test_a_net_bounds_what_lies_between_its_places(replace):
         lowest, bound = every.min(), net.lowest(at_net)
         assert bound <= lowest + 1e-12
         assert bound >= lowest - 0.01 * np.ptp(every)
+
+
+def test_the_worst_polynomial_of_a_block_is_within_the_bound_of_its_net():
+    """Found by linear programming: between 0 and 1 at the points, and lowest between two of them.
+
+    A block has six points for each node and both ends, and bounds polynomials of a lower degree
+    than it has nodes. The bound is sharp to a tenth, so no constant in it can be smaller.
+    """
+    net, tried = net_of(rs.UniformSampling(40), 39_999, [9]), set()
+    for start, size, slack in zip(net.start, np.diff(net.start, append=len(net.above)), net.slack):
+        if slack == 0 or size in tried:
+            continue
+        tried.add(size)
+        place, degrees = net.above[start : start + size], np.arange((size - 2) // 6)
+        angle = np.arccos(np.clip(1 - 2 * (place - place[0]) / np.ptp(place), -1, 1))
+        at_points, lowest = np.cos(np.outer(angle, degrees)), 0.0
+        limits = {
+            "A_ub": np.vstack([at_points, -at_points]),
+            "b_ub": np.repeat([1.0, 0.0], size),
+            "bounds": (None, None),
+        }
+        for between in (angle[1:] + angle[:-1])[size // 4 : size // 2] / 2:
+            found = optimize.linprog(np.cos(degrees * between), **limits)
+            values = np.ones(len(net.above))
+            values[start : start + size] = at_points @ found.x
+            assert net.lowest(values) <= found.fun + 1e-12
+            lowest = min(lowest, found.fun)
+        assert lowest < -0.9 * slack / 2
+    assert len(tried) > 2
+
+
+@both_ways
+def test_means_up_to_the_places_of_a_net(replace):
+    """Between two of these a law is no more than a polynomial of a few degrees, to all digits."""
+    n, sampler = 20_000, rs.UniformSampling(40, replace)
+    net = net_of(sampler, n - 1, [9], whole=True)
+    found = means_up_to(sampler, net.above, n - 1, lambda above: 1 / (1 + above), [9])
+    last, ranks = net.above.astype(int), np.arange(1.0, n + 1)
+    for means, each in zip(found, (sampler.law(n), 1 / ranks)):
+        expected = (np.cumsum(each, axis=0).T / ranks).T[last]
+        np.testing.assert_allclose(means, expected, rtol=1e-11, atol=1e-250)
 
 
 def test_where_laws_are_not_compressed_the_net_is_all_places():

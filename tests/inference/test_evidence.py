@@ -1,0 +1,57 @@
+"""What a run says under an assumption: how sums over users vary, and what contradicts it."""
+
+import numpy as np
+import pytest
+
+import recsample as rs
+from recsample.inference import limits
+from recsample.inference.likelihood.evidence import Evidence
+
+
+@pytest.mark.parametrize(
+    ("users", "vary"), [([[5, 200], [20, 25]], "against"), ([[5, 25], [20, 200]], "together")]
+)
+def test_items_of_a_user_that_vary_against_each_other_make_no_limits_closer(users, vary):
+    ranks = rs.Ranks([users[i % 2] for i in range(300)], n_items=202)
+    evidence = Evidence(rs.UniformSampling(50).draw(ranks, rng=0), 202, False, [rs.NDCG])
+    off, squares = evidence.deviations(rs.NDCG)
+    share = (off**2).sum() / squares.sum()
+    if vary == "against":
+        assert share < 0.9
+        assert evidence.clustering(rs.NDCG) == 1
+    else:
+        assert evidence.clustering(rs.NDCG) == share > 1.1
+
+
+def hump(seed):
+    """A few users, with a weak hump behind the head of the list."""
+    rng, n = np.random.default_rng(seed), 60
+    chances = np.ones(n)
+    chances[8:12] *= rng.uniform(2, 6)
+    ranks = rs.Ranks(rng.choice(np.arange(1, n + 1), 150, p=chances / chances.sum()), n)
+    return rs.UniformSampling(15).draw(ranks, rng), n
+
+
+def highest_likelihoods(law, runs, steps=1000):
+    """Of the mixtures of the columns, for the counts of each run, by the EM algorithm."""
+    weights = np.full((law.shape[1], len(runs)), 1 / law.shape[1])
+    for _ in range(steps):
+        weights *= law.T @ (runs.T / (law @ weights)) / runs.sum(axis=1)
+    return (runs.T * np.log(law @ weights)).sum(axis=0), weights
+
+
+@pytest.mark.parametrize("seed", [14, 85])
+def test_one_surprise_among_the_simulated_runs_does_not_end_the_test(seed):
+    """One of forty simulated runs fits as badly as the data do, and the chance is 1 to 3 %."""
+    sampled, n = hump(seed)
+    evidence = Evidence(sampled, n, False, [rs.AP])
+    (counts,) = evidence.strata[0].counts
+    falling, free = (evidence.columns(one)[0].law for one in ("decreasing", "none"))
+    _, weights = highest_likelihoods(falling, counts[None])
+    law = falling @ weights[:, 0]
+    runs = np.random.default_rng(1).multinomial(len(sampled), law / law.sum(), 200)
+    runs = np.concatenate([counts[None], runs])
+    misfit = 2 * (highest_likelihoods(free, runs)[0] - highest_likelihoods(falling, runs)[0])
+    chance = evidence.misfit("decreasing")
+    assert chance == pytest.approx((misfit[1:] >= misfit[0]).mean(), abs=0.03)
+    assert np.isnan(limits(rs.AP, sampled, n).low) == (chance < 0.01) == (seed == 85)

@@ -1,0 +1,170 @@
+"""Wherever a metric is asked for, its name will do: every public function and method is tried."""
+
+import inspect
+import re
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import public
+import pytest
+
+import recsample as rs
+from recsample import AP, Ranks, Recall
+
+N_ITEMS, M = 40, 5
+UNIFORM, EXACT = rs.UniformSampling(M), Ranks([3, 9, 1, 20], N_ITEMS)
+OTHER = Ranks([8, 30, 4, 25], N_ITEMS)
+RUN = UNIFORM.draw(Ranks([3, 9, 1, 20, 7, 7], N_ITEMS), 0)
+PAIR = EXACT, OTHER
+TOY = {"a": EXACT, "b": OTHER}
+ITEMS = rs.ranked_items([[0.9, 0.1, 0.2, 0.5]] * 2, relevant=[3, 2])
+WEIGHTS = [2, 1, 1, 7]
+FLAT = np.full(N_ITEMS, 1 / N_ITEMS)
+inference, consistency, paper = rs.inference, rs.sampling.consistency, rs.experiments
+
+
+def ways_of(way, ranks=EXACT):
+    """A call of every method of a sampler or design that takes a metric."""
+    calls = {name: getattr(way, name) for name in ("expect", "variance", "std_of_mean")}
+    found = {name: lambda metric, call=call: call(metric, ranks) for name, call in calls.items()}
+    if isinstance(way, rs.Sampler):
+        return found | {"moments": lambda metric: way.moments(metric, ranks)}
+    return found | {
+        "of": lambda metric: way.of(metric, way.draw(ranks, 0)),
+        "estimate": lambda metric: way.estimate(metric, ranks, 0),
+    }
+
+
+WAYS = {
+    "UniformSampling": ways_of(UNIFORM),
+    "PooledSampling": ways_of(rs.PooledSampling(M)),
+    "PopularitySampling": ways_of(rs.PopularitySampling(2, WEIGHTS, replace=True), ITEMS),
+    "GivenLists": ways_of(rs.sampling.GivenLists([[0], [1]]), ITEMS),
+    "ImportanceSampling": ways_of(rs.ImportanceSampling(2, WEIGHTS, replace=True), ITEMS),
+    "InverseSampling": ways_of(rs.InverseSampling())
+    | {
+        "estimated_variance": lambda metric: rs.InverseSampling().estimated_variance(
+            metric, rs.InverseSampling().draw(EXACT, 0)
+        )
+    },
+    "EarlyStopping": ways_of(rs.EarlyStopping(10)),
+    "TwoPhase": ways_of(rs.TwoPhase(10, k=10, probability=0.5)),
+}
+CORRECTIONS = {
+    "BiasVariance": partial(rs.BiasVariance, gamma=0.1),
+    "ConstrainedLeastSquares": rs.ConstrainedLeastSquares,
+    "MinimalBias": rs.MinimalBias,
+    "RankEstimate": rs.RankEstimate,
+}
+CALLS = {
+    **{f"{way}.{name}": call for way, calls in WAYS.items() for name, call in calls.items()},
+    **{
+        f"{name}.__init__": lambda metric, make=make: make(metric, UNIFORM, N_ITEMS)
+        for name, make in CORRECTIONS.items()
+    },
+    "ConstrainedLeastSquares, free": lambda metric: rs.ConstrainedLeastSquares(
+        metric, UNIFORM, N_ITEMS, nonnegative=False
+    ),
+    "at_mean_rank": lambda metric: rs.metrics.at_mean_rank(metric, EXACT),
+    "compare": lambda metric: rs.compare(TOY, [metric]),
+    "RankCounts.mean": lambda metric: rs.RankCounts([1, 5], [2, 1], 40).mean(metric),
+    "RankCounts.variance": lambda metric: rs.RankCounts([1, 5], [2, 1], 40).variance(metric),
+    "counterexample": lambda metric: consistency.counterexample(metric, UNIFORM, N_ITEMS),
+    "scaled": lambda metric: consistency.scaled(metric, UNIFORM, N_ITEMS),
+    "properties": lambda metric: consistency.properties(UNIFORM, N_ITEMS, [metric]),
+    "limits": lambda metric: inference.limits(metric, RUN, N_ITEMS),
+    "sharp_bounds": lambda metric: inference.sharp_bounds(
+        metric, np.full(M + 1, 1 / (M + 1)), UNIFORM, N_ITEMS
+    ),
+    "certified_interval": lambda metric: inference.certified_interval(
+        metric, RUN, UNIFORM, N_ITEMS
+    ),
+    "plug_in": lambda metric: inference.plug_in(metric, FLAT),
+    "LogSpline.mean": lambda metric: inference.log_spline(RUN, UNIFORM, N_ITEMS).mean(metric),
+    "standard_errors": lambda metric: inference.standard_errors(metric, RUN, UNIFORM, N_ITEMS),
+    "paired_comparison": lambda metric: inference.paired_comparison(metric, *PAIR),
+    "bootstrap_order": lambda metric: inference.bootstrap_order(metric, *PAIR, 0, repetitions=9),
+    "compare_pairs": lambda metric: inference.compare_pairs(TOY, [metric]),
+    "order_probability": lambda metric: inference.order_probability(metric, *PAIR, UNIFORM),
+    "shared_covariance": lambda metric: inference.shared_covariance(
+        metric, *PAIR, UNIFORM, [1, 8, 0, 19]
+    ),
+    "required_samples": lambda metric: inference.required_samples(metric, *PAIR, probability=0.6),
+    "required_samples, made": lambda metric: inference.required_samples(
+        lambda sampler: metric, *PAIR, probability=0.6
+    ),
+    "required_samples_from_pilot": lambda metric: inference.required_samples_from_pilot(
+        metric, RUN, RUN[::-1], UNIFORM, N_ITEMS, 0, repetitions=1, largest=2
+    ),
+    "estimators": lambda metric: paper.estimators(metric, M, N_ITEMS),
+    "figure4": lambda metric: paper.figure4(metric, n_items=N_ITEMS, m=M),
+    "figure6": lambda metric: paper.figure6([M], TOY, metric=metric),
+    "order_changes": lambda metric: paper.order_changes(metric, TOY),
+    "smallest_sample_in_order": lambda metric: paper.smallest_sample_in_order(
+        OTHER, EXACT, metric=metric
+    ),
+    "bias_and_variance": lambda metric: paper.bias_and_variance(
+        {"it": metric}, metric, UNIFORM, N_ITEMS
+    ),
+    "under_sampling": lambda metric: paper.under_sampling(TOY, UNIFORM, [metric]),
+    "report": lambda metric: rs.report(RUN, m=M, n_items=N_ITEMS, metrics=[metric]).table,
+    "Result.plan": lambda metric: rs.report(RUN, m=M, n_items=N_ITEMS, metrics=["recall@5"]).plan(
+        metric, 0.5
+    ),
+    "evaluate": lambda metric: (
+        rs.evaluate({"a": np.eye(4), "b": -np.eye(4)}, [0, 1, 2, 2], metrics=[metric]).table
+    ),
+}
+# Abstract ones, which every sampler and design above stands for; what reads a correction alone, the
+# name of which nobody can ask for; studies that take minutes.
+ELSEWHERE = {
+    *(f"Sampler.{name}" for name in ("expect", "variance", "moments", "std_of_mean")),
+    *(f"Design.{name}" for name in ("expect", "variance", "of", "estimate", "std_of_mean")),
+    *(f"DoublingSampling.{name}" for name in ("expect", "variance", "of")),
+    *("Correction.__init__", "LeastSquaresCorrection.__init__"),
+    *("SumsOverLaw.moments", "coverage", "errors_of_corrections"),
+    *(f"coverage_of_{what}" for what in ("pairs", "pilots", "plans")),
+}
+
+
+def doors():
+    """Every public callable that takes a metric or several, and how that is annotated."""
+    for name, function in {**public.names(), **public.members(special=True)}.items():
+        if not inspect.isfunction(function):
+            continue
+        where = re.sub(r"^.*?\.(?=[A-Z]|\w+$)", "", name)
+        for parameter in inspect.signature(function).parameters.values():
+            if re.search(r"\bMetric\b", str(parameter.annotation)):
+                yield where, str(parameter.annotation)
+
+
+def test_every_door_is_tried():
+    assert {name for name, _ in doors()} <= {*CALLS, *ELSEWHERE}
+    assert not [(name, kind) for name, kind in doors() if "Metric | str" not in kind]
+
+
+def same(one, other):
+    if isinstance(one, pd.DataFrame):
+        return one.equals(other) and one.index.equals(other.index)
+    if isinstance(one, dict):
+        return [*one] == [*other] and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, (float, np.ndarray)):
+        return np.array_equal(one, other, equal_nan=True)
+    return one == other and str(one) == str(other)
+
+
+@pytest.mark.parametrize("door", CALLS)
+def test_a_name_will_do(door):
+    call = CALLS[door]
+    metric = AP if door.startswith("InverseSampling") else Recall @ 5
+    assert same(call(metric), call(str(metric).lower()))
+
+
+@pytest.mark.parametrize("door", CALLS)
+@pytest.mark.parametrize("wrong", ["recal@5", "recall", "", 10])
+def test_what_is_no_metric_is_refused(door, wrong):
+    with pytest.raises(ValueError, match="(metrics?|function|name) must|Recall needs a cut-off"):
+        CALLS[door](wrong)

@@ -1,0 +1,162 @@
+"""The studies behind the recorded coverage, against the same draws and public functions."""
+
+import coverage_studies
+import numpy as np
+import pytest
+from scipy import stats
+
+import recsample as rs
+from recsample.inference import coverage
+from recsample.inference.comparison import Comparison, compared
+from recsample.inference.likelihood.evidence import Evidence, supported
+
+FLAT = coverage.populations(1000)["r^-0.6"]
+
+
+def drawn_from(population, n, rng):
+    cumulated = np.cumsum(population.chances)
+    values = 1 + np.searchsorted(cumulated, rng.random(n) * cumulated[-1])
+    return rs.Ranks(values, len(cumulated))
+
+
+def test_pairs_are_judged_by_the_exact_difference():
+    a, b = (rs.datasets.recorded_ranks()[name] for name in "XY")
+    study = coverage_studies.coverage_of_pairs(
+        a, b, n_instances=500, metrics=["AUC"], repetitions=20
+    )
+    row = study.loc[("report", "AUC")]
+    assert row["held"] >= 0.8
+    assert row["decided"] >= 0.9
+    assert row["right"] == 1
+
+
+def test_designs_and_plans_and_pilots_are_measured():
+    study = coverage_studies.coverage_of_designs(FLAT, n_instances=300, repetitions=40)
+    assert study.index.tolist() == ["one run", "Student"]
+    assert study["held"].between(0.75, 1).all()
+    plans = coverage_studies.coverage_of_plans(
+        FLAT, m=20, n_instances=500, metrics=["Recall@10"], repetitions=3
+    )
+    assert plans.loc[("rank all items", "Recall@10"), "offered"] == 1
+    assert plans["width"].between(0.5, 1.5).all()
+    ranks = rs.Ranks(range(1, 301), 1000), rs.Ranks(range(150, 450), 1000)
+    pilots = coverage_studies.coverage_of_pilots(
+        *ranks, m=20, n_instances=200, metrics=["AUC"], repetitions=2
+    )
+    assert pilots.loc["AUC", "planned"] > 0
+
+
+def test_a_pilot_of_equals_has_nothing_to_plan():
+    ranks = rs.Ranks(range(1, 301), 1000)
+    with pytest.raises(ValueError, match="must differ in their mean AUC, got the same"):
+        coverage_studies.coverage_of_pilots(ranks, ranks, m=20, metrics=["AUC"], repetitions=2)
+
+
+def test_intervals_of_a_design_are_for_these_users_and_for_all():
+    """Those of one run are far too narrow for other users."""
+    study = coverage_studies.coverage_of_designs(FLAT, n_instances=60, repetitions=30, rng=2)
+    rng, design = np.random.default_rng(2), rs.InverseSampling()
+    truth = FLAT.chances @ (1 / np.arange(1, 1001))
+    found = {"one run": [], "Student": []}
+    for _ in range(30):
+        ranks = drawn_from(FLAT, 60, rng)
+        observed, exact = design.draw(ranks, rng), rs.AP(ranks).mean()
+        values = design.of(rs.AP, observed)
+        noise = np.sqrt(design.estimated_variance(rs.AP, observed).sum()) / 60
+        intervals = {
+            "one run": stats.norm.interval(0.95, values.mean(), noise),
+            "Student": stats.t.interval(0.95, 59, values.mean(), stats.sem(values)),
+        }
+        for method, (low, high) in intervals.items():
+            found[method].append([low <= exact <= high, low <= truth <= high, high - low])
+    for method, rows in found.items():
+        held, for_all, width = np.transpose(rows)
+        expected = held.mean(), for_all.mean(), np.median(width)
+        assert study.loc[method].tolist() == pytest.approx(expected), method
+    assert study.loc["one run", "held for all"] < study.loc["one run", "held"]
+
+
+def test_pairs_are_of_the_instances_that_were_drawn():
+    """Some runs of the design decide, and none of the correction."""
+    a, b = rs.Ranks([1, 4, 9, 30, 90] * 9, 100), rs.Ranks([2, 3, 14, 50, 40] * 9, 100)
+    study = coverage_studies.coverage_of_pairs(
+        a, b, m=8, n_instances=40, metrics=["AP"], repetitions=6
+    )
+    rng, sampler, design = np.random.default_rng(0), rs.UniformSampling(8), rs.InverseSampling()
+    correction = rs.BiasVariance(rs.AP, sampler, 100, gamma=0.1)
+    found = {"BV 0.1, paired": [], "design": []}
+    for _ in range(6):
+        which = rng.integers(0, 45, 40)
+        exact = (rs.AP(a[which]) - rs.AP(b[which])).mean()
+        runs = [sampler.draw(r[which], rng) for r in (a, b)]
+        off = correction(runs[0]) - correction(runs[1])
+        observed = [design.draw(r[which], rng) for r in (a, b)]
+        one = rs.inference.paired_comparison(rs.AP, *observed, level=0.95)
+        intervals = stats.norm.interval(0.95, off.mean(), stats.sem(off)), (one.low, one.high)
+        for rows, (low, high) in zip(found.values(), intervals):
+            sign = int(low > 0) - int(high < 0)
+            rows.append([low <= exact <= high, high - low, sign != 0, sign * exact > 0])
+    for method, rows in found.items():
+        held, width, decided, right = np.transpose(rows)
+        among = right.sum() / decided.sum() if decided.any() else np.nan
+        expected = held.mean(), np.median(width), decided.mean(), among
+        assert study.loc[method, "AP"].tolist() == pytest.approx(expected, nan_ok=True), method
+
+
+def test_recommenders_of_a_pair_have_pools_of_their_own():
+    a, b = rs.Ranks(np.arange(1, 21), 60), rs.Ranks(np.arange(1, 80, 4), 400)
+    study = coverage_studies.coverage_of_pairs(
+        a, b, m=20, n_instances=30, metrics=["AP"], repetitions=1, rng=3
+    )
+    rng, sampler = np.random.default_rng(3), rs.UniformSampling(20)
+    which = rng.integers(0, 20, 30)
+    runs = [sampler.draw(ranks[which], rng) for ranks in (a, b)]
+    of_each = [Evidence(r, size, False, [rs.AP]) for r, size in zip(runs, (60, 400))]
+    one = compared(rs.AP, *of_each, supported(rs.AP, *of_each), 0.95)
+    assert study.loc[("report", "AP"), "width"] == pytest.approx(one.high - one.low)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "decided"),
+    [(-0.1, 0.0, 0), (0.0, 0.1, 0), (-0.1, 0.1, 0), (-0.2, -0.1, 1), (0.1, 0.2, 1)],
+)
+def test_a_run_decides_where_0_is_not_in_the_interval(monkeypatch, low, high, decided):
+    said = Comparison((low + high) / 2, low, high, 0.5)
+    monkeypatch.setattr(coverage_studies, "compared", lambda *_: said)
+    a, b = rs.Ranks([1, 2, 3], 9), rs.Ranks([2, 3, 4], 9)
+    study = coverage_studies.coverage_of_pairs(
+        a, b, m=4, n_instances=5, metrics=["AUC"], repetitions=1
+    ).loc[("report", "AUC")]
+    assert study["decided"] == decided
+    if decided:
+        assert study["right"] == (low > 0)
+
+
+def test_a_plan_is_for_a_share_of_the_width():
+    """A run of as many users with their exact ranks has limits wider than a tenth."""
+    plans = coverage_studies.coverage_of_plans(
+        FLAT, m=20, n_instances=300, metrics=["Recall@10"], share=0.1, repetitions=1
+    )
+    assert plans.index.tolist() == [("rank all items", "Recall@10")]
+
+
+def test_pilots_are_judged_by_what_the_exact_ranks_need():
+    a, b = rs.Ranks(np.arange(1, 101), 400), rs.Ranks(np.arange(12, 112), 400)
+    study = coverage_studies.coverage_of_pilots(
+        a, b, m=15, n_instances=100, metrics=["AUC"], repetitions=3, rng=2
+    )
+    rng, sampler, found = np.random.default_rng(2), rs.UniformSampling(15), []
+    for _ in range(3):
+        which = rng.integers(0, 100, 100)
+        ranks = a[which], b[which]
+        pilots = [sampler.draw(one, rng) for one in ranks]
+        said = rs.inference.required_samples_from_pilot(
+            rs.AUC, *pilots, sampler, 400, rng, repetitions=50
+        )
+        needed = rs.inference.required_samples(rs.AUC, *ranks, probability=0.95)
+        chance = rs.inference.order_probability(rs.AUC, *ranks, rs.UniformSampling(said.samples))
+        found.append([needed, said.samples, said.low <= needed <= said.high, chance >= 0.95])
+    needed, planned, held, enough = np.transpose(found)
+    expected = np.median(needed), np.median(planned), held.mean(), enough.mean()
+    assert study.loc["AUC"].tolist() == pytest.approx(expected)
+    assert enough.mean() not in (0, 0.5, 1)
