@@ -194,8 +194,8 @@ def best_in_bold(table: pd.DataFrame, decimals: int) -> Styler:
     Parameters
     ----------
     table : pandas.DataFrame of float
-        One row per recommender. Of several levels of the index one has to be named "recommender",
-        and rows are compared that differ in this level only.
+        One row per recommender. Of several levels of the index one is named "recommender", and
+        rows are compared that differ in it alone.
     decimals : int
         Shown of each number. Values that look the same are marked alike.
 
@@ -225,8 +225,7 @@ def metric_by_rank(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    data : pandas.DataFrame
-        As `experiments.figure1` returns, or rows of it.
+    data : pandas.DataFrame, as `experiments.figure1` returns, or rows of it
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -251,8 +250,7 @@ def metric_by_samples(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    data : pandas.DataFrame
-        One metric of `experiments.figure2`, or one estimator of `experiments.figure6`.
+    data : pandas.DataFrame, one metric of `experiments.figure2` or one estimator of `figure6`
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -282,8 +280,7 @@ def sampled_weight(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    data : pandas.DataFrame
-        One metric of `experiments.figure3`: columns "exact" and one per m, indexed by rank.
+    data : pandas.DataFrame, one metric of `experiments.figure3`
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -344,8 +341,7 @@ def corrected_values(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    data : pandas.DataFrame
-        ``values`` of `experiments.figure4`: one column per estimator, indexed by sampled rank.
+    data : pandas.DataFrame, the ``values`` of `experiments.figure4`
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -367,8 +363,7 @@ def corrected_expectation(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    data : pandas.DataFrame
-        ``expected`` of `experiments.figure4`: one column per estimator, indexed by rank.
+    data : pandas.DataFrame, the ``expected`` of `experiments.figure4`
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -391,8 +386,7 @@ def sampled_against_exact(values: Mapping[str, Scaled], ax: Axes | None = None) 
 
     Parameters
     ----------
-    values : mapping of str to Scaled
-        For each metric by name what `recsample.sampling.consistency.scaled` returns.
+    values : mapping of str to recsample.sampling.consistency.Scaled, by metric
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -421,8 +415,7 @@ def percentile_rank_cdf(values: Mapping[str, ArrayLike], ax: Axes | None = None)
 
     Parameters
     ----------
-    values : mapping of str to array_like of float
-        The percentile ranks of each recommender, one per instance.
+    values : mapping of str to array_like of float, shape (instances,)
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -450,8 +443,7 @@ def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    data : pandas.DataFrame
-        As `experiments.figure5` returns: a column per recommender, indexed by a bucket's last rank.
+    data : pandas.DataFrame, as `experiments.figure5` returns
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -576,8 +568,7 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    data : pandas.DataFrame
-        One metric of what `studies.error_against_cost` returns.
+    data : pandas.DataFrame, one metric of what `studies.error_against_cost` returns
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -615,7 +606,7 @@ def values_with_limits(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : pandas.DataFrame
-        The table of a `recsample.inference.Result`. A value that there is not is left out.
+        The table of a `recsample.inference.Result`; NaN is left out.
 
     Returns
     -------

@@ -9,7 +9,7 @@ import pytest
 import recsample
 
 HOUSE = Path(recsample.__file__).parent
-BOOK = HOUSE.parent / "book"
+BOOK = Path(__file__).parents[1] / "book"
 # Each room with those that it may import. `_support` is open to all.
 BELOW = {
     "_support": "",

@@ -16,9 +16,8 @@ the L relevant items are ahead of the i-th, and
 
     a_i ~ BetaBinomial(N; i, L + 1 - i),  P(a) = C(a + i - 1, a) C(N - a + L - i, N - a) / C(n, L),
 
-is what takes the place of the uniform prior over the ranks. Another prior can be given in its
-place; then each term is the best function of its s_i, but their sum need not be the best function
-of all.
+is what takes the place of the uniform prior over the ranks. Under another prior each term is the
+best function of its s_i, but their sum need not be.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226, section 5.
@@ -108,12 +107,7 @@ class Correction(Value, Metric):
 
     @cached_property
     def prior(self) -> Floats:
-        """The weights of the ranks over which errors are averaged: uniform, if none were given.
-
-        Returns
-        -------
-        ndarray of float, shape (n_items,)
-            With sum 1.
+        """The weights, with sum 1, of the ranks over which errors are averaged: by default uniform.
 
         Raises
         ------
@@ -132,10 +126,6 @@ class Correction(Value, Metric):
     def squared_bias(self) -> float:
         """Mean over the prior of (E[x | r] - M(r))^2, the objective of eq. (21).
 
-        Returns
-        -------
-        float
-
         Examples
         --------
         Over the ranks 1, 2, 3 the expectation of this estimate is off by 0, 1/6 and 0:
@@ -150,10 +140,6 @@ class Correction(Value, Metric):
     @property
     def mean_variance(self) -> float:
         """Mean over the prior of Var[x | r], the second part of the objective of eq. (24).
-
-        Returns
-        -------
-        float
 
         Examples
         --------
@@ -266,8 +252,6 @@ class Correction(Value, Metric):
 class LeastSquaresCorrection(Correction):
     """A correction that minimises squared errors averaged over the ranks 1, ..., n.
 
-    The base of `MinimalBias`, `ConstrainedLeastSquares` and `BiasVariance`.
-
     Parameters
     ----------
     metric : Metric or str
@@ -282,8 +266,6 @@ class LeastSquaresCorrection(Correction):
 
     Examples
     --------
-    A smaller gamma trades variance for bias:
-
     >>> import recsample as rs
     >>> one, tenth = (rs.BiasVariance(rs.AP, rs.UniformSampling(20), 100, gamma=g) for g in (1, .1))
     >>> tenth.squared_bias < one.squared_bias, tenth.mean_variance > one.mean_variance

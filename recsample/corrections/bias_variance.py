@@ -25,7 +25,6 @@ class BiasVariance(LeastSquaresCorrection):
     ----------
     metric : Metric or str
     sampler : UniformSampling
-        Whose law is corrected for.
     n_items : int
         Size n of the pool.
     gamma : float
@@ -34,8 +33,7 @@ class BiasVariance(LeastSquaresCorrection):
         3,500 items; no number is right everywhere, and a wrong one leaves a bias that no standard
         error shows. `recsample.inference.best_gamma` suits it to the number of users.
     prior : array_like of float, shape (n_items,), optional
-        Weights of the ranks 1, ..., n, not negative, not all 0; they are normalised. By default
-        uniform.
+        Weights of the ranks, not negative, not all 0; they are normalised. By default uniform.
 
     Examples
     --------

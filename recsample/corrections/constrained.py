@@ -23,11 +23,10 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
     x_1 >= x_2 >= ... >= x_(m+1) (reversed for a metric where lower is better), and to x >= 0 if
     `nonnegative`.
 
-    This is not an isotonic regression: the law is not diagonal, so pooling adjacent violators of an
-    unconstrained solution does not solve it. Written in the decrements of x it is a non-negative
-    least-squares problem whose columns are distribution functions of the sampled rank: a monotone
-    correction is a mixture of sampled Recall@j curves. An orthogonal reduction leaves m + 1 rows;
-    the active-set method of Lawson and Hanson [1]_ then ends at the optimum.
+    The law is not diagonal, so this is no isotonic regression. Written in the decrements of x it is
+    a non-negative least-squares problem whose columns are distribution functions of the sampled
+    rank: a monotone correction is a mixture of sampled Recall@j curves. An orthogonal reduction
+    leaves m + 1 rows; the active-set method of Lawson and Hanson [1]_ then ends at the optimum.
 
     Where the metric can be met without bias, as AUC can, the optimum is flat: E[x | r] is right to
     rounding, x itself to one or two digits. With a prior on fewer than m + 1 ranks there may be

@@ -29,10 +29,8 @@ class RegularisationPath(NamedTuple):
     ----------
     singular_value : ndarray of float, shape (directions,)
         How well the direction is determined, at most 1.
-    squared_bias : ndarray of float, shape (directions,)
-        Mean over the prior of the squared bias of the solution.
-    mean_variance : ndarray of float, shape (directions,)
-        Mean over the prior of the variance of the solution.
+    squared_bias, mean_variance : ndarray of float, shape (directions,)
+        Means over the prior of the squared bias and the variance of the solution.
     largest_value : ndarray of float, shape (directions,)
         The largest absolute value in the solution.
 
@@ -54,12 +52,11 @@ class MinimalBias(LeastSquaresCorrection):
     """The least biased correction that double precision can state, eq. (21).
 
     The exact minimiser, eq. (22), is of no use beyond small m: its values alternate in sign and
-    grow like the inverse of the smallest singular value of the problem (10^27 at m = 100). They
-    cannot be found by solving eq. (22) in floating point, and if they were given, no sum over the
-    law could be evaluated with them. So the problem is solved along its well determined directions
-    only: those whose singular value, in the scaling where the largest is 1, is at least 1.5e-8, the
-    square root of the machine precision. `squared_bias` against `optimal_squared_bias` shows what
-    that costs. Where m is so small that no direction is left out, the result is eq. (22).
+    grow like the inverse of the smallest singular value of the problem (10^27 at m = 100). Floating
+    point can neither find them nor sum over the law with them. So the problem is solved along its
+    well determined directions only: those with a singular value of at least 1.5e-8 of the largest,
+    the square root of the machine precision. `squared_bias` against `optimal_squared_bias` shows
+    what that costs. Where m is so small that no direction is left out, the result is eq. (22).
 
     Even so the values reach 10^5 at m = 100, and with them the standard deviation of the estimate:
     `path` shows bias and variance direction by direction. For estimates use `BiasVariance`.
@@ -137,10 +134,6 @@ class MinimalBias(LeastSquaresCorrection):
     @property
     def directions(self) -> int:
         """How many of the m + 1 directions are kept.
-
-        Returns
-        -------
-        int
 
         Examples
         --------

@@ -28,10 +28,8 @@ class Interactions(Value):
         The training events.
     held_out : ndarray of int, shape (n_users,)
         The index of each user's held-out item, which is no training event of that user.
-    user_ids : ndarray, shape (n_users,)
-        The user's id in the source, for each row of `train`.
-    item_ids : ndarray, shape (n_items,)
-        The item's id in the source, for each column of `train`.
+    user_ids, item_ids : ndarray, shapes (n_users,) and (n_items,)
+        The ids in the source, for each row and each column of `train`.
 
     Raises
     ------
@@ -118,8 +116,8 @@ class Interactions(Value):
     ) -> Interactions:
         """Interactions from one (user, item) pair per event.
 
-        Users and items are numbered in ascending order of their ids, so that ids which already
-        are 0, 1, 2, ... stay what they are. A pair that occurs several times counts once.
+        Users and items are numbered in ascending order of their ids, so that ids 0, 1, 2, ... stay
+        what they are. A pair that occurs several times counts once.
 
         Parameters
         ----------
@@ -145,8 +143,6 @@ class Interactions(Value):
         >>> from recsample.datasets.interactions import Interactions
         >>> users, items = ["ann", "ann", "bob", "bob"], [10, 20, 10, 40]
         >>> data = Interactions.from_pairs(users, items, held_out={"ann": 20, "bob": 30})
-        >>> data
-        <Interactions: 2 users, 4 items, 3 training events>
         >>> data.held_out, data.item_ids
         (array([1, 2]), array([10, 20, 30, 40]))
         """
@@ -208,8 +204,8 @@ class Interactions(Value):
         ------
         ValueError
             For both or none of `time` and `held_out`, columns that are not there, missing values,
-            times that are text, ids of several kinds, and a user with two held-out items or none.
-            With `time`, for users with a single item: take them out of the dataframe first.
+            times that are text, ids of several kinds, and a user with two held-out items or none;
+            with `time`, for users with a single item, which have to be taken out first.
 
         Examples
         --------
@@ -255,21 +251,17 @@ def make_interactions(
 ) -> Interactions:
     r"""Synthetic interactions of the shape of MovieLens-1M.
 
-    A few items are very popular, a few users very active, and tastes follow partly broad
-    directions (which matrix factorisation finds) and partly narrow niches (which an item's nearest
-    neighbours find). At full size the recommenders stand to each other as on MovieLens: Z ahead of
-    Y ahead of X on Recall@10, and the reverse on AUC.
+    A few items are very popular, a few users very active; tastes follow broad directions (which
+    matrix factorisation finds) and narrow niches (which an item's nearest neighbours find). At full
+    size Z is ahead of Y ahead of X on Recall@10, as on MovieLens, and the reverse on AUC.
 
     Parameters
     ----------
-    n_users : int, optional
-    n_items : int, optional
-        At least 40.
+    n_users, n_items : int, optional
+        At least 40 items.
     n_events : int, optional
-        Number of events, the held-out ones included: from 20 per user to ``n_items // 2`` per
-        user, which no user exceeds.
+        The held-out ones included: from 20 to ``n_items // 2`` per user, which no user exceeds.
     rng : int or numpy.random.Generator, optional
-        Source of randomness.
 
     Returns
     -------
@@ -279,7 +271,7 @@ def make_interactions(
     Raises
     ------
     ValueError
-        For fewer than 40 items, and for too few or too many events.
+        For fewer than 40 items, and too few or too many events.
 
     Notes
     -----
@@ -287,13 +279,12 @@ def make_interactions(
 
     .. math:: 2 b_i + 1.25 \, p_u^\top q_i / \sqrt{8} + 2.2 \, w_{u, g(i)} + \varepsilon_{ui}
 
-    with a standard normal popularity :math:`b_i`, standard normal tastes :math:`p_u, q_i` in 8
-    dimensions, a standard normal liking :math:`w_{ug}` for each niche :math:`g` of about 10 items,
-    and standard Gumbel noise. The user takes the :math:`n_u` items of highest utility, which
-    amounts to drawing them one after the other without replacement, with probabilities in
-    proportion to :math:`\exp` of the utility without noise. One of them, picked uniformly, is
-    held out. The numbers :math:`n_u` are 20 plus a log-normal variable with
-    :math:`\sigma = 1.5`, cut off at half of the items and scaled to give `n_events` in all.
+    with standard normal popularity :math:`b_i`, tastes :math:`p_u, q_i` in 8 dimensions and liking
+    :math:`w_{ug}` for each niche :math:`g` of about 10 items, and standard Gumbel noise. The user
+    takes the :math:`n_u` items of highest utility, as if drawn one after the other, not replaced,
+    in proportion to :math:`\exp` of the utility without noise. One of them, picked uniformly, is
+    held out. The :math:`n_u` are 20 plus a log-normal variable with :math:`\sigma = 1.5`, cut off
+    at half of the items and scaled to give `n_events` in all.
 
     Examples
     --------

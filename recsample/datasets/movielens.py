@@ -67,10 +67,9 @@ def load_movielens(
             uses: each user's last event on MovieLens-1M, from the published list.
         "last"
             The last event by timestamp, and of several with the same timestamp the last in the
-            file. On MovieLens-1M this second rule decides for many: 1,268 of the first 2,998 users
-            (42 %) have several ratings in their last second. The published list chooses among these
-            by a rule that the data does not show and agrees with this one for 72 % of these 2,998
-            users. So this is another, equally valid split; it does not give the paper's numbers.
+            file. On MovieLens-1M that decides for 1,268 of the first 2,998 users (42 %). The
+            published list chooses by a rule that the data does not show, and agrees for 72 % of
+            these 2,998. So this is another, equally valid split, without the paper's numbers.
 
     Returns
     -------
@@ -79,7 +78,7 @@ def load_movielens(
     Raises
     ------
     ConnectionError
-        If something has to be downloaded and cannot be: the message says where to put it.
+        If something cannot be downloaded: the message says where to put it.
     FileNotFoundError
         If there is no such data at `path`.
     OSError
@@ -125,12 +124,14 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
 
     They were published by He et al. (WWW 2017) together with the split that `load_movielens` reads,
     with the same numbers for users and movies. Without `path` the file is downloaded once (3 MB).
+    `recsample.sampling.list_checks.faults` says what is wrong with them: 156 hold the held-out
+    movie of their user.
 
     Parameters
     ----------
     path : str or os.PathLike, optional
         Where the lists are instead: the file, or a folder with ``ml-1m.test.negative`` or
-        ``ncf.test.negative`` in it; compressed, with the ending ``.gz``, or not.
+        ``ncf.test.negative``, either of them also with ``.gz``.
 
     Returns
     -------
@@ -139,19 +140,8 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
 
     Raises
     ------
-    ConnectionError
-        If the file has to be downloaded and cannot be.
-    FileNotFoundError
-        If there is no such file at `path`.
-    OSError
-        If what was downloaded cannot be kept.
-    ValueError
-        For a wrong file: the message names the file, the line (1-based) and what was expected.
-
-    Notes
-    -----
-    What is wrong with the lists is for `recsample.sampling.list_checks.faults` to say: 156 of them
-    hold the held-out movie of their user.
+    ConnectionError, FileNotFoundError, OSError, ValueError
+        As of `load_movielens`, for this file.
 
     Examples
     --------

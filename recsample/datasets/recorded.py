@@ -94,13 +94,11 @@ class RecordedLists(NamedTuple):
         Of the held-out movies among the lists, for "X", "Y" and "Z", with ties counted. A held-out
         movie that stands in its own user's list is left out there, which makes the list shorter.
     faults : pandas.Series
-        By kind, the number of users whose list has the fault; see
-        `recsample.sampling.list_checks.faults`.
-    counts : pandas.DataFrame
-        As of `recsample.sampling.list_checks.item_counts`, rounded. Candidates are all movies but
-        the user's training events, and for "lowest ids" but the held-out movie.
-    uniformity : pandas.DataFrame
-        As `recsample.sampling.list_checks.uniformity` returns it, for the same candidates.
+        By kind, the number of users whose list has the fault.
+    counts, uniformity : pandas.DataFrame
+        As `item_counts`, rounded, and `uniformity` of `recsample.sampling.list_checks` return them.
+        Candidates are all movies but the user's training events, and for "lowest ids" but the
+        held-out movie.
 
     Examples
     --------
@@ -118,8 +116,7 @@ class RecordedLists(NamedTuple):
 def recorded_lists() -> dict[str, RecordedLists]:
     """What the paper's recommenders come to on given lists of 99 negatives, as shipped.
 
-    `load_negatives` downloads the lists themselves. ``recorded_lists.md`` beside the file says how
-    it was made.
+    ``recorded_lists.md`` beside the file says how it was made.
 
     Returns
     -------

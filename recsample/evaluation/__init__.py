@@ -1,7 +1,7 @@
 """Tables in, tables out.
 
 `evaluating` goes from scores and held-out items to a table in three phases: `matching`, ranking,
-`saying`. `reporting` has the last for sampled ranks. `command_line` does the same with files.
+`saying`. `reporting` has sampled ranks for the last one. `command_line` does the same with files.
 Chapters: evaluate, report.
 """
 

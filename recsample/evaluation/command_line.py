@@ -1,8 +1,8 @@
 """The command ``recsample``: reports, evaluations and plans from files, without a script.
 
-    recsample report ranks.csv --rank sampled_rank --m 100 --items 3541
+    recsample report ranks.csv --m 100 --items 3541
     recsample evaluate --scores mine=scores.parquet --held-out test.csv --train train.csv
-    recsample plan ranks.csv --rank sampled_rank --m 100 --items 3541 --metric recall@10 --width .02
+    recsample plan ranks.csv --m 100 --items 3541 --metric recall@10 --width .02
 
 A mistake of the user ends with one line and exit status 2, a mistake of this package with Python's
 traceback.
@@ -34,7 +34,6 @@ from recsample.sampling.uniform import UniformSampling
 __all__ = ["main"]
 
 
-_METRICS = ["recall@10", "ndcg@10", "ap", "auc"]
 _EPILOG = (
     "Files end in .csv, .tsv or .parquet, and text is UTF-8. Ids of users and items and names of "
     "models are text as it stands there: 7, 007 and 7.0 are three users. Whole numbers of a "
@@ -56,6 +55,57 @@ _OPTIONS = {
     "sampled": ["rank"],
     "sampler": ["sample"],
     "values": ["rank"],
+}
+
+# What the commands ask for.
+_SWITCH = {"action": "store_true"}
+_ALL: dict[str, Any] = {
+    "--format": {"choices": [*_FORMS], "default": "text", "dest": "form"},
+    "--simultaneous": _SWITCH | {"help": "limits that hold for all pairs at once"},
+}
+_RANKS: dict[str, Any] = {
+    "ranks": {"metavar": "FILE", "help": "one row per user and relevant item"},
+    "--rank": {"default": "rank", "metavar": "COLUMN", "help": "(default: rank)"},
+    "--m": {"required": True, "help": "items drawn for each user: number or column"},
+    "--items": {"required": True, "help": "size of the pool: number or column"},
+    "--user": {"metavar": "COLUMN", "help": "where users have several rows, or with --model"},
+    "--model": {"metavar": "COLUMN", "help": "which recommender a row is of"},
+    "--with-replacement": _SWITCH | {"help": "how items were drawn"},
+}
+_USUAL = ["recall@10", "ndcg@10", "ap", "auc"]
+_METRICS: dict[str, Any] = {
+    "--metrics": {
+        "nargs": "+",
+        "default": _USUAL,
+        "metavar": "METRIC",
+        "help": f"(default: {_USUAL})",
+    }
+}
+_ORDER = "that two recommenders of the file come in the right order, such as .95"
+_AIMS: dict[str, Any] = {
+    "--width": {"type": float, "help": "the upper limit minus the lower one"},
+    "--order": {"type": float, "metavar": "PROBABILITY", "help": _ORDER},
+}
+_SPEED = "items scored in a second: adds seconds"
+_PLAN: dict[str, Any] = {
+    "--metric": {"required": True, "help": "such as ndcg@10"},
+    "--per-second": {"type": float, "metavar": "ITEMS", "help": _SPEED},
+}
+_SCORES = "columns user, item, score; several recommenders by names, or by a column model"
+_TABLES: dict[str, Any] = {
+    "--scores": {"required": True, "nargs": "+", "metavar": "[NAME=]FILE", "help": _SCORES},
+    "--held-out": {"required": True, "metavar": "FILE", "help": "columns user, item"},
+    "--train": {"metavar": "FILE", "help": "columns user, item: not ranked"},
+    "--with-replacement": _SWITCH | {"help": "of --sample"},
+    "--seed": {"type": int, "default": 0, "help": "of --sample (default: 0)"},
+    "--user": {"default": "user", "metavar": "COLUMN", "help": "(default: user)"},
+    "--item": {"default": "item", "metavar": "COLUMN", "help": "(default: item)"},
+    "--score": {"default": "score", "metavar": "COLUMN", "help": "(default: score)"},
+    "--model": {"metavar": "COLUMN", "help": "(default: model, where there is one)"},
+}
+_AMONG: dict[str, Any] = {
+    "--sample": {"type": int, "metavar": "M", "help": "rank among M random items"},
+    "--negatives": {"metavar": "FILE", "help": "columns user, item: rank among these"},
 }
 
 
@@ -139,45 +189,28 @@ def _parser():
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    said = _command(commands, "report", "what sampled ranks say of the exact metrics", _report)
-    _add_ranks(said)
-    _add_metrics(said)
-    plan = _command(commands, "plan", "what would make limits narrow, or an order sure", _plan)
-    _add_ranks(plan)
-    plan.add_argument("--metric", required=True, help="such as ndcg@10")
-    aim = plan.add_mutually_exclusive_group(required=True)
-    aim.add_argument("--width", type=float, help="the upper limit minus the lower one")
-    aim.add_argument(
-        "--order",
-        type=float,
-        metavar="PROBABILITY",
-        help="that two recommenders of the file come in the right order, such as .95",
-    )
-    plan.add_argument(
-        "--per-second", type=float, metavar="ITEMS", help="items scored in a second: adds seconds"
-    )
-    scored = _command(commands, "evaluate", "recommenders from scores of items", _evaluate)
-    scored.add_argument(
-        "--scores",
-        required=True,
-        nargs="+",
-        metavar="[NAME=]FILE",
-        help="columns user, item, score; several recommenders by names, or by a column model",
-    )
-    scored.add_argument("--held-out", required=True, metavar="FILE", help="columns user, item")
-    scored.add_argument("--train", metavar="FILE", help="columns user, item: not ranked")
-    among = scored.add_mutually_exclusive_group()
-    among.add_argument("--sample", type=int, metavar="M", help="rank among M random items")
-    among.add_argument("--negatives", metavar="FILE", help="columns user, item: rank among these")
-    scored.add_argument("--with-replacement", action="store_true", help="of --sample")
-    scored.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
-    for column in ("user", "item", "score"):
-        scored.add_argument(
-            f"--{column}", default=column, metavar="COLUMN", help="(default: %(default)s)"
-        )
-    scored.add_argument("--model", metavar="COLUMN", help="(default: model, where there is one)")
-    _add_metrics(scored)
+    said = _command(commands, "report", _report, "what sampled ranks say of the exact metrics")
+    _ask(said, _RANKS | _METRICS)
+    plan = _command(commands, "plan", _plan, "what would make limits narrow, or an order sure")
+    _ask(plan, _RANKS | _PLAN)
+    _ask(plan.add_mutually_exclusive_group(required=True), _AIMS)
+    scored = _command(commands, "evaluate", _evaluate, "recommenders from scores of items")
+    _ask(scored, _TABLES | _METRICS)
+    _ask(scored.add_mutually_exclusive_group(), _AMONG)
     return parser
+
+
+def _command(commands, name, run, help):
+    about = f"{help[0].upper()}{help[1:]}."
+    command = commands.add_parser(name, help=help, description=about, epilog=_EPILOG)
+    command.set_defaults(run=run)
+    _ask(command, _ALL)
+    return command
+
+
+def _ask(asking, options):
+    for name, how in options.items():
+        asking.add_argument(name, **how)
 
 
 class _Version(argparse.Action):
@@ -187,52 +220,21 @@ class _Version(argparse.Action):
         sys.exit(_write(f"recsample {version('recsample')}\n"))
 
 
-def _command(commands, name, help, run):
-    about = f"{help[0].upper()}{help[1:]}."
-    command = commands.add_parser(name, help=help, description=about, epilog=_EPILOG)
-    command.set_defaults(run=run)
-    command.add_argument("--format", choices=[*_FORMS], default="text", dest="form")
-    command.add_argument(
-        "--simultaneous", action="store_true", help="limits that hold for all pairs at once"
-    )
-    return command
-
-
-def _add_ranks(command):
-    command.add_argument("ranks", metavar="FILE", help="one row per user and relevant item")
-    command.add_argument("--rank", default="rank", metavar="COLUMN", help="(default: rank)")
-    command.add_argument("--m", required=True, help="items drawn for each user: number or column")
-    command.add_argument("--items", required=True, help="size of the pool: number or column")
-    command.add_argument(
-        "--user", metavar="COLUMN", help="where users have several rows, or with --model"
-    )
-    command.add_argument("--model", metavar="COLUMN", help="which recommender a row is of")
-    command.add_argument("--with-replacement", action="store_true", help="how items were drawn")
-
-
-def _add_metrics(command):
-    command.add_argument(
-        "--metrics", nargs="+", default=_METRICS, metavar="METRIC", help=f"(default: {_METRICS})"
-    )
-
-
 def _sampled(asked):
     """The sampled ranks in the file, by recommender, and the sizes of the pools."""
     uses = ("rank", "m", "items", "user", "model")
-    wanted = {use: getattr(asked, use) for use in uses if getattr(asked, use) is not None}
+    wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
     one = {use: number for use in ("m", "items") if (number := as_count(wanted[use])) is not None}
     table = read_file(asked.ranks, wanted | {"ties": "ties"}, {"ties", *one})
     table = table.assign(**{use: number for use, number in one.items() if use not in table})
-    if asked.model is None:
-        return {"": _ranks(table)}, _sizes(table)
-    parts = dict(list(table.groupby("model", sort=True)))
-    if asked.user is not None:  # the same users in the same order
-        parts = {name: part.sort_values("user", kind="stable") for name, part in parts.items()}
-    elif len(parts) > 1:
+    parts = {"": table} if asked.model is None else dict(list(table.groupby("model", sort=True)))
+    if asked.user is None and len(parts) > 1:
         raise ValueError(
             "--user must name the column of users where there are several recommenders, which are "
             f"compared user by user, got none for {list(parts)}"
         )
+    if asked.user is not None and asked.model is not None:  # the same users in the same order
+        parts = {name: part.sort_values("user", kind="stable") for name, part in parts.items()}
     ranks = {name: _ranks(part) for name, part in parts.items()}
     sizes = {name: _sizes(part) for name, part in parts.items()}
     first, *others = ranks
@@ -271,8 +273,7 @@ def _sizes(table):
     several = sizes.nunique() > 1
     if several.any():
         raise ValueError(
-            "--items must be one number for each user, got several for "
-            f"{several.index[several][0]!r}"
+            f"--items must be one number for each user, got several for {several.idxmax()!r}"
         )
     return sizes.first().to_numpy()
 
@@ -317,16 +318,15 @@ def _samples_for_order(asked):
     if asked.model is None or len(runs) != 2:
         raise ValueError(f"--order needs a file with two recommenders (--model), got {len(runs)}")
     a, b = runs.values()
-    drawn = {int(m) for one in (a, b) for m in one.n_irrelevant}
-    pools = {int(n) for n in sizes}
+    drawn, pools = np.union1d(a.n_irrelevant, b.n_irrelevant).tolist(), np.unique(sizes).tolist()
     if len(drawn) > 1 or len(pools) > 1:
         raise ValueError(
-            f"--order needs one m and one size of the pools, got m = {sorted(drawn)[:3]} and "
-            f"sizes {sorted(pools)[:3]}"
+            f"--order needs one m and one size of the pools, got m = {drawn[:3]} and "
+            f"sizes {pools[:3]}"
         )
-    sampler, n_items = UniformSampling(drawn.pop(), asked.with_replacement), pools.pop()
+    sampler = UniformSampling(*drawn, asked.with_replacement)
     found = required_samples_from_pilot(
-        asked.metric, a, b, sampler, n_items, 0, probability=asked.order
+        asked.metric, a, b, sampler, *pools, 0, probability=asked.order
     )
     rows = {"samples": found.samples, "at least": found.low, "at most": found.high}
     table = extra("pandas").DataFrame({"scored": rows}).rename_axis("way")
@@ -344,13 +344,11 @@ def _evaluate(asked):
     optional = () if asked.model else ("model",)
     tables: Any = {name: read_file(path, triple, optional) for name, path in named}
     files = {"held_out": asked.held_out, "train": asked.train, "negatives": asked.negatives}
-    sampler = None
-    if asked.sample is not None:
-        sampler = UniformSampling(asked.sample, asked.with_replacement)
+    drawn = asked.sample is not None
     result = evaluate(
         tables.get("", tables),
         metrics=asked.metrics,
-        sampler=sampler,
+        sampler=UniformSampling(asked.sample, asked.with_replacement) if drawn else None,
         simultaneous=asked.simultaneous,
         rng=asked.seed,
         **{use: read_file(path, pair) for use, path in files.items() if path is not None},

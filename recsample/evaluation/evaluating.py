@@ -13,10 +13,10 @@ from recsample._support.arrays import owners
 from recsample._support.checks import generator, shown, true_or_false
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
-from recsample.evaluation.matching import Columns, Matched, match_ids
-from recsample.evaluation.reporting import Sampled, refuse_corrections
-from recsample.evaluation.results import Result, said
-from recsample.evaluation.saying import Estimated, Exact, Ranked, Uncorrected
+from recsample.evaluation.matching import Matched, match_ids
+from recsample.evaluation.reporting import refuse_corrections
+from recsample.evaluation.results import Result
+from recsample.evaluation.saying import Estimated, Exact, Ranked, Sampled, Uncorrected
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
@@ -70,22 +70,20 @@ def evaluate(
 
         Several recommenders may stand in one dataframe, told apart by the column `model`.
     held_out : dataframe, array_like of int, shape (users,), or sparse matrix, shape (users, items)
-        The relevant items: columns `user` and `item`; the number of the item of each user; or a
-        matrix with the relevant items as its non-zeros. These users are evaluated.
+        The relevant items: columns `user` and `item`; the item of each user; or a matrix with the
+        relevant items as its non-zeros. These users are evaluated.
     train : dataframe or sparse matrix, shape (users, items), optional
         What each user knows already, which is not ranked.
     metrics : sequence of Metric or str, optional
     sampler : UniformSampling, PooledSampling or Design, optional
-        Rank among sampled items instead: what a sampled evaluation would have said, as `report`
-        has it, or estimates without bias from a design, with their cost. Not `ImportanceSampling`,
-        which has to know the items and not the ranks alone.
+        Rank among sampled items instead: what `report` says of them, or a design's estimates
+        without bias, with their cost. Not `ImportanceSampling`, which has to know the items.
     negatives : dataframe, optional
         Rank among these items of each user instead, columns `user` and `item`, such as a published
-        list. Entries that should not be there are left out and counted. If the lists look like
-        uniform draws, the result is that of `report`; if not, nothing is said of exact metrics.
+        list. If the lists look like uniform draws, the result is that of `report`; if not, nothing
+        is said of exact metrics.
     items : array_like, optional
-        The ids of all items that can be recommended. By default all that occur in `scores`, in
-        `train` or in `held_out`.
+        The ids of all items that can be recommended; by default all in the other tables.
     user, item, score, model : str, optional
         Names of the columns in all dataframes.
     simultaneous : bool, optional
@@ -114,21 +112,14 @@ def evaluate(
     >>> import recsample as rs
     >>> held_out = pd.DataFrame({"user": ["ann", "bob"], "item": ["tea", "oil"]})
     >>> scores = pd.DataFrame(
-    ...     {
-    ...         "user": ["ann", "ann", "ann", "bob", "bob", "bob"],
-    ...         "item": ["tea", "oil", "rye", "tea", "oil", "rye"],
-    ...         "score": [0.9, 0.1, 0.5, 0.8, 0.7, 0.2],
-    ...     }
+    ...     [("ann", "tea", 0.9), ("ann", "oil", 0.1), ("bob", "tea", 0.8), ("bob", "oil", 0.7)],
+    ...     columns=["user", "item", "score"],
     ... )
-    >>> train = pd.DataFrame({"user": ["bob"], "item": ["rye"]})
-    >>> found = rs.evaluate({"mine": scores}, held_out, train=train, metrics=["MRR", "AUC"])
-    >>> found.table["value"]
+    >>> rs.evaluate({"mine": scores}, held_out, metrics=["MRR", "AUC"]).table["value"]
     recommender  metric
     mine         RR        0.75
                  AUC       0.50
     Name: value, dtype: float64
-    >>> found.notes
-    ('mine: scores of items in train, which are not ranked: 1',)
     """
     extra("pandas")
     chosen, rng = tuple(chosen_metrics(metrics)), generator(rng)
@@ -138,14 +129,14 @@ def evaluate(
     _check_sampler(sampler)
     if not isinstance(sampler, Design):
         refuse_corrections(chosen)
-    columns = Columns(user, item, score, model)
+    columns = {"user": user, "item": item, "score": score, "model": model}
     matched = match_ids(scores, held_out, train, negatives, items, columns)
     ranked = _ranked(matched, chosen, simultaneous)
     if matched.lists is not None:
         ranked = _as_lists_allow(ranked, matched)
     elif sampler is not None:
         ranked = _drawn(ranked, sampler, rng)
-    return said(ranked)
+    return Result(ranked)
 
 
 def _check_sampler(sampler):
@@ -170,19 +161,16 @@ def _ranked(matched: Matched, metrics: tuple[Metric, ...], simultaneous: bool) -
     among = _among_all if matched.lists is None else _among_lists
     for name, source in matched.sources.items():
         runs[name], missing = among(source, matched)
-        counts |= {(name, what): int(n) for what, n in missing.items()}
-    notes = tuple(
-        f"{name}: {what}: {n:,}" if name else f"{what}: {n:,}"
-        for (name, what), n in counts.items()
-        if n
-    )
+        counts |= {(name, what): n for what, n in missing.items()}
+    notes = [f"{_of(name)}{what}: {n:,}" for (name, what), n in counts.items() if n]
+    short = _short_lists(matched, metrics) if matched.lists is None else []
     return Exact(
         runs=runs,
         metrics=metrics,
         named=matched.named,
         simultaneous=simultaneous,
-        notes=notes + _short_lists(matched, metrics),
-        counts=counts,
+        notes=(*notes, *short),
+        counts={key: int(n) for key, n in counts.items()},
     )
 
 
@@ -210,15 +198,12 @@ def _as_lists_allow(ranked, matched):
     """What ranks among listed items say: more, if the lists look like uniform draws."""
     study = matched.study
     tests = uniformity(matched.listed, study.exclude + study.relevant)
+    of_whom = "uniform draws from the items that are new to the user"
     if float(tests["p-value"].min()) * len(tests) < _SURPRISE:
-        why = (
-            "the lists of negatives do not look like uniform draws from the items that are new to "
-            f"the user (p < {_SURPRISE:g})"
-        )
+        why = f"the lists of negatives do not look like {of_whom} (p < {_SURPRISE:g})"
         return ranked.turned(Uncorrected, why=why)
     note = (
-        "the lists of negatives are taken for uniform draws from the items that are new to the "
-        f"user, which they look like (p > {_SURPRISE:g})"
+        f"the lists of negatives are taken for {of_whom}, which they look like (p > {_SURPRISE:g})"
     )
     _check_users(ranked, "negatives are given")
     notes = (*ranked.notes, note)
@@ -236,23 +221,20 @@ def _drawn(ranked: Ranked, sampler: Sampler | Design, rng: np.random.Generator) 
     if not isinstance(sampler, Design):
         _check_users(ranked, "items are sampled")
     rngs = generators(ranked.runs, rng) if ranked.named else {"": rng}
+    runs = ranked.runs.items()
     try:
-        seen: Any = {name: sampler.draw(one, rngs[name]) for name, one in ranked.runs.items()}
+        seen: Any = {name: sampler.draw(one, rngs[name]) for name, one in runs}
         if isinstance(sampler, Design):
-            estimates = {
+            of = {
                 (name, m): sampler.of(m, one) for name, one in seen.items() for m in ranked.metrics
             }
-            costs = {name: sampler.cost(one) for name, one in ranked.runs.items()}
-            return ranked.turned(Estimated, design=sampler, estimates=estimates, costs=costs)
+            costs = {name: sampler.cost(one) for name, one in runs}
+            return ranked.turned(Estimated, design=sampler, estimates=of, costs=costs)
     except ValueError as error:
         raise ValueError(f"sampler must fit held_out and metrics: {error}") from error
-    return ranked.turned(
-        Sampled,
-        runs=seen,
-        n_items=ranked.first.sizes,
-        # Whatever the number of different items, pooled draws are a set without replacement.
-        replace=isinstance(sampler, UniformSampling) and sampler.replace,
-    )
+    # Whatever the number of different items, pooled draws are a set without replacement.
+    replace = isinstance(sampler, UniformSampling) and sampler.replace
+    return ranked.turned(Sampled, runs=seen, n_items=ranked.first.sizes, replace=replace)
 
 
 def _needed(sampler):
@@ -277,17 +259,20 @@ def generators(names, rng):
 def _short_lists(matched, metrics):
     """Which metrics look further than the lists of the best items reach."""
     notes, study = [], matched.study
-    for name, source in matched.sources.items() if matched.lists is None else ():
-        if not (isinstance(source, Listed) and (source.lengths < study.sizes).any()):
-            continue
-        lengths = np.where(source.lengths < study.sizes, source.lengths, np.iinfo(np.int64).max)
-        where = int(np.argmin(lengths))
-        further = [str(m) for m in metrics if m.cutoff is None or m.cutoff > lengths[where]]
-        if further:
-            by = f"{name}: " if name else ""
+    lists = {name: one for name, one in matched.sources.items() if isinstance(one, Listed)}
+    for name, source in lists.items():
+        short = np.where(source.lengths < study.sizes, source.lengths, np.iinfo(np.int64).max)
+        where = int(np.argmin(short))
+        further = [str(m) for m in metrics if (m.cutoff or np.inf) > short[where]]
+        if further and source.lengths[where] < study.sizes[where]:
             notes.append(
-                f"{by}{', '.join(further)} look{'s' * (len(further) == 1)} further than the "
-                f"shortest list, {lengths[where]} items for user {shown(study.users[where])}: "
+                f"{_of(name)}{', '.join(further)} look{'s' * (len(further) == 1)} further than the "
+                f"shortest list, {short[where]} items for user {shown(study.users[where])}: "
                 "items that are not listed count as if in random order behind those that are"
             )
-    return tuple(notes)
+    return notes
+
+
+def _of(name):
+    """Of whom a note is, where recommenders have names."""
+    return f"{name}: " if name else ""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import csv
 import os
-from array import array
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,20 +25,13 @@ if TYPE_CHECKING:
 
 
 # What columns are for, by the options that name them, and what must stand in them.
-_TEXT = "an id, which is not empty"
+_IDS = ("user", "item", "model")
 _COUNT = "a whole number from 1 to 2**53 - 1"
-_ALLOWED = {
-    "user": _TEXT,
-    "item": _TEXT,
-    "model": _TEXT,
-    "score": "a number or -inf",
-    "rank": _COUNT,
-    "m": _COUNT,
-    "items": _COUNT,
-    "ties": "a whole number from 0 to 2**53 - 1",
-}
-# Rows are looked at in blocks of this many.
-_BLOCK = 1000
+_ALLOWED = dict.fromkeys(_IDS, "an id, which is not empty")
+_ALLOWED |= dict.fromkeys(("rank", "m", "items"), _COUNT)
+_ALLOWED |= {"score": "a number or -inf", "ties": "a whole number from 0 to 2**53 - 1"}
+# Rows of text are turned into columns this many at a time, which stay in the cache of a core.
+_BLOCK = 300
 
 
 def read_file(path: str, wanted: Mapping[str, str], optional: Collection[str] = ()) -> pd.DataFrame:
@@ -53,20 +46,22 @@ def read_file(path: str, wanted: Mapping[str, str], optional: Collection[str] = 
     if not os.path.exists(path):  # nor is an address asked, as pandas and PyArrow would do
         raise ValueError(f"{path} must be a file that holds a table, got none on this machine")
     try:
-        columns, places = readers[kind](path, wanted, optional)
+        blocks = list(readers[kind](path, wanted, optional))
     except OSError as error:
         why = error.strerror or error
         raise ValueError(f"{path} must be a file that holds a table: {why}") from None
+    if not blocks:
+        raise ValueError(f"{path} must hold at least one row below the names of its columns")
+    columns = {use: np.concatenate([block[use] for block in blocks]) for use in blocks[0]}
     pd = extra("pandas")
-    what = "row" if kind == ".parquet" else "line"
     table = pd.DataFrame({use: pd.Series(one, dtype=one.dtype) for use, one in columns.items()})
-    return table.set_axis(pd.Index(places, name=what))
+    return table.set_index("row" if kind == ".parquet" else "line")
 
 
 def as_count(text: str) -> int | None:
     """The number that a text is, where it is one that may stand for a column of them."""
-    number = np.array([as_float(text)])
-    return None if _wrong("m", number)[0] else int(number[0])
+    number = as_float(text)
+    return int(number) if 1 <= number < 2**53 and number.is_integer() else None
 
 
 def _chosen(path, names, wanted, optional):
@@ -84,19 +79,9 @@ def _chosen(path, names, wanted, optional):
     return chosen
 
 
-def _wrong(use, values):
-    """Where the values of a column are not what may stand there."""
-    if _ALLOWED[use] == _TEXT:
-        blank = {one for one in set(values) if not one.strip()}
-        return np.array([one in blank for one in values]) if blank else np.zeros(len(values), bool)
-    if use == "score":
-        return ~(values < np.inf)  # nor NaN
-    return ~((values >= (use != "ties")) & (values < 2**53) & (values == np.floor(values)))
-
-
-def _from_text(path, wanted, optional):
+def _from_text(path, wanted, optional) -> Iterator[dict[str, NDArray]]:
+    """The columns of some rows at a time, and the lines on which these end."""
     separator = "\t" if Path(path).suffix.lower() == ".tsv" else ","
-    known: dict[str, str] = {}  # each id once, however many rows have it
     with open(path, encoding="utf-8-sig", newline="") as file:
         rows = csv.reader(file, delimiter=separator, strict=True)
         try:
@@ -104,23 +89,15 @@ def _from_text(path, wanted, optional):
             if not names:
                 raise ValueError(f"{path} must begin with the names of its columns, got none")
             chosen = _chosen(path, names, wanted, optional)
-            parts: dict[str, list[NDArray[Any]]] = {use: [] for use in chosen}
-            places = array("q")
             full = _full(path, rows, len(names))
             while block := list(islice(full, _BLOCK)):
-                lines = [line for line, _ in block]
-                places.extend(lines)
-                for use, name in chosen.items():
-                    place = names.index(name)
-                    texts = [row[place] for _, row in block]
-                    if _ALLOWED[use] == _TEXT:
-                        values = np.array([known.setdefault(one, one) for one in texts], object)
-                    else:
-                        values = np.array([as_float(one) for one in texts])
-                    name = f"{path}, column {name!r}, line"
-                    if use == "score":
-                        _refuse_beyond_floats(values, texts, name, lines)
-                    parts[use].append(_checked(use, values, texts, name, lines))
+                lines, *columns = zip(*block)
+                yield {"line": np.array(lines)} | {
+                    use: _of_texts(
+                        use, columns[names.index(name)], f"{path}, column {name!r}, line", lines
+                    )
+                    for use, name in chosen.items()
+                }
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}, "
@@ -130,23 +107,10 @@ def _from_text(path, wanted, optional):
             raise ValueError(
                 f"{path}, line {rows.line_num}, must be fields between {separator!r}: {error}"
             ) from None
-    if not places:
-        raise ValueError(f"{path} must hold at least one row below the names of its columns")
-    return {use: np.concatenate(blocks) for use, blocks in parts.items()}, np.array(places)
 
 
-def _refuse_beyond_floats(scores, texts, name, lines):
-    """Refuse whole numbers that floats do not hold, of which different ones would be tied."""
-    for where in np.flatnonzero(np.abs(scores) > 2**53):
-        if texts[where].strip().lstrip("+-").isdecimal():
-            raise ValueError(
-                f"{name} {lines[where]}, must be at most 2**53 on either side where scores are "
-                f"whole numbers, got {shown(texts[where])}"
-            )
-
-
-def _full(path, rows, width) -> Iterator[tuple[int, list[str]]]:
-    """The rows and the lines on which they end, each with as many fields as there are names."""
+def _full(path, rows, width):
+    """The line on which each row ends and its fields, as many as there are names."""
     for row in rows:
         line = rows.line_num
         if not row and not any(rows):
@@ -156,10 +120,25 @@ def _full(path, rows, width) -> Iterator[tuple[int, list[str]]]:
                 f"{path}, line {line}, must have {width} fields, as many as the first line, "
                 f"got {len(row)}"
             )
-        yield line, row
+        yield line, *row
 
 
-def _from_parquet(path, wanted, optional):
+def _of_texts(use, texts, name, lines):
+    """The values of a column of texts."""
+    if use in _IDS:
+        values = np.array(list(map(sys.intern, texts)), object)  # each id once in memory
+    else:
+        values = np.array(list(map(as_float, texts)))
+    if use == "score":  # floats would tie different whole numbers that they do not hold
+        large = np.abs(values) > 2**53
+        large[large] = [texts[i].strip().lstrip("+-").isdecimal() for i in np.flatnonzero(large)]
+        most = "at most 2**53 on either side where scores are whole numbers"
+        _refuse(large, most, texts, name, lines)
+    return _checked(use, values, texts, name, lines)
+
+
+def _from_parquet(path, wanted, optional) -> Iterator[dict[str, NDArray]]:
+    """The same of a Parquet file, all rows at once."""
     arrow, dataset = extra("pyarrow"), extra("pyarrow.dataset")
     try:
         table = dataset.dataset(path, format="parquet", partitioning="hive")
@@ -167,16 +146,15 @@ def _from_parquet(path, wanted, optional):
         table = table.to_table(columns=list(chosen.values()))
     except arrow.ArrowException as error:
         raise ValueError(f"{path} must be a file that holds a table: {error}") from None
-    columns = dict(zip(chosen, read_columns(path, table, chosen)))
-    return {
-        use: _values(use, f"{path}, column {chosen[use]!r}", column)
-        for use, column in columns.items()
-    }, range(len(table))
+    columns = zip(chosen.items(), read_columns(path, table, chosen))
+    yield {"row": np.arange(len(table))} | {
+        use: _of_series(use, column, f"{path}, column {name!r}") for (use, name), column in columns
+    }
 
 
-def _values(use, name, column):
-    """A column of a Parquet file; whole numbers that are ids are read as their digits."""
-    if _ALLOWED[use] == _TEXT:
+def _of_series(use, column, name):
+    """The values of a column of a Parquet file; whole numbers that are ids become digits."""
+    if use in _IDS:
         values = as_ids(name, column)
         if (kind := kind_of(values)) == "whole numbers":
             different, which = np.unique(values, return_inverse=True)
@@ -191,11 +169,20 @@ def _values(use, name, column):
 
 
 def _checked(use, values, given, name, places):
-    """The values of a column; the first that may not stand there is refused with its place."""
-    wrong = _wrong(use, values)
+    """The values of a column, none of which may not stand there."""
+    if use in _IDS:
+        blank = {one for one in set(values) if not one.strip()}
+        wrong = np.array([one in blank for one in values]) if blank else np.zeros(len(values), bool)
+    elif use == "score":
+        wrong = ~(values < np.inf)  # nor NaN
+    else:
+        wrong = ~((values >= (use != "ties")) & (values < 2**53) & (values == np.floor(values)))
+    _refuse(wrong, _ALLOWED[use], given, name, places)
+    return values if use in _IDS or use == "score" else values.astype(np.int64)
+
+
+def _refuse(wrong, allowed, given, name, places):
+    """Refuse the first of a column's values that are wrong, with its place."""
     if wrong.any():
         where = int(np.argmax(wrong))
-        raise ValueError(
-            f"{name} {places[where]}, must be {_ALLOWED[use]}, got {shown(given[where])}"
-        )
-    return values.astype(np.int64) if _ALLOWED[use].startswith("a whole") else values
+        raise ValueError(f"{name} {places[where]}, must be {allowed}, got {shown(given[where])}")

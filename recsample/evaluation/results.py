@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, fields
 from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -16,65 +15,43 @@ from recsample._support.checks import array_of, shown
 from recsample._support.extras import extra
 from recsample._support.frames import as_ids, column_names, is_frame, read_columns, table_of
 from recsample._support.numerics import PERCENT
+from recsample._support.values import Value
 from recsample.evaluation.saying import Ranked
+from recsample.metrics.base import Metric
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from recsample.metrics.base import Metric
-
 __all__ = ["Result"]
 
 
 _WIDTH = 88
+_LEVELS = ["recommender", "metric"]
 
 
-def said(ranked: Ranked) -> Result:
-    """All that is to be said of recommenders that are ranked."""
-    sentences = {key: ranked.sentence(*key) for key in ranked.rows}
-    ladder, pairs = ranked.ladder, ranked.pairs
-    counts = {key: {"count": n} for key, n in (ranked.counts or {}).items()}
-    pd = extra("pandas")
-    return Result(
-        ranked.head(),
-        _table(ranked),
-        table_of(ladder, ["recommender", "metric", "assumption"], ranked.named)
-        if ladder
-        else pd.DataFrame(columns=["low", "high"]),
-        table_of(pairs, ["a", "b", "metric"])
-        if pairs
-        else pd.DataFrame(columns=ranked.pair_columns),
-        tuple(f"{key[0]}: {one}" if ranked.named else one for key, one in sentences.items()),
-        ranked.notes,
-        table_of(counts, ["recommender", "what"]) if counts else None,
-        ranked,
-    )
-
-
-def _table(ranked):
-    rows = {(name, str(metric)): row for (name, metric), row in ranked.rows.items()}
-    return table_of(rows, ["recommender", "metric"], ranked.named)
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
+class Result(Value):
     """What `evaluate` and `report` say. Prints as text, and as HTML in a notebook.
 
     Parameters
     ----------
+    ranked : Ranked
+        The ranks that all is said of, which `per_instance`, `by` and `plan` ask too.
+
+    Attributes
+    ----------
     head : str
         How the numbers came about, in one line.
     table : pandas.DataFrame
-        One row per metric, or per recommender and metric. Columns: ``value``, the estimate (or the
-        limit next to it, where the data speak against it), ``low`` and ``high``. Where items were
-        sampled: ``sampled``, the metric of the ranks as given; ``assumption``, what the limits rest
-        on ("none", "decreasing", or "" without any). Of a design: ``scored``, items per user.
+        One row per metric, or per recommender and metric: ``value``, the estimate (or the limit
+        next to it, where the data speak against it), ``low`` and ``high``. Where items were
+        sampled ``sampled``, the metric of the ranks as given, and ``assumption``, what the limits
+        rest on ("none", "decreasing", or "" without any). Of a design ``scored``, items per user.
     ladder : pandas.DataFrame
         ``low`` and ``high`` under each assumption, NaN where the data contradict it.
     pairs : pandas.DataFrame
-        One row per pair of recommenders, "a" and "b", and "metric". Columns: ``difference`` of a
-        from b, ``low``, ``high``, ``probability`` that a is ahead, and, of samples, ``assumption``.
+        By recommenders "a" and "b", and "metric": ``difference`` of a from b, ``low``, ``high``,
+        ``probability`` that a is ahead and, of samples, ``assumption``.
     sentences : tuple of str
         One for each row of `table`, for a paper. Each names the assumption that it rests on.
     notes : tuple of str
@@ -82,17 +59,15 @@ class Result:
     counts : pandas.DataFrame or None
         How often each of the former, also if it is 0: ``count`` by "recommender" (empty for what
         concerns all) and "what". None for a `report`.
-    ranked : Ranked
-        The ranks that all this was said of, which `per_instance`, `by` and `plan` ask.
 
     Examples
     --------
     >>> import recsample as rs
-    >>> found = rs.report(rs.Ranks([1, 2, 1, 3], n_items=5), n_items=50, metrics=["AUC"])
-    >>> type(found).__name__, found.table.index.tolist()
-    ('Result', ['AUC'])
+    >>> rs.report(rs.Ranks([1, 2, 1, 3], n_items=5), n_items=50, metrics=["AUC"]).table.shape
+    (1, 5)
     """
 
+    ranked: Ranked
     head: str
     table: pd.DataFrame
     ladder: pd.DataFrame
@@ -100,19 +75,28 @@ class Result:
     sentences: tuple[str, ...]
     notes: tuple[str, ...]
     counts: pd.DataFrame | None
-    ranked: Ranked
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Result):
-            return NotImplemented
-        pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
-        return all(
-            type(a) is type(b) and (a.equals(b) if hasattr(a, "equals") else a == b)
-            for a, b in pairs
+    def __init__(self, ranked: Ranked) -> None:
+        counts = {key: {"count": n} for key, n in (ranked.counts or {}).items()}
+        named, rungs = ranked.named, ("low", "high")
+        tables = {
+            "table": (ranked.rows, _LEVELS, named, ()),
+            "ladder": (ranked.ladder, [*_LEVELS, "assumption"], named, rungs),
+            "pairs": (ranked.pairs, ["a", "b", "metric"], True, ranked.columns_of_pairs),
+            "counts": (counts, ["recommender", "what"], True, None),
+        }
+        vars(self).update(
+            {name: _table(*one) for name, one in tables.items()},
+            ranked=ranked,
+            head=ranked.head(),
+            sentences=tuple(
+                f"{name}: " * named + ranked.sentence(name, m) for name, m in ranked.rows
+            ),
+            notes=ranked.notes,
         )
 
-    def __hash__(self) -> int:
-        return hash((self.head, self.sentences))
+    def _content(self):
+        return (self.ranked,)  # all else follows from it
 
     def __str__(self) -> str:
         parts = [fill(self.head, _WIDTH), "", _text(self.table)]
@@ -147,26 +131,25 @@ class Result:
         Returns
         -------
         pandas.DataFrame
-            Columns "user", "recommender" (not for a single one), "metric" and "value". Where items
-            were sampled, the value is that among the sampled items, uncorrected.
+            Columns "user", "recommender" (of several), "metric" and "value": where items were
+            sampled, that among the sampled ones, uncorrected.
 
         Examples
         --------
         >>> import recsample as rs
-        >>> sampled = rs.Ranks([1, 2, 1, 3], n_items=5, ids=["ann", "bob", "cat", "dan"])
-        >>> rs.report(sampled, n_items=50, metrics=["AUC"]).per_instance.head(2)
+        >>> sampled = rs.Ranks([1, 2], n_items=5, ids=["ann", "bob"])
+        >>> rs.report(sampled, n_items=50, metrics=["AUC"]).per_instance
           user metric  value
         0  ann    AUC   1.00
         1  bob    AUC   0.75
         """
-        pd = extra("pandas")
-        ids = self.ranked.ids
-        frames = [
+        pd, ids = extra("pandas"), self.ranked.ids
+        parts = [
             pd.DataFrame({"user": ids, "recommender": name, "metric": str(m), "value": one})
             for (name, m), one in self.ranked.values.items()
         ]
-        table = pd.concat(frames, ignore_index=True)
-        return table if self.table.index.nlevels > 1 else table.drop(columns="recommender")
+        table = pd.concat(parts, ignore_index=True)
+        return table if self.ranked.named else table.drop(columns="recommender")
 
     def by(self, segments: Any) -> pd.DataFrame:
         """The table of each segment of the users.
@@ -174,8 +157,8 @@ class Result:
         Parameters
         ----------
         segments : dataframe, mapping, or array_like, shape (users,)
-            A dataframe of two columns, ids of users and their segments; a mapping from the first to
-            the second; or a segment for each user, in the order of `per_instance`.
+            Two columns, users and their segments; the second by the first; or a segment for each
+            user, in the order of `per_instance`.
 
         Returns
         -------
@@ -190,9 +173,8 @@ class Result:
         Examples
         --------
         >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 1, 3], n_items=5)
-        >>> found = rs.report(ranks, n_items=50, metrics=["AUC"]).by(["new", "new", "old", "old"])
-        >>> found["value"].round(3).tolist()
+        >>> found = rs.report(rs.Ranks([1, 2, 1, 3], n_items=5), n_items=50, metrics=["AUC"])
+        >>> found.by(["new", "new", "old", "old"])["value"].round(3).tolist()
         [0.875, 0.75]
         """
         members: dict[Any, list[int]] = {}
@@ -204,7 +186,8 @@ class Result:
         for name, which in members.items():
             if len(which) < 2:
                 raise ValueError(f"segments must hold at least two users each, got 1 in {name!r}")
-            found[name] = _table(self.ranked.part(np.array(which))).assign(users=len(which))
+            rows = self.ranked.part(np.array(which)).rows
+            found[name] = _table(rows, _LEVELS, self.ranked.named).assign(users=len(which))
         return extra("pandas").concat(found, names=["segment"])
 
     def plot(self) -> Figure:
@@ -216,11 +199,9 @@ class Result:
 
         Examples
         --------
-        >>> import matplotlib
+        >>> import matplotlib, recsample as rs
         >>> matplotlib.use("agg")
-        >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 1, 3], n_items=5)
-        >>> len(rs.report(ranks, n_items=50, metrics=["AUC"]).plot().axes)
+        >>> len(rs.report(rs.Ranks([1, 2], 5), n_items=50, metrics=["AUC"]).plot().axes)
         1
         """
         from recsample import plotting
@@ -248,8 +229,7 @@ class Result:
         Examples
         --------
         >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 1, 3], n_items=5)
-        >>> print(rs.report(ranks, n_items=50, metrics=["AUC"]).to_latex())
+        >>> print(rs.report(rs.Ranks([1, 2, 1, 3], 5), n_items=50, metrics=["AUC"]).to_latex())
         \\begin{tabular}{ll}
         \\toprule
          & AUC \\\\
@@ -275,8 +255,7 @@ class Result:
         Examples
         --------
         >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 1, 3], n_items=5)
-        >>> print(rs.report(ranks, n_items=50, metrics=["AUC"]).to_markdown())
+        >>> print(rs.report(rs.Ranks([1, 2, 1, 3], 5), n_items=50, metrics=["AUC"]).to_markdown())
         |                     | AUC                       |
         |:--------------------|:--------------------------|
         | value (95 % limits) | 0.8125 (0.4316 to 1.1934) |
@@ -294,11 +273,9 @@ class Result:
 
         Examples
         --------
-        >>> import json
         >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 2, 1, 3], n_items=5)
-        >>> json.loads(rs.report(ranks, n_items=50, metrics=["AUC"]).to_json())["table"][0]["value"]
-        0.8125
+        >>> rs.report(rs.Ranks([1, 2, 1, 3], 5), n_items=50, metrics=["AUC"]).to_json()[:25]
+        '{\\n  "head": "4 instances,'
         """
         said: dict[str, Any] = {"head": self.head}
         for name in ("table", "ladder", "pairs"):
@@ -309,28 +286,25 @@ class Result:
         return json.dumps(said, indent=2, ensure_ascii=False)
 
     def plan(self, metric: Metric | str, width: float) -> pd.DataFrame:
-        """What would bring the limits of a metric this close to each other, and what it costs.
-
-        Planned as if the exact ranks were distributed as estimated from this run.
+        """What would bring the limits of a metric so close, if the ranks are as estimated here.
 
         Parameters
         ----------
         metric : Metric or str
         width : float
-            The distance of the upper limit from the lower one.
+            The upper limit minus the lower one.
 
         Returns
         -------
         pandas.DataFrame
-            One row per way that leads there: "rank all items" of some of the users, "more samples"
-            for all of them, "draw until enough is known", a design without bias. Columns:
-            ``setting``; ``users``; ``scored``, items per user on average; ``width``, as predicted.
+            One row per way: "rank all items" of some users, "more samples" for all of them, "draw
+            until enough is known", a design without bias. Columns: ``setting``; ``users``;
+            ``scored``, items per user on average; ``width``, as predicted.
 
         Raises
         ------
         ValueError
-            For a metric that is not in the table, a width that is not above 0, and a result of
-            several recommenders.
+            For several recommenders, a metric that is not in the table, a width not above 0.
 
         Examples
         --------
@@ -341,6 +315,14 @@ class Result:
         True
         """
         return self.ranked.plan(metric, width)
+
+
+def _table(rows, levels, several=True, empty=None):
+    """A table of rows by recommender, metric and what else; without any, these columns, or None."""
+    if not rows:
+        return None if empty is None else extra("pandas").DataFrame(columns=empty)
+    named = {tuple(str(k) if isinstance(k, Metric) else k for k in key): rows[key] for key in rows}
+    return table_of(named, levels, several)
 
 
 def _text(table):
@@ -364,21 +346,21 @@ def _as_markdown(name):
 
 def _segments(segments, ids):
     """The segment of each user."""
-    if not (is_frame(segments) or isinstance(segments, Mapping)):
-        # As objects, or the numbers of a list with text in it would become text.
-        names = array_of("segments", segments, None if hasattr(segments, "dtype") else object)
-        if names.shape != (len(ids),):
-            raise ValueError(
-                f"segments must hold one for each of the {len(ids)} users, got {shown(segments)}"
-            )
-        return names.tolist()
     if is_frame(segments):
         columns = column_names(segments, "segments")
         if len(columns) != 2:
             raise ValueError(f"segments must have two columns, users and segments, got {columns}")
         users, names = read_columns("segments", segments, {"user": columns[0], "": columns[1]})
         segments = dict(zip(as_ids("segments", users).tolist(), names.to_list()))
-    missing = [one for one in ids.tolist() if one not in segments]
-    if missing:
-        raise ValueError(f"segments must hold every user, got none for {missing[0]!r}")
-    return [segments[one] for one in ids.tolist()]
+    if isinstance(segments, Mapping):
+        missing = [one for one in ids.tolist() if one not in segments]
+        if missing:
+            raise ValueError(f"segments must hold every user, got none for {missing[0]!r}")
+        return [segments[one] for one in ids.tolist()]
+    # As objects, or the numbers of a list with text in it would become text.
+    names = array_of("segments", segments, None if hasattr(segments, "dtype") else object)
+    if names.shape != (len(ids),):
+        raise ValueError(
+            f"segments must hold one for each of the {len(ids)} users, got {shown(segments)}"
+        )
+    return names.tolist()

@@ -1,8 +1,7 @@
 """The tables and figures of the paper, computed: each function returns the data of one of them.
 
-Tables are tidy pandas DataFrames: one row per number that the paper prints, indexed by (metric,
-recommender, estimator), so that computed and printed values line up. `as_printed` lays them out as
-the paper does, `recsample.plotting` draws the figures.
+Tables are tidy pandas DataFrames, indexed by (metric, recommender, estimator). `as_printed` lays
+them out as the paper does, `recsample.plotting` draws the figures.
 
 Reference: W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020,
 https://doi.org/10.1145/3394486.3403226.
@@ -116,18 +115,16 @@ def toy_ranks() -> dict[str, Ranks]:
 
 
 def printed_table(number: int) -> pd.DataFrame:
-    """What the paper prints in one of its tables, for comparison. Nothing is computed from it.
+    """What the paper prints in one of its tables, 3 and 4 in percent. Nothing is computed from it.
 
     Parameters
     ----------
     number : {1, 2, 3, 4}
-        Tables 3 and 4 are in percent.
 
     Returns
     -------
     pandas.DataFrame
-        Columns "mean" and "std" (NaN where none is printed), indexed by metric, recommender (in
-        Table 4 a pair) and estimator.
+        "mean" and "std" (NaN where none), by metric, recommender (in Table 4 a pair), estimator.
 
     Examples
     --------
@@ -151,8 +148,7 @@ def beside_printed(table: pd.DataFrame, number: int) -> pd.DataFrame:
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As `table2`, `table3` or `table4` returns.
+    table : pandas.DataFrame, as `table2`, `table3` or `table4` returns
     number : {2, 3, 4}
 
     Returns
@@ -216,9 +212,8 @@ def table2(
     Returns
     -------
     pandas.DataFrame
-        Columns "mean" and "std" from the law of the sampled rank, "repeated mean" and "repeated
-        std" over repetitions of the sampling, indexed by metric, recommender and estimator
-        ("Exact", "Sampled").
+        "mean" and "std" from the law of the sampled rank, "repeated mean" and "repeated std" over
+        the repetitions, by metric, recommender and estimator ("Exact", "Sampled").
 
     Examples
     --------
@@ -237,8 +232,8 @@ def estimators(metric: Metric | str, m: int, n_items: int) -> dict[str, Metric]:
     """The estimators of Table 3, with the settings that the published numbers were computed with.
 
     The corrections use the binomial law and one pool size for all users, the rank estimate divides
-    by m + 1, and constrained least squares keeps its values at 0 or above. None of this is in the
-    paper's text; the book's chapter on the reproduction shows how it was found.
+    by m + 1, and constrained least squares keeps its values at 0 or above. The book's chapter on
+    the reproduction shows how these were found; the paper does not say.
 
     Parameters
     ----------
@@ -249,8 +244,7 @@ def estimators(metric: Metric | str, m: int, n_items: int) -> dict[str, Metric]:
     Returns
     -------
     dict of str to Metric
-        Of sampled ranks: "Sampled" (the metric itself), "Rank Estimate", "CLS", "BV 1", "BV 0.1",
-        "BV 0.01", "BV 0.001".
+        "Sampled" (the metric itself), "Rank Estimate", "CLS", "BV 1", "BV 0.1" to "BV 0.001".
 
     Examples
     --------
@@ -282,10 +276,8 @@ def table3(
 
     Parameters
     ----------
-    ranks : dict of str to Ranks, optional
-        By default the recorded ranks of X, Y and Z.
+    ranks : dict of str to Ranks, default the recorded ranks of X, Y and Z
     m, repetitions : int, optional
-        Number of sampled items, and how often the sampling is repeated.
     rng : int or numpy.random.Generator, optional
 
     Returns
@@ -313,22 +305,21 @@ def table4(
 ) -> pd.DataFrame:
     """Table 4: how often a sampled evaluation puts a pair of recommenders in the right order.
 
-    In percent. From the law: the two sampled means are sums over thousands of users, so their
-    difference is normal, and the chance of the right order is Phi(difference / its standard
-    deviation), the recommenders being sampled independently. The repetitions count.
+    In percent. From the law: the difference of two means over thousands of users is normal, so the
+    chance of the right order is Phi(difference / its standard deviation), the recommenders being
+    sampled independently. The repetitions count.
 
     Parameters
     ----------
-    ranks : dict of str to Ranks, optional
+    ranks : dict of str to Ranks, default the recorded ranks of X, Y and Z
     m, repetitions : int, optional
     rng : int or numpy.random.Generator, optional
-        All as in `table3`.
 
     Returns
     -------
     pandas.DataFrame
-        Columns "mean" (the chance from the law) and "repeated mean" (the share of the repetitions),
-        indexed by metric, recommender (the pair, "X vs Y") and estimator.
+        "mean" (the chance from the law) and "repeated mean" (the share of the repetitions), by
+        metric, recommender (the pair, "X vs Y") and estimator.
 
     Examples
     --------
@@ -366,8 +357,7 @@ def as_printed(
 
     Parameters
     ----------
-    table : pandas.DataFrame
-        As `table2`, `table3`, `table4` and `printed_table` return.
+    table : pandas.DataFrame, as `table2` to `table4` and `printed_table` return
     decimals : int
     mean, std : str, optional
         The columns to show, such as "repeated mean" and "repeated std".
@@ -409,7 +399,7 @@ def figure1(n_items: int = 10_000) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per rank 1, ..., `n_items`, one column per metric.
+        A row per rank 1, ..., `n_items`, a column per metric.
 
     Examples
     --------
@@ -472,17 +462,15 @@ def order_changes(
 ) -> list[tuple[int, str]]:
     """How the order of recommenders under a sampled metric changes with the number of samples.
 
-    Drawing one more item leaves the sampled rank where it is or makes it worse, so the expected
-    metric never rises with m. If x is ahead of y at m = l, and the value of x at a larger h is
-    still above that of y at l, then x is ahead at every m between. Only where this does not settle
-    the order is the interval halved.
+    One more item never makes the sampled rank better, so the expected metric never rises with m. If
+    x at m = h is still above y at a smaller m = l, x is ahead at every m between. Only where this
+    does not settle the order is the interval halved.
 
     Parameters
     ----------
     metric : Metric or str
         One whose value at a rank does not depend on m, or AUC, whose expectation does not.
-    ranks : dict of str to Ranks, optional
-        By default A, B and C.
+    ranks : dict of str to Ranks, default A, B and C
     samples : sequence of int, optional
         Numbers m of sampled items, ascending; by default every m up to all items but one.
     replace : bool, optional
@@ -535,7 +523,7 @@ def figure3(
     samples : sequence of int, optional
         Numbers m of sampled items.
     n_items, largest_rank : int, optional
-        The ranks 1, ..., `largest_rank` are computed.
+        For the ranks 1, ..., `largest_rank`.
     replace : bool, optional
 
     Returns
@@ -567,10 +555,9 @@ class CorrectedMetric(NamedTuple):
 
     Parameters
     ----------
-    values : pandas.DataFrame
-        What each estimator reads: one row per sampled rank, one column per estimator.
-    expected : pandas.DataFrame
-        What that is on average: one row per rank 1, ..., n, a first column "Exact".
+    values, expected : pandas.DataFrame
+        What each estimator (a column) reads at each sampled rank, and on average at each rank
+        1, ..., n, there with a first column "Exact".
 
     Examples
     --------
@@ -637,10 +624,8 @@ def bias_and_variance(
         Metrics for sampled ranks: corrections, or the metric itself.
     metric : Metric or str
         What they estimate.
-    sampler : Sampler or Design
-        One with a law, see `recsample.sampling.HasLaw`.
+    sampler : Sampler or Design, with a law (`recsample.sampling.HasLaw`)
     n_items : int
-        Size n of the pool.
     prior : array_like of float, shape (n_items,), optional
         Weights of the ranks 1, ..., n; by default uniform.
 
@@ -685,16 +670,14 @@ def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd
 
     Parameters
     ----------
-    ranks : dict of str to Ranks, optional
-        By default the recorded ranks of X, Y and Z.
+    ranks : dict of str to Ranks, default the recorded ranks of X, Y and Z
     width : int, optional
         Ranks per bucket.
 
     Returns
     -------
     pandas.DataFrame
-        Expected numbers of instances, a tied one spread evenly over its possible ranks; one row per
-        bucket, indexed by its last rank.
+        Expected numbers of instances, ties spread evenly; a row per bucket, by its last rank.
 
     Examples
     --------
@@ -727,8 +710,7 @@ def figure6(
     ----------
     samples : sequence of int, optional
         Numbers m of sampled items; by default 20 of them, from 10 to the smallest pool.
-    ranks : dict of str to Ranks, optional
-        By default the recorded ranks of X, Y and Z.
+    ranks : dict of str to Ranks, default the recorded ranks of X, Y and Z
     metric : Metric or str, optional
     gamma : float, optional
         Of the bias-variance correction.
@@ -736,7 +718,7 @@ def figure6(
     Returns
     -------
     pandas.DataFrame
-        One column per recommender, in percent, indexed by estimator ("Sampled", "BV 0.1") and m.
+        A column per recommender, in percent, by estimator ("Sampled", "BV 0.1") and m.
 
     Examples
     --------
@@ -764,8 +746,7 @@ def smallest_sample_in_order(
     """An m at which the expected sampled metric turns to the right order of two recommenders.
 
     Found by bisection between 1 and the smallest pool: the order is right with m samples, and wrong
-    with m - 1, unless m is 1. Where it changes more than once, nothing is said of the other
-    changes.
+    with m - 1, unless m is 1. Of other changes nothing is said.
 
     Parameters
     ----------

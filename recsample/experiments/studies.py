@@ -1,8 +1,7 @@
 """The methods of this package compared on recommenders: what each costs, and how far it is off.
 
-The paper compares its corrections at one number of samples. These studies go on: over the metrics
-of the field, over what a method costs, and over estimates of the rank distribution. Their data are
-tidy pandas DataFrames; `recsample.plotting` draws them.
+They go beyond the paper: over the metrics of the field, what a method costs, and estimates of the
+rank distribution. The data are tidy pandas DataFrames; `recsample.plotting` draws them.
 """
 
 from __future__ import annotations
@@ -78,15 +77,13 @@ def under_sampling(
     Returns
     -------
     pandas.DataFrame
-        One row per metric. Columns: pairs of recommender and "exact", "sampled", "corrected". What
-        is no sum over the relevant items is corrected for one relevant item per instance only; NaN
-        where there are several.
+        One row per metric. Columns: pairs of recommender and "exact", "sampled", "corrected". The
+        last is NaN for several relevant items and a metric that is no sum over them.
 
     Raises
     ------
     ValueError
-        For what does not map names to `Ranks`, what is not a list of at least one metric, pools
-        that are too small to sample from, and as `BiasVariance`.
+        For no recommender or metric, pools too small to sample from, and as `BiasVariance`.
 
     Examples
     --------
@@ -133,8 +130,7 @@ def error_against_cost(
 
     Parameters
     ----------
-    ranks : dict of str to Ranks, optional
-        By default the recorded ranks of X, Y and Z.
+    ranks : dict of str to Ranks, default the recorded ranks of X, Y and Z
     samples : sequence of int, optional
         Numbers m of sampled items where m is fixed. CLS, MES and BV with a learned prior are left
         out above 100, where they take seconds.
@@ -143,7 +139,6 @@ def error_against_cost(
     repetitions : int, optional
         Number of runs, for each recommender and m, of the methods that learn from a run.
     rng : int or numpy.random.Generator, optional
-        A seed of these runs, or a generator that is advanced.
 
     Returns
     -------
@@ -285,14 +280,10 @@ def comparison_of_estimators(
 
     Parameters
     ----------
-    ranks : dict of str to Ranks, optional
-        By default the recorded ranks of X, Y and Z.
-    m : int, optional
-        Number of sampled irrelevant items, drawn without replacement.
-    repetitions : int, optional
-        Number of runs for each recommender.
+    ranks : dict of str to Ranks, default the recorded ranks of X, Y and Z
+    m, repetitions : int, optional
+        Number of items sampled without replacement, and number of runs for each recommender.
     rng : int or numpy.random.Generator, optional
-        A seed, or a generator that is advanced.
 
     Returns
     -------

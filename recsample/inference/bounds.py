@@ -138,8 +138,6 @@ def certified_interval(
 ) -> Interval:
     """An interval that holds the exact metric with at least the given probability.
 
-    All instances must have pools of the same size, and be sampled uniformly.
-
     For each s the number of instances with at most s sampled items ahead is a sum of independent
     yes-or-no outcomes, one per instance. Its mean lies within the exact limits of Clopper and
     Pearson for the binomial law, which hold for unequal probabilities too (Hoeffding, 1956 [1]_).

@@ -97,16 +97,11 @@ def populations(n_items: int) -> dict[str, Population]:
     Parameters
     ----------
     n_items : int
-        At least 1000, at most 10^7.
+        At least 1000, at most 10^7; another size is refused with a `ValueError`.
 
     Returns
     -------
     dict of str to Population
-
-    Raises
-    ------
-    ValueError
-        For another pool.
 
     Examples
     --------
@@ -189,7 +184,7 @@ def coverage(
         Instances are drawn from `Ranks` with replacement, each with its pool, ties and relevant
         items.
     m, n_instances : int, optional
-        How many items are drawn for each of how many instances.
+        How many items are drawn for each of how many instances; a `ValueError` where below 1.
     metrics : sequence of Metric or str, optional
     repetitions : int, optional
     others : bool, optional
@@ -207,11 +202,6 @@ def coverage(
         them; ``held for all``, with the mean over the population; ``width``, the median; ``error``,
         the root of the mean squared error of the estimate, also where a report would print none;
         ``contradicted``, for "report" the share of runs that contradict "decreasing".
-
-    Raises
-    ------
-    ValueError
-        For numbers that are not whole and positive.
 
     Examples
     --------
@@ -352,7 +342,8 @@ def errors_of_corrections(
     ----------
     population : Population
     m, n_instances : int, optional
-        How many items are drawn for each of how many instances.
+        How many items are drawn for each of how many instances; a `ValueError` where below 1, or
+        too many for the pool.
     metrics : sequence of Metric or str, optional
 
     Returns
@@ -362,11 +353,6 @@ def errors_of_corrections(
         "BV 0.1" and "BV 0.01", with a uniform prior; "BV, rule", with `plausible_prior` and
         `best_gamma`. Columns ``bias``, ``std`` over instances and samples, and ``error``, the root
         of the sum of their squares.
-
-    Raises
-    ------
-    ValueError
-        For numbers that are not whole and positive, and too many samples for the pool.
 
     Examples
     --------

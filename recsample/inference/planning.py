@@ -49,8 +49,7 @@ def required_samples(
     need fewer as a rule. In pools of up to 200 irrelevant items all numbers are tried; in larger
     ones a grid with three points per doubling, and more near the size of the pool, where little
     noise is left and the probability changes fast. Between two of its points the number is found by
-    bisection, so that a short dip can be missed. It takes seconds for thousands of instances: every
-    number that is tried needs the law of every rank.
+    bisection, so that a short dip can be missed. It takes seconds for thousands of instances.
 
     Parameters
     ----------

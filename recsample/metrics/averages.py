@@ -35,8 +35,8 @@ def compare(
 ) -> pd.DataFrame:
     """Recommenders by metrics: the mean of each metric over the instances of each recommender.
 
-    A single instance for which a metric is undefined, such as one without a relevant item, makes
-    the mean NaN, and a warning says so.
+    One instance without a value, such as one without a relevant item, makes the mean NaN, and a
+    warning says so.
 
     Parameters
     ----------
@@ -44,10 +44,8 @@ def compare(
         The predicted ranks of each recommender, over the same instances in the same order.
     metrics : sequence of Metric or str
     errors : bool, optional
-        Add the standard error of each mean, over other instances like these: the standard deviation
-        of the metric over the instances, divided by the square root of their number. Two such
-        errors say little about a difference on the same instances: that, and the probability of
-        each pair's order, are in `recsample.inference.compare_pairs`.
+        Add the standard error of each mean, over other instances like these. For a difference on
+        the same instances see `recsample.inference.compare_pairs`: two such errors say little.
 
     Returns
     -------
@@ -58,9 +56,8 @@ def compare(
     Raises
     ------
     ValueError
-        If there is nothing to compare, if the recommenders have different numbers of instances, or
-        pools that differ by more than a factor of two on average, as exact and sampled ranks do.
-        For standard errors of fewer than two instances.
+        For no recommender, different numbers of instances, pools that differ by more than a factor
+        of two on average, as exact and sampled ranks do, and errors of fewer than two instances.
 
     Examples
     --------
@@ -95,8 +92,7 @@ def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:
     """The metric at the mean rank that tied items have in a random order.
 
     Some libraries report this under ties. Unless the metric is linear in the rank, as AUC is, it is
-    not the mean of the metric, which ``metric(ranks)`` gives: a constant scorer over 101 items has
-    a mean rank of 51, whose reciprocal is .0196, and a mean reciprocal rank of .0515.
+    not the mean of the metric, which ``metric(ranks)`` gives.
 
     Parameters
     ----------
@@ -113,11 +109,12 @@ def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:
     Raises
     ------
     ValueError
-        For anything but a metric and `Ranks`, and for a metric that is no sum over the relevant
-        items.
+        For anything but `Ranks` and a metric that is a sum over the relevant items.
 
     Examples
     --------
+    A constant scorer over 101 items has the mean rank 51:
+
     >>> import recsample as rs
     >>> constant = rs.Ranks([1], n_items=101, ties=100)
     >>> rs.metrics.at_mean_rank(rs.RR, constant).round(4), rs.RR(constant).round(4)

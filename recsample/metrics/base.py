@@ -5,9 +5,8 @@ Every metric here is
     M(R) = sum over i of f_i(r_i),        r_1 < r_2 < ... < r_L,
 
 over the relevant items, best ranked first, where ``f_i`` knows only the rank ``r_i``, the order
-``i``, the number of relevant items ``L`` and the size of the pool ``n``. A metric is that function
-``f_i``, its `term`; everything else follows from it. (One definition found in the field,
-``AP(hits)`` with a cut-off, is no such sum, and is treated apart.)
+``i``, the number of relevant items ``L`` and the size of the pool ``n``. A metric is its `term`
+``f_i``; all else follows. (Only ``AP(hits)`` with a cut-off is no such sum, and treated apart.)
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
@@ -66,7 +65,10 @@ def spelt(name: str) -> str:
 
 def _register(cls):
     """Take the names of a class down; those of another class are refused."""
-    names = [vars(cls)["name"], *vars(cls).get("aliases", ())]
+    aliases = vars(cls).get("aliases", ())
+    if isinstance(aliases, str):  # each letter would be one
+        raise ValueError(f"aliases must be a tuple of names, got {aliases!r}")
+    names = [vars(cls)["name"], *aliases]
     for name in names:
         known = REGISTERED.get(spelt(name))
         if not spelt(name) or re.search("[()@]", name):
@@ -99,14 +101,13 @@ class Metric(ABC):
     """A function of `Ranks`: one value per instance.
 
     Use the ready-made metrics `AUC`, `AP`, `NDCG`, ... and cut them off with ``@``: only ranks up
-    to the cut-off count. Called with ranks, a metric gives its values; called with options by name,
-    it gives the same metric with these, ``AP(over="relevant")``. Metrics are values: they compare
-    equal by definition, hash, and print the name that `metric` parses.
+    to the cut-off count. Called with ranks, a metric gives its values; called with options, the
+    same metric with these, ``AP(over="relevant")``. Metrics are values: they compare equal by
+    definition, hash, and print the name that `metric` parses.
 
     To add one, derive a frozen data class with a `name` and a `term`, and a `cutoff` if it takes
-    one. Ties, cut-offs, several relevant items, samplers and corrections work with it at once, and
-    it can be asked for by its name. A name that another metric has is refused where the class is
-    made, a `shape` that `term` has not where the metric is first used.
+    one. Everything works with it at once. A name that another metric has is refused where the class
+    is made, a `shape` that `term` has not where the metric is first used.
 
     Attributes
     ----------
@@ -158,19 +159,13 @@ class Metric(ABC):
 
         Parameters
         ----------
-        rank : ndarray of int
-            Its rank r_i, 1 is best.
-        order : ndarray of int
-            It is the i-th best ranked relevant item of its instance: i.
-        n_relevant : ndarray of int
-            The number L of relevant items of its instance.
-        n_items : ndarray of int
-            The number n of ranked items.
+        rank, order, n_relevant, n_items : ndarray of int
+            It has the rank r_i, 1 is best, and is the i-th best ranked of the L relevant items of
+            its instance, among n ranked items. The four have one shape or broadcast.
 
         Returns
         -------
         ndarray of float
-            The four arguments have one shape or broadcast; so does the result.
 
         Examples
         --------
@@ -184,11 +179,8 @@ class Metric(ABC):
     def shape(self) -> Shape:
         """What is known of `term` as a function of the rank, by which closed forms are chosen.
 
-        Returns
-        -------
-        Shape
-            One of `recsample.metrics.shapes`; a plain `Shape` says that nothing is known. Any other
-            promises that `term` is a formula that holds between whole ranks too.
+        One of `recsample.metrics.shapes`; a plain `Shape` says that nothing is known. Any other
+        promises that `term` is a formula that holds between whole ranks too.
 
         Examples
         --------
@@ -215,14 +207,13 @@ class Metric(ABC):
         Returns
         -------
         ndarray of float, shape (instances,)
-            NaN where the metric is undefined: for an instance without relevant item, and for AUC
-            and percentile rank without irrelevant item. A warning says for how many instances.
+            NaN, with a warning, where the metric is undefined: without relevant item, and for AUC
+            and percentile rank without irrelevant item.
 
         Raises
         ------
         ValueError
-            For anything but `Ranks`, for a metric that needs a cut-off and has none, and for an
-            option that the metric has not.
+            For anything but `Ranks`, a cut-off that is lacking, and an option that it has not.
         """
         if ranks is None and options:
             return self._with(options)
@@ -273,10 +264,8 @@ class Metric(ABC):
 
         Parameters
         ----------
-        r : int or array_like of int
-            Rank of the only relevant item, between 1 and `n_items`.
-        n_items : int or array_like of int
-            Size of the ranked pool.
+        r, n_items : int or array_like of int
+            Rank of the only relevant item, from 1 to `n_items`, the size of the ranked pool.
 
         Returns
         -------
@@ -285,16 +274,13 @@ class Metric(ABC):
         Raises
         ------
         ValueError
-            For a rank that is not a whole number from 1 to `n_items`, and for a metric that needs a
-            cut-off and has none.
+            For a rank that is no whole number from 1 to `n_items`, and a cut-off that is lacking.
 
         Examples
         --------
         >>> import recsample as rs
         >>> rs.AP.of_rank([1, 2, 4], n_items=100)
         array([1.  , 0.5 , 0.25])
-        >>> rs.AUC.of_rank(100, n_items=10_000)
-        0.9900990099009901
         """
         check_usable(self)
         r = whole_numbers("r", r, lowest=1)
@@ -322,18 +308,13 @@ class Metric(ABC):
 
     def __matmul__(self: _Self, cutoff: int) -> _Self:
         """``M @ k``: the metric that looks at the first `k` ranks only."""
-        if not self.takes_cutoff:
+        if not (self.takes_cutoff and dataclasses.is_dataclass(self)):
             raise ValueError(f"{self} takes no cut-off, got @ {cutoff!r}")
         cutoff = positive_int("cutoff", cutoff)
-        # This class is no dataclass, but every metric that takes a cut-off is.
-        return dataclasses.replace(self, cutoff=cutoff)  # type: ignore[type-var]
+        return dataclasses.replace(self, cutoff=cutoff)
 
     def check_cutoff(self) -> None:
-        """Refuse a metric that needs a cut-off and has none.
-
-        Raises
-        ------
-        ValueError
+        """Refuse, by a ValueError, a metric that needs a cut-off and has none.
 
         Examples
         --------
@@ -418,8 +399,12 @@ def check_usable(metric: Metric) -> None:
     """Refuse a metric that lacks a cut-off that it needs, or has not the shape that it declares."""
     metric.check_cutoff()
     if type(metric.shape) is not Shape:
-        # A data class that is not frozen has no hash, and is looked at each time.
-        (_check_shape if type(metric).__hash__ else _check_shape.__wrapped__)(metric)
+        try:
+            hash(metric)
+        except TypeError:  # not frozen, or with a list among its options: looked at each time
+            _check_shape.__wrapped__(metric)
+        else:
+            _check_shape(metric)
 
 
 _STEPS = np.array([0, 1, 2, 4, 8, 99, 999, 9999])

@@ -1,9 +1,8 @@
 """Implicit feedback: what was consumed, read as a preference and as the confidence in it.
 
-Whoever watches a movie five times has not rated it. Hu, Koren and Volinsky read the consumption r
-of an item by a user in two ways: does the user like the item (the preference p), and how much is
-that reading worth (the confidence c)? `als_objective` is what matrix factorisation makes of the
-two, and what recommender X of `recsample.recommenders` minimises.
+Hu, Koren and Volinsky read the consumption r of an item by a user in two ways: does the user like
+the item (the preference p), and how much is that reading worth (the confidence c)? `als_objective`
+is what matrix factorisation makes of the two, and what recommender X minimises.
 
 Reference: Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
 ICDM 2008, https://doi.org/10.1109/ICDM.2008.22.
@@ -29,14 +28,13 @@ def preference(consumption: ArrayLike | Sparse, threshold: float = 0) -> float |
 
     .. math:: p_{ui} = 1[r_{ui} > C]
 
-    The consumption :math:`r_{ui}` says how much user u had of item i; takes the threshold 0.
-    Items with preference 1 count as relevant: the sparse result is what `recsample.predicted_ranks`
-    takes as ``relevant``.
+    Items with preference 1 count as relevant: `recsample.predicted_ranks` takes the sparse result
+    as ``relevant``.
 
     Parameters
     ----------
     consumption : array_like or sparse matrix of float
-        The consumption :math:`r \ge 0`, one number or of any shape: plays, minutes, purchases.
+        What user u had of item i, :math:`r_{ui} \ge 0`, of any shape: plays, minutes, purchases.
     threshold : float, optional
         The threshold :math:`C \ge 0`.
 
@@ -48,7 +46,7 @@ def preference(consumption: ArrayLike | Sparse, threshold: float = 0) -> float |
     Raises
     ------
     ValueError
-        For a consumption that is negative or not a finite number, and for a negative threshold.
+        For a consumption or a threshold that is negative or not finite.
 
     Examples
     --------
@@ -73,31 +71,28 @@ def confidence(
 
     .. math:: c_{ui} = 1 + \alpha \log(1 + r_{ui} / \epsilon)
 
-    The natural logarithm keeps one user's thousandth play from outweighing everything: the
-    confidence is 1 for what was not consumed and grows with consumption, ever more slowly.
+    It is 1 for what was not consumed and grows with consumption, ever more slowly.
 
     Parameters
     ----------
     consumption : array_like or sparse matrix of float
         As of `preference`.
-    alpha : float
-        How fast the confidence grows, above 0.
-    epsilon : float
-        The unit of consumption, above 0: far below it the confidence grows in proportion to the
-        consumption, far above it with its logarithm.
+    alpha, epsilon : float
+        How fast the confidence grows, and the unit of consumption, both above 0: far below that
+        unit the confidence grows in proportion to consumption, far above it with its logarithm.
 
     Returns
     -------
     float, ndarray or sparse CSR matrix of float, same shape as consumption
-        For a sparse matrix, the confidences of its *stored* entries. All others have :math:`r = 0`
-        and confidence 1, which a sparse matrix cannot hold: **not stored means 1**. `als_objective`
-        reads it so, and the library ``implicit`` too; ``toarray()`` would show 0.
+        For a sparse matrix, the confidences of its *stored* entries. All others have confidence 1:
+        **not stored means 1**. `als_objective` and the library ``implicit`` read it so;
+        ``toarray()`` would show 0.
 
     Raises
     ------
     ValueError
-        For a consumption that is negative or not a finite number, for `alpha` and `epsilon` that
-        are not finite numbers above 0, and where the confidence is too large for a float.
+        For a consumption that is negative or not finite, `alpha` and `epsilon` that are not finite
+        and above 0, and a confidence that is too large for a float.
 
     Examples
     --------
@@ -106,12 +101,6 @@ def confidence(
     >>> from recsample.metrics.feedback import confidence
     >>> confidence([0, 1, 3, 15], alpha=1, epsilon=1).round(4)
     array([1.    , 1.6931, 2.3863, 3.7726])
-
-    Of a sparse matrix only the stored entries:
-
-    >>> from scipy import sparse
-    >>> confidence(sparse.csr_array([[0, 1, 3]]), alpha=1, epsilon=1).data.round(4)
-    array([1.6931, 2.3863])
     """
     alpha, epsilon = positive_float("alpha", alpha), positive_float("epsilon", epsilon)
     consumption = _checked("consumption", consumption)
@@ -148,14 +137,11 @@ def als_objective(
 
     Parameters
     ----------
-    user_factors : array_like of float, shape (users, d)
-        The vectors :math:`x_u`.
-    item_factors : array_like of float, shape (items, d)
-        The vectors :math:`y_i`.
-    preference : array_like or sparse matrix of float, shape (users, items)
-        The targets :math:`p_{ui} \ge 0`; in a sparse matrix, not stored means 0.
-    confidence : array_like or sparse matrix of float, shape (users, items)
-        The weights :math:`c_{ui} \ge 0`; in a sparse matrix, not stored means 1.
+    user_factors, item_factors : array_like of float, shapes (users, d) and (items, d)
+        The vectors :math:`x_u` and :math:`y_i`.
+    preference, confidence : array_like or sparse matrix of float, shape (users, items)
+        The targets :math:`p_{ui} \ge 0` and weights :math:`c_{ui} \ge 0`, both dense or both
+        sparse; not stored means preference 0 and confidence 1.
     regularization : float
         The weight :math:`\lambda \ge 0`.
 
@@ -166,16 +152,11 @@ def als_objective(
     Raises
     ------
     ValueError
-        For shapes that do not fit, a factor that is not a finite number, a preference, confidence
-        or regularisation that is negative or not finite, and if only one of `preference` and
-        `confidence` is sparse.
+        For shapes that do not fit, a number that is not finite or, but for factors, negative, and
+        if only one of `preference` and `confidence` is sparse.
 
     Notes
     -----
-    Only the stored pairs of sparse matrices are looked at one by one: the sum of
-    :math:`(x_u^\top y_i)^2` over all pairs is the sum of the products of the entries of
-    :math:`X^\top X` and :math:`Y^\top Y`.
-
     Recommender X, `MatrixFactorization`, knows only whether an item was consumed. Its loss
     :math:`L` has a weight :math:`\alpha` of its own, which stands for less confidence, not for
     more. With :math:`J` for the objective above,

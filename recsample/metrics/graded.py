@@ -52,13 +52,11 @@ def cg(grades: Grades, k: int | None = None, *, lowest: float = 0) -> float | Fl
     Parameters
     ----------
     grades : array_like of float, or sequence of array_likes
-        The grades of the recommended items, best place first: one list, or one list per instance,
-        of any lengths.
+        Of the recommended items, best place first: one list, or one per instance, of any lengths.
     k : int, optional
         How many places count; None for all.
     lowest : float, optional
-        The lowest grade of the scale. A list shorter than `k` is filled up with it; with 0, this
-        changes nothing.
+        The lowest grade of the scale. A list shorter than `k` is filled up with it.
 
     Returns
     -------
@@ -67,8 +65,8 @@ def cg(grades: Grades, k: int | None = None, *, lowest: float = 0) -> float | Fl
     Raises
     ------
     ValueError
-        For an empty list, a grade that is not a finite number or is below `lowest`, a negative
-        `lowest`, and a `k` that is not positive.
+        For an empty list, a grade that is not finite or below `lowest`, a negative `lowest`, and a
+        `k` that is not positive.
 
     Examples
     --------
@@ -91,20 +89,19 @@ def dcg(
 
     .. math:: \mathrm{DCG} = \sum_{i=1}^k \frac{\mathrm{gain}(\mathrm{grade}_i)}{\log_2(i + 1)}
 
-    The gain is the grade itself or, more in favour of the highest grades,
-    :math:`2^{\mathrm{grade}} - 1` [1]_. For the grades 0 and 1 the two agree. Perfect is the
-    descending order of the grades, worst the ascending one; a random order gives the mean gain
-    times the sum of :math:`1 / \log_2(i + 1)`.
+    The linear gain is the grade itself; the exponential one, more in favour of the highest grades,
+    :math:`2^{\mathrm{grade}} - 1` (C. Burges et al., "Learning to Rank using Gradient Descent",
+    ICML 2005). For the grades 0 and 1 the two agree. Perfect is the descending order of the grades,
+    worst the ascending one; a random order gives the mean gain times the sum of
+    :math:`1 / \log_2(i + 1)`.
 
     Parameters
     ----------
     grades : array_like of float, or sequence of array_likes
     k : int, optional
-        As of `cg`.
+        As of `cg`, and so is `lowest`.
     gain : {"linear", "exponential"}, optional
-        The gain of a grade: the grade itself or :math:`2^{\mathrm{grade}} - 1`.
     lowest : float, optional
-        As of `cg`.
 
     Returns
     -------
@@ -124,10 +121,6 @@ def dcg(
     8.5
     >>> dcg([3], k=3, lowest=1)                      # 3/1 + 1/log2(3) + 1/2
     4.130929753571458
-
-    References
-    ----------
-    .. [1] C. Burges et al., "Learning to Rank using Gradient Descent", ICML 2005.
     """
     k = k if k is None else positive_int("k", k)
     lowest = nonnegative_float("lowest", lowest)
@@ -154,24 +147,20 @@ def ndcg(
     ----------
     grades : array_like of float, or sequence of array_likes
     k : int, optional
-        As of `cg`.
     gain : {"linear", "exponential"}, optional
-        As of `dcg`.
+        All three as of `dcg`.
     judged : array_like of float, or sequence of array_likes, optional
         The grades of all items that the user could have been recommended, in any order; items of
-        the lowest grade may be left out. None takes those of the list itself: then a list is only
-        compared with other orders of the same items, and one that misses the best items is not
-        punished for it.
+        the lowest grade may be left out. None takes those of the list itself: then one that misses
+        the best items is not punished for it.
     lowest : float, optional
         The lowest grade of the scale. A list shorter than `k`, or without `k` than `judged`, is
-        filled up with it, and the ideal list likewise, so that both have the same places. With 0,
-        this changes nothing.
+        filled up with it, and the ideal list likewise.
 
     Returns
     -------
     float, or ndarray of float, shape (instances,)
-        NaN where the ideal DCG is 0: no item has a grade above 0. A warning says for how many
-        instances.
+        NaN, with a warning, where the ideal DCG is 0: no item has a grade above 0.
 
     Raises
     ------
@@ -183,8 +172,6 @@ def ndcg(
     >>> from recsample.metrics.graded import ndcg
     >>> round(ndcg([3, 0, 2]), 4)                           # (3 + 2/2) / (3 + 2/log2(3))
     0.9386
-    >>> round(ndcg([3, 0, 2], gain="exponential"), 4)       # (7 + 3/2) / (7 + 3/log2(3))
-    0.9558
 
     Two users; the second has an item of grade 3 that the list misses:
 

@@ -38,18 +38,13 @@ def metric(name: str) -> Metric:
     Raises
     ------
     ValueError
-        For a name that is not known, where the message lists the nearest ones, and for a cut-off
-        that is not a whole number of at least 1.
+        For an unknown name, with the nearest ones, and a cut-off that is no whole number above 0.
 
     Examples
     --------
     >>> import recsample as rs
-    >>> rs.metric("ndcg@10")
-    NDCG@10
-    >>> rs.metric("RankScore(5)") == rs.RankScore(5)
-    True
-    >>> rs.metric("hit_rate@3"), rs.metric("Hits@3")
-    (HitRate@3, HitRate@3)
+    >>> rs.metric("hit_rate@3"), rs.metric("Hits@3"), rs.metric("RankScore(5)")
+    (HitRate@3, HitRate@3, RankScore(5))
     """
     return _read(name, "name must be that of a metric")
 
@@ -95,7 +90,7 @@ def every_metric() -> list[Metric]:
     Returns
     -------
     list of Metric
-        Each with its options by default, if it has these, and with those that it gives as examples.
+        Each with its options by default, if it has these, and with those of its `examples`.
 
     Examples
     --------
@@ -147,7 +142,12 @@ def chosen_metrics(metrics: Sequence[Metric | str]) -> list[Metric]:
     """The different metrics of a list, their names read; one that is empty is refused."""
     if isinstance(metrics, (str, Metric)) or not np.iterable(metrics):
         raise ValueError(f"metrics must be a list of metrics, got {shown(metrics)}")
-    found = dict.fromkeys(the_metric(one, _SEVERAL) for one in metrics)
+    found = [the_metric(one, _SEVERAL) for one in metrics]
     if not found:
         raise ValueError("metrics must hold at least one metric, got none")
-    return list(found)
+    try:
+        return list(dict.fromkeys(found))
+    except TypeError as error:
+        raise ValueError(
+            f"metrics must hold metrics that are frozen and hold no lists, got {error}"
+        ) from None

@@ -46,12 +46,8 @@ class Library(NamedTuple):
 
     Parameters
     ----------
-    module : str
-        The module that holds its metrics.
-    distribution : str
-        Its name on PyPI, under which `importlib.metadata` knows its version.
-    install : str
-        The command that installs it.
+    module, distribution, install : str
+        The module of its metrics, its name on PyPI, and the command that installs it.
 
     Examples
     --------
@@ -85,14 +81,11 @@ class Counterpart(NamedTuple):
 
     Parameters
     ----------
-    library : str
-        One of `LIBRARIES`.
-    metric : str
-        What the library calls it; `evaluate` takes this name.
-    namesake : str
-        The metric of this package that one would take it for.
-    same_as : str
-        The metric of this package that has the same values; empty where none has.
+    library, metric : str
+        One of `LIBRARIES`, and what it calls the metric; `evaluate` takes both.
+    namesake, same_as : str
+        The metrics of this package that one would take it for, and that has the same values; empty
+        where none has.
     note : str
         What it is instead, where no metric of this package is the same.
 
@@ -113,10 +106,6 @@ class Counterpart(NamedTuple):
     def agrees(self) -> bool:
         """Whether the metric is what its name suggests.
 
-        Returns
-        -------
-        bool
-
         Examples
         --------
         >>> from recsample.metrics import peers
@@ -134,7 +123,7 @@ def counterparts(k: int, library: str | None = None) -> list[Counterpart]:
     k : int
         The cut-off of those metrics that have one.
     library : str, optional
-        Those of one library only.
+        The one to list.
 
     Returns
     -------
@@ -169,17 +158,12 @@ def missing(library: str) -> str:
     Parameters
     ----------
     library : str
-        One of `LIBRARIES`.
+        One of `LIBRARIES`; any other is refused by a ValueError.
 
     Returns
     -------
     str
         Empty where the library can be used.
-
-    Raises
-    ------
-    ValueError
-        For a library that is not known.
 
     Examples
     --------
@@ -202,42 +186,36 @@ def evaluate(library: str, metric: str, ranks: Ranks) -> Floats:
     library : str
         One of `LIBRARIES`.
     metric : str
-        The name that the library itself gives to the metric: ``"map@5"`` for ranx,
-        ``"map_cut_5"`` for pytrec_eval, ``"AP@5"`` for ir_measures. For RecTools the expression
-        that makes it, ``"MAP(k=5)"``, and for implicit what `ranking_metrics_at_k` returns at
-        which K, ``"map@5"``.
+        Its name there: ``"map@5"`` for ranx, ``"map_cut_5"`` for pytrec_eval, ``"AP@5"`` for
+        ir_measures; for RecTools the expression that makes it, ``"MAP(k=5)"``; for implicit what
+        `ranking_metrics_at_k` returns at which K, ``"map@5"``.
     ranks : Ranks
         Without ties, and with a relevant item for every instance.
 
     Returns
     -------
     ndarray of float, shape (instances,)
-        What the library says of each instance, whatever that is.
 
     Raises
     ------
     ImportError
         If the library cannot be imported; the message has the command that installs it.
     ValueError
-        For a library that is not known, a metric that the library does not know or that has several
-        values, ties, and an instance without relevant item.
+        For an unknown library, a metric that it does not know or that has several values, ties, and
+        an instance without relevant item.
 
     Notes
     -----
-    ranx compiles itself when it is first used in an environment, which takes minutes. It does
-    without, and is fast enough for a few hundred instances, where the environment variable
-    ``NUMBA_DISABLE_JIT`` is 1 before it is imported.
+    ranx compiles itself at its first use, which takes minutes, unless the environment variable
+    ``NUMBA_DISABLE_JIT`` is 1 before it is imported. That will do for a few hundred instances.
 
     Examples
     --------
-    Hits on ranks 1 and 4, with 3 and with 8 relevant items. implicit calls precision what is
-    divided by the best number of hits, min(k, relevant):
+    implicit calls precision what is divided by the best number of hits, min(k, relevant):
 
     >>> from recsample import Ranks
     >>> from recsample.metrics import peers
     >>> ranks = Ranks([[1, 4, 9], [1, 4, 9, 10, 11, 12, 13, 14]], n_items=20)
-    >>> peers.evaluate("implicit", "map@5", ranks)
-    array([0.5, 0.3])
     >>> peers.evaluate("implicit", "precision@5", ranks)
     array([0.66666667, 0.4       ])
     """
@@ -265,9 +243,8 @@ def evaluate_scores(
     scores : sequence of array_like of float
         The scores of the items 0, 1, ... of each instance, higher is better, none of them NaN.
     relevant : sequence of array_like of int
-        The relevant items of each instance; one that is listed twice counts once. An item beyond
-        the scores is one that was not retrieved; implicit, which ranks all items itself, knows no
-        such items.
+        The relevant items of each instance; one that is listed twice counts once. One beyond the
+        scores was not retrieved; implicit, which ranks all items itself, knows no such items.
 
     Returns
     -------

@@ -2,6 +2,7 @@
 
 Each is a frozen data class that says what one relevant item contributes, its `term`, and which
 shape that has (`recsample.metrics.base` makes the rest of it). Ready-made ones stand at the end.
+Ranks beyond the `cutoff` do not count: ``DCG @ 10`` sets it to 10.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
@@ -151,8 +152,9 @@ class FScore(Metric):
     """F-score at k: the harmonic mean of precision and recall, recall weighted by beta^2.
 
     (1 + b^2) P R / (b^2 P + R) with b = beta, which is (1 + b^2) h / (b^2 L + k) with h relevant
-    items in the first k places, and 0 without any [1]_. Perfect (1 + b^2) min(L, k) / (b^2 L + k),
-    random (1 + b^2) k L / (n (b^2 L + k)), worst 0 while there are k irrelevant items.
+    items in the first k places, and 0 without any (C. J. van Rijsbergen, "Information Retrieval",
+    2nd edition, 1979). Perfect (1 + b^2) min(L, k) / (b^2 L + k), random
+    (1 + b^2) k L / (n (b^2 L + k)), worst 0 while there are k irrelevant items.
 
     Parameters
     ----------
@@ -162,17 +164,11 @@ class FScore(Metric):
 
     Examples
     --------
-    Precision 2/5 and recall 2/3:
-
     >>> import recsample as rs
-    >>> (rs.F1 @ 5)(rs.Ranks([[1, 4, 9]], n_items=20))
+    >>> (rs.F1 @ 5)(rs.Ranks([[1, 4, 9]], n_items=20))     # precision 2/5, recall 2/3
     array([0.5])
     >>> rs.metrics.FScore(2) @ 5
     F2@5
-
-    References
-    ----------
-    .. [1] C. J. van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
     """
 
     beta: float = 1.0
@@ -201,21 +197,17 @@ class FScore(Metric):
 
 @dataclass(frozen=True, repr=False)
 class PrecisionAtRelevant(Metric):
-    """R-precision: precision at L, the number of relevant items, where it equals recall [1]_.
+    """R-precision: precision at L, the number of relevant items, where it equals recall.
 
     Perfect 1, random L / n, worst 0 while there are L irrelevant items. For one relevant item it is
-    accuracy. Takes no cut-off.
+    accuracy. Takes no cut-off. Source: C. D. Manning, P. Raghavan, H. Schuetze, "Introduction to
+    Information Retrieval", Cambridge University Press, 2008, section 8.4.
 
     Examples
     --------
     >>> import recsample as rs
     >>> rs.RPrecision(rs.Ranks([[1, 4, 9], [1, 2, 3]], n_items=20))
     array([0.33333333, 1.        ])
-
-    References
-    ----------
-    .. [1] C. D. Manning, P. Raghavan, H. Schuetze, "Introduction to Information Retrieval",
-       Cambridge University Press, 2008, section 8.4.
     """
 
     name = "RPrecision"
@@ -231,9 +223,8 @@ class PrecisionAtRelevant(Metric):
 class AveragePrecision(Metric):
     """Average precision: the precision at every relevant item that is found, summed and divided.
 
-    Eq. (5), and eqs. (10) and (12), 1[r <= k] / r, for one relevant item. The paper divides by
-    min(L, k), the best number of hits there can be; others divide otherwise. Without a cut-off the
-    first three are the same.
+    Eq. (5), and eqs. (10) and (12), 1[r <= k] / r, for one relevant item. Without a cut-off the
+    first three divisors of `over` are the same.
 
     Perfect 1, random about ln(n) / n for one relevant item (exactly H_n / n), worst 1 / n for one
     relevant item, or 0 with a cut-off. Divided by L, a perfect ranking gets min(L, k) / L only;
@@ -242,27 +233,19 @@ class AveragePrecision(Metric):
     Parameters
     ----------
     over : {"best", "relevant", "hits", "k"}, optional
-        Divide by min(L, k), by L, by the number of relevant items in the first k places [1]_, or by
-        k. By default as in the paper.
+        Divide by min(L, k), as in the paper, by L, by the number of relevant items in the first k
+        places (J. Lamar, "Metrics for Evaluating Recommender Systems", 2024), or by k.
     cutoff : int, optional
-        Ranks beyond it do not count; ``AP @ 10`` sets it to 10.
 
     Examples
     --------
-    >>> import recsample as rs
-    >>> rs.AP(rs.Ranks([[1, 4]], n_items=10))     # (1/1 + 2/4) / 2
-    array([0.75])
-
     Hits in places 1 and 4, and six relevant items that are not found:
 
+    >>> import recsample as rs
     >>> ranks = rs.Ranks([[1, 4, 10, 11, 12, 13, 14, 15]], n_items=20)
     >>> names = ["AP@5", "AP(relevant)@5", "AP(hits)@5", "AP(k)@5"]
     >>> [round(float(rs.metric(name)(ranks)[0]), 4) for name in names]
     [0.3, 0.1875, 0.75, 0.3]
-
-    References
-    ----------
-    .. [1] J. Lamar, "Metrics for Evaluating Recommender Systems", 2024.
     """
 
     over: str = "best"
@@ -298,10 +281,6 @@ class AveragePrecision(Metric):
     def additive(self) -> bool:  # type: ignore[override]
         """Whether it is a sum over the relevant items: not where the number of hits divides it.
 
-        Returns
-        -------
-        bool
-
         Examples
         --------
         >>> import recsample as rs
@@ -324,9 +303,9 @@ class AverageRecallAt(Metric):
     """Average recall at k, known as MAR: the mean recall over the places of the hits.
 
     With h hits in the first k places it is (1 + 2 + ... + h) / (h L) = (h + 1) / (2 L), and 0
-    without a hit [1]_: the mean of Recall@k and HitRate@k / L, so it says nothing that these do not
-    say. Even perfect rankings get (k + 1) / (2 L) only, where L >= k, or (L + 1) / (2 L). Random
-    (L k / n + P(h > 0)) / (2 L), worst 0 while there are k irrelevant items.
+    without a hit (J. Lamar, as for AP): the mean of Recall@k and HitRate@k / L, so it says nothing
+    new. Perfect (min(L, k) + 1) / (2 L) only, random (L k / n + P(h > 0)) / (2 L), worst 0 while
+    there are k irrelevant items.
 
     Parameters
     ----------
@@ -337,10 +316,6 @@ class AverageRecallAt(Metric):
     >>> import recsample as rs
     >>> (rs.AR @ 5)(rs.Ranks([[1, 4, 9], [1, 2, 3]], n_items=20))
     array([0.5       , 0.66666667])
-
-    References
-    ----------
-    .. [1] J. Lamar, "Metrics for Evaluating Recommender Systems", 2024.
     """
 
     cutoff: int | None = None
@@ -367,7 +342,6 @@ class DiscountedGain(Metric):
     Parameters
     ----------
     cutoff : int, optional
-        Ranks beyond it do not count; ``DCG @ 10`` sets it to 10.
 
     Examples
     --------
@@ -398,7 +372,6 @@ class NormalizedDCG(Metric):
     Parameters
     ----------
     cutoff : int, optional
-        Ranks beyond it do not count; ``NDCG @ 10`` sets it to 10.
 
     Examples
     --------
@@ -429,7 +402,6 @@ class ReciprocalRank(Metric):
     Parameters
     ----------
     cutoff : int, optional
-        Ranks beyond it do not count; ``RR @ 10`` sets it to 10.
 
     Examples
     --------
@@ -508,19 +480,15 @@ class TopOneAccuracy(Metric):
 class PercentileRankMetric(Metric):
     """Percentile rank: the share of irrelevant items that outrank a relevant one. Lower is better.
 
-    (r - 1) / (n - 1) for one relevant item [1]_, so 1 - AUC; the mean over several. Perfect 0,
-    random 1/2, worst 1. Undefined without irrelevant items. Takes no cut-off.
+    (r - 1) / (n - 1) for one relevant item, so 1 - AUC; the mean over several. Perfect 0,
+    random 1/2, worst 1. Undefined without irrelevant items. Takes no cut-off. Source: Hu, Koren and
+    Volinsky, as for `expected_percentile_rank`.
 
     Examples
     --------
     >>> import recsample as rs
     >>> rs.PercentileRank(rs.Ranks([1, 50, 99], n_items=99))
     array([0. , 0.5, 1. ])
-
-    References
-    ----------
-    .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
-       ICDM 2008.
     """
 
     name = "PercentileRank"
@@ -538,26 +506,21 @@ class RankScore(Metric):
     """Rank score: each hit counts half as much every `half_life` places, over the best possible.
 
     sum over the relevant items of 2^(-(r - 1) / half_life), divided by its value for the ranks
-    1, ..., L [1]_. Perfect 1; for one relevant item random the mean of 2^(-(r - 1) / half_life)
-    over the ranks 1, ..., n, and worst 2^(-(n - 1) / half_life).
+    1, ..., L. Perfect 1; for one relevant item random the mean of 2^(-(r - 1) / half_life) over the
+    ranks 1, ..., n, and worst 2^(-(n - 1) / half_life). Source: J. Breese, D. Heckerman, C. Kadie,
+    "Empirical Analysis of Predictive Algorithms for Collaborative Filtering", UAI 1998.
 
     Parameters
     ----------
     half_life : float
         Ranks after which the weight of a hit has halved, above 0.
     cutoff : int, optional
-        Ranks beyond it do not count; ``RankScore(5) @ 10`` sets it to 10.
 
     Examples
     --------
     >>> import recsample as rs
     >>> rs.RankScore(5)(rs.Ranks([1, 6, 11], n_items=20))
     array([1.  , 0.5 , 0.25])
-
-    References
-    ----------
-    .. [1] J. Breese, D. Heckerman, C. Kadie, "Empirical Analysis of Predictive Algorithms for
-       Collaborative Filtering", UAI 1998.
     """
 
     half_life: float
@@ -588,26 +551,21 @@ class RankScore(Metric):
 class RBP(Metric):
     """Rank-biased precision: what a reader finds who goes on to the next place with `persistence`.
 
-    (1 - p) times the sum of p^(r - 1) over the relevant items [1]_. Perfect 1 - p^L, random
-    (1 - p^n) L / n, worst p^(n - L) (1 - p^L).
+    (1 - p) times the sum of p^(r - 1) over the relevant items. Perfect 1 - p^L, random
+    (1 - p^n) L / n, worst p^(n - L) (1 - p^L). Source: A. Moffat, J. Zobel, "Rank-Biased Precision
+    for Measurement of Retrieval Effectiveness", ACM TOIS 27(1), 2008.
 
     Parameters
     ----------
     persistence : float
         The probability p, between 0 and 1, both excluded.
     cutoff : int, optional
-        Ranks beyond it do not count; ``RBP(0.8) @ 10`` sets it to 10.
 
     Examples
     --------
     >>> import recsample as rs
     >>> rs.RBP(0.5)(rs.Ranks([[1], [2], [1, 2]], n_items=20))
     array([0.5 , 0.25, 0.75])
-
-    References
-    ----------
-    .. [1] A. Moffat, J. Zobel, "Rank-Biased Precision for Measurement of Retrieval Effectiveness",
-       ACM Transactions on Information Systems 27(1), 2008.
     """
 
     persistence: float
@@ -661,18 +619,18 @@ PercentileRank = PercentileRankMetric()
 def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None) -> float:
     """The mean percentile rank of the consumed items, weighted by how much of each was consumed.
 
-    Eq. (8) of Hu, Koren and Volinsky [1]_: the percentile rank of an item, (r - 1) / (n - 1), is 0
-    at the head of the list and 1 at its end. Perfect about 0, random 1/2, worst about 1. For one
-    relevant item per instance and equal weights it is the mean of `PercentileRank`, which counts
-    only the irrelevant items ahead and so does not charge a relevant item for another.
+    Eq. (8) of Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback
+    Datasets", ICDM 2008: the percentile rank of an item is (r - 1) / (n - 1). Perfect about 0,
+    random 1/2, worst about 1. For one relevant item per instance and equal weights it is the mean
+    of `PercentileRank`, which counts only the irrelevant items ahead.
 
     Parameters
     ----------
     ranks : Ranks
         The consumed items of each user. Tied items count at the middle of their ties.
     consumption : array_like of float, optional
-        One number per relevant item, in the shape of ``ranks.values``, not negative: what the user
-        consumed in the test period. By default equal.
+        What the user consumed in the test period, at least 0, in the shape of ``ranks.values``. By
+        default equal.
 
     Returns
     -------
@@ -681,8 +639,8 @@ def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None)
     Raises
     ------
     ValueError
-        If there is no relevant item, the lengths do not match, a number is negative or not finite,
-        all are 0, or a pool holds one item only.
+        For no relevant item, lengths that do not match, numbers that are negative, not finite or
+        all 0, and a pool of one item.
 
     Examples
     --------
@@ -691,11 +649,6 @@ def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None)
     >>> import recsample as rs
     >>> rs.metrics.expected_percentile_rank(rs.Ranks([1, 101], n_items=101), [3, 1])
     0.25
-
-    References
-    ----------
-    .. [1] Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback Datasets",
-       ICDM 2008.
     """
     check_ranks(ranks)
     instance, _, rank, ties, group, place = ranks.rows

@@ -28,10 +28,8 @@ def mae(predicted: ArrayLike, actual: ArrayLike) -> float:
 
     Parameters
     ----------
-    predicted : array_like of float
-        Predicted ratings, of any shape.
-    actual : array_like of float, same shape as predicted
-        The ratings that were given.
+    predicted, actual : array_like of float
+        Predicted ratings and those that were given, of one shape.
 
     Returns
     -------
@@ -40,7 +38,7 @@ def mae(predicted: ArrayLike, actual: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        As of `mae`.
+        For different shapes, no rating, and a number that is not finite.
 
     Examples
     --------
@@ -62,16 +60,11 @@ def mse(predicted: ArrayLike, actual: ArrayLike) -> float:
     Parameters
     ----------
     predicted, actual : array_like of float
-        As of `mae`.
+        As of `mae`, which refuses the same.
 
     Returns
     -------
     float
-
-    Raises
-    ------
-    ValueError
-        As of `mae`.
 
     Examples
     --------
@@ -93,16 +86,11 @@ def rmse(predicted: ArrayLike, actual: ArrayLike) -> float:
     Parameters
     ----------
     predicted, actual : array_like of float
-        As of `mae`.
+        As of `mae`, which refuses the same.
 
     Returns
     -------
     float
-
-    Raises
-    ------
-    ValueError
-        As of `mae`.
 
     Examples
     --------

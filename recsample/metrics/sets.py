@@ -1,9 +1,8 @@
 """What a set of recommended items is worth, whatever their order, and what is covered at all.
 
-`precision`, `recall` and `f_score` compare two sets of one user: the recommended and the relevant
-items. Their mean over the users is what studies report. For the first k items of a ranking they
-are ``Precision @ k`` and ``Recall @ k`` of `recsample.metrics`. The two coverages look at what was
-recommended to all users, relevant or not.
+`precision`, `recall` and `f_score` compare the recommended and the relevant items of one user. For
+the first k items of a ranking they are ``Precision @ k`` and so on of `recsample.metrics`. The two
+coverages look at what was recommended to all users, relevant or not.
 
 Reference: C. Manning, P. Raghavan, H. Schütze, "Introduction to Information Retrieval", Cambridge
 University Press 2008, section 8.3.
@@ -38,16 +37,13 @@ __all__ = [
 def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:
     """Precision: the share of the recommended items that are relevant.
 
-    ``len(recommended & relevant) / len(recommended)`` for sets. Perfect min(L, k) / k
-    for k recommended and L relevant among n items, random L / n, worst 0 while there are k
-    irrelevant items.
+    Perfect min(L, k) / k for k recommended and L relevant among n items, random L / n, worst 0
+    while there are k irrelevant items.
 
     Parameters
     ----------
-    recommended : collection of hashable items
-        The items that were recommended to one user. Their order does not matter.
-    relevant : collection of hashable items
-        The items that are relevant for the user. One that is listed twice counts once.
+    recommended, relevant : collection of hashable items
+        The items of one user, in any order. A relevant one that is listed twice counts once.
 
     Returns
     -------
@@ -57,14 +53,12 @@ def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> 
     Raises
     ------
     ValueError
-        As `precision`.
+        For an item that is recommended twice, NaN or not hashable, and for what is no collection.
 
     Examples
     --------
-    Ten recommended items, five of them among the twenty relevant ones:
-
     >>> from recsample.metrics.sets import precision
-    >>> precision(recommended=range(10), relevant=range(5, 25))
+    >>> precision(recommended=range(10), relevant=range(5, 25))     # 5 / 10
     0.5
     """
     chosen, wanted = _recommended("recommended", recommended), _counts("relevant", relevant).keys()
@@ -76,31 +70,23 @@ def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> 
 def recall(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:
     """Recall: the share of the relevant items that are recommended.
 
-    ``len(recommended & relevant) / len(relevant)`` for sets. Perfect min(L, k) / L
-    for k recommended and L relevant among n items, random k / n, worst 0 while there are k
-    irrelevant items.
+    Perfect min(L, k) / L for k recommended and L relevant among n items, random k / n, worst 0
+    while there are k irrelevant items.
 
     Parameters
     ----------
     recommended, relevant : collection of hashable items
-        As of `precision`.
+        As of `precision`, which refuses the same.
 
     Returns
     -------
     float
         NaN, with a warning, where nothing is relevant.
 
-    Raises
-    ------
-    ValueError
-        As `precision`.
-
     Examples
     --------
-    Five recommended items, three of them among the twenty relevant ones:
-
     >>> from recsample.metrics.sets import recall
-    >>> recall(recommended=range(5), relevant=range(2, 22))
+    >>> recall(recommended=range(5), relevant=range(2, 22))     # 3 / 20
     0.15
     """
     chosen, wanted = _recommended("recommended", recommended), _counts("relevant", relevant).keys()
@@ -120,9 +106,9 @@ def f_score(
                 = \frac{(1 + \beta^2) \, \text{hits}}
                        {\beta^2 \, |\text{relevant}| + |\text{recommended}|}
 
-    The second form is the one computed: it also holds without a hit, where P = R = 0. For k
-    recommended and L relevant among n items: perfect with min(L, k) hits, which is 1 for k = L;
-    random with kL / n hits; worst 0 while there are k irrelevant items.
+    The second form also holds without a hit, where P = R = 0. For k recommended and L relevant
+    among n items: perfect with min(L, k) hits, random with kL / n hits, worst 0 while there are k
+    irrelevant items.
 
     Parameters
     ----------
@@ -143,10 +129,8 @@ def f_score(
 
     Examples
     --------
-    A precision of 5/10 and a recall of 5/20:
-
     >>> from recsample.metrics.sets import f_score
-    >>> f_score(recommended=range(10), relevant=range(5, 25))
+    >>> f_score(recommended=range(10), relevant=range(5, 25))     # precision 5/10, recall 5/20
     0.3333333333333333
     """
     chosen, wanted = _recommended("recommended", recommended), _counts("relevant", relevant).keys()
@@ -177,8 +161,7 @@ def user_coverage(recommended: Iterable[Iterable[Hashable]]) -> float:
     Raises
     ------
     ValueError
-        If there is no user, for an item that a user is recommended twice, and for what is not one
-        collection of items per user.
+        For no user, and as `precision` for the items of each.
 
     Examples
     --------

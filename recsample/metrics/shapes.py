@@ -1,9 +1,8 @@
 """The forms that metrics have as functions of a rank, by which closed forms are chosen.
 
-For one relevant item, with everything but its rank held fixed, most metrics are one of a few simple
-functions. What sampling makes of such a function has a closed form, which
-`recsample.sampling` looks up by the shape. A metric names its own, `Metric.shape`, and a cut-off
-changes it: AP is `Reciprocal`, AP@10 has no name.
+With everything but the rank held fixed, most metrics are one of a few simple functions. What
+sampling makes of these has a closed form, which `recsample.sampling` looks up by the shape. A
+metric names its own, `Metric.shape`, and a cut-off changes it: AP is `Reciprocal`, AP@10 a `Shape`.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
@@ -148,9 +147,12 @@ _ROUNDING = 1e-9
 
 def has_shape(shape: Shape, value: Callable[[Integers], Floats], rank: Integers, last: int) -> bool:
     """Whether ``value(r)`` is as the shape says on the ascending ranks r, with a step at `last`."""
-    values, r = value(rank), rank.astype(float)
-    if not np.isfinite(values).all():  # a metric may be undefined, but for a single item, say
+    values = value(rank)
+    known = np.isfinite(values)  # a metric may be undefined, for a single item, say
+    values, rank = values[known], rank[known]
+    if len(rank) < 2:
         return True
+    r = rank.astype(float)
     match shape:
         case Linear():
             form = values[0] + (r - r[0]) * ((values[-1] - values[0]) / (r[-1] - r[0]))

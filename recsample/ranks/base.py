@@ -45,23 +45,16 @@ __all__ = ["Ranks", "Rows"]
 class Rows(NamedTuple):
     """`Ranks` with one row per relevant item, as metrics and samplers read them: `Ranks.rows`.
 
-    Instances stand in order, and within an instance the best ranked item comes first. All are
-    arrays of int, shape (relevant items,).
+    Instances stand in order, and within an instance the best ranked item comes first.
 
     Parameters
     ----------
-    instance : ndarray
-        To which instance the relevant item belongs, 0-based.
-    order : ndarray
-        It is the i-th best ranked relevant item of its instance: i, 1-based.
-    rank : ndarray
-        Its rank, 1-based; with ties, in the best case.
-    ties : ndarray
-        How many irrelevant items have its score.
-    group : ndarray
-        How many relevant items have its score, itself included.
-    place : ndarray
-        Its place among these, 1-based.
+    instance, order, rank : ndarray of int, shape (relevant items,)
+        The instance of the relevant item, 0-based; its order among the relevant items there,
+        1-based; its rank, 1-based, with ties in the best case.
+    ties, group, place : ndarray of int, shape (relevant items,)
+        How many irrelevant items have its score; how many relevant ones, itself included; its
+        place among these, 1-based.
 
     Examples
     --------
@@ -113,7 +106,7 @@ class Rows(NamedTuple):
 class Ranks(Value):
     """Where the relevant items of each instance stand in a ranking of n items.
 
-    Ranks are a value: they cannot be changed, and are equal (``==``) where they hold the same.
+    They cannot be changed, and are equal (``==``) where they hold the same.
 
     Parameters
     ----------
@@ -141,29 +134,20 @@ class Ranks(Value):
     Raises
     ------
     ValueError
-        For a rank below 1 or above `n_items`, a rank that is not a whole number, a rank that an
-        instance holds twice, ties that reach beyond the pool or into the next relevant item, and
-        lengths that do not match. The message names the instance (0-based) and the value.
+        For a rank that is no whole number from 1 to `n_items`, or that an instance holds twice,
+        ties that reach beyond the pool or into the next relevant item, and lengths that do not
+        match. The message names the instance (0-based) and the value.
 
     Examples
     --------
-    Recommender C of Table 1 in [1]_, five instances with one relevant item each:
+    Three instances with one relevant item each, and two with two and one:
 
     >>> import recsample as rs
-    >>> ranks = rs.Ranks([212, 2, 743, 5342, 1548], n_items=10_000)
-    >>> ranks[1:3] == rs.Ranks([2, 743], n_items=10_000)
+    >>> rs.Ranks([212, 2, 743], n_items=10_000)[1:] == rs.Ranks([2, 743], n_items=10_000)
     True
-
-    Two instances with two and one relevant items:
-
     >>> several = rs.Ranks([[3, 5], [1]], n_items=10)
     >>> several.n_relevant, several.n_irrelevant
     (array([2, 1]), array([8, 9]))
-
-    References
-    ----------
-    .. [1] W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020,
-       section 2. https://doi.org/10.1145/3394486.3403226
     """
 
     n_items: int | Integers
@@ -291,8 +275,7 @@ class Ranks(Value):
 
         Parameters
         ----------
-        parts : iterable of Ranks
-            At least one, with names of the instances in all of them or in none.
+        parts : iterable of Ranks, at least one, all with names of the instances or none
 
         Returns
         -------
@@ -357,10 +340,9 @@ class Ranks(Value):
         n_items : str or int, optional
             The column with the sizes of the pools, or one size for all.
         user : str or None, optional
-            The column with the names of the instances, which one has in all its rows. None takes
-            each row for an instance of its own, without a name.
+            The column with the names of the instances. None takes each row for an instance of its
+            own, without a name.
         rank : str, optional
-            The column with the ranks.
         ties : str or int, optional
             The column with the numbers of tied irrelevant items, or one number for all. By default
             the column "ties" if there is one, otherwise 0.
@@ -373,8 +355,7 @@ class Ranks(Value):
         Raises
         ------
         ValueError
-            For a column that is not there, missing values, an instance with two sizes of its pool,
-            and as `Ranks`.
+            For a missing column or value, an instance with two sizes of its pool, and as `Ranks`.
 
         Examples
         --------
@@ -407,8 +388,8 @@ class Ranks(Value):
     def each_alone(self) -> Ranks:
         """Every relevant item as an instance of its own, ranked among the irrelevant items only.
 
-        That is how an evaluation looks that ranks each held-out item without the others: at rank
-        r_i - i + 1 among n - L + 1 items, tied with the same irrelevant ones.
+        That is the evaluation that ranks each held-out item without the others: at rank r_i - i + 1
+        among n - L + 1 items, tied with the same irrelevant ones.
 
         Returns
         -------
@@ -418,7 +399,7 @@ class Ranks(Value):
         Raises
         ------
         ValueError
-            If no instance has a relevant item.
+            If there is no relevant item.
 
         Examples
         --------
@@ -441,8 +422,7 @@ class Ranks(Value):
 
         Parameters
         ----------
-        rank : array_like of int, shape (relevant items,)
-            A rank for each of the `rows`.
+        rank : array_like of int, shape (relevant items,), as in `rows`
         n_items : int or array_like of int
 
         Returns

@@ -1,8 +1,8 @@
 """How many instances have which rank: ranks of one relevant item an instance, counted.
 
-Everything that this package says of instances with one relevant item each, but for the comparison
-of two recommenders user by user, depends on how often each rank occurs and on nothing else. So a
-hundred million ranks are as good as a table of as many rows as there are different ranks.
+Everything that this package says of such instances, but for the comparison of two recommenders user
+by user, depends on how often each rank occurs and on nothing else. So a hundred million ranks are
+as good as a table of the different ones.
 """
 
 from __future__ import annotations
@@ -40,21 +40,18 @@ _BYTES_OF_ROW = 250
 class RankCounts(Value):
     """How many instances have which rank, for instances with one relevant item each.
 
-    They stand for the `Ranks` of all these instances wherever it does not matter which instance has
+    They stand for the `Ranks` of all these instances where it does not matter which instance has
     which rank: in `recsample.report`, `recsample.compare`, `UniformSampling.draw`, `std_of_mean`
-    and most of `recsample.inference`. A metric gives one value per instance, so it does not take
-    them; `mean` applies it. They cannot be changed, and are equal (``==``) where they say the same.
+    and most of `recsample.inference`; `mean` applies a metric to them. They cannot be changed, and
+    are equal (``==``) where they say the same.
 
     Parameters
     ----------
-    values : array_like of int, shape (rows,)
-        Ranks, 1 is best. Rows that are the same are added up.
-    counts : array_like of int, shape (rows,)
-        How many instances have them. Rows without any are left out.
-    n_items : int or array_like of int, shape (rows,)
-        Sizes of the ranked pools, the relevant item included.
-    ties : int or array_like of int, shape (rows,), optional
-        How many irrelevant items have the score of the relevant one, as of `Ranks`.
+    values, counts : array_like of int, shape (rows,)
+        Ranks, 1 is best, and how many instances have them. Rows that are the same are added up,
+        rows of no instance left out.
+    n_items, ties : int or array_like of int, shape (rows,)
+        As of `Ranks`; `ties` are optional.
 
     Attributes
     ----------
@@ -71,8 +68,6 @@ class RankCounts(Value):
 
     Examples
     --------
-    Three instances with rank 2, and one with rank 50:
-
     >>> import recsample as rs
     >>> counts = rs.RankCounts([2, 50], [3, 1], n_items=100)
     >>> counts == rs.RankCounts.of(rs.Ranks([2, 2, 50, 2], n_items=100))
@@ -156,8 +151,8 @@ class RankCounts(Value):
     ) -> RankCounts:
         """Count ranks.
 
-        A column of numbers is counted as it is, by blocks, and never made into `Ranks`: with one
-        size of the pool and no ties that takes about as long as `numpy.bincount`.
+        A column of numbers is counted by blocks, and never made into `Ranks`: with one size of the
+        pool and no ties about as fast as `numpy.bincount`.
 
         Parameters
         ----------
@@ -173,8 +168,7 @@ class RankCounts(Value):
         Raises
         ------
         ValueError
-            For several relevant items, as `RankCounts`, and for a pool of which the memory cannot
-            hold a count for each rank.
+            For several relevant items, a pool too large for the memory, and as `RankCounts`.
 
         Examples
         --------
@@ -227,9 +221,7 @@ class RankCounts(Value):
         frame : dataframe, or path
             Of any library that Narwhals knows, such as pandas, Polars, DuckDB, Dask or PySpark; or
             a Parquet file, a folder of them, or a pattern such as ``"runs/*.parquet"``.
-        n_items : str or int, optional
-        rank : str, optional
-        ties : str or int, optional
+        n_items, rank, ties : str or int, optional
             As of `Ranks.from_frame`, with one relevant item a row.
         counts : str, optional
             The column that says how many instances a row stands for; by default each is one.
@@ -241,8 +233,8 @@ class RankCounts(Value):
         Raises
         ------
         ValueError
-            For a column that is not there, missing values, Parquet files that DuckDB cannot read,
-            and as `RankCounts`, where `counts` may be whole numbers that are kept as floats.
+            For a missing column or value, Parquet files that DuckDB cannot read, and as
+            `RankCounts`; `counts` may be whole numbers kept as floats.
         FileNotFoundError
             For a path without Parquet files.
 
@@ -269,8 +261,8 @@ class RankCounts(Value):
         Parameters
         ----------
         function : callable or str
-            A metric or its name, a correction, or any other function of `Ranks` whose value for an
-            instance depends on that instance alone. It is called with `ranks`.
+            A metric or its name, a correction, or another function of `Ranks` whose value for an
+            instance depends on that instance alone.
 
         Returns
         -------

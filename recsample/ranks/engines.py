@@ -1,8 +1,8 @@
 """Exact ranks of more users than one machine holds, on the engine that holds their table.
 
-The ranks of a user depend on nothing but this user's own rows, so they are found block by block, or
-by joining and grouping, wherever these rows lie. What comes back is a table of the same engine with
-a row for each held-out item, not computed yet: `recsample.RankCounts.from_frame` counts it.
+The ranks of a user depend on this user's own rows alone, so they are found block by block, or by
+joining and grouping, wherever these lie. What comes back is a table of the same engine with a row
+for each held-out item, not computed yet: `recsample.RankCounts.from_frame` counts it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ def ranks_of_block(
     item_factors : array_like of float, shape (items, d)
         A score is the inner product of a user's factors and an item's.
     user, factors, item, exclude : str, optional
-        The names of the columns: the user's id; its factors, a list of d numbers; the held-out
-        item, its row in `item_factors`; and, if named, a list of the items that are not ranked for
-        this user, such as the training set.
+        The columns of the user's id; of its factors, a list of d numbers; of the held-out item, its
+        row in `item_factors`; and, if named, of a list of items not ranked, as the training set.
 
     Returns
     -------
@@ -63,8 +62,8 @@ def ranks_of_block(
     Raises
     ------
     ValueError
-        For what is no dataframe, a column that is not there, factors that are not d numbers each,
-        items that are no rows of `item_factors`, and as `predicted_ranks`.
+        For no dataframe, a missing column, factors that are not d numbers each, items that are no
+        rows of `item_factors`, and as `predicted_ranks`.
 
     Examples
     --------
@@ -145,12 +144,11 @@ def ranks_of_factors(
     Parameters
     ----------
     users : dataframe of pandas, Dask or PySpark
-        One row per user, as of `ranks_of_block`, such as a folder of Parquet files read by Dask or
-        Spark.
+        As of `ranks_of_block`, such as a folder of Parquet files read by Dask or Spark.
     item_factors : array_like of float, shape (items, d)
         They have to fit into the memory of each worker, beside a block of users.
     user, factors, item, exclude : str, optional
-        The names of the columns.
+        As of `ranks_of_block`.
 
     Returns
     -------
@@ -160,8 +158,7 @@ def ranks_of_factors(
     Raises
     ------
     ValueError
-        For what is no frame of these libraries, and as `ranks_of_block`, of the rows when they are
-        computed.
+        For other frames, and as `ranks_of_block`, of the rows when they are computed.
 
     Examples
     --------
@@ -205,8 +202,8 @@ def ranks_of_scores(
     Parameters
     ----------
     scores : dataframe
-        Of any library that Narwhals knows. One row for each user and each item that is ranked for
-        this user, the held-out ones included, with a score, higher is better.
+        Of any library that Narwhals knows: a row with a score, higher is better, for each item that
+        is ranked for a user, the held-out ones included.
     held_out : dataframe
         Of the same library: one row for each held-out item of a user.
     user, item, score : str, optional
@@ -215,16 +212,16 @@ def ranks_of_scores(
     Returns
     -------
     dataframe
-        Of the same library, as of `ranks_of_block`, with one row for each held-out item, also where
-        `held_out` repeats it. Of a lazy library it is not computed yet, and a rank that cannot be
-        known, as said below, is missing: `RankCounts.from_frame` refuses it.
+        Of the same library, as of `ranks_of_block`, with one row for each row of `held_out`. Of a
+        lazy library it is not computed yet, and a rank that cannot be known, as said below, is
+        missing: `RankCounts.from_frame` refuses it.
 
     Raises
     ------
     ValueError
-        For what is no dataframe, a column that is not there, scores that are no numbers, and ids
-        that are numbers in one table only. Of a library that computes at once, also for a held-out
-        item without a score, and missing, NaN or two scores of an item of its user.
+        For no dataframe, a missing column, scores that are no numbers, and ids that are numbers in
+        one table only. Of a library that computes at once, also for a held-out item without a
+        score, and missing, NaN or two scores of an item of its user.
 
     Examples
     --------

@@ -26,7 +26,7 @@ _WORKING_MEMORY = 256
 class RankedItems(Ranks):
     """Which items outrank the relevant one, for each instance: `Ranks` that know their items.
 
-    They have one relevant item per instance, and are usually made from scores, by `ranked_items`.
+    With one relevant item per instance, usually made by `ranked_items`.
 
     Parameters
     ----------
@@ -35,8 +35,7 @@ class RankedItems(Ranks):
     relevant : array_like of int, shape (instances,)
         The relevant item of each instance, 0-based.
     exclude : sparse matrix, shape (instances, items), optional
-        Items that are not ranked, such as the training set. All others but the relevant one are
-        the candidates from which negatives are drawn.
+        Not ranked. All others but the relevant one are candidates: negatives are drawn from them.
     tied : sparse matrix, shape (instances, items), optional
         The candidates with exactly the score of the relevant item.
     ids : array_like, optional
@@ -52,13 +51,11 @@ class RankedItems(Ranks):
     Raises
     ------
     ValueError
-        For shapes that do not fit, an item that does not exist, and an item in two of the sets;
-        the message names the user, which is the instance.
+        For shapes that do not fit, an item that does not exist or is in two of the sets; the
+        message names the user, which is the instance.
 
     Examples
     --------
-    The relevant item is item 3, and of the other three items the first outranks it:
-
     >>> import recsample as rs
     >>> from scipy import sparse
     >>> ranked = rs.RankedItems(sparse.csr_matrix([[1, 0, 0, 0]]), relevant=[3])
@@ -119,8 +116,8 @@ def ranked_items(
 ) -> RankedItems:
     """Which items outrank the relevant one under given scores.
 
-    As `predicted_ranks`, for one relevant item per user, but with the items and not only how many
-    they are: five bytes for each of these, which are counted first.
+    As `predicted_ranks`, for one relevant item per user, but with the items: five bytes for each,
+    which are counted first.
 
     Parameters
     ----------
@@ -135,9 +132,8 @@ def ranked_items(
     Raises
     ------
     ValueError
-        As `predicted_ranks`, for items that the memory cannot hold, and for a sparse matrix as
-        `relevant`: give each relevant item of a user a row of its own, with the others in
-        `exclude`.
+        As `predicted_ranks`, for items that the memory cannot hold, and for a sparse `relevant`:
+        give each relevant item of a user a row of its own, with the others in `exclude`.
 
     Examples
     --------

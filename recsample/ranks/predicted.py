@@ -34,8 +34,8 @@ def predicted_ranks(
 ) -> Ranks:
     """Ranks of the relevant items under given scores, with ties counted.
 
-    An item outranks another where its score is higher. Irrelevant items with exactly the score of
-    the relevant one are counted as its ties, so that no metric depends on the order of the items.
+    Irrelevant items with exactly the score of the relevant one are its ties, so that no metric
+    depends on the order of the items.
 
     Parameters
     ----------
@@ -44,15 +44,12 @@ def predicted_ranks(
         shapes (users, d) and (items, d) stands for the product ``user_factors @ item_factors.T``,
         which is formed for some users and items at a time and never as a whole.
     relevant : array_like of int, shape (users,), or sparse matrix, shape (users, items)
-        The relevant item of each user (0-based), or a matrix whose stored non-zeros are the
-        relevant items.
+        The relevant item of each user (0-based), or the non-zeros of a matrix.
     exclude : sparse matrix, shape (users, items), optional
-        Items that are not ranked for the user, such as the training set. They count neither as
-        better items nor in the size of the pool.
+        Items that are not ranked for the user, such as the training set.
     working_memory : float, default 256
-        How much memory may be used beside the arguments and the result, in MiB. It changes the
-        speed, and never a rank. Copies that other kinds of numbers or of sparse matrices need come
-        on top: of factors that are not float32 or float64, and of sets that are not CSR.
+        In MiB, what may be used beside the arguments, the result, and copies of factors that are
+        not float32 or float64 and of sets that are not CSR. It changes the speed, never a rank.
 
     Returns
     -------
@@ -62,28 +59,21 @@ def predicted_ranks(
     Raises
     ------
     ValueError
-        For shapes that do not fit, a score that is NaN, an item that does not exist, and a
-        relevant item that is excluded; the message names the user. For a `working_memory` that
-        one user does not fit in, and for more ranks than half of the machine's memory holds.
+        For shapes that do not fit, a score that is NaN, an item that does not exist, and a relevant
+        item that is excluded; the message names the user. For a `working_memory` too small for one
+        user, and for more ranks than half of the machine's memory holds.
 
     Notes
     -----
     Under factors, the score of a user and an item is the sum of the products of their factors,
     added one after the other in double precision. Items with the same factors therefore have the
-    same score, wherever they stand. The matrix product is formed in the precision of the factors.
-    Where it differs from the relevant item's score by more than its rounding can explain ([1]_,
-    section 3.1), it decides; the few items that are closer are scored one by one. So the ranks do
-    not depend on how many users or items are looked at at a time, on the number of threads, or on
-    the library that multiplies matrices.
+    same score. Where the matrix product, in the precision of the factors, differs from the relevant
+    item's score by more than its rounding can explain (N. J. Higham, "Accuracy and Stability of
+    Numerical Algorithms", SIAM 2002, section 3.1), it decides; the few items that are closer are
+    scored one by one. So the ranks do not depend on tiles, threads, or the linear algebra library.
 
-    The extra ``fast`` makes large evaluations faster, with the same ranks: it brings
-    Numba, which compiles the counting, and threadpoolctl, with which some users are ranked on each
-    of the threads that NumPy's linear algebra may use. Without it only the product uses them.
-
-    References
-    ----------
-    .. [1] N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, SIAM 2002.
-       https://doi.org/10.1137/1.9780898718027
+    The extra ``fast`` gives the same ranks sooner: Numba compiles the counting, and threadpoolctl
+    lets some users be ranked on each of the threads that NumPy's linear algebra may use.
 
     Examples
     --------
@@ -92,11 +82,18 @@ def predicted_ranks(
     >>> ranks.values, ranks.ties
     (array([2, 4]), array([1, 0]))
     """
+    return _ranked(scores, relevant, exclude, working_memory)
+
+
+def _ranked(scores, relevant, exclude, working_memory=256.0, ids=None):
+    """`predicted_ranks` of users with these ids."""
     one_each = not sparse.issparse(relevant)
     source, relevant, exclude = scored_pools(scores, relevant, exclude)
+    source.ids = ids
     above, ties = standings(source, relevant, exclude, working_memory)
     n_relevant = np.diff(relevant.indptr).astype(np.int64)
-    return _ranks(above, ties, n_relevant, relevant.shape[1] - np.diff(exclude.indptr), one_each)
+    sizes = relevant.shape[1] - np.diff(exclude.indptr)
+    return _ranks(above, ties, n_relevant, sizes, one_each, ids)
 
 
 class Study(NamedTuple):
@@ -238,9 +235,9 @@ class Rows:
             one_each = relevant.indices.astype(np.int64) if study.one_each else relevant
             if not isinstance(scores, tuple):
                 lowest += int((scores == -np.inf).sum())
-            parts.append(predicted_ranks(scores, one_each, study.exclude[rows]))
-        found = Ranks.concatenate(parts)
-        return Ranks(found.values, found.n_items, ties=found.ties, ids=study.users), lowest
+            ids = study.users[rows]
+            parts.append(_ranked(scores, one_each, study.exclude[rows], ids=ids))
+        return Ranks.concatenate(parts), lowest
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.empty(len(user))

@@ -44,6 +44,8 @@ _BYTES_RANK = 300
 class Given:
     """Scores that are compared one by one: those of an array."""
 
+    ids: NDArray[Any] | None = None  # by which a message calls the users; None for their numbers
+
     def __init__(self, scores: NDArray[Any]) -> None:
         self.shape = scores.shape
         self._strengths = order.strengths_of(scores)
@@ -66,7 +68,8 @@ class Given:
 
         def tile(items):
             found = self._tile(users, items)
-            order.refuse_nan(found, users[:, None], np.arange(items.start, items.stop))
+            whose = users if self.ids is None else self.ids[users]
+            order.refuse_nan(found, whose[:, None], np.arange(items.start, items.stop))
             return found
 
         return tile

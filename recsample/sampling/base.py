@@ -53,7 +53,7 @@ class Sampler(ABC):
     To write one, derive a class with `draw` and `moments`; the rest follows. One whose sampled rank
     depends on the rank alone may have a `HasLaw.law` too, and then the least-squares corrections
     work for it. Samplers are values: frozen data classes, equal where they draw alike. What they
-    cannot draw from, or read, all methods refuse with a `ValueError`, as `moments` does.
+    cannot draw from, or read, all methods refuse with a `ValueError`.
 
     Examples
     --------
@@ -77,11 +77,6 @@ class Sampler(ABC):
         -------
         Ranks
             The ranks among the drawn items, of the same instances in the same order.
-
-        Raises
-        ------
-        ValueError
-            For ranks that cannot be sampled from.
 
         Examples
         --------
@@ -111,8 +106,7 @@ class Sampler(ABC):
         Raises
         ------
         ValueError
-            For ranks that cannot be sampled from, what is no metric, and a correction for another
-            kind of sampling.
+            For ranks that cannot be sampled from, and what is no metric, or reads other sampling.
 
         Examples
         --------
@@ -223,7 +217,7 @@ class Design(ABC):
     """A way to draw until enough is known, or to weigh what is drawn, and what is read off.
 
     `expect`, `variance` and `std_of_mean` are those of the estimate. Designs are values, as
-    samplers are, and all methods refuse as `draw` and `of` do.
+    samplers are, and all methods refuse with a `ValueError` what they cannot draw from, or read.
 
     Examples
     --------
@@ -243,15 +237,6 @@ class Design(ABC):
         rng : int, numpy.random.Generator or None
             A seed, a generator that is advanced, or None for fresh entropy.
 
-        Returns
-        -------
-        Observed
-
-        Raises
-        ------
-        ValueError
-            For ranks that cannot be drawn from.
-
         Examples
         --------
         >>> import recsample as rs
@@ -269,10 +254,6 @@ class Design(ABC):
             Advanced as far as the design needs.
         rng : int, numpy.random.Generator or None, optional
             For designs that toss a coin on the way.
-
-        Returns
-        -------
-        Observed
 
         Raises
         ------
@@ -384,7 +365,6 @@ class Design(ABC):
         metric : Metric or str
         ranks : Ranks
         rng : int, numpy.random.Generator or None
-            A seed, a generator that is advanced, or None for fresh entropy.
 
         Returns
         -------
@@ -415,8 +395,7 @@ class Design(ABC):
         Examples
         --------
         >>> import recsample as rs
-        >>> ranks = rs.Ranks([1, 40, 900], n_items=1_000)
-        >>> round(rs.InverseSampling().std_of_mean(rs.AP, ranks), 4)
+        >>> round(rs.InverseSampling().std_of_mean(rs.AP, rs.Ranks([1, 40, 900], 1_000)), 4)
         0.008
         """
         return _std_of_mean(self, metric, ranks)
@@ -449,17 +428,13 @@ class Observed(Value):
     design : Design
         Whose observation it is.
     n_items : int or array_like of int
-        The sizes of the pools, the relevant items included: one number, or one per instance.
+        The sizes of the pools, the relevant items included: one number, or one per instance. As an
+        attribute an array, shape (instances,).
     n_relevant : int or array_like of int, optional
-        How many relevant items each instance has.
+        How many relevant items each instance has; an array as well.
     **columns : array_like
         What was seen, by name: one entry per instance, or per relevant item, those of an instance
         together and the best of them first. Which names there are is said by the design.
-
-    Attributes
-    ----------
-    design : Design
-    n_items, n_relevant : ndarray of int, shape (instances,)
 
     Examples
     --------
@@ -514,11 +489,7 @@ class Observed(Value):
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        """What was seen, by name.
-
-        Returns
-        -------
-        mapping of str to ndarray
+        """What was seen: arrays, by name.
 
         Examples
         --------
@@ -557,10 +528,6 @@ class HasLaw(Protocol):
     @property
     def m(self) -> int:
         """One less than the number of different observations.
-
-        Returns
-        -------
-        int
 
         Examples
         --------
@@ -698,17 +665,12 @@ class SumsOverLaw(Sampler):
 
     @abstractmethod
     def law(self, n_items: int) -> Floats:
-        """The law of how many drawn items outrank the relevant one, for every rank of a pool.
+        """The law of how many drawn items outrank the relevant one, in the form of `HasLaw.law`.
 
         Parameters
         ----------
         n_items : int
             Size of the pool, the relevant item included.
-
-        Returns
-        -------
-        ndarray of float, shape (n_items, m + 1)
-            Row r - 1 holds the probabilities of s = 0, ..., m for the rank r.
 
         Examples
         --------
@@ -729,11 +691,6 @@ class SumsOverLaw(Sampler):
         Returns
         -------
         ndarray of float, shape (instances, m + 1)
-
-        Raises
-        ------
-        ValueError
-            For several relevant items in an instance.
 
         Examples
         --------
@@ -768,7 +725,6 @@ def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000)
     n_items : int
         Size of the pool.
     rng : int, numpy.random.Generator or None
-        A seed, a generator that is advanced, or None for fresh entropy.
     draws : int, optional
         For each of at most twenty ranks, and for one that is tied.
 
@@ -792,7 +748,7 @@ def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000)
         raise ValueError(f"law must have rows of probabilities with sum 1 for {sampler}")
     rank = np.unique(np.geomspace(1, n_items, 20).round().astype(np.int64))
     # And the middle one tied with all below it, so that each rank from there on is equally likely.
-    rank = np.append(rank, rank[len(rank) // 2])
+    rank = np.append(rank, rank[(len(rank) - 1) // 2])
     ties = np.append(np.zeros(len(rank) - 1, np.int64), n_items - rank[-1])
     expected = np.array([law[r - 1 : r + t].mean(axis=0) for r, t in zip(rank, ties)])
     ranks = Ranks(rank, n_items, ties=ties)
@@ -811,12 +767,18 @@ def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000)
         )
     values = 1 / np.arange(1.0, m + 2)
     mean = expected @ values
-    wanted = mean, expected @ values**2 - mean**2
-    for what, one, other in zip(("mean", "variance"), sampler.moments(RR, ranks), wanted):
+    variance, found = expected @ values**2 - mean**2, sampler.moments(RR, ranks)
+    # Any of these methods may have a closed form of its own.
+    for method, what, one, other in (
+        ("moments", "mean", found[0], mean),
+        ("moments", "variance", found[1], variance),
+        ("expect", "mean", sampler.expect(RR, ranks), mean),
+        ("variance", "variance", sampler.variance(RR, ranks), variance),
+    ):
         if not np.allclose(one, other, rtol=1e-9, atol=1e-12):
             i = int(abs(one - other).argmax())
             raise ValueError(
-                f"moments must be sums over the law of {sampler}: the {what} of RR on rank "
+                f"{method} must be sums over the law of {sampler}: the {what} of RR on rank "
                 f"{rank[i]} of {n_items}, with {ties[i]} ties, is {other[i]:.6g}, got {one[i]:.6g}"
             )
 

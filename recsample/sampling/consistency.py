@@ -47,11 +47,10 @@ _ROUNDING = 1e-9
 def counterexample(metric: Metric | str, sampler: Sampler, n_items: int) -> dict[str, Ranks] | None:
     """Two recommenders that sampling puts in the wrong order in expectation, if there are any.
 
-    A metric of one relevant item per instance averages a function M(r) over the instances, and its
-    expectation under sampling averages another function E(r). Both are linear in the distribution
-    of the ranks, so they order all pairs of recommenders alike exactly if E = u + v M with v > 0.
-    Where some rank r breaks that, scale both functions to 1 at rank 1 and 0 at rank n: a
-    recommender that always gives rank r is worth M(r), and one that gives rank 1 to a share q of
+    With one relevant item per instance a metric is the mean of a function M(r), its expectation
+    under sampling that of another, E(r). All pairs are in the same order exactly if E = u + v M
+    with v > 0. Where some rank r breaks that, scale both functions to 1 at rank 1 and 0 at rank n:
+    a recommender that always gives rank r is worth M(r), and one that gives rank 1 to a share q of
     the instances and rank n to the rest is worth q. Any q between M(r) and E(r) exchanges the two.
 
     Parameters
@@ -143,14 +142,12 @@ def scaled(metric: Metric | str, sampler: Sampler, n_items: int) -> Scaled:
     Returns
     -------
     Scaled
-        The pair ``exact``, ``sampled`` of arrays of float, shape (n_items,). ``sampled`` is NaN
-        where the sampled metric is the same at both ends: it tells nothing.
+        Where ``sampled`` is NaN, the sampled metric is the same at both ends: it tells nothing.
 
     Raises
     ------
     ValueError
-        For a metric that is the same for ranks 1 and n, a pool that is too small to sample from or
-        of more than 10^7 items, and a `sampler` that is none.
+        For a metric that is the same for ranks 1 and n, and a pool that is too small or above 10^7.
 
     Examples
     --------

@@ -2,9 +2,8 @@
 
 Many studies rank the held-out item among a published list of negatives instead of drawing anew.
 `given_ranks` turns scores and such lists into sampled ranks, `GivenLists` does it where the items
-above are known. Negatives drawn properly come from `uniform_lists`. WarpRec draws more items than
-it needs, sorts them and keeps the lowest numbers: `lowest_ids` does the same, so that it can be
-seen what this leads to.
+above are known. Negatives drawn properly come from `uniform_lists`. `lowest_ids` repeats a mistake
+of WarpRec, so that it can be seen what this leads to.
 """
 
 from __future__ import annotations
@@ -77,6 +76,7 @@ def given_ranks(
     drop : collection of {"duplicates", "relevant", "excluded"}, optional
         Which wrong entries to leave out: all but the first of several equal ones, relevant items of
         the user, excluded items. The list becomes shorter by as much.
+        `recsample.sampling.list_checks.faults` counts them.
 
     Returns
     -------
@@ -86,13 +86,8 @@ def given_ranks(
     Raises
     ------
     ValueError
-        For a list with an entry that is wrong and not in `drop`, with an item that does not exist
-        or with nothing left; for a score that is NaN, and shapes that do not fit. The message
-        names the user.
-
-    See Also
-    --------
-    recsample.sampling.list_checks.faults : How many entries of each list are wrong, and how.
+        For a wrong entry not in `drop`, an item that does not exist, a list with nothing left (the
+        message names the user), a score that is NaN, and shapes that do not fit.
 
     Examples
     --------
@@ -156,11 +151,6 @@ class GivenLists(Sampler, Value):
     lists : array_like of int, shape (instances, m), or sequence of sequences of int
         The listed items of each instance: candidates of it, each once. Lists may differ in length.
 
-    Raises
-    ------
-    ValueError
-        For what are no lists of items.
-
     Examples
     --------
     Item 0 outranks the relevant item 3, and is on the first list only:
@@ -202,10 +192,10 @@ class GivenLists(Sampler, Value):
 
     def _among_listed(self, ranked):
         """The ranks among the listed items, with ties."""
-        entries = read_lists(self.lists, len(ranked))
+        entries = read_lists(self.lists, len(ranked), "lists")
         relevant = relevant_sets(ranked.relevant, *ranked.above.shape)
         left_out = without(ranked.excluded, relevant)
-        right_entries(entries, relevant, left_out, ranked.above.shape[1])
+        right_entries(entries, relevant, left_out, ranked.above.shape[1], name="lists")
         among = (
             np.asarray(items[entries.user, entries.item]).ravel()
             for items in (ranked.above, ranked.tied)
@@ -224,7 +214,6 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
     exclude : sparse matrix, shape (users, items)
         The items that are not drawn: the training set and the relevant items.
     rng : int or numpy.random.Generator
-        A seed, or a generator that is advanced.
 
     Returns
     -------
@@ -262,26 +251,19 @@ def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:
     m : int
     exclude : sparse matrix, shape (users, items)
     rng : int or numpy.random.Generator
-        These as of `uniform_lists`.
+        These, and what is refused, as of `uniform_lists`.
 
     Returns
     -------
     ndarray of int, shape (users, m)
         Without repetition within a user.
 
-    Raises
-    ------
-    ValueError
-        As `uniform_lists`.
-
     Examples
     --------
-    The upper half of the items is hardly ever listed:
-
     >>> from scipy import sparse
     >>> from recsample.sampling import given_lists
     >>> lists = given_lists.lowest_ids(10, sparse.csr_matrix((100, 1000)), rng=0)
-    >>> round(float((lists >= 500).mean()), 2)
+    >>> round(float((lists >= 500).mean()), 2)  # the upper half is hardly ever listed
     0.1
     """
     m, exclude = _checked_lists(m, exclude)
@@ -371,7 +353,12 @@ def wrong_entries(lists, relevant, exclude, n_items):
 
 
 def right_entries(
-    lists: Lists, relevant: Any, exclude: Any, n_items: int, drop: Collection[str] = ()
+    lists: Lists,
+    relevant: Any,
+    exclude: Any,
+    n_items: int,
+    drop: Collection[str] = (),
+    name: str = "negatives",
 ) -> NDArray[np.bool_]:
     """Which entries are not wrong; lists with a wrong one of a kind not to `drop` are refused."""
     right = np.ones(len(lists.item), bool)
@@ -379,7 +366,7 @@ def right_entries(
         if wrong.any() and kind not in drop:
             where = int(np.argmax(wrong))
             raise ValueError(
-                f"negatives must not hold {_SHOWN[kind]}, got item {lists.item[where]} "
+                f"{name} must not hold {_SHOWN[kind]}, got item {lists.item[where]} "
                 f"for user {lists.user[where]}"
             )
         right &= ~wrong

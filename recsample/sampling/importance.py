@@ -61,7 +61,8 @@ class ImportanceSampling(WeightedDraws, Design):
 
     All methods take `RankedItems`, as those of `PopularitySampling`. An item that outranks the
     relevant one, or ties with it, must have a weight above 0, or it would never be seen. The cost
-    is m for each instance.
+    is m for each instance. `variance` is exact, for draws with replacement only: without, no closed
+    form is known, and a `ValueError` says so.
 
     What is observed: "above" and "tied", the weights of the draws, shape (instances, m), as far as
     the drawn items outrank the relevant one or tie with it; and "place", the share of its ties that
@@ -118,32 +119,6 @@ class ImportanceSampling(WeightedDraws, Design):
         return self._uniform.expect(metric, ranks)
 
     def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
-        """The variance of the estimate, exactly, for draws with replacement.
-
-        Parameters
-        ----------
-        metric : Metric or str
-        ranks : RankedItems
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Raises
-        ------
-        ValueError
-            As `draw` and `of`, and for draws without replacement, where no closed form is known.
-
-        Examples
-        --------
-        Half of the time the weight is 1 / (3 * 0.5), otherwise 0, and there are two draws:
-
-        >>> import recsample as rs
-        >>> ranked = rs.ranked_items([[.9, .1, .2, .5]], relevant=[3])
-        >>> design = rs.ImportanceSampling(2, [2, 1, 1, 7], replace=True)
-        >>> design.variance(rs.AUC, ranked).round(6)
-        array([0.055556])
-        """
         metric, x = self._read(metric)
         if not self.replace:
             raise ValueError("replace must be True for the variance of an estimate, got False")

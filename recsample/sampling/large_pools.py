@@ -30,8 +30,7 @@ same variance. That holds for pools of at least four times m; from smaller ones 
 block: with K nodes it is exact for these weights up to degree 2 K - 1. A metric of which nothing is
 known is replaced in each block by its best approximation of degree K - 1, with so many nodes that
 the laws are polynomials of that degree as well, but for rounding. To these the rest is orthogonal,
-so no correction meets any of it, and its mean square is added to the squared bias:
-`Places.missed`.
+so no correction meets any of it; its mean square, `Places.missed`, is added to the squared bias.
 Both ways look at every rank once, some thousands at a time.
 
 **Accuracy.** The matrix of the first sums, scaled as in the least-squares problems to norm 1, is

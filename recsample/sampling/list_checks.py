@@ -39,7 +39,6 @@ def faults(
     negatives : array_like of int, shape (users, m), or sequence of sequences of int
         The listed items of each user.
     relevant : array_like of int, shape (users,), or sparse matrix, shape (users, items)
-        The relevant items.
     n_items : int
         Size of the catalogue. Items are numbered from 0.
     exclude : sparse matrix, shape (users, items), optional
@@ -60,17 +59,10 @@ def faults(
 
     Examples
     --------
-    How many users are concerned:
-
     >>> from recsample.sampling import list_checks
     >>> found = list_checks.faults([[2, 3, 3], [4, 0]], relevant=[1, 4], n_items=5)
-    >>> (found > 0).sum()
-    duplicates    1
-    relevant      1
-    excluded      0
-    unknown       0
-    missing       1
-    dtype: int64
+    >>> (found > 0).sum().to_dict()  # how many users are concerned
+    {'duplicates': 1, 'relevant': 1, 'excluded': 0, 'unknown': 0, 'missing': 1}
     """
     pd = extra("pandas")
     n_items = positive_int("n_items", n_items)
@@ -100,8 +92,7 @@ def item_counts(negatives: ArrayLike | Sequence[ArrayLike], exclude: Sparse) -> 
     negatives : array_like of int, shape (users, m), or sequence of sequences of int
         The listed items of each user.
     exclude : sparse matrix, shape (users, items)
-        The items that could not be drawn, such as the training set. It must hold the relevant items
-        too, if these could not be drawn.
+        All that could not be drawn: the training set, and mostly the relevant items.
 
     Returns
     -------
@@ -162,8 +153,7 @@ def uniformity(
     Raises
     ------
     ValueError
-        For a list with an item twice, or with one that is no candidate (the message names the
-        user), and an `along` that does not fit.
+        As `item_counts`, and for an `along` that does not fit.
 
     Notes
     -----
@@ -183,14 +173,11 @@ def uniformity(
 
     Examples
     --------
-    An honest sampler, and one that keeps the ten lowest of twenty items:
-
     >>> import numpy as np
     >>> from scipy import sparse
-    >>> import recsample as rs
-    >>> from recsample.sampling import list_checks
+    >>> from recsample.sampling import given_lists, list_checks
     >>> nothing = sparse.csr_matrix((50, 100), dtype=bool)
-    >>> honest = rs.uniform_lists(20, nothing, rng=1)
+    >>> honest = given_lists.uniform_lists(20, nothing, rng=1)
     >>> bool((list_checks.uniformity(honest, nothing)["p-value"] > 0.05).all())
     True
     >>> lowest = np.sort(honest, axis=1)[:, :10]

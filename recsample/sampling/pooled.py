@@ -52,11 +52,10 @@ class PooledSampling(Sampler):
     One relevant item and 100 draws leave 98.6 different items of 3,540 on average; ten relevant
     items, 871.3:
 
-    >>> import numpy as np
     >>> from recsample.sampling import PooledSampling
     >>> sampler = PooledSampling(m=100)
     >>> sizes = [sampler.sizes(3540, n_relevant=n) for n in (1, 10)]
-    >>> [round(float(p @ np.arange(len(p))), 1) for p in sizes]
+    >>> [round(float(p @ range(len(p))), 1) for p in sizes]
     [98.6, 871.3]
     """
 
@@ -86,10 +85,8 @@ class PooledSampling(Sampler):
 
         Examples
         --------
-        Two draws from three items:
-
         >>> from recsample.sampling import PooledSampling
-        >>> PooledSampling(m=2).sizes(3).round(3)
+        >>> PooledSampling(m=2).sizes(3).round(3)  # two draws from three items
         array([0.   , 0.333, 0.667])
         """
         pool = positive_int("n_irrelevant", n_irrelevant)

@@ -87,8 +87,6 @@ class UniformSampling(Sampler):
     >>> sampler = rs.UniformSampling(m=99)
     >>> round(float(sampler.expect(rs.AP, ranks).mean()), 3)          # Table 2
     0.326
-    >>> sampler.draw(ranks, rng=0).n_items
-    100
     """
 
     m: int
@@ -136,14 +134,12 @@ class UniformSampling(Sampler):
         Parameters
         ----------
         ranks : Ranks
-            Under ties the law is the average of the laws of the ranks that a random order of the
-            tied items gives.
+            Under ties the law is the mean over the random orders of the tied items.
 
         Returns
         -------
         ndarray of float, shape (relevant items, m + 1)
-            A row for each relevant item, instances in order and best ranks first within an
-            instance; for one relevant item per instance, a row for each instance. Column s holds
+            A row for each relevant item, instances in order, the best of each first. Column s holds
             p(sampled rank = s + i) of the i-th best.
 
         Examples

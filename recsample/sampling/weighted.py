@@ -68,16 +68,10 @@ class WeightedDraws(Value):
         ----------
         ranks : RankedItems
         rng : int or numpy.random.Generator
-            A seed, or a generator that is advanced.
 
         Returns
         -------
         ndarray of int, shape (instances, m)
-
-        Raises
-        ------
-        ValueError
-            As `draw`.
 
         Examples
         --------

@@ -889,3 +889,17 @@ def test_names_come_out_as_they_are_in_latex():
     rows = found.to_latex().splitlines()[4:-2]
     for row, said in zip(rows, NAMES.values(), strict=True):
         assert row.startswith(said) and row.endswith(r"0.8125 (0.4316 to 1.1934) \\")
+
+
+@pytest.mark.parametrize("form", ["array", "factors", "object"])
+def test_a_user_whose_score_is_nan_is_called_by_the_id(form):
+    scores = np.arange(80.0).reshape(8, 10)
+    scores[6, 4] = np.nan
+    given = {
+        "array": scores,
+        "factors": (scores, np.eye(10)),
+        "object": type("Model", (), {"scores": staticmethod(lambda users: scores[users])})(),
+    }[form]
+    held_out = pd.DataFrame({"user": [2, 6], "item": [1, 2]})
+    with pytest.raises(ValueError, match="scores must not be NaN, got NaN for user 6, item"):
+        rs.evaluate(given, held_out, metrics=["AP"])

@@ -374,3 +374,18 @@ def test_a_net_of_ranks_gives_hardly_wider_intervals_than_all_of_them(metric, re
     found = inference.sharp_bounds(metric, law, sampler, n)
     assert found == pytest.approx(sharp, abs=2e-4)
     assert found.low < metric(ranks).mean() + 1e-6 and found.high > metric(ranks).mean() - 1e-6
+
+
+@pytest.mark.parametrize("metric", [AP, Recall @ 10], ids=str)
+def test_a_coarse_net_never_gives_a_closer_interval_than_all_ranks(metric, monkeypatch):
+    """What may happen between the places of a net is made up for, however few these are."""
+    n, sampler = 8_000, UniformSampling(8)
+    ranks = Ranks(np.minimum(np.random.default_rng(0).geometric(0.002, 300), n), n)
+    sampled = sampler.draw(ranks, rng=0)
+    monkeypatch.setattr(large_pools, "_SMALL", 2**40)
+    dense = inference.certified_interval(metric, sampled, sampler, n)
+    monkeypatch.setattr(large_pools, "_SMALL", 0)
+    monkeypatch.setattr(large_pools, "_POINTS", 1)
+    few = inference.certified_interval(metric, sampled, sampler, n)
+    assert metric.of_rank(n, n) <= few.low <= dense.low
+    assert dense.high < few.high <= metric.of_rank(1, n)

@@ -55,3 +55,16 @@ def test_one_surprise_among_the_simulated_runs_does_not_end_the_test(seed):
     chance = evidence.misfit("decreasing")
     assert chance == pytest.approx((misfit[1:] >= misfit[0]).mean(), abs=0.03)
     assert np.isnan(limits(rs.AP, sampled, n).low) == (chance < 0.01) == (seed == 85)
+
+
+@pytest.mark.parametrize("m", [5, 15])
+@pytest.mark.parametrize("metric", [rs.Recall @ 3, rs.AP, rs.NDCG], ids=str)
+def test_limits_are_means_that_the_metric_can_have(metric, m):
+    """Two users tell so little that what their luck may be leads beyond them."""
+    worst, best = metric.of_rank([20, 1], 20)
+    for ranks in ([2, 3], [1, 1], [1, 20]):
+        sampled = rs.UniformSampling(m).draw(rs.Ranks(ranks, 20), rng=1)
+        found = limits(metric, sampled, 20)
+        assert worst <= found.low <= found.value <= found.high <= best
+        if ranks == [2, 3] and metric == rs.Recall @ 3 and m == 5:
+            assert (found.low, found.high) == (0, 1)

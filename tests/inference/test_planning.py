@@ -284,3 +284,8 @@ def test_any_number_of_items_can_be_planned_for():
         return inference.required_samples(NDCG, a, b, replace=True)
 
     assert needed(10**9) == needed(10**5) > 10
+
+
+def test_all_numbers_are_tried_in_pools_of_up_to_two_hundred():
+    assert list(rs.inference.planning._tried(150, 200)) == list(range(150, 0, -1))
+    assert len(rs.inference.planning._tried(201, 201)) < 100

@@ -155,6 +155,26 @@ def test_a_name_that_cannot_be_read_is_refused(registered, name):
         made(name)
 
 
+def test_aliases_are_no_text(registered):
+    known = dict(registered)
+    with pytest.raises(ValueError, match="aliases must be a tuple of names, got 'SG'"):
+        made("Slow Gain", aliases=("SG"))  # the comma is missing
+    assert registered == known
+
+
+def test_a_class_that_is_no_data_class_takes_no_cut_off(registered):
+    class Plain(Metric):
+        name = "Plain"
+
+        def term(self, rank, order, n_relevant, n_items):
+            return 1.0 / rank
+
+    assert metric("plain").of_rank(2, 9) == 0.5
+    for cut in (lambda: Plain() @ 3, lambda: metric("plain@3")):
+        with pytest.raises(ValueError, match="Plain takes no cut-off, got @ 3"):
+            cut()
+
+
 def test_a_class_can_be_made_again_as_by_a_cell_that_is_run_twice(registered):
     first, second = made("Own"), made("Own")
     assert first is not second and type(metric("own")) is second

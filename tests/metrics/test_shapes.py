@@ -239,3 +239,34 @@ def test_a_data_class_that_is_not_frozen_is_looked_at_too():
 
     assert Loose.__hash__ is None
     assert Loose().of_rank([1, 2], 9).tolist() == [-2, -5]
+    with pytest.raises(ValueError, match="metrics must hold metrics that are frozen .*'Loose'"):
+        rs.compare({"it": rs.Ranks([1], 9)}, [Loose()])
+
+
+@pytest.mark.parametrize("at_one", [np.nan, np.inf])
+def test_a_value_that_is_undefined_does_not_hide_the_others(at_one):
+    @dataclass(frozen=True)
+    class Hidden(Metric):
+        power: float
+        shape = Reciprocal()
+
+        def term(self, rank, order, n_relevant, n_items):
+            return np.where(rank == 1, at_one, (order == 1) / rank**self.power)
+
+    assert Hidden(1.0).of_rank([2, 4], 9).tolist() == [1 / 2, 1 / 4]
+    with pytest.raises(ValueError, match="must have the shape that it declares"):
+        Hidden(2.0).of_rank([2, 4], 9)
+
+
+def test_one_with_a_list_among_its_options_is_looked_at_too():
+    @dataclass(frozen=True)
+    class Listed(Metric):
+        weights: list
+        shape = Reciprocal()
+
+        def term(self, rank, order, n_relevant, n_items):
+            return self.weights[0] / rank ** self.weights[1]
+
+    assert Listed([2, 1]).of_rank([1, 2], 9).tolist() == [2, 1]
+    with pytest.raises(ValueError, match="must have the shape that it declares"):
+        Listed([2, 2]).of_rank([1, 2], 9)

@@ -471,3 +471,16 @@ def test_ranked_items_are_the_same():
     listed = predicted_ranks((users, items), relevant, sparse.csr_matrix(alone))
     assert given.values.tolist() == listed.values.tolist()
     assert given.ties.tolist() == listed.ties.tolist()
+
+
+def test_a_product_of_too_many_factors_bounds_nothing():
+    """The theorem on its rounding, with the constant 1.01, is for few factors."""
+    for length, bounded in ((80_000, True), (90_000, False)):
+        one = np.ones((1, length), np.float32)
+        assert standings.Product(one, one).bounded == bounded
+
+
+def test_blocks_of_users_hold_so_many_items_as_there_is_memory_for():
+    ends = np.array([0, 5, 6, 7, 20, 21])
+    assert list(standings._row_blocks(ends, 10, 7)) == [slice(0, 3), slice(3, 4), slice(4, 5)]
+    assert list(standings._row_blocks(ends, 2, 100)) == [slice(0, 2), slice(2, 4), slice(4, 5)]

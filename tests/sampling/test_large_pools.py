@@ -342,3 +342,34 @@ def test_blocks_where_an_index_has_32_bits(monkeypatch):
     expected = large_pools._blocks(pool, curves, [10])
     monkeypatch.setattr(large_pools, "np", Numpy32())
     assert large_pools._blocks(pool, curves, [10]) == expected
+
+
+def test_values_at_all_ranks_are_met_to_rounding():
+    """Errors of exp(-36) of the largest value are left, where so many nodes stand for a block."""
+    sampler, n_items = rs.UniformSampling(40), 60_000
+    values = np.random.default_rng(0).normal(size=sampler.m + 1)
+    pool = large_pools.pool_of(sampler, n_items, 2, [])
+    found = pool.at_all(lambda law: law @ values, lambda value: value)
+    some = np.arange(0, n_items, 17)
+    law = large_pools.law_at(sampler, some.astype(float), n_items - 1)
+    assert len(found) == n_items
+    assert found[some] == pytest.approx(law @ values, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n", "m"), [(80, 20), (240, 60), (100, 10)])
+def test_hypergeometric_laws_grow_like_binomial_ones_of_the_same_variance(n, m):
+    """At complex places: as products of falling factorials, the smallest pools of all."""
+    growth = large_pools._curves_of(rs.UniformSampling(m), n, 12).growth
+    for middle, half in ((n / 2, n / 8), (n / 4, n / 16), (0.8 * n, 0.1 * n), (0.1 * n, 0.05 * n)):
+        for u in (0.2, 0.5, 1, 1.5):
+            above = middle + half * np.cosh(u + 1j * np.linspace(0, np.pi, 65))
+
+            def chosen(number):
+                factors = (number[:, None] - np.arange(m)) / np.arange(1, m + 1)
+                return np.column_stack([np.ones(len(number)), np.cumprod(factors, axis=1)])
+
+            law = chosen(above) * chosen(n - above)[:, ::-1] / special.comb(n, m)
+            assert law.sum(axis=1) == pytest.approx(1)
+            x = above / n
+            largest = growth((np.abs(x) + np.abs(1 - x)).max())
+            assert np.log(np.abs(law).sum(axis=1).max()) < largest + 0.1

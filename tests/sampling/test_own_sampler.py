@@ -171,7 +171,7 @@ WRONG = {
                 self, ranks.break_ties("optimistic"), rng
             )
         },
-        "draw must follow the law .* rank 10 of 40, with 30 ties",
+        "draw must follow the law .* rank 8 of 40, with 32 ties",
     ),
     "draws what cannot be": (
         {"law": of("law", lambda law: np.where(law == law.max(1, keepdims=True), 1.0, 0.0))},
@@ -195,6 +195,14 @@ WRONG = {
     "has another variance": (
         {"moments": of("moments", lambda pair: (pair[0], pair[1] * 1.1))},
         "the variance of RR on rank",
+    ),
+    "has another closed form of the mean": (
+        {"expect": of("expect", lambda mean: mean + 0.01)},
+        "expect must be sums over the law of .*: the mean of RR on rank",
+    ),
+    "has another closed form of the variance": (
+        {"variance": of("variance", lambda variance: variance * 1.1)},
+        "variance must be sums over the law of .*: the variance of RR on rank",
     ),
 }
 
@@ -289,3 +297,12 @@ def test_a_metric_of_ones_own():
     with pytest.raises(ValueError, match="metric must be AP, .* got Top@4"):
         rs.InverseSampling().expect(metric, EVERY)
     assert rs.sampling.consistency.counterexample(metric, rs.UniformSampling(M), 40) is not None
+
+
+def test_ties_are_looked_at_in_the_smallest_pool_too():
+    def draw(self, ranks, rng):
+        return NoisySampling.draw(self, ranks.break_ties("optimistic"), rng)
+
+    rs.sampling.verify_law(SAMPLER, 2, rng=0)
+    with pytest.raises(ValueError, match="draw must follow the law .* rank 1 of 2, with 1 ties"):
+        rs.sampling.verify_law(changed(draw=draw), 2, rng=0)

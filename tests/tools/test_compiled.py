@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES = ["tests/ranks/test_standings.py", "tests/ranks/test_thresholds.py"]
+FILES = [f"tests/ranks/test_{name}.py" for name in ("standings", "thresholds", "order")]
 
 
 @pytest.mark.skipif(not find_spec("numba"), reason="Numba is not installed")

@@ -156,7 +156,9 @@ def test_the_chance_of_the_right_order(compute):
 
 @pytest.mark.parametrize("z", [-9, -7.5, -3, -0.1, 0, 1e-6, 0.5, 2, 7.5, 9])
 def test_the_normal_law(compute, z):
-    assert compute("living.normal", z) == pytest.approx(inference._order.normal_probability(z, 1))
+    assert compute("living.normal", z) == pytest.approx(
+        inference.comparison.normal_probability(z, 1)
+    )
 
 
 # How they answer.

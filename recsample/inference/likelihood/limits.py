@@ -103,9 +103,8 @@ def limits(
     Raises
     ------
     ValueError
-        For anything but a metric and `Ranks`, a metric that is no sum over the relevant items, an
-        unknown assumption, too small pools, fewer than two instances, and a level not between 0 and
-        1.
+        For what is no metric or no ranks, a metric that is no sum over the relevant items, too
+        small pools, fewer than two instances, and another assumption or level.
 
     Examples
     --------

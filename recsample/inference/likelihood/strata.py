@@ -9,10 +9,9 @@ irrelevant items, a outrank the relevant one, and s of the m drawn ones do, s ~ 
     decreasing  compared with a random ranking, no place is more frequent than a better one,
     smooth      compared with a random ranking, the places are a mixture of exponential decays,
 
-the last two within the best fifth of the list; beyond it, any distribution. In a random ranking of
-one relevant item all places are as likely, so there the second says that no rank is more frequent
-than a better one. The i-th best of L relevant items has BetaBinomial(N; i, L + 1 - i) items above
-it in a random ranking.
+the last two within the best fifth of the list; beyond it, any distribution. In a random ranking the
+i-th best of L relevant items has BetaBinomial(N; i, L + 1 - i) items above it; for L = 1 all places
+are as likely.
 """
 
 from __future__ import annotations

@@ -99,8 +99,7 @@ class DoublingSampling(Design):
         Returns
         -------
         ndarray of float, shape (n_items, m + 1)
-            Row r - 1 is the law at rank r. It is kept for the next call, so it cannot be written
-            to.
+            Row r - 1 is the law at rank r. It is kept for the next call, and read-only.
 
         Raises
         ------
@@ -132,17 +131,11 @@ class DoublingSampling(Design):
         Parameters
         ----------
         ranks : Ranks
-            One relevant item per instance.
+            One relevant item per instance, in pools of at least m irrelevant items.
 
         Returns
         -------
         ndarray of float, shape (instances, m + 1)
-
-        Raises
-        ------
-        ValueError
-            If an instance has not exactly one relevant item, or a pool holds fewer than m
-            irrelevant items.
 
         Examples
         --------

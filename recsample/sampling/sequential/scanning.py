@@ -53,12 +53,9 @@ class Scan:
 
     Attributes
     ----------
-    n_relevant : ndarray of int, shape (users,)
-        Relevant items of each user.
-    n_irrelevant : ndarray of int, shape (users,)
-        Irrelevant items in each user's pool.
-    scored : ndarray of int, shape (users,)
-        How many of these have been looked at. Up to a block more have been scored.
+    n_relevant, n_irrelevant, scored : ndarray of int, shape (users,)
+        Relevant items of each user, irrelevant ones in the user's pool, and how many of these have
+        been looked at. Up to a block more have been scored.
 
     Raises
     ------
@@ -68,8 +65,6 @@ class Scan:
 
     Examples
     --------
-    Two users, five items, and the scores from a table:
-
     >>> import numpy as np
     >>> import recsample as rs
     >>> table = np.array([[0.9, 0.5, 0.1, 0.4, 0.8], [0.2, 0.7, 0.1, 0.0, 0.3]])
@@ -133,7 +128,6 @@ class Scan:
 
         Examples
         --------
-        >>> import numpy as np
         >>> import recsample as rs
         >>> from scipy import sparse
         >>> relevant = sparse.csr_matrix([[0, 0, 1, 0, 1], [1, 0, 0, 0, 0]])
@@ -195,9 +189,6 @@ class Scan:
         >>> scan.advance(9, above=1)
         >>> scan.above
         array([1, 1])
-        >>> scan.advance(9)
-        >>> scan.above
-        array([9, 1])
         """
         most = np.minimum(whole_numbers("scored", scored, lowest=0), self.n_irrelevant)
         enough = self._n_items if above is None else positive_int("above", above)
@@ -294,10 +285,8 @@ def item_at(place: ArrayLike, user: ArrayLike, n_items: int, *, seed: int = 0) -
 
     Parameters
     ----------
-    place : array_like of int
-        From 0 to n_items - 1.
-    user : array_like of int
-        Broadcast against `place`.
+    place, user : array_like of int
+        Broadcast against each other. Places are from 0 to n_items - 1.
     n_items : int
     seed : int, optional
 

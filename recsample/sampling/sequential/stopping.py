@@ -53,12 +53,6 @@ class EarlyStopping(Design):
     array([0., 1., 0., 0., 0.])
     >>> design.cost(ranks).round(1)
     array([ 471.7, 9999. ,  134.6,   18.7,   64.6])
-
-    With the order of ties open, 19 items share the first place with the relevant one:
-
-    >>> tied = rs.Ranks([1, 1], n_items=100, ties=[0, 19])
-    >>> design.variance(rs.Recall @ 10, tied)
-    array([0.  , 0.25])
     """
 
     k: int

@@ -63,8 +63,6 @@ class TwoPhase(Design):
     array([0., 2., 0., 0., 0.])
     >>> sampler.draw(ranks, rng=1)["weight"]
     array([2., 2., 2., 1., 1.])
-    >>> sampler.expect(rs.Recall @ 10, ranks)
-    array([0., 1., 0., 0., 0.])
     >>> sampler.variance(rs.Recall @ 10, ranks)
     array([0., 1., 0., 0., 0.])
     >>> sampler.cost(ranks).round(1)
