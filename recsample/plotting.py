@@ -63,12 +63,7 @@ RECOMMENDER = {
     **dict.fromkeys("BY", (ORANGE, "s", "--")),
     **dict.fromkeys("CZ", (GREEN, "^", "-.")),
 }
-METRIC = {
-    "AUC": (GREY, "-"),
-    "AP": (BLUE, "--"),
-    "NDCG": (ORANGE, "-."),
-    "Recall@10": (GREEN, ":"),
-}
+METRIC = {"AUC": (GREY, "-"), "AP": (BLUE, "--"), "NDCG": (ORANGE, "-."), "Recall@10": (GREEN, ":")}
 ESTIMATOR = {
     "Exact": ("black", "-"),
     "Sampled": (GREY, "--"),

@@ -81,10 +81,7 @@ def main():
     )
     both = sparse.csr_matrix(data.train + held_out)
     # The published lists may hold the held-out movie, the others may not.
-    lists = {
-        "published": (published, data.train),
-        "lowest": (lowest_ids(99, both, rng=0), both),
-    }
+    lists = {"published": (published, data.train), "lowest": (lowest_ids(99, both, rng=0), both)}
     arrays = {}
     for name, (listed, exclude) in lists.items():
         # Rounded, since from the exact numbers one could tell who has rated a movie that few have.

@@ -405,10 +405,7 @@ REFUSED = {
         lambda: rs.evaluate({"a": Wider(flat=True)}, [0, 1, 2]),
         "scores(users) must have shape (1, items), got (1,)",
     ),
-    "sparse for scores": (
-        lambda: rs.evaluate(sparse.csr_matrix(scores), [0, 1]),
-        "scores must be",
-    ),
+    "sparse for scores": (lambda: rs.evaluate(sparse.csr_matrix(scores), [0, 1]), "scores must be"),
     "a user beyond the array": (
         lambda: rs.evaluate(np.array(scores), pd.DataFrame({"user": [7], "item": [0]})),
         "number users from 0 to 1, as the scores do, got 7",
@@ -640,10 +637,7 @@ REFUSED = {
         lambda: item_at(0, 1, n_items=5, seed=[1, 2]),
         "seed must be a whole number, got [1, 2]",
     ),
-    "no scan": (
-        lambda: rs.EarlyStopping(3).scan(3),
-        "scan must be a Scan, got 3",
-    ),
+    "no scan": (lambda: rs.EarlyStopping(3).scan(3), "scan must be a Scan, got 3"),
     "a column of ranks for what was seen": (
         lambda: rs.Observed(rs.EarlyStopping(3), 30, rank=ranks),
         "rank must",
@@ -766,10 +760,7 @@ RIGHT = {
         lambda: Ranks(np.array([3, 1], object), 9).values.tolist(),
         [3, 1],
     ),
-    "scores of infinity": (
-        lambda: predicted([[np.inf, 1, -np.inf]], [1]).values.tolist(),
-        [2],
-    ),
+    "scores of infinity": (lambda: predicted([[np.inf, 1, -np.inf]], [1]).values.tolist(), [2]),
     "256 events of a pair in uint8": (
         lambda: predicted(
             exclude=sets(*[(0, 1)] * 256, dtype=np.uint8), relevant=[0, 1]
@@ -790,10 +781,7 @@ RIGHT = {
         ).sizes.tolist(),
         [1, 3],
     ),
-    "the older random numbers": (
-        lambda: len(sampler.draw(ranks, np.random.RandomState(0))),
-        3,
-    ),
+    "the older random numbers": (lambda: len(sampler.draw(ranks, np.random.RandomState(0))), 3),
     "a metric twice": (lambda: list(rs.compare({"a": ranks}, [AP, "map", "AP"])), ["AP"]),
     "ids in int8": (
         lambda: evaluate({"user": np.array(USERS, np.int8)}).table["value"].tolist(),

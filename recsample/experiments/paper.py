@@ -264,11 +264,7 @@ def estimators(metric: Metric | str, m: int, n_items: int) -> dict[str, Metric]:
 
 
 def table3(
-    ranks: Mapping[str, Ranks] | None = None,
-    *,
-    m: int = 100,
-    repetitions: int = 100,
-    rng: Rng = 0,
+    ranks: Mapping[str, Ranks] | None = None, *, m: int = 100, repetitions: int = 100, rng: Rng = 0
 ) -> pd.DataFrame:
     """Table 3: recommenders on MovieLens, exact, sampled and corrected, in percent.
 
@@ -297,11 +293,7 @@ def table3(
 
 
 def table4(
-    ranks: Mapping[str, Ranks] | None = None,
-    *,
-    m: int = 100,
-    repetitions: int = 100,
-    rng: Rng = 0,
+    ranks: Mapping[str, Ranks] | None = None, *, m: int = 100, repetitions: int = 100, rng: Rng = 0
 ) -> pd.DataFrame:
     """Table 4: how often a sampled evaluation puts a pair of recommenders in the right order.
 

@@ -45,11 +45,7 @@ from recsample.sampling.uniform import UniformSampling
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "comparison_of_estimators",
-    "error_against_cost",
-    "under_sampling",
-]
+__all__ = ["comparison_of_estimators", "error_against_cost", "under_sampling"]
 
 
 _METRICS: tuple[Metric, ...] = (AP, Recall @ 10, NDCG @ 10)
@@ -265,11 +261,7 @@ def _error_row(cost, bias, std):
 
 
 def comparison_of_estimators(
-    ranks: Mapping[str, Ranks] | None = None,
-    *,
-    m: int = 100,
-    repetitions: int = 20,
-    rng: Rng = 0,
+    ranks: Mapping[str, Ranks] | None = None, *, m: int = 100, repetitions: int = 20, rng: Rng = 0
 ) -> pd.DataFrame:
     """Corrections and estimates of the rank distribution on the same runs of sampled ranks.
 

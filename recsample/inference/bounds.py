@@ -31,11 +31,7 @@ from recsample.ranks.counts import RankCounts
 from recsample.sampling.large_pools import jumps_of, law_at, means_up_to, net_of, term_at
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = [
-    "Interval",
-    "certified_interval",
-    "sharp_bounds",
-]
+__all__ = ["Interval", "certified_interval", "sharp_bounds"]
 
 
 class Interval(NamedTuple):

@@ -16,13 +16,7 @@ import numpy as np
 from scipy import special
 
 from recsample._support.arrays import counted
-from recsample._support.checks import (
-    every_rank,
-    generator,
-    positive_int,
-    shown,
-    true_or_false,
-)
+from recsample._support.checks import every_rank, generator, positive_int, shown, true_or_false
 from recsample._support.extras import extra
 from recsample._support.frames import table_of
 from recsample._support.numerics import LEVEL, standard_error
@@ -45,13 +39,7 @@ from recsample.sampling.uniform import UniformSampling
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Population",
-    "coverage",
-    "errors_of_corrections",
-    "populations",
-    "recorded_coverage",
-]
+__all__ = ["Population", "coverage", "errors_of_corrections", "populations", "recorded_coverage"]
 
 
 # Kept aside while the methods were chosen.

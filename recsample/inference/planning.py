@@ -21,11 +21,7 @@ from recsample.ranks.checks import check_same_instances, rows_of
 from recsample.ranks.counts import RankCounts
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = [
-    "RequiredSamples",
-    "required_samples",
-    "required_samples_from_pilot",
-]
+__all__ = ["RequiredSamples", "required_samples", "required_samples_from_pilot"]
 
 
 # So many samples are tried at most. A pilot takes half a minute for so many products of its ranks,

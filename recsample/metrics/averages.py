@@ -21,10 +21,7 @@ from recsample.ranks.counts import RankCounts
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "at_mean_rank",
-    "compare",
-]
+__all__ = ["at_mean_rank", "compare"]
 
 
 def compare(

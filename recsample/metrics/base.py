@@ -34,9 +34,7 @@ from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.ties import mean_over_ties
 
-__all__ = [
-    "Metric",
-]
+__all__ = ["Metric"]
 
 
 def warned_of_nan(metric: Metric, values: Floats) -> Floats:

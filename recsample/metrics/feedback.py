@@ -16,11 +16,7 @@ from numpy.typing import ArrayLike
 from recsample._support.checks import finite_numbers, is_sparse, nonnegative_float, positive_float
 from recsample._support.typing import Floats, Sparse
 
-__all__ = [
-    "als_objective",
-    "confidence",
-    "preference",
-]
+__all__ = ["als_objective", "confidence", "preference"]
 
 
 def preference(consumption: ArrayLike | Sparse, threshold: float = 0) -> float | Floats | Sparse:

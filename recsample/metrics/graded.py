@@ -33,11 +33,7 @@ from recsample._support.typing import Floats, Integers
 from recsample.metrics.base import warned_of_nan
 from recsample.metrics.ranking import NDCG
 
-__all__ = [
-    "cg",
-    "dcg",
-    "ndcg",
-]
+__all__ = ["cg", "dcg", "ndcg"]
 
 
 Grades = Sequence[float] | Sequence[Sequence[float]] | Sequence[NDArray[Any]] | NDArray[Any]

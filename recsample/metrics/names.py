@@ -14,10 +14,7 @@ from recsample._support.checks import shown
 from recsample.metrics.base import NUMBERED, REGISTERED, Metric, check_usable, spelt
 from recsample.metrics.ranking import AP  # with it, all of the field's metrics register
 
-__all__ = [
-    "every_metric",
-    "metric",
-]
+__all__ = ["every_metric", "metric"]
 
 
 def metric(name: str) -> Metric:

@@ -25,13 +25,7 @@ from recsample._support.checks import (
     shown,
 )
 
-__all__ = [
-    "f_score",
-    "item_coverage",
-    "precision",
-    "recall",
-    "user_coverage",
-]
+__all__ = ["f_score", "item_coverage", "precision", "recall", "user_coverage"]
 
 
 def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:

@@ -20,14 +20,7 @@ from recsample._support.checks import fits_in_memory
 from recsample._support.typing import Floats, Integers
 from recsample.ranks.ties import WITHOUT_AVERAGES
 
-__all__ = [
-    "Geometric",
-    "Linear",
-    "Logarithmic",
-    "Reciprocal",
-    "Shape",
-    "Step",
-]
+__all__ = ["Geometric", "Linear", "Logarithmic", "Reciprocal", "Shape", "Step"]
 
 
 @dataclass(frozen=True)
@@ -217,9 +210,7 @@ def _in_proportion(factor, value, rank, ties):
     if end - first > (ties + 1).sum():
         return None
     fits_in_memory(
-        24 * (end - first),
-        f"the average over {end - first} ranks of tied items",
-        WITHOUT_AVERAGES,
+        24 * (end - first), f"the average over {end - first} ranks of tied items", WITHOUT_AVERAGES
     )
     factors = factor(np.arange(first, end))
     start = (rank - first).astype(np.intp, copy=False)

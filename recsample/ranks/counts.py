@@ -84,11 +84,7 @@ class RankCounts(Value):
         rank = whole_numbers("values", values)
         if rank.ndim != 1:
             raise ValueError(f"values must be one-dimensional, got an array of shape {rank.shape}")
-        columns = (
-            _like(rank, "n_items", n_items, 1),
-            rank,
-            _like(rank, "ties", ties, 0),
-        )
+        columns = (_like(rank, "n_items", n_items, 1), rank, _like(rank, "ties", ties, 0))
         number = _like(rank, "counts", counts, 0)
         some = number > 0
         if not some.any():

@@ -37,14 +37,7 @@ from recsample.ranks.counts import RankCounts
 if TYPE_CHECKING:
     from recsample.sampling.sequential.scanning import Scan
 
-__all__ = [
-    "Design",
-    "HasLaw",
-    "Observed",
-    "Sampler",
-    "SumsOverLaw",
-    "verify_law",
-]
+__all__ = ["Design", "HasLaw", "Observed", "Sampler", "SumsOverLaw", "verify_law"]
 
 
 class Sampler(ABC):

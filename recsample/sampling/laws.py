@@ -488,11 +488,7 @@ def likely_blocks(
 
 
 def terms_at(
-    metric: Metric,
-    order: Integers,
-    n_relevant: Integers,
-    m: int,
-    counts: slice = slice(None),
+    metric: Metric, order: Integers, n_relevant: Integers, m: int, counts: slice = slice(None)
 ) -> Floats:
     """What items of the given orders contribute at s = 0, ..., m, shape (orders, m + 1).
 

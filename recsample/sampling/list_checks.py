@@ -121,10 +121,7 @@ def item_counts(negatives: ArrayLike | Sequence[ArrayLike], exclude: Sparse) -> 
 
 
 def uniformity(
-    negatives: ArrayLike | Sequence[ArrayLike],
-    exclude: Sparse,
-    *,
-    along: ArrayLike | None = None,
+    negatives: ArrayLike | Sequence[ArrayLike], exclude: Sparse, *, along: ArrayLike | None = None
 ) -> pd.DataFrame:
     r"""Two tests of whether the lists look like uniform draws from each user's own candidates.
 

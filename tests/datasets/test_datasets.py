@@ -30,9 +30,7 @@ from recsample.sampling import UniformSampling, given_lists, list_checks
 
 def test_from_pairs_by_hand():
     data = Interactions.from_pairs(
-        users=[7, 3, 7, 3, 7, 7],
-        items=[20, 10, 10, 30, 20, 40],
-        held_out=[30, 40],
+        users=[7, 3, 7, 3, 7, 7], items=[20, 10, 10, 30, 20, 40], held_out=[30, 40]
     )
     assert (data.n_users, data.n_items) == (2, 4)
     assert data.user_ids.tolist() == [3, 7]
@@ -536,10 +534,7 @@ def lines(text, number, replacement):
             lines(RATINGS, 4, "4::10::1::978298413\n"),
             "line 4, must have a UserID from 1 to 3, got 4",
         ),
-        (
-            RATINGS.replace("3::2", "1::5").replace("3::30", "1::60"),
-            "ratings of 3 users, got 2",
-        ),
+        (RATINGS.replace("3::2", "1::5").replace("3::30", "1::60"), "ratings of 3 users, got 2"),
         (
             lines(RATINGS, 5, "2::10::2::978298413\n"),
             "line 5, must have a MovieID that the user has not rated .* got 10",

@@ -30,11 +30,7 @@ def test_a_random_order_of_instances_gives_the_same_table():
         ({}, [AP], "ranks must hold at least one recommender, got none"),
         (RANKS, [], "metrics must hold at least one metric, got none"),
         (RANKS, 3, "metrics must be a list of metrics, got 3"),
-        (
-            {"a": Ranks([1], 5), "b": Ranks([1, 2], 5)},
-            [AP],
-            "same number of .*{'a': 1, 'b': 2}",
-        ),
+        ({"a": Ranks([1], 5), "b": Ranks([1, 2], 5)}, [AP], "same number of .*{'a': 1, 'b': 2}"),
         ([Ranks([1], 5)], [AP], "ranks must map the names of recommenders to Ranks, got"),
         ({"a": [1, 2]}, [AP], "ranks must map the names of recommenders to Ranks, got"),
         (RANKS, "AP", "metrics must be a list of metrics, got 'AP'"),

@@ -46,13 +46,7 @@ class TestRanks:
 
     @pytest.mark.parametrize(
         "values",
-        [
-            [2, 5],
-            (2, 5),
-            [2.0, 5.0],
-            np.array([2, 5], dtype=np.uint8),
-            [np.array(2), np.array(5)],
-        ],
+        [[2, 5], (2, 5), [2.0, 5.0], np.array([2, 5], dtype=np.uint8), [np.array(2), np.array(5)]],
     )
     def test_any_sequence_of_whole_numbers_will_do(self, values):
         assert Ranks(values, n_items=9).values.tolist() == [2, 5]
@@ -630,12 +624,7 @@ class TestPredictedRanks:
             ([[1, 2]], [-1], None, "relevant must hold items from 0 to 1, got item -1 for user 0"),
             ([[1, 2]], [0.5], None, "relevant must be whole numbers, got 0.5"),
             ([[1, 2]], sparse.eye(2), None, r"relevant must be a sparse matrix of shape \(1, 2\)"),
-            (
-                [[1, 2]],
-                [0],
-                [[0, 1]],
-                r"exclude must be a sparse matrix .*, got a dense list",
-            ),
+            ([[1, 2]], [0], [[0, 1]], r"exclude must be a sparse matrix .*, got a dense list"),
             ([[1, 2]], [0], sparse.eye(2), r"exclude must .* of shape \(1, 2\), got \(2, 2\)"),
             (
                 [[1, 2], [3, 4]],

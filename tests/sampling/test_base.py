@@ -93,10 +93,7 @@ def test_every_way_to_draw_is_a_sampler_or_a_design():
 
 @pytest.mark.parametrize(
     ("cls", "needed"),
-    [
-        (Sampler, {"draw", "moments"}),
-        (Design, {"draw", "of", "expect", "variance", "cost"}),
-    ],
+    [(Sampler, {"draw", "moments"}), (Design, {"draw", "of", "expect", "variance", "cost"})],
 )
 def test_what_a_further_one_must_say(cls, needed):
     assert cls.__abstractmethods__ == needed

@@ -77,10 +77,7 @@ def test_both_statistics_have_the_mean_and_spread_of_all_lists():
     counts = np.array([np.bincount(np.concatenate(lists), minlength=7) for lists in every])
     active = counts.std(axis=0) > 0
     scaled = (counts - counts.mean(axis=0))[:, active] / counts.std(axis=0)[active]
-    by_hand = {
-        "item counts": (scaled**2).sum(axis=1),
-        "mean item": (counts @ value) / sum(SIZES),
-    }
+    by_hand = {"item counts": (scaled**2).sum(axis=1), "mean item": (counts @ value) / sum(SIZES)}
     for where in (0, 17, 101):
         found = list_checks.uniformity(every[where], EXCLUDE, along=value)
         for name, each in by_hand.items():

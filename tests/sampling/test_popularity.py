@@ -224,10 +224,7 @@ def test_scale_of_the_weights_does_not_matter():
             lambda: PopularitySampling(1, [1, 2]).pmf(ranked([1, 0])),
             "weights must hold one number for each of the 3 items, got 2",
         ),
-        (
-            lambda: PopularitySampling(3, [1, 2, 0, 1, 5]).pmf(ranked([1, 0, 0, 0])),
-            None,
-        ),
+        (lambda: PopularitySampling(3, [1, 2, 0, 1, 5]).pmf(ranked([1, 0, 0, 0])), None),
         (
             lambda: PopularitySampling(4, [1, 2, 0, 1, 5]).draw(ranked([1, 0, 0, 0]), 0),
             "at least 4 candidates with a weight above 0 .* without replacement, got 3 in inst.* 0",

@@ -110,8 +110,7 @@ class TestLaw:
 
     @both_ways
     @pytest.mark.parametrize(
-        "n_items, m",
-        [(10**9, 3 * 10**4), (10**9, 100), (10**4 + 1, 10**4), (2 * 10**4, 10**4)],
+        "n_items, m", [(10**9, 3 * 10**4), (10**9, 100), (10**4 + 1, 10**4), (2 * 10**4, 10**4)]
     )
     def test_large_pools_and_samples(self, n_items, m, replace):
         for rank in (2, n_items // 100, n_items // 2, n_items - 5):

@@ -26,8 +26,7 @@ def in_shell(*arguments, stdout, **environment):
 
 
 @pytest.mark.parametrize(
-    ("asked", "unbuffered"),
-    [([*REPORT, "--format", "json"], ""), (["--version"], "1")],
+    ("asked", "unbuffered"), [([*REPORT, "--format", "json"], ""), (["--version"], "1")]
 )
 def test_a_closed_pipe_ends_quietly(ranks, asked, unbuffered):
     reader, writer = os.pipe()

@@ -39,10 +39,7 @@ def module_name(file):
 
 def test_every_module_is_imported_from_where_the_wheel_was_installed(sources, site, tmp_path):
     found = subprocess.run(
-        [sys.executable, "-c", IMPORT_ALL, site],
-        cwd=tmp_path,
-        check=True,
-        stdout=subprocess.PIPE,
+        [sys.executable, "-c", IMPORT_ALL, site], cwd=tmp_path, check=True, stdout=subprocess.PIPE
     )
     expected = {module_name(file): str(site / file) for file in sources if file.endswith(".py")}
     assert len(expected) > 20

@@ -33,10 +33,7 @@ from recsample.metrics.names import exact_metric
 from recsample.ranks.base import Ranks
 from recsample.ranks.counts import RankCounts
 
-__all__ = [
-    "Limits",
-    "limits",
-]
+__all__ = ["Limits", "limits"]
 
 
 class Limits(NamedTuple):
