@@ -695,7 +695,7 @@ class SumsOverLaw(Sampler):
         rows = check_one_relevant(ranks).rows
         kinds, which = different_rows([rows.rank, rows.ties, ranks.sizes])
         laws = {n: self.law(n) for n in set(kinds[2].tolist())}
-        means = [laws[n][r - 1 : r + t].mean(axis=0) for r, t, n in np.transpose(kinds).tolist()]
+        means = [_law_of_tied(laws[n], r, t) for r, t, n in np.transpose(kinds).tolist()]
         return np.reshape(means, (-1, self.m + 1))[which]
 
     def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
@@ -703,6 +703,11 @@ class SumsOverLaw(Sampler):
         values = metric.of_rank(np.arange(1, self.m + 2), self.m + 1)
         mean = pmf @ values
         return mean, (pmf * (values - mean[:, None]) ** 2).sum(axis=1)
+
+
+def _law_of_tied(law, rank, ties):
+    """With `ties` each of the ranks from the best on is equally likely: the mean of their laws."""
+    return law[rank - 1 : rank + ties].mean(axis=0)
 
 
 def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000) -> None:
@@ -743,7 +748,7 @@ def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000)
     # And the middle one tied with all below it, so that each rank from there on is equally likely.
     rank = np.append(rank, rank[(len(rank) - 1) // 2])
     ties = np.append(np.zeros(len(rank) - 1, np.int64), n_items - rank[-1])
-    expected = np.array([law[r - 1 : r + t].mean(axis=0) for r, t in zip(rank, ties)])
+    expected = np.array([_law_of_tied(law, r, t) for r, t in zip(rank, ties)])
     ranks = Ranks(rank, n_items, ties=ties)
     drawn = sampler.draw(ranks[owners(np.full(len(rank), draws))], generator(rng))
     share = _shares(drawn, expected.shape)

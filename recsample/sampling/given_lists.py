@@ -28,6 +28,7 @@ from recsample._support.typing import Floats, Integers, Rng, Sparse
 from recsample._support.values import Value, frozen
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
+from recsample.ranks.order import refuse_nan
 from recsample.ranks.predicted import predicted_ranks
 from recsample.ranks.scores import (
     checked_scores,
@@ -123,13 +124,8 @@ def given_ranks(
     candidates[is_relevant] = sets.indices
     candidates[filled & ~is_relevant] = item
     chosen = _scores_of(checked, candidates)
-    nan = np.isnan(chosen) & filled
-    if nan.any():
-        where, place = np.argwhere(nan)[0]
-        raise ValueError(
-            f"scores must not be NaN, got NaN for user {where}, item {candidates[where, place]}"
-        )
     chosen[~filled] = 0.0
+    refuse_nan(chosen, np.arange(n_users)[:, None], candidates)
     one_each = not sparse.issparse(relevant)
     return predicted_ranks(
         chosen,
