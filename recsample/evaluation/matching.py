@@ -15,7 +15,7 @@ from recsample._support.checks import array_of, shown, whole_numbers
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers
 from recsample.ranks.checks import check_names
-from recsample.ranks.predicted import Listed, Rows, Source, Study, is_rows
+from recsample.ranks.predicted import Listed, Source, Study, WholeRows, is_rows
 from recsample.ranks.scores import item_sets, sets_of, without
 
 
@@ -67,7 +67,7 @@ def match_ids(
     if train is not None:
         tables["train"] = _pairs("train", train, pair)
     read = {name: _read(_called(name), one, scored) for name, one in given.items()}
-    rows = {name: one for name, one in read.items() if isinstance(one, Rows)}
+    rows = {name: one for name, one in read.items() if isinstance(one, WholeRows)}
     listed = {name: one for name, one in read.items() if isinstance(one, _Table)}
     _check_shapes(tables, rows)
     # Without an entry a table has no kind of ids, and knows of nobody.
@@ -121,7 +121,7 @@ def _read(called, given, columns):
     if frames.is_frame(given):
         return _from_frame(called, given, columns)
     if is_rows(given):
-        return Rows(given)
+        return WholeRows(given)
     raise ValueError(
         f"{called} must be a dataframe, an array, a pair of factors or an object with "
         f"scores(users), got {shown(given)}"

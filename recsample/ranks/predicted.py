@@ -209,7 +209,7 @@ def _beside_several(user, score, own, mine):
     return above, not_higher - np.searchsorted(of_others, of_own, side="left")
 
 
-class Rows:
+class WholeRows:
     """Scores of all items for each user: an array, a pair of factors, or ``scores(users)``."""
 
     def __init__(self, given: Any) -> None:
@@ -249,12 +249,7 @@ class Rows:
                 found[mine] = pair_scores(users, items, row, column)
             else:
                 found[mine] = scores[row, column]
-        if np.isnan(found).any():
-            where = int(np.argmax(np.isnan(found)))
-            raise ValueError(
-                f"scores must not be NaN, got NaN for user {study.users[user[where]]}, "
-                f"item {item[where]}"
-            )
+        order.refuse_nan(found, study.users[user], item)
         return found
 
     def _block(self, users):

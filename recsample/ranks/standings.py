@@ -24,7 +24,7 @@ from recsample._support.typing import Floats, Integers
 from recsample.ranks import order
 from recsample.ranks.scores import checked_scores, disjoint_sets, pair_scores
 from recsample.ranks.threads import number_of_threads, on_threads
-from recsample.ranks.thresholds import comparison
+from recsample.ranks.thresholds import fastest
 
 # A tile of about this many scores, with what is made of it, stays in the last cache. All items of a
 # user are in one tile where they are few; otherwise a tile is much wider than the factors are many,
@@ -203,7 +203,7 @@ def standings(
     above, ties = np.zeros((2, len(own)), np.int64)
     lengths = counted(user, n_users)
     starts = starts_of(lengths)
-    compare = comparison(len(own) * n_items)
+    compare = fastest(len(own) * n_items)
     height, width = _shape(-(-n_users // n_threads), n_items, numbers)
     ends = relevant.indptr.astype(np.int64) + exclude.indptr
 

@@ -34,7 +34,7 @@ _WORTH_LOADING, _WORTH_LOADING_NUMBA = 2**24, 2**31
 Pairs = Iterator[tuple[Integers, Integers]]
 
 
-def comparison(n_comparisons: int) -> Callable[..., Pairs]:
+def fastest(n_comparisons: int) -> Callable[..., Pairs]:
     """`compared` or `compared_by`, compiled if that is worth it here."""
     worth = _WORTH_LOADING if "numba" in sys.modules else _WORTH_LOADING_NUMBA
     # Numba may be told to leave it to Python, number by number.

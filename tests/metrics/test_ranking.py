@@ -37,8 +37,6 @@ from recsample import (
 )
 from recsample.metrics import AveragePrecision, DiscountedGain, FScore, expected_percentile_rank
 
-HIGHER_IS_BETTER = [M for M in ALL if M != PercentileRank]
-
 every_metric = pytest.mark.parametrize("name", reference.METRICS)
 several_blocks = pytest.mark.parametrize("block", [1, 3, 2**22])
 

@@ -190,14 +190,14 @@ def test_compiled_code_finds_few_and_all_that_are_near():
 
 def test_numba_is_loaded_where_it_pays(monkeypatch):
     def chosen(n_comparisons):
-        return thresholds.comparison(n_comparisons) is not thresholds.compared
+        return thresholds.fastest(n_comparisons) is not thresholds.compared
 
     monkeypatch.setattr(thresholds, "compiled_counts", lambda: "compiled")
     monkeypatch.setattr(thresholds, "find_spec", lambda name: name == "numba")
     monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     assert not chosen(2**31 - 1) and chosen(2**31)
-    assert thresholds.comparison(2**31).args == ("compiled",)
+    assert thresholds.fastest(2**31).args == ("compiled",)
     monkeypatch.setitem(sys.modules, "numba", None)
     assert not chosen(2**24 - 1) and chosen(2**24)
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
