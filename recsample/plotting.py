@@ -11,6 +11,7 @@ import os
 import zlib
 from collections.abc import Mapping
 from itertools import count, cycle
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy import optimize
 
 from recsample._support.checks import positive_int, shown, whole_numbers
 from recsample._support.extras import extra
+from recsample._support.numerics import PERCENT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,6 +109,10 @@ STYLE = {
     "legend.frameon": False,
     "svg.hashsalt": "recsample",
 }
+# Blue, red, grey and black for dark paper.
+_ON_DARK = ("#8cc4ff", "#ff9a7a", "#5c5c5c", "white")
+# Letters on a line of a picture of a result: of a recommender's name, and of what is said above.
+_NAME, _TITLE = 30, 80
 INKED = ["axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color"]
 
 
@@ -595,13 +601,17 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def values_with_limits(table: pd.DataFrame) -> Figure:
-    """Values with their limits, a panel for each metric, a row for each recommender.
+def values_with_limits(table: pd.DataFrame, said: str = "") -> Figure:
+    """Values with their limits, a panel for each metric, the best recommender on top.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        The table of a `recsample.inference.Result`; NaN is left out.
+        The table of a `recsample.inference.Result`; NaN is left out. Further columns are drawn
+        where it has them: ``sampled``; ``exact``; ``low without`` and ``high without``, limits
+        without the assumption.
+    said : str, optional
+        What the limits assume, to stand above the panels.
 
     Returns
     -------
@@ -611,28 +621,71 @@ def values_with_limits(table: pd.DataFrame) -> Figure:
     --------
     >>> import recsample as rs
     >>> ranks = {"X": rs.Ranks([1, 2, 1, 3], n_items=5), "Y": rs.Ranks([2, 2, 1, 4], n_items=5)}
-    >>> figure = rs.plotting.values_with_limits(rs.report(ranks, n_items=50, metrics=["AUC"]).table)
+    >>> found = rs.report(ranks, n_items=50, drawn="uniform", metrics=["AUC"])
+    >>> figure = rs.plotting.values_with_limits(found.table)
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['X', 'Y']
     """
     _check_columns("table", table, ["value", "low", "high"], ["metric"])
     plt = extra("matplotlib.pyplot")
-    metrics = list(dict.fromkeys(table.index.get_level_values("metric")))
-    several = table.index.nlevels > 1
-    names = list(dict.fromkeys(table.index.get_level_values(0))) if several else [""]
-    width, _ = plt.rcParams["figure.figsize"]
-    height = len(metrics) * (0.9 + 0.3 * len(names))
-    figure, axes = plt.subplots(len(metrics), 1, figsize=(width, height), squeeze=False)
-    for ax, metric in zip(axes[:, 0], metrics):
-        part = table.xs(metric, level="metric") if several else table.loc[[metric]]
-        place = np.arange(len(names))
-        ax.hlines(place, part["low"], part["high"], color=BLUE, linewidth=2)
-        ax.plot(part["value"], place, "o", color=BLUE, markersize=6)
-        ax.set_yticks(place, names)
-        ax.set_ylim(len(names) - 0.5, -0.5)
+    metric_of = table.index.get_level_values("metric")
+    names = table.index.droplevel("metric") if table.index.nlevels > 1 else [""] * len(table)
+    rows = table.assign(name=[fill(" ".join(str(one).split()), _NAME) for one in names])
+    parts = {metric: rows[metric_of == metric] for metric in dict.fromkeys(metric_of)}
+    # In lines of text: each recommender has as much room as the longest name.
+    deep = 1.5 + rows["name"].str.count("\n").max()
+    heights = [deep * len(part) for part in parts.values()]
+    title = fill(said, _TITLE)
+    n_lines = sum(heights) + 3.5 * len(parts) + title.count("\n") + 4
+    figure, axes = plt.subplots(
+        len(parts),
+        figsize=(6.4, n_lines * 1.1 * plt.rcParams["font.size"] / 72),
+        height_ratios=heights,
+        squeeze=False,
+        layout="constrained",
+    )
+    for ax, (metric, part) in zip(axes[:, 0], parts.items()):
+        _draw_limits(ax, part)
         ax.set_xlabel(metric)
-        ax.grid(False, axis="y")
+    figure.suptitle(title, fontsize="small", x=0.02, ha="left")
+    _legend_below(figure.axes[0], columns=2)
     return figure
+
+
+def _draw_limits(ax, part):
+    """Values of one metric and their limits, from the best to the worst."""
+    middle = part["value"].fillna((part["low"] + part["high"]) / 2).fillna(-np.inf)
+    part = part.iloc[np.argsort(-middle.to_numpy(), kind="stable")]
+    place, (blue, red, grey, black) = np.arange(len(part)), _inks(ax)
+    rests, low = part.get("assumption", part["value"].map(str)), part["low"]
+    if "low without" in part:
+        free = {"color": grey, "linewidth": 5, "label": "without the assumption"}
+        ax.hlines(place, part["low without"], part["high without"], **free)
+        low = low.where(rests != "none")
+    bound = rests == "bound"
+    for label, line, ends in ((f"{PERCENT} limits", "-", ~bound), ("bounds", ":", bound)):
+        if low[ends].notna().any():
+            look = {"color": blue, "linewidth": 2, "linestyle": line, "label": label}
+            ax.hlines(place[ends], low[ends], part["high"][ends], **look)
+    marks = {
+        "sampled": ("s", red, "sampled, uncorrected"),
+        "exact": ("|", black, "exact"),
+        "value": ("o", blue, "corrected" if "sampled" in part else "value"),
+    }
+    for column, (marker, colour, label) in marks.items():
+        if column in part and part[column].notna().any():
+            size = {"markersize": 14 if marker == "|" else 5, "markeredgewidth": 1.5}
+            ax.plot(part[column], place, marker, color=colour, label=label, **size)
+    ax.set_yticks(place, part["name"], fontsize="small")
+    ax.set_ylim(len(part) - 0.5, -0.5)
+    ax.locator_params("x", nbins=6)
+    ax.grid(False, axis="y")
+
+
+def _inks(ax):
+    """For what is assumed, what is sampled, what assumes nothing and what is exact."""
+    paper = extra("matplotlib.colors").to_rgb(ax.get_facecolor())
+    return (BLUE, RED, GREY, "black") if np.mean(paper) > 0.5 else _ON_DARK
 
 
 def _check_table(data):
@@ -742,8 +795,9 @@ def _legend_below(ax, columns=4):
     for old in list(ax.figure.legends):
         old.remove()
     # The last axes may have lines that the first has not, such as the exact metric.
-    lines = {line.get_label(): line for axes in ax.figure.axes[::-1] for line in axes.lines}
-    ax.figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=columns)
+    all_axes = [axes.get_legend_handles_labels() for axes in ax.figure.axes[::-1]]
+    looks = {label: look for found in all_axes for look, label in zip(*found)}
+    ax.figure.legend(looks.values(), looks.keys(), loc="outside lower center", ncols=columns)
 
 
 def _write_names(ax, ends):

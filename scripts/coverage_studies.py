@@ -170,10 +170,15 @@ def coverage_of_plans(
     The width asked for is a share of that of the run. Returned is a frame indexed by way and
     metric. Columns: "offered", the share of runs whose plan has this way; "width", the mean over
     them of the width that is reached, over the width asked for; "reached", the share in which it is
-    at most a tenth above that; "held", in which the limits hold the mean over the population.
+    at most that; "held", in which the limits hold the mean over the population; and of users who
+    are ranked among all items "cost", the median of their number over the one that the exact
+    spread asks for.
     """
     rng, chosen = np.random.default_rng(rng), chosen_metrics(metrics)
     over_all = {one: mean_over_all(population, one) for one in chosen}
+    # Many of the population stand for all of it.
+    many = instances_of(population, 10**6, rng)
+    spread = {one: float(one(many).var()) for one in chosen}
     found = {}
     for _ in range(repetitions):
         ranks = instances_of(population, n_instances, rng)
@@ -182,20 +187,24 @@ def coverage_of_plans(
             evidence = Evidence(sampled, ranks.sizes, False, [one])
             low, high = evidence.limits(one, "decreasing", LEVEL)
             width = share * (high - low)
-            for way, row in ways_to(one, width, evidence).iterrows():
+            plan = ways_to(one, width, evidence).drop(index="ten times the users")
+            for way, row in plan.iterrows():
+                smallest = 4 * 1.96**2 * spread[one] / width**2
                 again = instances_of(population, int(row["users"]), rng)
                 low, high = _gone(way, row["setting"], one, again, rng)
                 ratio = (high - low) / width
                 held = holds(low, high, over_all[one])
-                found.setdefault((way, str(one)), []).append((ratio, ratio <= 1.1, held))
+                cost = row["users"] / smallest if way == "rank all items" else np.nan
+                found.setdefault((way, str(one)), []).append((ratio, ratio <= 1, held, cost))
     rows = {}
     for key, values in found.items():
-        ratio, reached, held = np.array(values, float).T
+        ratio, reached, held, cost = np.array(values, float).T
         rows[key] = {
             "offered": len(ratio) / repetitions,
             "width": ratio.mean(),
             "reached": reached.mean(),
             "held": held.mean(),
+            "cost": np.median(cost),
         }
     return table_of(rows, ["way", "metric"])
 

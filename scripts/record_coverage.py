@@ -71,8 +71,9 @@ def cells(part):
         for name in ("X - Y", "X - Z", "Y - Z"):
             yield "coverage_of_pilots", name, 0, dict(n_instances=1000, repetitions=20)
     if part == "plans":
-        for name in [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25"]:
-            yield "coverage_of_plans", name, 3541, dict(n_instances=2000, repetitions=20)
+        shapes = ["r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25", "two steps"]
+        for name in [*RECORDED, *shapes, "10 % up to 10, flat", "half r^-1.8, r^-0.3"]:
+            yield "coverage_of_plans", name, 3541, dict(n_instances=2000, repetitions=60)
     if part == "designs":
         for name in [*RECORDED, "uniform", "r^-0.3", "r^-0.6", "r^-0.9", "40 % up to 50, flat"]:
             for n_instances in (100, 300, 1000, 6000):

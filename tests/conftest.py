@@ -15,6 +15,10 @@ import pytest
 
 from recsample.datasets.interactions import Interactions
 
+# Modules and tests stay: the collector need not go through them again and again. To freeze them
+# would hide from Hypothesis who refers to its random numbers, of which it warns.
+gc.set_threshold(50_000)
+
 # The same examples in every run: a failure is then one of the change, not of the day.
 hypothesis.settings.register_profile("repeatable", derandomize=True)
 hypothesis.settings.load_profile("repeatable")
@@ -36,12 +40,6 @@ def pytest_collection_modifyitems(items):
             item.add_marker("data")
         if needed & {"cluster", "spark"}:
             item.add_marker("clusters")
-
-
-def pytest_collection_finish():
-    # Modules and tests stay: the collector need not go through them again and again. To freeze them
-    # would hide from Hypothesis who refers to its random numbers, of which it warns.
-    gc.set_threshold(50_000)
 
 
 passed = itertools.count(1)

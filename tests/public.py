@@ -54,7 +54,8 @@ def documented():
     """All names and members but what says of itself in a base class all there is to say."""
     inherited = {
         f"{cls.__module__}.{cls.__qualname__}.{name}"
-        for cls in filter(inspect.isclass, names().values())
+        for public in filter(inspect.isclass, names().values())
+        for cls in public.__mro__
         for name, value in vars(cls).items()
         if (function := _function(value)) and not function.__doc__
         for base in cls.__mro__[1:]

@@ -28,8 +28,8 @@ def predicted(scores=scores, relevant=(0, 1), exclude=None):
     return rs.predicted_ranks(scores, relevant, exclude)
 
 
-def report(sampled=(1, 2, 3), m=5, n_items=30, **options):
-    return rs.report(sampled, m=m, n_items=n_items, **options)
+def report(sampled=(1, 2, 3), m=5, n_items=300, drawn="uniform", **options):
+    return rs.report(sampled, m=m, n_items=n_items, drawn=drawn, **options)
 
 
 USERS, ITEMS = [1, 1, 2, 2], [7, 8, 7, 8]
@@ -292,7 +292,7 @@ REFUSED = {
         "m must be smaller to average over ties, got m=10000000: break the ties of ranks",
     ),
     "report of too many draws": (
-        lambda: rs.report([1, 2], m=10**9, n_items=10**10),
+        lambda: rs.report([1, 2], m=10**9, n_items=10**10, drawn="uniform", replace=False),
         "the law of what is drawn with n_items=10000000000, m=1000000000 takes",
     ),
     "bounds of too many draws": (
@@ -306,13 +306,13 @@ REFUSED = {
         "largest must be at most 10000000, got 100000000",
     ),
     "rank beyond m + 1": (lambda: report([1, 9]), "up to m + 1 = 6, got 9 in instance 1"),
-    "report 0-based": (lambda: report([0, 3]), "at least 1, got 0 (at position 0)"),
+    "report 0-based": (lambda: report([0, 3]), "must be ranks from 1 on, got 0"),
     "report NaN": (lambda: report([1, np.nan]), "got nan (at position 1)"),
     "report without m": (lambda: report(m=None), "m must be given"),
     "report without a pool": (lambda: report(n_items=None), "n_items must be given"),
     "pool below m": (lambda: report(n_items=5), "n_items must be at least 6"),
     "report a table": (lambda: report(pd.DataFrame({"rank": [1, 2]})), "choose the column"),
-    "report popular": (lambda: report(negatives="popular"), "ImportanceSampling"),
+    "report popular": (lambda: report(drawn="popular"), "ImportanceSampling"),
     "report a correction": (
         lambda: report(metrics=[BiasVariance(AP, sampler, 30, gamma=1)]),
         "exact ranks",
@@ -429,7 +429,7 @@ REFUSED = {
     "segments too few": (lambda: evaluate().by(["a"]), "one for each of the 2 users"),
     "segment of nobody": (lambda: evaluate().by({1: "a"}), "got none for 2"),
     "segment of one": (lambda: evaluate().by(["a", "b"]), "at least two users each, got 1 in 'a'"),
-    "not simultaneous": (lambda: evaluate(simultaneous="yes"), "must be True or False, got 'yes'"),
+    "not complete": (lambda: evaluate(complete="yes"), "must be True or False, got 'yes'"),
     # Data
     "a list of libraries": (
         lambda: rs.metrics.peers.evaluate(["ranx"], "map@10", ranks),
@@ -473,8 +473,8 @@ REFUSED = {
         'split must be "paper" or "last", got array([1, 2])',
     ),
     "masked for a word": (
-        lambda: report(negatives=np.ma.masked),
-        "negatives must be 'uniform', got masked",
+        lambda: report(drawn=np.ma.masked),
+        "drawn must say how the items were drawn",
     ),
     "an array for the way to break ties": (
         lambda: ranks.break_ties(np.array([1, 2])),
@@ -630,7 +630,7 @@ REFUSED = {
         "recommended must not have masked entries",
     ),
     "a list of m for counted ranks": (
-        lambda: rs.report(Ranks([1, 2, 3], 6), m=[], n_items=30),
+        lambda: rs.report(Ranks([1, 2, 3], 6), m=[], n_items=30, drawn="uniform"),
         "m must be one number or one for each of 3 instances, got an array of shape (0,)",
     ),
     "several seeds of a scan": (

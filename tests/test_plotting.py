@@ -402,14 +402,16 @@ def test_the_best_is_that_of_the_recommenders_with_all_else_equal():
         plotting.best_in_bold(table.rename_axis(["metric", None, "source"]), decimals=0)
 
 
-def test_limits_of_recommenders_stand_in_the_order_of_the_table():
-    index = pd.MultiIndex.from_product([["b", "a"], ["AP"]], names=["recommender", "metric"])
-    table = pd.DataFrame({"value": [0.3, 0.2], "low": [0.2, 0.1], "high": [0.4, 0.3]}, index)
-    (ax,) = plotting.values_with_limits(table).axes
+def test_the_best_recommender_stands_on_top():
+    index = pd.MultiIndex.from_product(
+        [["b", "none", "a"], ["AP"]], names=["recommender", "metric"]
+    )
+    values = {"value": [0.2, np.nan, 0.3], "low": [0.1, np.nan, 0.2], "high": [0.3, np.nan, 0.4]}
+    (ax,) = plotting.values_with_limits(pd.DataFrame(values, index)).axes
     height = {label.get_text(): label.get_position()[1] for label in ax.get_yticklabels()}
     on_screen = {name: ax.transData.transform((0, y))[1] for name, y in height.items()}
-    assert on_screen["b"] > on_screen["a"]
-    assert ax.lines[0].get_xdata().tolist() == [0.3, 0.2]
+    assert on_screen["a"] > on_screen["b"] > on_screen["none"]
+    assert ax.lines[0].get_xdata()[:2].tolist() == [0.3, 0.2]
 
 
 def test_limits_reach_from_the_low_to_the_high_one():
@@ -417,6 +419,82 @@ def test_limits_reach_from_the_low_to_the_high_one():
     (ax,) = plotting.values_with_limits(pd.DataFrame(table, names)).axes
     (drawn,) = ax.collections[0].get_segments()
     assert drawn.tolist() == [[0.1, 0.0], [0.4, 0.0]]
+
+
+def picture_of(n_recommenders, n_metrics):
+    """A table with all that there is to draw, and names of 60 characters."""
+    rng, n = np.random.default_rng(0), n_recommenders
+    names = [f"{i:02}" + ("a word or_two/and-more " * 3 if i % 2 else "x" * 60) for i in range(n)]
+    metrics = ["Recall@10", "NDCG@10", "AP", "AUC", "RR", "Precision@100"][:n_metrics]
+    index = pd.MultiIndex.from_product(
+        [[name[:60] for name in names], metrics], names=["recommender", "metric"]
+    )
+    value = rng.random(len(index)) / 20
+    columns = {"value": 1, "low": 0.6, "high": 1.4, "low without": 0, "high without": 2.2}
+    columns |= {"sampled": 9, "exact": 1.1}
+    table = pd.DataFrame({name: times * value for name, times in columns.items()}, index)
+    table = table.assign(assumption="decreasing")
+    table.iloc[-1, :5] = np.nan
+    return table
+
+
+def shown_texts(figure):
+    """The texts of a figure that are seen, and where: ticks beyond the axes are not."""
+    figure.canvas.draw()
+    hidden = set()
+    for ax in figure.axes:
+        low, high = ax.get_xlim()
+        places = zip(ax.get_xticks(), ax.get_xticklabels())
+        hidden |= {label for place, label in places if not low <= place <= high}
+    texts = [one for one in figure.findobj(matplotlib.text.Text) if one not in hidden]
+    seen = [one for one in texts if one.get_visible() and one.get_text().strip()]
+    return [(one, one.get_window_extent()) for one in seen]
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background", "ggplot"])
+@pytest.mark.parametrize("n_metrics", [1, 4, 6])
+@pytest.mark.parametrize("n_recommenders", [1, 4, 12])
+def test_a_picture_of_a_result_is_whole_in_any_style(style, n_metrics, n_recommenders):
+    table = picture_of(n_recommenders, n_metrics)
+    plt.close("all")
+    with plt.style.context(style, after_reset=True):
+        figure = plotting.values_with_limits(table, "Limits assume that " + "this and that " * 20)
+        found, page = shown_texts(figure), figure.bbox.padded(1)
+        said = [one.get_text() for one, _ in found]
+        assert [one.get_text() for one, box in found if not page.contains(*box.p0)] == []
+        assert [one.get_text() for one, box in found if not page.contains(*box.p1)] == []
+        boxes = [(one.get_text(), box.padded(-1)) for one, box in found]
+        pairs = combinations(boxes, 2)
+        assert [(a, b) for (a, one), (b, other) in pairs if one.overlaps(other)] == []
+        squeezed = ["".join(one.split()) for one in said]
+        for name, metric in table.index:
+            assert squeezed.count("".join(name.split())) == n_metrics and metric in said
+        if len(table) > 1:  # the last row has no corrected value
+            assert {"sampled, uncorrected", "corrected", "exact"} <= {*said}
+        seen = figure.axes[0].get_facecolor()[:3]
+        for line in figure.axes[0].lines:
+            assert np.abs(np.subtract(matplotlib.colors.to_rgb(line.get_color()), seen)).max() > 0.3
+    plt.close(figure)
+
+
+def test_bounds_are_no_limits():
+    table = picture_of(2, 1)[["value", "low", "high"]].assign(assumption=["decreasing", "bound"])
+    table = table.assign(low=[0.15, 0.05], high=[0.2, 0.4])
+    (ax,) = plotting.values_with_limits(table).axes
+    found = {one.get_label(): one.get_segments()[0][:, 0].tolist() for one in ax.collections}
+    assert found == {"95 % limits": [0.15, 0.2], "bounds": [0.05, 0.4]}
+
+
+def test_what_rests_on_nothing_is_drawn_as_such():
+    table = picture_of(3, 1).assign(assumption=["decreasing", "none", ""])
+    table = table.assign(low=[0.15, 0.05, np.nan], value=[0.3, 0.2, np.nan])
+    (ax,) = plotting.values_with_limits(table).axes
+    free, assumed = (
+        {segment[0, 1]: segment[0, 0] for segment in lines.get_segments() if len(segment)}
+        for lines in ax.collections
+    )
+    assert {*free} >= {0.0, 1.0}
+    assert {y: x for y, x in assumed.items() if np.isfinite(x)} == {0.0: 0.15}
 
 
 def test_markers_of_lines_that_coincide_stand_beside_each_other(ax):

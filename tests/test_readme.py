@@ -92,7 +92,7 @@ def test_the_commands_run(few, monkeypatch, capsys, command):
     monkeypatch.chdir(few)
     program, *arguments = shlex.split(command)
     assert program == "recsample" and main(arguments) == 0
-    said = {"evaluate": "sampled", "report": "- Recall@10 is estimated at", "plan": "more samples"}
+    said = {"evaluate": "sampled", "report": "Recall@10 is estimated at", "plan": "more samples"}
     printed = capsys.readouterr().out
     assert said[arguments[0]] in printed
     if arguments[0] == "report":

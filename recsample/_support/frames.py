@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import sys
 from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.checks import shown
 from recsample._support.extras import extra
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# Columns of these names say which held-out rows are relevant, or do not.
+RELEVANCE = ("label", "rating", "ratings", "relevance", "rel", "target", "grade")
 # DuckDB downloads nothing behind the user's back.
 _AS_INSTALLED = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
@@ -182,6 +185,16 @@ def as_scores(name: str, series: Any) -> Floats:
     return _refuse_row(f"{name} must have scores that are numbers or -inf", values, bad)
 
 
+def as_grades(name: str, series: Any) -> Floats:
+    """A column that says how relevant rows are, in numbers or by true and false."""
+    nw = extra("narwhals.stable.v2")
+    allowed = f"{name} must say by numbers, or by true and false, what is relevant"
+    if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+        raise ValueError(f"{allowed}, got {series.dtype}: keep the rows that are, relevance=None")
+    values = series.cast(nw.Float64).to_numpy()
+    return _refuse_row(allowed, values, np.isnan(values))
+
+
 def as_times(name: str, series: Any) -> NDArray[Any]:
     """A column of numbers or dates as numbers in the same order."""
     nw = extra("narwhals.stable.v2")
@@ -241,6 +254,11 @@ def same_kind_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.int64)
 
 
+def plain(text: str) -> str:
+    """An id without what a file or a float adds to it: white space and a .0 at the end."""
+    return text.strip().removesuffix(".0")
+
+
 def kind_of(ids: NDArray[Any]) -> str:
     """What kind of ids they are, in words."""
     return "whole numbers" if ids.dtype != object else _kind(type(ids[0]))
@@ -283,6 +301,58 @@ def joined(*parts: NDArray[Any]) -> pd.Index:
 def numbered(index: pd.Index, column: Coded) -> Integers:
     """The place of each row's id in an index, -1 where it is not there."""
     return index.get_indexer(column.ids).astype(np.int64)[column.which]
+
+
+# Columns that name their entries by an index of pandas.
+
+
+def has_index(value: Any) -> bool:
+    """Whether it is a Series of pandas, whose index says what each value is of."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.Series)
+
+
+def labels_of(name: str, values: Any) -> pd.Index | None:
+    """The index of a pandas Series, whose labels have to differ; None for an array or a list."""
+    index = getattr(values, "index", None)
+    if not isinstance(index, extra("pandas").Index):
+        return None
+    twice = index[index.duplicated()]
+    if len(twice):
+        raise ValueError(
+            f"{name} must have an index without repeated labels, got {shown(twice[0])} twice: "
+            "a row for each user, or .to_numpy() for matching by position"
+        )
+    return index
+
+
+def aligned(name: str, values: Any, labels: ArrayLike | None) -> Any:
+    """A column in the order of `labels`, by its index; an array or a list as it is, by position.
+
+    Without `labels`, an index has to say the same as the position: 0, 1, 2 and so on.
+    """
+    index = labels_of(name, values)
+    if index is None:
+        return values
+    pd = extra("pandas")
+    by_position = ".to_numpy() is matched by position"
+    if labels is None:
+        numbered = pd.RangeIndex(len(index))
+        if not index.equals(numbered):
+            other = index[index != numbered][0]
+            raise ValueError(
+                f"{name} must have the index 0, 1, 2, ... beside what is matched by position, got "
+                f"the label {shown(other)}: {by_position}"
+            )
+        return values
+    wanted = pd.Index(labels)
+    alone = index.difference(wanted, sort=False).append(wanted.difference(index, sort=False))
+    if len(alone):
+        raise ValueError(
+            f"{name} must have the same labels in its index as what it is matched with, got "
+            f"{shown(alone[0])} in only one of them: {by_position}"
+        )
+    return values.iloc[index.get_indexer(wanted)]
 
 
 # Tidy tables from rows with several keys.

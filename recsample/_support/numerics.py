@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from recsample._support.arrays import summed
 from recsample._support.typing import Floats, Integers
 
 # Of the limits that come without a level of the user's own choice, and as sentences say it.
@@ -35,29 +36,178 @@ def variance_of(values: Floats, counts: Integers | None = None) -> float:
     return float(counts @ off**2 / (counts.sum() - 1))
 
 
-def limits_of_mean(
-    values: Floats, level: float, counts: Integers | None = None
-) -> tuple[float, float]:
-    """The usual limits of a mean over instances, by Student's t distribution.
+# Limits of a mean.
+#
+# The values of a metric lie between two ends. Where few of them make up the spread, or none do,
+# Student's limits are too narrow and reach beyond the ends: of 8 users without a hit they say 0 to
+# 0. There a limit counts one more value, at its end. With random weights D, uniform over all that
+# add up to 1, the upper limit is the quantile of D_1 x_1 + ... + D_n x_n + D_(n+1) end (N. Gaffke,
+# "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
+# variable", Mathematical Methods of Statistics 14, 2005). Of hits and misses these are the limits
+# of Clopper and Pearson.
 
-    With `counts` each value is that of so many instances.
+# Of so many values, with one more at an end, the spread must be at least for Student's limits.
+_FEW = 20
+
+
+def limits_of_mean(
+    values: Floats,
+    level: float,
+    counts: Integers | None = None,
+    ends: tuple[float, float] | None = None,
+) -> tuple[float, float]:
+    """The limits of a mean over instances: Student's, or Gaffke's where few values vary.
+
+    With `counts` each value is that of so many instances. `ends` are the lowest and the highest
+    value that there can be; if they are not known, or values pass them, limits are Student's, and
+    infinite where all values are alike, which tell nothing of a spread.
     """
     from scipy import special  # means and variances are asked for without it
 
     n = len(values) if counts is None else int(counts.sum())
     mean, std = mean_of(values, counts), np.sqrt(variance_of(values, counts))
+    if ends is not None and _few_vary(values, counts, ends):
+        down, up = reaches(values, *ends, level, 1.0 if counts is None else counts)
+        return max(mean - down, ends[0]), min(mean + up, ends[1])
+    if _alike(values):
+        return -np.inf, np.inf
     reach = special.stdtrit(n - 1, (1 + level) / 2) * std / np.sqrt(n)
-    return float(mean - reach), float(mean + reach)
+    low, high = float(mean - reach), float(mean + reach)
+    if ends is None or not _hold(ends, values):
+        return low, high
+    return max(low, ends[0]), min(high, ends[1])
 
 
-def probability_above_0(values: Floats) -> float:
-    """How sure it is, by Student's t distribution, that the mean over more values is above 0."""
+def probability_above_0(values: Floats, ends: tuple[float, float] | None = None) -> float:
+    """How sure it is that the mean over more values is above 0, as `limits_of_mean` has it.
+
+    It is 1/2 where one more value at the nearer end could turn the mean.
+    """
     from scipy import special
 
+    mean = float(values.mean())
+    if ends is not None and _few_vary(values, None, ends):
+        sign, end = (1, ends[0]) if mean > 0 else (-1, ends[1])
+        return 0.5 + sign * (0.5 - _chance_beyond(-sign * np.append(values, end)))
+    if _alike(values):
+        return 0.5
     error = values.std(ddof=1) / np.sqrt(len(values))
-    if error == 0:
-        return float(0.5 + 0.5 * np.sign(values.mean()))
-    return float(special.stdtr(len(values) - 1, values.mean() / error))
+    return float(special.stdtr(len(values) - 1, mean / error))
+
+
+def _alike(values):
+    """Whether values differ by rounding at most."""
+    return bool(np.ptp(values) <= 1e-12 * abs(values).max())
+
+
+def _hold(ends, values):
+    """Whether no value passes the ends but for rounding."""
+    least, most = (abs(end) * 1e-9 for end in ends)
+    return bool(values.min() >= ends[0] - least and values.max() <= ends[1] + most)
+
+
+def _few_vary(values, counts, ends):
+    """Whether too few values make up the spread for Student's limits.
+
+    Of k values that are off the mean by as much, and others that are on it, k make it up.
+    """
+    if not _hold(ends, values):
+        return False
+    mean = mean_of(values, counts)
+    squares = (values - mean) ** 2
+    weighted = squares if counts is None else squares * counts
+    total, few = weighted.sum(), _FEW * (weighted @ squares)
+    return bool(total**2 <= few or 4 * total <= max((end - mean) ** 2 for end in ends))
+
+
+def reaches(
+    values: Floats,
+    lowest: float,
+    highest: float,
+    level: float = LEVEL,
+    weights: Floats | Integers | float = 1.0,
+) -> tuple[float, float]:
+    """How far Gaffke's limits of the mean lie below and above the mean of values within a range.
+
+    Each value is that of as many users as `weights` says.
+    """
+    counts = np.broadcast_to(weights, values.shape)
+    return _reach(-values, -lowest, level, counts), _reach(values, highest, level, counts)
+
+
+def _reach(values, highest, level, counts):
+    """To the quantile of the mean with random weights, one of them for the highest value."""
+    from scipy import optimize
+
+    x, place = np.unique(np.append(values, highest), return_inverse=True)
+    counts = summed(place.ravel(), np.append(counts, 1.0), len(x))
+    start, end = counts @ x / counts.sum(), x[-1]
+    if end - x[0] < 1e-12:
+        return 0.0
+    mean = start - (highest - start) / (counts.sum() - 1)  # without the highest value
+    tail = (1 - level) / 2
+
+    def excess(share):
+        return _above(x - (start + share * (end - start)), counts) - tail
+
+    share = optimize.brentq(excess, 1e-6, 1 - 1e-9) if excess(1 - 1e-9) < 0 else 1.0
+    return float(max(0.0, start + share * (end - start) - mean))
+
+
+def _chance_beyond(values):
+    """That the mean of values with random weights is above 0, at most 1/2."""
+    x, counts = np.unique(values, return_counts=True)
+    if counts @ x >= 0:
+        return 0.5
+    return float(min(0.5, _above(x, counts))) if x[-1] > 0 else 0.0
+
+
+def _above(off, counts):
+    """P(sum of off x E > 0), E exponential, where the expectation is below 0 (Lugannani, Rice)."""
+    from scipy import optimize, special
+
+    most = 1 / off[-1]
+    at = optimize.brentq(lambda s: counts @ (off / (1 - s * off)), 0, most * (1 - 1e-12))
+    root = np.sqrt(2 * counts @ np.log1p(-at * off))
+    if root < 1e-4:
+        return 0.5
+    scale = at * np.sqrt(counts @ (off / (1 - at * off)) ** 2)
+    density = np.exp(-(root**2) / 2) / np.sqrt(2 * np.pi)
+    return special.ndtr(-root) + density * (1 / scale - 1 / root)
+
+
+# Limits of a mean of which nothing is known but how many values it is of, and their ends.
+
+
+def limits_of_bounded_mean(
+    mean: float, n: int, level: float, ends: tuple[float, float] = (0.0, 1.0)
+) -> tuple[float, float]:
+    """Limits from the mean of n independent values between two ends, proved to hold.
+
+    No such mean M is spread more than a binomial share B with its expectation, by the mean of any
+    convex function (Hoeffding, 1963, also for draws without replacement), so that P(M >= x) is at
+    most the smallest E max(B - t, 0) / (x - t) over t < x (Bentkus, 2004).
+    """
+    least, most = ends
+    share, each = (mean - least) / (most - least), (1 - level) / 2
+    low, high = (_lowest_expectation(one, n, each) for one in (share, 1 - share))
+    return least + (most - least) * low, most - (most - least) * high
+
+
+def _lowest_expectation(share, n, chance):
+    """Below it, a mean of n values from 0 to 1 is so large with no more than this chance."""
+    from scipy import special
+
+    places = np.arange(n)
+    t = places[places < n * share - 1e-9]
+    low, high = 0.0, float(share)
+    for _ in range(50 if len(t) else 0):
+        middle = (low + high) / 2
+        above = special.bdtrc(places.astype(float), n, middle)
+        beyond = above[::-1].cumsum()[::-1][: len(t)]
+        rare = (beyond / (n * share - t)).min() < chance
+        low, high = (middle, high) if rare else (low, middle)
+    return low
 
 
 # Least squares with unknowns that must not be negative.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -191,7 +192,8 @@ class Interactions(Value):
             Names of the columns of ids, whole numbers or text.
         time : str, optional
             Name of a column of numbers or dates. The last event of each user is held out, of
-            several at one time that in the last row, and earlier ones with that item go too.
+            several at one time that in the last row, which a warning counts, and earlier ones with
+            that item go too.
         held_out : dataframe, mapping or array_like, optional
             The held-out item of each user instead: a dataframe with columns `user` and `item`, or
             what `from_pairs` takes.
@@ -234,7 +236,8 @@ class Interactions(Value):
         wanted = {"user": user, "item": item, "time": time}
         *ids, times = read_columns("frame", frame, wanted)
         users, items = (as_ids("frame", column) for column in ids)
-        last = last_events(np.unique(users, return_inverse=True)[1], as_times("frame", times))
+        user_of, times = np.unique(users, return_inverse=True)[1], as_times("frame", times)
+        last = last_events(user_of, times)
         data = cls.from_pairs(users, items, items[last])
         alone = data.user_ids[np.diff(data.train.indptr) == 0]
         if len(alone):
@@ -242,6 +245,14 @@ class Interactions(Value):
             raise ValueError(
                 "frame must hold at least two different items of each user, one of them to train "
                 f"on, got one of {shown(alone[0])}{more}: take users with a single item out first"
+            )
+        at_last = (times == times[last][user_of]) & (items != items[last][user_of])
+        if at_last.any():
+            n = len(np.unique(user_of[at_last]))
+            warnings.warn(
+                f"{n:,} of {len(last):,} users have different items at their last time, and the "
+                "order of the rows says which of them is held out: give finer times, or held_out",
+                stacklevel=2,
             )
         return data
 

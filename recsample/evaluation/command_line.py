@@ -1,8 +1,8 @@
 """The command ``recsample``: reports, evaluations and plans from files, without a script.
 
-    recsample report ranks.csv --m 100 --items 3541
+    recsample report ranks.csv --m 100 --items 3541 --drawn uniform
     recsample evaluate --scores mine=scores.parquet --held-out test.csv --train train.csv
-    recsample plan ranks.csv --m 100 --items 3541 --metric recall@10 --width .02
+    recsample plan ranks.csv --m 100 --items 3541 --drawn uniform --metric recall@10 --width .02
 
 A mistake of the user ends with one line and exit status 2, a mistake of this package with Python's
 traceback.
@@ -23,12 +23,14 @@ import numpy as np
 
 from recsample._support.checks import positive_float, shown
 from recsample._support.extras import extra
+from recsample._support.frames import RELEVANCE
 from recsample.evaluation.evaluating import evaluate
-from recsample.evaluation.files import as_count, read_file
-from recsample.evaluation.reporting import report
+from recsample.evaluation.files import as_count, names_in, read_file
+from recsample.evaluation.reporting import draws_of, report
 from recsample.evaluation.results import Result
 from recsample.inference.planning import required_samples_from_pilot
 from recsample.ranks.base import Ranks
+from recsample.ranks.provenance import WAYS
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = ["main"]
@@ -44,6 +46,8 @@ _FORMS = {
     "json": Result.to_json,
     "markdown": Result.to_markdown,
     "latex": Result.to_latex,
+    "csv": Result.to_csv,
+    "sentences": lambda result: "\n\n".join(result.sentences),
 }
 # The options behind arguments of other names, the first that the command has.
 _OPTIONS = {
@@ -51,27 +55,59 @@ _OPTIONS = {
     "m": ["m", "sample"],
     "n_items": ["items"],
     "probability": ["order"],
+    "replace": ["with_replacement"],
     "rng": ["seed"],
     "sampled": ["rank"],
     "sampler": ["sample"],
     "values": ["rank"],
 }
+# And of arguments that a message names as a way out.
+_WAYS_OUT = {
+    "negatives='listed'": "--negatives listed",
+    "complete=True": "--complete",
+    "drawn=)": "--drawn)",
+    "relevance=None": "--all-relevant",
+    "relevance='": "--relevance '",
+}
 
 # What the commands ask for.
 _SWITCH = {"action": "store_true"}
-_ALL: dict[str, Any] = {
-    "--format": {"choices": [*_FORMS], "default": "text", "dest": "form"},
-    "--simultaneous": _SWITCH | {"help": "limits that hold for all pairs at once"},
-}
+_FORMAT: dict[str, Any] = {"choices": [*_FORMS], "default": "text", "dest": "form"}
+_HOW = "how the items were drawn: " + "; ".join(f"{way}, {what}" for way, what in WAYS.items())
+_DRAWN: dict[str, Any] = {"choices": [*WAYS], "help": _HOW}
 _RANKS: dict[str, Any] = {
     "ranks": {"metavar": "FILE", "help": "one row per user and relevant item"},
     "--rank": {"default": "rank", "metavar": "COLUMN", "help": "(default: rank)"},
     "--m": {"required": True, "help": "items drawn for each user: number or column"},
     "--items": {"required": True, "help": "size of the pool: number or column"},
+    "--drawn": _DRAWN | {"required": True},
     "--user": {"metavar": "COLUMN", "help": "where users have several rows, or with --model"},
     "--model": {"metavar": "COLUMN", "help": "which recommender a row is of"},
-    "--with-replacement": _SWITCH | {"help": "how items were drawn"},
 }
+_BATCHES: dict[str, Any] = {
+    "--batches": {"metavar": "COLUMN", "help": "of --drawn shared: which users share a list"}
+}
+_OF_MANY = "needed, this or the other, where a tenth of the pool or more was drawn"
+_REPLACEMENT: dict[str, Any] = {
+    "--with-replacement": {"action": "store_const", "const": True, "help": _OF_MANY},
+    "--without-replacement": {
+        "action": "store_const",
+        "const": False,
+        "dest": "with_replacement",
+        "help": "(see --with-replacement)",
+    },
+}
+_AUDIT: dict[str, Any] = {
+    "--exact": {
+        "metavar": "COLUMN",
+        "help": "ranks among all items of users chosen by chance, blank for all others",
+    },
+    "--chosen": {
+        "metavar": "COLUMN",
+        "help": "the chance of each user to be among these (default: chosen at random)",
+    },
+}
+_AUDIT_USES = ("exact", "chosen")
 _USUAL = ["recall@10", "ndcg@10", "ap", "auc"]
 _METRICS: dict[str, Any] = {
     "--metrics": {
@@ -92,20 +128,28 @@ _PLAN: dict[str, Any] = {
     "--per-second": {"type": float, "metavar": "ITEMS", "help": _SPEED},
 }
 _SCORES = "columns user, item, score; several recommenders by names, or by a column model"
+_RELEVANT = "of --held-out: rows above 0 are relevant"
 _TABLES: dict[str, Any] = {
     "--scores": {"required": True, "nargs": "+", "metavar": "[NAME=]FILE", "help": _SCORES},
     "--held-out": {"required": True, "metavar": "FILE", "help": "columns user, item"},
+    "--relevance": {"metavar": "COLUMN", "help": _RELEVANT},
+    "--all-relevant": _SWITCH | {"help": "every row of --held-out is, whatever a column says"},
     "--train": {"metavar": "FILE", "help": "columns user, item: not ranked"},
+    "--complete": _SWITCH | {"help": "items that are not listed are known to be below"},
     "--with-replacement": _SWITCH | {"help": "of --sample"},
+    "--drawn": _DRAWN | {"help": f"of --negatives, {_HOW}"},
     "--seed": {"type": int, "default": 0, "help": "of --sample (default: 0)"},
     "--user": {"default": "user", "metavar": "COLUMN", "help": "(default: user)"},
     "--item": {"default": "item", "metavar": "COLUMN", "help": "(default: item)"},
     "--score": {"default": "score", "metavar": "COLUMN", "help": "(default: score)"},
     "--model": {"metavar": "COLUMN", "help": "(default: model, where there is one)"},
 }
+_AMONG_THESE = (
+    "columns user, item: rank among these; or the word listed: among the items that scores list"
+)
 _AMONG: dict[str, Any] = {
     "--sample": {"type": int, "metavar": "M", "help": "rank among M random items"},
-    "--negatives": {"metavar": "FILE", "help": "columns user, item: rank among these"},
+    "--negatives": {"metavar": "FILE", "help": _AMONG_THESE},
 }
 
 
@@ -125,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> from recsample.evaluation.command_line import main
-    >>> main(["report", "nothing.csv", "--m", "100", "--items", "3541"])
+    >>> main("report nothing.csv --m 100 --items 3541 --drawn uniform".split())
     2
     """
     try:
@@ -168,6 +212,8 @@ def _refuse(why):
 
 def _of_options(message, asked):
     """A message about an argument, with the option of the command in its place."""
+    for written, option in _WAYS_OUT.items():
+        message = message.replace(written, option)
     argument, space, rest = message.partition(" ")
     for option in _OPTIONS.get(argument, [argument]):
         if option in asked:
@@ -190,12 +236,15 @@ def _parser():
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     said = _command(commands, "report", _report, "what sampled ranks say of the exact metrics")
-    _ask(said, _RANKS | _METRICS)
+    _ask(said, _RANKS | _BATCHES | _AUDIT | _METRICS | {"--format": _FORMAT})
+    _ask(said.add_mutually_exclusive_group(), _REPLACEMENT)
     plan = _command(commands, "plan", _plan, "what would make limits narrow, or an order sure")
-    _ask(plan, _RANKS | _PLAN)
+    tables = [form for form in _FORMS if form != "sentences"]
+    _ask(plan, _RANKS | _PLAN | {"--format": _FORMAT | {"choices": tables}})
+    _ask(plan.add_mutually_exclusive_group(), _REPLACEMENT)
     _ask(plan.add_mutually_exclusive_group(required=True), _AIMS)
     scored = _command(commands, "evaluate", _evaluate, "recommenders from scores of items")
-    _ask(scored, _TABLES | _METRICS)
+    _ask(scored, _TABLES | _METRICS | {"--format": _FORMAT})
     _ask(scored.add_mutually_exclusive_group(), _AMONG)
     return parser
 
@@ -203,8 +252,7 @@ def _parser():
 def _command(commands, name, run, help):
     about = f"{help[0].upper()}{help[1:]}."
     command = commands.add_parser(name, help=help, description=about, epilog=_EPILOG)
-    command.set_defaults(run=run)
-    _ask(command, _ALL)
+    command.set_defaults(run=run, **dict.fromkeys(_AUDIT_USES))
     return command
 
 
@@ -221,9 +269,9 @@ class _Version(argparse.Action):
 
 
 def _sampled(asked):
-    """The sampled ranks in the file, by recommender, and the sizes of the pools."""
-    uses = ("rank", "m", "items", "user", "model")
-    wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
+    """The sampled ranks in the file, the sizes of the pools, and its rows, by recommender."""
+    uses = ("rank", "m", "items", "user", "model", "batches", *_AUDIT_USES)
+    wanted = {use: given for use in uses if (given := getattr(asked, use, None)) is not None}
     one = {use: number for use in ("m", "items") if (number := as_count(wanted[use])) is not None}
     table = read_file(asked.ranks, wanted | {"ties": "ties"}, {"ties", *one})
     table = table.assign(**{use: number for use, number in one.items() if use not in table})
@@ -236,7 +284,8 @@ def _sampled(asked):
     if asked.user is not None and asked.model is not None:  # the same users in the same order
         parts = {name: part.sort_values("user", kind="stable") for name, part in parts.items()}
     ranks = {name: _ranks(part) for name, part in parts.items()}
-    sizes = {name: _sizes(part) for name, part in parts.items()}
+    shared = [use for use in ("items", "batches") if use in table]
+    columns = {use: {name: _of_users(part, use) for name, part in parts.items()} for use in shared}
     first, *others = ranks
     for name in others:
         alone = np.setxor1d(ranks[first].ids, ranks[name].ids)
@@ -245,12 +294,41 @@ def _sampled(asked):
                 "--user must name the same users for each recommender, got "
                 f"{shown(alone[0])} for only one of {first!r} and {name!r}"
             )
-        if not np.array_equal(sizes[first], sizes[name]):
-            raise ValueError(
-                "--items must be the same for all recommenders of a user, got other numbers for "
-                f"{name!r} than for {first!r}"
-            )
-    return ranks, sizes[first]
+        for use, column in columns.items():
+            if not np.array_equal(column[first], column[name]):
+                raise ValueError(
+                    f"--{use} must be the same for all recommenders of a user, got others for "
+                    f"{name!r} than for {first!r}"
+                )
+    return ranks, columns["items"][first], parts
+
+
+def _audited(asked, ranks, parts):
+    """The arguments of an audit, where the file has one."""
+    if asked.exact is None:
+        if asked.chosen is not None:
+            raise ValueError(f"--exact must be given with --chosen, got only {asked.chosen!r}")
+        return {}
+    exact = {name: _exact(part, ranks[name]) for name, part in parts.items()}
+    audit = {"exact": exact[""] if asked.model is None else exact}
+    if asked.chosen is not None:
+        rows = next(iter(parts.values()))
+        once = rows if "user" not in rows else rows.drop_duplicates("user")
+        audit["chosen"] = once["chosen"].to_numpy()
+    return audit
+
+
+def _exact(table, ranks):
+    """Who was audited, and their exact ranks."""
+    known = table["exact"].notna().to_numpy()
+    if not known.any():
+        raise ValueError("--exact must hold ranks of at least two users, got none")
+    rows = table[known].drop(columns="ties", errors="ignore")
+    rows = rows.assign(rank=rows["exact"].astype(np.int64), n_items=rows["items"])
+    found = Ranks.from_frame(rows, user="user" if "user" in rows else None)
+    if found.ids is None:
+        return np.flatnonzero(known), found
+    return extra("pandas").Index(ranks.ids).get_indexer(found.ids), found
 
 
 def _ranks(table):
@@ -266,26 +344,29 @@ def _ranks(table):
     return Ranks.from_frame(table, user=user)
 
 
-def _sizes(table):
+def _of_users(table, use):
     if "user" not in table:
-        return table["items"].to_numpy()
-    sizes = table.groupby("user", sort=False)["items"]
-    several = sizes.nunique() > 1
+        return table[use].to_numpy()
+    given = table.groupby("user", sort=False)[use]
+    several = given.nunique() > 1
     if several.any():
         raise ValueError(
-            f"--items must be one number for each user, got several for {several.idxmax()!r}"
+            f"--{use} must be one value for each user, got several for {several.idxmax()!r}"
         )
-    return sizes.first().to_numpy()
+    return given.first().to_numpy()
 
 
 def _reported(asked, metrics):
-    runs, sizes = _sampled(asked)
+    runs, sizes, parts = _sampled(asked)
+    rows = next(iter(parts.values()))
     return report(
         runs[""] if asked.model is None else runs,
         n_items=sizes,
+        drawn=asked.drawn,
+        batches=_of_users(rows, "batches") if "batches" in rows else None,
         metrics=metrics,
         replace=asked.with_replacement,
-        simultaneous=asked.simultaneous,
+        **_audited(asked, runs, parts),
     )
 
 
@@ -294,6 +375,8 @@ def _report(asked):
 
 
 def _plan(asked):
+    if asked.drawn == "shared":
+        raise ValueError("--drawn must be uniform for a plan, of lists of each user's own")
     table = _ways_to_width(asked) if asked.order is None else _samples_for_order(asked)
     if asked.per_second is not None:
         per_second = positive_float("--per-second", asked.per_second)
@@ -303,6 +386,8 @@ def _plan(asked):
     if asked.form == "markdown":
         extra("tabulate")
         return table.to_markdown()
+    if asked.form == "csv":
+        return table.to_csv(lineterminator="\n")
     return table.to_latex(escape=True) if asked.form == "latex" else table.to_string()
 
 
@@ -314,7 +399,7 @@ def _ways_to_width(asked):
 
 
 def _samples_for_order(asked):
-    runs, sizes = _sampled(asked)
+    runs, sizes, _ = _sampled(asked)
     if asked.model is None or len(runs) != 2:
         raise ValueError(f"--order needs a file with two recommenders (--model), got {len(runs)}")
     a, b = runs.values()
@@ -324,13 +409,31 @@ def _samples_for_order(asked):
             f"--order needs one m and one size of the pools, got m = {drawn[:3]} and "
             f"sizes {pools[:3]}"
         )
-    sampler = UniformSampling(*drawn, asked.with_replacement)
+    draws = draws_of(runs, sizes, asked.drawn, asked.with_replacement)
+    sampler = UniformSampling(*drawn, draws.replace)
     found = required_samples_from_pilot(
         asked.metric, a, b, sampler, *pools, 0, probability=asked.order
     )
     rows = {"samples": found.samples, "at least": found.low, "at most": found.high}
     table = extra("pandas").DataFrame({"scored": rows}).rename_axis("way")
     return table.assign(users=len(a))
+
+
+def _held_out(asked, pair):
+    """The held-out items, with what may say which of them are relevant."""
+    if asked.all_relevant and asked.relevance is not None:
+        raise ValueError("--all-relevant must not stand beside --relevance, got both")
+    if asked.all_relevant:
+        return {"held_out": read_file(asked.held_out, pair), "relevance": None}
+    if asked.relevance is not None:
+        table = read_file(asked.held_out, pair | {"relevance": asked.relevance})
+        return {"held_out": table, "relevance": "relevance"}
+    names = [one for one in names_in(asked.held_out) if one.lower() in RELEVANCE]
+    name = next((one for one in names if one not in pair.values()), None)
+    if name is None:
+        return {"held_out": read_file(asked.held_out, pair)}
+    table = read_file(asked.held_out, pair | {"relevance": name})
+    return {"held_out": table.rename(columns={"relevance": name})}
 
 
 def _evaluate(asked):
@@ -343,15 +446,22 @@ def _evaluate(asked):
     triple = pair | {"score": asked.score, "model": asked.model or "model"}
     optional = () if asked.model else ("model",)
     tables: Any = {name: read_file(path, triple, optional) for name, path in named}
-    files = {"held_out": asked.held_out, "train": asked.train, "negatives": asked.negatives}
+    files = {"train": asked.train, "negatives": asked.negatives}
+    read = {
+        use: path if path == "listed" else read_file(path, pair)
+        for use, path in files.items()
+        if path is not None
+    }
+    read |= _held_out(asked, pair)
     drawn = asked.sample is not None
     result = evaluate(
         tables.get("", tables),
+        drawn=asked.drawn,
         metrics=asked.metrics,
         sampler=UniformSampling(asked.sample, asked.with_replacement) if drawn else None,
-        simultaneous=asked.simultaneous,
+        complete=asked.complete,
         rng=asked.seed,
-        **{use: read_file(path, pair) for use, path in files.items() if path is not None},
+        **read,
     )
     return _FORMS[asked.form](result)
 

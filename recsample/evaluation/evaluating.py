@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Sequence
 from typing import Any
@@ -9,18 +10,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.arrays import owners
+from recsample._support.arrays import counted, owners, summed
 from recsample._support.checks import generator, shown, true_or_false
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
-from recsample.evaluation.matching import Matched, match_ids
-from recsample.evaluation.reporting import refuse_corrections
+from recsample.evaluation.matching import (
+    OF_OTHERS,
+    SCORES_IN_TRAIN,
+    UNKNOWN_IN_TRAIN,
+    Matched,
+    match_ids,
+)
+from recsample.evaluation.reporting import draws_of, refuse_corrections
 from recsample.evaluation.results import Result
-from recsample.evaluation.saying import Estimated, Exact, Ranked, Sampled, Uncorrected
+from recsample.evaluation.saying import (
+    Bounded,
+    Estimated,
+    Exact,
+    Ranked,
+    Sampled,
+    Shared,
+    Uncorrected,
+)
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
-from recsample.ranks.predicted import Listed, ranks_among
+from recsample.ranks.predicted import Listed, ranks_among, shares_below
+from recsample.ranks.provenance import WAYS, one_of_the_ways
 from recsample.sampling.base import Design, Sampler
 from recsample.sampling.importance import ImportanceSampling
 from recsample.sampling.list_checks import uniformity
@@ -32,6 +48,14 @@ __all__ = ["evaluate"]
 
 # Lists of negatives that uniform draws would give this seldom are not taken for such.
 _SURPRISE = 1e-4
+# How that ends what is counted without a note: nobody has to act on it.
+_NOT_LISTED = "held-out items without a score"
+_USUAL = (SCORES_IN_TRAIN, UNKNOWN_IN_TRAIN, OF_OTHERS, _NOT_LISTED)
+# Where lists leave items out, which are neither drawn nor ranked among others.
+_NOTHING = (
+    "items that lists leave out stand in no order that is known, so {what}: the numbers are of all "
+    "items, as far as the lists say; give scores of all items, or complete=True"
+)
 
 
 def evaluate(
@@ -42,12 +66,14 @@ def evaluate(
     metrics: Sequence[Metric | str] = (Recall @ 10, NDCG @ 10, AP, AUC),
     sampler: Sampler | Design | None = None,
     negatives: Any = None,
+    drawn: str | None = None,
+    complete: bool = False,
+    relevance: Any = ...,
     items: ArrayLike | None = None,
     user: str = "user",
     item: str = "item",
     score: str = "score",
     model: str = "model",
-    simultaneous: bool = False,
     rng: Rng = 0,
 ) -> Result:
     """Evaluate recommenders: from scores and held-out items to a table with limits.
@@ -62,33 +88,45 @@ def evaluate(
         Of each recommender, higher is better. One of:
 
         - a dataframe with the columns `user`, `item` and `score`: of all pairs, or of the best
-          items of each user. Items that are not listed, and those with the score -inf, are tied
-          behind those that are.
+          items of each user. Items that are not listed stand anywhere behind those that are, and
+          a metric that they could change is between two numbers. Items with the score -inf are
+          tied at the end.
         - an array, shape (users, items); a pair of factors; or an object with ``scores(users)``,
           which gives such an array for some users. Users and items are then numbered from 0, in
           all tables too.
 
         Several recommenders may stand in one dataframe, told apart by the column `model`.
     held_out : dataframe, array_like of int, shape (users,), or sparse matrix, shape (users, items)
-        The relevant items: columns `user` and `item`; the item of each user; or a matrix with the
-        relevant items as its non-zeros. These users are evaluated.
+        The relevant items: columns `user` and `item`; a pandas.Series of items with the users as
+        its index; the item of each user; or a matrix with the relevant items as its non-zeros.
+        These users are evaluated.
     train : dataframe or sparse matrix, shape (users, items), optional
         What each user knows already, which is not ranked.
     metrics : sequence of Metric or str, optional
     sampler : UniformSampling, PooledSampling or Design, optional
         Rank among sampled items instead: what `report` says of them, or a design's estimates
         without bias, with their cost. Not `ImportanceSampling`, which has to know the items.
-    negatives : dataframe, optional
+    negatives : dataframe or "listed", optional
         Rank among these items of each user instead, columns `user` and `item`, such as a published
-        list. If the lists look like uniform draws, the result is that of `report`; if not, nothing
-        is said of exact metrics.
+        list; or "listed": among those that tables of scores list, where these hold a sampled
+        study's candidates and nothing else. If the lists were drawn uniformly, and look like it,
+        the result is that of `report`; if not, nothing is said of exact metrics.
+    drawn : {"uniform", "shared", "popular", "unknown"}, optional
+        How `negatives` were drawn, as of `report`; needed with these, and only with these. Of
+        "shared" ones, users who have most of a list in common are of one batch.
+    complete : bool, optional
+        Whether items that a table of scores does not list are known to be below those that it
+        lists, tied, as they are where a recommender gives no score to what it would never show.
+        Metrics that look beyond a list are then values, not bounds, and lists that hold nearly all
+        held-out items are not taken for lists of candidates.
+    relevance : str or None, optional
+        The column of `held_out` that says which rows are relevant: those above 0, which have to be
+        of one grade. None if every row is. Must be said where there is a column such as `label` or
+        `rating`.
     items : array_like, optional
         The ids of all items that can be recommended; by default all in the other tables.
     user, item, score, model : str, optional
         Names of the columns in all dataframes.
-    simultaneous : bool, optional
-        Whether the limits of the differences hold for all pairs of recommenders at once, by
-        Bonferroni's correction.
     rng : int or numpy.random.Generator, optional
         For what is drawn. Each recommender with a name has random numbers of its own, the same
         whichever others stand beside it.
@@ -96,13 +134,18 @@ def evaluate(
     Returns
     -------
     Result
-        Its table has the mean of each metric and its 95 % limits, for other users like these.
-        Whatever was left out, or does not match, is counted in ``counts`` and said in ``notes``.
+        Its table has the mean of each metric and its 95 % limits, for other users like these, by
+        Student's t, or by Gaffke's bound within the metric's range where few values vary.
+        Where lists of the best leave a mean open, ``low`` and ``high`` are its bounds for these
+        users, there is no value, and ``assumption`` says "bound".
+        Whatever was left out, or does not match, is counted in ``counts``, and said in ``notes``
+        where it is more than the usual.
 
     Raises
     ------
     ValueError
-        For dataframes without these columns, with missing values, or with a pair that has two
+        For tables that list what look like candidates, neither the best items nor all; for
+        dataframes without these columns, with missing values, or with a pair that has two
         scores; names that are the same as text; ids that have nothing in common; arrays of other
         shapes; no user left to evaluate; and a sampler that asks for more than there is.
 
@@ -123,20 +166,49 @@ def evaluate(
     """
     extra("pandas")
     chosen, rng = tuple(chosen_metrics(metrics)), generator(rng)
-    simultaneous = true_or_false("simultaneous", simultaneous)
+    complete = true_or_false("complete", complete)
     if negatives is not None and sampler is not None:
         raise ValueError("sampler must be None where negatives are given")
+    if isinstance(negatives, str):
+        _check_word(negatives, complete)
+    if negatives is not None:
+        one_of_the_ways("drawn", drawn)
+    elif drawn is not None:
+        raise ValueError(
+            f"drawn must be None without negatives, got {shown(drawn)}: a sampler knows how it "
+            "draws, and where all items are ranked none are drawn"
+        )
     _check_sampler(sampler)
     if not isinstance(sampler, Design):
         refuse_corrections(chosen)
     columns = {"user": user, "item": item, "score": score, "model": model}
-    matched = match_ids(scores, held_out, train, negatives, items, columns)
-    ranked = _ranked(matched, chosen, simultaneous)
-    if matched.lists is not None:
-        ranked = _as_lists_allow(ranked, matched)
+    matched = match_ids(scores, held_out, train, negatives, complete, items, columns, relevance)
+    nothing = ""
+    if matched.lists is not None and _undecided(matched, chosen):
+        matched, nothing = dataclasses.replace(matched, lists=None), "negatives were left aside"
+    ranked = _ranked(matched, chosen)
+    if sampler is not None and isinstance(ranked, Bounded):
+        nothing = "nothing was drawn"
+    if nothing:
+        ranked = ranked.noted(_NOTHING.format(what=nothing))
+    elif matched.lists is not None:
+        ranked = _as_lists_allow(ranked, matched, drawn)
     elif sampler is not None:
         ranked = _drawn(ranked, sampler, rng)
     return Result(ranked)
+
+
+def _check_word(negatives, complete):
+    if negatives != "listed":
+        raise ValueError(
+            f"negatives must be a dataframe, 'listed' or None, got {negatives!r}: a file is read "
+            "first, as by pandas.read_csv"
+        )
+    if complete:
+        raise ValueError(
+            "complete must be False where negatives='listed', got True: items that are not listed "
+            "are either below or no candidates"
+        )
 
 
 def _check_sampler(sampler):
@@ -155,59 +227,142 @@ def _check_sampler(sampler):
 # The second phase: what is matched is ranked.
 
 
-def _ranked(matched: Matched, metrics: tuple[Metric, ...], simultaneous: bool) -> Ranked:
+def _ranked(matched: Matched, metrics: tuple[Metric, ...]) -> Ranked:
     """The ranks, and what else there is to tell of the scores."""
     runs, counts = {}, dict(matched.counts)
     among = _among_all if matched.lists is None else _among_lists
     for name, source in matched.sources.items():
         runs[name], missing = among(source, matched)
         counts |= {(name, what): n for what, n in missing.items()}
-    notes = [f"{_of(name)}{what}: {n:,}" for (name, what), n in counts.items() if n]
-    short = _short_lists(matched, metrics) if matched.lists is None else []
-    return Exact(
+    notes = [
+        f"{_of(name)}{what}: {n:,}"
+        for (name, what), n in counts.items()
+        if n and not what.endswith(_USUAL)
+    ]
+    ranked = Exact(
         runs=runs,
         metrics=metrics,
         named=matched.named,
-        simultaneous=simultaneous,
-        notes=(*notes, *short),
+        notes=(*notes, *matched.notes),
         counts={key: int(n) for key, n in counts.items()},
     )
+    return ranked if matched.lists is not None else _as_far_as_listed(ranked, matched)
+
+
+def _as_far_as_listed(ranked, matched):
+    """With bounds, where lists leave out held-out items that are not known to be below."""
+    study = matched.study
+    short = {name: one for name, one in _short(matched).items() if len(one.left_out(study))}
+    if not short:
+        return ranked
+    n_users, owner = len(study.users), study.held_out[0]
+    return ranked.turned(
+        Bounded,
+        ends={
+            name: (one.ranks_at(study, 1.0), one.ranks_at(study, 0.0))
+            for name, one in short.items()
+        },
+        left_out={
+            name: counted(owner[one.left_out(study)], n_users) for name, one in short.items()
+        },
+        stated=matched.stated,
+    )
+
+
+def _short(matched):
+    """The sources that do not say everything about everybody."""
+    if matched.complete:
+        return {}
+    return {name: one for name, one in matched.sources.items() if isinstance(one, Listed)}
+
+
+def _undecided(matched, metrics):
+    """Whether metrics among the listed negatives hang on items that have no score."""
+    for source in _short(matched).values():
+        last, first = (_among_lists(source, matched, place)[0] for place in (1.0, 0.0))
+        if not all(np.array_equal(m(last), m(first)) for m in metrics):
+            return True
+    return False
 
 
 def _among_all(source, matched):
     ranks, lowest = source.ranks(matched.study)
+    n_ranked = ranks.sizes.sum()
+    if 2 * lowest > n_ranked and not matched.complete:
+        raise ValueError(
+            f"scores must say more than -inf of most items, got it for {lowest:,} of {n_ranked:,}: "
+            "give complete=True if these items are known to be below the others, or, if only "
+            "candidates have scores, a dataframe of these and negatives='listed' (and drawn=)"
+        )
     missing = {"scores of -inf, ranked last and tied": lowest}
     if isinstance(source, Listed):
         none = source.of(matched.study, *matched.study.held_out) == -np.inf
-        missing["held-out items without a score, tied with all others"] = none.sum()
-        missing["users without any score, whose items are all tied"] = (source.lengths == 0).sum()
+        missing[_NOT_LISTED] = none.sum()
+        missing["users without any score"] = (source.lengths == 0).sum()
     return ranks, missing
 
 
-def _among_lists(source, matched):
+def _among_lists(source, matched, place=None):
     study, lengths = matched.study, matched.lengths
     user, item = owners(lengths), matched.lists.indices.astype(np.int64)
     scores, own = source.of(study, user, item), source.of(study, *study.held_out)
     scored = scores > -np.inf
-    ranks = ranks_among(user[scored], scores[scored], study, own, lengths + study.n_relevant)
+    places = None if place is None else np.full(len(lengths), place)
+    sizes = lengths + study.n_relevant
+    ranks = ranks_among(user[scored], scores[scored], study, own, sizes, places)
     n_missing = (~scored).sum() + (own == -np.inf).sum()
     return ranks, {"negatives and held-out items without a score, ranked last and tied": n_missing}
 
 
-def _as_lists_allow(ranked, matched):
-    """What ranks among listed items say: more, if the lists look like uniform draws."""
+def _as_lists_allow(ranked, matched, drawn):
+    """What ranks among listed items say: more, if the lists are, and look like, uniform draws."""
+    if drawn not in ("uniform", "shared"):
+        why = f"lists of negatives that are {drawn!r}, {WAYS[drawn]}, cannot be corrected"
+        return ranked.turned(Uncorrected, why=why)
     study = matched.study
-    tests = uniformity(matched.listed, study.exclude + study.relevant)
+    own, listed = study.exclude + study.relevant, matched.listed
+    batches = _batches(matched.lists) if drawn == "shared" else None
+    if batches is not None:
+        one_of_each = np.unique(batches, return_index=True)[1]
+        own, listed = own[one_of_each], [listed[i] for i in one_of_each]
+    tests = uniformity(listed, own)
     of_whom = "uniform draws from the items that are new to the user"
     if float(tests["p-value"].min()) * len(tests) < _SURPRISE:
         why = f"the lists of negatives do not look like {of_whom} (p < {_SURPRISE:g})"
         return ranked.turned(Uncorrected, why=why)
-    note = (
-        f"the lists of negatives are taken for {of_whom}, which they look like (p > {_SURPRISE:g})"
-    )
     _check_users(ranked, "negatives are given")
-    notes = (*ranked.notes, note)
-    return ranked.turned(Sampled, notes=notes, n_items=study.sizes, replace=False)
+    known = {"n_items": study.sizes, "replace": False, "stated": True}
+    if batches is None:
+        return ranked.turned(Sampled, **known)
+    items = {name: _by_item(source, matched) for name, source in matched.sources.items()}
+    return ranked.turned(Shared, **known, batches=batches, items=items)
+
+
+def _batches(lists):
+    """A number for each user, the same for those who share three quarters of a list or more.
+
+    Not all of it, since what users know already is missing from their lists.
+    """
+    lists = lists.astype(np.int64)
+    columns, lengths = lists.tocsc(), np.diff(lists.indptr)
+    found = np.full(len(lengths), -1)
+    while (found < 0).any():
+        first = int(np.argmax(np.where(found < 0, lengths, -1)))
+        common = np.asarray(columns[:, lists[first].indices].sum(axis=1)).ravel()
+        alike = 4 * common >= 3 * np.minimum(lengths, lengths[first])
+        found[alike & (found < 0)] = found.max() + 1
+    return found
+
+
+def _by_item(source, matched):
+    """How each listed item takes the mean over users of the share of relevant items above it."""
+    study, lengths = matched.study, matched.lengths
+    user, item = owners(lengths), matched.lists.indices.astype(np.int64)
+    own = source.of(study, *study.held_out)
+    below = shares_below(user, source.of(study, user, item), study, own)
+    weight = 1 / (len(lengths) * lengths[user])
+    mean, (items, used) = weight @ below, np.unique(item, return_inverse=True)
+    return mean + len(items) * summed(used, weight * (below - mean), len(items))
 
 
 def _drawn(ranked: Ranked, sampler: Sampler | Design, rng: np.random.Generator) -> Ranked:
@@ -232,9 +387,7 @@ def _drawn(ranked: Ranked, sampler: Sampler | Design, rng: np.random.Generator) 
             return ranked.turned(Estimated, design=sampler, estimates=of, costs=costs)
     except ValueError as error:
         raise ValueError(f"sampler must fit held_out and metrics: {error}") from error
-    # Whatever the number of different items, pooled draws are a set without replacement.
-    replace = isinstance(sampler, UniformSampling) and sampler.replace
-    return ranked.turned(Sampled, runs=seen, n_items=ranked.first.sizes, replace=replace)
+    return ranked.turned(Sampled, runs=seen, **draws_of(seen, None, None, None)._asdict())
 
 
 def _needed(sampler):
@@ -254,23 +407,6 @@ def generators(names, rng):
     base = int(rng.integers(2**63))
     hashed = {name: hashlib.sha256(name.encode("utf-8", "surrogatepass")) for name in names}
     return {name: np.random.default_rng([base, *one.digest()]) for name, one in hashed.items()}
-
-
-def _short_lists(matched, metrics):
-    """Which metrics look further than the lists of the best items reach."""
-    notes, study = [], matched.study
-    lists = {name: one for name, one in matched.sources.items() if isinstance(one, Listed)}
-    for name, source in lists.items():
-        short = np.where(source.lengths < study.sizes, source.lengths, np.iinfo(np.int64).max)
-        where = int(np.argmin(short))
-        further = [str(m) for m in metrics if (m.cutoff or np.inf) > short[where]]
-        if further and source.lengths[where] < study.sizes[where]:
-            notes.append(
-                f"{_of(name)}{', '.join(further)} look{'s' * (len(further) == 1)} further than the "
-                f"shortest list, {short[where]} items for user {shown(study.users[where])}: "
-                "items that are not listed count as if in random order behind those that are"
-            )
-    return notes
 
 
 def _of(name):

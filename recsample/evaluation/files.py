@@ -18,18 +18,22 @@ from numpy.typing import NDArray
 
 from recsample._support.checks import as_float, shown
 from recsample._support.extras import extra
-from recsample._support.frames import as_ids, as_scores, kind_of, read_columns
+from recsample._support.frames import as_grades, as_ids, as_scores, kind_of, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 # What columns are for, by the options that name them, and what must stand in them.
-_IDS = ("user", "item", "model")
+_IDS = ("user", "item", "model", "batches")
+_FLOATS = ("score", "relevance", "exact", "chosen")
 _COUNT = "a whole number from 1 to 2**53 - 1"
 _ALLOWED = dict.fromkeys(_IDS, "an id, which is not empty")
 _ALLOWED |= dict.fromkeys(("rank", "m", "items"), _COUNT)
 _ALLOWED |= {"score": "a number or -inf", "ties": "a whole number from 0 to 2**53 - 1"}
+_ALLOWED |= {"exact": f"{_COUNT}, or blank", "chosen": "a number above 0 and at most 1"}
+_ALLOWED["relevance"] = "a number, or true or false"
+_TRUTH = {"true": 1.0, "false": 0.0}
 # Rows of text are turned into columns this many at a time, which stay in the cache of a core.
 _BLOCK = 300
 
@@ -56,6 +60,18 @@ def read_file(path: str, wanted: Mapping[str, str], optional: Collection[str] = 
     pd = extra("pandas")
     table = pd.DataFrame({use: pd.Series(one, dtype=one.dtype) for use, one in columns.items()})
     return table.set_index("row" if kind == ".parquet" else "line")
+
+
+def names_in(path: str) -> list[str]:
+    """The names of the columns of a file, where it has any that can be read."""
+    if Path(path).suffix.lower() == ".parquet":
+        return extra("pyarrow.parquet").read_schema(path).names if os.path.isfile(path) else []
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            separator = "\t" if Path(path).suffix.lower() == ".tsv" else ","
+            return next(csv.reader(file, delimiter=separator), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []  # which `read_file` says
 
 
 def as_count(text: str) -> int | None:
@@ -127,6 +143,8 @@ def _of_texts(use, texts, name, lines):
     """The values of a column of texts."""
     if use in _IDS:
         values = np.array(list(map(sys.intern, texts)), object)  # each id once in memory
+    elif use == "relevance":
+        values = np.array([_TRUTH.get(one.strip().lower(), as_float(one)) for one in texts])
     else:
         values = np.array(list(map(as_float, texts)))
     if use == "score":  # floats would tie different whole numbers that they do not hold
@@ -144,6 +162,10 @@ def _from_parquet(path, wanted, optional) -> Iterator[dict[str, NDArray]]:
         table = dataset.dataset(path, format="parquet", partitioning="hive")
         chosen = _chosen(path, table.schema.names, wanted, optional)
         table = table.to_table(columns=list(chosen.values()))
+        if "exact" in chosen:  # of which most may be empty
+            place = table.schema.names.index(chosen["exact"])
+            filled = table[place].cast("float64").fill_null(np.nan)
+            table = table.set_column(place, chosen["exact"], filled)
     except arrow.ArrowException as error:
         raise ValueError(f"{path} must be a file that holds a table: {error}") from None
     columns = zip(chosen.items(), read_columns(path, table, chosen))
@@ -161,6 +183,8 @@ def _of_series(use, column, name):
             values = different.astype(str).astype(object)[which]
         elif kind != "text":
             raise ValueError(f"{name} must have text or whole numbers, got {kind}")
+    elif use == "relevance":
+        values = as_grades(name, column)
     elif not column.dtype.is_numeric():
         raise ValueError(f"{name} must have numbers, got {column.dtype}")
     else:
@@ -175,10 +199,17 @@ def _checked(use, values, given, name, places):
         wrong = np.array([one in blank for one in values]) if blank else np.zeros(len(values), bool)
     elif use == "score":
         wrong = ~(values < np.inf)  # nor NaN
+    elif use == "relevance":
+        wrong = np.isnan(values)
+    elif use == "chosen":
+        wrong = ~((values > 0) & (values <= 1))
+    elif use == "exact":
+        whole = (values >= 1) & (values < 2**53) & (values == np.floor(values))
+        wrong = ~whole & [bool(str(one).strip()) and one == one for one in given]
     else:
         wrong = ~((values >= (use != "ties")) & (values < 2**53) & (values == np.floor(values)))
     _refuse(wrong, _ALLOWED[use], given, name, places)
-    return values if use in _IDS or use == "score" else values.astype(np.int64)
+    return values if use in (*_IDS, *_FLOATS) else values.astype(np.int64)
 
 
 def _refuse(wrong, allowed, given, name, places):

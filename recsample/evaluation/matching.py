@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from recsample._support import frames
-from recsample._support.arrays import split
+from recsample._support.arrays import counted, split
 from recsample._support.checks import array_of, shown, whole_numbers
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers
+from recsample.evaluation.candidates import doubts, is_short
 from recsample.ranks.checks import check_names
 from recsample.ranks.predicted import Listed, Source, Study, WholeRows, is_rows
-from recsample.ranks.scores import item_sets, sets_of, without
+from recsample.ranks.scores import item_sets, keys_of, sets_of, without
+
+# What is counted and no reason to act.
+SCORES_IN_TRAIN = "scores of items in train, which are not ranked"
+OF_OTHERS = "of users who are not evaluated, left out"
+UNKNOWN_IN_TRAIN = "training rows of items without any score or held-out row"
+# So many different items are not all unknown by accident.
+_MANY = 20
+# By so many standard deviations the held-out items of a recommender are off the middle, and in a
+# column of such a name places are looked for.
+_CLEAR = 3
+_PLACES = ("rank", "ranking", "position", "pos", "place")
 
 
 @dataclass(frozen=True)
@@ -24,7 +37,9 @@ class Matched:
     """Recommenders, users and items that fit each other: what the second phase is given.
 
     `sources` are by the names of the recommenders, "" for one that is not `named`; `lists` are the
-    items of each user to rank among, None for all items; `counts` says what did not match.
+    items of each user to rank among, None for all items; `counts` says what did not match. What
+    is not listed is known to be below where scores are `complete`; the catalogue is `stated`, or
+    what occurs in the tables. `notes` are doubts.
     """
 
     study: Study
@@ -32,6 +47,9 @@ class Matched:
     named: bool
     lists: Any  # sets of items, or None
     counts: Mapping[tuple[str, str], int]
+    complete: bool
+    stated: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def lengths(self) -> Integers:
@@ -54,16 +72,25 @@ class _Table(NamedTuple):
 
 
 def match_ids(
-    scores: Any, held_out: Any, train: Any, negatives: Any, items: Any, columns: Mapping[str, str]
+    scores: Any,
+    held_out: Any,
+    train: Any,
+    negatives: Any,
+    complete: bool,
+    items: Any,
+    columns: Mapping[str, str],
+    relevance: Any = ...,
 ) -> Matched:
     """Match users and items by their ids; what does not match is counted.
 
-    `columns` are the names of those of user, item, score and model in all dataframes.
+    `columns` are the names of those of user, item, score and model in all dataframes; `relevance`
+    is the one that says which held-out rows are relevant, None for none and ... if not said.
     """
+    counts: dict[tuple[str, str], int] = {}
     given, named = _recommenders(scores, columns["model"])
     pair = {use: columns[use] for use in ("user", "item")}
     scored = pair | {"score": columns["score"]}
-    tables = {"held_out": _pairs("held_out", held_out, pair)}
+    tables = {"held_out": _held_out(held_out, pair, relevance, counts)}
     if train is not None:
         tables["train"] = _pairs("train", train, pair)
     read = {name: _read(_called(name), one, scored) for name, one in given.items()}
@@ -74,14 +101,29 @@ def match_ids(
     tables = {name: table for name, table in tables.items() if len(table.user.which)}
     found = tables | {_called(name): table for name, table in listed.items()}
     _check_kinds(found, bool(rows))
+    _check_spelling(found, counts)
+    if not rows:
+        _refuse_unknown(found)
     catalogue = _numbered_items(found, rows, items) if rows else _named_items(found, items)
-    counts: dict[tuple[str, str], int] = {}
+    if "train" in tables and items is None and not rows:
+        _check_known(tables, list(listed.values()), counts)
     study = _study(tables, catalogue, counts)
+    for name, table in listed.items():
+        _refuse_places(name, columns["score"], table, study)
+    for name, one in rows.items():
+        _refuse_order(name, one, study)
     sources = rows | {name: _listed(name, one, study, counts) for name, one in listed.items()}
-    lists = None
-    if negatives is not None:
+    lists, notes = None, ()
+    short = {name: sources[name] for name in listed if is_short(sources[name], study)}
+    if isinstance(negatives, str):
+        lists = _candidates(short, study)
+    elif negatives is not None:
         lists = _lists(_pairs("negatives", negatives, pair), study, counts)
-    return Matched(study, {name: sources[name] for name in given}, named, lists, counts)
+    elif not complete:
+        notes = _doubts(short, study)
+    sources = {name: sources[name] for name in given}
+    stated = bool(rows) or items is not None
+    return Matched(study, sources, named, lists, counts, complete, stated, notes)
 
 
 def _recommenders(scores, model):
@@ -122,10 +164,18 @@ def _read(called, given, columns):
         return _from_frame(called, given, columns)
     if is_rows(given):
         return WholeRows(given)
+    fitted = hasattr(given, "user_factors") and hasattr(given, "item_factors")
+    cure = ": give (model.user_factors, model.item_factors)" if fitted else _file(given)
     raise ValueError(
         f"{called} must be a dataframe, an array, a pair of factors or an object with "
-        f"scores(users), got {shown(given)}"
+        f"scores(users), got {shown(given)}{cure}"
     )
+
+
+def _file(given):
+    """What to do with the name of a file."""
+    is_path = isinstance(given, (str, PathLike))
+    return ": read the file first, as by pandas.read_csv" if is_path else ""
 
 
 def _from_frame(name, frame, columns, may_be_empty=False):
@@ -133,6 +183,53 @@ def _from_frame(name, frame, columns, may_be_empty=False):
     read = dict(zip(columns, frames.read_columns(name, frame, columns, may_be_empty)))
     user, item = (frames.coded(frames.as_ids(name, read[use])) for use in ("user", "item"))
     return _Table(user, item, frames.as_scores(name, read["score"]) if "score" in read else None)
+
+
+def _held_out(given, columns, relevance, counts):
+    """The relevant pairs of a user and an item."""
+    if frames.has_index(given):
+        given = extra("pandas").DataFrame({"user": given.index, "item": given.to_numpy()})
+        columns = {"user": "user", "item": "item"}
+    is_frame = frames.is_frame(given)
+    if relevance is ... and is_frame:
+        relevance = _asked_relevance(given, columns)
+    if relevance is ... or relevance is None:
+        return _pairs("held_out", given, columns)
+    if not is_frame:
+        raise ValueError(
+            f"relevance must be None where held_out is no dataframe, got {shown(relevance)}"
+        )
+    table = _pairs("held_out", given, columns)
+    (grades,) = frames.read_columns("held_out", given, {"relevance": relevance})
+    relevant = frames.as_grades("held_out", grades)
+    different = np.unique(relevant[relevant > 0])
+    if len(different) > 1:
+        raise ValueError(
+            "relevance must name a column in which all relevant items have the same grade, got "
+            f"{shown(different[:3].tolist())} in {shown(relevance)}: evaluate ranks relevant items "
+            "and knows no grades. Take the rows that count as relevant and give relevance=None, or "
+            "put the grades in the order of the lists into rs.metrics.graded.ndcg"
+        )
+    keep = relevant > 0
+    if not keep.any():
+        raise ValueError(f"relevance must name a column with a grade above 0, got {relevance!r}")
+    counts["", f"held-out rows that are not relevant by {relevance!r}, left out"] = (~keep).sum()
+    parts = (frames.Coded(one.ids, one.which[keep]) for one in (table.user, table.item))
+    return _Table(*parts)
+
+
+def _asked_relevance(given, columns):
+    """Refuse a column that may say which rows are relevant, unless it says so of all alike."""
+    for name in frames.column_names(given, "held_out"):
+        if str(name).lower() in frames.RELEVANCE and name not in columns.values():
+            (column,) = frames.read_columns("held_out", given, {"relevance": name})
+            if column.n_unique() > 1 or not frames.as_grades("held_out", column)[0] > 0:
+                raise ValueError(
+                    f"relevance must say what the column {name!r} of held_out means: "
+                    f"relevance={name!r} if rows with 0 or less are not relevant, relevance=None "
+                    "if every row is relevant, got neither"
+                )
+    return None
 
 
 def _pairs(name, given, columns):
@@ -143,15 +240,17 @@ def _pairs(name, given, columns):
     if sparse.issparse(given) and given.ndim == 2:
         shape = given.shape
         user, item = (one.astype(np.int64) for one in item_sets(name, given, *shape).nonzero())
-    elif name == "held_out" and hasattr(given, "__len__"):
+    elif name == "held_out" and hasattr(given, "__len__") and not isinstance(given, (str, Mapping)):
         item = whole_numbers(name, given, lowest=0)
         if item.ndim != 1:
             raise ValueError(f"held_out must hold one item per user, got shape {item.shape}")
         user = np.arange(len(item))
     else:
         or_array = ", or an array of the item of each user" if name == "held_out" else ""
+        whole = sparse.issparse(getattr(given, "train", None))  # Interactions
+        cure = f": give {name}=data.{name} of it" if whole else _file(given)
         raise ValueError(
-            f"{name} must be a dataframe or a sparse matrix{or_array}, got {shown(given)}"
+            f"{name} must be a dataframe or a sparse matrix{or_array}, got {shown(given)}{cure}"
         )
     if not len(user) and name != "train":
         raise ValueError(f"{name} must hold at least one item, got none")
@@ -183,6 +282,110 @@ def _check_kinds(found, by_number):
                     f"{name} must name {what} as the other tables do: {other} {wanted}, got "
                     f"{kind}, such as {shown(found[name][place].ids[0])}; convert the column"
                 )
+
+
+def _check_spelling(found, counts):
+    """Count ids that other tables spell otherwise; refuse where these are more than the others."""
+    for place, what in enumerate(("users", "items")):
+        if frames.kind_of(found["held_out"][place].ids) != "text":
+            continue
+        ids = {name: set(table[place].ids) for name, table in found.items()}
+        for name, mine in ids.items():
+            others = set().union(*(one for other, one in ids.items() if other != name))
+            spelt = {frames.plain(one): one for one in others - mine}
+            twins = [one for one in mine - others if frames.plain(one) in spelt]
+            if not twins:
+                continue
+            here = min(twins)
+            there = spelt[frames.plain(here)]
+            said = f"{shown(here)} here and {shown(there)} there"
+            if len(twins) > len(mine & others):
+                raise ValueError(
+                    f"{name} must spell ids of {what} as the other tables do, got {len(twins):,} "
+                    f"of {len(mine):,} that differ by white space or .0 only, such as {said}: "
+                    "convert the column"
+                )
+            told = f"ids of {what} in {name} that only white space or .0 tells from others"
+            counts["", told] = len(twins)
+
+
+def _refuse_unknown(found):
+    """Refuse held-out items of which no other table knows a single one."""
+    ids = found["held_out"].item.ids
+    others = [table.item.ids for name, table in found.items() if name != "held_out"]
+    if others and len(ids) >= _MANY and (frames.joined(*others).get_indexer(ids) < 0).all():
+        raise ValueError(
+            f"held_out must hold items that another table knows, got {len(ids):,} of which none "
+            f"does: {shown(ids[0])} here, {shown(others[0][0])} there"
+        )
+
+
+def _check_known(tables, listed, counts):
+    """Count rows of train with items that nothing else knows; refuse ids of another kind."""
+    (ids, which), held_out = tables["train"].item, tables["held_out"].item.ids
+    scored = frames.joined(*(table.item.ids for table in listed))
+    here = frames.joined(scored, held_out)
+    unknown = here.get_indexer(ids) < 0
+    whole = any(
+        2 * len(table.item.which) >= len(table.user.ids) * len(table.item.ids)
+        and (frames.joined(table.item.ids).get_indexer(held_out) >= 0).all()
+        for table in listed
+    )
+    counts["", UNKNOWN_IN_TRAIN + ", ranked last" * whole] = unknown[which].sum()
+    majority = 2 * unknown.sum() > len(ids)
+    # Lists of the best leave out many items of train, but hold few that it does not have.
+    grown = 2 * unknown.sum() > len(here)
+    others = majority and 2 * scored.isin(ids).sum() < len(scored)
+    if others or whole and (majority or grown):
+        raise ValueError(
+            f"train must hold the items of the other tables, got {unknown.sum():,} of {len(ids):,} "
+            "different items without any score or held-out row, such as "
+            f"{shown(ids[np.argmax(unknown)])}: are these ids of the same kind? If they can be "
+            "recommended too, or never can, items= names those that can"
+        )
+
+
+def _refuse_places(name, column, table, study):
+    """Refuse scores that are the places 1 to n of each user's list, best first."""
+    user, score = table.user.which, table.score
+    length = counted(user, len(table.user.ids))
+    first = score.min()
+    if first not in (0, 1) or not (score < length[user] + first).all():
+        return
+    whole = (score == np.floor(score)).all()
+    if not whole or len(np.unique(user * (length.max() + 1) + score)) < len(score):
+        return
+    index = extra("pandas").Index
+    row, column_of, known = _places(table, index(study.users), index(study.items))
+    mine = np.zeros(len(score), bool)
+    mine[known] = np.isin(row[known] * len(study.items) + column_of[known], keys_of(study.relevant))
+    z = _at_the_top(score[mine] - first, length[user][mine])
+    if z < -_CLEAR or (z < _CLEAR and str(column).lower() in _PLACES):
+        raise ValueError(
+            f"{_called(name)} must be higher for better items, got {first:g} to the length of the "
+            "list for each user, as places in a list are: negate it"
+        )
+
+
+def _refuse_order(name, rows, study):
+    """Refuse arrays of places, and of items in order, where scores are asked for."""
+    first = rows.numbered_from()
+    if first is None:
+        return
+    place = rows.of(study, *study.held_out) - first
+    z = _at_the_top(place, np.full(len(place), rows.n_items))
+    if z < -_CLEAR or (z < _CLEAR and len(place) >= _MANY):
+        raise ValueError(
+            f"{_called(name)} must hold the score of each item in its column, higher for better "
+            "items, got the same numbers from 0 or 1 on for each user, with held-out items not at "
+            "the high end: negate places in a list; items in their order, as argsort gives them, "
+            "do not tell the scores"
+        )
+
+
+def _at_the_top(place, length):
+    """By how many standard deviations places, counted from 0 at the low end, are high."""
+    return (place - (length - 1) / 2).sum() / np.sqrt(max(1, ((length**2 - 1) / 12).sum()))
 
 
 def _named_items(found, items):
@@ -251,6 +454,8 @@ def _study(tables, catalogue, counts):
         _refuse_strangers("train", row, tables["train"], users)
         counts["", "training rows of items that are not in items, left out"] = (column < 0).sum()
         exclude = sets_of(row[known], column[known], shape)
+        n_without = len(users) - len(np.unique(row[row >= 0]))
+        counts["", "users without any row of train, ranked among all items"] = n_without
     new = without(relevant, exclude)
     counts["", "held-out items that the user has in train, left out"] = relevant.nnz - new.nnz
     left = np.flatnonzero(np.diff(new.indptr))
@@ -264,7 +469,7 @@ def _known_to(study, table, counts, name, whose, what):
     """Which row of a table has which user and item of the study; others are counted."""
     index = extra("pandas").Index
     row, column, known = _places(table, index(study.users), index(study.items))
-    counts[name, f"{whose} of users who are not evaluated, left out"] = (row < 0).sum()
+    counts[name, f"{whose} {OF_OTHERS}"] = (row < 0).sum()
     counts[name, f"{whose} {what}, left out"] = ((row >= 0) & (column < 0)).sum()
     return row, column, known
 
@@ -285,8 +490,59 @@ def _listed(name, table, study, counts):
             f"got user {shown(study.users[user])} with item {shown(study.items[item])} twice"
         )
     found = Listed(key, score, study)
-    counts[name, "scores of items in train, which are not ranked"] = found.in_train
+    counts[name, SCORES_IN_TRAIN] = found.in_train
     return found
+
+
+def _doubts(short, study):
+    """Refuse lists of candidates, which tell nothing without a statement; notes where in doubt."""
+    notes = []
+    for name, (why, certain) in doubts(short, study).items():
+        cure = (
+            "give negatives='listed' (and drawn=) to rank among the items that are listed, or "
+            "complete=True if "
+            "those that are not are known to be below"
+        )
+        if certain:
+            raise ValueError(
+                f"{_called(name)} must list the best items of each user, or all, got what looks "
+                f"like lists of candidates ({why}): {cure}"
+            )
+        notes.append(f"{_called(name)} may be lists of candidates ({why}): {cure}")
+    return tuple(notes)
+
+
+def _candidates(short, study):
+    """The items that short lists hold beside the held-out ones, the same for all recommenders."""
+    if not short:
+        raise ValueError(
+            "negatives must be None where scores hold all items of each user, got 'listed': name "
+            "the candidates by a dataframe"
+        )
+    (first, one), *others = short.items()
+    relevant, n_items = keys_of(study.relevant), len(study.items)
+    keys = np.setdiff1d(one.key, relevant)
+    for name, other in others:
+        alone = np.setdiff1d(np.setxor1d(keys, other.key), relevant)
+        if len(alone):
+            user, item = divmod(int(alone[0]), n_items)
+            raise ValueError(
+                "negatives='listed' must find the same candidates in all scores, got "
+                f"{shown(study.items[item])} for user {shown(study.users[user])} in only one of "
+                f"{first!r} and {name!r}: give them as a dataframe, or evaluate one by one"
+            )
+    return _filled("scores", sets_of(*np.divmod(keys, n_items), study.relevant.shape), study)
+
+
+def _filled(name, lists, study):
+    """The lists, unless one of them is empty."""
+    empty = np.diff(lists.indptr) == 0
+    if empty.any():
+        raise ValueError(
+            f"{name} must hold an item to rank among for every user who is evaluated, "
+            f"got none for {shown(study.users[np.argmax(empty)])}"
+        )
+    return lists
 
 
 def _lists(table, study, counts):
@@ -299,10 +555,4 @@ def _lists(table, study, counts):
         right = without(lists, sets)
         left_out = f"negatives that are {what} items of the user, left out"
         counts["", left_out], lists = lists.nnz - right.nnz, right
-    empty = np.diff(lists.indptr) == 0
-    if empty.any():
-        raise ValueError(
-            "negatives must hold an item for every user who is evaluated, "
-            f"got none for {shown(study.users[np.argmax(empty)])}"
-        )
-    return lists
+    return _filled("negatives", lists, study)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support import checks
 from recsample._support.extras import extra
+from recsample._support.frames import aligned, labels_of
+from recsample._support.typing import Integers
 from recsample.evaluation.results import Result
-from recsample.evaluation.saying import Sampled
+from recsample.evaluation.saying import Audited, Sampled, Shared
+from recsample.inference.audit import chances_of, exact_ranks
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_names, check_same_ids, rows_of
 from recsample.ranks.counts import RankCounts
+from recsample.ranks.provenance import one_of_the_ways
 from recsample.sampling.base import Observed
 
 __all__ = ["report"]
@@ -27,6 +31,8 @@ _UNPAIRED = (
     "no pair is compared, because RankCounts do not say which ranks belong to the same instance: "
     "Ranks do"
 )
+# From this share of the pool on, draws with replacement and without it say different things.
+_MANY = 1 / 10
 
 
 def report(
@@ -34,10 +40,12 @@ def report(
     m: ArrayLike | None = None,
     n_items: ArrayLike | None = None,
     *,
+    drawn: str | None = None,
+    batches: ArrayLike | None = None,
+    replace: bool | None = None,
+    exact: Any = None,
+    chosen: ArrayLike = "random",
     metrics: Sequence[Metric | str] = (Recall @ 10, NDCG @ 10, AP, AUC),
-    replace: bool = False,
-    negatives: Literal["uniform"] = "uniform",
-    simultaneous: bool = False,
 ) -> Result:
     """What one run of a sampled evaluation says about the exact metrics.
 
@@ -45,27 +53,50 @@ def report(
     ranks (see `recsample.inference.likelihood.limits`; `recsample.inference.coverage` measures how
     often the limits hold): within the best fifth of the list, no rank is more frequent than a
     better one. Where the data contradict that, the limits are those without any assumption, and
-    there is no estimate; where not even these exist, the ranks cannot have come about as it is
-    said. Metrics that are linear in the rank, such as AUC, need no correction and no assumption.
+    there is no estimate; but of the best ranks the data hardly show it (``Result.blind``). Where
+    not even these exist, the ranks cannot have come about as it is said. Metrics that are linear in
+    the rank, such as AUC, need no correction and no assumption.
 
     Parameters
     ----------
     sampled : Ranks, RankCounts, array_like of int, or mapping of str to these
         Ranks among the drawn items, one per instance; several relevant items or ties as `Ranks`.
         Several recommenders by name, over the same instances in the same order; of `RankCounts`,
-        which do not say which ranks belong to the same instance, no pairs are compared.
+        which do not say which ranks belong to the same instance, no pairs are compared. A pandas
+        Series is matched by its index, of `Ranks` by their ``ids``; arrays by position.
     m : int or array_like of int, shape (instances,), optional
-        How many irrelevant items were drawn for each instance. `Ranks` know it.
-    n_items : int or array_like of int, shape (instances,)
+        How many irrelevant items were drawn for each instance. `Ranks` know it. A pandas Series is
+        matched by its index here too.
+    n_items : int or array_like of int, shape (instances,), optional
         Sizes of the pools that were drawn from, the relevant items included; of `RankCounts`, one
-        for each of their rows.
-    metrics : sequence of Metric or str, optional
+        for each of their rows. What a sampler of this package has drawn knows it.
+    drawn : {"uniform", "shared", "popular", "unknown"}, optional
+        How the items were drawn, which ranks do not tell: "uniform" is at random with equal
+        chances, anew for each instance; "shared" is the same, but one list for all instances or
+        for each of `batches`; of no other draws anything can be said here. Needed unless a sampler
+        of this package has drawn, whose ranks remember it; what they remember cannot be overruled,
+        by `m`, `n_items` and `replace` neither.
+    batches : array_like, shape (instances,), optional
+        Of ``drawn="shared"``, which instances share a list, by labels that are numbers or text;
+        without it there is one list. A pandas Series is matched by its index. From five lists on,
+        limits are by batches. Of fewer the limits hold whatever instances have in common, and are
+        wide but for metrics linear in the rank. Where each instance is ranked among the relevant
+        items of its batch, these are uniform draws from the relevant items of all instances, if
+        batches were formed at random: `n_items` is then the number of instances, and the metrics
+        are those of a ranking of these items, in which popular ones occur often.
     replace : bool, optional
-        Whether items were drawn with replacement.
-    negatives : {"uniform"}, optional
-        How the items were drawn: for popular ones `ImportanceSampling` is the design.
-    simultaneous : bool, optional
-        Whether the limits of the differences hold for all pairs of recommenders at once.
+        Whether items were drawn with replacement. Needed where it is not known and a tenth of a
+        pool or more was drawn; of less it is taken for False.
+    exact : array_like, tuple of int and Ranks, or mapping of str to these, optional
+        Ranks among all items of some instances that were chosen by chance: a pandas Series by the
+        index of `sampled`, an array with NaN for all others, or the numbers of the instances and
+        their `Ranks`; of several recommenders by name, for the same instances. With such an audit
+        nothing is assumed about ranks or draws, and `drawn` may be anything.
+        `recsample.inference.plan_audit` says how many.
+    chosen : "random" or array_like of float, shape (instances,), optional
+        How these were chosen: so many of all at random; or each by itself with the chance that
+        stands here, above 0.
+    metrics : sequence of Metric or str, optional
 
     Returns
     -------
@@ -76,45 +107,218 @@ def report(
     ValueError
         For ranks that are none, beyond m + 1 or of too few instances, recommenders of different
         instances or in different orders, pools smaller than what was drawn, what a design has
-        observed, which needs no correction, and negatives that were not drawn uniformly.
+        observed, which needs no correction, draws of which nothing is stated, or other ones than
+        uniform ones, and what contradicts the ranks' own memory. For exact ranks that are not
+        possible beside the sampled ones, and a choice that cannot be as stated.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import recsample as rs
     >>> x = rs.datasets.recorded_ranks()["X"]
     >>> sampled = rs.UniformSampling(m=100).draw(x, rng=0)
-    >>> found = rs.report(sampled.values, m=100, n_items=x.n_items, metrics=["Recall@10"])
+    >>> found = rs.report(sampled, metrics=["Recall@10"])
     >>> found.table.loc["Recall@10", ["low", "high"]].astype(float).round(2).tolist()
     [0.06, 0.12]
+
+    A bare column does not know how it came about:
+
+    >>> column = sampled.values
+    >>> stated = rs.report(column, m=100, n_items=x.n_items, drawn="uniform", metrics=["Recall@10"])
+    >>> stated.table.equals(found.table)
+    True
+
+    Exact ranks of 300 users that were chosen at random need no assumption about ranks or draws:
+
+    >>> few = np.random.default_rng(0).choice(len(x), 300, replace=False)
+    >>> audited = rs.report(sampled, exact=(few, x[few]), metrics=["Recall@10"])
+    >>> low, high = audited.table.loc["Recall@10", ["low", "high"]]
+    >>> bool(low < (rs.Recall @ 10)(x).mean() < high)
+    True
     """
     extra("pandas")
-    if not checks.is_one_of(negatives, ("uniform",)):
+    asked = chosen_metrics(metrics)
+    refuse_corrections(asked)
+    given = sampled if isinstance(sampled, Mapping) else {"": sampled}
+    if not given:
+        raise ValueError("sampled must hold at least one recommender, got none")
+    check_names("sampled", given)
+    labels = _labels(given)
+    m, n_items = aligned("m", m, labels), aligned("n_items", n_items, labels)
+    batches = aligned("batches", batches, labels)
+    runs = {name: _ranks_of(one, m, labels) for name, one in given.items()}
+    _check_same(runs)
+    draws = draws_of(runs, n_items, drawn, replace, batches, audited=exact is not None)
+    counted = any(isinstance(run, RankCounts) for run in runs.values())
+    ranked = (Sampled if draws.batches is None else Shared)(
+        runs=runs,
+        metrics=tuple(asked),
+        named=given is sampled,
+        notes=(_UNPAIRED,) if counted and len(runs) > 1 else (),
+        **draws._asdict(),
+    )
+    return Result(ranked if exact is None else _audited(ranked, exact, chosen))
+
+
+def _audited(ranked, exact, chosen):
+    """The same with exact ranks of some instances, by which all else is said."""
+    if not ranked.pairable:
+        raise ValueError("exact must come with Ranks: RankCounts do not say who was audited")
+    given = exact if isinstance(exact, Mapping) else {"": exact}
+    if list(given) != list(ranked.runs) and set(given) != set(ranked.runs):
         raise ValueError(
-            f"negatives must be 'uniform', got {checks.shown(negatives)}: ranks among items that "
-            "were drawn with unequal chances do not tell the exact metrics; draw by "
-            "ImportanceSampling"
+            f"exact must hold ranks of {list(ranked.runs) if ranked.named else 'one recommender'}, "
+            f"by the names of sampled, got {list(given) if given is exact else checks.shown(exact)}"
         )
+    sizes = checks.one_or_each("n_items", ranked.n_items, len(ranked.first))
+    found = {
+        name: exact_ranks(given[name], run, sizes, ranked.replace)
+        for name, run in ranked.runs.items()
+    }
+    users, _ = next(iter(found.values()))
+    for name, (others, _) in found.items():
+        if not np.array_equal(users, others):
+            raise ValueError(
+                "exact must hold the same instances of each recommender, got other ones for "
+                f"{name!r} than for {next(iter(found))!r}"
+            )
+    chances = [chances_of(chosen, run, users) for run in ranked.runs.values()]
+    by_name = {name: ranks for name, (_, ranks) in found.items()}
+    return ranked.turned(Audited, exact=by_name, audited=users, chances=chances[0])
+
+
+class Draws(NamedTuple):
+    """How uniform draws were made: from which pools, by whose word, and which share a list."""
+
+    n_items: Integers
+    replace: bool
+    stated: bool
+    batches: Integers | None
+
+
+def draws_of(
+    runs: Mapping[str, Ranks | RankCounts],
+    n_items: ArrayLike | None,
+    drawn: str | None,
+    replace: bool | None,
+    batches: ArrayLike | None = None,
+    *,
+    audited: bool = False,
+) -> Draws:
+    """What the runs remember of their draws, or else what is stated; contradictions are refused.
+
+    Where users were `audited`, it does not matter how items were drawn.
+    """
+    if drawn is not None:
+        one_of_the_ways("drawn", drawn)
+    known = [run.drawn for run in runs.values() if run.drawn is not None]
+    stated = len(known) < len(runs)
+    if stated and not audited:
+        check_uniform("drawn", one_of_the_ways("drawn", drawn))
+    for one in known:
+        if not audited:
+            check_uniform("sampled", one.how)
+        _check_stated("drawn", drawn, one.how)
+        _check_stated("replace", replace, one.replace)
+        n_items = _pools(n_items, one.n_items)
+    if len({one.replace for one in known}) > 1:
+        raise ValueError(
+            "sampled must hold recommenders that were drawn for alike, got some with replacement "
+            "and some without: report them alone"
+        )
+    if known and replace is None:
+        replace = known[0].replace
     if n_items is None:
         raise ValueError("n_items must be given: the sizes of the pools that were drawn from")
-    chosen, replace = chosen_metrics(metrics), checks.true_or_false("replace", replace)
-    refuse_corrections(chosen)
-    given = sampled if isinstance(sampled, Mapping) else {"": sampled}
-    runs = {name: _ranks_of(one, m) for name, one in given.items()}
-    if not runs:
-        raise ValueError("sampled must hold at least one recommender, got none")
-    check_names("sampled", runs)
-    _check_same(runs)
-    counted = any(isinstance(run, RankCounts) for run in runs.values())
-    ranked = Sampled(
-        runs=runs,
-        metrics=tuple(chosen),
-        named=given is sampled,
-        simultaneous=checks.true_or_false("simultaneous", simultaneous),
-        notes=(_UNPAIRED,) if counted and len(runs) > 1 else (),
-        n_items=checks.whole_numbers("n_items", n_items, lowest=2),
-        replace=replace,
-    )
-    return Result(ranked)
+    sizes = checks.whole_numbers("n_items", n_items, lowest=2)
+    if replace is None:
+        replace = _check_few(runs, sizes)
+    shared = "shared" in {drawn, *(one.how for one in known)}
+    if not shared and batches is not None:
+        raise ValueError(
+            f"batches must be None unless drawn is 'shared', got {checks.shown(batches)}: draws "
+            "anew for each instance have none"
+        )
+    lists = _lists_of(batches, next(iter(runs.values()))) if shared else None
+    return Draws(sizes, checks.true_or_false("replace", replace), stated, lists)
+
+
+def _lists_of(batches, run):
+    """The number of each instance's list."""
+    if batches is None:
+        return np.zeros(len(rows_of(run)[0]), np.int64)
+    if isinstance(run, RankCounts):
+        raise ValueError("batches must be None for RankCounts, which do not tell instances apart")
+    labels = checks.array_of("batches", batches)
+    if labels.shape != (len(run),):
+        raise ValueError(
+            f"batches must have a label for each of {len(run)} instances, got shape {labels.shape}"
+        )
+    numbers = extra("pandas").factorize(labels)[0]
+    if (numbers < 0).any():
+        raise ValueError(
+            f"batches must have a label for each instance, got none in instance "
+            f"{int(np.argmin(numbers))}"
+        )
+    return numbers.astype(np.int64)
+
+
+def check_uniform(name: str, how: str) -> None:
+    """Refuse draws that ranks do not tell the exact metrics of."""
+    if how not in ("uniform", "shared"):
+        raise ValueError(
+            f"{name} must be {'' if name == 'drawn' else 'drawn '}'uniform' or 'shared' to tell "
+            f"the exact metrics, got {how!r}: draw uniformly anew for each instance, take a design "
+            "without bias such as rs.ImportanceSampling or rs.InverseSampling, or rank all items "
+            "for some instances chosen at random, and give their ranks as exact="
+        )
+
+
+def _check_stated(name, stated, known):
+    """Refuse a statement that contradicts what ranks remember."""
+    if None not in (stated, known) and stated != known:
+        raise ValueError(
+            f"{name} must be {known!r}, as sampled remembers of its draws, got "
+            f"{checks.shown(stated)}: leave it out"
+        )
+
+
+def _pools(stated, known):
+    """The sizes of the pools that ranks remember; other ones are refused."""
+    if known is None or stated is None:
+        return stated if known is None else known if np.ptp(known) else int(known[0])
+    sizes = checks.one_or_each("n_items", stated, len(known), lowest=2)
+    other = np.flatnonzero(sizes != known)
+    if len(other):
+        raise ValueError(
+            f"n_items must be the same for all, and {known[other[0]]} in instance {other[0]}, as "
+            f"sampled remembers of its draws, got {sizes[other[0]]}"
+        )
+    return stated
+
+
+def _check_few(runs, sizes):
+    """False, as draws without replacement: of so few items from each pool that it is all one."""
+    for rows, _ in map(rows_of, runs.values()):
+        pools = checks.one_or_each("n_items", sizes, len(rows))
+        m = rows.n_irrelevant
+        # More than there is is refused later, whatever is said of replacement.
+        many = np.flatnonzero((m >= _MANY * pools) & (m + rows.n_relevant <= pools))
+        if len(many):
+            raise ValueError(
+                "replace must be stated where a tenth of a pool or more was drawn, got nothing for "
+                f"m = {m[many[0]]} of n_items = {pools[many[0]]} in instance {many[0]}: whether an "
+                "item could be drawn twice"
+            )
+    return False
+
+
+def _labels(given):
+    """By what the instances are matched: names that all recommenders have; None for position."""
+    ranks = [run.ids for run in given.values() if isinstance(run, Ranks)]
+    others = [run for run in given.values() if not isinstance(run, Ranks)]
+    found = ranks + [labels_of("sampled", run) for run in others]
+    return None if any(one is None for one in found) else found[0]
 
 
 def refuse_corrections(metrics: Sequence[Metric]) -> None:
@@ -127,7 +331,7 @@ def refuse_corrections(metrics: Sequence[Metric]) -> None:
             )
 
 
-def _ranks_of(sampled, m):
+def _ranks_of(sampled, m, labels):
     """Sampled ranks, checked here so that a message speaks of m and not of a pool."""
     if isinstance(sampled, Observed):
         raise ValueError(
@@ -149,9 +353,14 @@ def _ranks_of(sampled, m):
         return sampled
     if m is None:
         raise ValueError("m must be given with a column of ranks: how many items were drawn")
+    sampled = aligned("sampled", sampled, labels)
     # Whole numbers that a table holds as objects are welcome too.
     given = sampled.tolist() if hasattr(sampled, "tolist") else sampled
-    values = checks.whole_numbers("sampled", given, lowest=1)
+    values = checks.whole_numbers("sampled", given, lowest=0)
+    if (values == 0).any():
+        raise ValueError(
+            "sampled must be ranks from 1 on, got 0: if the best rank is 0 in your data, add 1"
+        )
     if values.ndim != 1:
         raise ValueError(
             f"sampled must be one-dimensional, one rank per instance, got shape {values.shape}"
@@ -165,7 +374,7 @@ def _ranks_of(sampled, m):
         )
     if len(values) < 2:
         raise ValueError(f"sampled must hold at least two instances, got {len(values)}")
-    return Ranks(values, drawn + 1)
+    return Ranks(values, drawn + 1, ids=None if labels is None else np.asarray(labels))
 
 
 def _check_same(runs):

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Hashable, Mapping
 from html import escape
+from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,19 @@ import numpy as np
 
 from recsample._support.checks import array_of, shown
 from recsample._support.extras import extra
-from recsample._support.frames import as_ids, column_names, is_frame, read_columns, table_of
-from recsample._support.numerics import PERCENT
+from recsample._support.frames import (
+    aligned,
+    as_ids,
+    column_names,
+    has_index,
+    is_frame,
+    read_columns,
+    table_of,
+)
+from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.values import Value
-from recsample.evaluation.saying import Ranked
+from recsample.evaluation.saying import Ranked, rests_on
+from recsample.inference.blind import BlindSpot
 from recsample.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -27,6 +37,8 @@ __all__ = ["Result"]
 
 
 _WIDTH = 88
+_SAMPLED = "sampled (uncorrected)"
+_LAST = "Sentences for a paper: .sentences, and on the command line --format sentences."
 _LEVELS = ["recommender", "metric"]
 
 
@@ -41,21 +53,33 @@ class Result(Value):
     Attributes
     ----------
     head : str
-        How the numbers came about, in one line.
+        How the numbers came about, and what the limits assume: what all rows share.
     table : pandas.DataFrame
         One row per metric, or per recommender and metric: ``value``, the estimate (or the limit
         next to it, where the data speak against it), ``low`` and ``high``. Where items were
         sampled ``sampled``, the metric of the ranks as given, and ``assumption``, what the limits
-        rest on ("none", "decreasing", or "" without any). Of a design ``scored``, items per user.
+        rest on ("none", "decreasing", "audit", or "" without any). Of an audit ``low_for_others``
+        and ``high_for_others``, limits for other users like these. Of a design ``scored``, items
+        per user.
     ladder : pandas.DataFrame
         ``low`` and ``high`` under each assumption, NaN where the data contradict it.
+    fit : pandas.DataFrame
+        By "recommender": ``p_value``, the chance of ranks that fit the stated draws as badly as
+        these, and ``p_corrected``, times the number of recommenders. Below 0.01 the sentences say
+        so, below 0.0001 nothing is said of the recommender at all. Empty where none were drawn.
     pairs : pandas.DataFrame
         By recommenders "a" and "b", and "metric": ``difference`` of a from b, ``low``, ``high``,
-        ``probability`` that a is ahead and, of samples, ``assumption``.
+        ``probability`` that a is ahead, of samples ``assumption``, and ``ahead``: the recommender
+        that is, or "undecided" where the limits hold 0 or the numbers differ in sign. The limits
+        of all pairs of a metric hold at once (Bonferroni's correction, and after Holm's step-down
+        test no limit is on the other side of 0).
     sentences : tuple of str
         One for each row of `table`, for a paper. Each names the assumption that it rests on.
     notes : tuple of str
         What did not match or was left out, and which metrics look further than the lists reach.
+    blind : BlindSpot or None
+        How many ranks the limits under "decreasing" can hardly see within, and how often they fail
+        for the worst population tried; see `blind_spot`. None where no limits rest on it.
     counts : pandas.DataFrame or None
         How often each of the former, also if it is 0: ``count`` by "recommender" (empty for what
         concerns all) and "what". None for a `report`.
@@ -63,7 +87,8 @@ class Result(Value):
     Examples
     --------
     >>> import recsample as rs
-    >>> rs.report(rs.Ranks([1, 2, 1, 3], n_items=5), n_items=50, metrics=["AUC"]).table.shape
+    >>> column = [1, 2, 1, 3]
+    >>> rs.report(column, m=4, n_items=50, drawn="uniform", metrics=["AUC"]).table.shape
     (1, 5)
     """
 
@@ -71,58 +96,119 @@ class Result(Value):
     head: str
     table: pd.DataFrame
     ladder: pd.DataFrame
+    fit: pd.DataFrame
     pairs: pd.DataFrame
     sentences: tuple[str, ...]
     notes: tuple[str, ...]
+    blind: BlindSpot | None
     counts: pd.DataFrame | None
 
     def __init__(self, ranked: Ranked) -> None:
         counts = {key: {"count": n} for key, n in (ranked.counts or {}).items()}
+        fit = {(name,): row for name, row in ranked.fit.items()}
         named, rungs = ranked.named, ("low", "high")
         tables = {
             "table": (ranked.rows, _LEVELS, named, ()),
             "ladder": (ranked.ladder, [*_LEVELS, "assumption"], named, rungs),
             "pairs": (ranked.pairs, ["a", "b", "metric"], True, ranked.columns_of_pairs),
+            "fit": (fit, ["recommender"], True, ("p_value", "p_corrected")),
             "counts": (counts, ["recommender", "what"], True, None),
         }
         vars(self).update(
             {name: _table(*one) for name, one in tables.items()},
             ranked=ranked,
-            head=ranked.head(),
+            blind=ranked.blind,
+            head=f"{ranked.head()} {ranked.limits_said()}".rstrip(),
             sentences=tuple(
                 f"{name}: " * named + ranked.sentence(name, m) for name, m in ranked.rows
             ),
-            notes=ranked.notes,
+            notes=(*ranked.notes, *ranked.alarms, *ranked.contradictions, *ranked.divisors),
         )
 
     def _content(self):
         return (self.ranked,)  # all else follows from it
 
     def __str__(self) -> str:
-        parts = [fill(self.head, _WIDTH), "", _text(self.table)]
-        if len(self.pairs):
-            parts += ["", _text(self.pairs)]
-        return "\n".join([*parts, *_listed(self._said()), *_listed(self.notes)])
-
-    def _said(self):
-        """The sentences; where all is in the table already, they are for a paper only."""
-        return self.sentences if "assumption" in self.table else ()
+        shown, pairs = self._shown(), self._differences()
+        names = shown.index.unique(0) if self.ranked.named else []
+        numbers, legend = {}, []
+        if len(names) and max(map(_width, (shown, pairs))) > _WIDTH:
+            numbers = {name: str(i) for i, name in enumerate(names, 1)}
+            said = [f"{i} = {name}" for name, i in numbers.items()]
+            legend = [("; " if len("; ".join(said)) <= _WIDTH else "\n").join(said), ""]
+            shown, pairs = shown.rename(index=numbers, level=0), self._differences(numbers)
+        parts = [fill(self.head, _WIDTH), "", *legend, _text(shown)]
+        if len(pairs):
+            n_pairs = len(self.pairs) // len(self.ranked.metrics)
+            at_once = f", for all {n_pairs} pairs of a metric at once" * (n_pairs > 1)
+            is_bound = "assumption" in self.pairs and (self.pairs["assumption"] == "bound").any()
+            bounds = "; bounds in brackets" * bool(is_bound)
+            parts += ["", f"Differences ({PERCENT} limits{at_once}{bounds}):", *_in_width(pairs)]
+        notes = [
+            fill(line, _WIDTH, initial_indent="- ", subsequent_indent="  ") for line in self.notes
+        ]
+        return "\n".join([*parts, "", *notes, _LAST])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        # A column for each metric, so that the table of one recommender fits on a phone.
-        table = self.table.T if self.table.index.nlevels == 1 else self.table
-        tables = [table, self.pairs] if len(self.pairs) else [table]
-        shown = "".join(
-            one.to_html(float_format="{:.4f}".format, na_rep="none", border=0) for one in tables
-        )
-        lists = "".join(
-            "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
-            for lines in (self._said(), self.notes)
-            if lines
-        )
-        return f"<p>{escape(self.head)}</p>{shown}{lists}"
+        tables = [one for one in (self._shown(), self._differences()) if len(one)]
+        # Where a table is wider than a phone it is moved there, not the page: by keys too.
+        moved = '<div style="overflow-x: auto" tabindex="0">{}</div>'
+        shown = "".join(moved.format(one.to_html(border=0)) for one in tables)
+        notes = "".join(f"<li>{escape(line)}</li>" for line in self.notes)
+        return f"<p>{escape(self.head)}</p>{shown}" + f"<ul>{notes}</ul>" * bool(notes)
+
+    def _shown(self):
+        """The table as text, with the limits without the assumption beside the others."""
+        rows = []
+        for _, row in self._with_free_limits().iterrows():
+            value, limits = _number(row["value"]), _limits(row["low"], row["high"])
+            if row.get("assumption") == "bound":
+                value, limits = "", f"between {limits.replace('to', 'and')}"
+            cells = {"value": value, "limits": limits}
+            if "scored" in row:
+                cells["scored"] = f"{row['scored']:.0f}"
+            if "sampled" in row:
+                cells = {"sampled": _number(row["sampled"]), "corrected": value, "limits": limits}
+            if "low without" in row:
+                free, word = _limits(row["low without"], row["high without"]), rests_on(row)
+                cells["without"] = free if word == "decreasing" else word
+            rows.append(cells)
+        table = extra("pandas").DataFrame(rows, self.table.index).rename(index=_on_one_line)
+        return table.rename_axis(index=[None] * table.index.nlevels)
+
+    def _differences(self, called=None):
+        """Limits of the differences as text: pairs by metrics."""
+        called, rows = called or {}, {}
+        for (a, b, metric), row in self.pairs.iterrows():
+            one, other = map(_on_one_line, (a, b))
+            pair = f"{called.get(one, one)} - {called.get(other, other)}"
+            limits = _limits(row["low"], row["high"], 3)
+            in_brackets = row.get("assumption") == "bound"
+            rows.setdefault(pair, {})[metric] = f"({limits})" if in_brackets else limits
+        return extra("pandas").DataFrame.from_dict(rows, orient="index")
+
+    def _with_free_limits(self):
+        """The table, with columns for the limits that rest on no assumption."""
+        if not len(self.ladder):
+            return self.table
+        free = self.ladder.xs("none", level="assumption")[["low", "high"]]
+        return self.table.join(free.add_suffix(" without"))
+
+    def _exported(self):
+        """The table as it leaves: numbers, and in each row what they are."""
+        table = self._with_free_limits().assign(level=LEVEL).reset_index()
+        if "low without" in table:
+            table["assumption"] = table.apply(rests_on, axis=1)
+        if "sampled" in table:
+            table = table.rename(columns={"value": "corrected", "sampled": _SAMPLED})
+        return table
+
+    def _pasted(self):
+        """The table as text, for a paper."""
+        table = self._shown().rename_axis(index=self.table.index.names)
+        return table.rename(columns={"sampled": _SAMPLED}).reset_index()
 
     @property
     def per_instance(self) -> pd.DataFrame:
@@ -138,7 +224,7 @@ class Result(Value):
         --------
         >>> import recsample as rs
         >>> sampled = rs.Ranks([1, 2], n_items=5, ids=["ann", "bob"])
-        >>> rs.report(sampled, n_items=50, metrics=["AUC"]).per_instance
+        >>> rs.report(sampled, n_items=50, drawn="uniform", metrics=["AUC"]).per_instance
           user metric  value
         0  ann    AUC   1.00
         1  bob    AUC   0.75
@@ -156,9 +242,9 @@ class Result(Value):
 
         Parameters
         ----------
-        segments : dataframe, mapping, or array_like, shape (users,)
-            Two columns, users and their segments; the second by the first; or a segment for each
-            user, in the order of `per_instance`.
+        segments : dataframe, mapping, pandas.Series, or array_like, shape (users,)
+            Two columns, users and their segments; the second by the first; a Series with the users
+            as its index; or a segment for each user, in the order of `per_instance`.
 
         Returns
         -------
@@ -168,12 +254,12 @@ class Result(Value):
         Raises
         ------
         ValueError
-            For a user without a segment, and a segment of a single user.
+            For a user without a segment or with two, and a segment of a single user.
 
         Examples
         --------
         >>> import recsample as rs
-        >>> found = rs.report(rs.Ranks([1, 2, 1, 3], n_items=5), n_items=50, metrics=["AUC"])
+        >>> found = rs.report([1, 2, 1, 3], m=4, n_items=50, drawn="uniform", metrics=["AUC"])
         >>> found.by(["new", "new", "old", "old"])["value"].round(3).tolist()
         [0.875, 0.75]
         """
@@ -190,37 +276,49 @@ class Result(Value):
             found[name] = _table(rows, _LEVELS, self.ranked.named).assign(users=len(which))
         return extra("pandas").concat(found, names=["segment"])
 
-    def plot(self) -> Figure:
-        """The table as a picture: values with their limits, a panel for each metric.
+    def plot(self, exact: Result | None = None) -> Figure:
+        """The table as a picture: a panel for each metric, the best recommender on top.
+
+        Where items were sampled, the sampled values stand beside the corrected ones, and the limits
+        without the assumption around those with it.
+
+        Parameters
+        ----------
+        exact : Result, optional
+            Of the same recommenders, with all items ranked: its values are marked too.
 
         Returns
         -------
         matplotlib.figure.Figure
 
+        Raises
+        ------
+        ValueError
+            Where `exact` lacks a recommender or metric.
+
         Examples
         --------
         >>> import matplotlib, recsample as rs
         >>> matplotlib.use("agg")
-        >>> len(rs.report(rs.Ranks([1, 2], 5), n_items=50, metrics=["AUC"]).plot().axes)
+        >>> found = rs.report([1, 2], m=4, n_items=50, drawn="uniform", metrics=["AUC"])
+        >>> len(found.plot().axes)
         1
         """
         from recsample import plotting
 
-        return plotting.values_with_limits(self.table)
-
-    def _cells(self):
-        """Recommenders by metrics: values with their limits, as text."""
-        rows: dict[str, dict[str, str]] = {}
-        for key, row in self.table.iterrows():
-            name, metric = key if isinstance(key, tuple) else (f"value ({PERCENT} limits)", key)
-            value = "none" if np.isnan(row["value"]) else f"{row['value']:.4f}"
-            limits = "" if np.isnan(row["low"]) else f" ({row['low']:.4f} to {row['high']:.4f})"
-            rows.setdefault(name, {})[metric] = value + limits
-        found = extra("pandas").DataFrame.from_dict(rows, orient="index")
-        return found.rename(index=_on_one_line, columns=_on_one_line)
+        table = self._with_free_limits()
+        if exact is not None:
+            missing = table.index.difference(exact.table.index)
+            if len(missing):
+                raise ValueError(
+                    "exact must hold the same recommenders and metrics, got none for "
+                    f"{shown(missing[0])}: evaluate them without a sampler"
+                )
+            table = table.assign(exact=exact.table["value"])
+        return plotting.values_with_limits(table, self.ranked.limits_said())
 
     def to_latex(self) -> str:
-        """The table for LaTeX: recommenders by metrics, values with limits. Needs ``booktabs``.
+        """The table for LaTeX, with what it says of itself as its caption. Needs ``booktabs``.
 
         Returns
         -------
@@ -229,24 +327,32 @@ class Result(Value):
         Examples
         --------
         >>> import recsample as rs
-        >>> print(rs.report(rs.Ranks([1, 2, 1, 3], 5), n_items=50, metrics=["AUC"]).to_latex())
-        \\begin{tabular}{ll}
+        >>> exact = rs.Ranks(range(1, 501), n_items=500)
+        >>> found = rs.report(rs.UniformSampling(m=49).draw(exact, rng=0), metrics=["AUC"])
+        >>> print(found.to_latex())  # doctest: +ELLIPSIS
+        \\begin{table}
+        \\caption{500 instances, each ranked among m = 49 of 499 irrelevant items, ...}
+        \\begin{tabular}{lllll}
         \\toprule
-         & AUC \\\\
+        metric & sampled (uncorrected) & corrected & limits & without \\\\
         \\midrule
-        value (95 \\% limits) & 0.8125 (0.4316 to 1.1934) \\\\
+        AUC & 0.5031 & 0.5031 & 0.4772 to 0.5289 & not needed \\\\
         \\bottomrule
         \\end{tabular}
+        \\end{table}
         <BLANKLINE>
         """
         extra("jinja2")
         # What pandas leaves: other signs in LaTeX's usual fonts, and options of a new line.
         others = {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
         others |= {sign: f"{{{sign}}}" for sign in "[*"}
-        return self._cells().to_latex(escape=True).translate(str.maketrans(others))
+        caption = re.sub(r"[%&_#$]", r"\\\g<0>", self.head)
+        table = self._pasted().to_latex(escape=True, index=False)
+        said = f"\\caption{{{caption}}}\n{table}".translate({ord(a): b for a, b in others.items()})
+        return f"\\begin{{table}}\n{said}\\end{{table}}\n"
 
     def to_markdown(self) -> str:
-        """The table for Markdown: recommenders by metrics, values with limits.
+        """The table for Markdown, and below it what it says of itself.
 
         Returns
         -------
@@ -255,14 +361,37 @@ class Result(Value):
         Examples
         --------
         >>> import recsample as rs
-        >>> print(rs.report(rs.Ranks([1, 2, 1, 3], 5), n_items=50, metrics=["AUC"]).to_markdown())
-        |                     | AUC                       |
-        |:--------------------|:--------------------------|
-        | value (95 % limits) | 0.8125 (0.4316 to 1.1934) |
+        >>> exact = rs.Ranks(range(1, 501), n_items=500)
+        >>> found = rs.report(rs.UniformSampling(m=49).draw(exact, rng=0), metrics=["AUC"])
+        >>> print(found.to_markdown())  # doctest: +ELLIPSIS
+        | metric   | sampled (uncorrected)   | corrected   | limits           | without    |
+        |:---------|:------------------------|:------------|:-----------------|:-----------|
+        | AUC      | 0.5031                  | 0.5031      | 0.4772 to 0.5289 | not needed |
+        <BLANKLINE>
+        500 instances, each ranked among m = 49 of 499 irrelevant items, ...
         """
         extra("tabulate")
-        cells = self._cells().rename(index=_as_markdown, columns=_as_markdown)
-        return cells.to_markdown(disable_numparse=True)  # a name may look like a number
+        # A name may look like a number.
+        table = self._pasted().map(_as_markdown).to_markdown(index=False, disable_numparse=True)
+        return f"{table}\n\n{_as_markdown(self.head)}"
+
+    def to_csv(self) -> str:
+        """The table as CSV; each row says at which level its limits are, and what they assume.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> found = rs.report([1, 2, 1, 3], m=4, n_items=50, drawn="uniform", metrics=["AUC"])
+        >>> print(found.to_csv())  # doctest: +ELLIPSIS
+        metric,corrected,low,high,sampled (uncorrected),assumption,low without,high without,level
+        AUC,0.8125,...,0.8125,not needed,...,0.95
+        <BLANKLINE>
+        """
+        return self._exported().to_csv(index=False, lineterminator="\n")
 
     def to_json(self) -> str:
         """All that is said, as JSON; limits that there are none of are null.
@@ -274,14 +403,15 @@ class Result(Value):
         Examples
         --------
         >>> import recsample as rs
-        >>> rs.report(rs.Ranks([1, 2, 1, 3], 5), n_items=50, metrics=["AUC"]).to_json()[:25]
+        >>> found = rs.report([1, 2, 1, 3], m=4, n_items=50, drawn="uniform", metrics=["AUC"])
+        >>> found.to_json()[:25]
         '{\\n  "head": "4 instances,'
         """
-        said: dict[str, Any] = {"head": self.head}
-        for name in ("table", "ladder", "pairs"):
-            table = getattr(self, name)
-            rows = table.reset_index().to_dict("records") if len(table) else []
-            said[name] = [{k: None if v != v else v for k, v in row.items()} for row in rows]
+        said: dict[str, Any] = {"head": self.head, "level": LEVEL, "table": self._exported()}
+        said |= {name: getattr(self, name).reset_index() for name in ("ladder", "pairs", "fit")}
+        for name in ("table", "ladder", "pairs", "fit"):
+            said[name] = list(map(_without_nan, said[name].to_dict("records")))
+        said["blind"] = self.blind and _without_nan(self.blind._asdict())
         said |= {"sentences": list(self.sentences), "notes": list(self.notes)}
         return json.dumps(said, indent=2, ensure_ascii=False)
 
@@ -297,9 +427,10 @@ class Result(Value):
         Returns
         -------
         pandas.DataFrame
-            One row per way: "rank all items" of some users, "more samples" for all of them, "draw
-            until enough is known", a design without bias. Columns: ``setting``; ``users``;
-            ``scored``, items per user on average; ``width``, as predicted.
+            One row per way: "rank all items" of some users, enough of them in nine studies of ten;
+            "more samples" for all of them; "draw until enough is known", a design without bias. For
+            comparison "ten times the users" as they were, even if that is not enough. Columns:
+            ``setting``; ``users``; ``scored``, items per user on average; ``width``, as predicted.
 
         Raises
         ------
@@ -310,11 +441,15 @@ class Result(Value):
         --------
         >>> import recsample as rs
         >>> sampler, x = rs.UniformSampling(m=20), rs.Ranks(range(1, 301), n_items=300)
-        >>> found = rs.report(sampler.draw(x, rng=0), m=20, n_items=300, metrics=["Recall@10"])
+        >>> found = rs.report(sampler.draw(x, rng=0), metrics=["Recall@10"])
         >>> "rank all items" in found.plan("Recall@10", width=0.1).index
         True
         """
         return self.ranked.plan(metric, width)
+
+
+def _without_nan(row):
+    return {name: None if value != value else value for name, value in row.items()}
 
 
 def _table(rows, levels, several=True, empty=None):
@@ -322,17 +457,31 @@ def _table(rows, levels, several=True, empty=None):
     if not rows:
         return None if empty is None else extra("pandas").DataFrame(columns=empty)
     named = {tuple(str(k) if isinstance(k, Metric) else k for k in key): rows[key] for key in rows}
-    return table_of(named, levels, several)
+    table = table_of(named, levels, several)
+    return table if len(levels) > 1 else table.set_index(table.index.get_level_values(0))
+
+
+def _number(value):
+    return "none" if np.isnan(value) else f"{value:.4f}"
+
+
+def _limits(low, high, digits=4):
+    return "none" if np.isnan(low) else f"{low:.{digits}f} to {high:.{digits}f}"
 
 
 def _text(table):
-    return table.to_string(float_format="{:.4f}".format, na_rep="none")
+    return table.to_string(na_rep="none")
 
 
-def _listed(lines):
-    """Lines of a list, after an empty one."""
-    filled = [fill(line, _WIDTH, initial_indent="- ", subsequent_indent="  ") for line in lines]
-    return ["", *filled] if filled else []
+def _width(table):
+    return max(map(len, _text(table).splitlines()))
+
+
+def _in_width(table):
+    """A wide table in parts, of as many columns each as fit on a line."""
+    cell = 2 + max(map(len, chain(table.columns, table.to_numpy().ravel())))
+    n = max(1, (_WIDTH - max(map(len, table.index))) // cell)
+    return [_text(table.iloc[:, i : i + n]) for i in range(0, table.shape[1], n)]
 
 
 def _on_one_line(name):
@@ -352,6 +501,8 @@ def _segments(segments, ids):
             raise ValueError(f"segments must have two columns, users and segments, got {columns}")
         users, names = read_columns("segments", segments, {"user": columns[0], "": columns[1]})
         segments = dict(zip(as_ids("segments", users).tolist(), names.to_list()))
+    if has_index(segments):
+        return aligned("segments", segments[segments.index.isin(ids)], ids).tolist()
     if isinstance(segments, Mapping):
         missing = [one for one in ids.tolist() if one not in segments]
         if missing:

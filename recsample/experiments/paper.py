@@ -36,28 +36,15 @@ from recsample.corrections.base import average_errors, normalised_prior
 from recsample.corrections.bias_variance import BiasVariance
 from recsample.corrections.constrained import ConstrainedLeastSquares
 from recsample.corrections.rank_estimate import RankEstimate
-from recsample.experiments.runs import (
-    checked_samples,
-    given_or_recorded,
-    largest_sample,
-    mean_and_std,
-    values_at,
-    values_of_estimators,
-)
+from recsample.experiments import runs
 from recsample.metrics.averages import compare
 from recsample.metrics.base import Metric
 from recsample.metrics.names import exact_metric, the_metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks, check_recommenders, mean_pool_size
+from recsample.sampling import large_pools
 from recsample.sampling.base import HasLaw, check_law
-from recsample.sampling.large_pools import (
-    compressed,
-    given_belief,
-    jumps_of,
-    term_at,
-    uniform_belief,
-)
 from recsample.sampling.uniform import UniformSampling
 
 if TYPE_CHECKING:
@@ -289,7 +276,8 @@ def table3(
     >>> table.loc[[("AUC", "Y", "Exact"), ("AUC", "Y", "Sampled")], "mean"].round(2).tolist()
     [71.43, 71.43]
     """
-    return 100 * _with_repetitions(*_movielens_runs(given_or_recorded(ranks), m, repetitions, rng))
+    ranks = runs.given_or_recorded(ranks)
+    return 100 * _with_repetitions(*_movielens_runs(ranks, m, repetitions, rng))
 
 
 def table4(
@@ -322,7 +310,7 @@ def table4(
     89.7
     """
 
-    ranks = given_or_recorded(ranks)
+    ranks = runs.given_or_recorded(ranks)
     law, repeated = _movielens_runs(ranks, m, repetitions, rng)
     sampled = law.drop("Exact", level="estimator").index
     cells = dict.fromkeys((metric, estimator) for metric, _, estimator in sampled)
@@ -432,7 +420,7 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
     [[0.636, 0.341, 0.326]]
     """
 
-    samples = checked_samples(_log_spaced(9_999, 40) if samples is None else samples)
+    samples = runs.checked_samples(_log_spaced(9_999, 40) if samples is None else samples)
     ranks = toy_ranks()
     rows = {
         (str(metric), int(m)): {
@@ -480,7 +468,8 @@ def order_changes(
     [(1, 'A > C > B'), (73, 'A > B > C'), (277, 'A > C > B')]
     """
     ranks = toy_ranks() if ranks is None else check_recommenders(ranks)
-    samples = checked_samples(range(1, largest_sample(ranks) + 1) if samples is None else samples)
+    every = range(1, runs.largest_sample(ranks) + 1)
+    samples = runs.checked_samples(every if samples is None else samples)
 
     @cache
     def means(k):
@@ -530,7 +519,7 @@ def figure3(
     [1.0, 1.0, 1.0, 1.0]
     """
     pd = extra("pandas")
-    samples = checked_samples(samples)
+    samples = runs.checked_samples(samples)
     r = np.arange(1, positive_int("largest_rank", largest_rank) + 1)
     ranks = Ranks(r, n_items)
     parts = {}
@@ -640,14 +629,15 @@ def bias_and_variance(
     metric = exact_metric(metric)
     pool = positive_int("n_items", n_items) - 1
     if prior is None:
-        belief = uniform_belief(pool)
+        belief = large_pools.uniform_belief(pool)
     else:
-        belief = given_belief(normalised_prior(prior, n_items))
-    exact = partial(term_at, metric, pool=pool)
-    law, rows = compressed(check_law(sampler), pool, exact, jumps_of(metric, 1, 1), belief)
+        belief = large_pools.given_belief(normalised_prior(prior, n_items))
+    exact = partial(large_pools.term_at, metric, pool=pool)
+    jumps = large_pools.jumps_of(metric, 1, 1)
+    law, rows = large_pools.compressed(check_law(sampler), pool, exact, jumps, belief)
     if not isinstance(estimators, Mapping) or not len(estimators):
         raise ValueError(f"estimators must map names to metrics, got {shown(estimators)}")
-    values = np.stack([values_at(e, sampler) for e in estimators.values()], axis=1)
+    values = np.stack([runs.values_at(e, sampler) for e in estimators.values()], axis=1)
     bias, squared_bias, variance = average_errors(values, law, rows.target[:, None], rows.weight)
     columns = {
         "mean bias": bias,
@@ -679,7 +669,7 @@ def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd
     [1.0, 1.0]
     """
     pd = extra("pandas")
-    ranks = given_or_recorded(ranks)
+    ranks = runs.given_or_recorded(ranks)
     width = positive_int("width", width)
     largest = max(int(np.max(r.n_items)) for r in ranks.values())
     n_buckets = -(-largest // width)
@@ -719,10 +709,10 @@ def figure6(
     56.51
     """
 
-    ranks = given_or_recorded(ranks)
+    ranks = runs.given_or_recorded(ranks)
     gamma = positive_float("gamma", gamma)
-    samples = checked_samples(
-        _log_spaced(largest_sample(ranks), 20, first=10) if samples is None else samples
+    samples = runs.checked_samples(
+        _log_spaced(runs.largest_sample(ranks), 20, first=10) if samples is None else samples
     )
     rows = {}
     for name, used in {"Sampled": None, f"BV {gamma:g}": gamma}.items():
@@ -773,7 +763,7 @@ def smallest_sample_in_order(
         means = _expected_means(metric, gamma, m, pair)
         return means["better"] > means["worse"]
 
-    largest = largest_sample(pair)
+    largest = runs.largest_sample(pair)
     if not in_order(largest):
         raise ValueError(f"better must be ahead of worse with m = {largest} samples, and is not")
     return 1 + bisect_left(range(1, largest), True, key=in_order)
@@ -803,9 +793,9 @@ def _movielens_runs(ranks, m, repetitions, rng):
 
 def _law_table(ranks, targets, sampler):
     """Mean and standard deviation of every estimator for every recommender, from the law."""
-    keys, values = values_of_estimators(targets, sampler)
+    keys, values = runs.values_of_estimators(targets, sampler)
     of_law = {
-        name: dict(zip(keys, zip(*mean_and_std(values, sampler.pmf(r)))))
+        name: dict(zip(keys, zip(*runs.mean_and_std(values, sampler.pmf(r)))))
         for name, r in ranks.items()
     }
     rows = {}
@@ -831,7 +821,7 @@ def _with_repetitions(table, repeated):
 def _repeated_means(ranks, targets, sampler, repetitions, rng):
     """The mean of every estimator in each repetition of the sampling, all on the same draws."""
     rng = generator(rng)
-    keys, values = values_of_estimators(targets, sampler)
+    keys, values = runs.values_of_estimators(targets, sampler)
     repetitions = positive_int("repetitions", repetitions)
     fits_in_memory(
         8 * len(ranks) * repetitions * (len(values) + len(keys)),

@@ -3,7 +3,7 @@
 `distribution` estimates how the ranks are distributed, `bounds` and `likelihood` say what the data
 hold without an assumption, `comparison` how sure an order is, `planning` how many samples it takes,
 `coverage` how often limits hold what they say.
-Chapters: estimation, bounds, inference, coverage.
+Chapters: estimation, bounds, inference, coverage, audit.
 """
 
 from recsample._support.rooms import opened

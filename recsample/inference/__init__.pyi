@@ -4,12 +4,18 @@ import recsample.evaluation.results
 import recsample.experiments
 import recsample.inference.likelihood
 
+from . import audit as audit
+from . import blind as blind
 from . import bounds as bounds
 from . import comparison as comparison
 from . import coverage as coverage
 from . import distribution as distribution
 from . import likelihood as likelihood
 from . import planning as planning
+from .audit import AuditPlan as AuditPlan
+from .audit import plan_audit as plan_audit
+from .blind import BlindSpot as BlindSpot
+from .blind import blind_spot as blind_spot
 from .bounds import Interval as Interval
 from .bounds import certified_interval as certified_interval
 from .bounds import sharp_bounds as sharp_bounds

@@ -4,7 +4,7 @@ Many distributions p of the ranks have the same law q = A^T p of the sampled ran
 same sampled evaluation, even over infinitely many instances. The mean of a metric under them fills
 an interval: `sharp_bounds`. From one run, q is known only within a confidence band, and the
 interval is wider: `certified_interval`. Any estimate that is more precise owes that to an
-assumption on p; `decreasing` is a weak one, that no rank is more frequent than a better one.
+assumption on p; `falling` is a weak one, that no rank is more frequent than a better one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def sharp_bounds(
     sampler: UniformSampling,
     n_items: int,
     *,
-    decreasing: bool = False,
+    falling: bool = False,
 ) -> Interval:
     """All values that the mean of a metric can have where the law of the sampled ranks is known.
 
@@ -73,7 +73,7 @@ def sharp_bounds(
     sampler : UniformSampling
     n_items : int
         Size n of the pool that was sampled from.
-    decreasing : bool, optional
+    falling : bool, optional
         Allow only distributions with p(1) >= p(2) >= ... >= p(n).
 
     Returns
@@ -109,7 +109,7 @@ def sharp_bounds(
             f"sampled_law must be {sampler.m + 1} probabilities with sum 1, "
             f"got shape {q.shape} with sum {q.sum()}"
         )
-    law, values, net = _law_and_values(metric, sampler, n_items, decreasing)
+    law, values, net = _law_and_values(metric, sampler, n_items, falling)
     # The columns of the law are nearly dependent. Along its well determined directions the
     # conditions are orthonormal; the others would say no more than rounding errors do.
     # An orthogonal reduction to m + 1 rows first, so that the decomposition is small.
@@ -120,7 +120,7 @@ def sharp_bounds(
     rows, reached = along @ law.T, along @ q
     # Where some are lost the program is ill-conditioned, and cannot be solved without some room.
     room = 0.0 if kept.all() else 1e-6
-    return _extremes(values, rows, reached - room, reached + room, decreasing, net)
+    return _extremes(values, rows, reached - room, reached + room, falling, net)
 
 
 def certified_interval(
@@ -130,7 +130,7 @@ def certified_interval(
     n_items: int,
     *,
     level: float = 0.95,
-    decreasing: bool = False,
+    falling: bool = False,
 ) -> Interval:
     """An interval that holds the exact metric with at least the given probability.
 
@@ -154,7 +154,7 @@ def certified_interval(
     level : float, optional
         Between 0 and 1, both excluded. The probability is over the sampling; the instances are
         taken as they are.
-    decreasing : bool, optional
+    falling : bool, optional
         Allow only distributions with p(1) >= p(2) >= ... >= p(n). That can be assumed of a
         distribution that the ranks are drawn from, hardly of the ranks of finitely many instances;
         so the interval is then for the mean under it, over the drawing of the instances too.
@@ -167,7 +167,7 @@ def certified_interval(
     ------
     ValueError
         For ranks that are not sampled ranks of this sampler, a level outside its limits, and where
-        no distribution, or no decreasing one, keeps to all limits.
+        no distribution, or no falling one, keeps to all limits.
 
     Examples
     --------
@@ -194,21 +194,21 @@ def certified_interval(
     risk = (1 - level) / (2 * len(few))
     low = special.betaincinv(np.maximum(hits, 1), misses + 1, risk) * (hits > 0)
     high = 1 - special.betaincinv(np.maximum(misses, 1), hits + 1, risk) * (misses > 0)
-    law, values, net = _law_and_values(metric, sampler, n_items, decreasing)
+    law, values, net = _law_and_values(metric, sampler, n_items, falling)
     # The limits are for the chance of at most s items ahead: cumulated laws.
     upto = [np.cumsum(law[part], axis=1)[:, few] for part in row_blocks(len(law), sampler.m + 1)]
-    return _extremes(values, np.concatenate(upto).T, low, high, decreasing, net)
+    return _extremes(values, np.concatenate(upto).T, low, high, falling, net)
 
 
-def _law_and_values(metric, sampler, n_items, decreasing):
+def _law_and_values(metric, sampler, n_items, falling):
     """The law of the sampled rank and the metric for every rank, or for a net of them.
 
-    A decreasing distribution is a mixture of the uniform ones on the ranks 1, ..., r: with
-    `decreasing`, for each of these instead.
+    A falling distribution is a mixture of the uniform ones on the ranks 1, ..., r: with
+    `falling`, for each of these instead.
     """
     metric = exact_metric(metric)
     pool = positive_int("n_items", n_items) - 1
-    whole = true_or_false("decreasing", decreasing)
+    whole = true_or_false("falling", falling)
     jumps = jumps_of(metric, 1, 1)
     # A net has more places than there are deviations of what is observed, which are not that many.
     _bounds_fit(min(pool, int(np.sqrt(sampler.m))), sampler.m)
@@ -236,15 +236,15 @@ def _bounds_fit(n_ranks, m):
     )
 
 
-def _extremes(values, rows, low, high, decreasing, net):
+def _extremes(values, rows, low, high, falling, net):
     """The extremes of values @ p over distributions p with low <= rows @ p <= high."""
     smallest, minus_largest = (
-        _minimum(sign * values, rows, low, high, decreasing, net) for sign in (1, -1)
+        _minimum(sign * values, rows, low, high, falling, net) for sign in (1, -1)
     )
     return Interval(smallest, -minus_largest)
 
 
-def _minimum(values, rows, low, high, decreasing, net):
+def _minimum(values, rows, low, high, falling, net):
     """The smaller of the two, from the dual program.
 
     For any multipliers y, values @ p = (values - y @ rows) @ p + y @ (rows @ p) is at least the
@@ -282,7 +282,7 @@ def _minimum(values, rows, low, high, decreasing, net):
             used = _spread(n, 4 * size)
         else:
             raise ValueError(
-                f"no {'decreasing ' if decreasing else ''}distribution of the ranks was found that "
+                f"no {'falling ' if falling else ''}distribution of the ranks was found that "
                 "has such a law of the sampled ranks"
             )
 

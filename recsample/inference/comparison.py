@@ -38,10 +38,10 @@ from recsample._support.typing import Floats, Rng
 from recsample.corrections.base import Correction
 from recsample.corrections.by_pool import PooledCorrection
 from recsample.inference.distribution import check_uniform, expectation_maximisation, sampled_counts
-from recsample.inference.likelihood.evidence import Evidence, clustering, supported
+from recsample.inference.likelihood.evidence import Evidence, clustering, supported, with_one_more
 from recsample.inference.likelihood.mixtures import extremes, limit
 from recsample.inference.likelihood.strata import Assumption
-from recsample.metrics.base import Metric
+from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import chosen_metrics, the_metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
@@ -217,10 +217,10 @@ def paired_comparison(
     Examples
     --------
     >>> import recsample as rs
-    >>> a, b = rs.Ranks([1, 2, 1, 4], n_items=10), rs.Ranks([2, 4, 1, 5], n_items=10)
+    >>> a, b = rs.Ranks([1, 2, 1, 4] * 9, n_items=10), rs.Ranks([2, 4, 1, 5] * 9, n_items=10)
     >>> found = rs.inference.paired_comparison(rs.AP, a, b)
     >>> found.difference, round(found.low, 2), round(found.high, 2), round(found.probability, 2)
-    (0.2, -0.16, 0.56, 0.91)
+    (0.2, 0.13, 0.27, 1.0)
     """
     level = share("level", level)
     differences = differences_of(metric, a, b)
@@ -228,7 +228,9 @@ def paired_comparison(
         exact = _of_exact_means(metric, a, b, level)
         return exact._replace(difference=float(differences.mean()))
     standard_error(differences)  # refuses fewer than two
-    return _of_differences(differences, level)
+    if metric is None or not (isinstance(a, Ranks) and isinstance(b, Ranks)):
+        return of_differences(differences, level, None)
+    return of_differences(differences, level, _ends_of_difference(the_metric(metric), a, b))
 
 
 def _of_exact_means(correction, a, b, level):
@@ -236,7 +238,7 @@ def _of_exact_means(correction, a, b, level):
     pooled = isinstance(correction, PooledCorrection)
     replace = not pooled and check_uniform(correction.sampler).replace
     metric, n_items = correction.metric, correction.n_items
-    runs = [Evidence(ranks, n_items, replace, [metric]) for ranks in (a, b)]
+    runs = [Evidence(ranks, n_items, replace, [metric], 2) for ranks in (a, b)]
     assumption = supported(metric, *runs)
     return compared(metric, *runs, assumption, level) if assumption else _UNKNOWN
 
@@ -246,7 +248,12 @@ def compared(
 ) -> Comparison:
     """The exact means of two recommenders compared, as far as sampled ranks tell them."""
     if isinstance(metric.shape, Linear):
-        return _of_differences(metric(a.sampled) - metric(b.sampled), level)
+        return _of_linear(metric, a, b, level)
+    if a.is_few_lists:  # what is bounded for each does not tell how they go together
+        (low_a, high_a), (low_b, high_b) = (
+            one.limits(metric, "none", (1 + level) / 2) for one in (a, b)
+        )
+        return Comparison(np.nan, low_a - high_b, high_a - low_b, np.nan)
     mixtures = a.mixtures(metric, assumption) + [
         one._replace(mean=-one.mean) for one in b.mixtures(metric, assumption)
     ]
@@ -255,18 +262,56 @@ def compared(
     # any; only where the two vary against each other are the limits too narrow without a factor.
     (off_a, squares_a), (off_b, squares_b) = a.deviations(metric), b.deviations(metric)
     factor = clustering((off_a, squares_a), (-off_b, squares_b))
-    quantile = float(special.chdtri(1, 1 - level))
+    quantile = a.quantile(level)
     paths = {s: extremes(mixtures, best, s, max(quantile, _FAR) * factor) for s in (-1, 1)}
     low, high = (limit(paths[s], s, quantile * factor) for s in (-1, 1))
     ahead = 1 if paths[1][0].mean > 0 else -1
     z = np.sqrt(_distance_to_0(paths[-ahead], -ahead, factor))
     estimate = np.nan if assumption == "none" else a.estimate(metric) - b.estimate(metric)
-    return Comparison(estimate, low, high, float(special.ndtr(ahead * z)))
+    # The smoothed estimates are less often wrong than the best fits, which the limits are about.
+    estimate = float(np.clip(estimate, low, high))
+    return Comparison(estimate, low, high, a.probability(ahead * z))
 
 
-def _of_differences(differences, level):
-    limits = limits_of_mean(differences, level)
-    return Comparison(float(differences.mean()), *limits, probability_above_0(differences))
+def _of_linear(metric, a, b, level):
+    differences, items = metric(a.sampled) - metric(b.sampled), a.items_of(metric)
+    if a.batches is None:
+        return of_differences(differences, level, _ends_of_difference(metric, a.sampled, b.sampled))
+    if items is not None:
+        items = items - b.items_of(metric)
+    low, high = a.limits_of(differences, level, ends := (-1.0, 1.0), items)
+    mean, sure = float(differences.mean()), np.nan
+    if not a.is_few_lists:
+        ahead, m = 1 if mean > 0 else -1, int(a.sampled.n_irrelevant.min())
+        near, error = with_one_more(differences, a.batches, m, ends)[ahead < 0]
+        sure = a.probability(ahead * max(0.0, ahead * near / max(error, 1e-12)))
+    return Comparison(mean, low, high, sure)
+
+
+def of_differences(
+    differences: Floats, level: float, ends: tuple[float, float] | None
+) -> Comparison:
+    """A comparison by differences of at least two instances, which lie between ends, if known."""
+    limits = limits_of_mean(differences, level, ends=ends)
+    return Comparison(float(differences.mean()), *limits, probability_above_0(differences, ends))
+
+
+def _ends_of_difference(metric, a, b):
+    (low_a, high_a), (low_b, high_b) = ends_of(metric, a), ends_of(metric, b)
+    return low_a - high_b, high_a - low_b
+
+
+def step_down(p_values: Floats, size: float) -> np.ndarray:
+    """Which hypotheses are rejected, with a chance of at most `size` that one of these is true.
+
+    S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of
+    Statistics 6, 1979: the smallest p-value counts as often as there are hypotheses, the next once
+    less, up to the first that is too large. NaN is never rejected.
+    """
+    order, rejected = np.argsort(p_values), np.zeros(len(p_values), bool)
+    holds = np.asarray(p_values)[order] * np.arange(len(p_values), 0, -1) <= size
+    rejected[order] = np.logical_and.accumulate(holds)
+    return rejected
 
 
 def _distance_to_0(path, sign, factor):
@@ -350,10 +395,10 @@ def compare_pairs(
     Examples
     --------
     >>> import recsample as rs
-    >>> ranks = {"A": rs.Ranks([1, 2, 1, 4], 10), "B": rs.Ranks([2, 4, 1, 5], 10)}
+    >>> ranks = {"A": rs.Ranks([1, 2, 1, 4] * 9, 10), "B": rs.Ranks([2, 4, 1, 5] * 9, 10)}
     >>> table = rs.inference.compare_pairs(ranks, ["AP", "recall@1"])
     >>> table.loc[("A", "B", "AP"), "probability"].round(2).item()
-    0.91
+    1.0
     """
     for name, one in check_recommenders(ranks, counted=True).items():
         check_pairable(one, f"ranks of {name!r}")

@@ -232,25 +232,21 @@ class Metric(ABC):
 
     def _mean_over_ties(self, ranks):
         rows, n_relevant, sizes = ranks.rows, ranks.n_relevant, ranks.sizes
-        if rows.ties.any() and (rows.group == 1).all():
-            means = self._mean_by_shape(rows, n_relevant[rows.instance], sizes[rows.instance])
-            if means is not None:
-                return summed(rows.instance, means, len(ranks))
 
         def gain(instance, order, rank):
             with np.errstate(divide="ignore", invalid="ignore"):
                 return self.term(rank, order, n_relevant[instance], sizes[instance])
 
-        return mean_over_ties(gain, ranks, self.cutoff)
-
-    def _mean_by_shape(self, rows, n_relevant, sizes):
-        """For each relevant item that ties with irrelevant ones only."""
-
         def term(rank):
-            return self.term(rank, rows.order, n_relevant, sizes) + np.zeros(len(rank))
+            return gain(rows.instance, rows.order, rank) + np.zeros(len(rank))
 
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return mean_by_shape(self.shape, term, rows.rank, rows.ties)
+        # Where relevant items tie with irrelevant ones only, the shape may say their means.
+        if rows.ties.any() and (rows.group == 1).all():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                means = mean_by_shape(self.shape, term, rows.rank, rows.ties)
+            if means is not None:
+                return summed(rows.instance, means, len(ranks))
+        return mean_over_ties(gain, ranks, self.cutoff)
 
     @overload
     def of_rank(self, r: int | np.integer, n_items: ArrayLike) -> float: ...
@@ -381,6 +377,26 @@ class Metric(ABC):
         array([1, 2])
         """
         return n_relevant if self.cutoff is None else np.minimum(n_relevant, self.cutoff)
+
+
+def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
+    """The lowest and the highest value in pools like these, of the worst and of the best ranks.
+
+    For each number of relevant items the smallest and the largest pool tell.
+    """
+    most = np.zeros(int(ranks.n_relevant.max()) + 1, np.int64)
+    np.maximum.at(most, ranks.n_relevant, ranks.sizes)
+    least = most.copy()
+    np.minimum.at(least, ranks.n_relevant, ranks.sizes)
+    numbers = np.flatnonzero(most)
+    sizes = np.concatenate([least[numbers], most[numbers]])
+    first = [np.arange(1, n + 1) for n in numbers] * 2
+    last = [places + size - len(places) for places, size in zip(first, sizes)]
+    extremes = Ranks([*first, *last], n_items=np.tile(sizes, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of values without which the others stand
+        values = metric(extremes)
+    return float(np.nanmin(values)), float(np.nanmax(values))
 
 
 def _number(name, text):

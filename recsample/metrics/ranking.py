@@ -85,8 +85,18 @@ class AreaUnderCurve(Metric):
         return (1 - (rank - order) / (n_items - n_relevant)) / n_relevant
 
 
+class _FirstPlaces(Metric):
+    """Of an item it counts only whether it stands in the first k places."""
+
+    needs_cutoff = True
+
+    @property
+    def shape(self) -> Shape:
+        return Step(self.cutoff)
+
+
 @dataclass(frozen=True, repr=False)
-class PrecisionAt(Metric):
+class PrecisionAt(_FirstPlaces):
     """Precision at k: the share of the first k places that hold a relevant item.
 
     Eq. (3), and eq. (8), 1[r <= k] / k, for one relevant item. Perfect min(L, k) / k, random L / n,
@@ -106,18 +116,13 @@ class PrecisionAt(Metric):
     cutoff: int | None = None
     name = "Precision"
     aliases = ("P",)
-    needs_cutoff = True
-
-    @property
-    def shape(self) -> Shape:
-        return Step(self.cutoff)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) / self.cutoff
 
 
 @dataclass(frozen=True, repr=False)
-class RecallAt(Metric):
+class RecallAt(_FirstPlaces):
     """Recall at k: the share of the relevant items that stand in the first k places.
 
     Eq. (4), and eq. (9), 1[r <= k], for one relevant item. Perfect min(L, k) / L, random k / n,
@@ -137,18 +142,13 @@ class RecallAt(Metric):
     cutoff: int | None = None
     name = "Recall"
     aliases = ("R",)
-    needs_cutoff = True
-
-    @property
-    def shape(self) -> Shape:
-        return Step(self.cutoff)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) / n_relevant
 
 
 @dataclass(frozen=True, repr=False)
-class FScore(Metric):
+class FScore(_FirstPlaces):
     """F-score at k: the harmonic mean of precision and recall, recall weighted by beta^2.
 
     (1 + b^2) P R / (b^2 P + R) with b = beta, which is (1 + b^2) h / (b^2 L + k) with h relevant
@@ -175,15 +175,10 @@ class FScore(Metric):
     cutoff: int | None = None
     name = "F"
     examples = (2,)
-    needs_cutoff = True
 
     def __post_init__(self) -> None:
         vars(self).update(beta=positive_float("beta", self.beta))
         super().__post_init__()
-
-    @property
-    def shape(self) -> Shape:
-        return Step(self.cutoff)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         # Numerator and denominator over 1 + beta^2, which is too large for a float if beta is.
@@ -299,7 +294,7 @@ class AveragePrecision(Metric):
 
 
 @dataclass(frozen=True, repr=False)
-class AverageRecallAt(Metric):
+class AverageRecallAt(_FirstPlaces):
     """Average recall at k, known as MAR: the mean recall over the places of the hits.
 
     With h hits in the first k places it is (1 + 2 + ... + h) / (h L) = (h + 1) / (2 L), and 0
@@ -321,11 +316,6 @@ class AverageRecallAt(Metric):
     cutoff: int | None = None
     name = "AR"
     aliases = ("MAR",)
-    needs_cutoff = True
-
-    @property
-    def shape(self) -> Shape:
-        return Step(self.cutoff)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * (1.0 + (order == 1)) / (2 * n_relevant)
@@ -423,7 +413,7 @@ class ReciprocalRank(Metric):
 
 
 @dataclass(frozen=True, repr=False)
-class HitRatioAt(Metric):
+class HitRatioAt(_FirstPlaces):
     """Hit ratio at k: 1 where at least one relevant item stands in the first k places, else 0.
 
     For one relevant item it is recall (section 3.1 of the paper). Perfect 1, random k / n for one
@@ -443,11 +433,6 @@ class HitRatioAt(Metric):
     cutoff: int | None = None
     name = "HitRate"
     aliases = ("Hit", "HitRatio", "Hits", "HR", "Success")
-    needs_cutoff = True
-
-    @property
-    def shape(self) -> Shape:
-        return Step(self.cutoff)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return 1.0 * (self.within(rank) & (order == 1))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
 
 import numpy as np
 
@@ -170,7 +169,6 @@ def has_shape(shape: Shape, value: Callable[[Integers], Floats], rank: Integers,
 # That is what makes the metrics of a recommender fast that scores most items alike.
 
 
-@singledispatch
 def mean_by_shape(
     shape: Shape, value: Callable[[Integers], Floats], rank: Integers, ties: Integers
 ) -> Floats | None:
@@ -178,30 +176,17 @@ def mean_by_shape(
 
     None where the shape says nothing of it, or the ranks are so far apart that it is no gain.
     """
+    match shape:
+        case Linear():
+            return (value(rank) + value(rank + ties)) / 2
+        case Geometric(ratio) if 0 < ratio < 1:
+            log = np.log(ratio)
+            return value(rank) * (np.expm1((ties + 1) * log) / ((ties + 1) * np.expm1(log)))
+        case Reciprocal():
+            return _in_proportion(lambda r: 1.0 / r, value, rank, ties)
+        case Logarithmic():
+            return _in_proportion(lambda r: 1.0 / np.log(r + 1.0), value, rank, ties)
     return None
-
-
-@mean_by_shape.register
-def _(shape: Linear, value, rank, ties):
-    return (value(rank) + value(rank + ties)) / 2
-
-
-@mean_by_shape.register
-def _(shape: Geometric, value, rank, ties):
-    if not 0 < shape.ratio < 1:
-        return None
-    log = np.log(shape.ratio)
-    return value(rank) * (np.expm1((ties + 1) * log) / ((ties + 1) * np.expm1(log)))
-
-
-@mean_by_shape.register
-def _(shape: Reciprocal, value, rank, ties):
-    return _in_proportion(lambda r: 1.0 / r, value, rank, ties)
-
-
-@mean_by_shape.register
-def _(shape: Logarithmic, value, rank, ties):
-    return _in_proportion(lambda r: 1.0 / np.log(r + 1.0), value, rank, ties)
 
 
 def _in_proportion(factor, value, rank, ties):

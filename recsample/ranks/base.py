@@ -34,7 +34,8 @@ from recsample._support.frames import (
     read_columns,
 )
 from recsample._support.typing import Integers, Rng
-from recsample._support.values import Value, frozen, locked
+from recsample._support.values import frozen, locked
+from recsample.ranks.provenance import Remembering, alone, some_of, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +104,7 @@ class Rows(NamedTuple):
         return Rows(*(column[which] for column in self))
 
 
-class Ranks(Value):
+class Ranks(Remembering):
     """Where the relevant items of each instance stand in a ranking of n items.
 
     They cannot be changed, and are equal (``==``) where they hold the same.
@@ -130,6 +131,8 @@ class Ranks(Value):
         Number of ranked, of relevant and of irrelevant items of each instance.
     rows : Rows
         One row per relevant item, best ranked first: what metrics and samplers read.
+    drawn : Drawn or None
+        How the items were drawn among which these are ranked; None where nothing says so.
 
     Raises
     ------
@@ -174,7 +177,8 @@ class Ranks(Value):
         refuse_frame("values", values, "Ranks.from_frame reads it, or choose one column")
         flat, n_relevant, nested = flattened("values", values)
         instance = owners(n_relevant)
-        one_size, sizes = _pool_sizes(n_items, len(n_relevant))
+        each = f"of the {len(n_relevant)} instances"
+        sizes = one_or_each("n_items", n_items, len(n_relevant), each, lowest=1).copy()
         if flat.dtype.kind == "f":
             whole = np.isfinite(flat) & (flat == np.floor(flat))
             _refuse(~whole, instance, flat, "values must be whole numbers, got rank {}")
@@ -186,7 +190,7 @@ class Ranks(Value):
         rows = _arranged(rank, tie, n_relevant)
         _check_rows(rows, sizes)
         vars(self).update(
-            n_items=one_size,
+            n_items=int(sizes[0]) if np.ndim(n_items) == 0 else locked(sizes),
             ids=_names(ids, len(n_relevant)),
             sizes=locked(sizes),
             n_relevant=locked(n_relevant),
@@ -223,7 +227,8 @@ class Ranks(Value):
         n_items = self.n_items if isinstance(self.n_items, int) else self.n_items[which]
         ids = None if self.ids is None else self.ids[which]
         ties = ties if self._one_tie is None else self._one_tie
-        return Ranks(values, n_items, ties=ties, ids=ids)
+        found = Ranks(values, n_items, ties=ties, ids=ids)
+        return found if self.drawn is None else found._with(some_of(self.drawn, which))
 
     def _numbers(self, users):
         """The numbers of the chosen instances, at least one."""
@@ -297,7 +302,8 @@ class Ranks(Value):
         )
         nested, ids = any(part._nested for part in parts), _joined(named) if named else None
         values, ties = (_in_form(flat, lengths, nested) for flat in (rank, tie))
-        return Ranks(values, sizes, ties=ties, ids=ids)
+        found = Ranks(values, sizes, ties=ties, ids=ids)
+        return found._with(together([part.drawn for part in parts]))
 
     def to_frame(self) -> pd.DataFrame:
         """The ranks as a table: one row per relevant item, best ranked first in each instance.
@@ -410,12 +416,13 @@ class Ranks(Value):
         instance = self.rows.instance
         if not len(instance):
             raise ValueError("ranks must hold at least one relevant item, got none")
-        return Ranks(
+        found = Ranks(
             self.rows.above + 1,
             self.n_irrelevant[instance] + 1,
             ties=self.rows.ties,
             ids=None if self.ids is None else self.ids[instance],
         )
+        return found._with(alone(self.drawn, self.n_relevant))
 
     def at(self, rank: ArrayLike, n_items: ArrayLike) -> Ranks:
         """The same instances with their relevant items at other ranks, without ties.
@@ -475,7 +482,7 @@ class Ranks(Value):
         else:
             ways = "'random', 'optimistic' or 'pessimistic'"
             raise ValueError(f"how must be {ways}, got {shown(how)}")
-        return self.at(self.rows.rank + ahead, self.n_items)
+        return self.at(self.rows.rank + ahead, self.n_items)._with(self.drawn)
 
 
 def _random_ahead(rows, rng):
@@ -490,13 +497,6 @@ def _random_ahead(rows, rng):
         places = np.sort(rng.choice(size + rows.ties[start], size, replace=False))
         ahead[start : start + size] = places - np.arange(size)
     return ahead
-
-
-def _pool_sizes(n_items, n_instances):
-    """The sizes as given, one number or an array, and one per instance."""
-    each = f"of the {n_instances} instances"
-    sizes = one_or_each("n_items", n_items, n_instances, each, lowest=1).copy()
-    return (int(sizes[0]) if np.ndim(n_items) == 0 else locked(sizes)), sizes
 
 
 def _ties_like(ties, n_relevant, nested):

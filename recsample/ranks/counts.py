@@ -25,8 +25,9 @@ from recsample._support.checks import (
 from recsample._support.frames import chosen_names, column_names, count_groups, is_frame, opened
 from recsample._support.numerics import mean_of, variance_of
 from recsample._support.typing import Floats, Integers
-from recsample._support.values import Value, frozen
+from recsample._support.values import frozen
 from recsample.ranks.base import Ranks, listed, refuse_several
+from recsample.ranks.provenance import Drawn, Remembering, together
 
 __all__ = ["RankCounts"]
 
@@ -37,7 +38,7 @@ _BLOCK = 2**20
 _BYTES_OF_ROW = 250
 
 
-class RankCounts(Value):
+class RankCounts(Remembering):
     """How many instances have which rank, for instances with one relevant item each.
 
     They stand for the `Ranks` of all these instances where it does not matter which instance has
@@ -59,6 +60,8 @@ class RankCounts(Value):
         The different rows, by size of the pool, rank and ties: one instance for each.
     counts : ndarray of int64, shape (rows,)
         How many instances each of them stands for.
+    drawn : Drawn or None
+        As of `Ranks`; sizes of the pools are remembered where all are the same.
 
     Raises
     ------
@@ -106,6 +109,9 @@ class RankCounts(Value):
     def __len__(self) -> int:
         return int(self.counts.sum())
 
+    def _entries(self) -> int:
+        return len(self.counts)
+
     def __repr__(self) -> str:
         what = repr(self.ranks).partition(" ranks, ")[2]
         return f"<RankCounts: {len(self)} instances, {len(self.counts)} different ranks, {what}"
@@ -134,12 +140,12 @@ class RankCounts(Value):
         >>> rs.RankCounts.concatenate([rs.RankCounts.of([3, 1], n_items=10)] * 2).counts
         array([2, 2])
         """
+        parts = listed(parts, RankCounts)
         columns = [
-            (one.ranks.rows.rank, one.counts, one.ranks.sizes, one.ranks.rows.ties)
-            for one in listed(parts, RankCounts)
+            (one.ranks.rows.rank, one.counts, one.ranks.sizes, one.ranks.rows.ties) for one in parts
         ]
         rank, counts, sizes, ties = map(np.concatenate, zip(*columns))
-        return cls(rank, counts, sizes, ties=ties)
+        return _remember(cls(rank, counts, sizes, ties=ties), together([p.drawn for p in parts]))
 
     @classmethod
     def of(
@@ -176,7 +182,8 @@ class RankCounts(Value):
             if n_items is not None or np.any(ties):
                 raise ValueError("Ranks know their n_items and ties: give them alone")
             refuse_several(ranks)
-            return cls.of(ranks.rows.rank, ranks.n_items, ties=ranks.rows.ties)
+            counts = cls.of(ranks.rows.rank, ranks.n_items, ties=ranks.rows.ties)
+            return _remember(counts, ranks.drawn)
         refuse_frame("ranks", ranks, "RankCounts.from_frame reads it, or choose one column")
         if n_items is None:
             raise ValueError("n_items must be given with a column of ranks: the sizes of the pools")
@@ -323,6 +330,15 @@ class RankCounts(Value):
                 f"got an array of shape {values.shape}"
             )
         return values
+
+
+def _remember(counts: RankCounts, drawn: Drawn | None) -> RankCounts:
+    """The counts with what is known of the draws: which rows are of which pool is lost."""
+    if drawn is None:
+        return counts
+    sizes = drawn.n_items
+    one = None if sizes is None or np.ptp(sizes) else int(sizes[0])
+    return counts.drawn_as(drawn.how, drawn.replace, one)
 
 
 def _histogram(column, n_items):

@@ -19,7 +19,7 @@ from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers, Sparse
 from recsample.ranks import order
 from recsample.ranks.base import Ranks
-from recsample.ranks.scores import BLOCK, checked_scores, keys_of, pair_scores
+from recsample.ranks.scores import BLOCK, checked_scores, keys_of, pair_scores, unrounded
 from recsample.ranks.standings import scored_pools, standings
 
 __all__ = ["predicted_ranks"]
@@ -137,22 +137,34 @@ class Listed:
     """Scores of some items of each user; all others are tied below them.
 
     They come with their pairs of a user and an item as numbers user * n_items + item, ascending.
-    `in_train` and `lowest` of them are excluded from the study, and have the score -inf; of the
-    items that are ranked for a user, so many are listed as `lengths` says.
+    `in_train` of them are excluded from the study, and `lowest` of the others have the score -inf;
+    of the items that are ranked for a user, so many are listed as `lengths` says, and `whole` says
+    whether all are, with whatever score.
     """
 
     def __init__(self, key: Integers, score: Floats, study: Study) -> None:
         in_train, known = np.isin(key, keys_of(study.exclude)), score > -np.inf
-        self.in_train, self.lowest = int(in_train.sum()), int((~known).sum())
-        ranked = known & ~in_train
+        self.in_train, self.lowest = int(in_train.sum()), int((~known & ~in_train).sum())
+        ranked, n_users = known & ~in_train, len(study.users)
         self.key, self.score = key[ranked], score[ranked]
-        self.lengths = counted(self.key // len(study.items), len(study.users))
+        self.lengths = counted(self.key // len(study.items), n_users)
+        self.whole = counted(key[~in_train] // len(study.items), n_users) == study.sizes
 
     def ranks(self, study: Study) -> tuple[Ranks, int]:
+        return self.ranks_at(study), self.lowest
+
+    def ranks_at(self, study: Study, place: float | None = None) -> Ranks:
+        """The ranks with what a list leaves out right behind it, 0, or at the very end, 1."""
         irrelevant = ~np.isin(self.key, keys_of(study.relevant))
         user, score = self.key[irrelevant] // len(study.items), self.score[irrelevant]
         own = self.of(study, *study.held_out)
-        return ranks_among(user, score, study, own, study.sizes), self.lowest
+        places = None if place is None else np.where(self.whole, np.nan, place)
+        return ranks_among(user, score, study, own, study.sizes, places)
+
+    def left_out(self, study: Study) -> Integers:
+        """Which held-out items a list leaves out, and could stand anywhere behind it."""
+        user, item = study.held_out
+        return np.flatnonzero((self.of(study, user, item) == -np.inf) & ~self.whole[user])
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         key = user * len(study.items) + item
@@ -162,11 +174,19 @@ class Listed:
         return np.where(self.key[place] == key, self.score[place], -np.inf)
 
 
-def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes: Integers) -> Ranks:
+def ranks_among(
+    user: Integers,
+    score: Floats,
+    study: Study,
+    own: Floats,
+    sizes: Integers,
+    places: Floats | None = None,
+) -> Ranks:
     """Ranks of the relevant items among irrelevant ones with a score and a user, and all others.
 
     The relevant items' `own` scores stand user by user, -inf for none; of each user so many items
-    are ranked as `sizes` says.
+    are ranked as `sizes` says. Items without a score are tied, unless `places` says for each user
+    where the relevant ones among them stand: before the others, 0, or behind, 1.
     """
     n_relevant = study.n_relevant
     mine, listed = owners(n_relevant), counted(user, len(n_relevant))
@@ -177,9 +197,22 @@ def ranks_among(user: Integers, score: Floats, study: Study, own: Floats, sizes:
     none = own == -np.inf
     above[none] = listed[mine[none]]
     tied[none] = (sizes - n_relevant - listed)[mine[none]]
+    if places is not None:
+        put = none & ~np.isnan(places[mine])
+        above[put] += (tied[put] * places[mine[put]]).astype(np.int64)
+        tied[put] = 0
     best_first = np.lexsort((tied, above, mine))
     above, tied = above[best_first], tied[best_first]
     return _ranks(above, tied, n_relevant, sizes, study.one_each, study.users)
+
+
+def shares_below(user: Integers, score: Floats, study: Study, own: Floats) -> Floats:
+    """For pairs of a user and an item with a score, which share of the relevant items is above it.
+
+    Tied ones count half; the relevant items' `own` scores stand user by user.
+    """
+    above, tied = _beside_several(owners(study.n_relevant), own, score, user)
+    return (above + tied / 2) / study.n_relevant[user]
 
 
 def _ranks(above, ties, n_relevant, sizes, one_each, ids=None):
@@ -234,7 +267,8 @@ class WholeRows:
             relevant = study.relevant[rows]
             one_each = relevant.indices.astype(np.int64) if study.one_each else relevant
             if not isinstance(scores, tuple):
-                lowest += int((scores == -np.inf).sum())
+                last = scores == -np.inf
+                lowest += int(last.sum()) - int(last[study.exclude[rows].nonzero()].sum())
             ids = study.users[rows]
             parts.append(_ranked(scores, one_each, study.exclude[rows], ids=ids))
         return Ranks.concatenate(parts), lowest
@@ -248,9 +282,22 @@ class WholeRows:
                 users, items = scores
                 found[mine] = pair_scores(users, items, row, column)
             else:
-                found[mine] = scores[row, column]
+                found[mine] = unrounded(scores[row, column])
         order.refuse_nan(found, study.users[user], item)
         return found
+
+    def numbered_from(self) -> int | None:
+        """0 or 1, where an array has all numbers from there on, each once, for every user."""
+        if self._asked or isinstance(self._given, tuple):
+            return None
+        first = self._given[0].min()
+        numbers = np.arange(self.n_items) + first
+        blocks = row_blocks(len(self._given), self.n_items, BLOCK)
+        if first in (0, 1) and all(
+            (np.sort(self._given[rows], axis=1) == numbers).all() for rows in blocks
+        ):
+            return int(first)
+        return None
 
     def _block(self, users):
         """The scores of users by their numbers, shape (users, items), or a pair of factors."""

@@ -30,7 +30,7 @@ def checked_scores(scores):
     if len(scores) != 2:
         wanted = "scores must be one array or the pair (user_factors, item_factors)"
         raise ValueError(f"{wanted}, got {len(scores)} arrays")
-    users, items = (numbers("scores", factors) for factors in scores)
+    users, items = (unrounded(numbers("scores", factors)) for factors in scores)
     if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
         raise ValueError(
             "scores must be a pair of factors of shapes (users, d) and (items, d), "
@@ -38,10 +38,30 @@ def checked_scores(scores):
         )
     if not len(users) or not len(items):
         raise ValueError(f"scores must not be empty, got {len(users)} users, {len(items)} items")
+    if users.dtype.kind in "iu" and users.shape == items.shape and users.shape[1] > 1:
+        ordered = np.sort(users, axis=1)
+        if (ordered[:, 1:] > ordered[:, :-1]).all():
+            raise ValueError(
+                "scores must be a pair of factors, got whole numbers, different in each row, in "
+                "the first array: items and their scores go into a dataframe with the columns "
+                "user, item and score"
+            )
     # Single precision stays what it is, and everything else is a double.
     single = np.result_type(users, items, np.float32) == np.float32
     dtype = np.float32 if single else np.float64
     return users.astype(dtype, copy=False), items.astype(dtype, copy=False)
+
+
+def unrounded(scores):
+    """The scores, unless they are whole numbers of which doubles would make ties."""
+    if scores.dtype.kind in "iu" and scores.dtype.itemsize == 8 and scores.size:
+        largest = max(int(scores.max()), -int(scores.min()))
+        if largest > 2**53:
+            raise ValueError(
+                "scores must be numbers that floats hold, up to 2**53 on either side, got "
+                f"{largest}: give their order, or differences, instead"
+            )
+    return scores
 
 
 def pair_scores(users, items, user, item):

@@ -40,7 +40,61 @@ if TYPE_CHECKING:
 __all__ = ["Design", "HasLaw", "Observed", "Sampler", "SumsOverLaw", "verify_law"]
 
 
-class Sampler(ABC):
+class _Drawing:
+    """What samplers and designs have in common."""
+
+    def std_of_mean(self, metric: Metric | str, ranks: Ranks | RankCounts) -> float:
+        """Standard deviation, over repeated drawing, of the mean over the instances.
+
+        Instances are drawn for independently of each other.
+
+        Parameters
+        ----------
+        metric : Metric or str
+        ranks : Ranks or RankCounts
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> round(rs.UniformSampling(99).std_of_mean(rs.AUC, rs.Ranks([100, 500], 1000)), 4)
+        0.0278
+        >>> round(rs.InverseSampling().std_of_mean(rs.AP, rs.Ranks([1, 40, 900], 1_000)), 4)
+        0.008
+        """
+        rows, counts = rows_of(ranks)
+        variance = self.variance(metric, rows)  # type: ignore[attr-defined]  # of either kind
+        return float(np.sqrt(variance.sum() if counts is None else counts @ variance) / len(ranks))
+
+    def same_kind(self, other: object) -> bool:
+        """Whether what this gives can be read by what is made for another sampler or design.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+            By default whether they are equal.
+
+        Examples
+        --------
+        The paper's tables read draws without replacement by corrections for draws with it:
+
+        >>> import recsample as rs
+        >>> rs.UniformSampling(99).same_kind(rs.UniformSampling(99, replace=True))
+        True
+        >>> rs.InverseSampling().same_kind(rs.InverseSampling(cap=100))
+        False
+        """
+        return bool(self == other)
+
+
+class Sampler(_Drawing, ABC):
     """A way to draw some of the irrelevant items, among which the relevant ones are ranked.
 
     To write one, derive a class with `draw` and `moments`; the rest follows. One whose sampled rank
@@ -153,28 +207,6 @@ class Sampler(ABC):
         """
         return self.moments(check_readable(metric, self), ranks)[1]
 
-    def std_of_mean(self, metric: Metric | str, ranks: Ranks | RankCounts) -> float:
-        """Standard deviation, over repeated sampling, of the metric's mean over the instances.
-
-        Instances are sampled independently of each other.
-
-        Parameters
-        ----------
-        metric : Metric or str
-        ranks : Ranks or RankCounts
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> round(rs.UniformSampling(99).std_of_mean(rs.AUC, rs.Ranks([100, 500], 1000)), 4)
-        0.0278
-        """
-        return _std_of_mean(self, metric, ranks)
-
     def _asked(self, metric: Metric | str, ranks: Any) -> tuple[Metric, Any]:
         """What is asked for: a metric that this can answer, of ranks that it can sample from."""
         return check_readable(metric, self), self._checked(ranks)
@@ -183,30 +215,8 @@ class Sampler(ABC):
         """``ranks``; those that cannot be sampled from are refused."""
         return check_ranks(ranks)
 
-    def same_kind(self, other: object) -> bool:
-        """Whether what this draws can be read by what is made for another sampler or design.
 
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-            By default whether they are equal.
-
-        Examples
-        --------
-        The paper's tables read draws without replacement by corrections for draws with it:
-
-        >>> import recsample as rs
-        >>> rs.UniformSampling(99).same_kind(rs.UniformSampling(99, replace=True))
-        True
-        """
-        return bool(self == other)
-
-
-class Design(ABC):
+class Design(_Drawing, ABC):
     """A way to draw until enough is known, or to weigh what is drawn, and what is read off.
 
     `expect`, `variance` and `std_of_mean` are those of the estimate. Designs are values, as
@@ -371,47 +381,6 @@ class Design(ABC):
         """
         return self.of(metric, self.draw(ranks, rng))
 
-    def std_of_mean(self, metric: Metric | str, ranks: Ranks | RankCounts) -> float:
-        """Standard deviation, over repeated drawing, of the estimate's mean over the instances.
-
-        Instances are drawn for independently of each other.
-
-        Parameters
-        ----------
-        metric : Metric or str
-        ranks : Ranks or RankCounts
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> round(rs.InverseSampling().std_of_mean(rs.AP, rs.Ranks([1, 40, 900], 1_000)), 4)
-        0.008
-        """
-        return _std_of_mean(self, metric, ranks)
-
-    def same_kind(self, other: object) -> bool:
-        """Whether what this observes can be read by what is made for another: if they are equal.
-
-        Parameters
-        ----------
-        other : object
-
-        Returns
-        -------
-        bool
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.InverseSampling().same_kind(rs.InverseSampling(cap=100))
-        False
-        """
-        return bool(self == other)
-
 
 class Observed(Value):
     """What one run of a `Design` has seen: a value that only its design can read.
@@ -550,13 +519,6 @@ class HasLaw(Protocol):
                [0.5, 0.5],
                [0. , 1. ]])
         """
-
-
-def _std_of_mean(drawn, metric, ranks):
-    """Of both kinds, since instances are drawn for independently."""
-    rows, counts = rows_of(ranks)
-    variance = drawn.variance(metric, rows)
-    return float(np.sqrt(variance.sum() if counts is None else counts @ variance) / len(ranks))
 
 
 # Checks of samplers, designs, what reads them, and what designs have observed.

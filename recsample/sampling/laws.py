@@ -47,6 +47,13 @@ def check_drawable(pool):
         )
 
 
+def check_laws(n_instances, m, bytes_each):
+    """Refuse laws of more instances than the memory holds."""
+    what = f"the law of {n_instances} instances with m={m}"
+    bytes_of_all = bytes_each * n_instances * (m + 1)
+    fits_in_memory(bytes_of_all, what, "ask for some of the ranks at a time")
+
+
 def check_draws(n_draws, what):
     """Refuse more draws than a law that is built draw by draw can have."""
     if n_draws > _DRAWS:

@@ -114,7 +114,8 @@ class PooledSampling(Sampler):
         for d in np.unique(size):
             drawn = UniformSampling(int(d)).draw(ranks[size == d], rng)
             sampled[size[instance] == d] = drawn.rows.rank
-        return ranks.at(sampled, size + n_relevant)
+        # Whatever the number of different items, they are a set without replacement.
+        return ranks.at(sampled, size + n_relevant).drawn_as("uniform", False, ranks.sizes)
 
     def _draw_counts(self, counts, rng):
         """How many instances of each rank get each number of different items, then their ranks."""

@@ -16,12 +16,12 @@ import numpy as np
 from scipy import fft, sparse, special
 
 from recsample._support.arrays import row_blocks
-from recsample._support.checks import fits_in_memory, generator
+from recsample._support.checks import generator
 from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
 from recsample.sampling.base import Sampler
-from recsample.sampling.laws import average_with, law_blocks
+from recsample.sampling.laws import average_with, check_laws, law_blocks
 from recsample.sampling.weighted import WeightedDraws, count_in, random_place
 
 __all__ = ["PopularitySampling"]
@@ -106,11 +106,12 @@ class PopularitySampling(WeightedDraws, Sampler):
         if self.replace:
             above, tied = self._shares(ranked)
             share = np.minimum(above + random_place(ranked, rng) * tied, 1)
-            return ranked.at(1 + rng.binomial(self.m, share), self.m + 1)
-        items = self.draw_items(ranked, rng)
-        count = count_in(ranked.above, items).sum(axis=1)
-        count += rng.integers(0, count_in(ranked.tied, items).sum(axis=1), endpoint=True)
-        return ranked.at(1 + count, self.m + 1)
+            count = rng.binomial(self.m, share)
+        else:
+            items = self.draw_items(ranked, rng)
+            count = count_in(ranked.above, items).sum(axis=1)
+            count += rng.integers(0, count_in(ranked.tied, items).sum(axis=1), endpoint=True)
+        return ranked.at(1 + count, self.m + 1).drawn_as("popular", self.replace, ranked.sizes)
 
     def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
         metric, ranked = self._asked(metric, ranks)
@@ -124,11 +125,7 @@ class PopularitySampling(WeightedDraws, Sampler):
         return tuple(np.minimum(x @ self._relative / total, 1) for x in (ranked.above, ranked.tied))
 
     def _law(self, ranked):
-        fits_in_memory(
-            16 * len(ranked) * (self.m + 1),
-            f"the law of {len(ranked)} instances with m={self.m}",
-            "ask for some of the ranks at a time",
-        )
+        check_laws(len(ranked), self.m, 16)
         return self._law_with(ranked) if self.replace else self._law_without(ranked)
 
     def _law_with(self, ranked):

@@ -30,20 +30,9 @@ from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
 from recsample.ranks.ties import blocks
+from recsample.sampling import laws
 from recsample.sampling.base import Sampler
 from recsample.sampling.joint import moments_of
-from recsample.sampling.laws import (
-    chance_within,
-    check_drawable,
-    count_pmf,
-    expected_terms,
-    law_blocks,
-    linear_moments,
-    moments_over_law,
-    pmf_blocks,
-    targets_of,
-    terms_at,
-)
 
 __all__ = ["UniformSampling"]
 
@@ -149,15 +138,10 @@ class UniformSampling(Sampler):
         array([[1. , 0. ],
                [0.5, 0.5]])
         """
-        targets, of_row = targets_of(self._checked(ranks))
-        n_rows, columns = len(of_row), self.m + 1
-        fits_in_memory(
-            16 * n_rows * columns,
-            f"the law of {n_rows} instances with m={self.m}",
-            "ask for some of the ranks at a time",
-        )
-        laws = (law for _, law in pmf_blocks(targets, self.m, self.replace))
-        pmf = np.concatenate([np.empty((0, columns)), *laws])
+        targets, of_row = laws.targets_of(self._checked(ranks))
+        laws.check_laws(len(of_row), self.m, 16)
+        parts = (law for _, law in laws.pmf_blocks(targets, self.m, self.replace))
+        pmf = np.concatenate([np.empty((0, self.m + 1)), *parts])
         return pmf if np.array_equal(of_row, np.arange(len(pmf))) else pmf[of_row]
 
     def pmf_of_hits(self, ranks: Ranks, k: int) -> Floats:
@@ -186,7 +170,7 @@ class UniformSampling(Sampler):
         array([[0.  , 0.75, 0.25]])
         """
         k = positive_int("k", k)
-        targets, of_row = targets_of(self._checked(ranks))
+        targets, of_row = laws.targets_of(self._checked(ranks))
         most = int(ranks.n_relevant.max())
         fits_in_memory(
             24 * len(ranks) * (most + 2),
@@ -194,7 +178,7 @@ class UniformSampling(Sampler):
             "ask for some of the ranks at a time",
         )
         last_place = np.full_like(targets.order, k)
-        within = chance_within(targets, last_place, self.m, self.replace)[of_row]
+        within = laws.chance_within(targets, last_place, self.m, self.replace)[of_row]
         at_least = np.zeros((len(ranks), most + 2))
         at_least[:, 0] = 1.0
         at_least[ranks.rows.instance, ranks.rows.order] = within
@@ -210,7 +194,7 @@ class UniformSampling(Sampler):
             return self._draw_counts(ranks, generator(rng))
         pool, n_relevant = self._checked(ranks).n_irrelevant, ranks.n_relevant
         if not self.replace:
-            check_drawable(pool)
+            laws.check_drawable(pool)
         rng = generator(rng)
         rows = ranks.break_ties("random", rng).rows
         sampled = np.empty_like(rows.above)
@@ -224,13 +208,13 @@ class UniformSampling(Sampler):
             drawn = sampled[row + 1] if back else self.m
             sampled[row] = self._count(rng, rows.above[row], among, drawn)
         sizes = self.m + (n_relevant if np.ptp(n_relevant) else int(n_relevant[0]))
-        return ranks.at(sampled + rows.order, sizes)
+        return ranks.at(sampled + rows.order, sizes).drawn_as("uniform", self.replace, ranks.sizes)
 
     def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
         metric, ranks = self._asked(metric, ranks)
         if metric.additive:
-            targets, of_row = targets_of(ranks)
-            terms = expected_terms(metric, targets, self.m, self.replace)
+            targets, of_row = laws.targets_of(ranks)
+            terms = laws.expected_terms(metric, targets, self.m, self.replace)
             mean = summed(ranks.rows.instance, terms[of_row], len(ranks))
             mean[ranks.n_relevant == 0] = np.nan
         else:
@@ -242,7 +226,7 @@ class UniformSampling(Sampler):
         pool, m = ranks.n_irrelevant, self.m
         if isinstance(metric.shape, Linear):
             noise = 1 / m if self.replace else (pool - m) / np.maximum(pool - 1, 1) / m
-            mean, variance = linear_moments(metric, ranks, noise)
+            mean, variance = laws.linear_moments(metric, ranks, noise)
         else:
             mean, variance = self._summed_moments(metric, ranks)
         return warned_of_nan(metric, mean), variance
@@ -269,7 +253,7 @@ class UniformSampling(Sampler):
         pool = self._checked(counts.ranks).n_irrelevant
         rows, number = counts.ranks.rows, counts.counts
         if not self.replace:
-            check_drawable(pool)
+            laws.check_drawable(pool)
         drawn = np.zeros(self.m + 1, np.int64)
         many = number > self.m  # of a few instances each is drawn for in less time
         which = np.flatnonzero(~many)
@@ -281,7 +265,9 @@ class UniformSampling(Sampler):
         for part in row_blocks(len(which), self.m + 1):
             law = self.pmf(counts.ranks[which[part]])
             drawn += rng.multinomial(number[which[part]], law).sum(axis=0)
-        return RankCounts(np.arange(1, self.m + 2), drawn, self.m + 1)
+        found = RankCounts(np.arange(1, self.m + 2), drawn, self.m + 1)
+        sizes = counts.ranks.n_items  # one number where all pools have one size
+        return found.drawn_as("uniform", self.replace, sizes if isinstance(sizes, int) else None)
 
     def _count(self, rng, above, among, drawn):
         """How many of the `drawn` items are above, in a random draw from `among` items."""
@@ -294,17 +280,17 @@ class UniformSampling(Sampler):
         mean, variance = np.full((2, len(ranks)), np.nan)
         one, several = ranks.n_relevant == 1, ranks.n_relevant > 1
         if one.any():
-            targets, of_row = targets_of(ranks)
+            targets, of_row = laws.targets_of(ranks)
             used, of_one = np.unique(of_row[one[ranks.rows.instance]], return_inverse=True)
-            found = moments_over_law(metric, targets.of(used), self.m, self.replace)
+            found = laws.moments_over_law(metric, targets.of(used), self.m, self.replace)
             mean[one], variance[one] = (moment[of_one.reshape(-1)] for moment in found)
         if several.any():
 
             def values(order, n_relevant):
-                return terms_at(metric, order, n_relevant, self.m)
+                return laws.terms_at(metric, order, n_relevant, self.m)
 
             def law(end, pool, _):
-                return count_pmf(end, pool, self.m, self.replace)
+                return laws.count_pmf(end, pool, self.m, self.replace)
 
             mean[several], variance[several] = moments_of(
                 metric, ranks, several, values, law, self.m + 1, self.replace
@@ -315,6 +301,6 @@ class UniformSampling(Sampler):
 @kept
 def _law(m: int, replace: bool, n_items: int) -> tuple[Floats]:
     law, above = np.zeros((n_items, m + 1)), np.arange(n_items)
-    for rows, counts, part in law_blocks(above, np.full_like(above, n_items - 1), m, replace):
+    for rows, counts, part in laws.law_blocks(above, np.full_like(above, n_items - 1), m, replace):
         law[rows, counts] = part
     return (law,)

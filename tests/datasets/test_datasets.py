@@ -137,7 +137,8 @@ def in_library(name, columns):
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "polars lazy", "pyarrow"])
 def test_from_frame_holds_out_the_last_event(library):
-    data = Interactions.from_frame(in_library(library, EVENTS), time="time")
+    with pytest.warns(UserWarning, match="^2 of 2 users have different items at their last time"):
+        data = Interactions.from_frame(in_library(library, EVENTS), time="time")
     # Both have two events at their last time: it is the later row.
     assert data.user_ids.tolist() == ["a", "b"] and data.item_ids.tolist() == ["w", "x", "y", "z"]
     assert data.item_ids[data.held_out].tolist() == ["x", "w"]
@@ -166,7 +167,10 @@ def test_from_frame_agrees_with_a_loop_over_events():
             "when": rng.integers(40, size=400),
         }
     )
-    data = Interactions.from_frame(events, user="who", item="what", time="when")
+    lasts = events[events["when"] == events.groupby("who")["when"].transform("max")]
+    tied = int((lasts.groupby("who")["what"].nunique() > 1).sum())
+    with pytest.warns(UserWarning, match=f"^{tied} of 20 users have different items at their last"):
+        data = Interactions.from_frame(events, user="who", item="what", time="when")
     last, seen = {}, {}
     for who, what, when in events.itertuples(index=False):
         seen.setdefault(who, set()).add(what)
@@ -176,6 +180,12 @@ def test_from_frame_agrees_with_a_loop_over_events():
     for row, who in enumerate(data.user_ids):
         assert data.item_ids[data.held_out[row]] == last[who][1]
         assert set(data.item_ids[data.train[row].indices]) == seen[who] - {last[who][1]}
+
+
+def test_one_item_twice_at_the_last_time_leaves_nothing_to_the_order_of_the_rows():
+    twice = {"user": ["a"] * 3, "item": ["x", "y", "y"], "time": [1, 2, 2]}
+    data = Interactions.from_frame(in_library("pandas", twice), time="time")
+    assert data.item_ids[data.held_out].tolist() == ["y"]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

@@ -1,5 +1,6 @@
 """The command `recsample`, run as a user runs it: files in, text out, an exit status."""
 
+import io
 import json
 import re
 import subprocess
@@ -42,25 +43,38 @@ def study(tmp_path_factory):
 
 def test_a_report_is_that_of_the_package(run, study):
     folder, mixed = study
-    asked = "--rank sampled_rank --m 100 --items 3541 --metrics recall@10 auc".split()
+    asked = (
+        "--rank sampled_rank --m 100 --items 3541 --drawn uniform --metrics recall@10 auc".split()
+    )
     status, out, _ = run("report", folder / "x.csv", *asked, "--format", "json")
     column = mixed.loc[mixed["model"] == "X", "sampled_rank"].to_numpy()
-    expected = rs.report(column, m=100, n_items=3541, metrics=["recall@10", "auc"])
+    expected = rs.report(column, m=100, n_items=3541, drawn="uniform", metrics=["recall@10", "auc"])
     assert status == 0
     assert json.loads(out) == json.loads(expected.to_json())
     status, out, _ = run("report", folder / "x.csv", *asked)
-    assert expected.sentences[0].split()[:6] == out[out.index("- Recall") + 2 :].split()[:6]
+    assert out.split() == str(expected).split()
+    status, out, _ = run("report", folder / "x.csv", *asked, "--format", "sentences")
+    assert out.split("\n\n") == [expected.sentences[0], expected.sentences[1] + "\n"]
+    status, out, _ = run("report", folder / "x.csv", *asked, "--format", "csv")
+    rows = pd.read_csv(io.StringIO(out), index_col="metric", keep_default_na=False)
+    assert rows["corrected"].tolist() == pytest.approx(expected.table["value"].tolist())
+    assert rows["sampled (uncorrected)"].tolist() == pytest.approx(
+        [(column <= 10).mean(), 1 - (column - 1).mean() / 100]
+    )
+    assert rows["assumption"].tolist() == ["decreasing", "not needed"]
+    assert (rows["level"] == 0.95).all()
 
 
 def test_several_recommenders_with_columns_for_m_and_the_pool(run, study):
     folder, mixed = study
-    asked = "--rank sampled_rank --m drawn --items pool --user who --model model".split()
+    asked = "--rank sampled_rank --m drawn --items pool --drawn uniform".split()
+    asked += "--user who --model model".split()
     status, out, _ = run(
         "report", folder / "both.csv", *asked, "--metrics", "auc", "--format", "json"
     )
     wide = mixed.pivot(index="who", columns="model", values="sampled_rank")
     auc = 1 - (wide - 1) / 100
-    rows = {row["recommender"]: row["value"] for row in json.loads(out)["table"]}
+    rows = {row["recommender"]: row["corrected"] for row in json.loads(out)["table"]}
     assert rows == pytest.approx(auc.mean().to_dict())
     (pair,) = json.loads(out)["pairs"]
     differences = auc["X"] - auc["Y"]
@@ -69,9 +83,29 @@ def test_several_recommenders_with_columns_for_m_and_the_pool(run, study):
     assert pair["high"] - pair["low"] == pytest.approx(2 * reach, rel=0.002)
 
 
+def test_lists_that_users_share(run, study):
+    folder, mixed = study
+    table = mixed.assign(batch="b" + (mixed["who"] % 40).astype(str))
+    table.to_csv(folder / "shared.csv", index=False)
+    asked = "--rank sampled_rank --m 100 --items pool --drawn shared --user who --model model"
+    asked = [folder / "shared.csv", *asked.split()]
+    batches = ["--batches", "batch", "--metrics", "auc"]
+    status, out, _ = run("report", *asked, *batches)
+    assert status == 0 and "for each of 40 batches, as stated" in " ".join(out.split())
+    status, out, _ = run("report", *asked, "--metrics", "auc")
+    assert status == 0 and "one list for all" in " ".join(out.split())
+    status, _, err = run("plan", *asked, "--metric", "auc", "--width", ".1")
+    assert status == 2 and "--drawn must be uniform for a plan" in err
+    table.loc[table["model"] == "X", "batch"] = "b0"
+    table.to_csv(folder / "shared.csv", index=False)
+    status, _, err = run("report", *asked, *batches)
+    assert status == 2 and "--batches must be the same for all recommenders of a user" in err
+
+
 def refused(run, folder, table, *more):
     table.to_csv(folder / "wrong.csv", index=False)
-    asked = "--rank sampled_rank --m 100 --items pool --model model --metrics auc".split()
+    asked = "--rank sampled_rank --m 100 --items pool --drawn uniform".split()
+    asked += "--model model --metrics auc".split()
     status, _, err = run("report", folder / "wrong.csv", *asked, *more)
     assert status == 2
     return err
@@ -93,14 +127,14 @@ def test_recommenders_are_compared_user_by_user_or_not_at_all(run, study):
     assert f"column 'model', line {line}, must be an id, which is not empty, got ''" in said
     twice = pd.concat([mixed, mixed[:1].assign(sampled_rank=101, pool=9999)])
     said = refused(run, folder, twice, "--user", "who")
-    assert f"one number for each user, got several for '{mixed['who'].iloc[0]}'" in said
+    assert f"one value for each user, got several for '{mixed['who'].iloc[0]}'" in said
 
 
 def test_parquet(run, study):
     pytest.importorskip("pyarrow")
     folder, mixed = study
     mixed[mixed["model"] == "X"].to_parquet(folder / "x.parquet")
-    asked = "--rank sampled_rank --m 100 --items 3541 --metrics auc".split()
+    asked = "--rank sampled_rank --m 100 --items 3541 --drawn uniform --metrics auc".split()
     assert run("report", folder / "x.parquet", *asked) == run("report", folder / "x.csv", *asked)
 
 
@@ -144,19 +178,69 @@ def test_given_negatives(run, tables):
     ]
     lists = pd.DataFrame(rows, columns=["user", "item"])
     lists.to_csv(folder / "lists.csv", index=False)
-    expected = rs.evaluate(scores, held_out, train=train, negatives=lists)
+    expected = rs.evaluate(scores, held_out, train=train, negatives=lists, drawn="uniform")
     asked = ["--held-out", folder / "held_out.csv", "--train", folder / "train.csv"]
-    asked += ["--negatives", folder / "lists.csv", "--format", "json"]
+    asked += ["--negatives", folder / "lists.csv", "--drawn", "uniform", "--format", "json"]
     _, out, _ = run("evaluate", "--scores", folder / "a.csv", *asked)
     assert json.loads(out) == json.loads(expected.to_json())
 
 
+def test_lists_of_candidates(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [(u, i, s) for u in range(200) for i, s in enumerate(rng.random(300))
+            if i == u or rng.random() < 0.1]  # fmt: skip
+    scores = pd.DataFrame(rows, columns=["user", "item", "score"])
+    scores.to_csv(tmp_path / "scores.csv", index=False)
+    held_out = pd.DataFrame({"user": range(200), "item": range(200)})
+    held_out.to_csv(tmp_path / "held_out.csv", index=False)
+    asked = ["evaluate", "--scores", tmp_path / "scores.csv"]
+    asked += ["--held-out", tmp_path / "held_out.csv", "--format", "json"]
+    status, _, said = run(*asked)
+    assert status == 2 and "give --negatives listed (and --drawn) to rank among" in said
+    assert "or --complete if those that are not are known to be below" in said
+    for more, option in (
+        (["--complete"], {"complete": True}),
+        (
+            ["--negatives", "listed", "--drawn", "uniform"],
+            {"negatives": "listed", "drawn": "uniform"},
+        ),
+    ):
+        status, out, _ = run(*asked, *more)
+        expected = rs.evaluate(scores, held_out, **option)
+        # The command takes ids for text, which come in another order.
+        assert status == 0
+        table = json.loads(out)["table"]
+        found = [row["corrected" if "--negatives" in more else "value"] for row in table]
+        assert found == pytest.approx(expected.table["value"].tolist())
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_column_of_relevance(run, tables, kind):
+    pytest.importorskip("pyarrow")
+    folder, scores, held_out, _ = tables
+    relevant = np.arange(30) % 2 == 0
+    path, write = folder / f"rated.{kind}", f"to_{kind}"
+    getattr(held_out.assign(Label=relevant), write)(path, index=False)
+    asked = ["evaluate", "--scores", folder / "a.csv", "--held-out", path, "--format", "json"]
+    status, _, said = run(*asked)
+    assert status == 2 and "--relevance must say what the column 'Label' of held_out means" in said
+    assert "--relevance 'Label' if" in said and "--all-relevant if every row is" in said
+    for more, rows in ((["--relevance", "Label"], relevant), (["--all-relevant"], slice(None))):
+        status, out, _ = run(*asked, *more)
+        expected = rs.evaluate(scores, held_out[rows])
+        found = [row["value"] for row in json.loads(out)["table"]]
+        assert status == 0 and found == pytest.approx(expected.table["value"].tolist())
+    status, _, said = run(*asked, "--all-relevant", "--relevance", "Label")
+    assert status == 2 and "--all-relevant must not stand beside --relevance" in said
+
+
 def test_a_plan_for_a_width_with_its_seconds(run, study):
     folder, mixed = study
-    asked = "--rank sampled_rank --m 100 --items 3541 --metric recall@10 --width .07".split()
+    asked = "--rank sampled_rank --m 100 --items 3541 --drawn uniform".split()
+    asked += "--metric recall@10 --width .07".split()
     status, out, _ = run("plan", folder / "x.csv", *asked, "--per-second", 1000, "--format", "json")
     column = mixed.loc[mixed["model"] == "X", "sampled_rank"].to_numpy()
-    expected = rs.report(column, m=100, n_items=3541, metrics=["recall@10"])
+    expected = rs.report(column, m=100, n_items=3541, drawn="uniform", metrics=["recall@10"])
     expected = expected.plan("recall@10", 0.07)
     rows = json.loads(out)
     assert [row["way"] for row in rows] == list(expected.index)
@@ -167,7 +251,9 @@ def test_a_plan_for_a_width_with_its_seconds(run, study):
 
 def test_a_plan_for_an_order(run, study):
     folder, _ = study
-    asked = "--rank sampled_rank --m 100 --items 3541 --user who --model model".split()
+    asked = (
+        "--rank sampled_rank --m 100 --items 3541 --drawn uniform --user who --model model".split()
+    )
     status, out, _ = run(
         "plan", folder / "both.csv", *asked, "--metric", "auc", "--order", 0.9, "--format", "json"
     )
@@ -185,25 +271,24 @@ def test_a_plan_draws_as_the_pilot_did(run, study, monkeypatch, replace):
         return rs.inference.RequiredSamples(5, 4, 6)
 
     monkeypatch.setattr("recsample.evaluation.command_line.required_samples_from_pilot", planned)
-    options = (
-        "--rank sampled_rank --m 100 --items 3541 --model model --user who --metric ap".split()
-    )
-    options += ["--order", ".8"]
+    options = "--rank sampled_rank --m 100 --items 3541 --drawn uniform --model model".split()
+    options += "--user who --metric ap --order .8".split()
     status, _, _ = run("plan", folder / "both.csv", *options, *["--with-replacement"] * replace)
     assert status == 0
     assert asked == [(rs.UniformSampling(100, replace), 3541, 0.8)]
 
 
-SIZES = ["--m", "1", "--items", "9"]
+SIZES = ["--m", "1", "--items", "9", "--drawn", "uniform"]
 EVALUATE = ["evaluate", "--scores", "scores.csv", "--held-out", "scores.csv"]
-REPORT = ["report", "x.csv", "--rank", "sampled_rank", "--m", "100", "--items", "3541"]
+REPORT = ["report", "x.csv", "--rank", "sampled_rank", "--m", "100"]
+REPORT += ["--drawn", "uniform", "--items", "3541"]
 
 
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["report", "none.csv", "--m", "1", "--items", "9"], "none.csv"),
-        (["report", "x.xlsx", "--m", "1", "--items", "9"], ".csv, .tsv or .parquet"),
+        (["report", "none.csv", *SIZES], "none.csv"),
+        (["report", "x.xlsx", *SIZES], ".csv, .tsv or .parquet"),
         (
             ["report", "x.csv.gz", *SIZES],
             "must end in .csv, .tsv or .parquet, unpacked, got x.csv.gz",
@@ -224,7 +309,7 @@ REPORT = ["report", "x.csv", "--rank", "sampled_rank", "--m", "100", "--items", 
             "--rank must name one column of twice.csv, got 'rank' where the columns are ['rank',",
         ),
         (
-            ["report", "x.csv", "--rank", "pool", "--m", "pool", "--items", "99"],
+            ["report", "x.csv", "--rank", "pool", "--m", "pool", *SIZES[2:]],
             "options must name different columns of x.csv, got {'rank': 'pool', 'm': 'pool'}",
         ),
         (
@@ -376,9 +461,10 @@ def test_ids_and_names_are_no_numbers(run, tmp_path):
     ranks = rng.integers(1, 12, (2, len(users)))
     rows = [f"{u},{m},{r}" for m, of in zip(("1.1", "1.10"), ranks) for u, r in zip(users, of)]
     (tmp_path / "ids.csv").write_text("\n".join(["user,model,rank", *rows]), encoding="utf-8")
-    asked = "--m 10 --items 500 --user user --model model --metrics auc --format json".split()
+    asked = "--m 10 --items 500 --drawn uniform --user user --model model".split()
+    asked += ["--metrics", "auc", "--format", "json"]
     status, out, _ = run("report", tmp_path / "ids.csv", *asked)
-    found = {row["recommender"]: row["value"] for row in json.loads(out)["table"]}
+    found = {row["recommender"]: row["corrected"] for row in json.loads(out)["table"]}
     expected = dict(zip(("1.1", "1.10"), (1 - (ranks - 1) / 10).mean(axis=1)))
     assert status == 0 and found == pytest.approx(expected)
 
@@ -395,8 +481,10 @@ def test_the_same_id_in_files_of_two_kinds(run, tmp_path):
         pd.DataFrame(rows | {"user": users}).to_parquet(tmp_path / "scores.parquet")
         said.add(run("evaluate", "--scores", tmp_path / "scores.parquet", *asked))
     ((status, out, _),) = said
-    assert status == 0 and "users without any score, whose items are all tied: 1" in out
-    assert "0.500" in out  # of 1, 0 and, where all are tied, 1/2
+    assert status == 0 and "users without any score: 1" in out
+    assert (
+        "between 0.3333 and 1.0000" in out
+    )  # 1, 0, unknown; behind a list, in a large catalogue, 1
 
 
 @pytest.mark.parametrize(
@@ -428,7 +516,7 @@ def test_a_broken_parquet_file_is_a_mistake_of_the_user(run, tmp_path, damage):
     good = path.read_bytes()
     page = good[:4] + bytes(400) + good[404:]
     path.write_bytes({"noise": b"rank\n1\n", "cut": good[:-9], "page": page}[damage])
-    status, _, err = run("report", path, "--m", 9, "--items", 99)
+    status, _, err = run("report", path, "--m", 9, "--items", 99, "--drawn", "uniform")
     assert status == 2 and "x.parquet must be a file that holds a table" in err
     assert err.count("\n") == 1
 
@@ -450,7 +538,9 @@ def test_many_rows(run, tmp_path):
     rng = np.random.default_rng(0)
     ranks = rng.integers(1, 102, 10**5).tolist()
     (tmp_path / "many.csv").write_text("\n".join(["rank", *map(str, ranks)]), encoding="utf-8")
-    status, out, _ = run("report", tmp_path / "many.csv", "--m", 100, "--items", 5000)
+    status, out, _ = run(
+        "report", tmp_path / "many.csv", "--m", 100, "--items", 5000, "--drawn", "uniform"
+    )
     assert status == 0 and "100000 instances" in out
 
 
@@ -475,13 +565,44 @@ def test_large_numbers_of_a_parquet_file_are_refused(tmp_path):
 def test_messages_speak_of_options(tmp_path, capsys, options, said):
     path = tmp_path / "ranks.csv"
     path.write_text("user,rank\nann,1\nann,1\n", encoding="utf-8")
-    assert main(["report", str(path), "--m", "5", "--items", "30", *options]) == 2
+    assert main(["report", str(path), *"--m 5 --items 99 --drawn uniform".split(), *options]) == 2
     assert said in capsys.readouterr().err
 
 
 def test_no_time_is_predicted_for_endless_speed(tmp_path, capsys):
     path = tmp_path / "ranks.csv"
     path.write_text("rank\n1\n2\n3\n", encoding="utf-8")
-    asked = ["plan", str(path), "--m", "5", "--items", "30", "--metric", "auc", "--width", ".5"]
+    asked = ["plan", str(path), "--m", "5", "--items", "300", "--drawn", "uniform"]
+    asked += ["--metric", "auc", "--width", ".5"]
     assert main([*asked, "--per-second", "inf"]) == 2
     assert "--per-second must be a finite number above 0, got inf" in capsys.readouterr().err
+
+
+# An audit
+
+
+def test_exact_ranks_of_some_users_make_an_audit(run, tmp_path):
+    x = rs.datasets.recorded_ranks()["X"].break_ties("random", 0)[:1000]
+    sampled = rs.UniformSampling(m=100).draw(x, rng=0)
+    few = np.random.default_rng(0).choice(1000, 150, replace=False)
+    exact = pd.Series(x.values[few], few)
+    users = [f"u{i}" for i in range(1000)]
+    table = pd.DataFrame({"who": users, "rank": sampled.values, "pool": x.sizes, "chance": 0.15})
+    table["all"] = exact.reindex(range(1000)).astype("Int64")
+    table.to_csv(tmp_path / "audit.csv", index=False)
+    table.to_parquet(tmp_path / "audit.parquet")
+    stated = {"m": 100, "n_items": x.sizes, "drawn": "unknown", "metrics": ["recall@10"]}
+    expected = rs.report(sampled.values, exact=exact, **stated)
+    asked = "--m 100 --items pool --drawn unknown --metrics recall@10 --exact all".split()
+    for name in ("audit.csv", "audit.parquet"):
+        for options in ([], ["--user", "who"], ["--chosen", "chance"]):
+            status, out, err = run("report", tmp_path / name, *asked, *options)
+            assert (status, err) == (0, "")
+            assert out.split() == str(expected).split()
+    status, _, err = run("report", tmp_path / "audit.csv", *asked[:-2], "--chosen", "chance")
+    assert status == 2
+    assert "--exact must be given with --chosen" in err
+    (tmp_path / "bad.csv").write_text("rank,all\n1,5\n2,\n3,n/a\n", encoding="utf-8")
+    status, _, err = run("report", tmp_path / "bad.csv", *asked[:3], "500", *asked[4:])
+    assert status == 2
+    assert "column 'all', line 4, must be a whole number from 1 to 2**53 - 1, or blank" in err

@@ -1,6 +1,7 @@
 """The report: its numbers are those of the limits, its words those of its numbers."""
 
 import re
+from itertools import combinations
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import recsample as rs
 from recsample.inference import limits
+from recsample.inference.likelihood.evidence import Evidence
 
 N_ITEMS, M = 300, 29
 SAMPLER = rs.UniformSampling(M)
@@ -43,7 +45,7 @@ def hump():
 def impossible():
     """Ranks among 29 that were drawn from 9."""
     run = rs.UniformSampling(9).draw(exact_ranks(), 1)
-    return rs.report(run.values, m=M, n_items=N_ITEMS, metrics=METRICS)
+    return rs.report(run.values, m=M, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +103,7 @@ def test_a_sentence_holds_the_numbers_of_the_table_and_names_what_it_rests_on(fo
         assert sentence.startswith(str(metric))
         assert numbers(sentence)[:3] == said
         assert "1200 instances, each ranked among m = 29 of 299 irrelevant items" in sentence
-        assert "said to be drawn uniformly without replacement" in sentence
+        assert "items, drawn uniformly without replacement by recsample" in sentence
     first, _, auc = found.sentences
     assert "assume that within the best fifth of the list, no rank is more frequent" in first
     free = found.ladder.loc[("Recall@10", "none")]
@@ -127,15 +129,15 @@ def test_ranks_that_cannot_have_come_about_as_is_said_get_no_limits(impossible):
     row = impossible.table.loc["Recall@10"]
     assert row["assumption"] == ""
     assert row[["value", "low", "high"]].isna().all()
-    assert "Nothing can be said of Recall@10" in impossible.sentences[0]
-    assert "Check the number of drawn items" in impossible.sentences[0]
+    assert impossible.sentences[0].startswith("No estimate of Recall@10 from")
+    assert "m, the pool sizes, a cut-off or the draws differ" in impossible.sentences[0]
 
 
 def test_a_list_that_was_cut_off_is_noticed():
     """Evaluators that rank only the best ten give all others the last place."""
     run = SAMPLER.draw(exact_ranks(0.3), 1)
     cut = np.where(run.values > 10, 10, run.values)
-    said = rs.report(cut, m=M, n_items=N_ITEMS, metrics=["Recall@10"])
+    said = rs.report(cut, m=M, n_items=N_ITEMS, drawn="uniform", metrics=["Recall@10"])
     assert said.table["assumption"].item() == ""
 
 
@@ -143,7 +145,8 @@ def test_a_column_of_a_table_and_ranks_give_the_same(found):
     columns = [RUN.values, RUN.values.tolist(), pd.Series(RUN.values.astype(int))]
     columns += [pd.Series(RUN.values.astype(int).tolist(), dtype=object)]
     for column in columns:
-        said = rs.report(column, m=M, n_items=np.full(1200, N_ITEMS), metrics=METRICS)
+        sizes = np.full(1200, N_ITEMS)
+        said = rs.report(column, m=M, n_items=sizes, drawn="uniform", metrics=METRICS)
         pd.testing.assert_frame_equal(said.table, found.table)
 
 
@@ -164,7 +167,13 @@ def test_several_numbers_of_draws_and_pools_are_said_as_spans():
     run = rs.Ranks.concatenate([few, many])
     said = rs.report(run, n_items=ranks.n_items, metrics=["Recall@10"])
     assert "among m = 10 to 40 of 199 to 899 irrelevant items" in said.head
-    again = rs.report(run.values, m=run.n_irrelevant, n_items=ranks.n_items, metrics=["Recall@10"])
+    again = rs.report(
+        run.values,
+        m=run.n_irrelevant,
+        n_items=ranks.n_items,
+        drawn="uniform",
+        metrics=["Recall@10"],
+    )
     pd.testing.assert_frame_equal(said.table, again.table)
 
 
@@ -183,7 +192,9 @@ def test_among_any_number_of_items_a_share_of_the_list_is_known_as_well():
     rng = np.random.default_rng(0)
     sampled = 1 + rng.binomial(50, rng.random(1000) ** 4)
     small, *large = (
-        rs.report(sampled, m=50, n_items=n, metrics=[rs.Recall @ (n // 100)]).ladder.to_numpy()
+        rs.report(
+            sampled, m=50, n_items=n, drawn="uniform", metrics=[rs.Recall @ (n // 100)]
+        ).ladder.to_numpy()
         for n in (10**5, 10**9, 10**12, 2**53 - 1)
     )
     for here in large:
@@ -208,22 +219,23 @@ def test_recommenders_of_named_instances_are_compared_in_one_order(pair):
     other = SAMPLER.draw(exact_ranks(0.4, seed=1), 2)
     a = rs.Ranks(RUN.values, RUN.n_items, ids=names)
     b = rs.Ranks(other.values, other.n_items, ids=names)
-    said = rs.report({"A": a, "B": b}, n_items=N_ITEMS, metrics=METRICS)
+    said = rs.report({"A": a, "B": b}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
     pd.testing.assert_frame_equal(said.pairs, pair.pairs)
     mixed = b[np.random.default_rng(1).permutation(1200)]
     with pytest.raises(ValueError, match="same instances in the same order, got ids that differ"):
-        rs.report({"A": a, "B": mixed}, n_items=N_ITEMS, metrics=METRICS)
+        rs.report({"A": a, "B": mixed}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
     runs = {name: one[np.argsort(one.ids)] for name, one in (("A", a), ("B", mixed))}
-    cured = rs.report(runs, n_items=N_ITEMS, metrics=[rs.AUC]).pairs.loc[("A", "B", "AUC")]
+    cured = rs.report(runs, n_items=N_ITEMS, drawn="uniform", metrics=[rs.AUC])
+    cured = cured.pairs.loc[("A", "B", "AUC")]
     assert tuple(cured)[:4] == pytest.approx(tuple(pair.pairs.loc[("A", "B", "AUC")])[:4])
-    alone = rs.report({"A": a, "B": other}, n_items=N_ITEMS, metrics=METRICS)
+    alone = rs.report({"A": a, "B": other}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
     pd.testing.assert_frame_equal(alone.pairs, pair.pairs)
 
 
 def test_no_rank_near_the_last_one_is_noticed():
     """A hundred drawn, it is said, but no sampled rank is beyond 51: half of them were relevant."""
     run = rs.UniformSampling(50).draw(rs.Ranks(np.arange(1, 3001), 3000), 0)
-    said = rs.report(run.values, m=100, n_items=3000, metrics=["Recall@10"])
+    said = rs.report(run.values, m=100, n_items=3000, drawn="uniform", metrics=["Recall@10"])
     assert said.table["assumption"].item() == ""
 
 
@@ -242,7 +254,7 @@ def test_a_difference_is_surer_where_users_are_easy_for_both_than_where_for_one_
     widths = []
     for one, other in ((order, order), (order, mixed), (order, order[::-1])):
         runs = {"A": ranks[one], "B": ranks[other]}
-        row = rs.report(runs, m=M, n_items=N_ITEMS, metrics=["AP"]).pairs.iloc[0]
+        row = rs.report(runs, m=M, n_items=N_ITEMS, drawn="uniform", metrics=["AP"]).pairs.iloc[0]
         widths.append(row["high"] - row["low"])
     alike, independent, opposed = widths
     assert alike <= independent < opposed / 1.2
@@ -250,7 +262,9 @@ def test_a_difference_is_surer_where_users_are_easy_for_both_than_where_for_one_
 
 def test_pairs_of_ranks_that_cannot_be_are_not_compared(impossible):
     wrong = rs.Ranks(rs.UniformSampling(9).draw(exact_ranks(), 1).values, M + 1)
-    said = rs.report({"A": RUN, "B": wrong}, n_items=N_ITEMS, metrics=["Recall@10"])
+    said = rs.report(
+        {"A": RUN, "B": wrong}, n_items=N_ITEMS, drawn="uniform", metrics=["Recall@10"]
+    )
     row = said.pairs.loc[("A", "B", "Recall@10")]
     assert row["assumption"] == ""
     assert np.isnan(row["low"])
@@ -261,17 +275,105 @@ def test_names_of_metrics_do_and_each_is_reported_once():
     assert said.table.index.tolist() == ["Recall@10"]
 
 
-def test_text_and_html_hold_everything(found, pair):
+def as_numbers(text):
+    return [float(one) for one in re.findall(r"-?\d+\.\d+", text)]
+
+
+def test_text_and_html_say_shared_facts_once_and_every_row(found, pair):
     for said in (found, pair):
-        text = " ".join(str(said).split())
-        assert said.head in text
-        for sentence in said.sentences:
-            assert sentence in text
-        html = said._repr_html_()
+        text, html = str(said), said._repr_html_()
         root = ElementTree.fromstring(f"<div>{html}</div>")
-        items = ["".join(item.itertext()) for item in root.iter("li")]
-        assert items == list(said.sentences)
+        assert " ".join(text.split()).count(said.head) == 1
+        assert "".join(root.find("p").itertext()) == said.head
+        assert text.count("no rank is more frequent") == html.count("no rank is more frequent") == 1
+        assert not any(sentence in " ".join(text.split()) for sentence in said.sentences)
         assert len(list(root.iter("table"))) == (2 if len(said.pairs) else 1)
+        cells = [
+            [" ".join(cell.itertext()) for cell in row.iter("td")]
+            for row in next(root.iter("table")).iter("tr")
+        ][1:]
+        for key, row, of_row in zip(said.table.index, said.table.to_dict("records"), cells):
+            free = said.ladder.loc[(*key, "none") if isinstance(key, tuple) else (key, "none")]
+            expected = [row["sampled"], row["value"], row["low"], row["high"], *free]
+            assumed = row["assumption"] == "decreasing"
+            expected = expected if assumed else expected[:4]
+            assert as_numbers(" ".join(of_row)) == pytest.approx(expected, abs=6e-5)
+            assert (of_row[-1] == "not needed") != assumed
+            assert all(cell in text for cell in of_row)
+
+
+@pytest.fixture(scope="module")
+def four():
+    runs = {name: SAMPLER.draw(exact_ranks(size=300, seed=i), i) for i, name in enumerate(NAMED)}
+    return rs.report(runs, n_items=N_ITEMS, metrics=["Recall@10", "NDCG@10", "AP", "AUC"])
+
+
+LIMITS = ["low", "high"]
+NAMED = ("neighbours", "popular", "als", "implicit-bpr")
+
+
+@pytest.mark.parametrize("length", [1, 12, 60])
+def test_four_recommenders_by_four_metrics_fit_on_a_screen(four, length):
+    runs = {
+        f"{i} {name} "[:length].ljust(length, "x"): run
+        for i, (name, run) in enumerate(four.ranked.runs.items())
+    }
+    said = rs.report(runs, n_items=N_ITEMS, metrics=four.ranked.metrics)
+    lines = str(said).splitlines()
+    assert len(said.pairs) == 24 and len(lines) <= 40
+    assert max(map(len, lines)) <= 88
+    assert all(str(said).count(name) >= 1 for name in runs)
+    for metric in ("Recall@10", "NDCG@10", "AP", "AUC"):
+        assert sum(metric in line.split() for line in lines) == 5  # four rows and a column
+
+
+def test_pairs_are_printed_with_their_limits(four):
+    lines = str(four).splitlines()
+    start = lines.index("Differences (95 % limits, for all 6 pairs of a metric at once):")
+    order = lines[start + 1].split()
+    rows = {line[:5]: as_numbers(line[5:]) for line in lines[start + 2 : start + 8]}
+    numbers = dict(enumerate(NAMED, 1))
+    for (i, a), (j, b) in combinations(numbers.items(), 2):
+        of_pair = [four.pairs.loc[(a, b, metric), side] for metric in order for side in LIMITS]
+        assert rows[f"{i} - {j}"] == pytest.approx(of_pair, abs=6e-4)
+
+
+def test_simultaneous_limits_are_printed_as_such(four):
+    runs = dict(list(four.ranked.runs.items())[:3])
+    said = rs.report(runs, n_items=N_ITEMS, metrics=["AUC", "Recall@10"])
+    assert "Differences (95 % limits, for all 3 pairs of a metric at once):" in str(said)
+
+
+@pytest.mark.parametrize("form", ["to_latex", "to_markdown", "to_json", "to_csv", "__str__"])
+def test_what_leaves_says_that_it_is_corrected_and_what_it_assumes(found, hump, impossible, form):
+    for said, word in [(found, "decreasing"), (hump, "contradicted"), (impossible, "refuted")]:
+        text = " ".join(getattr(said, form)().replace("\\%", "%").split())
+        assert "corrected" in text and ("95 %" in text or "0.95" in text or word == "refuted")
+        if form != "__str__":
+            assert "sampled (uncorrected)" in text
+        if form == "to_csv" or word != "decreasing":
+            assert word in text
+        elif form != "to_csv":
+            assert "within the best fifth of the list no rank is more frequent than" in text
+
+
+def test_latex_is_a_whole_float(found):
+    lines = found.to_latex().splitlines()
+    assert lines[0] == r"\begin{table}" and lines[-1] == r"\end{table}"
+    assert lines[1].startswith(r"\caption{1200 instances") and lines[1].count("{") == 1
+    assert "%" not in lines[1].replace(r"\%", "")
+
+
+def test_average_precision_says_its_divisor_where_libraries_differ():
+    rows = [[1, 4, 10], [2, 30], [7]] * 30
+    several = rs.Ranks(rows, n_items=30)
+    *_, note = rs.report(
+        several, n_items=300, drawn="uniform", metrics=["AP@2", "AP(relevant)@2", "AP"]
+    ).notes
+    value = np.mean([(1 + 0) / 2, (1 / 2) / 2, 0])  # by hand: two places, so two at the best
+    assert (rs.AP @ 2)(several).mean() == pytest.approx(value)
+    assert note.startswith("AP@2 is divided by min(L, 2)")
+    assert rs.report([1, 2], m=29, n_items=300, drawn="uniform", metrics=["AP@2"]).notes == ()
 
 
 def test_html_is_escaped():
@@ -287,12 +389,18 @@ def test_a_plan_leads_where_it_says(metric):
     said = rs.report(SAMPLER.draw(ranks, 5), n_items=N_ITEMS, metrics=[metric])
     width = 0.8 * (said.table["high"] - said.table["low"]).item()
     plan = said.plan(metric, width)
-    assert (plan["width"] <= width * 1.001).all()
+    assert (plan["width"].drop("ten times the users") <= width * 1.001).all()
     exact = plan.loc["rank all items"]
     assert exact["scored"] == N_ITEMS - 1
     values = rs.metric(metric)(exact_ranks(size=200_000, seed=9))
     reached = 2 * 1.96 * values.std() / np.sqrt(exact["users"])
-    assert reached == pytest.approx(width, rel=0.2)
+    assert width / 2 < reached <= width  # enough, and not more than four times that
+    many = rs.report(
+        SAMPLER.draw(exact_ranks(size=20_000, seed=3), 5), n_items=N_ITEMS, metrics=[metric]
+    ).table
+    assert (many["high"] - many["low"]).item() == pytest.approx(
+        plan.loc["ten times the users", "width"], rel=0.35
+    )
     if "more samples" in plan.index:
         m = int(plan.loc["more samples", "setting"].removeprefix("m = "))
         wider = rs.UniformSampling(m).draw(ranks, 6)
@@ -313,12 +421,14 @@ def test_a_plan_leads_where_it_says(metric):
 def test_a_plan_tries_no_more_samples_than_it_has_time_for(monkeypatch):
     tried = []
 
-    def never(study, m):
+    def never(study, m, users):
         tried.append(m)
         return np.inf
 
     monkeypatch.setattr("recsample.inference.ways._width_with", never)
-    found = rs.report([1, 2, 3, 1] * 50, m=10, n_items=10**9, metrics=["Recall@10", "AUC"])
+    found = rs.report(
+        [1, 2, 3, 1] * 50, m=10, n_items=10**9, drawn="uniform", metrics=["Recall@10", "AUC"]
+    )
     assert "more samples" not in found.plan("Recall@10", width=1.0).index
     assert max(tried) == 1280
     found.plan("AUC", width=1.0)  # which needs no law
@@ -370,13 +480,12 @@ def test_a_plan_refuses(found, arguments, message):
             "numbers of relevant items for 'B' than for 'A'",
         ),
         ({"sampled": RUN, "m": 30}, "m must be the number of drawn items, 29 in instance 0"),
-        ({"negatives": "popular"}, "negatives must be 'uniform', got 'popular'"),
         ({"metrics": []}, "metrics must"),
         ({"replace": "yes"}, "replace must be"),
     ],
 )
 def test_refuses(changes, message):
-    arguments = {"sampled": RUN.values, "m": M, "n_items": N_ITEMS, "metrics": METRICS} | changes
+    arguments = {"sampled": RUN.values, "m": M, "n_items": N_ITEMS, "drawn": "uniform"} | changes
     with pytest.raises(ValueError, match=message):
         rs.report(arguments.pop("sampled"), **arguments)
 
@@ -385,3 +494,99 @@ def test_what_a_design_observes_is_refused_with_what_to_do():
     observed = rs.InverseSampling().draw(exact_ranks(size=10), 0)
     with pytest.raises(ValueError, match=r"its estimates need no correction, see Design.of"):
         rs.report(observed, n_items=N_ITEMS)
+
+
+def test_a_refuted_column_says_nothing_of_any_metric_and_others_are_not_touched():
+    exact = np.minimum(1 + np.random.default_rng(1).geometric(0.01, 943), 1000)
+    honest = rs.UniformSampling(m=100).draw(rs.Ranks(exact, n_items=1000), rng=2)
+    clipped = rs.Ranks(np.minimum(honest.rows.rank, 11), n_items=101)
+    runs = {"honest": honest, "clipped": clipped}
+    for metrics in (["AUC"], ["recall@10", "AUC"]):
+        found = rs.report(runs, n_items=1000, drawn="uniform", metrics=metrics)
+        said = found.table.xs("clipped", level="recommender")
+        assert said[["value", "low", "high"]].isna().all(axis=None)
+        assert (said["assumption"] == "").all()
+        assert found.ladder.xs("clipped", level="recommender").isna().all(axis=None)
+        assert found.pairs[["difference", "low", "high", "probability"]].isna().all(axis=None)
+        for one in found.sentences:
+            assert ("No estimate of" in one) == one.startswith("clipped")
+            assert ("Likely: ranks were clipped at 11." in one) == one.startswith("clipped")
+        assert found.table.xs("honest", level="recommender")["value"].notna().all()
+        assert found.fit.loc["clipped", "p_corrected"] < 1e-4
+        assert list(found.fit.index) == ["honest", "clipped"]
+        assert np.allclose(found.fit["p_corrected"], np.minimum(1, 2 * found.fit["p_value"]))
+
+
+def test_a_surprise_that_refutes_nothing_keeps_its_limits_and_is_marked(monkeypatch):
+    sampled = rs.UniformSampling(m=100).draw(rs.datasets.recorded_ranks()["X"], rng=0)
+    of_class = Evidence.misfit
+    monkeypatch.setattr(
+        Evidence, "misfit", lambda self, one: 0.002 if one == "none" else of_class(self, one)
+    )
+    found = rs.report({"A": sampled, "B": sampled}, metrics=["AUC", "recall@10"])
+    assert found.table[["low", "high"]].notna().all(axis=None)
+    assert all("fewer than 1 of 250 studies (p = 0.004)" in one for one in found.sentences)
+    assert found.fit["p_corrected"].tolist() == [0.004, 0.004]
+    assert [note[:3] for note in found.notes] == ["A: ", "B: "]
+    assert "leave out sampler=" in found.notes[0] and '"p_corrected": 0.004' in found.to_json()
+
+
+def draws(rng, n_users=2000, n_items=2000, m=100):
+    exact = np.ceil(n_items * rng.random(n_users) ** 2)
+    return rs.UniformSampling(m).draw(rs.Ranks(exact, n_items), rng).values.astype(int)
+
+
+WRONG = {
+    "were clipped at 21": lambda x: np.minimum(x, 21),
+    "beyond 10 were set to m + 1 = 101": lambda x: np.where(x > 10, 101, x),
+    "are too large by one": lambda x: np.minimum(x + 1, 101),
+}
+
+
+@pytest.mark.parametrize("cause", WRONG)
+def test_a_refuted_column_names_the_likely_cause(cause):
+    column = WRONG[cause](draws(np.random.default_rng(0)))
+    found = rs.report(column, m=100, n_items=2000, drawn="uniform", metrics=["Recall@10", "AUC"])
+    assert found.table["value"].isna().all() and found.fit["p_corrected"].max() < 1e-4
+    assert all(f"Likely: ranks {cause}" in one for one in (*found.sentences, *found.notes))
+
+
+def test_a_wrong_number_of_items_is_named_and_ranks_from_0_are_refused():
+    column = draws(np.random.default_rng(0), m=50)
+    found = rs.report(column, m=100, n_items=2000, drawn="uniform", metrics=["AUC"])
+    assert "Likely: m is 50 and not 100, since no rank is above 51." in found.sentences[0]
+    with pytest.raises(ValueError, match="^sampled must be ranks from 1 on, got 0: .*add 1"):
+        rs.report(column - 1, m=100, n_items=2000, drawn="uniform")
+
+
+def test_who_is_ahead_is_said_only_where_limits_and_signs_agree():
+    draw, rng = rs.UniformSampling(m=100).draw, np.random.default_rng(5)
+    exact = np.minimum(rng.geometric(0.01, (3, 400)), 1000)
+    exact[2] = np.minimum(exact[2] * 3, 1000)
+    runs = {
+        name: draw(rs.Ranks(one, n_items=1000), rng=i)
+        for i, (name, one) in enumerate(zip("ABC", exact))
+    }
+    pairs = rs.report(runs, n_items=1000, metrics=["AUC", "recall@10", "AP"]).pairs
+    assert pairs["ahead"].loc["A", "C", "AUC"] == "A"
+    assert (pairs["ahead"] == "undecided").any()
+    for (a, b, _), row in pairs.iterrows():
+        if row["ahead"] == "undecided":
+            continue
+        sign = 1 if row["ahead"] == a else -1
+        assert row["ahead"] in (a, b)
+        assert min(sign * row["low"], sign * row["high"], sign * (row["probability"] - 0.5)) > 0
+        assert not sign * row["difference"] < 0
+    known = pairs["difference"].notna()
+    assert (pairs["low"] <= pairs["difference"])[known].all()
+    assert (pairs["difference"] <= pairs["high"])[known].all()
+
+
+@pytest.mark.parametrize(("n_items", "left"), [(50, 0), (200, 0), (200, 9), (500, 0)])
+def test_honest_columns_of_nearly_all_items_give_the_exact_values(n_items, left):
+    ranks = rs.Ranks(np.ceil(n_items * np.random.default_rng(0).random(400) ** 2), n_items)
+    m = n_items - 1 - left
+    found = rs.report(rs.UniformSampling(m).draw(ranks, 1), metrics=["Recall@10", "AUC"])
+    assert found.fit["p_corrected"].min() > 0.01 and found.notes == ()
+    for metric, row in found.table.iterrows():
+        assert row["low"] <= rs.metric(metric)(ranks).mean() <= row["high"] < row["low"] + 0.1

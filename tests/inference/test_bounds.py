@@ -49,7 +49,7 @@ def directly(values, **conditions):
     return tuple(ends)
 
 
-def falling(n):
+def rises(n):
     """A @ p <= 0 where p falls."""
     return np.eye(n, k=1)[:-1] - np.eye(n)[:-1]
 
@@ -72,9 +72,9 @@ def test_sharp_bounds_of_a_decreasing_distribution(metric):
     n, sampler = 40, UniformSampling(4)
     law = sampler.law(n)
     p = np.sort(np.random.default_rng(1).dirichlet(np.ones(n)))[::-1]
-    found = inference.sharp_bounds(metric, p @ law, sampler, n, decreasing=True)
+    found = inference.sharp_bounds(metric, p @ law, sampler, n, falling=True)
     conditions = {
-        "A_eq": law.T, "b_eq": p @ law, "A_ub": falling(n), "b_ub": np.zeros(n - 1)
+        "A_eq": law.T, "b_eq": p @ law, "A_ub": rises(n), "b_ub": np.zeros(n - 1)
     }  # fmt: skip
     assert found == pytest.approx(directly(values_of(metric, n), **conditions), abs=1e-6)
     wide = inference.sharp_bounds(metric, p @ law, sampler, n)
@@ -134,8 +134,8 @@ def test_sharp_bounds_refuse_a_law_of_no_decreasing_distribution():
     sampler = UniformSampling(3)
     law = sampler.law(20)[14]  # every rank is 15
     assert inference.sharp_bounds(AP, law, sampler, 20)
-    with pytest.raises(ValueError, match="no decreasing distribution of the ranks was found"):
-        inference.sharp_bounds(AP, law, sampler, 20, decreasing=True)
+    with pytest.raises(ValueError, match="no falling distribution of the ranks was found"):
+        inference.sharp_bounds(AP, law, sampler, 20, falling=True)
 
 
 def test_refuse_other_metrics_and_options():
@@ -146,8 +146,8 @@ def test_refuse_other_metrics_and_options():
         inference.certified_interval(AP, Ranks([1, 2], 3), other, 9)
     with pytest.raises(ValueError, match="metric must be"):
         inference.sharp_bounds(3, [0.5, 0.5], UniformSampling(1), 3)
-    with pytest.raises(ValueError, match="decreasing must be True or False, got 1"):
-        inference.sharp_bounds(AP, [0.5, 0.5], UniformSampling(1), 3, decreasing=1)
+    with pytest.raises(ValueError, match="falling must be True or False, got 1"):
+        inference.sharp_bounds(AP, [0.5, 0.5], UniformSampling(1), 3, falling=1)
     with pytest.raises(ValueError, match="n_items"):
         inference.sharp_bounds(AP, [0.5, 0.5, 0.0], UniformSampling(2), 2)
 
@@ -220,8 +220,8 @@ def test_decreasing_bounds_of_compressed_laws_are_those_of_all_ranks(replace, mo
 
     def both():
         metric = NDCG @ 10
-        certified = inference.certified_interval(metric, sampled, sampler, n, decreasing=True)
-        sharp = inference.sharp_bounds(metric, p @ sampler.law(n), sampler, n, decreasing=True)
+        certified = inference.certified_interval(metric, sampled, sampler, n, falling=True)
+        sharp = inference.sharp_bounds(metric, p @ sampler.law(n), sampler, n, falling=True)
         return np.array([certified, sharp])
 
     whole = both()
@@ -234,8 +234,8 @@ def test_decreasing_bounds_of_compressed_laws_are_those_of_all_ranks(replace, mo
 
 
 @both_ways
-@pytest.mark.parametrize("decreasing", [False, True])
-def test_certified_interval_by_the_program_as_it_is_written(decreasing, replace):
+@pytest.mark.parametrize("falling", [False, True])
+def test_certified_interval_by_the_program_as_it_is_written(falling, replace):
     n, m, size = 60, 5, 500
     sampler = UniformSampling(m, replace)
     _, sampled = run(n, m, size, replace)
@@ -246,10 +246,10 @@ def test_certified_interval_by_the_program_as_it_is_written(decreasing, replace)
         )
         for s in range(1, m + 1)
     ]
-    rows = [upto, -upto] + [falling(n)] * decreasing
-    right = [[c.high for c in limits], [-c.low for c in limits]] + [[0] * (n - 1)] * decreasing
+    rows = [upto, -upto] + [rises(n)] * falling
+    right = [[c.high for c in limits], [-c.low for c in limits]] + [[0] * (n - 1)] * falling
     for metric in METRICS:
-        found = inference.certified_interval(metric, sampled, sampler, n, decreasing=decreasing)
+        found = inference.certified_interval(metric, sampled, sampler, n, falling=falling)
         conditions = {"A_ub": np.concatenate(rows), "b_ub": np.concatenate(right)}
         assert found == pytest.approx(directly(values_of(metric, n), **conditions), abs=1e-6)
 
@@ -277,7 +277,7 @@ def test_certified_interval_with_a_decreasing_distribution_is_for_its_mean():
     for _ in range(50):
         ranks = Ranks(rng.choice(np.arange(1, n + 1), size=200, p=p), n)
         low, high = inference.certified_interval(
-            Recall @ 10, sampler.draw(ranks, rng), sampler, n, level=0.8, decreasing=True
+            Recall @ 10, sampler.draw(ranks, rng), sampler, n, level=0.8, falling=True
         )
         held += low <= truth <= high
     assert held >= 40
@@ -306,7 +306,7 @@ def test_certified_interval_shrinks_with_assumptions_and_confidence():
     inside = [
         (interval(level=0.5), interval(level=0.95)),
         (interval(level=0.95), interval(level=0.999)),
-        (interval(decreasing=True), interval()),
+        (interval(falling=True), interval()),
     ]
     for narrow, wide in inside:
         assert wide.low <= narrow.low < narrow.high <= wide.high

@@ -222,9 +222,12 @@ def test_pairing_uses_what_two_recommenders_share():
 
 def test_no_difference_at_all_has_probability_one_half():
     a = Ranks([1, 5, 9], N_ITEMS)
-    assert inference.paired_comparison(AP, a, a) == (0.0, 0.0, 0.0, 0.5)
-    better = Ranks([2, 6, 10], N_ITEMS)
-    assert inference.paired_comparison(AUC, a, better).probability == pytest.approx(1)
+    same = inference.paired_comparison(AP, a, a)
+    assert same.difference == 0 and same.probability == 0.5 and same.low == -same.high < 0
+    for times, least, most in ((1, 0.5, 0.5), (100, 0.999, 1)):  # three users tell nothing
+        one, better = (Ranks(rows * times, N_ITEMS) for rows in ([1, 5, 9], [20, 60, 70]))
+        found = inference.paired_comparison(AUC, one, better)
+        assert least <= found.probability <= most
 
 
 def test_bootstrap_is_the_share_of_all_resamples():

@@ -175,7 +175,7 @@ def test_a_few_users_and_a_steep_tilt_have_their_maximum(seed):
 def test_two_users_have_limits():
     """Fits with a steep tilt, which ended without an answer."""
     both = {"a": rs.Ranks([1, 1], 11), "b": rs.Ranks([4, 7], 11)}
-    table = rs.report(both, n_items=100).table
+    table = rs.report(both, n_items=100, drawn="uniform", replace=False).table
     assert (table["low"] <= table["high"]).all()
     rng, metric = np.random.default_rng(0), rs.Recall @ 1
     for _ in range(8):

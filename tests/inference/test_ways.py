@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
 import recsample as rs
 
@@ -13,3 +14,32 @@ def test_more_samples_are_at_most_a_quarter_of_the_pool(pool, offered):
     low, high = found.table.loc["AUC", ["low", "high"]]
     plan = found.plan("AUC", 0.995 * (high - low))
     assert plan["setting"].get("more samples") == ("m = 40" if offered else None)
+
+
+@pytest.mark.parametrize("metric", ["Recall@3", "RR"])
+def test_users_to_rank_are_those_of_the_largest_variance_that_the_data_allow(metric):
+    """The same maximum by a general optimiser, over the distributions that fit nearly as well."""
+    ranks = rs.Ranks(np.random.default_rng(0).choice(12, 250, p=np.arange(12, 0, -1) / 78) + 1, 12)
+    found = rs.report(rs.UniformSampling(4).draw(ranks, 1), metrics=[metric])
+    evidence, width = found.ranked.evidence[""], 1e-3
+    planned = found.plan(metric, width).loc["rank all items", "users"] * width**2 / (4 * 1.96**2)
+    (mixture,) = evidence.mixtures(rs.metric(metric), "decreasing")
+    (best,) = evidence.best("decreasing")
+
+    def fit(weights):
+        return mixture.counts @ np.log(mixture.law @ weights)
+
+    def variance(weights):
+        return mixture.square @ weights - (mixture.mean @ weights) ** 2
+
+    fits = {"type": "ineq", "fun": lambda w: fit(w) - fit(best) + stats.chi2.isf(0.1, 1) / 2}
+    one = {"type": "eq", "fun": lambda w: w.sum() - 1}
+    largest = optimize.minimize(
+        lambda w: -variance(w),
+        np.full(len(best), 1 / len(best)),
+        bounds=[(1e-12, 1)] * len(best),
+        constraints=[fits, one],
+        options={"maxiter": 500},
+    )
+    assert largest.success and variance(best) < -largest.fun
+    assert planned == pytest.approx(-largest.fun, rel=0.01)

@@ -109,6 +109,7 @@ CALLS = {
     ),
     "under_sampling": lambda metric: paper.under_sampling(TOY, UNIFORM, [metric]),
     "report": lambda metric: rs.report(RUN, m=M, n_items=N_ITEMS, metrics=[metric]).table,
+    "plan_audit": lambda metric: rs.inference.plan_audit(metric, 0.5, RUN, N_ITEMS, 0),
     "Result.plan": lambda metric: rs.report(RUN, m=M, n_items=N_ITEMS, metrics=["recall@5"]).plan(
         metric, 0.5
     ),
@@ -119,11 +120,11 @@ CALLS = {
 # Abstract ones, which every sampler and design above stands for; what reads a correction alone, the
 # name of which nobody can ask for; studies that take minutes.
 ELSEWHERE = {
-    *(f"Sampler.{name}" for name in ("expect", "variance", "moments", "std_of_mean")),
-    *(f"Design.{name}" for name in ("expect", "variance", "of", "estimate", "std_of_mean")),
+    *(f"Sampler.{name}" for name in ("expect", "variance", "moments")),
+    *(f"Design.{name}" for name in ("expect", "variance", "of", "estimate")),
     *(f"DoublingSampling.{name}" for name in ("expect", "variance", "of")),
     *("Correction.__init__", "LeastSquaresCorrection.__init__"),
-    *("SumsOverLaw.moments", "coverage", "errors_of_corrections"),
+    *("std_of_mean", "SumsOverLaw.moments", "coverage", "errors_of_corrections"),
     *(f"coverage_of_{what}" for what in ("pairs", "pilots", "plans")),
 }
 

@@ -402,6 +402,7 @@ class TestReports:
         if kind == "tied":  # ties among the sampled ranks count in equal parts
             tie = (np.arange(len(sampled)) % 2) * (sampled.values < 31)
             sampled = Ranks(sampled.values, 31, ties=tie)
+        sampled = sampled.drawn_as("uniform", False)  # from pools that are said below
         expected = rs.report(sampled, n_items=300, metrics=METRICS)
         found = rs.report(RankCounts.of(sampled), n_items=300, metrics=METRICS)
         close(found.table, expected.table, 1e-6)
@@ -426,12 +427,14 @@ class TestReports:
 
     def test_samples_of_several_sizes_and_a_pool_for_each_row(self):
         sampled = PooledSampling(30).draw(KINDS["plain"], rng=0)
+        sampled = Ranks(sampled.values, sampled.sizes)
         counted = RankCounts.of(sampled)
         pools = 290 + counted.ranks.sizes  # one for each row, written out for each instance
         by_row = dict(zip(zip(counted.ranks.sizes, counted.ranks.values), pools))
         written = [by_row[key] for key in zip(sampled.sizes, sampled.values)]
-        expected = rs.report(sampled, n_items=written, metrics=[AUC, Recall @ 10])
-        found = rs.report(counted, n_items=pools, metrics=[AUC, Recall @ 10])
+        stated = {"drawn": "uniform", "replace": False, "metrics": [AUC, Recall @ 10]}
+        expected = rs.report(sampled, n_items=written, **stated)
+        found = rs.report(counted, n_items=pools, **stated)
         close(found.table, expected.table, 1e-6)
         assert found.head == expected.head
 
@@ -442,11 +445,13 @@ class TestReports:
 
     def test_a_single_instance_is_refused(self):
         with pytest.raises(ValueError, match="at least two instances, got 1"):
-            rs.report(RankCounts([1], [1], 31), n_items=300)
+            rs.report(RankCounts([1], [1], 31), n_items=400, drawn="uniform")
 
     def test_one_row_of_many_instances_will_do(self):
-        counted = RankCounts([3], [500], 31)
-        expected = rs.report(written_out(counted), n_items=300, metrics=METRICS)
+        counted = RankCounts([3], [500], 31).drawn_as("uniform", False)
+        expected = rs.report(
+            written_out(counted), n_items=300, drawn="uniform", replace=False, metrics=METRICS
+        )
         close(rs.report(counted, n_items=300, metrics=METRICS).table, expected.table, 1e-6)
 
     def test_recommenders_of_other_numbers_of_instances_are_refused(self):

@@ -96,13 +96,13 @@ DOORS |= {
     "sets of items under factors": lambda scores: rs.ranked_items(factors(scores), ONE, TRAIN),
     "a table": evaluated(long, PLACES == 0),
     "a table, several": evaluated(long, SEVERAL),
-    "a short table": evaluated(short, PLACES == 0),
-    "a short table, several": evaluated(short, SEVERAL),
+    "a short table": evaluated(short, PLACES == 0, complete=True),
+    "a short table, several": evaluated(short, SEVERAL, complete=True),
     "an array that is evaluated": evaluated(as_they_are, SEVERAL),
     "factors that are evaluated": evaluated(factors, SEVERAL),
     "a model that is evaluated": evaluated(Model, SEVERAL),
     "listed items that are evaluated": evaluated(
-        long, PLACES == 0, negatives=long(SCORES, (PLACES >= 30) & (PLACES < 50))
+        long, PLACES == 0, negatives=long(SCORES, (PLACES >= 30) & (PLACES < 50)), drawn="uniform"
     ),
     "given lists": lambda scores: rs.given_ranks(scores, ONE, LISTS),
     "given lists, several": lambda scores: rs.given_ranks(

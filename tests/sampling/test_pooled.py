@@ -317,7 +317,7 @@ def test_a_pooled_correction_reads_pooled_draws_of_its_m_and_nothing_else():
     with pytest.raises(ValueError, match=r"ranks must be among 1 to 2 drawn items .* got 8"):
         corrected(ranks)
     with pytest.raises(ValueError, match="metric must be a metric of exact ranks"):
-        rs.report(Ranks([1, 2], 3), n_items=9, metrics=[corrected])
+        rs.report(Ranks([1, 2], 3), n_items=99, drawn="uniform", metrics=[corrected])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-REPORT = "report x.csv --rank rank --m 5 --items 9".split()
+REPORT = "report x.csv --rank rank --m 5 --items 99 --drawn uniform".split()
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_an_output_that_takes_nothing_is_said(ranks):
 
 def test_a_name_that_the_output_cannot_show_is_said(tmp_path):
     (tmp_path / "x.csv").write_text("user,model,rank\n1,é,1\n2,é,2\n", encoding="utf-8")
-    asked = "--m 5 --items 9 --user user --model model --metrics auc".split()
+    asked = "--m 5 --items 99 --drawn uniform --user user --model model --metrics auc".split()
     status, err = in_shell(
         "report", tmp_path / "x.csv", *asked, stdout=subprocess.PIPE, PYTHONIOENCODING="ascii"
     )

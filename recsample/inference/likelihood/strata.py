@@ -42,7 +42,8 @@ HEAD = 0.2
 _RATIO, _ENOUGH = 1.1, 200
 # Places are told apart one by one at the head of the list and by steps of some 3 % behind it, and
 # everywhere by a third of the standard deviation of what is observed: in the arcsine of the root of
-# the share of the list that deviation is the same everywhere.
+# the share of the list that deviation is the same everywhere. Where nearly all items are drawn it
+# is less than a place.
 _ONE_BY_ONE, _STEPS, _PER_DEVIATION = 60, 300, 3
 
 
@@ -139,7 +140,7 @@ def columns_of(
 
 @kept
 def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
-    steps = _steps(pool, order, n_draws, cutoffs)
+    steps = _steps(pool, order, n_draws, replace, cutoffs)
     behind = int(np.ceil(HEAD * (pool + 1)))
     tail = np.append(behind, steps[steps > behind])
     if assumption == "none":
@@ -161,11 +162,13 @@ def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
     return Columns(np.concatenate(laws), head, steps, tail)
 
 
-def _steps(last, order, n_draws, cutoffs):
+def _steps(last, order, n_draws, replace, cutoffs):
     """The last places of steps of places, from 0 to the pool: fine at the head and at cut-offs."""
     first = np.arange(min(last + 1, _ONE_BY_ONE))
     further = np.round(np.geomspace(1, last + 1, _STEPS)).astype(np.int64) - 1
-    n_arcs = int(np.ceil(np.pi * _PER_DEVIATION * np.sqrt(max(n_draws)))) + 1
+    m = max(n_draws)
+    left = 1.0 if replace else max(last - m, 1) / last  # without it, the draws vary less
+    n_arcs = int(np.ceil(np.pi * _PER_DEVIATION * np.sqrt(m / left))) + 1
     arcs = np.round(last * np.sin(np.linspace(0, np.pi / 2, n_arcs)) ** 2).astype(np.int64)
     cut = np.array([k - order + d for k in cutoffs for d in (-1, 0, 1)], np.int64)
     steps = np.unique(np.concatenate([first, further, arcs, cut]))
@@ -197,7 +200,7 @@ def _law_fits(n_columns, m, n_items):
 
 
 def mixtures_of(
-    strata: Sequence[Stratum], columns: Sequence[Columns], metric: Metric, n_instances: int
+    strata: Sequence[Stratum], columns: Sequence[Columns], metric: Metric, n_instances: float
 ) -> list[Mixture]:
     """What the mixtures need to know of each stratum, for a metric."""
     found = []

@@ -21,7 +21,7 @@ from recsample.metrics.names import the_metric
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_one_relevant
 from recsample.sampling.base import Design, Observed, check_observed, column_of
-from recsample.sampling.laws import check_drawable, log_missed
+from recsample.sampling.laws import check_drawable, check_laws, log_missed
 from recsample.sampling.sequential import positions
 from recsample.sampling.sequential.scanning import Scan, check_new
 from recsample.sampling.uniform import UniformSampling
@@ -144,11 +144,7 @@ class DoublingSampling(Design):
         array([[0. , 0.5, 0.5]])
         """
         positions.check_pool(check_one_relevant(ranks), self.m)
-        fits_in_memory(
-            24 * len(ranks) * (self.m + 1),
-            f"the law of {len(ranks)} instances with m={self.m}",
-            "ask for some of the ranks at a time",
-        )
+        check_laws(len(ranks), self.m, 24)
         pmf = np.empty((len(ranks), self.m + 1))
         for before, after in self._stages:
             # The s items above among the first `after` must all be among the last ones of these:

@@ -15,15 +15,8 @@ from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.sampling.base import Design, Observed, check_observed, column_of
 from recsample.sampling.laws import check_drawable, count_pmf, log_missed
-from recsample.sampling.sequential import positions
+from recsample.sampling.sequential import positions, stopping
 from recsample.sampling.sequential.scanning import Scan, check_new
-from recsample.sampling.sequential.stopping import (
-    best_rank,
-    known_ranks,
-    known_up_to,
-    variance_of_weighted,
-    within,
-)
 
 __all__ = ["TwoPhase"]
 
@@ -101,27 +94,27 @@ class TwoPhase(Design):
         pool = positions.check_pool(check_ranks(ranks), self.m0)
         rng = generator(rng)
         ordered = ranks.break_ties("random", rng)
-        above = best_rank(ordered) - 1
+        above = stopping.best_rank(ordered) - 1
         check_drawable(pool)
         count = rng.hypergeometric(above, pool - above, self.m0)
         weight = self._weight(count, rng.random(len(pool)))
-        return known_up_to(self, ordered, self.k, weight=weight)
+        return stopping.known_up_to(self, ordered, self.k, weight=weight)
 
     def scan(self, scan: Scan, rng: Rng = None) -> Observed:
         rng = generator(rng)
         positions.check_pool(check_new(scan), self.m0)
         scan.advance(self.m0, self.k)
-        weight = self._weight(best_rank(scan.ranks) - 1, rng.random(len(scan.scored)))
+        weight = self._weight(stopping.best_rank(scan.ranks) - 1, rng.random(len(scan.scored)))
         scan.advance(np.where(weight > 0, scan.n_irrelevant, 0), self.k)
-        return known_up_to(self, scan.ranks, self.k, weight=weight)
+        return stopping.known_up_to(self, scan.ranks, self.k, weight=weight)
 
     def of(self, metric: Metric | str, observed: Observed) -> Floats:
-        metric = within(metric, self.k)
+        metric = stopping.within(metric, self.k)
         weight = column_of(check_observed(observed, self), "weight", (len(observed),))
-        return weight * metric(known_ranks(observed))
+        return weight * metric(stopping.known_ranks(observed))
 
     def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
-        metric = within(metric, self.k)
+        metric = stopping.within(metric, self.k)
         positions.check_pool(check_ranks(ranks), self.m0)
         return metric(ranks)
 
@@ -131,7 +124,7 @@ class TwoPhase(Design):
         def mean_inverse(above, pool):
             return self._law_below_k(above, pool) @ (1 / self._chances)
 
-        return variance_of_weighted(metric, self.k, ranks, mean_inverse)
+        return stopping.variance_of_weighted(metric, self.k, ranks, mean_inverse)
 
     def cost(self, ranks: Ranks) -> Floats:
         positions.check_pool(check_ranks(ranks), self.m0)

@@ -1,0 +1,132 @@
+"""What limits under "decreasing" cannot see at the size of a study, from a record.
+
+The counts of a study hardly tell apart ranks of which less than one of the drawn items stands for.
+Two things are recorded (``python scripts/record_blind.py``). If nobody is on the ranks 1 to b, and
+ranks beyond them are log-uniform, up to which b do half of the runs not contradict the assumption?
+That is interpolated in the logarithms of the sizes. And how often are the limits of a report false,
+for the worst of ten populations that break the assumption? Each is the worst at sizes of its own,
+so that between recorded ones a mean would be too low: the highest share next to them is taken.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+import numpy as np
+from scipy.interpolate import RegularGridInterpolator
+
+from recsample._support.checks import positive_int
+from recsample.inference.likelihood.strata import HEAD
+
+__all__ = ["BlindSpot", "blind_spot"]
+
+
+class BlindSpot(NamedTuple):
+    """What limits under "decreasing" cannot see; what `blind_spot` returns.
+
+    Parameters
+    ----------
+    ranks : int
+        Within so many ranks hardly anything can be seen, 0 where all can.
+    fails : float
+        How often limits under "decreasing" are printed and false, at most, at the recorded sizes
+        around this one: the share of the runs for the worst of ten populations and of Recall@10,
+        NDCG@10 and AP. NaN for less than 10 items in the pool for each drawn one, of which there is
+        no record.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> print(rs.inference.BlindSpot(90, 1.0))  # doctest: +NORMALIZE_WHITESPACE
+    At this size hardly anything within the first 90 ranks can be seen, and for the worst of 10
+    populations tried such limits failed in up to 100 % of runs.
+    """
+
+    ranks: int
+    fails: float
+
+    def __str__(self) -> str:
+        said = []
+        if self.ranks > 0:
+            said.append(f"hardly anything within the first {self.ranks:,} ranks can be seen")
+        if not np.isnan(self.fails):
+            failed = f"such limits failed in up to {100 * self.fails:.0f} % of runs"
+            said.append(f"for the worst of 10 populations tried {failed}")
+        return f"At this size {', and '.join(said)}." if said else ""
+
+
+def blind_spot(n_items: int, m: int, n_instances: int) -> BlindSpot:
+    """What limits under the assumption "decreasing" cannot see in a study of this size.
+
+    Beyond what is recorded (m from 10 to 1,000, 100 to 100,000 instances, 10 to 1,000 items for
+    each drawn one) the nearest recorded size stands for all others.
+
+    Parameters
+    ----------
+    n_items, m, n_instances : int
+        Size of the pool, drawn items, and instances that they are drawn for.
+
+    Returns
+    -------
+    BlindSpot
+
+    Raises
+    ------
+    ValueError
+        For numbers below 1.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.inference.blind_spot(23_716, m=100, n_instances=6_000).ranks > 50
+    True
+    """
+    n, m = positive_int("n_items", n_items), positive_int("m", m)
+    users, per_draw = positive_int("n_instances", n_instances), n / m
+    b = int(min(per_draw * np.exp(_interpolated("ranks", m, users)), HEAD * n))
+    unit = 10 ** max(0, len(str(b)) - 2)  # the record has no more than two digits
+    fails = np.nan if per_draw < 10 else _highest("fails", per_draw, m, users)
+    return BlindSpot(b // unit * unit, fails)
+
+
+def _interpolated(part, *size):
+    """What is recorded, between the nearest sizes."""
+    axes, values = _record()[part]
+    return float(RegularGridInterpolator(axes, values)(_within(size, axes))[0])
+
+
+def _highest(part, *size):
+    """The highest value at the nearest sizes."""
+    axes, values = _record()[part]
+    near = [
+        slice(np.searchsorted(axis, x, "right") - 1, np.searchsorted(axis, x) + 1)
+        for x, axis in zip(_within(size, axes), axes)
+    ]
+    return float(values[tuple(near)].max())
+
+
+def _within(size, axes):
+    return [np.clip(np.log(x), axis[0], axis[-1]) for x, axis in zip(size, axes)]
+
+
+@cache
+def _record():
+    """By part, the logarithms of the sizes and what was found at each combination of them."""
+    place = resources.files("recsample").joinpath("data/recorded_blind.csv")
+    found: dict[str, dict[tuple[float, ...], float]] = {"ranks": {}, "fails": {}}
+    for row in csv.DictReader(place.read_text(encoding="utf-8").splitlines()):
+        m, users, value = (float(row[name]) for name in ("m", "n_instances", "value"))
+        if row["part"] == "ranks":
+            found["ranks"][m, users] = np.log(value)
+        else:
+            found["fails"][float(row["n_items"]) / m, m, users] = value
+    grids = {}
+    for part, values in found.items():
+        axes = [np.unique(axis) for axis in zip(*values)]
+        in_order = [values[size] for size in sorted(values)]
+        shape = [len(axis) for axis in axes]
+        grids[part] = [np.log(axis) for axis in axes], np.reshape(in_order, shape)
+    return grids

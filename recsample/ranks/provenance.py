@@ -1,0 +1,138 @@
+"""How the items were drawn among which something is ranked, as the ranks remember it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recsample._support.arrays import repeated
+from recsample._support.checks import is_one_of, one_or_each, shown, true_or_false
+from recsample._support.typing import Integers
+from recsample._support.values import Value, locked
+
+__all__ = ["Drawn"]
+
+
+# The ways to draw that can be stated; of the first two alone ranks tell the exact metrics.
+WAYS = {
+    "uniform": "at random with equal chances, anew for each instance",
+    "shared": "one random list for all instances, or for many",
+    "popular": "popular items more often",
+    "unknown": "otherwise, or nobody knows",
+}
+Some = TypeVar("Some", bound="Remembering")
+
+
+class Drawn(NamedTuple):
+    """How the items were drawn among which something is ranked: `Ranks.drawn`.
+
+    Parameters
+    ----------
+    how : {"uniform", "shared", "popular", "unknown"}
+    replace : bool or None
+        Whether with replacement; None where that is not known.
+    n_items : ndarray of int or None
+        The sizes of the pools that were drawn from, the relevant items included: one for each
+        instance, of `RankCounts` for each row. None where they are not known.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.UniformSampling(m=5).draw(rs.Ranks([3, 40], n_items=100), rng=0).drawn
+    Drawn(how='uniform', replace=False, n_items=array([100, 100]))
+    """
+
+    how: str
+    replace: bool | None
+    n_items: Integers | None
+
+
+class Remembering(Value):
+    """Ranks that know how the items were drawn; it plays no part in whether they are equal."""
+
+    drawn: Drawn | None = None
+
+    def drawn_as(
+        self: Some, how: str, replace: bool | None = None, n_items: ArrayLike | None = None
+    ) -> Some:
+        """The same ranks, which remember how the items were drawn.
+
+        Samplers of this package do so by themselves; one of your own may.
+
+        Parameters
+        ----------
+        how : {"uniform", "shared", "popular", "unknown"}
+        replace : bool, optional
+            Whether with replacement.
+        n_items : int or array_like of int, optional
+            The sizes of the pools that were drawn from, the relevant items included.
+
+        Returns
+        -------
+        Ranks or RankCounts
+            A copy, with `drawn`.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.Ranks([2, 1], n_items=3).drawn_as("popular").drawn.how
+        'popular'
+        """
+        if n_items is not None:
+            n_items = locked(one_or_each("n_items", n_items, self._entries(), lowest=1).copy())
+        known = replace if replace is None else true_or_false("replace", replace)
+        return self._with(Drawn(one_of_the_ways("how", how), known, n_items))
+
+    def _with(self: Some, drawn: Drawn | None) -> Some:
+        found = copy(self)
+        vars(found)["drawn"] = drawn
+        return found
+
+    def _entries(self) -> int:
+        """For how many entries the size of the pool is remembered."""
+        return len(self)  # type: ignore[arg-type]
+
+
+def one_of_the_ways(name: str, how: Any) -> str:
+    """``how``; what is none of the words for draws is refused."""
+    if how is None or not is_one_of(how, WAYS):
+        allowed = ", ".join(f"{word!r} ({what})" for word, what in WAYS.items())
+        raise ValueError(f"{name} must say how the items were drawn, {allowed}, got {shown(how)}")
+    return how
+
+
+def some_of(drawn: Drawn | None, which: Integers) -> Drawn | None:
+    """The same for some of the instances."""
+    if drawn is None or drawn.n_items is None:
+        return drawn
+    return drawn._replace(n_items=locked(drawn.n_items[which]))
+
+
+def alone(drawn: Drawn | None, n_relevant: Integers) -> Drawn | None:
+    """The same where each relevant item becomes an instance, which share what was drawn."""
+    if drawn is None:
+        return None
+    shared = drawn.how == "uniform" and (n_relevant > 1).any()
+    sizes = drawn.n_items
+    if sizes is not None:
+        sizes = locked(repeated(sizes - n_relevant + 1, n_relevant))
+    return Drawn("shared" if shared else drawn.how, drawn.replace, sizes)
+
+
+def together(parts: Sequence[Drawn | None]) -> Drawn | None:
+    """What is known of several parts: "unknown" where they were drawn in different ways."""
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    hows, replaces = {part.how for part in known}, {part.replace for part in known}
+    sizes = [part.n_items for part in known if part.n_items is not None]
+    alike = len(known) == len(parts) and len(hows) == len(replaces) == 1
+    return Drawn(
+        hows.pop() if alike else "unknown",
+        replaces.pop() if alike else None,
+        locked(np.concatenate(sizes)) if len(sizes) == len(parts) else None,
+    )

@@ -1,0 +1,99 @@
+"""Differences of three recommenders or more: limits that hold at once, and a step-down test."""
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import recsample as rs
+from recsample.inference.comparison import step_down
+
+SIZE = 0.05
+N_USERS, N_ITEMS = 200, 40
+
+
+def closed_test(p_values):
+    """Whatever is rejected in every intersection that it is part of, each by Bonferroni's test."""
+    every = range(len(p_values))
+    sets = [*chain.from_iterable(combinations(every, k + 1) for k in every)]
+    passes = {s: min(p_values[i] for i in s) * len(s) <= SIZE for s in sets}
+    return [all(passes[s] for s in sets if i in s) for i in every]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_step_down_is_the_closed_test_of_bonferroni(seed):
+    p_values = np.random.default_rng(seed).beta(0.4, 6, size=5)
+    assert step_down(p_values, SIZE).tolist() == closed_test(p_values)
+
+
+def test_what_is_not_known_is_not_rejected():
+    p_values = np.array([0.001, np.nan, 0.02])
+    assert step_down(p_values, SIZE).tolist() == [True, False, True]
+    assert step_down(np.array([]), SIZE).tolist() == []
+
+
+def table(rng, shifts):
+    """Ranks of equal users under several recommenders, better by some shift."""
+    base = rng.integers(1, N_ITEMS, N_USERS)
+    runs = {}
+    for name, shift in zip("abcdef", shifts):
+        rank = np.where(rng.random(N_USERS) < 0.5, rng.integers(1, N_ITEMS, N_USERS), base)
+        runs[name] = np.maximum(1, rank - shift)
+    return runs
+
+
+def evaluated(runs):
+    scores = {name: np.tile(-np.arange(N_ITEMS), (N_USERS, 1)) * 1.0 for name in runs}
+    for name, ranks in runs.items():
+        scores[name][:, 0] = 0.5 - ranks  # so many of the items 1, 2, ... are above less one
+    return rs.evaluate(scores, np.zeros(N_USERS, int), metrics=["AUC"])
+
+
+@pytest.mark.parametrize("shifts", [[0] * 5, [6, 6, 0, 0, 0]])
+def test_a_false_difference_is_rare_in_the_whole_family(shifts):
+    true, n_runs = dict(zip("abcde", shifts)), 150
+    false = missed = 0
+    for seed in range(n_runs):
+        pairs = evaluated(table(np.random.default_rng(seed), shifts)).pairs
+        told = pairs.reset_index()
+        signs = np.sign([true[a] - true[b] for a, b in zip(told["a"], told["b"])])
+        said = np.where(told["ahead"] == told["a"], 1, -1) * (told["ahead"] != "undecided")
+        false += bool(((said != 0) & (said != signs)).any())
+        missed += bool(((said == 0) & (signs != 0)).any())
+    assert stats.binomtest(false, n_runs, SIZE, "greater").pvalue > 0.001
+    assert missed < n_runs / 10
+
+
+def test_limits_are_those_of_all_pairs_and_end_at_zero_where_the_test_decides():
+    differing = 0
+    for seed in range(40):
+        runs = table(np.random.default_rng(seed), [8, 2, 0])
+        found, auc = evaluated(runs), rs.metric("AUC")
+        each = {name: auc(rs.Ranks(r, N_ITEMS)) for name, r in runs.items()}
+        tests = {(a, b): stats.ttest_rel(each[a], each[b]) for a, b in combinations(runs, 2)}
+        rejected = closed_test([one.pvalue for one in tests.values()])
+        for (pair, one), decided in zip(tests.items(), rejected):
+            row = found.pairs.loc[(*pair, "AUC")]
+            low, high = one.confidence_interval(1 - SIZE / 3)
+            ends = (max(low, 0), high) if one.statistic > 0 else (low, min(high, 0))
+            assert tuple(row[["low", "high"]]) == pytest.approx(ends if decided else (low, high))
+            ahead = pair[int(one.statistic < 0)] if decided else "undecided"
+            assert row["ahead"] == ahead
+            differing += decided and low < 0 < high
+    assert differing > 0  # the step-down test decides more than the limits alone
+
+
+def test_a_pair_whose_numbers_contradict_each_other_is_undecided_and_says_so(monkeypatch):
+    runs = table(np.random.default_rng(0), [8, 0])
+    usual = evaluated(runs)
+    assert usual.pairs["ahead"].tolist() == ["a"] and usual.notes == ()
+    of = rs.evaluation.saying.of_differences
+
+    def turned(differences, level, ends):
+        return of(differences, level, ends)._replace(difference=-0.01)
+
+    monkeypatch.setattr("recsample.evaluation.saying.of_differences", turned)
+    found = evaluated(runs)
+    assert found.pairs["ahead"].tolist() == ["undecided"]
+    assert found.notes[0].startswith("a - b, AUC: undecided, since the limits of the difference")

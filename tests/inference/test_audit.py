@@ -1,0 +1,260 @@
+"""An audit: all audits of a tiny population, limits against exact ones, coverage by simulation."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from recsample import AP, Ranks, Recall, UniformSampling, datasets, inference
+from recsample.inference.audit import Audit, audited_mean, exact_ranks, reaches
+
+UNIT = np.zeros(7), np.ones(7)
+
+
+def tiny():
+    """Seven users: what is exact, and two numbers that predict it more or less."""
+    rng = np.random.default_rng(0)
+    exact = rng.random(7)
+    return exact, np.column_stack([exact + rng.normal(0, 0.3, 7), rng.random(7) > 0.5])
+
+
+def seen(values, users):
+    known = np.full(len(values), np.nan)
+    known[list(users)] = values[list(users)]
+    return known
+
+
+# The estimate has no bias
+
+
+@pytest.mark.parametrize("audited", [2, 3, 6])
+def test_over_all_random_audits_the_estimate_is_the_mean(audited):
+    exact, features = tiny()
+    audits = [
+        audited_mean(seen(exact, users), features, *UNIT)
+        for users in combinations(range(7), audited)
+    ]
+    assert np.mean([one.value for one in audits]) == pytest.approx(exact.mean(), abs=1e-12)
+
+
+def test_over_all_audits_with_stated_chances_the_estimate_is_the_mean():
+    exact, features = tiny()
+    chances, mean = np.linspace(0.3, 0.9, 7), 0.0
+    for chosen in product([False, True], repeat=7):
+        probability = np.where(chosen, chances, 1 - chances).prod()
+        if any(chosen):  # nobody: nothing is known, and the estimate 0
+            users = np.flatnonzero(chosen)
+            mean += probability * audited_mean(seen(exact, users), features, *UNIT, chances).value
+    assert mean == pytest.approx(exact.mean(), abs=1e-12)
+
+
+def test_an_audit_of_everybody_is_exact():
+    exact, features = tiny()
+    found = audited_mean(exact, features, *UNIT)
+    assert found[:3] == pytest.approx([exact.mean()] * 3)
+    assert found.low_for_others < exact.mean() < found.high_for_others
+
+
+# Limits
+
+
+@pytest.mark.parametrize(("users", "hits"), [(100, 0), (100, 1), (100, 7), (300, 299), (30, 15)])
+def test_limits_of_hits_are_those_of_clopper_and_pearson(users, hits):
+    down, up = reaches(1.0 * (np.arange(users) < hits), 0.0, 1.0)
+    exact = stats.binomtest(hits, users).proportion_ci(0.95, "exact")
+    assert (hits / users - down, hits / users + up) == pytest.approx(
+        tuple(exact), rel=4e-3, abs=2e-5
+    )
+
+
+def test_limits_are_quantiles_of_a_mean_with_random_weights():
+    rng = np.random.default_rng(1)
+    values = rng.beta(0.3, 2, 60)
+    weights = rng.dirichlet(np.ones(61), 100_000)
+    low = np.quantile(weights @ np.append(values, 0), 0.025)
+    high = np.quantile(weights @ np.append(values, 1), 0.975)
+    down, up = reaches(values, 0.0, 1.0)
+    assert down == pytest.approx(values.mean() - low, rel=0.04)
+    assert up == pytest.approx(high - values.mean(), rel=0.04)
+
+
+def test_limits_have_a_width_where_no_audited_user_is_a_hit():
+    for users in (2, 100, 999):
+        nothing = seen(np.zeros(1000), range(users))
+        found = audited_mean(nothing, np.zeros((1000, 1)), np.zeros(1000), np.ones(1000))
+        assert found.value == found.low == 0 < found.high <= found.high_for_others
+
+
+def rank_is_1_for_one_in_a_hundred(rng):
+    return Ranks(np.where(rng.random(1000) < 0.01, 1, 500), 1000)
+
+
+def flat(rng):
+    return Ranks(rng.integers(1, 61, 1000), 1000)
+
+
+@pytest.mark.parametrize("metric", [Recall @ 1, Recall @ 10, AP], ids=str)
+@pytest.mark.parametrize("population", [rank_is_1_for_one_in_a_hundred, flat])
+def test_limits_hold_with_a_hundred_users_whatever_the_draws_were(population, metric):
+    rng, held, runs = np.random.default_rng(2), 0, 150
+    for _ in range(runs):
+        ranks = population(rng)
+        # Popular items are drawn, so that the sampled ranks are far too bad.
+        worst = 1 + np.minimum(
+            rng.binomial(20, ((ranks.values - 1) / 999) ** 0.4), ranks.values - 1
+        )
+        users = rng.choice(1000, 100, replace=False)
+        audit = Audit(Ranks(worst, 21), ranks[users], users, ranks.sizes, replace=False)
+        found = audit.mean(metric)
+        held += found.low <= metric(ranks).mean() <= found.high
+    assert held / runs > 0.95 - 2 * np.sqrt(0.95 * 0.05 / runs)
+
+
+def test_others_are_users_of_the_same_population():
+    rng, held, runs = np.random.default_rng(3), 0, 150
+    for _ in range(runs):
+        ranks = flat(rng)[:200]
+        sampled = UniformSampling(20).draw(ranks, rng)
+        users = rng.choice(200, 150, replace=False)
+        audit = Audit(sampled, ranks[users], users, ranks.sizes, replace=False)
+        found = audit.mean(Recall @ 10)
+        held += found.low_for_others <= 1 / 6 <= found.high_for_others
+    assert held / runs > 0.95 - 2 * np.sqrt(0.95 * 0.05 / runs)
+
+
+def test_a_choice_by_sampled_rank_needs_its_chances():
+    rng, x = np.random.default_rng(4), datasets.recorded_ranks()["X"].break_ties("random", 0)
+    exact = (Recall @ 10)(x).mean()
+    found = {"stated": [], "kept": []}
+    for _ in range(60):
+        sampled = UniformSampling(100).draw(x, rng)
+        # Not only by the sampled rank, which the regression would set right by itself.
+        chances = np.where((sampled.values == 1) & (x.values > 10), 0.3, 0.06)
+        users = np.flatnonzero(rng.random(len(x)) < chances)
+        for known, stated in (("stated", chances), ("kept", None)):
+            audit = Audit(sampled, x[users], users, x.sizes, False, stated)
+            found[known].append(audit.mean(Recall @ 10).value)
+    error = np.std(found["stated"]) / np.sqrt(60)
+    assert abs(np.mean(found["stated"]) - exact) < 4 * error
+    assert abs(np.mean(found["kept"]) - exact) > 20 * error
+
+
+def test_a_difference_of_two_recommenders_is_known_better_than_each():
+    rng, recorded = np.random.default_rng(5), datasets.recorded_ranks()
+    x, z = (recorded[name].break_ties("random", 0) for name in "XZ")
+    z = Ranks(np.minimum(np.where(rng.random(len(x)) < 0.9, x.values, z.values), x.sizes), x.sizes)
+    exact, held, narrower = (Recall @ 10)(x).mean() - (Recall @ 10)(z).mean(), 0, 0
+    for _ in range(60):
+        users = rng.choice(len(x), 300, replace=False)
+        of_x, of_z = (
+            Audit(UniformSampling(100).draw(one, rng), one[users], users, x.sizes, False)
+            for one in (x, z)
+        )
+        found, alone = of_x.difference(of_z, Recall @ 10, 0.95), of_x.mean(Recall @ 10)
+        held += found.low <= exact <= found.high
+        narrower += found.high - found.low < alone.high - alone.low
+    assert held >= 54
+    assert narrower > 55
+
+
+def test_several_relevant_items():
+    several = datasets.recorded_several()["X"][:800]
+    rng, held = np.random.default_rng(6), 0
+    for _ in range(30):
+        sampled = UniformSampling(100).draw(several, rng)
+        users = rng.choice(800, 100, replace=False)
+        found = Audit(sampled, several[users], users, several.sizes, False).mean(AP)
+        held += found.low <= AP(several).mean() <= found.high
+    assert held >= 26
+
+
+# What is given
+
+
+SAMPLED = Ranks([1, 3, 2, 6], 6, ids=["a", "b", "c", "d"])  # m = 5 of 49
+SIZES = np.full(4, 50)
+
+
+def test_exact_ranks_come_as_an_array_by_name_or_with_places():
+    pd = pytest.importorskip("pandas")
+    wanted = [1, 3], Ranks([20, 9], 50)
+    for given, sampled in (
+        ([np.nan, 20, np.nan, 9], [1, 3, 2, 6]),
+        (([3, 1], Ranks([9, 20], 50)), [1, 3, 2, 6]),
+        (pd.Series({"d": 9, "b": 20, "a": np.nan}), None),
+    ):
+        sampled = SAMPLED if sampled is None else Ranks(sampled, 6)
+        users, ranks = exact_ranks(given, sampled, SIZES, False)
+        assert users.tolist() == wanted[0]
+        assert ranks == wanted[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "replace", "what"),
+    [
+        ([9, 2, np.nan, np.nan], False, "allows 3 to 47 among all, got 2 in instance 1"),
+        ([46, 20, np.nan, np.nan], False, "allows 1 to 45 among all, got 46 in instance 0"),
+        ([9, 1, np.nan, np.nan], True, "allows 2 to 49 among all, got 1 in instance 1"),
+        ([9, 51, np.nan, np.nan], False, "values must not exceed n_items, got rank 51"),
+        ([9, np.nan, np.nan, np.nan], False, "at least two instances, each named once, got .0."),
+        ([9, 9], False, "a rank or NaN for each of the 4 instances"),
+        (([0, 4], Ranks([9, 9], 50)), False, "of instances below 4, got 4"),
+        (([1, 1], Ranks([9, 9], 50)), False, "each named once, got .1, 1."),
+        (([0, 1], Ranks([9, 9], 40)), False, "the n_items of sampled, 50 in instance 0, got 40"),
+        (([0, 1], Ranks([[8, 9], [9]], 50)), False, "the relevant items of sampled, 1 in insta"),
+    ],
+)
+def test_what_cannot_be_is_refused(given, replace, what):
+    with pytest.raises(ValueError, match=what):
+        exact_ranks(given, SAMPLED, SIZES, replace)
+
+
+def test_a_name_that_is_not_in_the_column_is_refused():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="exact must name instances of sampled, got 'e'"):
+        exact_ranks(pd.Series({"a": 9, "e": 20}), SAMPLED, SIZES, False)
+
+
+# Plans
+
+
+def test_a_plan_is_enough():
+    rng, x = np.random.default_rng(7), datasets.recorded_ranks()["X"]
+    enough = []
+    for _ in range(20):
+        sampled = UniformSampling(100).draw(x, rng)
+        first = rng.choice(len(x), 100, replace=False)
+        plan = inference.plan_audit(
+            Recall @ 10, 0.06, sampled, x.n_items, rng, exact=(first, x[first])
+        )
+        assert set(first) <= set(plan.users)
+        assert plan.chances == pytest.approx(len(plan.users) / len(x))
+        found = Audit(sampled, x[plan.users], plan.users, x.sizes, False).mean(Recall @ 10)
+        enough.append(found.high - found.low <= 0.06)
+    assert sum(enough) >= 17
+
+
+def test_a_plan_without_exact_ranks_is_enough_for_the_worst_of_ranks():
+    sampled = Ranks([1] * 1000, 11)
+    users = inference.plan_audit(Recall @ 1, 0.1, sampled, 1000, rng=0).users
+    half = Ranks(np.where(np.arange(1000) % 2, 1, 500), 1000)
+    found = Audit(sampled, half[users], users, half.sizes, False).mean(Recall @ 1)
+    # As many hits as misses but for chance, which can make it narrower only.
+    assert 0.09 < found.high - found.low < 0.102
+
+
+def test_a_plan_of_who_is_all_audited():
+    sampled, exact = Ranks([1, 2, 1], 5), Ranks([3, 20, 1], 50)
+    plan = inference.plan_audit(AP, 0.1, sampled, 50, rng=0, exact=([0, 1, 2], exact))
+    assert plan.users.tolist() == [0, 1, 2]
+    assert plan.chances.tolist() == [1, 1, 1]
+    plan = inference.plan_audit(AP, 1e-6, sampled, 50, rng=0)
+    assert plan.users.tolist() == [0, 1, 2]
+
+
+def test_a_plan_refuses_what_are_no_ranks_and_no_width():
+    with pytest.raises(ValueError, match="sampled must be"):
+        inference.plan_audit(AP, 0.1, [1, 2, 1], 50, rng=0)
+    with pytest.raises(ValueError, match="width must be a finite number above 0, got 0"):
+        inference.plan_audit(AP, 0, SAMPLED, 50, rng=0)
