@@ -84,6 +84,22 @@ _MOST = 2**26
 Arrays = TypeVar("Arrays", bound="tuple[NDArray, ...]")
 
 
+Found = TypeVar("Found")
+
+
+def once(method: Callable[..., Found]) -> Callable[..., Found]:
+    """Keep what a method has found for its arguments in the dict `known` of its object."""
+
+    @wraps(method)
+    def found(self, *given):
+        key = method.__name__, *given
+        if key not in self.known:
+            self.known[key] = method(self, *given)
+        return self.known[key]
+
+    return found
+
+
 def kept(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
     """Keep the arrays that a function returns for its arguments; they cannot be written to.
 

@@ -1,8 +1,9 @@
 """Tables in, tables out.
 
 `evaluating` goes from scores and held-out items to a table in three phases: `matching`, ranking,
-`saying`. `reporting` has sampled ranks for the last one. `command_line` does the same with files.
-Chapters: evaluate, report.
+`saying`. `reporting` has sampled ranks for the last one, `published` the numbers of a table.
+`command_line` does the same with files.
+Chapters: evaluate, report, reread.
 """
 
 from recsample._support.rooms import opened

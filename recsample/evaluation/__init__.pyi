@@ -1,7 +1,9 @@
 from . import command_line as command_line
 from . import evaluating as evaluating
+from . import published as published
 from . import reporting as reporting
 from . import results as results
 from .evaluating import evaluate as evaluate
+from .published import from_published as from_published
 from .reporting import report as report
 from .results import Result as Result

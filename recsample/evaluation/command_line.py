@@ -2,6 +2,7 @@
 
     recsample report ranks.csv --m 100 --items 3541 --drawn uniform
     recsample evaluate --scores mine=scores.parquet --held-out test.csv --train train.csv
+    recsample published table.csv --m 100 --items 1390 3690 --users 6040 --drawn uniform
     recsample plan ranks.csv --m 100 --items 3541 --drawn uniform --metric recall@10 --width .02
 
 A mistake of the user ends with one line and exit status 2, a mistake of this package with Python's
@@ -25,7 +26,8 @@ from recsample._support.checks import positive_float, shown
 from recsample._support.extras import extra
 from recsample._support.frames import RELEVANCE
 from recsample.evaluation.evaluating import evaluate
-from recsample.evaluation.files import as_count, names_in, read_file
+from recsample.evaluation.files import as_count, names_in, read_file, read_printed
+from recsample.evaluation.published import from_published
 from recsample.evaluation.reporting import draws_of, report
 from recsample.evaluation.results import Result
 from recsample.inference.planning import required_samples_from_pilot
@@ -54,12 +56,13 @@ _OPTIONS = {
     "cutoff": ["metric", "metrics"],
     "m": ["m", "sample"],
     "n_items": ["items"],
+    "n_users": ["users"],
     "probability": ["order"],
     "replace": ["with_replacement"],
     "rng": ["seed"],
     "sampled": ["rank"],
     "sampler": ["sample"],
-    "values": ["rank"],
+    "values": ["rank", "table"],
 }
 # And of arguments that a message names as a way out.
 _WAYS_OUT = {
@@ -126,6 +129,24 @@ _SPEED = "items scored in a second: adds seconds"
 _PLAN: dict[str, Any] = {
     "--metric": {"required": True, "help": "such as ndcg@10"},
     "--per-second": {"type": float, "metavar": "ITEMS", "help": _SPEED},
+}
+_PAPER: dict[str, Any] = {
+    "table": {"metavar": "FILE", "help": "a row for each recommender, a column for each metric"},
+    "--m": {
+        "required": True,
+        "nargs": "+",
+        "type": int,
+        "help": "items drawn for each user; several where the paper leaves it open",
+    },
+    "--items": {
+        "required": True,
+        "nargs": "+",
+        "type": int,
+        "help": "size of the pools, or of the smallest and the largest one",
+    },
+    "--users": {"required": True, "type": int, "help": "of the test set"},
+    "--drawn": _DRAWN | {"required": True},
+    "--metrics": {"nargs": "+", "metavar": "METRIC", "help": "(default: those of the table)"},
 }
 _SCORES = "columns user, item, score; several recommenders by names, or by a column model"
 _RELEVANT = "of --held-out: rows above 0 are relevant"
@@ -216,6 +237,8 @@ def _of_options(message, asked):
         message = message.replace(written, option)
     argument, space, rest = message.partition(" ")
     for option in _OPTIONS.get(argument, [argument]):
+        if option == "table" and option in asked:
+            return f"FILE{space}{rest}"
         if option in asked:
             return f"--{option.replace('_', '-')}{space}{rest}"
     return message
@@ -238,6 +261,9 @@ def _parser():
     said = _command(commands, "report", _report, "what sampled ranks say of the exact metrics")
     _ask(said, _RANKS | _BATCHES | _AUDIT | _METRICS | {"--format": _FORMAT})
     _ask(said.add_mutually_exclusive_group(), _REPLACEMENT)
+    read = _command(commands, "published", _published, "what the numbers of a printed table say")
+    _ask(read, _PAPER | {"--format": _FORMAT})
+    _ask(read.add_mutually_exclusive_group(), _REPLACEMENT)
     plan = _command(commands, "plan", _plan, "what would make limits narrow, or an order sure")
     tables = [form for form in _FORMS if form != "sentences"]
     _ask(plan, _RANKS | _PLAN | {"--format": _FORMAT | {"choices": tables}})
@@ -372,6 +398,19 @@ def _reported(asked, metrics):
 
 def _report(asked):
     return _FORMS[asked.form](_reported(asked, asked.metrics))
+
+
+def _published(asked):
+    result = from_published(
+        read_printed(asked.table),
+        m=asked.m,
+        n_items=tuple(asked.items),
+        n_users=asked.users,
+        drawn=asked.drawn,
+        replace=asked.with_replacement,
+        metrics=asked.metrics,
+    )
+    return _FORMS[asked.form](result)
 
 
 def _plan(asked):

@@ -33,6 +33,7 @@ _ALLOWED |= dict.fromkeys(("rank", "m", "items"), _COUNT)
 _ALLOWED |= {"score": "a number or -inf", "ties": "a whole number from 0 to 2**53 - 1"}
 _ALLOWED |= {"exact": f"{_COUNT}, or blank", "chosen": "a number above 0 and at most 1"}
 _ALLOWED["relevance"] = "a number, or true or false"
+_PRINTED = "printed "  # before the name of a metric: what stands there is kept as text
 _TRUTH = {"true": 1.0, "false": 0.0}
 # Rows of text are turned into columns this many at a time, which stay in the cache of a core.
 _BLOCK = 300
@@ -60,6 +61,21 @@ def read_file(path: str, wanted: Mapping[str, str], optional: Collection[str] = 
     pd = extra("pandas")
     table = pd.DataFrame({use: pd.Series(one, dtype=one.dtype) for use, one in columns.items()})
     return table.set_index("row" if kind == ".parquet" else "line")
+
+
+def read_printed(path: str) -> dict[str, dict[str, str]]:
+    """A table of numbers as text: recommenders in the first column, a metric in each other one."""
+    of, *metrics = names_in(path) or [""]
+    if not metrics:
+        raise ValueError(
+            f"{path} must begin with the names of its columns, recommenders and metrics, got none"
+        )
+    table = read_file(path, {"model": of, **{f"{_PRINTED}{one}": one for one in metrics}})
+    if table["model"].duplicated().any():
+        again = table["model"][table["model"].duplicated()].iloc[0]
+        raise ValueError(f"{path} must hold each recommender once, got {again!r} again")
+    rows = table.drop(columns="model").to_numpy()
+    return {name: dict(zip(metrics, row)) for name, row in zip(table["model"], rows)}
 
 
 def names_in(path: str) -> list[str]:
@@ -141,6 +157,8 @@ def _full(path, rows, width):
 
 def _of_texts(use, texts, name, lines):
     """The values of a column of texts."""
+    if use.startswith(_PRINTED):
+        return np.array(texts, object)
     if use in _IDS:
         values = np.array(list(map(sys.intern, texts)), object)  # each id once in memory
     elif use == "relevance":

@@ -32,7 +32,7 @@ _UNPAIRED = (
     "Ranks do"
 )
 # From this share of the pool on, draws with replacement and without it say different things.
-_MANY = 1 / 10
+MANY = 1 / 10
 
 
 def report(
@@ -303,7 +303,7 @@ def _check_few(runs, sizes):
         pools = checks.one_or_each("n_items", sizes, len(rows))
         m = rows.n_irrelevant
         # More than there is is refused later, whatever is said of replacement.
-        many = np.flatnonzero((m >= _MANY * pools) & (m + rows.n_relevant <= pools))
+        many = np.flatnonzero((m >= MANY * pools) & (m + rows.n_relevant <= pools))
         if len(many):
             raise ValueError(
                 "replace must be stated where a tenth of a pool or more was drawn, got nothing for "

@@ -176,6 +176,8 @@ class Result(Value):
                 cells["without"] = free if word == "decreasing" else word
             rows.append(cells)
         table = extra("pandas").DataFrame(rows, self.table.index).rename(index=_on_one_line)
+        if not self.ranked.has_estimates:
+            table = table.drop(columns="corrected")
         return table.rename_axis(index=[None] * table.index.nlevels)
 
     def _differences(self, called=None):

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# The usual assumption, of one relevant item.
+USUAL = "within the best fifth of the list no rank is more frequent than a better one"
 # The way out where scores are there, and listed items say nothing.
 _EXACTLY = "The same call without negatives gives the exact metrics, from the same scores."
 
@@ -54,6 +56,7 @@ class Ranked(Value):
     notes: tuple[str, ...] = ()
     counts: Mapping[tuple[str, str], int] | None = None
     columns_of_pairs: ClassVar[tuple[str, ...]] = (*Comparison._fields, "ahead")
+    has_estimates: ClassVar[bool] = True
     # Whether the value of each user is one that the metric can have, not their mean only.
     bounded: ClassVar[bool] = True
 

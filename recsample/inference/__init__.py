@@ -2,7 +2,7 @@
 
 `distribution` estimates how the ranks are distributed, `bounds` and `likelihood` say what the data
 hold without an assumption, `comparison` how sure an order is, `planning` how many samples it takes,
-`coverage` how often limits hold what they say.
+`published` what printed numbers leave possible, `coverage` how often limits hold what they say.
 Chapters: estimation, bounds, inference, coverage, audit.
 """
 

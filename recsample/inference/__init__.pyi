@@ -1,4 +1,5 @@
 import recsample.evaluation
+import recsample.evaluation.published
 import recsample.evaluation.reporting
 import recsample.evaluation.results
 import recsample.experiments
@@ -42,6 +43,7 @@ from .planning import required_samples as required_samples
 from .planning import required_samples_from_pilot as required_samples_from_pilot
 
 Result = recsample.evaluation.results.Result
+from_published = recsample.evaluation.published.from_published
 report = recsample.evaluation.reporting.report
 reporting = recsample.evaluation.reporting
 results = recsample.evaluation.results

@@ -51,7 +51,8 @@ class BlindSpot(NamedTuple):
     def __str__(self) -> str:
         said = []
         if self.ranks > 0:
-            said.append(f"hardly anything within the first {self.ranks:,} ranks can be seen")
+            first = f"{self.ranks:,} ranks" if self.ranks > 1 else "rank"
+            said.append(f"hardly anything within the first {first} can be seen")
         if not np.isnan(self.fails):
             failed = f"such limits failed in up to {100 * self.fails:.0f} % of runs"
             said.append(f"for the worst of 10 populations tried {failed}")

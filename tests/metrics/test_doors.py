@@ -113,6 +113,11 @@ CALLS = {
     "Result.plan": lambda metric: rs.report(RUN, m=M, n_items=N_ITEMS, metrics=["recall@5"]).plan(
         metric, 0.5
     ),
+    "from_published": lambda metric: (
+        rs.inference.from_published(
+            {"HR@1": "0.2"}, m=M, n_items=N_ITEMS, n_users=99, drawn="uniform", metrics=[metric]
+        ).table
+    ),
     "evaluate": lambda metric: (
         rs.evaluate({"a": np.eye(4), "b": -np.eye(4)}, [0, 1, 2, 2], metrics=[metric]).table
     ),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property, wraps
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from recsample._support.arrays import counted, summed
 from recsample._support.checks import one_or_each
 from recsample._support.numerics import limits_of_bounded_mean, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
+from recsample._support.values import once
 from recsample.inference.likelihood.mixtures import Mixture, extremes, fitted, limit
 from recsample.inference.likelihood.strata import (
     Assumption,
@@ -47,22 +48,6 @@ _SHARES = 128
 _POSSIBLE = 0.05
 
 
-Found = TypeVar("Found")
-
-
-def _once(method: Callable[..., Found]) -> Callable[..., Found]:
-    """Keep what a method has found for its arguments, as long as its object lives."""
-
-    @wraps(method)
-    def found(self, *given):
-        key = method.__name__, *given
-        if key not in self.known:
-            self.known[key] = method(self, *given)
-        return self.known[key]
-
-    return found
-
-
 class Evidence:
     """The strata of a run, and their fits in each class.
 
@@ -87,7 +72,7 @@ class Evidence:
         self.replace, self.n_instances, self.n_columns = replace, len(sampled), n_columns
         self.sizes = _checked_sizes(self.sampled, n_items, replace, self.n_instances)
         for metric in metrics:
-            _check_additive(metric)
+            check_additive(metric)
         self.cutoffs = tuple({metric.cutoff for metric in metrics if metric.cutoff is not None})
         self.strata = strata_of(self.sampled, self.sizes, replace, self.counts)
         self.known: dict[tuple, Any] = {}
@@ -103,18 +88,18 @@ class Evidence:
                 s._replace(counts=tuple(c / self.effect for c in s.counts)) for s in self.strata
             ]
 
-    @_once
+    @once
     def columns(self, assumption: Assumption) -> list[Columns]:
         """The extreme distributions of each stratum."""
         return [columns_of(s, assumption, self.replace, self.cutoffs) for s in self.strata]
 
-    @_once
+    @once
     def mixtures(self, metric: Metric, assumption: Assumption) -> list[Mixture]:
         """What was observed of each stratum, with the metric of each column."""
         n_told = self.n_instances / self.effect
         return mixtures_of(self.strata, self.columns(assumption), metric, n_told)
 
-    @_once
+    @once
     def best(self, assumption: Assumption) -> list[Floats]:
         """The weights of each stratum that fit best; the metric plays no part in them."""
         return [
@@ -274,7 +259,7 @@ class Evidence:
         """The chance that any column of the study fits the stated draws as badly as this one."""
         return float(np.minimum(1.0, self.misfit("none") * self.n_columns))
 
-    @_once
+    @once
     def misfit(self, assumption: Assumption) -> float:
         """The chance of data that fit as badly as these, if the assumption were true.
 
@@ -462,7 +447,7 @@ def _checked_sizes(sampled, n_items, replace, n_instances):
     return sizes
 
 
-def _check_additive(metric):
+def check_additive(metric):
     """Refuse a correction, and a metric that is no sum over the relevant items."""
     if not exact_metric(metric).additive:
         raise ValueError(f"metric must be a sum over the relevant items, got {metric}")

@@ -1,0 +1,254 @@
+"""Which exact metrics a paper's printed sampled ones leave possible.
+
+A printed number is the mean of a sampled metric over N users, up to rounding and chance. Over all
+distributions of the exact rank it is linear, and so is an exact metric: what the latter can be is a
+linear programme, but for chance. A hit rate is a share of N users, whose limits are exact (Clopper
+and Pearson). Of other means the standard deviation is not printed; it is that of the distribution
+which explains the numbers, and its root is bounded by tangents, x / 2 + v / 2x for any x > 0: too
+wide by less than a thousandth where it counts, never too narrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import linprog, minimize
+from scipy.special import logsumexp
+
+from recsample._support.typing import Floats
+from recsample._support.values import once
+from recsample.inference.likelihood.strata import Assumption, Stratum, columns_of, mixtures_of
+from recsample.metrics.base import Metric
+
+# Pools of a range, its ends among them, by equal factors: those between are mixtures, nearly.
+_POOLS = 4
+_ROUNDS, _CLOSE = 20, 1e-3
+
+
+class Printed(NamedTuple):
+    """A number as it was printed: of a sampled metric, and half a unit of its last digit."""
+
+    metric: Metric
+    value: float
+    half: float
+    name: str = ""  # by which the metric was called
+
+    @property
+    def low(self) -> float:
+        """The least that was rounded to it."""
+        return self.value - self.half
+
+    @property
+    def high(self) -> float:
+        """The most that was rounded to it."""
+        return self.value + self.half
+
+
+class Study(NamedTuple):
+    """How a paper ranked: m items from pools between two sizes, for one item of each user."""
+
+    m: int
+    pools: tuple[int, int]  # relevant items included
+    n_users: int
+    replace: bool
+
+
+class Laws(NamedTuple):
+    """The extreme distributions of the exact rank in a class, and what metrics are under them."""
+
+    sampled: Floats  # shape (m + 1, columns): the law of the count of draws above
+    exact: dict[Metric, Floats]  # by metric, shape (columns,)
+
+
+def laws_of(study: Study, assumption: Assumption, metrics: Sequence[Metric]) -> Laws:
+    """The extreme distributions of a class, for pools of every size in the range."""
+    cutoffs = tuple({one.cutoff for one in metrics if one.cutoff is not None})
+    parts = []
+    for size in np.unique(np.geomspace(*study.pools, _POOLS).round().astype(np.int64)):
+        one_each = (np.ones(study.m + 1),)
+        stratum = Stratum(int(size) - 1, 1, 1, (study.m,), one_each, np.arange(1))
+        columns = columns_of(stratum, assumption, study.replace, cutoffs)
+        found = [mixtures_of([stratum], [columns], one, study.m + 1)[0].mean for one in metrics]
+        parts.append((columns.law, *found))
+    law, *means = (np.concatenate(part, axis=-1) for part in zip(*parts))
+    return Laws(law, dict(zip(metrics, means)))
+
+
+class _Row(NamedTuple):
+    """A printed number as a condition on the weights of the columns."""
+
+    mean: Floats
+    square: Floats  # the mean of the squared distance from the number
+    low: float
+    high: float
+    scale: float = 0.0  # of the standard deviation; 0 where `low` and `high` allow for chance
+    least_root: float = 1.0  # the least standard deviation that counts
+    first_root: float = 1.0  # and one that there may be
+
+
+class Programme:
+    """All weights of columns under which every number may have come about, at an error so small."""
+
+    def __init__(self, numbers: Sequence[Printed], laws: Laws, study: Study, error: float) -> None:
+        self.rows = [_row(one, laws.sampled, study, error) for one in numbers]
+        # Tangents at these standard deviations; each holds for whatever is asked next.
+        self.touched = [[one.first_root] for one in self.rows]
+
+    def least(self, goal: Floats) -> float | None:
+        """The least value of a mean over the columns; None where no weights are possible."""
+        for _ in range(_ROUNDS):
+            rows, limits = zip(*chain.from_iterable(map(_planes, self.rows, self.touched)))
+            found = _solved(goal, np.array(rows), limits)
+            if found.status:
+                return None
+            if not self._touch(found.x):
+                break
+        return float(found.fun)
+
+    def _touch(self, weights):
+        """Add tangents where those known are too wide, and say whether there were any."""
+        known = sum(map(len, self.touched))
+        for row, touched in zip(self.rows, self.touched):
+            # Nearer to 0 than it counts beside the rounding, a tangent would be all but upright.
+            root = max(float(row.square @ weights), row.least_root**2) ** 0.5
+            if row.scale and min(x / 2 + root**2 / (2 * x) for x in touched) > (1 + _CLOSE) * root:
+                touched.append(root)
+        return sum(map(len, self.touched)) > known
+
+    def likely(self) -> Floats:
+        """The weights of most entropy that fit the numbers within their standard errors."""
+        means = np.array([row.mean for row in self.rows])
+        aim = np.array([(row.low + row.high) / 2 for row in self.rows])
+        # Of random laws, which vary as much as any.
+        errors = (
+            r.scale * r.square.mean() ** 0.5 if r.scale else r.high - r.low for r in self.rows
+        )
+        error = np.array([*errors]) / 4
+
+        def loss(tilt):
+            log = tilt / error @ means
+            total = logsumexp(log)
+            weights = np.exp(log - total)
+            slope = (means @ weights - aim) / error + tilt
+            return total - np.log(len(log)) - tilt / error @ aim + tilt @ tilt / 2, slope
+
+        tilt = minimize(loss, np.zeros(len(aim)), jac=True, method="BFGS").x
+        log = tilt / error @ means
+        return np.exp(log - logsumexp(log))
+
+
+def _solved(goal, rows, limits):
+    """The weights with the least mean, by a linear programme; its status is 0 if there are any."""
+    for method in ("highs", "highs-ipm"):  # what one cannot finish for rounding, the other can
+        found = linprog(goal, rows, limits, np.ones((1, len(goal))), [1], method=method)
+        if found.status in (0, 2):
+            return found
+    # That there are none may not be seen for rounding. By how much must they miss a limit?
+    missing, ones = np.append(0 * goal, 1.0), np.append(np.ones_like(goal), 0.0)
+    beyond = np.c_[rows, -np.ones(len(rows))]
+    least = linprog(missing, beyond, limits, ones[None], [1], method="highs")
+    if least.status or least.fun < 1e-7:
+        raise RuntimeError(f"the bounds of printed numbers were not found: {found.message}")
+    return found
+
+
+def _row(number, law, study, error):
+    m, n = study.m, study.n_users
+    term = terms_of(number.metric, m)
+    most = term.max()
+    if set(np.unique(term)) <= {0.0, most}:  # hits, or as many times the same
+        low, high = _share_limits(number.low / most, number.high / most, n, error)
+        return _Row(term @ law, term @ law, most * low, most * high)
+    scale = stats.norm.isf(error / 2) / np.sqrt(n)
+    square, least = (term - number.value) ** 2 @ law, number.half / (10 * scale)
+    first = max(number.value * (most - number.value), 4 * least**2) ** 0.5 / 2
+    return _Row(term @ law, square, number.low, number.high, scale, least, first)
+
+
+def _share_limits(low, high, n, error):
+    """Of a share of n users that was rounded."""
+    fewest, most = np.ceil(n * low - 1e-9), np.floor(n * high + 1e-9)
+    if fewest > most:  # nor is it a share of n users, then of whoever else
+        fewest = most = n * (low + high) / 2
+    fewest, most = np.clip([fewest, most], 0, n)
+    lower = stats.beta.ppf(error / 2, fewest, n - fewest + 1) if fewest > 0 else 0.0
+    upper = stats.beta.isf(error / 2, most + 1, n - most) if most < n else 1.0
+    return float(lower), float(upper)
+
+
+def _planes(row, touched):
+    """A number's conditions, as rows and what they may be at most."""
+    if not row.scale:
+        return [(row.mean, row.high), (-row.mean, -row.low)]
+    found = []
+    for x in touched:
+        slope, room = row.scale / (2 * x) * row.square, row.scale * x / 2
+        found += [(row.mean - slope, row.high + room), (-row.mean - slope, room - row.low)]
+    return found
+
+
+class Reading:
+    """One way in which the numbers of a table may have come about, at a chance of error for each.
+
+    `runs` are the numbers of each recommender, `metrics` the exact ones that are asked for.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        runs: Mapping[str, Sequence[Printed]],
+        metrics: Sequence[Metric],
+        error: float,
+    ) -> None:
+        self.study, self.runs, self.metrics, self.error = study, runs, metrics, error
+        self.known: dict[tuple, Any] = {}
+
+    @once
+    def laws(self, assumption: Assumption) -> Laws:
+        """The extreme distributions of a class."""
+        return laws_of(self.study, assumption, self.metrics)
+
+    @once
+    def programme(self, name: str, assumption: Assumption) -> Programme:
+        """Of all that a recommender's numbers allow."""
+        return Programme(self.runs[name], self.laws(assumption), self.study, self.error)
+
+    @once
+    def limits(
+        self, name: str, metric: Metric, assumption: Assumption
+    ) -> tuple[float, float] | None:
+        """Between which values an exact metric lies; None where the numbers contradict it."""
+        goal, programme = self.laws(assumption).exact[metric], self.programme(name, assumption)
+        low, below = programme.least(goal), programme.least(-goal)
+        return None if low is None or below is None else (low, -below)
+
+    def clash(self, name: str) -> list[Printed]:
+        """As few of the numbers as can be that no distribution explains; none if one does."""
+        laws = self.laws("none")
+
+        def is_possible(some):
+            return Programme(some, laws, self.study, self.error).least(0 * laws.sampled[0]) == 0
+
+        needed = list(self.runs[name])
+        if is_possible(needed):
+            return []
+        for one in self.runs[name]:
+            rest = [other for other in needed if other is not one]
+            needed = rest if rest and not is_possible(rest) else needed
+        return needed
+
+    def likely(self, metric: Metric, name: str, assumption: Assumption) -> float:
+        """The value of a sampled metric that fits the numbers of a recommender best."""
+        terms = terms_of(metric, self.study.m)
+        return float(
+            terms @ self.laws(assumption).sampled @ self.programme(name, assumption).likely()
+        )
+
+
+def terms_of(metric: Metric, m: int) -> Floats:
+    """The metric of one relevant item with s = 0, ..., m of m others above it."""
+    return np.asarray(metric.of_rank(np.arange(1, m + 2), m + 1), float)
