@@ -234,8 +234,8 @@ class Reread(Ranked):
         clashing = ", ".join(map(_as_printed, numbers))
         raise ValueError(
             f"{of} must be possible together for {self._among()}, got {clashing}: look for a "
-            "misprint, another cut-off, m, n_items or draw, or for numbers that are each the best of "
-            "many epochs"
+            "misprint, for another cut-off, m, n_items or draw, or for numbers that are each the "
+            "best of many epochs"
         )
 
     @cached_property
