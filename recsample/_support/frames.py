@@ -192,7 +192,7 @@ def as_grades(name: str, series: Any) -> Floats:
     if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
         raise ValueError(f"{allowed}, got {series.dtype}: keep the rows that are, relevance=None")
     values = series.cast(nw.Float64).to_numpy()
-    return _refuse_row(allowed, values, np.isnan(values))
+    return _refuse_row(allowed, values, ~np.isfinite(values))
 
 
 def as_times(name: str, series: Any) -> NDArray[Any]:

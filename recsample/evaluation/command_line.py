@@ -149,7 +149,7 @@ _PAPER: dict[str, Any] = {
     "--metrics": {"nargs": "+", "metavar": "METRIC", "help": "(default: those of the table)"},
 }
 _SCORES = "columns user, item, score; several recommenders by names, or by a column model"
-_RELEVANT = "of --held-out: rows above 0 are relevant"
+_RELEVANT = "of --held-out: rows above 0 are relevant, grades the gains of ndcg and dcg"
 _TABLES: dict[str, Any] = {
     "--scores": {"required": True, "nargs": "+", "metavar": "[NAME=]FILE", "help": _SCORES},
     "--held-out": {"required": True, "metavar": "FILE", "help": "columns user, item"},

@@ -14,6 +14,7 @@ from recsample._support.arrays import counted, owners, summed
 from recsample._support.checks import generator, shown, true_or_false
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
+from recsample.evaluation.grades import uses_grades, with_grades
 from recsample.evaluation.matching import (
     OF_OTHERS,
     SCORES_IN_TRAIN,
@@ -120,9 +121,11 @@ def evaluate(
         Metrics that look beyond a list are then values, not bounds, and lists that hold nearly all
         held-out items are not taken for lists of candidates.
     relevance : str or None, optional
-        The column of `held_out` that says which rows are relevant: those above 0, which have to be
-        of one grade. None if every row is. Must be said where there is a column such as `label` or
-        `rating`.
+        The column of `held_out` that says which rows are relevant: those above 0. NDCG and DCG take
+        these grades as gains, as `recsample.metrics.graded.ndcg` does by default (for another gain
+        give a column of it, such as 2 ** grade - 1), unless items are sampled, where they are
+        refused; for all other metrics every grade above 0 is relevant alike. None if every row
+        is. Must be said where there is a column such as `label` or `rating`.
     items : array_like, optional
         The ids of all items that can be recommended; by default all in the other tables.
     user, item, score, model : str, optional
@@ -183,6 +186,8 @@ def evaluate(
         refuse_corrections(chosen)
     columns = {"user": user, "item": item, "score": score, "model": model}
     matched = match_ids(scores, held_out, train, negatives, complete, items, columns, relevance)
+    if negatives is not None or sampler is not None:
+        _refuse_grades(matched.study.grades, chosen)
     nothing = ""
     if matched.lists is not None and _undecided(matched, chosen):
         matched, nothing = dataclasses.replace(matched, lists=None), "negatives were left aside"
@@ -224,6 +229,18 @@ def _check_sampler(sampler):
         )
 
 
+def _refuse_grades(grades, metrics):
+    """Refuse what ranks among some items do not tell."""
+    used = [m for m in metrics if grades is not None and uses_grades(m, grades)]
+    if used:
+        raise ValueError(
+            f"relevance must leave out grades where {used[0]} is asked of sampled items, got "
+            f"{shown(np.unique(grades)[:3].tolist())}: rank all items, which gives it exactly, ask "
+            "for metrics of binary relevance, or keep the rows that are relevant and give "
+            "relevance=None"
+        )
+
+
 # The second phase: what is matched is ranked.
 
 
@@ -233,6 +250,8 @@ def _ranked(matched: Matched, metrics: tuple[Metric, ...]) -> Ranked:
     among = _among_all if matched.lists is None else _among_lists
     for name, source in matched.sources.items():
         runs[name], missing = among(source, matched)
+        if matched.lists is None:
+            runs[name] = _graded(runs[name], source, matched.study)
         counts |= {(name, what): n for what, n in missing.items()}
     notes = [
         f"{_of(name)}{what}: {n:,}"
@@ -245,6 +264,7 @@ def _ranked(matched: Matched, metrics: tuple[Metric, ...]) -> Ranked:
         named=matched.named,
         notes=(*notes, *matched.notes),
         counts={key: int(n) for key, n in counts.items()},
+        grades=() if matched.study.grades is None else tuple(np.unique(matched.study.grades)),
     )
     return ranked if matched.lists is not None else _as_far_as_listed(ranked, matched)
 
@@ -259,7 +279,7 @@ def _as_far_as_listed(ranked, matched):
     return ranked.turned(
         Bounded,
         ends={
-            name: (one.ranks_at(study, 1.0), one.ranks_at(study, 0.0))
+            name: tuple(_graded(one.ranks_at(study, at), one, study, at) for at in (1.0, 0.0))
             for name, one in short.items()
         },
         left_out={
@@ -267,6 +287,17 @@ def _as_far_as_listed(ranked, matched):
         },
         stated=matched.stated,
     )
+
+
+def _graded(ranks, source, study, place=None):
+    """With the grades, where there are some; at both ends the worst and the best order of these."""
+    if study.grades is None:
+        return ranks
+    behind = np.zeros(len(study.grades))
+    if place is not None:
+        out = source.left_out(study)
+        behind[out] = (2 * place - 1) * study.grades[out]
+    return with_grades(ranks, source.of(study, *study.held_out), study.grades, behind)
 
 
 def _short(matched):

@@ -202,20 +202,12 @@ def _held_out(given, columns, relevance, counts):
     table = _pairs("held_out", given, columns)
     (grades,) = frames.read_columns("held_out", given, {"relevance": relevance})
     relevant = frames.as_grades("held_out", grades)
-    different = np.unique(relevant[relevant > 0])
-    if len(different) > 1:
-        raise ValueError(
-            "relevance must name a column in which all relevant items have the same grade, got "
-            f"{shown(different[:3].tolist())} in {shown(relevance)}: evaluate ranks relevant items "
-            "and knows no grades. Take the rows that count as relevant and give relevance=None, or "
-            "put the grades in the order of the lists into rs.metrics.graded.ndcg"
-        )
     keep = relevant > 0
     if not keep.any():
         raise ValueError(f"relevance must name a column with a grade above 0, got {relevance!r}")
     counts["", f"held-out rows that are not relevant by {relevance!r}, left out"] = (~keep).sum()
     parts = (frames.Coded(one.ids, one.which[keep]) for one in (table.user, table.item))
-    return _Table(*parts)
+    return _Table(*parts, score=relevant[keep])
 
 
 def _asked_relevance(given, columns):
@@ -446,7 +438,7 @@ def _study(tables, catalogue, counts):
             "items must hold all held-out items, "
             f"got none that is {shown(ids[which[np.argmin(known)]])}"
         )
-    relevant = sets_of(row, column, shape)
+    relevant, given = sets_of(row, column, shape), (row, column)
     counts["", "held-out rows that repeat another one, counted once"] = len(row) - relevant.nnz
     exclude = sparse.csr_matrix(shape, dtype=bool)
     if "train" in tables:
@@ -462,7 +454,27 @@ def _study(tables, catalogue, counts):
     counts["", "users without any other held-out item, left out"] = len(users) - len(left)
     if not len(left):
         raise ValueError("held_out must hold items that are not in train, got none")
-    return Study(np.asarray(users)[left], np.asarray(catalogue), new[left], exclude[left].tocsr())
+    study = Study(np.asarray(users)[left], np.asarray(catalogue), new[left], exclude[left].tocsr())
+    if held_out.score is None or (held_out.score == 1).all():  # which is no grade
+        return study
+    return _with_grades(study, *given, held_out.score, left)
+
+
+def _with_grades(study, row, column, grade, left):
+    """The study with the grade of each relevant item, of which each pair has one."""
+    n_items = len(study.items)
+    keys, first, which = np.unique(row * n_items + column, return_index=True, return_inverse=True)
+    different = grade != grade[first][which]
+    if different.any():
+        at = int(np.argmax(different))
+        raise ValueError(
+            "relevance must give each pair of user and item one grade above 0, got "
+            f"{grade[first][which][at]:g} and {grade[at]:g} for item "
+            f"{shown(study.items[column[at]])} of one user: keep one of these rows"
+        )
+    user, item = study.held_out
+    found = grade[first][np.searchsorted(keys, left[user] * n_items + item)]
+    return study._replace(grades=found)
 
 
 def _known_to(study, table, counts, name, whose, what):

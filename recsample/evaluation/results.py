@@ -107,6 +107,7 @@ class Result(Value):
         counts = {key: {"count": n} for key, n in (ranked.counts or {}).items()}
         fit = {(name,): row for name, row in ranked.fit.items()}
         named, rungs = ranked.named, ("low", "high")
+        grades = ranked.grades_said(*ranked.metrics)
         tables = {
             "table": (ranked.rows, _LEVELS, named, ()),
             "ladder": (ranked.ladder, [*_LEVELS, "assumption"], named, rungs),
@@ -118,9 +119,10 @@ class Result(Value):
             {name: _table(*one) for name, one in tables.items()},
             ranked=ranked,
             blind=ranked.blind,
-            head=f"{ranked.head()} {ranked.limits_said()}".rstrip(),
+            head=" ".join(filter(None, (ranked.head(), grades, ranked.limits_said()))),
             sentences=tuple(
-                f"{name}: " * named + ranked.sentence(name, m) for name, m in ranked.rows
+                f"{name}: " * named + f"{ranked.sentence(name, m)} {ranked.grades_said(m)}".rstrip()
+                for name, m in ranked.rows
             ),
             notes=(*ranked.notes, *ranked.alarms, *ranked.contradictions, *ranked.divisors),
         )

@@ -19,13 +19,14 @@ from recsample._support.numerics import LEVEL, PERCENT, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value
 from recsample.evaluation.causes import likely_cause
+from recsample.evaluation.grades import Graded, grades_said, span_of, terms, uses_grades, values_of
 from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, compared, of_differences, step_down
 from recsample.inference.likelihood.evidence import REFUTED, SURPRISE, Evidence, supported
 from recsample.inference.likelihood.strata import ASSUMPTIONS
 from recsample.inference.ways import ways_to
-from recsample.metrics.base import Metric, ends_of
+from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
 from recsample.metrics.ranking import AveragePrecision
 from recsample.metrics.shapes import Linear
@@ -47,7 +48,8 @@ class Ranked(Value):
     """Recommenders, ranked for the same users: what the second phase hands to the third.
 
     `runs` are by the names of the recommenders, "" for one that is not `named`; `counts` says how
-    often what did not match, by recommender and in words.
+    often what did not match, by recommender and in words; `grades` are the different ones of the
+    held-out items, where these say more than that an item is relevant.
     """
 
     runs: Mapping[str, Any]  # Ranks, or RankCounts
@@ -55,6 +57,7 @@ class Ranked(Value):
     named: bool
     notes: tuple[str, ...] = ()
     counts: Mapping[tuple[str, str], int] | None = None
+    grades: tuple[float, ...] = ()
     columns_of_pairs: ClassVar[tuple[str, ...]] = (*Comparison._fields, "ahead")
     has_estimates: ClassVar[bool] = True
     # Whether the value of each user is one that the metric can have, not their mean only.
@@ -96,7 +99,7 @@ class Ranked(Value):
     @cached_property
     def span(self) -> Mapping[Metric, tuple[float, float]]:
         """The lowest and the highest value that each metric can have."""
-        return {m: ends_of(m, self.first) for m in self.metrics}
+        return {m: span_of(m, self.first) for m in self.metrics}
 
     @cached_property
     def rows(self) -> Mapping[tuple[str, Metric], dict[str, Any]]:
@@ -186,6 +189,10 @@ class Ranked(Value):
             for m in cut
             if m.over == "best"
         )
+
+    def grades_said(self, *metrics: Metric) -> str:
+        """What metrics make of the grades."""
+        return grades_said(metrics, self.grades)
 
     @abstractmethod
     def head(self) -> str:
@@ -304,7 +311,10 @@ class Bounded(Exact):
         rows, n_relevant = last.rows, last.n_relevant
         owner = rows.instance
         out = rows.order > (n_relevant - self.left_out[name])[owner]
-        term = metric.term(rows.rank, rows.order, n_relevant[owner], last.sizes[owner])
+        if isinstance(last, Graded) and uses_grades(metric, last.grade):
+            term = terms(metric, last)
+        else:
+            term = metric.term(rows.rank, rows.order, n_relevant[owner], last.sizes[owner])
         return summed(owner, np.where(out, term, 0.0), len(last))
 
     @cached_property
@@ -763,7 +773,7 @@ def _users(ranks):
 def _defined(metric, ranks):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is undefined is refused here
-        values = metric(ranks)
+        values = values_of(metric, ranks)
     if np.isnan(values).any():
         where = int(np.argmax(np.isnan(values)))
         raise ValueError(

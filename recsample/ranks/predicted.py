@@ -103,6 +103,7 @@ class Study(NamedTuple):
     items: NDArray[Any]
     relevant: sparse.csr_matrix
     exclude: sparse.csr_matrix
+    grades: Floats | None = None  # of the relevant items, user by user
 
     @property
     def n_relevant(self) -> Integers:

@@ -230,6 +230,16 @@ def test_a_column_of_relevance(run, tables, kind):
         expected = rs.evaluate(scores, held_out[rows])
         found = [row["value"] for row in json.loads(out)["table"]]
         assert status == 0 and found == pytest.approx(expected.table["value"].tolist())
+    graded = held_out.assign(Label=np.arange(30) % 4)
+    getattr(graded, write)(path, index=False)
+    status, out, _ = run(*asked, "--relevance", "Label")
+    expected = rs.evaluate(scores, graded, relevance="Label")
+    found = [row["value"] for row in json.loads(out)["table"]]
+    assert status == 0 and found == pytest.approx(expected.table["value"].tolist())
+    assert json.loads(out)["head"] == expected.head and "linear" in expected.head
+    status, _, said = run(*asked, "--relevance", "Label", "--sample", "5")
+    assert status == 2 and "--relevance must leave out grades where NDCG@10 is asked" in said
+    assert "give --all-relevant" in said
     status, _, said = run(*asked, "--all-relevant", "--relevance", "Label")
     assert status == 2 and "--all-relevant must not stand beside --relevance" in said
 

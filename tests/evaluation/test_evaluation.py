@@ -809,10 +809,11 @@ class TestRelevance:
 
     def test_what_is_refused(self):
         stars = self.held_out.assign(stars=np.arange(len(self.held_out)) % 3)
-        with pytest.raises(
-            ValueError, match=r"^relevance must .* the same grade, got \[1.0, 2.0\]"
-        ):
-            self.evaluated(stars, relevance="stars")
+        twice = pd.concat([stars, stars.assign(stars=stars["stars"] * 2)])
+        with pytest.raises(ValueError, match="^relevance must give each pair .* got 1 and 2 for"):
+            self.evaluated(twice, relevance="stars")
+        with pytest.raises(ValueError, match="must say by numbers, .* is relevant, got inf in row"):
+            self.evaluated(stars.assign(stars=np.inf), relevance="stars")
         with pytest.raises(ValueError, match="^relevance must name a column with a grade above 0"):
             self.evaluated(stars.assign(stars=0), relevance="stars")
         with pytest.raises(ValueError, match="must say by numbers, or by true and false, what is"):

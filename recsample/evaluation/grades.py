@@ -1,0 +1,111 @@
+"""Ranks of relevant items that have grades, and the metrics that use these.
+
+The gain of an item is its grade, as `recsample.metrics.graded` has it by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recsample._support.arrays import counted, entries_of, summed
+from recsample._support.typing import Floats
+from recsample._support.values import locked
+from recsample.metrics.base import Metric, ends_of
+from recsample.metrics.ranking import DCG, DiscountedGain, NormalizedDCG
+from recsample.ranks import order
+from recsample.ranks.base import Ranks
+
+
+class Graded(Ranks):
+    """Ranks with the `grade` of each row, and where it may stand: `places`, an instance for each.
+
+    Items with one score are each as likely in any place that these share, so that the mean over
+    their orders is the sum over items as if each stood alone among ties.
+    """
+
+    grade: Floats
+    places: Ranks
+
+    def __init__(self, ranks: Ranks, grade: Floats, places: Ranks) -> None:
+        vars(self).update(vars(ranks), grade=locked(grade), places=places)
+
+    def _content(self) -> tuple[Any, ...]:
+        return (*super()._content(), self.grade, self.places)
+
+    def __getitem__(self, users: Any) -> Graded:
+        which = entries_of(self.n_relevant, self._numbers(users))
+        return Graded(super().__getitem__(users), self.grade[which], self.places[which])
+
+
+def with_grades(ranks: Ranks, scores: Floats, grades: Floats, behind: ArrayLike) -> Graded:
+    """The ranks with the grades of the relevant items, which stand user by user.
+
+    Where they have no score, and are not tied, `behind` says in which order they stand.
+    """
+    rows, strength = ranks.rows, order.strength(scores)
+    keys = np.stack(np.broadcast_arrays(behind, -strength, rows.instance))
+    best_first = np.lexsort(keys)
+    keys = keys[:, best_first]
+    starts = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))
+    group = np.cumsum(starts) - 1
+    ties = rows.ties + counted(group, starts.sum())[group] - 1
+    places = Ranks(rows.rank[starts][group], ranks.sizes[rows.instance], ties=ties)
+    return Graded(ranks, grades[best_first], places)
+
+
+def uses_grades(metric: Metric, grades: Sequence[float] | Floats) -> bool:
+    """Whether such grades give a metric other values than relevance without grades."""
+    kind = type(metric)  # a subclass may have another discount
+    if kind is NormalizedDCG:
+        return len(np.unique(grades)) > 1
+    return kind is DiscountedGain and bool(np.any(np.not_equal(grades, 1)))
+
+
+def terms(metric: Metric, ranks: Graded) -> Floats:
+    """What each relevant item adds to a metric that uses grades, in expectation over ties."""
+    rows, dcg = ranks.rows, DCG(cutoff=metric.cutoff)
+    found = ranks.grade * dcg(ranks.places)
+    if isinstance(metric, NormalizedDCG):
+        ideal = ranks.grade[np.lexsort((-ranks.grade, rows.instance))]
+        ideal = ideal * dcg(Ranks(rows.order, ranks.sizes[rows.instance]))
+        found = found / summed(rows.instance, ideal, len(ranks))[rows.instance]
+    return found
+
+
+def values_of(metric: Metric, ranks: Ranks) -> Floats:
+    """The metric of each user, by grades where there are some and it uses them."""
+    if isinstance(ranks, Graded) and uses_grades(metric, ranks.grade):
+        return summed(ranks.rows.instance, terms(metric, ranks), len(ranks))
+    return metric(ranks)
+
+
+def span_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
+    """A lowest and a highest value for users whose relevant items have any of these grades."""
+    low, high = ends_of(metric, ranks)
+    if not (isinstance(ranks, Graded) and uses_grades(metric, ranks.grade)):
+        return low, high
+    least, most = float(ranks.grade.min()), float(ranks.grade.max())
+    if isinstance(metric, NormalizedDCG):
+        return low * least / most, high
+    return low * least, high * most
+
+
+def grades_said(metrics: Sequence[Metric], grades: Sequence[float]) -> str:
+    """What metrics make of several grades, or of one that is a gain."""
+    used = [str(m) for m in metrics if uses_grades(m, grades)]
+    other = [str(m) for m in metrics if str(m) not in used]
+    said = []
+    if used:
+        ends = " to ".join(dict.fromkeys(f"{grade:g}" for grade in (grades[0], grades[-1])))
+        said.append(f"Gains in {_listing(used)} are linear, the grades themselves ({ends}).")
+    if other and len(grades) > 1:
+        said.append(f"In {_listing(other)} every grade above 0 counts alike.")
+    return " ".join(said)
+
+
+def _listing(names):
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
