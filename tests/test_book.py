@@ -93,12 +93,16 @@ def test_captioned_output_has_a_name_a_caption_and_if_drawn_a_description():
 
 
 def test_every_exercise_has_a_hidden_solution_with_a_cell():
+    """But for those on the reader's own data, which have the class `own-data` and no solution."""
     unsolved = []
     for page in EXECUTED:
         text = chapters.source(page).replace("```{solution-end}", "\f")
         opened = r"^```\{solution-start\} (\S+)\n:class: dropdown\n```\n([^\f]*)"
         solved = {of for of, how in re.findall(opened, text, re.M) if cells(how)}
-        unsolved += {*re.findall(r"^```\{exercise\}.*\n:label: (\S+)", text, re.M)} - solved
+        exercise = r"^```\{exercise\}.*\n(:class: own-data\n)?:label: (\S+)"
+        posed = {label for own, label in re.findall(exercise, text, re.M) if not own}
+        assert len(re.findall(exercise, text, re.M)) == text.count("```{exercise}"), page
+        unsolved += posed - solved
     assert unsolved == []
 
 

@@ -1,0 +1,69 @@
+"""The minutes of a chapter: counted as said, stated as counted."""
+
+import chapters
+import clock
+import pytest
+
+HUNDRED = "word " * 100
+TEN = "rank = 1\n" * 10
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        (HUNDRED, 0.5),
+        (f"# {HUNDRED}", 0.5),
+        (f"- {HUNDRED}\n- {HUNDRED}", 1),
+        (f"| {HUNDRED} |\n|---|\n| {HUNDRED} |", 1),
+        ("$a + b + c$ and `x = y + z` " * 100, 1.5),
+        (f"{HUNDRED}\n\n$$\na + b\n$$", 2),
+        ("```{math}\n:label: eq-a\n\na + b\n```", 1.5),
+        (f"```{{prf:proof}}\n{HUNDRED}\n```", 2),
+        (f"````{{prf:proof}}\n{HUNDRED}\n\n```{{math}}\na\n```\n````", 3.5),
+        (f":::{{admonition}} {HUNDRED}\n:class: tip\n{HUNDRED}\n:::", 1),
+        (f"```{{figure}} a.svg\n---\nname: fig-a\nalt: {HUNDRED}\n---\n{HUNDRED}\n```", 0.505),
+        (f"```python\n{HUNDRED}\n```", 0),
+        (f"```{{code-cell}}\n{TEN}```", 0.5),
+        (f"```{{code-cell}}\n{TEN}{TEN}```", 1),
+        (f"```{{code-cell}}\n:tags: [hide-cell]\n\n{TEN}```", 0),
+        (f"```{{code-cell}}\n:tags: [remove-cell]\n\n{TEN}```", 0),
+        (
+            "```{code-cell}\n---\nmystnb:\n  figure:\n    name: fig-a\n"
+            f"    caption: {HUNDRED}\ntags: [hide-input]\n---\n{TEN}```",
+            0.5,
+        ),
+    ],
+)
+def test_counts_what_is_read(text, taken):
+    assert clock.minutes(text) == pytest.approx(taken)
+
+
+def test_the_start_takes_forty_minutes_at_most():
+    assert clock.minutes(chapters.source("book/start")) <= 40
+
+
+def test_chapters_state_what_they_take():
+    """Rounded to five; a few sentences more or fewer need no other number."""
+    off = {}
+    for page in chapters.pages():
+        text = chapters.source(page)
+        for stated in clock.STATED.findall(text):
+            off[page] = abs(int(stated) - clock.minutes(text))
+    assert {page: by for page, by in off.items() if by > 5} == {}
+    assert len(off) > 20
+
+
+def test_minutes_are_written_into_the_box_of_a_chapter(tmp_path):
+    page = tmp_path / "a.md"
+    page.write_text("Takes **99 minutes.** You need 20 minutes.\n", encoding="utf-8")
+    clock.state(page, 23.1)
+    assert page.read_text(encoding="utf-8") == "Takes **25 minutes.** You need 20 minutes.\n"
+
+
+def test_prints_chapters_and_parts(capsys):
+    clock.main()
+    printed = capsys.readouterr().out
+    assert all(f"  {page}\n" in printed for page in chapters.pages())
+    for part, pages in chapters.parts().items():
+        total = sum(clock.minutes(chapters.source(page)) for page in pages)
+        assert f"{total:6.0f}  {part or 'the first page'}\n" in printed
