@@ -84,7 +84,7 @@ METHOD = {
     "EM": (LIGHT_BLUE, ".-"),
     "MES": (LIGHT_BLUE, ".-."),
     "spline": (LIGHT_BLUE, ".--"),
-    "smooth mixture": (LIGHT_BLUE, "s-"),
+    "report": (LIGHT_BLUE, "s-"),
     "BV 0.1, doubling": (PURPLES[1], "D"),
     "inverse sampling": (BLUE, "o"),
     "inverse sampling, cap": (BLUE, "o:"),

@@ -118,8 +118,8 @@ def error_against_cost(
 ) -> pd.DataFrame:
     """What the methods of this package cost, and how far their means over the users are off.
 
-    Methods that learn the distribution of the ranks from a run (EM, MES, spline, the smooth mixture
-    of `limits`, and BV with the EM estimate as prior) are run a few times; all others are exact,
+    Methods that learn the distribution of the ranks from a run (EM, MES, spline, the estimate of a
+    report, and BV with the EM estimate as prior) are run a few times; all others are exact,
     from the laws. The corrections know the law of their sampler and assume one pool size for all
     users. The two phases use m0 = 100, and pi(s) = c 0.7^s for several c; the caps of inverse
     sampling are 100, 300 and 900.
@@ -218,8 +218,8 @@ def _distributions(runs, sampler, n_items, methods):
 def _learned(metric, runs, distributions, n_items):
     """What the distributions say after each run, and what `recsample.inference.limits` does."""
     found = {name: [plug_in(metric, p) for p in given] for name, given in distributions.items()}
-    mixtures = [Evidence(run, n_items, False, [metric]).estimate(metric) for run in runs]
-    return found | {"smooth mixture": mixtures}
+    reported = [Evidence(run, n_items, False, [metric]).estimate(metric) for run in runs]
+    return found | {"report": reported}
 
 
 def _with_priors(metric, runs, priors, sampler, n_items):

@@ -381,7 +381,8 @@ def recorded_coverage() -> pd.DataFrame:
     pandas.DataFrame
         One row per population, numbers of items, samples and instances, method and metric, with the
         columns of `coverage`, ``repetitions``, and ``decreasing``, ``smooth`` and ``held_out`` of
-        the population.
+        the population. For limits and "report", ``error`` is that of the estimate from a flat start
+        alone, the first of the two that a report is made of.
 
     Examples
     --------

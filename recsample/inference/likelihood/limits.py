@@ -45,7 +45,7 @@ class Limits(NamedTuple):
     Parameters
     ----------
     value : float
-        An estimate of the mean.
+        An estimate of the mean; where it is outside of the limits, the nearest of them.
     low, high : float
         The limits, NaN where the data contradict the assumption.
 
@@ -133,4 +133,5 @@ def limits(
     value = evidence.estimate(metric)
     if evidence.contradicts(metric, assumption):
         return Limits(value, float("nan"), float("nan"))
-    return Limits(value, *evidence.limits(metric, assumption, level))
+    low, high = evidence.limits(metric, assumption, level)
+    return Limits(min(max(value, low), high), low, high)
