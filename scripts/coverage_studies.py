@@ -109,10 +109,10 @@ def coverage_of_pilots(a, b, *, m=100, n_instances=1000, metrics=METRICS, repeti
     Each repetition draws instances with replacement, the same for both recommenders, and samples
     for each by itself. Returned is a frame indexed by metric, over the runs in which the exact
     means differ: else there is no order to plan for. Columns: "needed", the median over the runs of
-    `required_samples`, which knows the exact ranks; "planned", the median of what the pilot says;
-    "held", the share of runs in which the interval of the pilot, of 90 %, holds what is needed;
-    "enough", in which as many samples as planned have the order with the probability asked for,
-    0.95.
+    `required_samples`, which knows the exact ranks; "planned", the median of the upper end of what
+    the pilot says; "cost", the median of the one over the other; "held", the share of runs in which
+    the interval of the pilot, of 90 %, holds what is needed; "enough", in which as many samples as
+    planned have the order with the probability asked for, 0.95.
     """
     rng, chosen, sampler = np.random.default_rng(rng), chosen_metrics(metrics), UniformSampling(m)
     n = mean_pool_size({"a": a, "b": b})
@@ -129,10 +129,10 @@ def coverage_of_pilots(a, b, *, m=100, n_instances=1000, metrics=METRICS, repeti
                 one, *pilots, sampler, n, rng, repetitions=50
             )
             needed = _required(one, *ranks, most)
-            planned = min(said.samples, most)
+            planned = min(said.high, most)
             reached = inference.order_probability(one, *ranks, UniformSampling(planned))
-            row = needed, planned, said.low <= needed <= said.high, reached >= LEVEL
-            found[str(one)].append(row)
+            held = said.low <= needed <= said.high
+            found[str(one)].append((needed, planned, held, reached >= LEVEL))
     rows = {}
     for name, values in found.items():
         if not values:
@@ -141,6 +141,7 @@ def coverage_of_pilots(a, b, *, m=100, n_instances=1000, metrics=METRICS, repeti
         rows[name] = {
             "needed": np.median(needed),
             "planned": np.median(planned),
+            "cost": np.median(planned / needed),
             "held": held.mean(),
             "enough": enough.mean(),
         }

@@ -68,8 +68,10 @@ def cells(part):
             for n_instances in (300, 6000):
                 yield "errors_of_corrections", name, 3541, dict(n_instances=n_instances)
     if part == "pilots":
-        for name in ("X - Y", "X - Z", "Y - Z"):
-            yield "coverage_of_pilots", name, 0, dict(n_instances=1000, repetitions=20)
+        pairs = ["X - Y", "Y - Z", "r^-0.9 - two steps", "X - Z", "r^-0.6 - 30 % r^-1.5, flat"]
+        for name in pairs:
+            options = dict(metrics=TWO, n_instances=1000, repetitions=10)
+            yield "coverage_of_pilots", name, 0, options
     if part == "plans":
         shapes = ["r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25", "two steps"]
         for name in [*RECORDED, *shapes, "10 % up to 10, flat", "half r^-1.8, r^-0.3"]:
@@ -106,6 +108,12 @@ def in_pools_of_users(population):
     return rs.Ranks(np.minimum(ranks, sizes), sizes)
 
 
+def in_one_pool(ranks):
+    """So that even all items of the smallest pool would decide every pair."""
+    n = round(ranks.n_items.mean())
+    return rs.Ranks(np.minimum(ranks.break_ties("random", 0).rows.rank, n), n)
+
+
 def measured(part, function, name, n_items, options):
     """The rows of a cell."""
     options = {"m": 100, "n_instances": 6000, "repetitions": 400} | options
@@ -116,6 +124,8 @@ def measured(part, function, name, n_items, options):
     if " - " in name:
         drawn = [population(one, 0) for one in name.split(" - ")]
         kind = {}
+        if function == "coverage_of_pilots":
+            drawn = [in_one_pool(one) for one in drawn]
     else:
         drawn = [population(name, n_items)]
         flags = ("held_out", "decreasing", "smooth")

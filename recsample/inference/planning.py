@@ -103,10 +103,10 @@ class RequiredSamples(NamedTuple):
     Parameters
     ----------
     samples : int
-        The estimate.
+        The estimate, which is too small about as often as not.
     low, high : int
         The central 90 % of the bootstrap over the pilot's instances; the largest number that was
-        looked at where it is not reached.
+        looked at where it is not reached. The upper end is the plan that is seldom too small.
 
     Examples
     --------
@@ -137,8 +137,10 @@ def required_samples_from_pilot(
     The distributions of the ranks are estimated by EM, and the study that is planned has as many
     instances as the pilot, with ranks drawn from them once and for all, and negatives of its own
     for each recommender: shared ones need fewer as a rule. How far the answer can be trusted shows
-    in a bootstrap over the pilot's instances: two recommenders that the pilot cannot tell apart
-    have a wide interval. How often it is enough is recorded by `recsample.inference.coverage`.
+    in a bootstrap over the pilot's instances, with what each of its samples needs for the order
+    that the pilot found. So of two recommenders that the pilot cannot tell apart all items are to
+    be ranked, by the upper end: plan with that. How often it is enough is recorded by
+    `recsample.inference.coverage`.
 
     Parameters
     ----------
@@ -192,11 +194,11 @@ def required_samples_from_pilot(
         return exact(every), *trial.moments(one, every)
 
     def needed(p_a, p_b):
-        """The number of samples, if these are the distributions of the ranks."""
+        """The number of samples for the pilot's order, if these are the laws of the ranks."""
 
         def chance(m):
             exact, mean, variance = by_rank(m)
-            sign = np.sign((p_a - p_b) @ exact)
+            sign = np.sign((found_a[0] - found_b[0]) @ exact)
             error = np.sqrt((p_a + p_b) @ variance / n_instances)
             # A sampled metric that is the same at every rank has no lead, not even by rounding.
             lead = (p_a - p_b) @ (mean - mean[0])
@@ -235,7 +237,8 @@ def required_samples_from_pilot(
         start = np.full((n_items, len(draws)), 1 / n_items)
         return em(counts[seen], law[:, seen], start)[0].T
 
-    samples, *others = map(needed, learned(sampled_a), learned(sampled_b))
+    found_a, found_b = learned(sampled_a), learned(sampled_b)
+    samples, *others = map(needed, found_a, found_b)
     low, high = np.quantile(others, [0.05, 0.95], method="nearest")
     return RequiredSamples(samples, int(low), int(high))
 

@@ -125,7 +125,7 @@ class PilotReference:
     def __init__(self, name, pilots, m, replace, n_items, probability, last):
         self.name, self.m, self.replace, self.n = name, m, replace, n_items
         self.wanted, self.last, self.size = probability, last, len(pilots[0])
-        self.pilots = pilots
+        self.pilots, self.whole = pilots, [self.learned(pilot) for pilot in pilots]
         self.exact = [reference.of_rank(name, r, n_items) for r in range(1, n_items + 1)]
         self.moments = {m: self.moments_of(m) for m in range(1, last + 1)}
 
@@ -156,9 +156,12 @@ class PilotReference:
         return p
 
     def chance(self, m, p_a, p_b):
-        """The normal approximation of a study of as many instances, each with its own negatives."""
+        """The normal approximation of a study of as many instances, each with its own negatives.
+
+        Of the order that the whole pilot has, whichever a bootstrap sample has.
+        """
         gap = [x - y for x, y in zip(p_a, p_b)]
-        exact = sum(g * x for g, x in zip(gap, self.exact))
+        exact = sum((x - y) * e for x, y, e in zip(*self.whole, self.exact))
         mean = sum(g * mean for g, (mean, _) in zip(gap, self.moments[m]))
         variance = sum((x + y) * v for x, y, (_, v) in zip(p_a, p_b, self.moments[m]))
         lead = mean if exact > 0 else -mean
