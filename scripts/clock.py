@@ -35,7 +35,7 @@ def rounded(taken):
 
 def _of_cell(cell):
     tags = set(cell.metadata.get("tags", []))
-    if tags & {"remove-cell", "hide-cell"}:
+    if tags & {"remove-cell", "hide-cell", "check"}:
         return 0
     caption = cell.metadata.get("mystnb", {}).get("figure", {}).get("caption", "")
     shown = not tags & {"remove-input", "hide-input"}

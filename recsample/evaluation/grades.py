@@ -57,19 +57,25 @@ def with_grades(ranks: Ranks, scores: Floats, grades: Floats, behind: ArrayLike)
     return Graded(ranks, grades[best_first], places)
 
 
+# The metrics that use grades, and whether they divide by the best value that a user's grades allow.
+# A subclass is none of them: it may have another discount.
+DIVIDES = {DiscountedGain: False, NormalizedDCG: True}
+
+
 def uses_grades(metric: Metric, grades: Sequence[float] | Floats) -> bool:
     """Whether such grades give a metric other values than relevance without grades."""
-    kind = type(metric)  # a subclass may have another discount
-    if kind is NormalizedDCG:
+    if type(metric) not in DIVIDES:
+        return False
+    if DIVIDES[type(metric)]:
         return len(np.unique(grades)) > 1
-    return kind is DiscountedGain and bool(np.any(np.not_equal(grades, 1)))
+    return bool(np.any(np.not_equal(grades, 1)))
 
 
 def terms(metric: Metric, ranks: Graded) -> Floats:
     """What each relevant item adds to a metric that uses grades, in expectation over ties."""
     rows, dcg = ranks.rows, DCG(cutoff=metric.cutoff)
     found = ranks.grade * dcg(ranks.places)
-    if isinstance(metric, NormalizedDCG):
+    if DIVIDES[type(metric)]:
         ideal = ranks.grade[np.lexsort((-ranks.grade, rows.instance))]
         ideal = ideal * dcg(Ranks(rows.order, ranks.sizes[rows.instance]))
         found = found / summed(rows.instance, ideal, len(ranks))[rows.instance]
@@ -89,7 +95,7 @@ def span_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
     if not (isinstance(ranks, Graded) and uses_grades(metric, ranks.grade)):
         return low, high
     least, most = float(ranks.grade.min()), float(ranks.grade.max())
-    if isinstance(metric, NormalizedDCG):
+    if DIVIDES[type(metric)]:
         return low * least / most, high
     return low * least, high * most
 

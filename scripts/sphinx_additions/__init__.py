@@ -1,7 +1,7 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
-NAMES = ["docstrings", "downloads", "formulas", "living", "pictures", "repairs", "tables"]
-NAMES += ["typesetting"]
+NAMES = ["checks", "docstrings", "downloads", "formulas", "living", "pictures", "repairs"]
+NAMES += ["tables", "typesetting"]
 
 
 def setup(app):

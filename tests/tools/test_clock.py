@@ -26,6 +26,7 @@ TEN = "rank = 1\n" * 10
         (f"```{{code-cell}}\n{TEN}```", 0.5),
         (f"```{{code-cell}}\n{TEN}{TEN}```", 1),
         (f"```{{code-cell}}\n:tags: [hide-cell]\n\n{TEN}```", 0),
+        (f"```{{code-cell}}\n:tags: [check]\n\n{TEN}```", 0),
         (f"```{{code-cell}}\n:tags: [remove-cell]\n\n{TEN}```", 0),
         (
             "```{code-cell}\n---\nmystnb:\n  figure:\n    name: fig-a\n"

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from recsample._support.arrays import repeated, summed
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import kept
 from recsample.inference.likelihood.strata import Stratum, columns_of
@@ -42,8 +43,8 @@ def plausible_weights(stratum: Stratum, replace: bool, cutoffs: Sequence[int]) -
     found = _mixtures(*kind, replace, tuple(sorted(cutoffs)))
     counts = np.add.reduceat(np.concatenate(stratum.counts), found.groups)
     chance, n = _tempered(found.log_law @ counts), len(found.parts)
-    of_parts = np.bincount(found.first, chance * found.share, n)
-    of_parts += np.bincount(found.second, chance * (1 - found.share), n)
+    of_parts = summed(found.first, chance * found.share, n)
+    of_parts += summed(found.second, chance * (1 - found.share), n)
     return of_parts @ found.parts
 
 
@@ -115,5 +116,5 @@ def _densities(start, end, size, behind):
     low, high = np.array(between).T[:, :, None]
     within = np.maximum(np.minimum(high, end) - np.maximum(low, start), 0.0)
     n_parts = 15, 14 * 15, 1, len(upto), 6
-    chance = np.repeat(np.divide(_CHANCES, n_parts), n_parts)
+    chance = repeated(np.divide(_CHANCES, n_parts), np.array(n_parts))
     return np.concatenate([power.reshape(-1, len(rank)), within / (end - start)]), chance
