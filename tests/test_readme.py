@@ -54,6 +54,7 @@ def written(folder, *size):
     held_out.to_csv(folder / "held_out.csv", index=False)
     pairs = zip(("user", "item"), data.train.nonzero())
     pd.DataFrame(dict(pairs)).to_csv(folder / "train.csv", index=False)
+    (folder / "table.csv").write_text("model,HR@10,NDCG@10,AUC\nX,0.662,0.392,0.891\n", "utf-8")
     sampled = rs.UniformSampling(m=100).draw(rs.datasets.recorded_ranks()["Y"], rng=0)
     pd.DataFrame({"sampled_rank": sampled.values}).to_csv(folder / "results.csv", index=False)
     return folder
@@ -93,6 +94,7 @@ def test_the_commands_run(few, monkeypatch, capsys, command):
     program, *arguments = shlex.split(command)
     assert program == "recsample" and main(arguments) == 0
     said = {"evaluate": "sampled", "report": "Recall@10 is estimated at", "plan": "more samples"}
+    said["published"] = "3 printed numbers of 6,040 users"
     printed = capsys.readouterr().out
     assert said[arguments[0]] in printed
     if arguments[0] == "report":
