@@ -4,6 +4,7 @@ import gc
 import gzip
 import itertools
 import os
+import sys
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -29,6 +30,14 @@ def pytest_configure(config):
     here = Path(__file__).parent
     own = {"recsample", *(path.stem for path in [*here.rglob("*.py"), *here.glob("../scripts/*")])}
     config.addinivalue_line("filterwarnings", rf"error::EncodingWarning:({'|'.join(own)})\b")
+
+
+@pytest.fixture(autouse=True)
+def figures_are_closed():
+    """Matplotlib warns of more than 20 that are open."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marker

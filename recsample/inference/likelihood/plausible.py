@@ -70,7 +70,7 @@ def _mixtures(pool, n_relevant, order, n_draws, replace, cutoffs):
     edges = [np.arange(int(4 * np.sqrt(m)) + 1) ** 2 / 16 for m in n_draws]
     groups = np.concatenate(
         [end - m - 1 + np.unique(e.round()) for end, m, e in zip(ends, n_draws, edges)]
-    ).astype(np.int64)
+    ).astype(np.intp)  # reduceat takes no other where an index has 32 bits
     law = parts @ np.add.reduceat(column.law, groups, axis=0).T
     points = (0.5 + np.outer(np.arange(1, _NUMBER + 1), _ROOT ** -np.arange(1.0, 4))) % 1
     first, second = np.searchsorted(np.cumsum(chance)[:-1] / chance.sum(), points[:, :2]).T
