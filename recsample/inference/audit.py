@@ -23,7 +23,6 @@ from recsample._support.checks import (
     generator,
     is_one_of,
     numbers,
-    one_or_each,
     positive_float,
     shown,
     whole_numbers,
@@ -33,6 +32,7 @@ from recsample._support.frames import aligned, labels_of
 from recsample._support.numerics import LEVEL, reaches
 from recsample._support.typing import Floats, Integers, Rng
 from recsample.inference.comparison import Comparison, defined_values, normal_probability
+from recsample.inference.likelihood.evidence import checked_sizes
 from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
 from recsample.metrics.ranking import AP, AUC, Recall
@@ -126,7 +126,7 @@ def plan_audit(
     """
     metric, width, rng = the_metric(metric), positive_float("width", width), generator(rng)
     n_users = len(check_ranks(sampled, "sampled"))
-    sizes = one_or_each("n_items", n_items, n_users, lowest=2)
+    sizes = checked_sizes(sampled, n_items, replace)
     if exact is None:
         first = np.arange(0)
         lowest, highest = _ends(metric, sampled, sizes, replace)
@@ -210,15 +210,19 @@ class Audit(NamedTuple):
 
 def _ends(metric, sampled, sizes, replace):
     """The lowest and the highest value of each user, which the sampled ranks leave possible."""
-    rows, gap = sampled.rows, sizes - sampled.sizes
-    best, worst = rows.rank, rows.rank + rows.ties + gap[rows.instance]
-    if replace:
-        best, worst = rows.order, rows.order + (sizes - sampled.n_relevant)[rows.instance]
     several, cuts = (sampled.n_relevant != 1).any(), np.cumsum(sampled.n_relevant)[:-1]
-    values = [
-        metric(Ranks(np.split(one, cuts) if several else one, sizes)) for one in (worst, best)
-    ]
+    ranks = [above + sampled.rows.order for above in _possible(sampled, sizes, replace)]
+    values = [metric(Ranks(np.split(one, cuts) if several else one, sizes)) for one in ranks]
     return np.minimum(*values), np.maximum(*values)
+
+
+def _possible(sampled, sizes, replace):
+    """How few and how many irrelevant items of the pool can be above each relevant item."""
+    rows, m = sampled.rows, sampled.n_irrelevant
+    pool, most = sizes - sampled.n_relevant, rows.above + rows.ties
+    if replace:  # one item can have been drawn again and again
+        return np.minimum(rows.above, 1), pool[rows.instance] - (most < m[rows.instance])
+    return rows.above, most + (pool - m)[rows.instance]
 
 
 def exact_ranks(
@@ -228,13 +232,6 @@ def exact_ranks(
 
     A Series is matched by the names of the instances of `sampled`, or their numbers.
     """
-    short = sizes < sampled.sizes
-    if short.any() and not replace:
-        at = int(np.argmax(short))
-        raise ValueError(
-            f"n_items must be at least {sampled.sizes[at]} in instance {at}, of which so many are "
-            f"ranked, got {sizes[at]}"
-        )
     if isinstance(exact, tuple) and len(exact) == 2 and isinstance(exact[1], Ranks):
         users, ranks = whole_numbers("exact", list(exact[0]), lowest=0), exact[1]
         _check_users(users, len(ranks), len(sampled))
@@ -295,12 +292,7 @@ def _check_possible(users, exact, sampled, sizes, replace):
                 f"got {given[at]}"
             )
     one, drawn = exact.rows, sampled.rows
-    left = (exact.n_irrelevant - sampled.n_irrelevant)[one.instance]
-    least, most = drawn.above, drawn.above + drawn.ties + left
-    if replace:  # one item can have been drawn again and again
-        pool, m = exact.n_irrelevant[one.instance], sampled.n_irrelevant[one.instance]
-        least = np.minimum(drawn.above, 1)
-        most = pool - (drawn.above + drawn.ties < m)
+    least, most = _possible(sampled, sizes, replace)
     wrong = (one.above + one.ties < least) | (one.above > most)
     if wrong.any():
         at = int(np.argmax(wrong))
