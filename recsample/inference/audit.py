@@ -18,15 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from recsample._support.checks import (
-    finite_numbers,
-    generator,
-    is_one_of,
-    numbers,
-    positive_float,
-    shown,
-    whole_numbers,
-)
+from recsample._support import checks
 from recsample._support.extras import extra
 from recsample._support.frames import aligned, labels_of
 from recsample._support.numerics import LEVEL, reaches
@@ -124,7 +116,8 @@ def plan_audit(
     >>> users_for(0.05) > 2 * users_for(0.05, exact=(first, x[first])) > 200
     True
     """
-    metric, width, rng = the_metric(metric), positive_float("width", width), generator(rng)
+    metric, rng = the_metric(metric), checks.generator(rng)
+    width = checks.positive_float("width", width)
     n_users = len(check_ranks(sampled, "sampled"))
     sizes = checked_sizes(sampled, n_items, replace)
     if exact is None:
@@ -233,10 +226,10 @@ def exact_ranks(
     A Series is matched by the names of the instances of `sampled`, or their numbers.
     """
     if isinstance(exact, tuple) and len(exact) == 2 and isinstance(exact[1], Ranks):
-        users, ranks = whole_numbers("exact", list(exact[0]), lowest=0), exact[1]
+        users, ranks = checks.whole_numbers("exact", list(exact[0]), lowest=0), exact[1]
         _check_users(users, len(ranks), len(sampled))
     else:
-        values, names = numbers("exact", exact).astype(float), labels_of("exact", exact)
+        values, names = checks.numbers("exact", exact).astype(float), labels_of("exact", exact)
         if names is None and values.shape != (len(sampled),):
             raise ValueError(
                 f"exact must hold a rank or NaN for each of the {len(sampled)} instances of "
@@ -258,8 +251,8 @@ def _numbers_of(names, sampled):
     found = extra("pandas").Index(ids).get_indexer(names)
     if (found < 0).any():
         raise ValueError(
-            f"exact must name instances of sampled, got {shown(names[found < 0][0])}: a Series "
-            "is matched by its index"
+            f"exact must name instances of sampled, got {checks.shown(names[found < 0][0])}: a "
+            "Series is matched by its index"
         )
     return found.astype(np.int64)
 
@@ -273,7 +266,7 @@ def _check_users(users, n_ranks, n_users):
     if len(np.unique(users)) < max(2, n_ranks):
         raise ValueError(
             "exact must hold ranks of at least two instances, each named once, got "
-            f"{shown(users.tolist())}"
+            f"{checks.shown(users.tolist())}"
         )
     if users.max() >= n_users:
         raise ValueError(f"exact must be of instances below {n_users}, got {users.max()}")
@@ -383,14 +376,14 @@ def _predicted(y, features, known, chance, at_random):
 
 def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:
     """The chances with which users were audited, None for all the same; impossible ones refused."""
-    if is_one_of(chosen, ("random",)):
+    if checks.is_one_of(chosen, ("random",)):
         _check_random(sampled, users)
         return None
     if isinstance(chosen, str):
         raise ValueError(
             f"chosen must be 'random' or each instance's chance to be audited, got {chosen!r}"
         )
-    chances = finite_numbers("chosen", aligned("chosen", chosen, sampled.ids))
+    chances = checks.finite_numbers("chosen", aligned("chosen", chosen, sampled.ids))
     if chances.shape != (len(sampled),):
         raise ValueError(
             f"chosen must be 'random' or a chance for each of the {len(sampled)} instances, got "

@@ -22,16 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from recsample._support import checks
 from recsample._support.arrays import different_rows
-from recsample._support.checks import (
-    finite_numbers,
-    fits_in_memory,
-    generator,
-    positive_int,
-    share,
-    shown,
-    whole_numbers,
-)
 from recsample._support.frames import table_of
 from recsample._support.numerics import limits_of_mean, mean_of, probability_above_0, standard_error
 from recsample._support.typing import Floats, Rng
@@ -222,7 +214,7 @@ def paired_comparison(
     >>> found.difference, round(found.low, 2), round(found.high, 2), round(found.probability, 2)
     (0.2, 0.13, 0.27, 1.0)
     """
-    level = share("level", level)
+    level = checks.share("level", level)
     differences = differences_of(metric, a, b)
     if isinstance(metric, (Correction, PooledCorrection)):
         exact = _of_exact_means(metric, a, b, level)
@@ -355,8 +347,8 @@ def bootstrap_order(
     1.0
     """
     differences = differences_of(metric, ranks_a, ranks_b, ("ranks_a", "ranks_b"))
-    rng = generator(rng)
-    if (repetitions := positive_int("repetitions", repetitions)) > _MOST_REPETITIONS:
+    rng = checks.generator(rng)
+    if (repetitions := checks.positive_int("repetitions", repetitions)) > _MOST_REPETITIONS:
         raise ValueError(
             f"repetitions must be at most {_MOST_REPETITIONS:,}, got {repetitions:,}: from a "
             "million on the share is known to 0.001, and more take hours"
@@ -524,7 +516,7 @@ def shared_covariance(
     pool, a, b = ranks_a.n_irrelevant, ranks_a.rows.rank - 1, ranks_b.rows.rank - 1
     if not np.array_equal(pool, ranks_b.n_irrelevant):
         raise ValueError("ranks_a and ranks_b must have pools of the same size")
-    both = whole_numbers("overlap", overlap, lowest=0)
+    both = checks.whole_numbers("overlap", overlap, lowest=0)
     if both.shape != a.shape:
         raise ValueError(f"overlap must have shape {a.shape}, got {both.shape}")
     wrong = (both > np.minimum(a, b)) | (a + b - both > pool)
@@ -535,7 +527,7 @@ def shared_covariance(
             f"{min(a[where], b[where])}, got {both[where]} in instance {where}"
         )
     m = sampler.m
-    fits_in_memory(
+    checks.fits_in_memory(
         64 * (m + 1) ** 2, f"the joint law of two ranks with m={m}", "choose a smaller m"
     )
     values = metric.of_rank(np.arange(1, m + 2), m + 1)
@@ -645,9 +637,9 @@ def _values_of(name, metric, evaluated):
     if metric is not None:
         raise ValueError(
             f"{name} must be Ranks or Observed for a metric, and metric None for values of its "
-            f"own, got {shown(evaluated)} for {metric}"
+            f"own, got {checks.shown(evaluated)} for {metric}"
         )
-    values = finite_numbers(name, evaluated)
+    values = checks.finite_numbers(name, evaluated)
     if values.ndim != 1:
         raise ValueError(f"{name} must hold one value per instance, got shape {values.shape}")
     return values
