@@ -31,25 +31,6 @@ if TYPE_CHECKING:
     from recsample.corrections.minimal_bias import RegularisationPath
     from recsample.sampling.consistency import Scaled
 
-__all__ = [
-    "best_in_bold",
-    "corrected_expectation",
-    "corrected_values",
-    "error_against_cost",
-    "label_lines",
-    "metric_by_rank",
-    "metric_by_samples",
-    "percentile_rank_cdf",
-    "panels",
-    "rank_histogram",
-    "regularisation_path",
-    "sampled_against_exact",
-    "sampled_rank_law",
-    "sampled_weight",
-    "trade_off",
-    "use_style",
-    "values_with_limits",
-]
 
 # From dark to light, so that they differ in grey as well; the lightest stands out on white.
 BLUE, ORANGE, GREEN = "#00407f", "#ae5500", "#35a078"

@@ -437,7 +437,7 @@ REFUSED = {
     ),
     "a list of data sets": (
         lambda: rs.datasets.load_movielens(name=["ml-1m"]),
-        "name must be one of ['ml-100k', 'ml-1m', 'ml-10m', 'ml-20m', 'ml-25m'], got ['ml-1m']",
+        "name must be 'ml-100k', 'ml-1m', 'ml-10m', 'ml-20m' or 'ml-25m', got ['ml-1m']",
     ),
     "events of one user less": (
         lambda: rs.datasets.Interactions.from_pairs([1, 2], [1], [1, 2]),
@@ -470,7 +470,7 @@ REFUSED = {
     ),
     "an array for a split": (
         lambda: rs.datasets.load_movielens(split=np.array([1, 2])),
-        'split must be "paper" or "last", got array([1, 2])',
+        "split must be 'paper' or 'last', got array([1, 2])",
     ),
     "masked for a word": (
         lambda: report(drawn=np.ma.masked),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._support.checks import shown
+from recsample._support.checks import refuse_first, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers
 
@@ -212,9 +212,7 @@ def as_times(name: str, series: Any) -> NDArray[Any]:
 
 def _refuse_row(allowed, values, bad):
     """The values, unless some are bad: then the first of them is named."""
-    if bad.any():
-        where = int(np.argmax(bad))
-        raise ValueError(f"{allowed}, got {values[where]} in row {where}")
+    refuse_first(bad, "{}, got {} in row {at}", allowed, values)
     return values
 
 

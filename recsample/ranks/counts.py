@@ -29,9 +29,6 @@ from recsample._support.values import frozen
 from recsample.ranks.base import Ranks, listed, refuse_several
 from recsample.ranks.provenance import Drawn, Remembering, together
 
-__all__ = ["RankCounts"]
-
-
 # Ranks are counted in blocks of about this many: what is made of a block on the way is small.
 _BLOCK = 2**20
 # What `Ranks` of the different rows take, in bytes a row, while they are made.

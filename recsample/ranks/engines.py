@@ -26,8 +26,6 @@ from recsample.ranks.scores import refuse_unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ranks_of_block", "ranks_of_factors", "ranks_of_scores"]
-
 
 # What the columns of the result hold, in the order of `Ranks.to_frame`.
 _TYPES = {"rank": "int64", "n_items": "int64", "ties": "int64"}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recsample._support.arrays import counted, owners, places_in, repeated, row_blocks, starts_of
-from recsample._support.checks import fits_in_memory, positive_float
+from recsample._support.checks import fits_in_memory, positive_float, refuse_first
 from recsample._support.typing import Floats, Integers
 from recsample.ranks import order
 from recsample.ranks.scores import checked_scores, disjoint_sets, pair_scores
@@ -151,9 +151,8 @@ def scored_pools(scores, relevant, exclude):
         source = Pairwise(*scores)
     n_users, n_items = source.shape
     relevant, exclude = disjoint_sets(relevant, exclude, n_users, n_items)
-    full = np.flatnonzero(np.diff(exclude.indptr) == n_items)
-    if len(full):
-        raise ValueError(f"exclude must leave an item to rank, got 0 items left for user {full[0]}")
+    message = "exclude must leave an item to rank, got 0 items left for user {at}"
+    refuse_first(np.diff(exclude.indptr) == n_items, message)
     return source, relevant, exclude
 
 

@@ -22,6 +22,7 @@ from recsample._support.checks import (
     numbers,
     one_or_each,
     positive_int,
+    refuse_first,
     shown,
     whole_numbers,
 )
@@ -435,12 +436,8 @@ class Observed(Value):
                     f"{relevant.sum()} relevant items, got {len(column)}"
                 )
         sizes = one_or_each("n_items", n_items, n_instances, lowest=1)
-        small = np.flatnonzero(sizes < relevant)
-        if len(small):
-            raise ValueError(
-                f"n_items must be at least n_relevant = {relevant[small[0]]}, "
-                f"got {sizes[small[0]]} in instance {small[0]}"
-            )
+        message = "n_items must be at least n_relevant = {}, got {} in instance {at}"
+        refuse_first(sizes < relevant, message, relevant, sizes)
         vars(self).update(
             design=design, n_items=frozen(sizes), n_relevant=frozen(relevant), _columns=arrays
         )

@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 
 from recsample._support.arrays import different_rows, row_blocks, summed
-from recsample._support.checks import generator, positive_int
+from recsample._support.checks import generator, positive_int, refuse_first
 from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
@@ -19,9 +19,6 @@ from recsample.sampling.base import Sampler
 from recsample.sampling.joint import moments_of
 from recsample.sampling.laws import check_draws, different_pmf, laws_given_end, linear_moments
 from recsample.sampling.uniform import UniformSampling
-
-__all__ = ["PooledSampling"]
-
 
 # Counts with a smaller chance are left out of expectations.
 _NEVER = 1e-25
@@ -174,11 +171,8 @@ class PooledSampling(Sampler):
         """``ranks``; an instance without a relevant or without an irrelevant item is refused."""
         check_ranks(ranks)
         for name, number in (("relevant", ranks.n_relevant), ("irrelevant", ranks.n_irrelevant)):
-            if (number == 0).any():
-                raise ValueError(
-                    f"ranks must have {name} items in every instance, "
-                    f"got none in instance {np.argmin(number)}"
-                )
+            message = f"ranks must have {name} items in every instance, got none in instance {{at}}"
+            refuse_first(number == 0, message)
         return ranks
 
     def _moments_by_size(self, metric, ranks):

@@ -21,7 +21,13 @@ from typing import overload
 import numpy as np
 
 from recsample._support.arrays import counted, repeated, row_blocks, summed
-from recsample._support.checks import fits_in_memory, generator, positive_int, true_or_false
+from recsample._support.checks import (
+    fits_in_memory,
+    generator,
+    positive_int,
+    refuse_first,
+    true_or_false,
+)
 from recsample._support.typing import Floats, Rng
 from recsample._support.values import kept
 from recsample.metrics.base import Metric, warned_of_nan
@@ -33,8 +39,6 @@ from recsample.ranks.ties import blocks
 from recsample.sampling import laws
 from recsample.sampling.base import Sampler
 from recsample.sampling.joint import moments_of
-
-__all__ = ["UniformSampling"]
 
 
 @dataclass(frozen=True)
@@ -241,12 +245,10 @@ class UniformSampling(Sampler):
 
     def _check_pool(self, pool):
         needed = 1 if self.replace else self.m
-        if np.min(pool) < needed:
-            place = f" in instance {np.argmin(pool)}" if np.ndim(pool) else ""
-            raise ValueError(
-                f"n_items must leave at least {needed} irrelevant items to draw m={self.m} "
-                f"{'with' if self.replace else 'without'} replacement, got {np.min(pool)}{place}"
-            )
+        message = f"n_items must leave at least {needed} irrelevant items to draw m={self.m} "
+        message += f"{'with' if self.replace else 'without'} replacement, got {{}}"
+        message += " in instance {at}" if np.ndim(pool) else ""
+        refuse_first(np.asarray(pool < needed), message, pool)
 
     def _draw_counts(self, counts, rng):
         """For each rank, how many of its instances get each sampled rank."""
