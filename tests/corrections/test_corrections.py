@@ -534,7 +534,7 @@ class TestPriors:
             (3, r"prior must have shape \(10,\), one weight a rank, got \(\)"),
             (
                 [1] * 4 + [-0.5] + [1] * 5,
-                "prior must be finite numbers of at least 0, got -0.5 \(at position 4\)",
+                r"prior must be finite numbers of at least 0, got -0.5 \(at position 4\)",
             ),
             ([1] * 9 + [np.nan], "prior must be finite numbers of at least 0, got nan"),
             ([np.inf] + [1] * 9, "prior must be finite numbers of at least 0, got inf"),
