@@ -38,6 +38,8 @@ def is_frame(value: Any) -> bool:
 
 def column_names(frame: Any, name: str = "frame") -> list[str]:
     """The names of the columns of a dataframe, which have to differ."""
+    if not is_frame(frame):
+        raise ValueError(f"{name} must be a dataframe, got {shown(frame)}")
     nw = extra("narwhals.stable.v2")
     try:
         return nw.from_native(frame).collect_schema().names()

@@ -224,8 +224,6 @@ class Interactions(Value):
 
         Ids that look like numbers at times, as those of Amazon, are read as text by ``dtype=str``.
         """
-        if not is_frame(frame):
-            raise ValueError(f"frame must be a dataframe, got {shown(frame)}")
         if (time is None) == (held_out is None):
             raise ValueError(
                 "one of time, a column, and held_out must say what is held out, "

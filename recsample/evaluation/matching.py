@@ -163,7 +163,7 @@ def _read(called, given, columns):
     if frames.is_frame(given):
         return _from_frame(called, given, columns)
     if is_rows(given):
-        return WholeRows(given)
+        return WholeRows(given, called)
     fitted = hasattr(given, "user_factors") and hasattr(given, "item_factors")
     cure = ": give (model.user_factors, model.item_factors)" if fitted else _file(given)
     raise ValueError(

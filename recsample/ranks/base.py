@@ -26,14 +26,7 @@ from recsample._support.checks import (
     whole_numbers,
 )
 from recsample._support.extras import extra
-from recsample._support.frames import (
-    as_ids,
-    chosen_names,
-    coded,
-    column_names,
-    is_frame,
-    read_columns,
-)
+from recsample._support.frames import as_ids, chosen_names, coded, column_names, read_columns
 from recsample._support.typing import Integers, Rng
 from recsample._support.values import frozen, locked
 from recsample.ranks.provenance import Remembering, alone, some_of, together
@@ -373,8 +366,6 @@ class Ranks(Remembering):
         >>> rs.Ranks.from_frame(table).values
         (array([3, 5]), array([1]))
         """
-        if not is_frame(frame):
-            raise ValueError(f"frame must be a dataframe, got {shown(frame)}")
         if ties is None:
             ties = "ties" if "ties" in column_names(frame) else 0
         given: dict[str, Any] = {"user": user, "rank": rank, "n_items": n_items, "ties": ties}

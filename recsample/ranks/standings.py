@@ -45,6 +45,7 @@ class Given:
     """Scores that are compared one by one: those of an array."""
 
     ids: NDArray[Any] | None = None  # by which a message calls the users; None for their numbers
+    name = "scores"  # by which it calls the scores
 
     def __init__(self, scores: NDArray[Any]) -> None:
         self.shape = scores.shape
@@ -69,7 +70,7 @@ class Given:
         def tile(items):
             found = self._tile(users, items)
             whose = users if self.ids is None else self.ids[users]
-            order.refuse_nan(found, whose[:, None], np.arange(items.start, items.stop))
+            order.refuse_nan(found, whose[:, None], np.arange(items.start, items.stop), self.name)
             return found
 
         return tile

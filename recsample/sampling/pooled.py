@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
-from recsample.sampling.base import Sampler
+from recsample.sampling.base import Drawable, Sampler
 from recsample.sampling.joint import moments_of
 from recsample.sampling.laws import check_draws, different_pmf, laws_given_end, linear_moments
 from recsample.sampling.uniform import UniformSampling
@@ -90,12 +89,7 @@ class PooledSampling(Sampler):
         every = np.array([pool])
         return different_pmf(every, every, self.m * positive_int("n_relevant", n_relevant))[0]
 
-    @overload
-    def draw(self, ranks: Ranks, rng: Rng) -> Ranks: ...
-    @overload
-    def draw(self, ranks: RankCounts, rng: Rng) -> RankCounts: ...
-
-    def draw(self, ranks: Ranks | RankCounts, rng: Rng) -> Ranks | RankCounts:
+    def draw(self, ranks: Drawable, rng: Rng) -> Drawable:
         if isinstance(ranks, RankCounts):
             return self._draw_counts(ranks, generator(rng))
         pool, n_relevant = self._checked(ranks).n_irrelevant, ranks.n_relevant

@@ -16,7 +16,6 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 
@@ -37,7 +36,7 @@ from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
 from recsample.ranks.ties import blocks
 from recsample.sampling import laws
-from recsample.sampling.base import Sampler
+from recsample.sampling.base import Drawable, Sampler
 from recsample.sampling.joint import moments_of
 
 
@@ -188,12 +187,7 @@ class UniformSampling(Sampler):
         at_least[ranks.rows.instance, ranks.rows.order] = within
         return np.maximum(at_least[:, :-1] - at_least[:, 1:], 0.0)  # rounding may fall below 0
 
-    @overload
-    def draw(self, ranks: Ranks, rng: Rng) -> Ranks: ...
-    @overload
-    def draw(self, ranks: RankCounts, rng: Rng) -> RankCounts: ...
-
-    def draw(self, ranks: Ranks | RankCounts, rng: Rng) -> Ranks | RankCounts:
+    def draw(self, ranks: Drawable, rng: Rng) -> Drawable:
         if isinstance(ranks, RankCounts):
             return self._draw_counts(ranks, generator(rng))
         pool, n_relevant = self._checked(ranks).n_irrelevant, ranks.n_relevant
