@@ -682,14 +682,6 @@ REFUSED = {
         lambda: rs.inference.coverage.coverage(ranks, n_instances=[]),
         "n_instances must be a whole number of at least 1, got []",
     ),
-    "others for ranks": (
-        lambda: rs.inference.coverage.coverage(ranks, others=True),
-        "others must be False for Ranks",
-    ),
-    "nothing for others": (
-        lambda: rs.inference.coverage.coverage(ranks, others=""),
-        "others must be True or False, got ''",
-    ),
     "numbers of samples as text": (
         lambda: rs.experiments.figure2("5"),
         "samples must be whole numbers",
