@@ -1199,7 +1199,5 @@ def test_a_user_whose_score_is_nan_is_called_by_the_id(form):
     with pytest.raises(ValueError, match="^scores must not be NaN, got NaN for user 6, item"):
         rs.evaluate(given, held_out, metrics=["AP"])
     good = np.arange(80.0).reshape(8, 10)
-    with pytest.raises(
-        ValueError, match="^scores of 'b' must not be NaN, .* user 6, item"
-    ):
+    with pytest.raises(ValueError, match="^scores of 'b' must not be NaN, .* user 6, item"):
         rs.evaluate({"a": good, "b": given}, held_out, metrics=["AP"])
