@@ -4,9 +4,10 @@ Nothing is assumed of the ranks, nor of how items were drawn. The exact metric i
 sampled ranks, and the audited users say how far off the predictions are: the regression estimator
 of survey sampling, or prediction-powered inference (Angelopoulos, Duchi, Zrnic, 2023,
 https://arxiv.org/abs/2311.01453). Each audited user is predicted from all others, so the estimate
-has no bias. The limits are those of Gaffke (2005) for the mean of bounded values: for hits they are
-those of Clopper and Pearson, and they never have width 0. That they hold for other values has not
-been proved, but measured by ``scripts/record_audits.py``, and no case is known where they do not.
+has no bias. The limits are those of Gaffke (2005) for the mean of bounded values, which never have
+width 0. For hits that nothing predicts they are those of Clopper and Pearson, and hold; that they
+hold for other values has not been proved, but measured by ``scripts/record_audits.py``, and no case
+is known where they do not.
 """
 
 from __future__ import annotations
@@ -186,7 +187,7 @@ class Audit(NamedTuple):
         """How far the audited users are off their predictions, and how far others can be."""
         y, features, lowest, highest = self._known(metric)
         known = ~np.isnan(y)
-        chance = np.full(len(y), known.mean())
+        chance = np.full(len(y), known.mean())  # of a first audit at random
         predicted, others = _predicted(y[known], features, known, chance, True)
         ends = (lowest[~known] - others).min(), (highest[~known] - others).max()
         return y[known] - predicted, ends
@@ -278,24 +279,19 @@ def _check_possible(users, exact, sampled, sizes, replace):
         ("n_items", exact.sizes, sizes),
         ("relevant items", exact.n_relevant, sampled.n_relevant),
     ):
-        if (given != wanted).any():
-            at = int(np.argmax(given != wanted))
-            raise ValueError(
-                f"exact must have the {what} of sampled, {wanted[at]} in instance {users[at]}, "
-                f"got {given[at]}"
-            )
+        message = f"exact must have the {what} of sampled, {{}} in instance {{}}, got {{}}"
+        checks.refuse_first(given != wanted, message, wanted, users, given)
     one, drawn = exact.rows, sampled.rows
     least, most = _possible(sampled, sizes, replace)
+    message = (
+        "exact must hold ranks that are possible beside sampled: rank {} among the drawn items "
+        "allows {} to {} among all, got {} in instance {}"
+    )
+    if not replace:
+        message += ": state replace=True if items could be drawn twice"
     wrong = (one.above + one.ties < least) | (one.above > most)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise ValueError(
-            f"exact must hold ranks that are possible beside sampled: rank {drawn.rank[at]} among "
-            f"the drawn items allows {least[at] + one.order[at]} to {most[at] + one.order[at]} "
-            f"among all, got {one.rank[at]} in instance {users[one.instance[at]]}"
-            + ": state replace=True if items could be drawn twice"
-            * (not replace)
-        )
+    allowed = least + one.order, most + one.order
+    checks.refuse_first(wrong, message, drawn.rank, *allowed, one.rank, users[one.instance])
 
 
 class Audited(NamedTuple):
@@ -333,6 +329,8 @@ def audited_mean(
     chance = np.full(n_users, n_known / n_users) if chances is None else chances
     predicted, others = _predicted(y, features, known, chance, chances is None)
     off = y - predicted
+    # Whoever is known counts as known, and stands for 1 / chance - 1 others with an error like
+    # that: on average over the choice this is the mean, whatever the predictions are.
     value = float(y.sum() + others.sum() + off @ (1 / chance[known] - 1)) / n_users
     # So much does the value of one user weigh, if all weights together are the audited users.
     weight = n_known / (n_users * chance)
@@ -341,7 +339,9 @@ def audited_mean(
         left = weight * np.sqrt(1 - chance)  # less noise, the more users are audited
         ends = [left[~known] * (end[~known] - others) for end in (lowest, highest)]
         down, up = reaches(left[known] * off, ends[0].min(), ends[1].max(), level)
+    # Nor can the mean leave what the sampled ranks make possible for each user who is not known.
     surely = [(y.sum() + end[~known].sum()) / n_users for end in (lowest, highest)]
+    # For other users the spread of the values themselves counts, as if all these had been audited.
     widest = float((weight * lowest).min()), float((weight * highest).max())
     reach = np.sqrt(n_known / n_users) * np.array(reaches(weight[known] * y, *widest, level))
     return Audited(
@@ -361,6 +361,7 @@ def _predicted(y, features, known, chance, at_random):
     columns = np.column_stack([np.ones(len(features)), scaled])
     seen, weights = columns[known], chance.mean() / chance[known]
     penalty = np.diag(np.append(1e-9, np.full(int(varied.sum()), _RIDGE)))
+    # A regression without one user differs in one product from the sums over all.
     products = weights[:, None, None] * seen[:, :, None] * seen[:, None, :]
     right = (weights * y)[:, None] * seen
     without = np.linalg.solve(
@@ -391,13 +392,13 @@ def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:
         )
     left_out = np.ones(len(sampled), bool)
     left_out[users] = False
-    wrong = (chances <= 0) | (chances > 1) | (left_out & (chances == 1))
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise ValueError(
-            "chosen must hold chances above 0 and at most 1, and 1 only of who was audited, got "
-            f"{chances[at]:g} for instance {at}"
-        )
+    checks.refuse_first(
+        (chances <= 0) | (chances > 1) | (left_out & (chances == 1)),
+        "chosen must hold chances above 0 and at most 1, and 1 only of who was audited, got {:g} "
+        "for instance {at}",
+        chances,
+    )
+    # Of independent draws; six standard deviations off it is no chance.
     expected, spread = chances.sum(), np.sqrt((chances * (1 - chances)).sum())
     if abs(len(users) - expected) > 6 * spread + 1:
         raise ValueError(

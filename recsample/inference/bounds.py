@@ -186,6 +186,7 @@ def certified_interval(
     misses = n_instances - hits
     # All of them hold at once, and each end has half of the risk (Bonferroni).
     risk = (1 - level) / (2 * len(few))
+    # Clopper and Pearson's limits are quantiles of beta laws.
     low = special.betaincinv(np.maximum(hits, 1), misses + 1, risk) * (hits > 0)
     high = 1 - special.betaincinv(np.maximum(misses, 1), hits + 1, risk) * (misses > 0)
     law, values, net = _law_and_values(metric, sampler, n_items, falling)

@@ -51,18 +51,11 @@ def sampled_counts(sampled: Ranks | RankCounts, sampler: UniformSampling) -> Flo
     check_uniform(sampler)
     sampled, counts = rows_of(sampled, "sampled")
     check_one_relevant(sampled, "sampled")
-    if sampled.rows.ties.any():
-        where = int(np.argmax(sampled.rows.ties > 0))
-        raise ValueError(
-            f"sampled must have no ties, got {sampled.rows.ties[where]} in instance {where}; "
-            "break_ties draws an order"
-        )
-    other = np.flatnonzero(sampled.n_irrelevant != sampler.m)
-    if len(other):
-        raise ValueError(
-            f"sampled must have n_items = m + 1 = {sampler.m + 1}, "
-            f"got {sampled.n_irrelevant[other[0]] + 1} in instance {other[0]}"
-        )
+    ties, m = sampled.rows.ties, sampled.n_irrelevant
+    message = "sampled must have no ties, got {} in instance {at}; break_ties draws an order"
+    checks.refuse_first(ties > 0, message, ties)
+    message = "sampled must have n_items = m + 1 = {}, got {} in instance {at}"
+    checks.refuse_first(m != sampler.m, message, sampler.m + 1, m + 1)
     if counts is not None:
         return summed(sampled.rows.rank - 1, counts, sampler.m + 1)
     return counted(sampled.rows.rank - 1, sampler.m + 1).astype(float)
@@ -137,9 +130,7 @@ def rank_distribution(
     >>> p.shape, bool(p[:200].sum() > 0.9)
     ((10000,), True)
     """
-    if not checks.is_one_of(method, ("em", "mes", "spline")):
-        raise ValueError(f"method must be 'em', 'mes' or 'spline', got {checks.shown(method)}")
-    if method == "spline":
+    if checks.one_of("method", method, ("em", "mes", "spline")) == "spline":
         return log_spline(sampled, sampler, n_items).distribution
     found = expectation_maximisation if method == "em" else maximum_entropy
     return found(sampled, sampler, n_items)

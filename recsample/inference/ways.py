@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,13 +14,7 @@ from recsample._support.numerics import LEVEL, mean_of, variance_of
 from recsample._support.typing import Floats, Integers
 from recsample.inference.likelihood.evidence import Evidence, supported
 from recsample.inference.likelihood.mixtures import extremes, fitted, limit
-from recsample.inference.likelihood.strata import (
-    Assumption,
-    Stratum,
-    columns_of,
-    law_of,
-    mixtures_of,
-)
+from recsample.inference.likelihood.strata import Stratum, columns_of, law_of, mixtures_of
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear, Shape, Step
 from recsample.ranks.base import Ranks
@@ -110,8 +103,8 @@ class _Study:
         self.between = self.factor * self._largest_variance()
 
     @cached_property
-    def fits(self) -> list[tuple[Assumption, Sequence[Floats]]]:
-        """Distributions of the ranks that a plan allows for.
+    def fits(self) -> list[Any]:
+        """Assumptions, and distributions of the ranks that a plan allows for.
 
         Under the one with the largest mean that the data allow most is at stake at a cut-off, and
         limits come closer most slowly.

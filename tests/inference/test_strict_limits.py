@@ -279,7 +279,7 @@ def test_ties_count_as_if_they_were_broken_at_random():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"assumption": "convex"}, "assumption must be one of"),
+        ({"assumption": "convex"}, "assumption must be 'none', 'decreasing' or"),
         ({"n_items": 10}, "n_items must be at least 21"),
         ({"n_items": [400, 400]}, "n_items must be one number or one for each of 30"),
         ({"metric": rs.Precision @ 3}, None),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from recsample._support.arrays import counted, summed
-from recsample._support.checks import one_or_each
+from recsample._support.checks import one_or_each, refuse_first
 from recsample._support.numerics import limits_of_bounded_mean, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import once
@@ -167,6 +167,8 @@ class Evidence:
         if self.is_nearly_all:
             fits = zip(self.mixtures(metric, "none"), self.best("none"))
             return float(sum(one.share * (one.mean @ weights) for one, weights in fits))
+        # Both are measured from the worst value that there can be, so that their ratio means
+        # something, and a metric of which less is better is turned round.
         sign = 1 if metric.higher_is_better else -1
         both = self.mixtures(metric, "smooth"), self.mixtures(metric, "decreasing")
         flat, likely = (
@@ -251,6 +253,7 @@ class Evidence:
             n_draws = np.cumsum([m + 1 for m in stratum.n_draws])[:-1]
             for counts, law in zip(stratum.counts, np.split(column.law, n_draws)):
                 for side, sign in enumerate((-1, 1)):
+                    # What is missed passes its mean over `each` with no more than this chance.
                     own, missed = _own_limits(law, sign * group.mean, _POSSIBLE * each)
                     total = counts @ own + counts.sum() * missed / each
                     ends[side] += sign * total / self.n_instances
@@ -342,6 +345,7 @@ def _tail(observed, again, orders):
     The items of a user may depend on each other in any way, so those of different orders add up as
     if they always were large together.
     """
+    # Strata of the same order are of different users, whose misfits are independent.
     mean, each = again.mean(axis=0).sum(), again.var(axis=0, ddof=1)
     if observed <= mean:
         return 1.0
@@ -426,6 +430,7 @@ def with_one_more(
     n_parts, found = int(part.max()) + 1, []
     sizes, sums = counted(part, n_parts), summed(part, values, n_parts)
     for sign, end in zip((-1, 1), ends):
+        # It joins the list that is furthest on its own side.
         place, with_one = int(np.argmax(sign * sums / sizes)), sums.copy()
         with_one[place] += (end * sizes[place] - sums[place]) / m
         mean = float(with_one.sum() / len(values))
@@ -457,6 +462,7 @@ def _own_limits(law, values, rare):
 
     `law` has a row for each count and a column for each place, with these values.
     """
+    # A place is possible for a count if neither so few nor so many would be rare there.
     at_least = law[::-1].cumsum(axis=0)[::-1]
     possible = np.minimum(law.cumsum(axis=0), at_least) > rare
     possible[:, :-1] |= possible[:, 1:].copy()  # places between two columns too
@@ -471,12 +477,8 @@ def checked_sizes(sampled: Ranks, n_items: ArrayLike, replace: bool) -> Integers
     if not (sampled.n_relevant.all() and sampled.n_irrelevant.all()):
         raise ValueError("sampled must hold relevant and drawn irrelevant items in every instance")
     needed = sampled.n_relevant + (1 if replace else sampled.n_irrelevant)
-    short = np.flatnonzero(sizes < needed)
-    if len(short):
-        raise ValueError(
-            f"n_items must be at least {needed[short[0]]}, what was drawn and the relevant items, "
-            f"got {sizes[short[0]]} in instance {short[0]}"
-        )
+    message = "n_items must be at least {}, what was drawn and the relevant items, got {} in "
+    refuse_first(sizes < needed, message + "instance {at}", needed, sizes)
     return sizes
 
 
