@@ -12,7 +12,9 @@ def pages(app):
     found = {}
     for glossary in _glossaries(app.env):
         for entry in glossary.findall(nodes.definition_list_item):
-            page = next(filter(None, map(_page(app.env), entry.findall(addnodes.pending_xref))), None)
+            page = next(
+                filter(None, map(_page(app.env), entry.findall(addnodes.pending_xref))), None
+            )
             for term in entry.findall(nodes.term):
                 found[term.astext().lower()] = page
     return {term: page for term, page in found.items() if page}

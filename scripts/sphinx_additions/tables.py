@@ -69,7 +69,7 @@ def mark_words(app, document, page):
 
 
 def _join_heads(table):
-    """Put the names of the index, to which pandas gives a row, into the row above if that is free."""
+    """Put the names of the index, which have a row, into the row above if that has room."""
     *_, above, names = [None, None, *(table.thead("tr") if table.thead else [])]
     if above is None:
         return
@@ -78,7 +78,7 @@ def _join_heads(table):
     free = [not cell.text.strip() and not cell.get("colspan") for cell in upper[: len(named)]]
     if named == list(range(len(named))) and len(named) < len(lower) and all(free):
         for empty, name in zip(upper, lower[: len(named)]):
-            name["class"] = ["words", *name.get("class", [])]
+            name["class"] = ["index_name"]
             empty.replace_with(name)
         names.decompose()
 
