@@ -30,25 +30,6 @@ if TYPE_CHECKING:
     from recsample.corrections.minimal_bias import RegularisationPath
     from recsample.sampling.consistency import Scaled
 
-__all__ = [
-    "best_in_bold",
-    "corrected_expectation",
-    "corrected_values",
-    "error_against_cost",
-    "label_lines",
-    "metric_by_rank",
-    "metric_by_samples",
-    "percentile_rank_cdf",
-    "panels",
-    "rank_histogram",
-    "regularisation_path",
-    "sampled_against_exact",
-    "sampled_rank_law",
-    "sampled_weight",
-    "trade_off",
-    "use_style",
-    "values_with_limits",
-]
 
 # From dark to light, so that they differ in grey as well; the lightest stands out on white.
 BLUE, ORANGE, GREEN = "#00407f", "#ae5500", "#35a078"
@@ -631,14 +612,14 @@ def values_with_limits(table: pd.DataFrame, said: str = "") -> Figure:
     names = table.index.droplevel("metric") if table.index.nlevels > 1 else [""] * len(table)
     rows = table.assign(name=[fill(" ".join(str(one).split()), _NAME) for one in names])
     parts = {metric: rows[metric_of == metric] for metric in dict.fromkeys(metric_of)}
-    # In lines of text: each recommender has as much room as the longest name.
+    # In lines of text: each recommender has as much room as the longest name, and a mark at least.
     deep = 1.5 + rows["name"].str.count("\n").max()
-    heights = [deep * len(part) for part in parts.values()]
-    title = fill(said, _TITLE)
-    n_lines = sum(heights) + 3.5 * len(parts) + title.count("\n") + 4
+    heights = [max(2.5, deep * len(part)) for part in parts.values()]
+    title, line = fill(said, _TITLE), 1.1 * plt.rcParams["font.size"] / 72
+    n_lines = sum(heights) + 3.5 * len(parts) + title.count("\n") + 6
     figure, axes = plt.subplots(
         len(parts),
-        figsize=(6.4, n_lines * 1.1 * plt.rcParams["font.size"] / 72),
+        figsize=(42 * line, n_lines * line),
         height_ratios=heights,
         squeeze=False,
         layout="constrained",

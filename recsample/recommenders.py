@@ -23,6 +23,7 @@ from recsample._support.checks import (
     generator,
     positive_float,
     positive_int,
+    refuse_first,
     shown,
     whole_numbers,
 )
@@ -34,12 +35,11 @@ from recsample.ranks.predicted import predicted_ranks
 if TYPE_CHECKING:
     from recsample.datasets.interactions import Interactions
 
-__all__ = ["MatrixFactorization", "ItemKNN"]
 
 # Scores and similarities are worked on in blocks of about this many numbers (8 MiB of float64).
 _BLOCK = 2**20
 
-Learner = TypeVar("Learner", bound="_Recommender")
+_Learner = TypeVar("_Learner", bound="_Recommender")
 
 
 class _Recommender(ABC):
@@ -47,7 +47,7 @@ class _Recommender(ABC):
 
     _train: sparse.csr_matrix | None = None
 
-    def fit(self: Learner, train: Sparse) -> Learner:
+    def fit(self: _Learner, train: Sparse) -> _Learner:
         """Learn from training events. A progress bar shows on long work.
 
         Parameters
@@ -434,12 +434,8 @@ def _events(train):
     if entries.dtype.kind not in "biuf":
         raise ValueError(f"train must hold numbers, got entries of type {entries.dtype}")
     bad = ~((entries.data >= 0) & (entries.data < np.inf))
-    if bad.any():
-        at = int(np.argmax(bad))
-        raise ValueError(
-            f"train must hold finite entries of at least 0, got {entries.data[at]} "
-            f"for user {entries.row[at]}, item {entries.col[at]}"
-        )
+    message = "train must hold finite entries of at least 0, got {} for user {}, item {}"
+    refuse_first(bad, message, entries.data, entries.row, entries.col)
     is_event = entries.data != 0
     train = sparse.csr_matrix(
         (is_event[is_event], (entries.row[is_event], entries.col[is_event])), shape=train.shape

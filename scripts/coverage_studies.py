@@ -2,12 +2,21 @@
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from recsample import AP, BiasVariance, EarlyStopping, InverseSampling, UniformSampling, inference
 from recsample._support.frames import table_of
 from recsample._support.numerics import LEVEL, limits_of_mean, standard_error
 from recsample.inference.comparison import compared
-from recsample.inference.coverage import holds, instances_of, mean_over_all, normal_limits
+from recsample.inference.coverage import (
+    Said,
+    corrections_for,
+    holds,
+    instances_of,
+    judged,
+    mean_over_all,
+    said_of_limits,
+)
 from recsample.inference.likelihood.evidence import Evidence, supported
 from recsample.inference.ways import ways_to
 from recsample.metrics.names import chosen_metrics
@@ -15,6 +24,38 @@ from recsample.metrics.shapes import Linear
 from recsample.ranks.checks import mean_pool_size
 
 METRICS = ["Recall@10", "AP", "AUC"]
+
+
+def normal_limits(mean, error):
+    """1.96 standard errors on both sides of a mean."""
+    reach = stats.norm.isf((1 - LEVEL) / 2) * error
+    return mean - reach, mean + reach
+
+
+def coverage_of_others(population, *, m=100, n_instances=6000, metrics, repetitions=400, rng=0):
+    """`coverage`, and the same of methods that the package does not recommend.
+
+    They are "certified", `certified_interval`; "spline", `log_spline` with 1.96 standard errors;
+    and so a corrected mean, `BiasVariance` with gamma = 0.1 ("BV 0.1") or 0.01, or with a plausible
+    prior and `best_gamma` ("BV, rule").
+    """
+    chosen, sampler, n = chosen_metrics(metrics), UniformSampling(m), len(population.chances)
+    corrections = {one: corrections_for(one, sampler, n, n_instances) for one in chosen}
+
+    def said(sampled, sizes, metrics):
+        yield from said_of_limits(sampled, sizes, metrics)
+        spline = inference.log_spline(sampled, sampler, n)
+        for metric in metrics:
+            means = {"spline": spline.mean(metric)}
+            for name, correction in corrections[metric].items():
+                values = correction(sampled)
+                means[name] = values.mean(), standard_error(values)
+            for name, (mean, error) in means.items():
+                yield Said(metric, name, mean, *normal_limits(mean, error))
+            low, high = inference.certified_interval(metric, sampled, sampler, n, level=LEVEL)
+            yield Said(metric, "certified", (low + high) / 2, low, high)
+
+    return judged(population, m, n_instances, chosen, repetitions, rng, said)
 
 
 def coverage_of_pairs(a, b, *, m=100, n_instances=6000, metrics=METRICS, repetitions=400, rng=0):

@@ -4,16 +4,23 @@ order.svg         the curves that the README shows
 concept_map.svg   the map on the landing page of the book; each box links to a page beside it
 logo.svg          in the sidebar, and as the icon of the page
 social_card.png   what other sites show beside a link to the book
+
+and book/data/metrics_by_samples.json, the expected metrics of the paper's three recommenders on
+MovieLens-1M, which the figure on the landing page shows.
 """
 
+import json
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.patches import Circle, FancyBboxPatch
 
+import recsample as rs
 from recsample import experiments, plotting
 
 IMAGES = Path(__file__).parents[1] / "book" / "images"
+BY_SAMPLES = IMAGES.parent / "data" / "metrics_by_samples.json"
 
 # The boxes of the map: column, row, width in columns, page, name, meaning.
 BOXES = [
@@ -132,6 +139,33 @@ def social_card():
     return figure
 
 
+def metrics_by_samples(sizes=None):
+    """Expected metrics of X, Y and Z at some numbers of sampled items, up to all: a dictionary."""
+    recorded = rs.datasets.recorded_ranks()
+    most = int(max(ranks.n_irrelevant.max() for ranks in recorded.values()))
+    if sizes is None:
+        sizes = np.unique(np.geomspace(1, most, 44).round().astype(int)).tolist()
+    metrics = [rs.metric(name) for name in ("AP", "NDCG@10", "Recall@10", "AUC")]
+    values = {
+        str(metric): {
+            name: [round(expected(metric, ranks, m), 6) for m in sizes]
+            for name, ranks in recorded.items()
+        }
+        for metric in metrics
+    }
+    return {"m": sizes, "values": values}
+
+
+def expected(metric, ranks, m):
+    """The mean over the users if each ranks among m sampled items, or among all they have."""
+    values, more = metric(ranks), ranks.n_irrelevant > m
+    if more.any():
+        some = {"n_items": ranks.n_items[more], "ties": ranks.ties[more]}
+        sampler = rs.UniformSampling(m)
+        values[more] = sampler.expect(metric, rs.Ranks(ranks.values[more], **some))
+    return float(values.mean())
+
+
 def main(folder=IMAGES):
     (folder / "concept_map.svg").write_text(concept_map(), encoding="utf-8")
     (folder / "logo.svg").write_text(logo(), encoding="utf-8")
@@ -144,3 +178,4 @@ def main(folder=IMAGES):
 
 if __name__ == "__main__":
     main()
+    BY_SAMPLES.write_text(json.dumps(metrics_by_samples(), separators=(",", ":")), encoding="utf-8")

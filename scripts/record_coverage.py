@@ -32,7 +32,7 @@ def cells(part):
             yield "coverage", name, 3541, dict(metrics=MAIN)
     if part == "others":
         for name in [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"]:
-            yield "coverage", name, 3541, dict(metrics=MAIN[:3], others=True, repetitions=100)
+            yield "coverage_of_others", name, 3541, dict(metrics=MAIN[:3], repetitions=100)
     if part == "instances":
         for n_instances in (300, 1000, 20_000, 100):
             for name in FEW:
@@ -136,7 +136,6 @@ def measured(part, function, name, n_items, options):
         table = table.rename(columns={"index": "method"}).assign(metric="AP")
     table = table.rename(columns={"index": "metric", "way": "method"})
     options.pop("metrics", None)
-    options.pop("others", None)
     known = {"part": part, "population": name, "n_items": n_items or ""} | options | kind
     return [known | row for row in table.round(5).to_dict("records")]
 

@@ -1,4 +1,4 @@
-"""What the package offers: the names in `__all__` of its modules, and the members of classes."""
+"""What the package offers: the names of the modules that its stubs list, and members of classes."""
 
 import functools
 import importlib
@@ -23,9 +23,15 @@ def _opened(room):
 MODULES = [*_opened(recsample)]
 
 
+def offered(module):
+    """The names that a module offers: its `__all__`, or all that it defines without underscore."""
+    own = [n for n, o in vars(module).items() if getattr(o, "__module__", "") == module.__name__]
+    return getattr(module, "__all__", [name for name in own if not name.startswith("_")])
+
+
 def names():
     """Every public function and class by its full name, where it is defined."""
-    found = {f"{m.__name__}.{name}": getattr(m, name) for m in MODULES for name in m.__all__}
+    found = {f"{m.__name__}.{name}": getattr(m, name) for m in MODULES for name in offered(m)}
     return {
         name: o
         for name, o in found.items()

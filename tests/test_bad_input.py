@@ -427,6 +427,10 @@ REFUSED = {
         "sampler must be None where negatives are given",
     ),
     "segments too few": (lambda: evaluate().by(["a"]), "one for each of the 2 users"),
+    "segments of two kinds": (
+        lambda: evaluate().by(pd.DataFrame({"user": [1, 2, 1], "age": ["old", "old", "new"]})),
+        "segments must hold each user once, got two for 1",
+    ),
     "segment of nobody": (lambda: evaluate().by({1: "a"}), "got none for 2"),
     "segment of one": (lambda: evaluate().by(["a", "b"]), "at least two users each, got 1 in 'a'"),
     "not complete": (lambda: evaluate(complete="yes"), "must be True or False, got 'yes'"),
@@ -437,7 +441,7 @@ REFUSED = {
     ),
     "a list of data sets": (
         lambda: rs.datasets.load_movielens(name=["ml-1m"]),
-        "name must be one of ['ml-100k', 'ml-1m', 'ml-10m', 'ml-20m', 'ml-25m'], got ['ml-1m']",
+        "name must be 'ml-100k', 'ml-1m', 'ml-10m', 'ml-20m' or 'ml-25m', got ['ml-1m']",
     ),
     "events of one user less": (
         lambda: rs.datasets.Interactions.from_pairs([1, 2], [1], [1, 2]),
@@ -470,7 +474,7 @@ REFUSED = {
     ),
     "an array for a split": (
         lambda: rs.datasets.load_movielens(split=np.array([1, 2])),
-        'split must be "paper" or "last", got array([1, 2])',
+        "split must be 'paper' or 'last', got array([1, 2])",
     ),
     "masked for a word": (
         lambda: report(drawn=np.ma.masked),
@@ -677,14 +681,6 @@ REFUSED = {
     "instances by the list": (
         lambda: rs.inference.coverage.coverage(ranks, n_instances=[]),
         "n_instances must be a whole number of at least 1, got []",
-    ),
-    "others for ranks": (
-        lambda: rs.inference.coverage.coverage(ranks, others=True),
-        "others must be False for Ranks",
-    ),
-    "nothing for others": (
-        lambda: rs.inference.coverage.coverage(ranks, others=""),
-        "others must be True or False, got ''",
     ),
     "numbers of samples as text": (
         lambda: rs.experiments.figure2("5"),

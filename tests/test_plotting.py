@@ -451,7 +451,7 @@ def shown_texts(figure):
     return [(one, one.get_window_extent()) for one in seen]
 
 
-@pytest.mark.parametrize("style", ["default", "dark_background", "ggplot"])
+@pytest.mark.parametrize("style", ["default", "dark_background", "ggplot", {"font.size": 18}])
 @pytest.mark.parametrize("n_metrics", [1, 4, 6])
 @pytest.mark.parametrize("n_recommenders", [1, 4, 12])
 def test_a_picture_of_a_result_is_whole_in_any_style(style, n_metrics, n_recommenders):
@@ -469,6 +469,8 @@ def test_a_picture_of_a_result_is_whole_in_any_style(style, n_metrics, n_recomme
         squeezed = ["".join(one.split()) for one in said]
         for name, metric in table.index:
             assert squeezed.count("".join(name.split())) == n_metrics and metric in said
+        shortest = min(ax.get_window_extent().height for ax in figure.axes)
+        assert shortest * 72 / figure.dpi > 14  # as long as the longest mark
         if len(table) > 1:  # the last row has no corrected value
             assert {"sampled, uncorrected", "corrected", "exact"} <= {*said}
         seen = figure.axes[0].get_facecolor()[:3]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.typing import Floats, Integers, Rng
 
@@ -113,6 +113,25 @@ def true_or_false(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
+
+
+def refuse_first(bad: NDArray[np.bool_], message: str, *columns: ArrayLike) -> None:
+    """Refuse the first entry that is bad.
+
+    Each ``{}`` of the message stands for its number in one of the columns, ``{at}`` for its place.
+    """
+    if bad.any():
+        at = int(np.argmax(bad))
+        found = (np.broadcast_to(column, bad.shape).flat[at] for column in columns)
+        raise ValueError(message.format(*found, at=at))
+
+
+def one_of(name: str, value: Any, words: Collection[str]) -> Any:
+    """``value``; what is none of some words is refused."""
+    if value is None or not is_one_of(value, words):
+        *others, last = map(repr, words)
+        raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {shown(value)}")
+    return value
 
 
 def is_sparse(value: object) -> bool:

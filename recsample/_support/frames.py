@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import sys
+import unicodedata
 from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._support.checks import shown
+from recsample._support.checks import refuse_first, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers
 
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 
 # Columns of these names say which held-out rows are relevant, or do not.
-RELEVANCE = ("label", "rating", "ratings", "relevance", "rel", "target", "grade")
+_RELEVANCE = (
+    "label labels rating ratings relevance relevant is_relevant rel target grade grades gain gains "
+    "score stars click clicks clicked like likes liked"
+).split()
 # DuckDB downloads nothing behind the user's back.
 _AS_INSTALLED = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
@@ -36,8 +40,15 @@ def is_frame(value: Any) -> bool:
         return True
 
 
+def says_relevance(name: object) -> bool:
+    """Whether a column of held-out rows may say which are relevant; RecBole adds its type."""
+    return str(name).lower().partition(":")[0] in _RELEVANCE
+
+
 def column_names(frame: Any, name: str = "frame") -> list[str]:
     """The names of the columns of a dataframe, which have to differ."""
+    if not is_frame(frame):
+        raise ValueError(f"{name} must be a dataframe, got {shown(frame)}")
     nw = extra("narwhals.stable.v2")
     try:
         return nw.from_native(frame).collect_schema().names()
@@ -176,7 +187,10 @@ def as_scores(name: str, series: Any) -> Floats:
     """A column of scores as floats; -inf is the lowest of them."""
     if not series.dtype.is_numeric():
         raise ValueError(f"{name} must have scores that are numbers, got {series.dtype}")
-    if series.dtype.is_integer() and (largest := max(series.max(), -series.min())) > 2**53:
+    if (
+        series.dtype.is_integer()
+        and (largest := max(int(series.max()), -int(series.min()))) > 2**53
+    ):
         raise ValueError(  # beyond it different whole numbers would be tied
             f"{name} must have scores that floats hold, up to 2**53 on either side, got {largest}"
         )
@@ -212,9 +226,7 @@ def as_times(name: str, series: Any) -> NDArray[Any]:
 
 def _refuse_row(allowed, values, bad):
     """The values, unless some are bad: then the first of them is named."""
-    if bad.any():
-        where = int(np.argmax(bad))
-        raise ValueError(f"{allowed}, got {values[where]} in row {where}")
+    refuse_first(bad, "{}, got {} in row {at}", allowed, values)
     return values
 
 
@@ -255,8 +267,8 @@ def same_kind_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def plain(text: str) -> str:
-    """An id without what a file or a float adds to it: white space and a .0 at the end."""
-    return text.strip().removesuffix(".0")
+    """An id without what a file or a float may change: case, white space and a .0 at the end."""
+    return unicodedata.normalize("NFKC", text).strip().casefold().removesuffix(".0")
 
 
 def kind_of(ids: NDArray[Any]) -> str:

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted
-from recsample._support.checks import fits_in_memory, numbers, positive_int
+from recsample._support.checks import finite_numbers, fits_in_memory, positive_int, refuse_first
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value, frozen
 from recsample.metrics.base import Metric, warned_of_nan
@@ -349,13 +349,9 @@ def check_drawn(correction: Correction, n_relevant: Integers, n_items: Integers)
             f"{correction} reads what {sampler} observes, which is no ranking: the estimate is "
             "design.of(correction, observed)"
         )
-    other = n_items - n_relevant != sampler.m
-    if other.any():
-        first = int(np.argmax(other))
-        raise ValueError(
-            f"ranks must be sampled ranks with n_items = m + {n_relevant[first]} = "
-            f"{sampler.m + n_relevant[first]} for {correction}, got n_items = {n_items[first]}"
-        )
+    wanted = n_relevant + sampler.m
+    message = "ranks must be sampled ranks with n_items = m + {} = {} for {}, got n_items = {}"
+    refuse_first(n_items != wanted, message, n_relevant, wanted, str(correction), n_items)
 
 
 def _errors_of(values, law, rows):
@@ -367,12 +363,8 @@ def _errors_of(values, law, rows):
 def reach_of(law, prior):
     """The probability of each sampled rank; refuses a prior that leaves the value of one open."""
     reach = prior @ law  # c of eq. (25)
-    if reach.min() < 1e-290:
-        unseen = int(np.argmin(reach)) + 1
-        raise ValueError(
-            "prior must give every sampled rank a positive probability, "
-            f"got none for sampled rank {unseen}"
-        )
+    message = "prior must give every sampled rank a positive probability, got none for "
+    refuse_first(reach < 1e-290, message + "sampled rank {}", np.arange(1, len(reach) + 1))
     return reach
 
 
@@ -400,17 +392,12 @@ def normalised_prior(prior: ArrayLike | None, n_items: int) -> Floats:
             16 * n_items, f"a prior of n_items={n_items} ranks", "choose a smaller n_items"
         )
         return np.full(n_items, 1.0 / n_items)
-    weights = numbers("prior", prior).astype(float)
+    weights = finite_numbers("prior", prior, lowest=0)
     if weights.shape != (n_items,):
         raise ValueError(
             f"prior must have shape ({n_items},), one weight a rank, got {weights.shape}"
         )
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        raise ValueError(
-            "prior must hold finite weights of at least 0, "
-            f"got {weights[bad][0]} for rank {np.argmax(bad) + 1}"
-        )
+
     if not weights.any():
         raise ValueError("prior must hold a weight above 0, got only zeros")
     weights = weights / weights.max()  # whose sum cannot overflow

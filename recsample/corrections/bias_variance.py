@@ -11,8 +11,6 @@ from recsample.corrections.base import LeastSquaresCorrection, reach_of
 from recsample.metrics.base import Metric
 from recsample.sampling.base import HasLaw
 
-__all__ = ["BiasVariance"]
-
 
 class BiasVariance(LeastSquaresCorrection):
     """The best compromise between squared bias and variance, eqs. (24) to (26).

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.arrays import different_rows
-from recsample._support.checks import fits_in_memory, one_or_each, shown
+from recsample._support.checks import fits_in_memory, one_or_each, refuse_first, shown
 from recsample._support.typing import Floats
 from recsample.corrections.base import Correction, check_drawn
 from recsample.corrections.interpolation import at_all
@@ -21,8 +21,6 @@ from recsample.ranks.checks import check_ranks
 from recsample.ranks.ties import mean_over_ties
 from recsample.sampling.pooled import PooledSampling
 from recsample.sampling.uniform import UniformSampling
-
-__all__ = ["PooledCorrection", "corrected_by_pool"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,12 +113,8 @@ class PooledCorrection(Metric):
         columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
         flat = np.stack([np.ravel(column) for column in columns])
         size, most = flat[3] - flat[2], self.sampler.m * flat[2]
-        beyond = (size < 1) | (size > most)
-        if beyond.any():
-            first = int(np.argmax(beyond))
-            raise ValueError(
-                f"ranks must be among 1 to {most[first]} drawn items for {self}, got {size[first]}"
-            )
+        message = "ranks must be among 1 to {} drawn items for {}, got {}"
+        refuse_first((size < 1) | (size > most), message, most, str(self), size)
         values = np.empty(len(size))
         for one in np.unique(size).tolist():
             mine = size == one

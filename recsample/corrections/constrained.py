@@ -12,8 +12,6 @@ from recsample.corrections.base import LeastSquaresCorrection, reach_of
 from recsample.metrics.base import Metric
 from recsample.sampling.base import HasLaw
 
-__all__ = ["ConstrainedLeastSquares"]
-
 
 class ConstrainedLeastSquares(LeastSquaresCorrection):
     """The least biased correction that never rewards a worse sampled rank (CLS in the paper).

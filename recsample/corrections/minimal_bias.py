@@ -15,8 +15,6 @@ from recsample.metrics.base import Metric
 from recsample.sampling import large_pools
 from recsample.sampling.base import HasLaw
 
-__all__ = ["MinimalBias", "RegularisationPath"]
-
 
 class RegularisationPath(NamedTuple):
     """What each further direction of the least-squares problem buys, and what it costs.

@@ -6,14 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from recsample._support.checks import is_one_of, true_or_false
+from recsample._support.checks import one_of, true_or_false
 from recsample._support.values import frozen
 from recsample.corrections.base import Correction
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
 from recsample.sampling.uniform import UniformSampling
-
-__all__ = ["RankEstimate"]
 
 
 class RankEstimate(Correction):
@@ -61,8 +59,7 @@ class RankEstimate(Correction):
                 "sampler must be UniformSampling for a rank estimate, which scales its counts, "
                 f"got {sampler!r}"
             )
-        if not is_one_of(rounding, ("floor", "linear")):
-            raise ValueError(f"rounding must be 'floor' or 'linear', got {rounding!r}")
+        one_of("rounding", rounding, ("floor", "linear"))
         sampler.pmf(Ranks([1], self.n_items))  # refuses a pool that is too small to sample from
         m = sampler.m
         if (self.n_items - 1) * m >= 2**63:

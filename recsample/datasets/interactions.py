@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from recsample._support.checks import array_of, generator, positive_int, shown, whole_numbers
+from recsample._support.checks import (
+    array_of,
+    generator,
+    positive_int,
+    refuse_first,
+    shown,
+    whole_numbers,
+)
 from recsample._support.frames import as_ids, as_times, is_frame, read_columns
 from recsample._support.typing import Integers, Rng
 from recsample._support.values import Value, frozen, sealed
@@ -69,12 +76,8 @@ class Interactions(Value):
         wrong = items >= n_items
         if not wrong.any():
             wrong = np.asarray(train[np.arange(n_users), items] != 0).ravel()
-        if wrong.any():
-            user = int(np.argmax(wrong))
-            raise ValueError(
-                f"held_out must be items below {n_items} without a training event of the "
-                f"user, got item {items[user]} for user {user}"
-            )
+        message = f"held_out must be items below {n_items} without a training event of the user, "
+        refuse_first(wrong, message + "got item {} for user {at}", items)
         arrays = {name: frozen(np.asarray(values)) for name, values in given.items()}
         vars(self).update(train=sealed(train.copy()), **arrays)
 
@@ -221,8 +224,6 @@ class Interactions(Value):
 
         Ids that look like numbers at times, as those of Amazon, are read as text by ``dtype=str``.
         """
-        if not is_frame(frame):
-            raise ValueError(f"frame must be a dataframe, got {shown(frame)}")
         if (time is None) == (held_out is None):
             raise ValueError(
                 "one of time, a column, and held_out must say what is held out, "

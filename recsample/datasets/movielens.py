@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from recsample._support.checks import is_one_of, shown
+from recsample._support.checks import one_of, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Integers
 from recsample.datasets.interactions import Interactions, last_events
@@ -101,10 +101,9 @@ def load_movielens(
         ...
     ValueError: split must be "paper" or "last", got 'first'
     """
-    if not is_one_of(name, SIZES):
-        raise ValueError(f"name must be one of {list(SIZES)}, got {shown(name)}")
-    if not is_one_of(split, ("paper", "last", None)):
-        raise ValueError(f'split must be "paper" or "last", got {shown(split)}')
+    one_of("name", name, SIZES)
+    if split is not None:
+        one_of("split", split, ("paper", "last"))
     if split == "paper" and name != "ml-1m":
         raise ValueError(f'split must be "last" for {name}: the paper has MovieLens-1M only')
     if path is not None and not isinstance(path, (str, os.PathLike)):

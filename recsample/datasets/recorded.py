@@ -15,15 +15,6 @@ from recsample.ranks.base import Ranks
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "RecordedLists",
-    "RecordedPopularity",
-    "recorded_lists",
-    "recorded_popularity",
-    "recorded_ranks",
-    "recorded_several",
-]
-
 
 def recorded_ranks() -> dict[str, Ranks]:
     """The ranks that the paper's recommenders predict on MovieLens-1M, as shipped with the package.

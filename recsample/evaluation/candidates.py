@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, special
 
 from recsample._support.arrays import repeated
@@ -66,6 +67,17 @@ def is_short(source: Listed, study: Study) -> bool:
     return bool((source.lengths < study.sizes).any())
 
 
+def pools_of(source: Listed, study: Study) -> tuple[NDArray[Any], Integers]:
+    """Which items its lists hold at all, and how many of these each user could have.
+
+    Lists are short of these only: others, the recommender may not know.
+    """
+    known = np.zeros(len(study.items), bool)
+    known[source.key % len(study.items)] = True
+    in_train = np.asarray(study.exclude[:, known].sum(axis=1)).ravel()
+    return known, (known.sum() - in_train).astype(np.int64)
+
+
 def _hits(source, study):
     """Where held-out items stand, None where no list holds an item."""
     user = study.held_out[0]
@@ -73,17 +85,14 @@ def _hits(source, study):
     mine = has[user]
     if not mine.any():
         return None
-    # A list is short of the items that lists hold at all: others, the recommender may not know.
-    known = np.zeros(len(study.items), bool)
-    known[source.key % len(study.items)] = True
-    pool = known.sum() - np.asarray(study.exclude[:, known].sum(axis=1)).ravel()
+    pool = pools_of(source, study)[1]
     ranks = source.ranks(study)[0]
     position = np.concatenate([np.atleast_1d(one) for one in ranks.values]).astype(np.int64)
     ties = np.concatenate([np.atleast_1d(one) for one in ranks.ties]).astype(np.int64)
     return _Hits(
         study.n_relevant[has],
         source.lengths[user][mine],
-        pool.astype(np.int64)[user][mine],
+        pool[user][mine],
         position[mine],
         ties[mine],
     )
@@ -126,21 +135,31 @@ def _doubt(hits, source, study):
 def _unrelated(source, study):
     """Whether the lists of any two users overlap as little or much as independent draws do.
 
-    How many items two draws share has at most the variance of a Poisson law, whatever the items'
-    chances, and a mean that grows with the lengths of both. Lists of a recommender are alike for
-    users who are, so that it varies far more.
+    Let a list hold each item that is new to the user with a chance of its own, times the length of
+    the list. Two lists then have in common what these chances say, give or take a variance that
+    follows from them. Lists of a recommender are alike for users who are, and vary far more.
     """
     n_users, n_items = study.relevant.shape
     user, item = np.divmod(np.setdiff1d(source.key, keys_of(study.relevant)), n_items)
     some = np.linspace(0, n_users - 1, min(n_users, _SAMPLED)).astype(np.int64)
-    lists = sets_of(user, item, study.relevant.shape)[some].astype(np.int64)
-    pairs = np.triu_indices(len(some), 1)
-    if not len(pairs[0]):
+    lists = sets_of(user, item, study.relevant.shape)[some].astype(float)
+    own = (study.exclude + study.relevant)[some].astype(float)
+    length = np.asarray(lists.sum(axis=1)).ravel()
+    length /= max(1.0, length.mean())
+    new = length.sum() - own.T @ length
+    chance = np.asarray(lists.sum(axis=0)).ravel() / np.maximum(new, 1)
+    # What a list holds beyond its chances, length x chance of what is new, in two sparse parts.
+    held = lists + own.multiply(np.outer(length, chance)).tocsr()
+    across = np.outer(length, held @ chance)
+    both = np.outer(length, length) * (chance @ chance)
+    common = (held @ held.T).toarray() - across - across.T + both
+    first, second = np.triu_indices(len(some), 1)
+    if not len(first):
         return True
-    shared, lengths = (lists @ lists.T).toarray(), np.diff(lists.indptr)
-    expected = np.outer(lengths, lengths)[pairs].astype(float)
-    expected *= shared[pairs].sum() / max(1.0, expected.sum())
-    return bool(((shared[pairs] - expected) ** 2).mean() <= 1.5 * expected.mean() + 0.01)
+    square, cube, fourth = (np.sum(chance**power) for power in (2, 3, 4))
+    a, b = length[first], length[second]
+    expected = a * b * (square - (a + b) * cube + a * b * fourth)
+    return bool(common[first, second].var() <= 1.5 * expected.mean() + 0.01)
 
 
 def few_misses(hits: _Hits) -> float:

@@ -24,7 +24,7 @@ import numpy as np
 
 from recsample._support.checks import positive_float, shown
 from recsample._support.extras import extra
-from recsample._support.frames import RELEVANCE
+from recsample._support.frames import says_relevance
 from recsample.evaluation.evaluating import evaluate
 from recsample.evaluation.files import as_count, names_in, read_file, read_printed
 from recsample.evaluation.published import from_published
@@ -467,8 +467,8 @@ def _held_out(asked, pair):
     if asked.relevance is not None:
         table = read_file(asked.held_out, pair | {"relevance": asked.relevance})
         return {"held_out": table, "relevance": "relevance"}
-    names = [one for one in names_in(asked.held_out) if one.lower() in RELEVANCE]
-    name = next((one for one in names if one not in pair.values()), None)
+    names = [one for one in names_in(asked.held_out) if one not in pair.values()]
+    name = next(filter(says_relevance, names), None)
     if name is None:
         return {"held_out": read_file(asked.held_out, pair)}
     table = read_file(asked.held_out, pair | {"relevance": name})

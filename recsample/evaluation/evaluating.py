@@ -14,6 +14,7 @@ from recsample._support.arrays import counted, owners, summed
 from recsample._support.checks import generator, shown, true_or_false
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
+from recsample.evaluation.causes import is_upside_down
 from recsample.evaluation.grades import uses_grades, with_grades
 from recsample.evaluation.matching import (
     OF_OTHERS,
@@ -52,6 +53,10 @@ _SURPRISE = 1e-4
 # How that ends what is counted without a note: nobody has to act on it.
 _NOT_LISTED = "held-out items without a score"
 _USUAL = (SCORES_IN_TRAIN, UNKNOWN_IN_TRAIN, OF_OTHERS, _NOT_LISTED)
+_UPSIDE_DOWN = (
+    "held-out items stand lower than in 9,999 of 10,000 random orders: if lower scores are better, "
+    "as distances and places are, negate them"
+)
 # Where lists leave items out, which are neither drawn nor ranked among others.
 _NOTHING = (
     "items that lists leave out stand in no order that is known, so {what}: the numbers are of all "
@@ -257,6 +262,10 @@ def _ranked(matched: Matched, metrics: tuple[Metric, ...]) -> Ranked:
         f"{_of(name)}{what}: {n:,}"
         for (name, what), n in counts.items()
         if n and not what.endswith(_USUAL)
+    ] + [
+        f"{_of(name)}{_UPSIDE_DOWN}"
+        for name, source in matched.sources.items()
+        if is_upside_down(runs[name], _reach(source, matched))
     ]
     ranked = Exact(
         runs=runs,
@@ -298,6 +307,11 @@ def _graded(ranks, source, study, place=None):
         out = source.left_out(study)
         behind[out] = (2 * place - 1) * study.grades[out]
     return with_grades(ranks, source.of(study, *study.held_out), study.grades, behind)
+
+
+def _reach(source, matched):
+    """How many items have a score of those that are ranked for each user; None for all."""
+    return source.lengths if matched.lists is None and isinstance(source, Listed) else None
 
 
 def _short(matched):

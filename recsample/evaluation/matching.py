@@ -15,7 +15,8 @@ from recsample._support.arrays import counted, split
 from recsample._support.checks import array_of, shown, whole_numbers
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers
-from recsample.evaluation.candidates import doubts, is_short
+from recsample.evaluation.candidates import doubts, is_short, pools_of
+from recsample.evaluation.causes import at_the_top
 from recsample.ranks.checks import check_names
 from recsample.ranks.predicted import Listed, Source, Study, WholeRows, is_rows
 from recsample.ranks.scores import item_sets, keys_of, sets_of, without
@@ -108,22 +109,25 @@ def match_ids(
     if "train" in tables and items is None and not rows:
         _check_known(tables, list(listed.values()), counts)
     study = _study(tables, catalogue, counts)
-    for name, table in listed.items():
-        _refuse_places(name, columns["score"], table, study)
+    notes = [
+        note
+        for name, table in listed.items()
+        for note in _places_doubted(name, columns["score"], table, study)
+    ]
     for name, one in rows.items():
         _refuse_order(name, one, study)
     sources = rows | {name: _listed(name, one, study, counts) for name, one in listed.items()}
-    lists, notes = None, ()
+    lists = None
     short = {name: sources[name] for name in listed if is_short(sources[name], study)}
     if isinstance(negatives, str):
         lists = _candidates(short, study)
     elif negatives is not None:
         lists = _lists(_pairs("negatives", negatives, pair), study, counts)
     elif not complete:
-        notes = _doubts(short, study)
+        notes += _doubts(short, study)
     sources = {name: sources[name] for name in given}
     stated = bool(rows) or items is not None
-    return Matched(study, sources, named, lists, counts, complete, stated, notes)
+    return Matched(study, sources, named, lists, counts, complete, stated, tuple(notes))
 
 
 def _recommenders(scores, model):
@@ -163,7 +167,7 @@ def _read(called, given, columns):
     if frames.is_frame(given):
         return _from_frame(called, given, columns)
     if is_rows(given):
-        return WholeRows(given)
+        return WholeRows(given, called)
     fitted = hasattr(given, "user_factors") and hasattr(given, "item_factors")
     cure = ": give (model.user_factors, model.item_factors)" if fitted else _file(given)
     raise ValueError(
@@ -213,7 +217,7 @@ def _held_out(given, columns, relevance, counts):
 def _asked_relevance(given, columns):
     """Refuse a column that may say which rows are relevant, unless it says so of all alike."""
     for name in frames.column_names(given, "held_out"):
-        if str(name).lower() in frames.RELEVANCE and name not in columns.values():
+        if frames.says_relevance(name) and name not in columns.values():
             (column,) = frames.read_columns("held_out", given, {"relevance": name})
             if column.n_unique() > 1 or not frames.as_grades("held_out", column)[0] > 0:
                 raise ValueError(
@@ -294,10 +298,10 @@ def _check_spelling(found, counts):
             if len(twins) > len(mine & others):
                 raise ValueError(
                     f"{name} must spell ids of {what} as the other tables do, got {len(twins):,} "
-                    f"of {len(mine):,} that differ by white space or .0 only, such as {said}: "
-                    "convert the column"
+                    f"of {len(mine):,} that differ by case, white space or .0 only, such as "
+                    f"{said}: convert the column"
                 )
-            told = f"ids of {what} in {name} that only white space or .0 tells from others"
+            told = f"ids of {what} in {name} that only case, white space or .0 tells from others"
             counts["", told] = len(twins)
 
 
@@ -337,26 +341,27 @@ def _check_known(tables, listed, counts):
         )
 
 
-def _refuse_places(name, column, table, study):
-    """Refuse scores that are the places 1 to n of each user's list, best first."""
+def _places_doubted(name, column, table, study):
+    """Refuse scores that are the places 1 to n of each user's list, best first; a note in doubt."""
     user, score = table.user.which, table.score
     length = counted(user, len(table.user.ids))
     first = score.min()
-    if first not in (0, 1) or not (score < length[user] + first).all():
-        return
+    if first not in (0, 1) or length.max() < 2 or not (score < length[user] + first).all():
+        return ()
     whole = (score == np.floor(score)).all()
     if not whole or len(np.unique(user * (length.max() + 1) + score)) < len(score):
-        return
+        return ()
     index = extra("pandas").Index
     row, column_of, known = _places(table, index(study.users), index(study.items))
     mine = np.zeros(len(score), bool)
     mine[known] = np.isin(row[known] * len(study.items) + column_of[known], keys_of(study.relevant))
-    z = _at_the_top(score[mine] - first, length[user][mine])
+    z = at_the_top(score[mine] - first, length[user][mine])
+    got = f"{first:g} to the length of the list for each user, as places in a list are"
     if z < -_CLEAR or (z < _CLEAR and str(column).lower() in _PLACES):
-        raise ValueError(
-            f"{_called(name)} must be higher for better items, got {first:g} to the length of the "
-            "list for each user, as places in a list are: negate it"
-        )
+        raise ValueError(f"{_called(name)} must be higher for better items, got {got}: negate it")
+    if z < _CLEAR:
+        return (f"{_called(name)} are {got}: if they are, negate them",)
+    return ()
 
 
 def _refuse_order(name, rows, study):
@@ -365,7 +370,7 @@ def _refuse_order(name, rows, study):
     if first is None:
         return
     place = rows.of(study, *study.held_out) - first
-    z = _at_the_top(place, np.full(len(place), rows.n_items))
+    z = at_the_top(place, np.full(len(place), rows.n_items))
     if z < -_CLEAR or (z < _CLEAR and len(place) >= _MANY):
         raise ValueError(
             f"{_called(name)} must hold the score of each item in its column, higher for better "
@@ -373,11 +378,6 @@ def _refuse_order(name, rows, study):
             "the high end: negate places in a list; items in their order, as argsort gives them, "
             "do not tell the scores"
         )
-
-
-def _at_the_top(place, length):
-    """By how many standard deviations places, counted from 0 at the low end, are high."""
-    return (place - (length - 1) / 2).sum() / np.sqrt(max(1, ((length**2 - 1) / 12).sum()))
 
 
 def _named_items(found, items):
@@ -503,6 +503,10 @@ def _listed(name, table, study, counts):
         )
     found = Listed(key, score, study)
     counts[name, SCORES_IN_TRAIN] = found.in_train
+    is_known, pools = pools_of(found, study)
+    complete = (found.lengths == pools).mean() >= 0.9 and is_known.mean() >= 0.5
+    unknown = (~is_known[study.held_out[1]]).sum() * complete
+    counts[name, "held-out items without any score, though all others have them"] = unknown
     return found
 
 
@@ -521,7 +525,7 @@ def _doubts(short, study):
                 f"like lists of candidates ({why}): {cure}"
             )
         notes.append(f"{_called(name)} may be lists of candidates ({why}): {cure}")
-    return tuple(notes)
+    return notes
 
 
 def _candidates(short, study):

@@ -504,7 +504,11 @@ def _segments(segments, ids):
         if len(columns) != 2:
             raise ValueError(f"segments must have two columns, users and segments, got {columns}")
         users, names = read_columns("segments", segments, {"user": columns[0], "": columns[1]})
-        segments = dict(zip(as_ids("segments", users).tolist(), names.to_list()))
+        rows = list(zip(as_ids("segments", users).tolist(), names.to_list()))
+        segments = dict(rows)
+        for one, segment in rows:
+            if segments[one] != segment:
+                raise ValueError(f"segments must hold each user once, got two for {shown(one)}")
     if has_index(segments):
         return aligned("segments", segments[segments.index.isin(ids)], ids).tolist()
     if isinstance(segments, Mapping):

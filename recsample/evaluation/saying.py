@@ -18,7 +18,7 @@ from recsample._support.checks import shown
 from recsample._support.numerics import LEVEL, PERCENT, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value
-from recsample.evaluation.causes import likely_cause
+from recsample.evaluation.causes import is_upside_down, likely_cause
 from recsample.evaluation.grades import Graded, grades_said, span_of, terms, uses_grades, values_of
 from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
@@ -395,6 +395,10 @@ class Uncorrected(Ranked):
         )
 
 
+_UPSIDE_DOWN = (
+    "Ranks are worse than those of 9,999 of 10,000 random orders: the best one is rank 1, and the "
+    "worst m + 1."
+)
 # What limits rest on, by the word that stands for it in a table.
 _RESTS = {
     "decreasing": "Limits ({level}) assume that {usual}; those called 'without' do not. {blind}",
@@ -548,6 +552,9 @@ class Sampled(Ranked):
         for name in self.runs.keys() - said.keys() if self.fit else ():
             if cause := likely_cause(self.runs[name]):
                 said[name] = f"{cause} All that is said assumes that it is not so."
+        for name, run in self.runs.items() if self.stated else ():
+            if name not in said and is_upside_down(run):
+                said[name] = _UPSIDE_DOWN
         return tuple(f"{name}: " * self.named + said[name] for name in self.runs if name in said)
 
     def _said(self, name, metric):

@@ -49,30 +49,6 @@ from recsample.sampling.uniform import UniformSampling
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "CorrectedMetric",
-    "MOVIELENS_METRICS",
-    "TOY_METRICS",
-    "as_printed",
-    "beside_printed",
-    "bias_and_variance",
-    "estimators",
-    "figure1",
-    "figure2",
-    "figure3",
-    "figure4",
-    "figure5",
-    "figure6",
-    "order_changes",
-    "printed_table",
-    "smallest_sample_in_order",
-    "table1",
-    "table2",
-    "table3",
-    "table4",
-    "toy_ranks",
-]
-
 
 TOY_METRICS: tuple[Metric, ...] = (AUC, AP, NDCG, Recall @ 10)
 MOVIELENS_METRICS: tuple[Metric, ...] = (Recall @ 10, NDCG @ 10, AP, AUC)

@@ -45,8 +45,6 @@ from recsample.sampling.uniform import UniformSampling
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["comparison_of_estimators", "error_against_cost", "under_sampling"]
-
 
 _METRICS: tuple[Metric, ...] = (AP, Recall @ 10, NDCG @ 10)
 _METHODS: dict[str, Literal["em", "mes", "spline"]] = {"EM": "em", "MES": "mes", "spline": "spline"}

@@ -8,25 +8,23 @@ study, made by ``python scripts/record_coverage.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from recsample._support.arrays import counted
-from recsample._support.checks import every_rank, generator, positive_int, shown, true_or_false
+from recsample._support.checks import every_rank, generator, positive_int, shown
 from recsample._support.extras import extra
 from recsample._support.frames import table_of
-from recsample._support.numerics import LEVEL, standard_error
-from recsample._support.typing import Floats, Rng
+from recsample._support.numerics import LEVEL
+from recsample._support.typing import Floats, Integers, Rng
 from recsample.corrections.bias_variance import BiasVariance
 from recsample.corrections.constrained import ConstrainedLeastSquares
 from recsample.corrections.rank_estimate import RankEstimate
 from recsample.datasets.recorded import recorded_ranks
-from recsample.inference.bounds import certified_interval
-from recsample.inference.distribution import best_gamma, log_spline, plausible_prior
+from recsample.inference.distribution import best_gamma, plausible_prior
 from recsample.inference.likelihood.evidence import Evidence, supported
 from recsample.inference.likelihood.strata import ASSUMPTIONS
 from recsample.metrics.base import Metric
@@ -159,7 +157,6 @@ def coverage(
     n_instances: int = 6000,
     metrics: Sequence[Metric | str] = (Recall @ 10, NDCG @ 10, AP, AUC),
     repetitions: int = 400,
-    others: bool = False,
     rng: Rng = 0,
 ) -> pd.DataFrame:
     """How often limits from one run hold the exact mean, and how wide they are.
@@ -175,21 +172,17 @@ def coverage(
         How many items are drawn for each of how many instances; a `ValueError` where below 1.
     metrics : sequence of Metric or str, optional
     repetitions : int, optional
-    others : bool, optional
-        Methods that this package does not recommend, too; for one relevant item in equal pools.
     rng : int or numpy.random.Generator, optional
 
     Returns
     -------
     pandas.DataFrame
         Indexed by method and metric. The methods: limits under each assumption, be it contradicted
-        or not; "report", those that `report` prints. Others: "certified", `certified_interval`;
-        "spline", `log_spline` with 1.96 standard errors; and so a corrected mean, ``BiasVariance``
-        with gamma = 0.1 ("BV 0.1") or 0.01, or with a plausible prior and `best_gamma` ("BV,
-        rule"). Columns: ``held``, the share of intervals with the exact mean over the instances in
-        them; ``held for all``, with the mean over the population; ``width``, the median; ``error``,
-        the root of the mean squared error of the estimate, also where a report would print none;
-        ``contradicted``, for "report" the share of runs that contradict "decreasing".
+        or not; "report", those that `report` prints. Columns: ``held``, the share of intervals with
+        the exact mean over the instances in them; ``held for all``, with the mean over the
+        population; ``width``, the median; ``error``, the root of the mean squared error of the
+        estimate, also where a report would print none; ``contradicted``, for "report" the share of
+        runs that contradict "decreasing".
 
     Examples
     --------
@@ -202,28 +195,35 @@ def coverage(
     """
     if not isinstance(population, (Population, Ranks)):
         raise ValueError(f"population must be a Population or Ranks, got {shown(population)}")
-    n_instances = positive_int("n_instances", n_instances)
-    rng, chosen, sampler = generator(rng), chosen_metrics(metrics), UniformSampling(m)
-    over_all = {metric: mean_over_all(population, metric) for metric in chosen}
-    others = true_or_false("others", others)
-    if others and isinstance(population, Ranks):
-        raise ValueError("others must be False for Ranks: they need a Population, got True")
-    corrections = _corrections(population, sampler, chosen, n_instances) if others else {}
+    sizes = positive_int("m", m), positive_int("n_instances", n_instances)
+    repetitions = positive_int("repetitions", repetitions)
+    return judged(population, *sizes, chosen_metrics(metrics), repetitions, rng, said_of_limits)
+
+
+def judged(
+    population: Population | Ranks,
+    m: int,
+    n_instances: int,
+    metrics: Sequence[Metric],
+    repetitions: int,
+    rng: Rng,
+    said: Callable[[Ranks, Integers, Sequence[Metric]], Iterator[Said]],
+) -> pd.DataFrame:
+    """How often what is `said` of sampled ranks, and the sizes of their pools, is true."""
+    rng, sampler = generator(rng), UniformSampling(m)
+    over_all = {metric: mean_over_all(population, metric) for metric in metrics}
     found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
-    for _ in range(positive_int("repetitions", repetitions)):
+    for _ in range(repetitions):
         ranks = instances_of(population, n_instances, rng)
-        sampled = sampler.draw(ranks, rng)
-        said = list(_said(sampled, ranks.sizes, chosen))
-        said += _said_by_others(sampled, sampler, corrections)
-        exact = {metric: float(metric(ranks).mean()) for metric in chosen}
-        for metric, method, value, low, high, contradicted in said:
-            found.setdefault((method, str(metric)), []).append(
+        exact = {metric: float(metric(ranks).mean()) for metric in metrics}
+        for one in said(sampler.draw(ranks, rng), ranks.sizes, metrics):
+            found.setdefault((one.method, str(one.metric)), []).append(
                 (
-                    holds(low, high, exact[metric]),
-                    holds(low, high, over_all[metric]),
-                    high - low,
-                    (value - exact[metric]) ** 2,
-                    contradicted,
+                    holds(one.low, one.high, exact[one.metric]),
+                    holds(one.low, one.high, over_all[one.metric]),
+                    one.high - one.low,
+                    (one.value - exact[one.metric]) ** 2,
+                    one.contradicted,
                 )
             )
     rows = {}
@@ -265,56 +265,46 @@ def mean_over_all(population: Population | Ranks, metric: Metric) -> float:
     return float(metric.of_rank(np.arange(1, n + 1), n) @ population.chances)
 
 
-def _said(sampled, sizes, metrics):
-    """Metric, method, estimate, limits, and whether "decreasing" is contradicted."""
+class Said(NamedTuple):
+    """What a method says of a metric, and whether the data contradict "decreasing", if known."""
+
+    metric: Metric
+    method: str
+    value: float
+    low: float
+    high: float
+    contradicted: float = np.nan
+
+
+def said_of_limits(sampled: Ranks, sizes: Integers, metrics: Sequence[Metric]) -> Iterator[Said]:
+    """By the limits under each assumption, and by a report."""
     evidence = Evidence(sampled, sizes, False, metrics)
     for metric in metrics:
         value = evidence.estimate(metric)
         if isinstance(metric.shape, Linear):
-            yield metric, "report", value, *evidence.limits(metric, "none", LEVEL), np.nan
+            yield Said(metric, "report", value, *evidence.limits(metric, "none", LEVEL))
             continue
         limits = {a: evidence.limits(metric, a, LEVEL) for a in ASSUMPTIONS}
-        for assumption, (low, high) in limits.items():
-            yield metric, assumption, value, low, high, np.nan
+        for assumption, ends in limits.items():
+            yield Said(metric, assumption, value, *ends)
         used = supported(metric, evidence)
         low, high = limits[used] if used else (np.nan, np.nan)
-        yield metric, "report", np.clip(value, low, high), low, high, used != "decreasing"
+        within = float(np.clip(value, low, high))
+        yield Said(metric, "report", within, low, high, used != "decreasing")
 
 
-def _corrections(population, sampler, metrics, n_instances):
-    """By metric and name, for the methods that need them."""
-    n, gamma = len(population.chances), best_gamma(n_instances)
+def corrections_for(
+    metric: Metric, sampler: UniformSampling, n_items: int, n_instances: int
+) -> dict[str, BiasVariance]:
+    """By name; a linear metric needs none."""
+    if isinstance(metric.shape, Linear):
+        return {}
+    gamma, prior = best_gamma(n_instances), plausible_prior(n_items)
     return {
-        metric: {
-            "BV 0.1": BiasVariance(metric, sampler, n, gamma=0.1),
-            "BV 0.01": BiasVariance(metric, sampler, n, gamma=0.01),
-            "BV, rule": BiasVariance(metric, sampler, n, gamma=gamma, prior=plausible_prior(n)),
-        }
-        for metric in metrics
-        if not isinstance(metric.shape, Linear)
+        "BV 0.1": BiasVariance(metric, sampler, n_items, gamma=0.1),
+        "BV 0.01": BiasVariance(metric, sampler, n_items, gamma=0.01),
+        "BV, rule": BiasVariance(metric, sampler, n_items, gamma=gamma, prior=prior),
     }
-
-
-def _said_by_others(sampled, sampler, corrections):
-    if not corrections:
-        return
-    n = next(iter(next(iter(corrections.values())).values())).n_items
-    spline = log_spline(sampled, sampler, n)
-    for metric, by_name in corrections.items():
-        means = {"spline": spline.mean(metric)}
-        for name, correction in by_name.items():
-            values = correction(sampled)
-            means[name] = values.mean(), standard_error(values)
-        for name, (mean, error) in means.items():
-            yield metric, name, mean, *normal_limits(mean, error), np.nan
-        low, high = certified_interval(metric, sampled, sampler, n, level=LEVEL)
-        yield metric, "certified", (low + high) / 2, low, high, np.nan
-
-
-def normal_limits(mean: float, error: float) -> tuple[float, float]:
-    """1.96 standard errors on both sides of a mean."""
-    reach = special.ndtri((1 + LEVEL) / 2) * error
-    return mean - reach, mean + reach
 
 
 def errors_of_corrections(
@@ -357,17 +347,17 @@ def errors_of_corrections(
     seen = population.chances @ sampler.law(n)
     rows = {}
     for metric in chosen_metrics(metrics):
-        corrections = {
+        corrections: dict[str, Metric] = {
             "sampled": metric,
             "Rank Estimate": RankEstimate(metric, sampler, n),
             "CLS": ConstrainedLeastSquares(metric, sampler, n),
-            **_corrections(population, sampler, [metric], n_instances).get(metric, {}),
+            **corrections_for(metric, sampler, n, n_instances),
         }
         exact = mean_over_all(population, metric)
         for name, correction in corrections.items():
             values = correction.of_rank(np.arange(1, m + 2), m + 1)
             mean = seen @ values
-            variance = max(0.0, seen @ values**2 - mean**2) / n_instances
+            variance = np.maximum(seen @ values**2 - mean**2, 0.0) / n_instances
             bias, std = mean - exact, np.sqrt(variance)
             rows[name, str(metric)] = {"bias": bias, "std": std, "error": np.hypot(bias, std)}
     return table_of(rows, ["method", "metric"])

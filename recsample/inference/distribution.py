@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import linalg, optimize, special
+from scipy import interpolate, linalg, optimize, special
 
 from recsample._support.arrays import counted, summed
 from recsample._support.checks import (
@@ -238,38 +238,43 @@ def maximum_entropy(
     """
     counts, weight = sampled_counts(sampled, sampler), positive_float("weight", weight)
     pool = _pool(sampler, n_items, EM_ITERATIONS + 1)
-    law, of_ranks = pool.law, pool.weight * n_items
-    share = counts / counts.sum()
-    expected = em(counts, law, pool.weight)[0] @ law
     # What is expected of a cell, of at least a thousandth of an instance: none may weigh nothing.
-    ridge = weight * np.maximum(expected, 1e-3 / counts.sum()) / counts.sum()
+    expected = np.maximum(em(counts, pool.law, pool.weight)[0] @ pool.law, 1e-3 / counts.sum())
+    ridge = weight * expected / counts.sum()
+    multipliers = most_entropy(pool.law, counts / counts.sum(), ridge, np.log(pool.weight))
+    return special.softmax(pool.at_all(lambda law: law @ multipliers, np.asarray))
 
-    def dual(multipliers):
-        exponent = law @ multipliers
-        return multipliers @ (share - ridge * multipliers / 2) - special.logsumexp(
-            exponent, b=of_ranks
-        )
 
-    multipliers, value = np.zeros(len(share)), -np.log(n_items)
+def most_entropy(
+    law: Floats, aim: Floats, ridge: Floats, log_weight: Floats | float = 0.0
+) -> Floats:
+    """The multipliers x of the distribution softmax(law @ x) with the best balance.
+
+    Its entropy, against the weights of the rows, less the squares by which ``law.T @ p`` is off the
+    aim, over twice the ridge. They maximise a concave dual, by Newton's method.
+    """
+
+    def dual(x):
+        return x @ (aim - ridge * x / 2) - special.logsumexp(law @ x + log_weight)
+
+    x = np.zeros(len(aim))
     for _ in range(200):
-        p = special.softmax(law @ multipliers + np.log(of_ranks))
-        q = p @ law
-        gradient = share - q - ridge * multipliers
+        p = special.softmax(law @ x + log_weight)
+        mean = p @ law
+        gradient = aim - mean - ridge * x
         # The covariance of the law's rows under p, and the ridge of the fit: positive definite.
         rows = law * np.sqrt(p)[:, None]
-        curvature = rows.T @ rows - np.outer(q, q) + np.diag(ridge)
+        curvature = rows.T @ rows - np.outer(mean, mean) + np.diag(ridge)
         step = linalg.solve(curvature, gradient, assume_a="pos")
         gain = gradient @ step
         if gain < 1e-13:
-            break
+            return x
         # Halved until the dual rises as its slope promises, up to rounding.
-        while dual(multipliers + step) < value + 1e-4 * gain - 1e-14:
+        value = dual(x)
+        while dual(x + step) < value + 1e-4 * gain - 1e-14:
             step, gain = step / 2, gain / 2
-        multipliers = multipliers + step
-        value = dual(multipliers)
-    else:
-        raise RuntimeError(f"maximum entropy has not converged with weight={weight} in 200 steps")
-    return special.softmax(pool.at_all(lambda law: law @ multipliers, np.asarray))
+        x = x + step
+    raise RuntimeError("the distribution of most entropy was not found in 200 steps")
 
 
 class LogSpline(NamedTuple):
@@ -412,17 +417,12 @@ def _natural_spline(x, others, knots):
 
     Over the first they have mean 0 and mean square 1.
     """
-
-    def columns(x):
-        # Differences of cubes whose second and third derivatives cancel beyond the last knot.
-        cubes = np.maximum(x[:, None] - knots, 0) ** 3
-        parts = (cubes[:, :-1] - cubes[:, -1:]) / (1 - knots[:-1])
-        return np.column_stack([x, parts[:, :-1] - parts[:, -1:]])
-
-    at_x = columns(x)
+    # One spline for each knot that is 1 there; all of them together are the constant.
+    splines = interpolate.CubicSpline(knots, np.eye(len(knots))[:, 1:], bc_type="natural")
+    at_x = splines(x)
     mean, root = at_x.mean(axis=0), np.sqrt(len(x))
     basis, triangle = linalg.qr(at_x - mean, mode="economic")
-    at_others = linalg.solve_triangular(triangle, (columns(others) - mean).T, trans="T").T
+    at_others = linalg.solve_triangular(triangle, (splines(others) - mean).T, trans="T").T
     return basis * root, at_others * root
 
 

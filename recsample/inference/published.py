@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
-from scipy.optimize import linprog, minimize
-from scipy.special import logsumexp
+from scipy.optimize import linprog
+from scipy.special import softmax
 
 from recsample._support.typing import Floats
 from recsample._support.values import once
+from recsample.inference.distribution import most_entropy
 from recsample.inference.likelihood.strata import Assumption, Stratum, columns_of, mixtures_of
 from recsample.metrics.base import Metric
 
@@ -124,21 +125,8 @@ class Programme:
         means = np.array([row.mean for row in self.rows])
         aim = np.array([(row.low + row.high) / 2 for row in self.rows])
         # Of random laws, which vary as much as any.
-        errors = (
-            r.scale * r.square.mean() ** 0.5 if r.scale else r.high - r.low for r in self.rows
-        )
-        error = np.array([*errors]) / 4
-
-        def loss(tilt):
-            log = tilt / error @ means
-            total = logsumexp(log)
-            weights = np.exp(log - total)
-            slope = (means @ weights - aim) / error + tilt
-            return total - np.log(len(log)) - tilt / error @ aim + tilt @ tilt / 2, slope
-
-        tilt = minimize(loss, np.zeros(len(aim)), jac=True, method="BFGS").x
-        log = tilt / error @ means
-        return np.exp(log - logsumexp(log))
+        width = [r.scale * r.square.mean() ** 0.5 if r.scale else r.high - r.low for r in self.rows]
+        return softmax(means.T @ most_entropy(means.T, aim, np.square(width) / 16))
 
 
 def _solved(goal, rows, limits):

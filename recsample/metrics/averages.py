@@ -21,8 +21,6 @@ from recsample.ranks.counts import RankCounts
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["at_mean_rank", "compare"]
-
 
 def compare(
     ranks: Mapping[str, Ranks | RankCounts],

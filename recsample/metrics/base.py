@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.arrays import summed
-from recsample._support.checks import positive_int, whole_numbers
+from recsample._support.checks import positive_int, refuse_first, whole_numbers
 from recsample._support.typing import Floats
 from recsample.metrics.shapes import Shape, Step, has_shape, mean_by_shape
 from recsample.ranks.base import Ranks
@@ -283,10 +283,7 @@ class Metric(ABC):
             raise ValueError(
                 f"n_items must be one number or have the shape of r, {r.shape}, got {n_items.shape}"
             )
-        beyond = r > n_items
-        if beyond.any():
-            rank, size = (np.broadcast_to(x, beyond.shape)[beyond][0] for x in (r, n_items))
-            raise ValueError(f"r must not exceed n_items = {size}, got {rank}")
+        refuse_first(r > n_items, "r must not exceed n_items = {}, got {}", n_items, r)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self.term(r, np.int64(1), np.int64(1), n_items) + np.zeros(r.shape)
         values = warned_of_nan(self, values)

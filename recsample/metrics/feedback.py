@@ -13,10 +13,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.checks import finite_numbers, is_sparse, nonnegative_float, positive_float
+from recsample._support.checks import (
+    finite_numbers,
+    is_sparse,
+    nonnegative_float,
+    positive_float,
+    refuse_first,
+)
 from recsample._support.typing import Floats, Sparse
-
-__all__ = ["als_objective", "confidence", "preference"]
 
 
 def preference(consumption: ArrayLike | Sparse, threshold: float = 0) -> float | Floats | Sparse:
@@ -225,12 +229,7 @@ def _checked(name, values):
         raise ValueError(f"{name} must hold numbers, got entries of type {values.dtype}")
     matrix = values.astype(float).tocsr()
     matrix.sum_duplicates()
-    bad = ~((matrix.data >= 0) & (matrix.data < np.inf))
-    if bad.any():
-        at = int(np.argmax(bad))
-        pairs = matrix.tocoo()
-        raise ValueError(
-            f"{name} must be finite numbers of at least 0, got {matrix.data[at]} "
-            f"(at position ({pairs.row[at]}, {pairs.col[at]}))"
-        )
+    pairs, bad = matrix.tocoo(), ~((matrix.data >= 0) & (matrix.data < np.inf))
+    message = f"{name} must be finite numbers of at least 0, got {{}} (at position ({{}}, {{}}))"
+    refuse_first(bad, message, pairs.data, pairs.row, pairs.col)
     return matrix

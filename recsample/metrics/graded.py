@@ -23,9 +23,9 @@ from recsample._support.arrays import counted, owners, places_in, repeated, summ
 from recsample._support.checks import (
     array_of,
     fits_in_memory,
-    is_one_of,
     nonnegative_float,
     numbers,
+    one_of,
     positive_int,
     shown,
 )
@@ -213,8 +213,7 @@ class _Lists(NamedTuple):
 
 def _read(name, values, gain, lowest):
     """The lists of an argument, checked."""
-    if not is_one_of(gain, ("linear", "exponential")):
-        raise ValueError(f"gain must be 'linear' or 'exponential', got {shown(gain)}")
+    one_of("gain", gain, ("linear", "exponential"))
     if hasattr(values, "__array__"):
         values = array_of(name, values)
     elif not isinstance(values, Sequence):  # a set has no order

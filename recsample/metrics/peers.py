@@ -30,16 +30,6 @@ from recsample._support.typing import Floats
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 
-__all__ = [
-    "Counterpart",
-    "LIBRARIES",
-    "Library",
-    "counterparts",
-    "evaluate",
-    "evaluate_scores",
-    "missing",
-]
-
 
 class Library(NamedTuple):
     """Another library: what is imported, what it is called on PyPI, and how it is installed.

@@ -17,44 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted, flattened, owners
-from recsample._support.checks import is_one_of, positive_float, share, shown
+from recsample._support.checks import finite_numbers, one_of, positive_float, share, shown
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.ties import ties_ahead
-
-__all__ = [
-    "AP",
-    "AR",
-    "AUC",
-    "Accuracy",
-    "AreaUnderCurve",
-    "AveragePrecision",
-    "AverageRecallAt",
-    "DCG",
-    "DiscountedGain",
-    "F1",
-    "FScore",
-    "HitRate",
-    "HitRatioAt",
-    "NDCG",
-    "NormalizedDCG",
-    "PercentileRank",
-    "PercentileRankMetric",
-    "Precision",
-    "PrecisionAt",
-    "PrecisionAtRelevant",
-    "RBP",
-    "RPrecision",
-    "RR",
-    "RankScore",
-    "Recall",
-    "RecallAt",
-    "ReciprocalRank",
-    "TopOneAccuracy",
-    "expected_percentile_rank",
-]
 
 
 def _short(number):
@@ -251,11 +219,7 @@ class AveragePrecision(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not is_one_of(self.over, ("best", "relevant", "hits", "k")):
-            raise ValueError(
-                f"over must be 'best', 'relevant', 'hits' or 'k', got {shown(self.over)}"
-            )
-        if self.over == "k":
+        if one_of("over", self.over, ("best", "relevant", "hits", "k")) == "k":
             vars(self).update(needs_cutoff=True)
 
     @property
@@ -657,13 +621,7 @@ def _weights(consumption, ranks):
             "consumption must hold one number per relevant item, in the shape of ranks.values, "
             f"got {shown(consumption)}"
         )
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        where = int(np.argmax(bad))
-        raise ValueError(
-            f"consumption must be finite numbers of at least 0, got {weight[where]} "
-            f"(at position {where})"
-        )
+    weight = finite_numbers("consumption", weight, lowest=0)
     if not weight.any():
         raise ValueError("consumption must not be 0 throughout")
     return weight[np.lexsort((given, owners(lengths)))]

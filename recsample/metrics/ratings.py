@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 
 from recsample._support.checks import finite_numbers
 
-__all__ = ["mae", "mse", "rmse"]
-
 
 def mae(predicted: ArrayLike, actual: ArrayLike) -> float:
     r"""Mean absolute error.

@@ -25,8 +25,6 @@ from recsample._support.checks import (
     shown,
 )
 
-__all__ = ["f_score", "item_coverage", "precision", "recall", "user_coverage"]
-
 
 def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:
     """Precision: the share of the recommended items that are relevant.

@@ -17,22 +17,16 @@ from recsample._support.arrays import counted, entries_of, flattened, owners, pl
 from recsample._support.checks import (
     array_of,
     generator,
-    is_one_of,
+    one_of,
     one_or_each,
+    refuse_first,
     refuse_frame,
     refuse_masked,
     shown,
     whole_numbers,
 )
 from recsample._support.extras import extra
-from recsample._support.frames import (
-    as_ids,
-    chosen_names,
-    coded,
-    column_names,
-    is_frame,
-    read_columns,
-)
+from recsample._support.frames import as_ids, chosen_names, coded, column_names, read_columns
 from recsample._support.typing import Integers, Rng
 from recsample._support.values import frozen, locked
 from recsample.ranks.provenance import Remembering, alone, some_of, together
@@ -181,10 +175,12 @@ class Ranks(Remembering):
         sizes = one_or_each("n_items", n_items, len(n_relevant), each, lowest=1).copy()
         if flat.dtype.kind == "f":
             whole = np.isfinite(flat) & (flat == np.floor(flat))
-            _refuse(~whole, instance, flat, "values must be whole numbers, got rank {}")
-        _refuse(flat < 1, instance, flat, "values must be ranks of at least 1, got rank {}")
-        beyond = flat > sizes[instance]
-        _refuse(beyond, instance, flat, "values must not exceed n_items, got rank {}")
+            message = "values must be whole numbers, got rank {} in instance {}"
+            refuse_first(~whole, message, flat, instance)
+        low = "values must be ranks of at least 1, got rank {} in instance {}"
+        refuse_first(flat < 1, low, flat, instance)
+        high = "values must not exceed n_items, got rank {} in instance {}"
+        refuse_first(flat > sizes[instance], high, flat, instance)
         rank = flat.astype(np.int64)
         tie = _ties_like(ties, n_relevant, nested)
         rows = _arranged(rank, tie, n_relevant)
@@ -370,8 +366,6 @@ class Ranks(Remembering):
         >>> rs.Ranks.from_frame(table).values
         (array([3, 5]), array([1]))
         """
-        if not is_frame(frame):
-            raise ValueError(f"frame must be a dataframe, got {shown(frame)}")
         if ties is None:
             ties = "ties" if "ties" in column_names(frame) else 0
         given: dict[str, Any] = {"user": user, "rank": rank, "n_items": n_items, "ties": ties}
@@ -475,13 +469,10 @@ class Ranks(Remembering):
         >>> rs.Ranks([2, 7], n_items=10, ties=[3, 0]).break_ties("pessimistic").values
         array([5, 7])
         """
-        if is_one_of(how, ("random",)):
+        if one_of("how", how, ("random", "optimistic", "pessimistic")) == "random":
             ahead = _random_ahead(self.rows, generator(rng))
-        elif is_one_of(how, ("optimistic", "pessimistic")):
-            ahead = self.rows.ties * (how == "pessimistic")
         else:
-            ways = "'random', 'optimistic' or 'pessimistic'"
-            raise ValueError(f"how must be {ways}, got {shown(how)}")
+            ahead = self.rows.ties * (how == "pessimistic")
         return self.at(self.rows.rank + ahead, self.n_items)._with(self.drawn)
 
 
@@ -507,8 +498,8 @@ def _ties_like(ties, n_relevant, nested):
     if in_lists != nested or len(lengths) != len(n_relevant):
         got = f"{len(lengths)} {'lists' if in_lists else 'numbers'} for {len(n_relevant)} instances"
         raise ValueError(f"ties must be one number or have the shape of values, got {got}")
-    message = "ties must have the lengths of values, got length {}"
-    _refuse(lengths != n_relevant, np.arange(len(lengths)), lengths, message)
+    message = "ties must have the lengths of values, got length {} in instance {at}"
+    refuse_first(lengths != n_relevant, message, lengths)
     return whole_numbers("ties", flat, lowest=0)
 
 
@@ -549,12 +540,8 @@ def _one_of_each(sizes, which, ids):
 
 def refuse_several(ranks: Ranks, name: str = "ranks") -> None:
     """Refuse instances without exactly one relevant item."""
-    several = np.flatnonzero(ranks.n_relevant != 1)
-    if len(several):
-        raise ValueError(
-            f"{name} must hold one relevant item per instance, "
-            f"got {ranks.n_relevant[several[0]]} in instance {several[0]}"
-        )
+    message = f"{name} must hold one relevant item per instance, got {{}} in instance {{at}}"
+    refuse_first(ranks.n_relevant != 1, message, ranks.n_relevant)
 
 
 def listed(parts: Any, kind: type) -> list[Any]:
@@ -593,19 +580,14 @@ def _check_rows(rows, sizes):
     instance, rank = rows.instance, rows.rank
     same = instance[1:] == instance[:-1]
     if several := bool(same.any()):
-        message = "values must not hold a rank twice, got rank {} twice"
-        _refuse(same & (rank[1:] == rank[:-1]), instance[1:], rank[1:], message)
+        message = "values must not hold a rank twice, got rank {} twice in instance {}"
+        refuse_first(same & (rank[1:] == rank[:-1]), message, rank[1:], instance[1:])
     # The worst case of a group: all its ties ahead of all its relevant items.
     last = rank + rows.ties + rows.group - rows.place
-    beyond = last > sizes[instance]
-    _refuse(beyond, instance, last, "values + ties must not exceed n_items, got a worst rank of {}")
+    message = "values + ties must not exceed n_items, got a worst rank of {} in instance {}"
+    refuse_first(last > sizes[instance], message, last, instance)
     if several:
         overlap = same & (rows.place[1:] == 1) & (last[:-1] >= rank[1:])
         message = "ties must not reach the next relevant item unless both name the same ties, "
-        _refuse(overlap, instance[1:], rank[1:], message + "got rank {} inside them")
-
-
-def _refuse(bad, instance, value, message):
-    if bad.any():
-        where = int(np.argmax(bad))
-        raise ValueError(message.format(value[where]) + f" in instance {instance[where]}")
+        message += "got rank {} inside them in instance {}"
+        refuse_first(overlap, message, rank[1:], instance[1:])

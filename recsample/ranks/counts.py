@@ -22,15 +22,12 @@ from recsample._support.checks import (
     shown,
     whole_numbers,
 )
-from recsample._support.frames import chosen_names, column_names, count_groups, is_frame, opened
+from recsample._support.frames import chosen_names, column_names, count_groups, opened
 from recsample._support.numerics import mean_of, variance_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import frozen
 from recsample.ranks.base import Ranks, listed, refuse_several
 from recsample.ranks.provenance import Drawn, Remembering, together
-
-__all__ = ["RankCounts"]
-
 
 # Ranks are counted in blocks of about this many: what is made of a block on the way is small.
 _BLOCK = 2**20
@@ -248,8 +245,6 @@ class RankCounts(Remembering):
         array([1, 2])
         """
         with opened(frame) as table:
-            if not is_frame(table):
-                raise ValueError(f"frame must be a dataframe or a path, got {shown(frame)}")
             if ties is None:
                 ties = "ties" if "ties" in column_names(table) else 0
             given: dict[str, Any] = {"rank": rank, "n_items": n_items, "ties": ties}
@@ -316,9 +311,10 @@ class RankCounts(Remembering):
 
     def _values(self, function: Callable[[Ranks], ArrayLike] | str) -> Floats:
         if isinstance(function, str):
-            from recsample import metric  # by the front door: ranks know of no metric
+            from recsample import metrics  # by the front door: ranks know of no metric
 
-            function = metric(function)
+            wanted = "function must be a metric, its name, or another function of Ranks"
+            function = metrics.names.the_metric(function, wanted)
         if not callable(function):
             raise ValueError(
                 f"function must be a metric or another function of Ranks, got {shown(function)}"

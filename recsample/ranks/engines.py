@@ -18,15 +18,13 @@ from scipy import sparse
 from recsample._support.arrays import owners
 from recsample._support.checks import finite_numbers, shown, whole_numbers
 from recsample._support.extras import extra
-from recsample._support.frames import chosen_columns, is_frame
+from recsample._support.frames import chosen_columns
 from recsample.ranks import order
 from recsample.ranks.predicted import predicted_ranks
 from recsample.ranks.scores import refuse_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["ranks_of_block", "ranks_of_factors", "ranks_of_scores"]
 
 
 # What the columns of the result hold, in the order of `Ranks.to_frame`.
@@ -78,7 +76,7 @@ def ranks_of_block(
     if not isinstance(block, pd.DataFrame):
         raise ValueError(f"block must be a dataframe of pandas, got {shown(block)}")
     names = {"user": user, "factors": factors, "item": item}
-    _by_use("block", block, names if exclude is None else names | {"exclude": exclude})
+    chosen_columns("block", block, names if exclude is None else names | {"exclude": exclude})
     items = _checked_factors(item_factors)
     users = block[user].to_numpy()
     if not len(users):  # the blocks of an engine may be empty
@@ -171,7 +169,7 @@ def ranks_of_factors(
     items = _checked_factors(item_factors)
     names = {"user": user, "factors": factors, "item": item}
     wanted = names if exclude is None else names | {"exclude": exclude}
-    implementation = _by_use("users", users, wanted).implementation
+    implementation = chosen_columns("users", users, wanted).implementation
     block: Any = partial(ranks_of_block, **names, exclude=exclude)
     if implementation.is_pandas():
         return block(users, items)
@@ -235,8 +233,8 @@ def ranks_of_scores(
     """
     nw = extra("narwhals.stable.v2")
     names = {"user": user, "item": item}
-    scored = _by_use("scores", scores, names | {"score": score})
-    held = _by_use("held_out", held_out, names)
+    scored = chosen_columns("scores", scores, names | {"score": score})
+    held = chosen_columns("held_out", held_out, names)
     _check_types(scored.collect_schema(), held.collect_schema(), names | {"score": score})
     if scored.collect_schema()["score"].is_integer():  # different ones beyond would be tied
         held_by_floats = nw.col("score").is_between(-(2**53), 2**53)
@@ -285,13 +283,6 @@ def ranks_of_scores(
         (nw.col("others") + 1).cast(nw.Int64).alias("n_items"),
         nw.col("same").cast(nw.Int64).alias("ties"),
     ).to_native()
-
-
-def _by_use(name: str, frame: Any, wanted: dict[str, str]) -> Any:
-    """Some columns of what has to be a dataframe, named by what each is for."""
-    if not is_frame(frame):
-        raise ValueError(f"{name} must be a dataframe, got {shown(frame)}")
-    return chosen_columns(name, frame, wanted)
 
 
 def _check_types(scored: Any, held: Any, names: dict[str, str]) -> None:

@@ -16,9 +16,6 @@ from recsample.ranks.base import Ranks
 from recsample.ranks.scores import item_sets, relevant_sets
 from recsample.ranks.standings import least_memory, outranking, scored_pools, standings
 
-__all__ = ["RankedItems", "ranked_items"]
-
-
 # MiB for scores while the items are counted, as by default for `predicted_ranks`.
 _WORKING_MEMORY = 256
 

@@ -46,12 +46,12 @@ def strengths_of(scores: NDArray) -> NDArray:
     return places
 
 
-def refuse_nan(scores: NDArray, user: ArrayLike, item: ArrayLike) -> None:
+def refuse_nan(scores: NDArray, user: ArrayLike, item: ArrayLike, name: str = "scores") -> None:
     """Refuse NaN, which is neither above nor tied; `user` and `item` say whose each score is."""
     nan = np.isnan(scores)
     if nan.any():
         users, items = (np.broadcast_to(one, nan.shape)[nan] for one in (user, item))
         first = int(np.argmin(users))
         raise ValueError(
-            f"scores must not be NaN, got NaN for user {users[first]}, item {items[first]}"
+            f"{name} must not be NaN, got NaN for user {users[first]}, item {items[first]}"
         )

@@ -85,11 +85,11 @@ def predicted_ranks(
     return _ranked(scores, relevant, exclude, working_memory)
 
 
-def _ranked(scores, relevant, exclude, working_memory=256.0, ids=None):
-    """`predicted_ranks` of users with these ids."""
+def _ranked(scores, relevant, exclude, working_memory=256.0, ids=None, name="scores"):
+    """`predicted_ranks` of users with these ids, by scores of this name."""
     one_each = not sparse.issparse(relevant)
     source, relevant, exclude = scored_pools(scores, relevant, exclude)
-    source.ids = ids
+    source.ids, source.name = ids, name
     above, ties = standings(source, relevant, exclude, working_memory)
     n_relevant = np.diff(relevant.indptr).astype(np.int64)
     sizes = relevant.shape[1] - np.diff(exclude.indptr)
@@ -246,8 +246,8 @@ def _beside_several(user, score, own, mine):
 class WholeRows:
     """Scores of all items for each user: an array, a pair of factors, or ``scores(users)``."""
 
-    def __init__(self, given: Any) -> None:
-        self._given, self._asked = given, _scores_users(given)
+    def __init__(self, given: Any, name: str = "scores") -> None:
+        self._given, self._asked, self._name = given, _scores_users(given), name
         self.n_users, self.n_items = None, 0  # None for users whom only the object knows
         if self._asked:
             self.n_items = self._block(np.zeros(1, np.int64)).shape[1]
@@ -271,7 +271,8 @@ class WholeRows:
                 last = scores == -np.inf
                 lowest += int(last.sum()) - int(last[study.exclude[rows].nonzero()].sum())
             ids = study.users[rows]
-            parts.append(_ranked(scores, one_each, study.exclude[rows], ids=ids))
+            exclude = study.exclude[rows]
+            parts.append(_ranked(scores, one_each, exclude, ids=ids, name=self._name))
         return Ranks.concatenate(parts), lowest
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
@@ -284,7 +285,7 @@ class WholeRows:
                 found[mine] = pair_scores(users, items, row, column)
             else:
                 found[mine] = unrounded(scores[row, column])
-        order.refuse_nan(found, study.users[user], item)
+        order.refuse_nan(found, study.users[user], item, self._name)
         return found
 
     def numbered_from(self) -> int | None:

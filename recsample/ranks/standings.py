@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recsample._support.arrays import counted, owners, places_in, repeated, row_blocks, starts_of
-from recsample._support.checks import fits_in_memory, positive_float
+from recsample._support.checks import fits_in_memory, positive_float, refuse_first
 from recsample._support.typing import Floats, Integers
 from recsample.ranks import order
 from recsample.ranks.scores import checked_scores, disjoint_sets, pair_scores
@@ -45,6 +45,7 @@ class Given:
     """Scores that are compared one by one: those of an array."""
 
     ids: NDArray[Any] | None = None  # by which a message calls the users; None for their numbers
+    name = "scores"  # by which it calls the scores
 
     def __init__(self, scores: NDArray[Any]) -> None:
         self.shape = scores.shape
@@ -69,7 +70,7 @@ class Given:
         def tile(items):
             found = self._tile(users, items)
             whose = users if self.ids is None else self.ids[users]
-            order.refuse_nan(found, whose[:, None], np.arange(items.start, items.stop))
+            order.refuse_nan(found, whose[:, None], np.arange(items.start, items.stop), self.name)
             return found
 
         return tile
@@ -151,9 +152,8 @@ def scored_pools(scores, relevant, exclude):
         source = Pairwise(*scores)
     n_users, n_items = source.shape
     relevant, exclude = disjoint_sets(relevant, exclude, n_users, n_items)
-    full = np.flatnonzero(np.diff(exclude.indptr) == n_items)
-    if len(full):
-        raise ValueError(f"exclude must leave an item to rank, got 0 items left for user {full[0]}")
+    message = "exclude must leave an item to rank, got 0 items left for user {at}"
+    refuse_first(np.diff(exclude.indptr) == n_items, message)
     return source, relevant, exclude
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from recsample._support.checks import (
     numbers,
     one_or_each,
     positive_int,
+    refuse_first,
     shown,
     whole_numbers,
 )
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from recsample.sampling.sequential.scanning import Scan
 
 __all__ = ["Design", "HasLaw", "Observed", "Sampler", "SumsOverLaw", "verify_law"]
+
+
+# What is drawn for gives what is drawn: ranks, or where the sampler counts, counts of ranks.
+Drawable = TypeVar("Drawable", Ranks, RankCounts)
 
 
 class _Drawing:
@@ -435,12 +440,8 @@ class Observed(Value):
                     f"{relevant.sum()} relevant items, got {len(column)}"
                 )
         sizes = one_or_each("n_items", n_items, n_instances, lowest=1)
-        small = np.flatnonzero(sizes < relevant)
-        if len(small):
-            raise ValueError(
-                f"n_items must be at least n_relevant = {relevant[small[0]]}, "
-                f"got {sizes[small[0]]} in instance {small[0]}"
-            )
+        message = "n_items must be at least n_relevant = {}, got {} in instance {at}"
+        refuse_first(sizes < relevant, message, relevant, sizes)
         vars(self).update(
             design=design, n_items=frozen(sizes), n_relevant=frozen(relevant), _columns=arrays
         )
@@ -691,8 +692,8 @@ def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000)
     Raises
     ------
     ValueError
-        For what has no law, a law that is none, draws that do not follow it, and expectations that
-        are not sums over it.
+        For what has no law, a law that is none, draws that do not follow it or not `rng`, and
+        expectations that are not sums over it.
 
     Examples
     --------
@@ -712,7 +713,8 @@ def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000)
     ties = np.append(np.zeros(len(rank) - 1, np.int64), n_items - rank[-1])
     expected = np.array([_law_of_tied(law, r, t) for r, t in zip(rank, ties)])
     ranks = Ranks(rank, n_items, ties=ties)
-    drawn = sampler.draw(ranks[owners(np.full(len(rank), draws))], generator(rng))
+    rng = generator(rng)
+    drawn = sampler.draw(ranks[owners(np.full(len(rank), draws))], rng)
     share = _shares(drawn, expected.shape)
     off = abs(np.cumsum(share - expected, axis=1))
     off[(share > 0) & (expected == 0)] = np.inf  # what cannot be was drawn
@@ -725,6 +727,8 @@ def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000)
             f"{expected[i, : s + 1].sum():.4f}, and was so in {share[i, : s + 1].sum():.4f} of the "
             "draws"
         )
+    if expected.max(axis=1).min() < 0.9:  # otherwise two draws may well be the same
+        _check_rng(sampler, ranks[owners(np.full(len(rank), 100))], int(rng.integers(2**62)))
     values = 1 / np.arange(1.0, m + 2)
     mean = expected @ values
     variance, found = expected @ values**2 - mean**2, sampler.moments(RR, ranks)
@@ -741,6 +745,15 @@ def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000)
                 f"{method} must be sums over the law of {sampler}: the {what} of RR on rank "
                 f"{rank[i]} of {n_items}, with {ties[i]} ties, is {other[i]:.6g}, got {one[i]:.6g}"
             )
+
+
+def _check_rng(sampler, ranks, seed):
+    """Refuse a draw that is random by other means than its generator, or by none."""
+    first, again, other = (sampler.draw(ranks, one).rows.rank for one in (seed, seed, seed + 1))
+    if (first != again).any():
+        raise ValueError(f"draw of {sampler} must take all that is random from rng, and does not")
+    if (first == other).all():
+        raise ValueError(f"draw of {sampler} must depend on rng, and gives the same for two seeds")
 
 
 def _shares(sampled, shape):

@@ -27,8 +27,6 @@ from recsample.sampling.laws import name_of_closed_form
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CATALOGUE", "Scaled", "counterexample", "properties", "scaled"]
-
 
 #: The metrics of the field that are functions of ranks, cut off at 10 where they have a cut-off.
 CATALOGUE = tuple(

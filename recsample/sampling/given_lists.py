@@ -21,6 +21,7 @@ from recsample._support.checks import (
     generator,
     is_one_of,
     positive_int,
+    refuse_first,
     shown,
     whole_numbers,
 )
@@ -110,10 +111,8 @@ def given_ranks(
     kept = right_entries(lists, sets, exclude, n_items, drop)
     user, item = lists.user[kept], lists.item[kept]
     length = counted(user, n_users)
-    if not length.all():
-        raise ValueError(
-            f"negatives must hold an item for every user, got none for user {np.argmin(length)}"
-        )
+    message = "negatives must hold an item for every user, got none for user {at}"
+    refuse_first(length == 0, message)
 
     # One row per user: the relevant items, then the negatives, then nothing.
     n_relevant = np.diff(sets.indptr)
@@ -359,12 +358,9 @@ def right_entries(
     """Which entries are not wrong; lists with a wrong one of a kind not to `drop` are refused."""
     right = np.ones(len(lists.item), bool)
     for kind, wrong in wrong_entries(lists, relevant, exclude, n_items).items():
-        if wrong.any() and kind not in drop:
-            where = int(np.argmax(wrong))
-            raise ValueError(
-                f"{name} must not hold {_SHOWN[kind]}, got item {lists.item[where]} "
-                f"for user {lists.user[where]}"
-            )
+        if kind not in drop:
+            message = f"{name} must not hold {_SHOWN[kind]}, got item {{}} for user {{}}"
+            refuse_first(wrong, message, lists.item, lists.user)
         right &= ~wrong
     return right
 

@@ -34,7 +34,7 @@ import numpy as np
 from scipy import linalg, special
 
 from recsample._support.arrays import row_blocks
-from recsample._support.checks import fits_in_memory, generator
+from recsample._support.checks import fits_in_memory, generator, refuse_first
 from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
@@ -43,8 +43,6 @@ from recsample.sampling.base import Design, Observed, check_observed, check_read
 from recsample.sampling.laws import count_pmf, gauss_on_points
 from recsample.sampling.uniform import UniformSampling
 from recsample.sampling.weighted import WeightedDraws, count_in, random_place
-
-__all__ = ["ImportanceSampling"]
 
 
 class ImportanceSampling(WeightedDraws, Design):
@@ -165,12 +163,11 @@ class ImportanceSampling(WeightedDraws, Design):
     def _check_seen(self, ranked):
         """Refuse items that count but are never drawn."""
         unseen = (ranked.above + ranked.tied).tocoo()
-        zero = self._relative[unseen.col] == 0
-        if zero.any():
-            raise ValueError(
-                "weights must be above 0 for every item that outranks the relevant one or ties "
-                f"with it, got 0 for item {unseen.col[zero][0]} in instance {unseen.row[zero][0]}"
-            )
+        message = (
+            "weights must be above 0 for every item that outranks the relevant one or ties "
+            "with it, got 0 for item {} in instance {}"
+        )
+        refuse_first(self._relative[unseen.col] == 0, message, unseen.col, unseen.row)
 
     def _unbiased_weights(self, ranked, items, counted):
         """One number per draw; of the items above, its mean given the draws before it is a / N."""

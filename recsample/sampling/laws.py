@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.arrays import different_rows, row_blocks, starts_of, summed
-from recsample._support.checks import fits_in_memory
+from recsample._support.checks import fits_in_memory, refuse_first
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import frozen
 from recsample.metrics.base import Metric
@@ -41,11 +41,8 @@ _SERIES = 16
 
 def check_drawable(pool):
     """Refuse pools from which NumPy cannot draw hypergeometric numbers."""
-    if pool.max() >= 10**9:
-        raise ValueError(
-            "n_items must be at most 1,000,000,000 to draw without replacement, "
-            f"got {pool.max() + 1} in instance {np.argmax(pool)}"
-        )
+    message = "n_items must be at most 1,000,000,000 to draw without replacement, "
+    refuse_first(pool >= 10**9, message + "got {} in instance {at}", pool + 1)
 
 
 def check_laws(n_instances, m, bytes_each):

@@ -23,8 +23,6 @@ from recsample.sampling.given_lists import as_excluded, read_lists, right_entrie
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["faults", "item_counts", "uniformity"]
-
 
 def faults(
     negatives: ArrayLike | Sequence[ArrayLike],

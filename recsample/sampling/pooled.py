@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 
 from recsample._support.arrays import different_rows, row_blocks, summed
-from recsample._support.checks import generator, positive_int
+from recsample._support.checks import generator, positive_int, refuse_first
 from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
-from recsample.sampling.base import Sampler
+from recsample.sampling.base import Drawable, Sampler
 from recsample.sampling.joint import moments_of
 from recsample.sampling.laws import check_draws, different_pmf, laws_given_end, linear_moments
 from recsample.sampling.uniform import UniformSampling
-
-__all__ = ["PooledSampling"]
-
 
 # Counts with a smaller chance are left out of expectations.
 _NEVER = 1e-25
@@ -93,12 +89,7 @@ class PooledSampling(Sampler):
         every = np.array([pool])
         return different_pmf(every, every, self.m * positive_int("n_relevant", n_relevant))[0]
 
-    @overload
-    def draw(self, ranks: Ranks, rng: Rng) -> Ranks: ...
-    @overload
-    def draw(self, ranks: RankCounts, rng: Rng) -> RankCounts: ...
-
-    def draw(self, ranks: Ranks | RankCounts, rng: Rng) -> Ranks | RankCounts:
+    def draw(self, ranks: Drawable, rng: Rng) -> Drawable:
         if isinstance(ranks, RankCounts):
             return self._draw_counts(ranks, generator(rng))
         pool, n_relevant = self._checked(ranks).n_irrelevant, ranks.n_relevant
@@ -174,11 +165,8 @@ class PooledSampling(Sampler):
         """``ranks``; an instance without a relevant or without an irrelevant item is refused."""
         check_ranks(ranks)
         for name, number in (("relevant", ranks.n_relevant), ("irrelevant", ranks.n_irrelevant)):
-            if (number == 0).any():
-                raise ValueError(
-                    f"ranks must have {name} items in every instance, "
-                    f"got none in instance {np.argmin(number)}"
-                )
+            message = f"ranks must have {name} items in every instance, got none in instance {{at}}"
+            refuse_first(number == 0, message)
         return ranks
 
     def _moments_by_size(self, metric, ranks):

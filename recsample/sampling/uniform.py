@@ -16,12 +16,17 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 
 from recsample._support.arrays import counted, repeated, row_blocks, summed
-from recsample._support.checks import fits_in_memory, generator, positive_int, true_or_false
+from recsample._support.checks import (
+    fits_in_memory,
+    generator,
+    positive_int,
+    refuse_first,
+    true_or_false,
+)
 from recsample._support.typing import Floats, Rng
 from recsample._support.values import kept
 from recsample.metrics.base import Metric, warned_of_nan
@@ -31,10 +36,8 @@ from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
 from recsample.ranks.ties import blocks
 from recsample.sampling import laws
-from recsample.sampling.base import Sampler
+from recsample.sampling.base import Drawable, Sampler
 from recsample.sampling.joint import moments_of
-
-__all__ = ["UniformSampling"]
 
 
 @dataclass(frozen=True)
@@ -184,12 +187,7 @@ class UniformSampling(Sampler):
         at_least[ranks.rows.instance, ranks.rows.order] = within
         return np.maximum(at_least[:, :-1] - at_least[:, 1:], 0.0)  # rounding may fall below 0
 
-    @overload
-    def draw(self, ranks: Ranks, rng: Rng) -> Ranks: ...
-    @overload
-    def draw(self, ranks: RankCounts, rng: Rng) -> RankCounts: ...
-
-    def draw(self, ranks: Ranks | RankCounts, rng: Rng) -> Ranks | RankCounts:
+    def draw(self, ranks: Drawable, rng: Rng) -> Drawable:
         if isinstance(ranks, RankCounts):
             return self._draw_counts(ranks, generator(rng))
         pool, n_relevant = self._checked(ranks).n_irrelevant, ranks.n_relevant
@@ -241,12 +239,10 @@ class UniformSampling(Sampler):
 
     def _check_pool(self, pool):
         needed = 1 if self.replace else self.m
-        if np.min(pool) < needed:
-            place = f" in instance {np.argmin(pool)}" if np.ndim(pool) else ""
-            raise ValueError(
-                f"n_items must leave at least {needed} irrelevant items to draw m={self.m} "
-                f"{'with' if self.replace else 'without'} replacement, got {np.min(pool)}{place}"
-            )
+        message = f"n_items must leave at least {needed} irrelevant items to draw m={self.m} "
+        message += f"{'with' if self.replace else 'without'} replacement, got {{}}"
+        message += " in instance {at}" if np.ndim(pool) else ""
+        refuse_first(np.asarray(pool < needed), message, pool)
 
     def _draw_counts(self, counts, rng):
         """For each rank, how many of its instances get each sampled rank."""

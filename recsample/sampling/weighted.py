@@ -13,6 +13,7 @@ from recsample._support.checks import (
     fits_in_memory,
     generator,
     positive_int,
+    refuse_first,
     true_or_false,
 )
 from recsample._support.typing import Floats, Integers, Rng
@@ -40,11 +41,8 @@ class WeightedDraws(Value):
             raise ValueError("weights must hold a weight above 0, got only zeros")
         relative = given / given.max()
         tiny = (given > 0) & (relative < _LOWEST)
-        if tiny.any():
-            raise ValueError(
-                f"weights must be 0 or at least {_LOWEST} of the largest, {given.max()}, "
-                f"got {given[tiny][0]} (at position {np.argmax(tiny)})"
-            )
+        message = f"weights must be 0 or at least {_LOWEST} of the largest, {given.max()}, "
+        refuse_first(tiny, message + "got {} (at position {at})", given)
         vars(self).update(
             m=positive_int("m", m),
             weights=given,
@@ -117,12 +115,11 @@ class WeightedDraws(Value):
         positive = self._relative > 0
         drawable = positive.sum() - ranked.excluded @ positive.astype(np.int64)
         needed = 1 if self.replace else self.m
-        if drawable.min() < needed:
-            raise ValueError(
-                f"weights must leave at least {needed} candidates with a weight above 0 to draw "
-                f"m={self.m} {'with' if self.replace else 'without'} replacement, "
-                f"got {drawable.min()} in instance {np.argmin(drawable)}"
-            )
+        message = (
+            f"weights must leave at least {needed} candidates with a weight above 0 to draw "
+            f"m={self.m} {'with' if self.replace else 'without'} replacement, "
+        )
+        refuse_first(drawable < needed, message + "got {} in instance {at}", drawable)
         return ranked
 
     def _total(self, ranked):

@@ -16,6 +16,7 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 
 SCRIPTS = Path(__file__).parents[2] / "book/_static/living"
+BY_SAMPLES = SCRIPTS.parents[1] / "data/metrics_by_samples.json"
 SHARED = ["sampling", "element"]
 NAMES = sorted({path.stem for path in SCRIPTS.glob("*.js")} - set(SHARED))
 
@@ -43,6 +44,8 @@ class WrapPictures(SphinxTransform):
 
 def given(name):
     """What a figure is given, besides its own formulas."""
+    if name == "order":
+        return json.loads(BY_SAMPLES.read_text(encoding="utf-8"))
     if name != "right_order":
         return None
     from recsample.datasets.recorded import recorded_ranks

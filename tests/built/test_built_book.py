@@ -146,7 +146,7 @@ def test_living_figures_answer_to_the_arrow_keys_and_are_pictures_on_paper(windo
     for figure in page.locator("living-figure").all():
         said, picture = figure.locator("output"), figure.locator(".drawn img")
         before = said.text_content()
-        figure.locator("input").last.focus()
+        figure.locator("[type=range]").last.focus()
         page.keyboard.press("ArrowRight")
         assert said.text_content() != before and not picture.is_visible()
         page.emulate_media(media="print")
@@ -158,7 +158,8 @@ def test_living_figures_answer_to_the_arrow_keys_and_are_pictures_on_paper(windo
 def test_the_landing_page_shows_claim_figure_and_ways_on_in_one_screen(window):
     page, _, _ = browser.visit(window, f"{HTML.as_uri()}/{PAGES[0]}.html")
     ways = page.locator(".ways a")
-    assert ways.count() == 4 and all(way.bounding_box()["y"] < 900 for way in ways.all())
+    bottoms = [way.bounding_box()["y"] + way.bounding_box()["height"] for way in ways.all()]
+    assert len(bottoms) == 4 and max(bottoms) < 860  # of 900, whatever fonts stand in for ours
 
 
 def test_downloads_hold_what_the_tests_execute_but_for_hidden_checks(tmp_path):

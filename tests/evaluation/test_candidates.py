@@ -103,6 +103,16 @@ def test_lists_of_the_best_pass_without_a_word(k, constant):
             assert not any("candidates" in note for note in evaluated(given).notes)
 
 
+def test_long_lists_of_few_items_pass_without_a_word():
+    """All held-out items stand in them, and yet lists of users who are alike are alike."""
+    rng = RNG(7)
+    for n_users, n_items in ((25, 80), (60, 50), (400, 40)):
+        utility = rng.normal(size=(n_users, 2)) @ rng.normal(size=(2, n_items))
+        held_out = np.argmax(utility + 0.2 * rng.gumbel(size=utility.shape), axis=1)[:, None]
+        top = scored(pairs(np.argsort(-utility, axis=1)[:, : n_items // 2]), utility)
+        assert not rs.evaluate(top, pairs(held_out), items=range(n_items)).notes
+
+
 def test_among_those_that_are_listed():
     models, relevant, train = shop()
     table = drawn(100)

@@ -488,23 +488,24 @@ class TestWhatDoesNotMatch:
         assert self.counted(self.clean, "users without any row of train") == len(without) > 0
 
     def test_held_out_items_that_nothing_else_knows(self):
-        other = self.held_out.assign(item=self.held_out["item"].str.upper())
+        other = self.held_out.assign(item="x" + self.held_out["item"])
         if other["item"].nunique() < 20:
             other["item"] += other["user"]
         with pytest.raises(ValueError, match="^held_out must hold items that another table knows"):
             self.evaluated(held_out=other)
 
     @pytest.mark.parametrize("what", ["user", "item"])
-    def test_ids_that_only_white_space_tells_apart(self, what):
-        padded = self.scores.assign(**{what: self.scores[what] + " "})
-        with pytest.raises(
-            ValueError, match=f"ids of {what}s as the other tables do, got .* by white"
-        ):
-            self.evaluated(scores=padded)
+    def test_ids_that_only_white_space_or_case_tells_apart(self, what):
+        for other in (self.scores[what] + " ", "\u00a0" + self.scores[what],
+                      self.scores[what].str.upper()):  # fmt: skip
+            with pytest.raises(
+                ValueError, match=f"ids of {what}s as the other tables do, got .* by case, white"
+            ):
+                self.evaluated(scores=self.scores.assign(**{what: other}))
         one = f"{what[0]}3"
         part = self.scores[what].where(self.scores[what] != one, one + ".0")
         found = self.evaluated(scores=self.scores.assign(**{what: part}))
-        told = f"ids of {what}s in scores of 'one' that only white space or .0 tells from others"
+        told = f"ids of {what}s in scores of 'one' that only case, white space or .0 tells from"
         assert self.counted(found, told) == 1
 
     def test_items_may_be_named(self):
@@ -788,7 +789,7 @@ class TestRelevance:
         return rs.evaluate(self.scores, held_out, **asked | options)
 
     @pytest.mark.parametrize("library", [as_pandas, as_lazy_polars, as_arrow])
-    @pytest.mark.parametrize("name", ["label", "Rating", "relevance"])
+    @pytest.mark.parametrize("name", ["label", "Rating", "relevance", "clicked", "rating:float"])
     def test_each_answer(self, library, name):
         for grades in (self.first, self.first * 4.0, self.first * 2 - 1):
             table = library(self.held_out.assign(**{name: grades}))
@@ -847,12 +848,17 @@ class TestPlacesAsScores:
         for _ in range(20):
             table, held_out = self.placed(rng)
             held_out["item"] = rng.integers(0, 30, len(held_out))
-            rs.evaluate(table, held_out, metrics=["AUC"])
+            found = rs.evaluate(table, held_out, metrics=["AUC"])
+            assert any("as places in a list are: if they are" in note for note in found.notes)
 
 
 def test_whole_numbers_that_floats_would_tie_keep_their_order_or_are_refused():
     scores = 2**60 + np.arange(12).reshape(3, 4)
     lists = pd.DataFrame({"user": [0, 1, 2], "item": [1, 0, 0]})
+    for kind in (np.int64, np.uint64):
+        table = lists.assign(score=np.array([1, 2, 2**60], kind))
+        with pytest.raises(ValueError, match="on either side, got 1152921504606846976"):
+            rs.evaluate(table, lists)
     exact = rs.evaluate(scores - 2**60, [0, 1, 2])
     for given in (scores, scores.astype(np.uint64), scores.tolist(), Model(scores)):
         assert rs.evaluate(given, [0, 1, 2]) == exact
@@ -1190,5 +1196,8 @@ def test_a_user_whose_score_is_nan_is_called_by_the_id(form):
         "object": type("Model", (), {"scores": staticmethod(lambda users: scores[users])})(),
     }[form]
     held_out = pd.DataFrame({"user": [2, 6], "item": [1, 2]})
-    with pytest.raises(ValueError, match="scores must not be NaN, got NaN for user 6, item"):
+    with pytest.raises(ValueError, match="^scores must not be NaN, got NaN for user 6, item"):
         rs.evaluate(given, held_out, metrics=["AP"])
+    good = np.arange(80.0).reshape(8, 10)
+    with pytest.raises(ValueError, match="^scores of 'b' must not be NaN, .* user 6, item"):
+        rs.evaluate({"a": good, "b": given}, held_out, metrics=["AP"])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import recsample as rs
 from recsample.inference import coverage, limits
@@ -76,16 +75,6 @@ def test_shares_are_those_of_a_loop():
     assert study.loc[("report", "Recall@10"), "contradicted"] == 0
 
 
-def test_intervals_that_are_too_narrow_are_found_out():
-    """A correction with a steep bias: its interval misses nearly always, the limits do not."""
-    steep = coverage.populations(1000)["r^-1.5"]
-    study = coverage.coverage(
-        steep, m=20, n_instances=1000, metrics=["AP"], repetitions=10, others=True
-    )
-    assert study.loc[("BV 0.1", "AP"), "held"] == 0
-    assert study.loc[("decreasing", "AP"), "held"] >= 0.8
-
-
 def test_errors_of_corrections_are_those_of_many_runs():
     table = coverage.errors_of_corrections(FLAT, m=20, n_instances=200, metrics=["AP"])
     rng, sampler = np.random.default_rng(1), rs.UniformSampling(20)
@@ -153,20 +142,6 @@ def test_instances_are_drawn_from_all_of_the_given_ones():
     held, for_all, width, square = np.transpose(found)
     expected = held.mean(), for_all.mean(), np.median(width), np.sqrt(square.mean())
     assert study.loc[("report", "AUC")][:4].tolist() == pytest.approx(expected)
-
-
-def test_corrections_have_intervals_of_a_normal_distribution():
-    study = coverage.coverage(
-        FLAT, m=10, n_instances=100, metrics=["AP"], repetitions=1, others=True, rng=5
-    )
-    rng, sampler = np.random.default_rng(5), rs.UniformSampling(10)
-    ranks = drawn_from(FLAT, 100, rng)
-    values = rs.BiasVariance(rs.AP, sampler, 1000, gamma=0.1)(sampler.draw(ranks, rng))
-    low, high = stats.norm.interval(0.95, values.mean(), stats.sem(values))
-    over_all = FLAT.chances @ (1 / np.arange(1, 1001))
-    held, for_all = (float(low <= exact <= high) for exact in (rs.AP(ranks).mean(), over_all))
-    row = study.loc[("BV 0.1", "AP")]
-    assert row[:3].tolist() == pytest.approx([held, for_all, high - low])
 
 
 def test_a_metric_without_corrections_has_none():

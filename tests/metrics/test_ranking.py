@@ -457,7 +457,7 @@ class TestExpectedPercentileRank:
         [
             ([1], "one number per relevant item, in the shape of ranks.values, got"),
             ([[1], [2]], "one number per relevant item, in the shape of ranks.values, got"),
-            ([1, -2], r"finite numbers of at least 0, got -2 \(at position 1\)"),
+            ([1, -2], r"finite numbers of at least 0, got -2.0 \(at position 1\)"),
             ([np.inf, 1], r"finite numbers of at least 0, got inf \(at position 0\)"),
             ([0, 0], "consumption must not be 0 throughout"),
             ([True, False], "consumption must be numbers, got an array of type bool"),

@@ -274,7 +274,7 @@ class TestPaths:
             alive[0].execute("select 1")
 
     def test_what_is_neither(self):
-        with pytest.raises(ValueError, match="frame must be a dataframe or a path, got 3"):
+        with pytest.raises(ValueError, match="frame must be a dataframe, got 3"):
             RankCounts.from_frame(3)
 
 

@@ -149,6 +149,7 @@ def test_a_law_is_verified():
     for right in (SAMPLER, rs.UniformSampling(M), rs.UniformSampling(M, replace=True)):
         rs.sampling.verify_law(right, N_ITEMS, rng=0)
     rs.sampling.verify_law(SAMPLER, 1_000, rng=1, draws=2_000)
+    rs.sampling.verify_law(rs.UniformSampling(1), 2, rng=0)  # where nothing is left to chance
 
 
 def changed(**methods):
@@ -176,6 +177,14 @@ WRONG = {
     "draws what cannot be": (
         {"law": of("law", lambda law: np.where(law == law.max(1, keepdims=True), 1.0, 0.0))},
         "draw must follow the law",
+    ),
+    "draws by itself": (
+        {"draw": lambda self, ranks, rng: NoisySampling.draw(self, ranks, None)},
+        "must take all that is random from rng",
+    ),
+    "draws the same again": (
+        {"draw": lambda self, ranks, rng: NoisySampling.draw(self, ranks, 3)},
+        "must depend on rng, and gives the same for two seeds",
     ),
     "loses an instance": ({"draw": of("draw", lambda drawn: drawn[1:])}, "draw must give a rank"),
     "draws another number": (

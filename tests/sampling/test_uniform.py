@@ -577,7 +577,7 @@ class TestRefusals:
             lambda s: s.moments(AUC, ranks),
             lambda s: s.std_of_mean(AP, ranks),
         ):
-            with pytest.raises(ValueError, match="without replacement, got 3 in instance 2"):
+            with pytest.raises(ValueError, match="without replacement, got 4 in instance 1"):
                 call(UniformSampling(5))
 
     @pytest.mark.parametrize("n_items", [0, 2.5, "9", None, [9]])

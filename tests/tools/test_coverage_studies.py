@@ -52,6 +52,30 @@ def test_a_pilot_of_equals_has_nothing_to_plan():
         coverage_studies.coverage_of_pilots(ranks, ranks, m=20, metrics=["AUC"], repetitions=2)
 
 
+def test_intervals_that_are_too_narrow_are_found_out():
+    """A correction with a steep bias: its interval misses nearly always, the limits do not."""
+    steep = coverage.populations(1000)["r^-1.5"]
+    study = coverage_studies.coverage_of_others(
+        steep, m=20, n_instances=1000, metrics=["AP"], repetitions=10
+    )
+    assert study.loc[("BV 0.1", "AP"), "held"] == 0
+    assert study.loc[("decreasing", "AP"), "held"] >= 0.8
+
+
+def test_corrections_have_intervals_of_a_normal_distribution():
+    study = coverage_studies.coverage_of_others(
+        FLAT, m=10, n_instances=100, metrics=["AP"], repetitions=1, rng=5
+    )
+    rng, sampler = np.random.default_rng(5), rs.UniformSampling(10)
+    ranks = drawn_from(FLAT, 100, rng)
+    values = rs.BiasVariance(rs.AP, sampler, 1000, gamma=0.1)(sampler.draw(ranks, rng))
+    low, high = stats.norm.interval(0.95, values.mean(), stats.sem(values))
+    over_all = FLAT.chances @ (1 / np.arange(1, 1001))
+    held, for_all = (float(low <= exact <= high) for exact in (rs.AP(ranks).mean(), over_all))
+    row = study.loc[("BV 0.1", "AP")]
+    assert row[:3].tolist() == pytest.approx([held, for_all, high - low])
+
+
 def test_intervals_of_a_design_are_for_these_users_and_for_all():
     """Those of one run are far too narrow for other users."""
     study = coverage_studies.coverage_of_designs(FLAT, n_instances=60, repetitions=30, rng=2)

@@ -61,7 +61,7 @@ def test_the_expected_metrics_of_a_b_and_c(compute):
     ranks = experiments.toy_ranks()
     sizes = [1, 2, 10, 11, 99, 100, 500, 2_000, 9_998, 9_999]
     for name, metric in METRICS.items():
-        states = [{"metric": name, "m": m} for m in sizes]
+        states = [{"recommenders": "A, B, C", "metric": name, "m": m} for m in sizes]
         for m, found in zip(sizes, values(compute, "order", states, "found"), strict=True):
             wanted = {a: rs.UniformSampling(m).expect(metric, r).mean() for a, r in ranks.items()}
             assert found["sampled"] == pytest.approx(wanted, rel=0, abs=1e-9), (name, m)
@@ -69,10 +69,25 @@ def test_the_expected_metrics_of_a_b_and_c(compute):
             assert found["exact"] == pytest.approx(exact, rel=0, abs=1e-9), name
 
 
+def test_the_expected_metrics_of_x_y_and_z(compute):
+    data, recorded = living.given("order"), rs.datasets.recorded_ranks()
+    assert data["m"][-1] == max(ranks.n_irrelevant.max() for ranks in recorded.values())
+    some = {m: data["m"].index(m) for m in data["m"][20:] if m < 1_393}  # all users have as many
+    assert len(some) > 10
+    for name, metric in METRICS.items():
+        exact = {x: metric(ranks).mean() for x, ranks in recorded.items()}
+        states = [{"recommenders": "X, Y, Z on MovieLens-1M", "metric": name, "m": m} for m in some]
+        for m, found in zip(some, values(compute, "order", states, "found", data), strict=True):
+            assert found["exact"] == pytest.approx(exact, rel=0, abs=1e-6), name
+            sampler = rs.UniformSampling(m)
+            wanted = {x: sampler.expect(metric, ranks).mean() for x, ranks in recorded.items()}
+            assert found["sampled"] == pytest.approx(wanted, rel=0, abs=1e-6), (name, m)
+
+
 @pytest.mark.parametrize("name", ["AP", "Recall@10", "AUC"])
 def test_the_order_is_that_of_the_package(compute, name):
     sizes = [5, 10, 99, 100, 400, 500, 2_000, 9_999]
-    states = [{"metric": name, "m": m} for m in sizes]
+    states = [{"recommenders": "A, B, C", "metric": name, "m": m} for m in sizes]
     found = values(compute, "order", states, "living.ordered(found.sampled)")
     changes = experiments.order_changes(METRICS[name], samples=list(range(1, 10_000)))
     wanted = [next(order for last, order in reversed(changes) if last <= m) for m in sizes]
@@ -228,8 +243,10 @@ def test_every_control_is_a_matter_of_keys_and_changes_what_is_said(opened, name
     page.keyboard.press("Tab")
     while page.evaluate("document.activeElement !== document.body"):
         kind = page.evaluate("document.activeElement.type")
-        keys = {"range": ["ArrowLeft", "ArrowRight"], "button": ["Space", "Space"]}
-        keys = keys.get(kind, ["ArrowDown", "ArrowUp"])
+        if page.evaluate("document.activeElement.className === 'copy'"):
+            page.keyboard.press("Tab")
+            continue
+        keys = {"button": ["Space", "Space"]}.get(kind, ["ArrowLeft", "ArrowRight"])
         label = "[document.activeElement.ariaValueText, document.activeElement.ariaPressed]"
         texts, labels = [said.text_content()], [page.evaluate(label)]
         for key in keys:
@@ -237,10 +254,11 @@ def test_every_control_is_a_matter_of_keys_and_changes_what_is_said(opened, name
             texts.append(said.text_content())
             labels.append(page.evaluate(label))
         assert texts[0] != texts[1] and texts[2] == texts[0], (kind, texts)
-        assert kind == "select-one" or (labels[0] != labels[1] and labels[2] == labels[0])
+        assert kind == "radio" or (labels[0] != labels[1] and labels[2] == labels[0])
         reached += 1
         page.keyboard.press("Tab")
-    assert reached == page.locator("living-figure :is(input, select, button)").count() > 1
+    controls = ":is([type=range], [role=radiogroup], .items button)"
+    assert reached == page.locator(f"living-figure {controls}").count() > 1
     assert errors == []
 
 
@@ -250,7 +268,7 @@ def test_a_pool_that_shrinks_takes_rank_and_sample_with_it_and_gives_them_back(o
     before = said.text_content()
     pool.fill("0")
     assert "rank 10 of 10 " in said.text_content() and "m = 9 sampled" in said.text_content()
-    pool.fill("9")
+    pool.fill(str(np.log(1_000) / np.log(10_000)))
     assert said.text_content() == before
 
 

@@ -2,9 +2,11 @@
 // without scripts and on paper. What it shows is one of living.figures, an object with
 //
 //   controls   what can be changed, by name: slider, choice or items, below
+//   handle     the name of the slider that is the first chart's axis: it lies under it, and the chart can be dragged
 //   values     a function of the state (the value of each control) that computes all that is shown
-//   show       a function of the state and these values: the charts, and what the figure says in words
+//   show       a function of the state and these values: the charts, and what the figure says in words (HTML)
 //
+// What a reader has changed stands in the address, ?order.m=500, so that it can be sent to somebody.
 // Nothing moves by itself, so there is nothing to stop for readers who want less motion.
 (() => {
   // Controls. The stops of a slider may depend on the controls before it: a function of the state.
@@ -15,7 +17,10 @@
   // Numbers in words.
   living.whole = (number) => number.toLocaleString("en", { maximumFractionDigits: 6 });
   living.short = (number) => String(+number.toPrecision(2));
-  living.fixed = (number, digits = 3) => number.toFixed(digits).replace(/^-(0\.?0*)$/, "$1");
+  living.fixed = (number, digits = 3) =>
+    number
+      .toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })
+      .replace(/^-(0\.?0*)$/, "$1");
   // "C > A = B", from the largest value on.
   living.ordered = (values) => {
     const names = Object.keys(values).sort((a, b) => values[b] - values[a]);
@@ -28,6 +33,7 @@
     element.append(...children);
     return element;
   };
+  const served = location.protocol.startsWith("http");
 
   class LivingFigure extends HTMLElement {
     connectedCallback() {
@@ -37,27 +43,59 @@
       // What the reader has asked for; what is shown is the nearest that there is.
       const controls = Object.entries(this.figure.controls);
       this.asked = Object.fromEntries(controls.map(([name, { value }]) => [name, value]));
+      this.read();
       this.charts = make("div", { className: "charts" });
       this.words = make("output");
       this.words.setAttribute("aria-live", "polite");
       this.controls = controls.map(([name, control]) => ({ name, ...this[control.kind](name, control) }));
-      const above = make("div", { className: "controls" }, ...this.controls.map(({ element }) => element));
-      this.append(make("div", { className: "living" }, above, this.charts, this.words));
+      const elements = (under) =>
+        this.controls.filter(({ name }) => (name === this.figure.handle) === under).map(({ element }) => element);
+      const [above, below] = [false, true].map((under) => make("div", { className: "controls" }, ...elements(under)));
+      below.classList.add("axis");
+      const copy = make("button", { type: "button", className: "copy" }, "Copy this picture");
+      copy.addEventListener("click", () => this.copy(copy));
+      const said = make("div", { className: "said" }, this.words, copy);
+      this.append(make("div", { className: "living" }, above, this.charts, below, said));
       this.update();
       this.toggleAttribute("ready", true);   // from here on the living figure is seen instead of the picture
       new ResizeObserver(() => this.draw()).observe(this.charts);
+      if (this.figure.handle) this.drag();
+    }
+
+    // The state from the address, and into it.
+    read() {
+      const given = new URLSearchParams(location.search);
+      for (const [name, { kind, options }] of Object.entries(this.figure.controls)) {
+        const text = given.get(`${this.getAttribute("name")}.${name}`);
+        if (text === null) continue;
+        if (kind === "choice" && options.includes(text)) this.asked[name] = text;
+        if (kind === "slider" && Number(text) > 0) this.asked[name] = Number(text);
+      }
+    }
+
+    write() {
+      if (!served) return;
+      const address = new URL(location);
+      for (const [name, { kind, value }] of Object.entries(this.figure.controls)) {
+        const key = `${this.getAttribute("name")}.${name}`;
+        if (kind === "items") continue;
+        if (this.asked[name] === value) address.searchParams.delete(key);
+        else address.searchParams.set(key, this.asked[name]);
+      }
+      history.replaceState(history.state, "", address);
     }
 
     change(name, value) {
       this.asked[name] = value;
       this.update();
+      this.write();
     }
 
     update() {
       this.state = { ...this.asked };
       for (const { name, update } of this.controls) this.state[name] = update(this.state);
       this.shown = this.figure.show(this.state, this.figure.values(this.state, this.data));
-      this.words.textContent = this.shown.words;
+      this.words.innerHTML = this.shown.words;
       this.width = 0;
       this.draw();
     }
@@ -71,29 +109,64 @@
       this.charts.innerHTML = this.shown.charts.map((chart) => chart(each)).join("");
     }
 
+    // The chart can be taken by the hand wherever one points at it.
+    drag() {
+      const { handle } = this.figure;
+      const at = (event) => {
+        const { left, width } = this.charts.firstElementChild.getBoundingClientRect();
+        const share = (event.clientX - left - LEFT) / (width - LEFT - RIGHT);
+        const stops = this.controls.find(({ name }) => name === handle).stops();
+        this.change(handle, nearest(stops, between(stops, Math.min(1, Math.max(0, share)))));
+      };
+      this.charts.classList.add("handle");
+      this.charts.addEventListener("pointerdown", (event) => {
+        if (event.button || !event.target.closest("svg")) return;
+        this.charts.setPointerCapture(event.pointerId);
+        at(event);
+      });
+      this.charts.addEventListener("pointermove", (event) => {
+        if (this.charts.hasPointerCapture(event.pointerId)) at(event);
+      });
+    }
+
     // Each kind of control: its element, and a function that brings it up to date with a state and returns its value.
+    // The place of a stop along a slider is its logarithm, as on the axis.
     slider(name, { label, stops, format }) {
-      const input = make("input", { type: "range", min: 0, step: 1 });
+      const input = make("input", { type: "range", min: 0, max: 1, step: "any" });
       const value = make("span", { className: "value", ariaHidden: "true" });
-      let now;
+      let [now, chosen] = [[]];
       const update = (state) => {
         now = typeof stops === "function" ? stops(state) : stops;
-        const distance = now.map((stop) => Math.abs(Math.log(stop / state[name])));
-        input.max = now.length - 1;
-        input.value = distance.indexOf(Math.min(...distance));
-        const chosen = now[input.value];
+        chosen = nearest(now, state[name]);
+        input.value = Math.log(chosen / now[0]) / Math.log(now.at(-1) / now[0]) || 0;
         input.ariaValueText = value.textContent = format(chosen);
         return chosen;
       };
-      input.addEventListener("input", () => this.change(name, now[input.value]));
-      return { element: make("div", {}, make("label", {}, make("span", {}, label), input), value), update };
+      input.addEventListener("input", () => this.change(name, nearest(now, between(now, input.value))));
+      input.addEventListener("keydown", (event) => {
+        const step = STEPS[event.key];
+        if (!step) return;
+        event.preventDefault();
+        const place = Math.min(now.length - 1, Math.max(0, now.indexOf(chosen) + step));
+        this.change(name, now[place]);
+      });
+      const element = make("div", {}, make("label", {}, make("span", {}, label), input), value);
+      return { element, update, stops: () => now };
     }
 
     choice(name, { label, options }) {
-      const select = make("select", {}, ...options.map((option) => make("option", {}, option)));
-      select.addEventListener("change", () => this.change(name, select.value));
-      const update = (state) => (select.value = state[name]);
-      return { element: make("div", {}, make("label", {}, make("span", {}, label), select)), update };
+      const inputs = options.map((value) => {
+        const input = make("input", { type: "radio", name: `${this.getAttribute("name")}-${name}`, value });
+        input.addEventListener("change", () => this.change(name, value));
+        return input;
+      });
+      const update = (state) => {
+        inputs.forEach((input) => (input.checked = input.value === state[name]));
+        return state[name];
+      };
+      const labels = inputs.map((input) => make("label", {}, input, make("span", {}, input.value)));
+      const element = make("div", { className: "choice", role: "radiogroup", ariaLabel: label }, ...labels);
+      return { element, update };
     }
 
     items(name, { label, count }) {
@@ -113,15 +186,84 @@
       const group = { className: "items", role: "group", ariaLabel: label };
       return { element: make("div", group, make("span", {}, label), ...buttons), update };
     }
+
+    // What is seen, as a picture in the clipboard, or in a file where there is none.
+    async copy(button) {
+      const picture = this.picture();
+      try {
+        await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
+        button.textContent = "Copied";
+      } catch {
+        make("a", { href: URL.createObjectURL(await picture), download: "recsample.png" }).click();
+        button.textContent = "Saved";
+      }
+      setTimeout(() => (button.textContent = "Copy this picture"), 2000);
+    }
+
+    async picture() {
+      const charts = [...this.charts.querySelectorAll("svg")];
+      const [margin, line] = [24, 24];
+      const ground = getComputedStyle(document.body);
+      const width = 2 * margin + Math.max(...charts.map((svg) => svg.clientWidth));
+      const canvas = make("canvas");
+      const pen = canvas.getContext("2d");
+      const font = `17px ${getComputedStyle(this.words).fontFamily}`;
+      pen.font = font;
+      const lines = [""];
+      for (const word of `${this.words.innerText} ${location.host}${location.pathname}`.split(/\s+/)) {
+        if (pen.measureText(`${lines.at(-1)} ${word}`).width > width - 2 * margin) lines.push("");
+        lines.push(`${lines.pop()} ${word}`.trim());
+      }
+      const height = charts.reduce((sum, svg) => sum + svg.clientHeight, 3 * margin + line * lines.length);
+      Object.assign(canvas, { width: 2 * width, height: 2 * height });
+      pen.scale(2, 2);
+      pen.fillStyle = ground.backgroundColor;
+      pen.fillRect(0, 0, width, height);
+      let y = margin;
+      for (const svg of charts) {
+        pen.drawImage(await drawing(svg), margin, y);
+        y += svg.clientHeight;
+      }
+      pen.font = font;
+      pen.fillStyle = ground.color;
+      lines.forEach((text, i) => pen.fillText(text, margin, y + margin + line * i));
+      return new Promise((resolve) => canvas.toBlob(resolve));
+    }
   }
+
+  // Along a slider or an axis with these stops: what lies at a share of the way, and the stop nearest to it.
+  const between = (stops, share) => stops[0] * (stops.at(-1) / stops[0]) ** share;
+  const nearest = (stops, value) => {
+    const distance = stops.map((stop) => Math.abs(Math.log(stop / value)));
+    return stops[distance.indexOf(Math.min(...distance))];
+  };
+  const STEPS = {
+    ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity,
+  };
+
+  // A chart as an image of its own, which knows no stylesheet: each element is told how it looks.
+  const drawing = async (svg) => {
+    const copy = svg.cloneNode(true);
+    const looks = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight"];
+    const parts = [...svg.querySelectorAll("*")].map((element) => getComputedStyle(element));
+    copy.querySelectorAll("*").forEach((element, i) => {
+      for (const look of looks) element.style.setProperty(look, parts[i].getPropertyValue(look));
+      element.style.fontFamily = "sans-serif";
+    });
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    const image = new Image();
+    image.src = `data:image/svg+xml,${encodeURIComponent(copy.outerHTML)}`;
+    await image.decode();
+    return image;
+  };
 
   // Charts: SVG as text, as wide as there is room.
 
   living.svg = (width, height, label, parts) =>
     `<svg role="img" aria-label="${label}" width="${width}" height="${height}">${parts.join("")}</svg>`;
 
-  living.text = (x, y, text, anchor = "start") =>
-    `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}">${text}</text>`;
+  living.text = (x, y, text, anchor = "start", look = "") =>
+    `<text class="${look}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}">${text}</text>`;
 
   // The ticks of an axis from one value to another.
   const ticks = ({ from, to, log }) => {
@@ -138,49 +280,76 @@
         all.push(+(i * step).toPrecision(12));
       }
     }
-    return all.filter((tick) => tick >= from * (1 - 1e-9) - 1e-12 && tick <= to * (1 + 1e-9));
+    const found = all.filter((tick) => tick >= from * (1 - 1e-9) - 1e-12 && tick <= to * (1 + 1e-9));
+    return log && found.length < 3 ? ticks({ from, to }) : found;   // a short part of a logarithmic scale
   };
 
-  // Two axes { label, from, to, log }, and on them lines { look, name, points }, bars, dots { look, at: [x, y] } and a
-  // cursor, which is a vertical line. The looks (a to c, grey) are in living.css.
-  living.chart = ({ label, x, y, lines = [], bars = [], dots = [], cursor }) => (width) => {
-    const [left, right, top, bottom, height] = [46, 12, 46, 40, 290];
+  // Two axes { label, from, to, log, end: the name of its last tick }, and on them lines { look, name, points }, bars,
+  // dots { look, at: [x, y] }, a cursor, which is a vertical line, and bands { from, to, order: [{ look, name }], right }:
+  // parts of the axis, with an order from the best on. The looks (a to c, grey) are in living.css.
+  const [LEFT, RIGHT] = [46, 30];
+  living.chart = ({ label, x, y, lines = [], bars = [], dots = [], bands = [], cursor }) => (width) => {
+    const [top, bottom, height] = [bands.length ? 70 : 46, 40, bands.length ? 305 : 290];
+    const right = width - RIGHT;
     const place = ({ from, to, log }, start, end) => {
       const scale = log ? Math.log : (value) => value;
       return (value) => start + ((scale(value) - scale(from)) / (scale(to) - scale(from))) * (end - start);
     };
-    const across = place(x, left, width - right);
+    const across = place(x, LEFT, right);
     const up = place(y, height - bottom, top);
     const inside = (value) => Math.min(Math.max(value, -1e4), 1e4).toFixed(1);
     const point = ([at, value]) => `${inside(across(at))} ${inside(up(value))}`;
     const path = (points) => `M${points.map(point).join("L")}`;
-    const parts = ticks(y).flatMap((tick) => [
-      `<path class="grid" d="M${left} ${up(tick).toFixed(1)}H${width - right}"/>`,
-      living.text(left - 6, up(tick) + 4, living.whole(tick), "end"),
-    ]);
+    // The names of lines stand at their right ends if they are short, none over another; else above the chart.
+    const names = (named) => {
+      if (named.some(({ name }) => name.length > 2)) {
+        let begin = LEFT;
+        return named.flatMap(({ look, name }) => {
+          const from = begin;
+          begin += 41 + 7 * name.length;
+          return [`<path class="line ${look}" d="M${from} 30h24"/>`, living.text(from + 29, 34, name)];
+        });
+      }
+      const ends = named.map(({ look, name, points }) => ({ look, name, y: up(points.at(-1)[1]) + 4 }));
+      ends.sort((one, other) => one.y - other.y);
+      ends.reduce((above, one) => (one.y = Math.max(one.y, above + 14)), -Infinity);
+      ends.reduceRight((below, one) => (one.y = Math.min(one.y, below - 14)), height - bottom + 16);
+      return ends.map(({ look, name, y }) => living.text(right + 7, y, name, "start", look));
+    };
+    const parts = bands.flatMap(({ from, to, order, right }) => {
+      const [start, end] = [across(from), across(to)];
+      const size = `x="${start.toFixed(1)}" width="${(end - start).toFixed(1)}" y="22" height="${height - bottom - 22}"`;
+      const letters = order.map(({ look, name }, i) =>
+        living.text((start + end) / 2, 35 + 14 * i, name, "middle", look),
+      );
+      return [`<rect class="band ${right ? "right" : "wrong"}" ${size}/>`, ...(end - start > 12 ? letters : [])];
+    });
+    parts.push(
+      ...ticks(y).flatMap((tick) => [
+        `<path class="grid" d="M${LEFT} ${up(tick).toFixed(1)}H${right}"/>`,
+        living.text(LEFT - 6, up(tick) + 4, living.whole(tick), "end"),
+      ]),
+    );
     let free = -Infinity;   // where the next label of the axis may begin
+    const full = x.end ? across(x.to) - 3.5 * x.end.length : Infinity;   // and where the last one does
     for (const tick of ticks(x)) {
       const text = living.whole(tick);
       const half = 4 * text.length;
-      if (across(tick) - half < free) continue;
+      if (across(tick) - half < free || across(tick) + half > full) continue;
       free = across(tick) + half;
       parts.push(living.text(Math.min(across(tick), width - half), height - bottom + 18, text, "middle"));
     }
-    parts.push(living.text(0, 14, y.label), living.text((left + width - right) / 2, height - 5, x.label, "middle"));
-    parts.push(`<path class="axis" d="M${left} ${top}V${height - bottom}H${width - right}"/>`);
+    if (x.end) parts.push(living.text(width, height - bottom + 18, x.end, "end"));
+    parts.push(living.text(0, 14, y.label), living.text((LEFT + right) / 2, height - 5, x.label, "middle"));
+    parts.push(`<path class="axis" d="M${LEFT} ${top}V${height - bottom}H${right}"/>`);
     for (const [at, value] of bars) {
       const half = Math.max(0.5, Math.min(6, 0.4 * (across(at + 1) - across(at))));
       const corner = `M${(across(at) - half).toFixed(1)} ${height - bottom}V${inside(up(value))}`;
       parts.push(`<path class="bar" d="${corner}h${(2 * half).toFixed(1)}V${height - bottom}z"/>`);
     }
     if (cursor) parts.push(`<path class="cursor" d="M${across(cursor).toFixed(1)} ${top}V${height - bottom}"/>`);
-    let begin = left;
-    for (const { look, name, points } of lines) {
-      parts.push(`<path class="line ${look}" d="${path(points)}"/>`);
-      if (!name) continue;
-      parts.push(`<path class="line ${look}" d="M${begin} 30h24"/>`, living.text(begin + 29, 34, name));
-      begin += 41 + 7 * name.length;
-    }
+    for (const { look, points } of lines) parts.push(`<path class="line ${look}" d="${path(points)}"/>`);
+    parts.push(...names(lines.filter(({ name }) => name)));
     for (const { look, at } of dots) {
       parts.push(`<circle class="${look}" r="4.5" cx="${inside(across(at[0]))}" cy="${inside(up(at[1]))}"/>`);
     }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recsample._support.arrays import different_rows, row_blocks
-from recsample._support.checks import fits_in_memory, generator, positive_int, shown
+from recsample._support.checks import fits_in_memory, generator, positive_int, refuse_first, shown
 from recsample._support.typing import Floats, Rng
 from recsample._support.values import kept
 from recsample.metrics.base import Metric
@@ -25,9 +25,6 @@ from recsample.sampling.laws import check_drawable, check_laws, log_missed
 from recsample.sampling.sequential import positions
 from recsample.sampling.sequential.scanning import Scan, check_new
 from recsample.sampling.uniform import UniformSampling
-
-__all__ = ["DoublingSampling"]
-
 
 # Laws of about so many numbers are held at a time: 8 MiB.
 _AT_ONCE = 2**20
@@ -184,12 +181,8 @@ class DoublingSampling(Design):
         possible = (above == 0) & (drawn == self.m)
         for before, after in self._stages:  # what is above is among the last items drawn
             possible |= (drawn == after) & (above >= 1) & (above <= after - before)
-        if not possible.all():
-            where = int(np.argmin(possible))
-            raise ValueError(
-                f"observed must hold what {self} can see, "
-                f"got {above[where]} of {drawn[where]} above in instance {where}"
-            )
+        message = "observed must hold what {} can see, got {} of {} above in instance {at}"
+        refuse_first(~possible, message, str(self), above, drawn)
         return values[self._number(above, drawn)]
 
     def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from recsample._support.arrays import different_rows, owners, places_in, row_blocks, summed
-from recsample._support.checks import generator, positive_int, whole_numbers
+from recsample._support.checks import generator, positive_int, refuse_first, whole_numbers
 from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric, warned_of_nan
 from recsample.metrics.names import the_metric
@@ -254,13 +254,8 @@ class InverseSampling(Design):
         column = column_of(observed, "position", instance.shape)
         position = whole_numbers("position", column, lowest=1)
         last = (observed.n_items - n_relevant + 1)[instance]
-        beyond = position > last
-        if beyond.any():
-            where = int(np.argmax(beyond))
-            raise ValueError(
-                f"position must be at most {last[where]}, the number of irrelevant items plus 1, "
-                f"got {position[where]} in instance {instance[where]}"
-            )
+        message = "position must be at most {}, the number of irrelevant items plus 1, got {} "
+        refuse_first(position > last, message + "in instance {}", last, position, instance)
         return position, instance
 
 

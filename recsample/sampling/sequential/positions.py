@@ -20,7 +20,7 @@ from recsample._support.arrays import (
     starts_of,
     summed,
 )
-from recsample._support.checks import fits_in_memory
+from recsample._support.checks import fits_in_memory, refuse_first
 from recsample._support.typing import Floats, Integers
 from recsample.ranks.ties import orders_of_ties
 from recsample.sampling.laws import gauss_on_points
@@ -47,13 +47,9 @@ class Cases(NamedTuple):
 
 def check_pool(instances, needed):
     """The number of irrelevant items of each instance, of Ranks or a Scan; at least `needed`."""
-    pool = instances.n_irrelevant
-    if pool.min() < needed:
-        raise ValueError(
-            f"n_items must leave at least {needed} irrelevant items to draw, "
-            f"got {pool.min()} in instance {np.argmin(pool)}"
-        )
-    return pool
+    message = "n_items must leave at least {} irrelevant items to draw, got {} in instance {at}"
+    refuse_first(instances.n_irrelevant < needed, message, needed, instances.n_irrelevant)
+    return instances.n_irrelevant
 
 
 def cases_of(ranks, best_only=False):

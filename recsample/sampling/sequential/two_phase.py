@@ -18,8 +18,6 @@ from recsample.sampling.laws import check_drawable, count_pmf, log_missed
 from recsample.sampling.sequential import positions, stopping
 from recsample.sampling.sequential.scanning import Scan, check_new
 
-__all__ = ["TwoPhase"]
-
 
 @dataclass(frozen=True)
 class TwoPhase(Design):
