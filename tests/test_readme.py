@@ -5,6 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
+import jupytext
 import numpy as np
 import pandas as pd
 import pyarrow.csv
@@ -84,11 +85,9 @@ def test_the_landing_page_runs_the_same_lines():
     page = (ROOT / "book/index.md").read_text(encoding="utf-8")
     code = next(text for kind, text in BLOCKS if "exact = " in text)
     lines = [ast.unparse(line) for line in ast.parse(code).body]
-    blocks = re.findall(
-        r"^```(?:python|\{code-cell\}.*)\n(?::tags:.*\n|---\n[^`]*?---\n)?(.*?)^```",
-        page,
-        re.M | re.S,
-    )
+    cells = jupytext.reads(page, fmt="md:myst").cells
+    blocks = [cell.source for cell in cells if cell.cell_type == "code"]
+    blocks += re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     there = [ast.unparse(line) for block in blocks for line in ast.parse(block).body]
     assert len(lines) == 9 and [line for line in lines[:-1] if line not in there] == []
 
