@@ -82,6 +82,7 @@ def test_plausible_ranks_of_several_items_are_those_of_independent_ones(order):
     assert head[column.steps < 50 - order].sum() == pytest.approx(expected, abs=0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", [0.1, 0.95])
 def test_an_estimate_is_within_its_limits(level):
     rng, m = np.random.default_rng(1), 10

@@ -127,6 +127,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("chances", "assumption"), CASES)
 def test_limits_hold_as_often_as_they_say(chances, assumption):
     held = share_held(chances, 20, 500, assumption, rs.Recall @ 10, 25)
