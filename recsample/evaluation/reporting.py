@@ -15,6 +15,7 @@ from recsample._support.typing import Integers
 from recsample.evaluation.results import Result
 from recsample.evaluation.saying import Audited, Sampled, Shared
 from recsample.inference.audit import chances_of, exact_ranks
+from recsample.inference.likelihood.evidence import checked_sizes
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
@@ -170,9 +171,9 @@ def _audited(ranked, exact, chosen):
             f"exact must hold ranks of {list(ranked.runs) if ranked.named else 'one recommender'}, "
             f"by the names of sampled, got {list(given) if given is exact else checks.shown(exact)}"
         )
-    sizes = checks.one_or_each("n_items", ranked.n_items, len(ranked.first))
+    how = ranked.n_items, ranked.replace
     found = {
-        name: exact_ranks(given[name], run, sizes, ranked.replace)
+        name: exact_ranks(given[name], run, checked_sizes(run, *how), ranked.replace)
         for name, run in ranked.runs.items()
     }
     users, _ = next(iter(found.values()))
