@@ -15,7 +15,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import optimize
 
 from recsample._support.checks import positive_int, shown, whole_numbers
 from recsample._support.extras import extra
@@ -786,6 +785,9 @@ def _write_names(ax, ends):
 
     Each of `ends` is a name, a point and a colour.
     """
+
+    from scipy import optimize
+
     low, high = sorted(ax.get_ylim())
     ends = [(name, (x, np.clip(y, low, high)), colour) for name, (x, y), colour in ends]
     ends = sorted(ends, key=lambda end: end[1][1])
