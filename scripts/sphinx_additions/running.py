@@ -84,6 +84,8 @@ def add_scripts(app, page, template, context, document):
         told = json.dumps([one for _, one in cells], ensure_ascii=False).replace("<", "\\u003c")
         body += f'\n<script type="application/json" id="run-cells">{told}</script>\n'
         scripts = ["python.js", "run.js"]
+    elif 'class="doctest ' in body:
+        scripts = ["python.js", "run.js"]
     elif OWN in body:
         scripts = ["python.js", "own.js"]
     if scripts:
