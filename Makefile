@@ -4,7 +4,8 @@
 # make data    what is recorded of the real MovieLens-1M data, against that data and recommenders trained on it,
 #              which takes a minute; RECSAMPLE_DATA names the folder, see CONTRIBUTING.md
 # make tools   tests of what stands around the package: the wheel, the types, the checks of the pages, pictures
-#              and extensions of the book, Binder, workflows, this file
+#              and extensions of the book, Binder, workflows, this file; and thorough tests of the package,
+#              which repeat what others try once
 # make pages   every page of the built book in a browser
 # make running every page of volume one, run in a browser's Python from top to bottom: minutes
 # make site    Python for browsers laid beside the built book, which then needs no other host; OFFLINE=folder of
@@ -77,6 +78,7 @@ data: environment
 
 tools: environment
 	$(BIN)/python -m pytest -q -n auto --dist loadscope tests/tools
+	$(BIN)/python -m pytest -q -n auto -m thorough tests
 
 # In an environment of its own: PySpark is built from its sources, and warns of what others ask for.
 engines:

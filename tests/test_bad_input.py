@@ -470,7 +470,7 @@ REFUSED = {
     ),
     "a missing value for a word": (
         lambda: rs.inference.limits(AP, ranks, 40, assumption=pd.NA),
-        "assumption must be one of",
+        "assumption must be 'none', 'decreasing' or",
     ),
     "an array for a split": (
         lambda: rs.datasets.load_movielens(split=np.array([1, 2])),

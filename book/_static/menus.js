@@ -16,3 +16,12 @@ addEventListener("load", () => {
 document.addEventListener("click", ({ target }) => {
   if (target.closest("a[href^='#']")) target.closest("dialog")?.close();
 });
+
+// The menu of the page closes as menus do.
+const menu = document.querySelector(".page-menu");
+document.addEventListener("click", ({ target }) => menu?.contains(target) || menu?.removeAttribute("open"));
+menu?.addEventListener("keydown", ({ key }) => {
+  if (key !== "Escape") return;
+  menu.removeAttribute("open");
+  menu.querySelector("summary").focus();
+});

@@ -7,6 +7,6 @@ addEventListener("load", () => {
       else target.removeAttribute("tabindex");
     }
   });
-  const wide = "pre, .output, .pst-scrollable-table-container, div.math mjx-container";
+  const wide = ".output, .pst-scrollable-table-container, div.math mjx-container";
   document.querySelectorAll(wide).forEach((element) => sizes.observe(element));
 });

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Columns of these names say which held-out rows are relevant, or do not.
 _RELEVANCE = (
     "label labels rating ratings relevance relevant is_relevant rel target grade grades gain gains "
-    "score stars click clicks clicked like likes liked"
+    "stars click clicks clicked like likes liked"
 ).split()
 # DuckDB downloads nothing behind the user's back.
 _AS_INSTALLED = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}

@@ -78,99 +78,80 @@ _SWITCH = {"action": "store_true"}
 _FORMAT: dict[str, Any] = {"choices": [*_FORMS], "default": "text", "dest": "form"}
 _HOW = "how the items were drawn: " + "; ".join(f"{way}, {what}" for way, what in WAYS.items())
 _DRAWN: dict[str, Any] = {"choices": [*WAYS], "help": _HOW}
+_USUAL = ["recall@10", "ndcg@10", "ap", "auc"]
+_NUMBERS = {"required": True, "nargs": "+", "type": int}
+
+
+def _named(what, help, **how):
+    """An option that names a column, say, and which one by default."""
+    default = f" (default: {how['default']})" if "default" in how else ""
+    return {"metavar": what, "help": f"{help}{default}".strip()} | how
+
+
 _RANKS: dict[str, Any] = {
-    "ranks": {"metavar": "FILE", "help": "one row per user and relevant item"},
-    "--rank": {"default": "rank", "metavar": "COLUMN", "help": "(default: rank)"},
+    "ranks": _named("FILE", "one row per user and relevant item"),
+    "--rank": _named("COLUMN", "", default="rank"),
     "--m": {"required": True, "help": "items drawn for each user: number or column"},
     "--items": {"required": True, "help": "size of the pool: number or column"},
     "--drawn": _DRAWN | {"required": True},
-    "--user": {"metavar": "COLUMN", "help": "where users have several rows, or with --model"},
-    "--model": {"metavar": "COLUMN", "help": "which recommender a row is of"},
+    "--user": _named("COLUMN", "where users have several rows, or with --model"),
+    "--model": _named("COLUMN", "which recommender a row is of"),
 }
-_BATCHES: dict[str, Any] = {
-    "--batches": {"metavar": "COLUMN", "help": "of --drawn shared: which users share a list"}
+_MORE: dict[str, Any] = {
+    "--batches": _named("COLUMN", "of --drawn shared: which users share a list"),
+    "--exact": _named(
+        "COLUMN", "ranks among all items of users chosen by chance, blank for others"
+    ),
+    "--chosen": _named("COLUMN", "the chance of each user to be so (default: chosen at random)"),
 }
 _OF_MANY = "needed, this or the other, where a tenth of the pool or more was drawn"
+_WITHOUT = "(see --with-replacement)"
 _REPLACEMENT: dict[str, Any] = {
     "--with-replacement": {"action": "store_const", "const": True, "help": _OF_MANY},
-    "--without-replacement": {
-        "action": "store_const",
-        "const": False,
-        "dest": "with_replacement",
-        "help": "(see --with-replacement)",
-    },
+    "--without-replacement": {"action": "store_const", "const": False, "help": _WITHOUT}
+    | {"dest": "with_replacement"},
 }
-_AUDIT: dict[str, Any] = {
-    "--exact": {
-        "metavar": "COLUMN",
-        "help": "ranks among all items of users chosen by chance, blank for all others",
-    },
-    "--chosen": {
-        "metavar": "COLUMN",
-        "help": "the chance of each user to be among these (default: chosen at random)",
-    },
-}
-_AUDIT_USES = ("exact", "chosen")
-_USUAL = ["recall@10", "ndcg@10", "ap", "auc"]
-_METRICS: dict[str, Any] = {
-    "--metrics": {
-        "nargs": "+",
-        "default": _USUAL,
-        "metavar": "METRIC",
-        "help": f"(default: {_USUAL})",
-    }
-}
+_METRICS: dict[str, Any] = {"--metrics": _named("METRIC", "", default=_USUAL, nargs="+")}
 _ORDER = "that two recommenders of the file come in the right order, such as .95"
 _AIMS: dict[str, Any] = {
     "--width": {"type": float, "help": "the upper limit minus the lower one"},
-    "--order": {"type": float, "metavar": "PROBABILITY", "help": _ORDER},
+    "--order": _named("PROBABILITY", _ORDER, type=float),
 }
-_SPEED = "items scored in a second: adds seconds"
 _PLAN: dict[str, Any] = {
     "--metric": {"required": True, "help": "such as ndcg@10"},
-    "--per-second": {"type": float, "metavar": "ITEMS", "help": _SPEED},
+    "--per-second": _named("ITEMS", "items scored in a second: adds seconds", type=float),
 }
 _PAPER: dict[str, Any] = {
-    "table": {"metavar": "FILE", "help": "a row for each recommender, a column for each metric"},
-    "--m": {
-        "required": True,
-        "nargs": "+",
-        "type": int,
-        "help": "items drawn for each user; several where the paper leaves it open",
-    },
-    "--items": {
-        "required": True,
-        "nargs": "+",
-        "type": int,
-        "help": "size of the pools, or of the smallest and the largest one",
-    },
+    "table": _named("FILE", "a row for each recommender, a column for each metric"),
+    "--m": _NUMBERS | {"help": "items drawn for each user; several where the paper leaves it open"},
+    "--items": _NUMBERS | {"help": "size of the pools, or of the smallest and the largest one"},
     "--users": {"required": True, "type": int, "help": "of the test set"},
     "--drawn": _DRAWN | {"required": True},
-    "--metrics": {"nargs": "+", "metavar": "METRIC", "help": "(default: those of the table)"},
+    "--metrics": _named("METRIC", "(default: those of the table)", nargs="+"),
 }
 _SCORES = "columns user, item, score; several recommenders by names, or by a column model"
 _RELEVANT = "of --held-out: rows above 0 are relevant, grades the gains of ndcg and dcg"
 _TABLES: dict[str, Any] = {
-    "--scores": {"required": True, "nargs": "+", "metavar": "[NAME=]FILE", "help": _SCORES},
-    "--held-out": {"required": True, "metavar": "FILE", "help": "columns user, item"},
-    "--relevance": {"metavar": "COLUMN", "help": _RELEVANT},
+    "--scores": _named("[NAME=]FILE", _SCORES, required=True, nargs="+"),
+    "--held-out": _named("FILE", "columns user, item", required=True),
+    "--relevance": _named("COLUMN", _RELEVANT),
     "--all-relevant": _SWITCH | {"help": "every row of --held-out is, whatever a column says"},
-    "--train": {"metavar": "FILE", "help": "columns user, item: not ranked"},
+    "--train": _named("FILE", "columns user, item: not ranked"),
     "--complete": _SWITCH | {"help": "items that are not listed are known to be below"},
     "--with-replacement": _SWITCH | {"help": "of --sample"},
     "--drawn": _DRAWN | {"help": f"of --negatives, {_HOW}"},
     "--seed": {"type": int, "default": 0, "help": "of --sample (default: 0)"},
-    "--user": {"default": "user", "metavar": "COLUMN", "help": "(default: user)"},
-    "--item": {"default": "item", "metavar": "COLUMN", "help": "(default: item)"},
-    "--score": {"default": "score", "metavar": "COLUMN", "help": "(default: score)"},
-    "--model": {"metavar": "COLUMN", "help": "(default: model, where there is one)"},
+    "--user": _named("COLUMN", "", default="user"),
+    "--item": _named("COLUMN", "", default="item"),
+    "--score": _named("COLUMN", "", default="score"),
+    "--model": _named("COLUMN", "(default: model, where there is one)"),
 }
-_AMONG_THESE = (
+_THESE = (
     "columns user, item: rank among these; or the word listed: among the items that scores list"
 )
 _AMONG: dict[str, Any] = {
-    "--sample": {"type": int, "metavar": "M", "help": "rank among M random items"},
-    "--negatives": {"metavar": "FILE", "help": _AMONG_THESE},
+    "--sample": _named("M", "rank among M random items", type=int),
+    "--negatives": _named("FILE", _THESE),
 }
 
 
@@ -258,28 +239,25 @@ def _parser():
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    said = _command(commands, "report", _report, "what sampled ranks say of the exact metrics")
-    _ask(said, _RANKS | _BATCHES | _AUDIT | _METRICS | {"--format": _FORMAT})
-    _ask(said.add_mutually_exclusive_group(), _REPLACEMENT)
-    read = _command(commands, "published", _published, "what the numbers of a printed table say")
-    _ask(read, _PAPER | {"--format": _FORMAT})
-    _ask(read.add_mutually_exclusive_group(), _REPLACEMENT)
-    plan = _command(commands, "plan", _plan, "what would make limits narrow, or an order sure")
-    tables = [form for form in _FORMS if form != "sentences"]
-    _ask(plan, _RANKS | _PLAN | {"--format": _FORMAT | {"choices": tables}})
-    _ask(plan.add_mutually_exclusive_group(), _REPLACEMENT)
-    _ask(plan.add_mutually_exclusive_group(required=True), _AIMS)
-    scored = _command(commands, "evaluate", _evaluate, "recommenders from scores of items")
-    _ask(scored, _TABLES | _METRICS | {"--format": _FORMAT})
-    _ask(scored.add_mutually_exclusive_group(), _AMONG)
+    tables = _FORMAT | {"choices": [form for form in _FORMS if form != "sentences"]}
+    # What each asks for, in which form it answers, and options of which no two stand together.
+    for name, run, help, options, form, *apart in (
+        ("report", _report, "what sampled ranks say of the exact metrics",
+         _RANKS | _MORE | _METRICS, _FORMAT, _REPLACEMENT),
+        ("published", _published, "what the numbers of a printed table say",
+         _PAPER, _FORMAT, _REPLACEMENT),
+        ("plan", _plan, "what would make limits narrow, or an order sure",
+         _RANKS | _PLAN, tables, _REPLACEMENT, _AIMS),
+        ("evaluate", _evaluate, "recommenders from scores of items",
+         _TABLES | _METRICS, _FORMAT, _AMONG),
+    ):  # fmt: skip
+        about = f"{help[0].upper()}{help[1:]}."
+        command = commands.add_parser(name, help=help, description=about, epilog=_EPILOG)
+        command.set_defaults(run=run, exact=None, chosen=None)
+        _ask(command, options | {"--format": form})
+        for one in apart:
+            _ask(command.add_mutually_exclusive_group(required=one is _AIMS), one)
     return parser
-
-
-def _command(commands, name, run, help):
-    about = f"{help[0].upper()}{help[1:]}."
-    command = commands.add_parser(name, help=help, description=about, epilog=_EPILOG)
-    command.set_defaults(run=run, **dict.fromkeys(_AUDIT_USES))
-    return command
 
 
 def _ask(asking, options):
@@ -296,7 +274,7 @@ class _Version(argparse.Action):
 
 def _sampled(asked):
     """The sampled ranks in the file, the sizes of the pools, and its rows, by recommender."""
-    uses = ("rank", "m", "items", "user", "model", "batches", *_AUDIT_USES)
+    uses = ("rank", "m", "items", "user", "model", "batches", "exact", "chosen")
     wanted = {use: given for use in uses if (given := getattr(asked, use, None)) is not None}
     one = {use: number for use in ("m", "items") if (number := as_count(wanted[use])) is not None}
     table = read_file(asked.ranks, wanted | {"ties": "ties"}, {"ties", *one})
@@ -468,11 +446,9 @@ def _held_out(asked, pair):
         table = read_file(asked.held_out, pair | {"relevance": asked.relevance})
         return {"held_out": table, "relevance": "relevance"}
     names = [one for one in names_in(asked.held_out) if one not in pair.values()]
-    name = next(filter(says_relevance, names), None)
-    if name is None:
-        return {"held_out": read_file(asked.held_out, pair)}
-    table = read_file(asked.held_out, pair | {"relevance": name})
-    return {"held_out": table.rename(columns={"relevance": name})}
+    asking = next(filter(says_relevance, names), None)
+    found = {} if asking is None else {"relevance": asking}
+    return {"held_out": read_file(asked.held_out, pair | found).rename(columns=found)}
 
 
 def _evaluate(asked):

@@ -16,13 +16,7 @@ from recsample._support.extras import extra
 from recsample._support.typing import Rng
 from recsample.evaluation.causes import is_upside_down
 from recsample.evaluation.grades import uses_grades, with_grades
-from recsample.evaluation.matching import (
-    OF_OTHERS,
-    SCORES_IN_TRAIN,
-    UNKNOWN_IN_TRAIN,
-    Matched,
-    match_ids,
-)
+from recsample.evaluation.matching import USUAL, Matched, match_ids
 from recsample.evaluation.reporting import draws_of, refuse_corrections
 from recsample.evaluation.results import Result
 from recsample.evaluation.saying import (
@@ -52,7 +46,6 @@ __all__ = ["evaluate"]
 _SURPRISE = 1e-4
 # How that ends what is counted without a note: nobody has to act on it.
 _NOT_LISTED = "held-out items without a score"
-_USUAL = (SCORES_IN_TRAIN, UNKNOWN_IN_TRAIN, OF_OTHERS, _NOT_LISTED)
 _UPSIDE_DOWN = (
     "held-out items stand lower than in 9,999 of 10,000 random orders: if lower scores are better, "
     "as distances and places are, negate them"
@@ -261,7 +254,7 @@ def _ranked(matched: Matched, metrics: tuple[Metric, ...]) -> Ranked:
     notes = [
         f"{_of(name)}{what}: {n:,}"
         for (name, what), n in counts.items()
-        if n and not what.endswith(_USUAL)
+        if n and not what.endswith((*USUAL, _NOT_LISTED))
     ] + [
         f"{_of(name)}{_UPSIDE_DOWN}"
         for name, source in matched.sources.items()

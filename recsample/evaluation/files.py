@@ -8,10 +8,10 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# What columns are for, by the options that name them, and what must stand in them.
+# What columns are for, by the options that name them, and what numbers must stand in them.
 _IDS = ("user", "item", "model", "batches")
 _FLOATS = ("score", "relevance", "exact", "chosen")
 _COUNT = "a whole number from 1 to 2**53 - 1"
-_ALLOWED = dict.fromkeys(_IDS, "an id, which is not empty")
-_ALLOWED |= dict.fromkeys(("rank", "m", "items"), _COUNT)
-_ALLOWED |= {"score": "a number or -inf", "ties": "a whole number from 0 to 2**53 - 1"}
-_ALLOWED |= {"exact": f"{_COUNT}, or blank", "chosen": "a number above 0 and at most 1"}
-_ALLOWED["relevance"] = "a number, or true or false"
+
+
+def _whole(values, lowest=1):
+    return (values >= lowest) & (values < 2**53) & (values == np.floor(values))
+
+
+_RULES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    **dict.fromkeys(("rank", "m", "items"), (_COUNT, _whole)),
+    "ties": ("a whole number from 0 to 2**53 - 1", lambda values: _whole(values, 0)),
+    "score": ("a number or -inf", lambda values: values < np.inf),  # nor NaN
+    "relevance": ("a number, or true or false", lambda values: ~np.isnan(values)),
+    "chosen": ("a number above 0 and at most 1", lambda values: (values > 0) & (values <= 1)),
+    "exact": (f"{_COUNT}, or blank", _whole),
+}
 _PRINTED = "printed "  # before the name of a metric: what stands there is kept as text
 _TRUTH = {"true": 1.0, "false": 0.0}
 # Rows of text are turned into columns this many at a time, which stay in the cache of a core.
@@ -215,19 +224,14 @@ def _checked(use, values, given, name, places):
     if use in _IDS:
         blank = {one for one in set(values) if not one.strip()}
         wrong = np.array([one in blank for one in values]) if blank else np.zeros(len(values), bool)
-    elif use == "score":
-        wrong = ~(values < np.inf)  # nor NaN
-    elif use == "relevance":
-        wrong = np.isnan(values)
-    elif use == "chosen":
-        wrong = ~((values > 0) & (values <= 1))
-    elif use == "exact":
-        whole = (values >= 1) & (values < 2**53) & (values == np.floor(values))
-        wrong = ~whole & [bool(str(one).strip()) and one == one for one in given]
-    else:
-        wrong = ~((values >= (use != "ties")) & (values < 2**53) & (values == np.floor(values)))
-    _refuse(wrong, _ALLOWED[use], given, name, places)
-    return values if use in (*_IDS, *_FLOATS) else values.astype(np.int64)
+        _refuse(wrong, "an id, which is not empty", given, name, places)
+        return values
+    allowed, holds = _RULES[use]
+    wrong = ~holds(values)
+    if use == "exact":
+        wrong &= [bool(str(one).strip()) and one == one for one in given]
+    _refuse(wrong, allowed, given, name, places)
+    return values if use in _FLOATS else values.astype(np.int64)
 
 
 def _refuse(wrong, allowed, given, name, places):

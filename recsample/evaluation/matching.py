@@ -21,10 +21,13 @@ from recsample.ranks.checks import check_names
 from recsample.ranks.predicted import Listed, Source, Study, WholeRows, is_rows
 from recsample.ranks.scores import item_sets, keys_of, sets_of, without
 
-# What is counted and no reason to act.
-SCORES_IN_TRAIN = "scores of items in train, which are not ranked"
-OF_OTHERS = "of users who are not evaluated, left out"
-UNKNOWN_IN_TRAIN = "training rows of items without any score or held-out row"
+# How it ends what is counted and no reason to act.
+USUAL = (
+    "scores of items in train, which are not ranked",
+    "of users who are not evaluated, left out",
+    "training rows of items without any score or held-out row",
+)
+_SCORES_IN_TRAIN, _OF_OTHERS, _UNKNOWN_IN_TRAIN = USUAL
 # So many different items are not all unknown by accident.
 _MANY = 20
 # By so many standard deviations the held-out items of a recommender are off the middle, and in a
@@ -327,7 +330,7 @@ def _check_known(tables, listed, counts):
         and (frames.joined(table.item.ids).get_indexer(held_out) >= 0).all()
         for table in listed
     )
-    counts["", UNKNOWN_IN_TRAIN + ", ranked last" * whole] = unknown[which].sum()
+    counts["", _UNKNOWN_IN_TRAIN + ", ranked last" * whole] = unknown[which].sum()
     majority = 2 * unknown.sum() > len(ids)
     # Lists of the best leave out many items of train, but hold few that it does not have.
     grown = 2 * unknown.sum() > len(here)
@@ -481,7 +484,7 @@ def _known_to(study, table, counts, name, whose, what):
     """Which row of a table has which user and item of the study; others are counted."""
     index = extra("pandas").Index
     row, column, known = _places(table, index(study.users), index(study.items))
-    counts[name, f"{whose} {OF_OTHERS}"] = (row < 0).sum()
+    counts[name, f"{whose} {_OF_OTHERS}"] = (row < 0).sum()
     counts[name, f"{whose} {what}, left out"] = ((row >= 0) & (column < 0)).sum()
     return row, column, known
 
@@ -502,7 +505,7 @@ def _listed(name, table, study, counts):
             f"got user {shown(study.users[user])} with item {shown(study.items[item])} twice"
         )
     found = Listed(key, score, study)
-    counts[name, SCORES_IN_TRAIN] = found.in_train
+    counts[name, _SCORES_IN_TRAIN] = found.in_train
     is_known, pools = pools_of(found, study)
     complete = (found.lengths == pools).mean() >= 0.9 and is_known.mean() >= 0.5
     unknown = (~is_known[study.held_out[1]]).sum() * complete

@@ -247,12 +247,7 @@ class Reread(Ranked):
 
     def _limits(self, readings, name, metric, assumption):
         """Limits that hold whichever reading is right; NaN where none explains the numbers."""
-        each = [one.limits(name, metric, assumption) for one in readings]
-        ends = [one for one in each if one is not None]
-        if not ends:
-            return np.nan, np.nan
-        low, high = np.transpose(ends)
-        return float(low.min()), float(high.max())
+        return _hull(one.limits(name, metric, assumption) for one in readings)
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         usual = self.ladder[name, metric, "decreasing"]
@@ -288,11 +283,7 @@ class Reread(Ranked):
     def _difference(self, readings, a, b, metric, assumption):
         """Limits of a difference, whichever reading is right for both."""
         each = [[one.limits(name, metric, assumption) for name in (a, b)] for one in readings]
-        ends = [(a[0] - b[1], a[1] - b[0]) for a, b in each if a is not None and b is not None]
-        if not ends:
-            return np.nan, np.nan
-        low, high = np.transpose(ends)
-        return float(low.min()), float(high.max())
+        return _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if None not in (a, b))
 
     @property
     def alarms(self) -> tuple[str, ...]:
@@ -408,6 +399,12 @@ class Reread(Ranked):
             f"{self.head()[:-1]}, at once) {usual}. Printed were {numbers}; that none of them is "
             "the best of many epochs is assumed too."
         )
+
+
+def _hull(limits):
+    """From the lowest to the highest of some limits; NaN where there are none."""
+    ends = [one for one in limits if one is not None]
+    return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (np.nan,) * 2
 
 
 def _rounded(name, value, run):

@@ -15,6 +15,7 @@ from recsample._support.typing import Integers
 from recsample.evaluation.results import Result
 from recsample.evaluation.saying import Audited, Sampled, Shared
 from recsample.inference.audit import chances_of, exact_ranks
+from recsample.inference.likelihood.evidence import checked_sizes
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
@@ -170,18 +171,18 @@ def _audited(ranked, exact, chosen):
             f"exact must hold ranks of {list(ranked.runs) if ranked.named else 'one recommender'}, "
             f"by the names of sampled, got {list(given) if given is exact else checks.shown(exact)}"
         )
-    sizes = checks.one_or_each("n_items", ranked.n_items, len(ranked.first))
+    how = ranked.n_items, ranked.replace
     found = {
-        name: exact_ranks(given[name], run, sizes, ranked.replace)
+        name: exact_ranks(given[name], run, checked_sizes(run, *how), ranked.replace)
         for name, run in ranked.runs.items()
     }
     users, _ = next(iter(found.values()))
-    for name, (others, _) in found.items():
-        if not np.array_equal(users, others):
-            raise ValueError(
-                "exact must hold the same instances of each recommender, got other ones for "
-                f"{name!r} than for {next(iter(found))!r}"
-            )
+    other = [name for name, (one, _) in found.items() if not np.array_equal(users, one)]
+    if other:
+        raise ValueError(
+            "exact must hold the same instances of each recommender, got other ones for "
+            f"{other[0]!r} than for {next(iter(found))!r}"
+        )
     chances = [chances_of(chosen, run, users) for run in ranked.runs.values()]
     by_name = {name: ranks for name, (_, ranks) in found.items()}
     return ranked.turned(Audited, exact=by_name, audited=users, chances=chances[0])
@@ -255,11 +256,9 @@ def _lists_of(batches, run):
             f"batches must have a label for each of {len(run)} instances, got shape {labels.shape}"
         )
     numbers = extra("pandas").factorize(labels)[0]
-    if (numbers < 0).any():
-        raise ValueError(
-            f"batches must have a label for each instance, got none in instance "
-            f"{int(np.argmin(numbers))}"
-        )
+    checks.refuse_first(
+        numbers < 0, "batches must have a label for each instance, got none in instance {at}"
+    )
     return numbers.astype(np.int64)
 
 
@@ -288,12 +287,11 @@ def _pools(stated, known):
     if known is None or stated is None:
         return stated if known is None else known if np.ptp(known) else int(known[0])
     sizes = checks.one_or_each("n_items", stated, len(known), lowest=2)
-    other = np.flatnonzero(sizes != known)
-    if len(other):
-        raise ValueError(
-            f"n_items must be the same for all, and {known[other[0]]} in instance {other[0]}, as "
-            f"sampled remembers of its draws, got {sizes[other[0]]}"
-        )
+    said = (
+        "n_items must be the same for all, and {} in instance {at}, as sampled remembers of its "
+        "draws, got {}"
+    )
+    checks.refuse_first(sizes != known, said, known, sizes)
     return stated
 
 
@@ -303,13 +301,13 @@ def _check_few(runs, sizes):
         pools = checks.one_or_each("n_items", sizes, len(rows))
         m = rows.n_irrelevant
         # More than there is is refused later, whatever is said of replacement.
-        many = np.flatnonzero((m >= MANY * pools) & (m + rows.n_relevant <= pools))
-        if len(many):
-            raise ValueError(
-                "replace must be stated where a tenth of a pool or more was drawn, got nothing for "
-                f"m = {m[many[0]]} of n_items = {pools[many[0]]} in instance {many[0]}: whether an "
-                "item could be drawn twice"
-            )
+        checks.refuse_first(
+            (m >= MANY * pools) & (m + rows.n_relevant <= pools),
+            "replace must be stated where a tenth of a pool or more was drawn, got nothing for "
+            "m = {} of n_items = {} in instance {at}: whether an item could be drawn twice",
+            m,
+            pools,
+        )
     return False
 
 
@@ -343,13 +341,9 @@ def _ranks_of(sampled, m, labels):
     if isinstance(sampled, (Ranks, RankCounts)):
         rows, _ = rows_of(sampled)
         if m is not None:
-            drawn = checks.one_or_each("m", m, len(rows), lowest=1)
-            if (drawn != rows.n_irrelevant).any():
-                where = int(np.argmax(drawn != rows.n_irrelevant))
-                raise ValueError(
-                    f"m must be the number of drawn items, {rows.n_irrelevant[where]} in "
-                    f"instance {where} of sampled, got {drawn[where]}"
-                )
+            drawn, known = checks.one_or_each("m", m, len(rows), lowest=1), rows.n_irrelevant
+            said = "m must be the number of drawn items, {} in instance {at} of sampled, got {}"
+            checks.refuse_first(drawn != known, said, known, drawn)
         return sampled
     if m is None:
         raise ValueError("m must be given with a column of ranks: how many items were drawn")
@@ -357,21 +351,15 @@ def _ranks_of(sampled, m, labels):
     # Whole numbers that a table holds as objects are welcome too.
     given = sampled.tolist() if hasattr(sampled, "tolist") else sampled
     values = checks.whole_numbers("sampled", given, lowest=0)
-    if (values == 0).any():
-        raise ValueError(
-            "sampled must be ranks from 1 on, got 0: if the best rank is 0 in your data, add 1"
-        )
+    zero = "sampled must be ranks from 1 on, got 0: if the best rank is 0 in your data, add 1"
+    checks.refuse_first(values == 0, zero)
     if values.ndim != 1:
         raise ValueError(
             f"sampled must be one-dimensional, one rank per instance, got shape {values.shape}"
         )
     drawn = checks.one_or_each("m", m, len(values), lowest=1)
-    if (values > drawn + 1).any():
-        where = int(np.argmax(values > drawn + 1))
-        raise ValueError(
-            f"sampled must hold ranks up to m + 1 = {drawn[where] + 1}, got {values[where]} in "
-            f"instance {where}"
-        )
+    beyond = "sampled must hold ranks up to m + 1 = {}, got {} in instance {at}"
+    checks.refuse_first(values > drawn + 1, beyond, drawn + 1, values)
     if len(values) < 2:
         raise ValueError(f"sampled must hold at least two instances, got {len(values)}")
     return Ranks(values, drawn + 1, ids=None if labels is None else np.asarray(labels))
@@ -379,15 +367,14 @@ def _ranks_of(sampled, m, labels):
 
 def _check_same(runs):
     """Refuse recommenders that were not evaluated on the same instances."""
-    first, *others = runs
-    for name in others:
-        both = runs[first], runs[name]
-        listed = all(isinstance(run, Ranks) for run in both)
-        numbers = [run.n_relevant if listed else len(run) for run in both]
-        if not np.array_equal(*numbers):
+    listed = {repr(name): run for name, run in runs.items() if isinstance(run, Ranks)}
+    each = len(listed) == len(runs)
+    numbers = {name: run.n_relevant if each else len(run) for name, run in runs.items()}
+    first = next(iter(runs))
+    for name, one in numbers.items():
+        if not np.array_equal(one, numbers[first]):
             raise ValueError(
                 "sampled must hold recommenders of the same instances, got other instances or "
                 f"numbers of relevant items for {name!r} than for {first!r}"
             )
-    listed = {repr(name): run for name, run in runs.items() if isinstance(run, Ranks)}
     check_same_ids("sampled", listed)

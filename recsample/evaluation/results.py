@@ -12,17 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recsample._support import frames
 from recsample._support.checks import array_of, shown
 from recsample._support.extras import extra
-from recsample._support.frames import (
-    aligned,
-    as_ids,
-    column_names,
-    has_index,
-    is_frame,
-    read_columns,
-    table_of,
-)
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.values import Value
 from recsample.evaluation.saying import Ranked, rests_on
@@ -36,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Result"]
 
 
-_WIDTH = 88
+_WIDTH, _UNBROKEN = 88, "\u00a0"
 _SAMPLED = "sampled (uncorrected)"
 _LAST = "Sentences for a paper: .sentences, and on the command line --format sentences."
 _LEVELS = ["recommender", "metric"]
@@ -136,8 +128,8 @@ class Result(Value):
         numbers, legend = {}, []
         if len(names) and max(map(_width, (shown, pairs))) > _WIDTH:
             numbers = {name: str(i) for i, name in enumerate(names, 1)}
-            said = [f"{i} = {name}" for name, i in numbers.items()]
-            legend = [("; " if len("; ".join(said)) <= _WIDTH else "\n").join(said), ""]
+            said = "; ".join(f"{i} = {name}".replace(" ", _UNBROKEN) for name, i in numbers.items())
+            legend = [fill(said, _WIDTH, break_on_hyphens=False).replace(_UNBROKEN, " "), ""]
             shown, pairs = shown.rename(index=numbers, level=0), self._differences(numbers)
         parts = [fill(self.head, _WIDTH), "", *legend, _text(shown)]
         if len(pairs):
@@ -168,11 +160,11 @@ class Result(Value):
             value, limits = _number(row["value"]), _limits(row["low"], row["high"])
             if row.get("assumption") == "bound":
                 value, limits = "", f"between {limits.replace('to', 'and')}"
-            cells = {"value": value, "limits": limits}
+            is_sampled = "sampled" in row
+            cells = {"sampled": _number(row["sampled"])} if is_sampled else {}
+            cells |= {"corrected" if is_sampled else "value": value, "limits": limits}
             if "scored" in row:
                 cells["scored"] = f"{row['scored']:.0f}"
-            if "sampled" in row:
-                cells = {"sampled": _number(row["sampled"]), "corrected": value, "limits": limits}
             if "low without" in row:
                 free, word = _limits(row["low without"], row["high without"]), rests_on(row)
                 cells["without"] = free if word == "decreasing" else word
@@ -461,7 +453,7 @@ def _table(rows, levels, several=True, empty=None):
     if not rows:
         return None if empty is None else extra("pandas").DataFrame(columns=empty)
     named = {tuple(str(k) if isinstance(k, Metric) else k for k in key): rows[key] for key in rows}
-    table = table_of(named, levels, several)
+    table = frames.table_of(named, levels, several)
     return table if len(levels) > 1 else table.set_index(table.index.get_level_values(0))
 
 
@@ -499,18 +491,20 @@ def _as_markdown(name):
 
 def _segments(segments, ids):
     """The segment of each user."""
-    if is_frame(segments):
-        columns = column_names(segments, "segments")
+    if frames.is_frame(segments):
+        columns = frames.column_names(segments, "segments")
         if len(columns) != 2:
             raise ValueError(f"segments must have two columns, users and segments, got {columns}")
-        users, names = read_columns("segments", segments, {"user": columns[0], "": columns[1]})
-        rows = list(zip(as_ids("segments", users).tolist(), names.to_list()))
+        users, names = frames.read_columns(
+            "segments", segments, {"user": columns[0], "": columns[1]}
+        )
+        rows = list(zip(frames.as_ids("segments", users).tolist(), names.to_list()))
         segments = dict(rows)
         for one, segment in rows:
             if segments[one] != segment:
                 raise ValueError(f"segments must hold each user once, got two for {shown(one)}")
-    if has_index(segments):
-        return aligned("segments", segments[segments.index.isin(ids)], ids).tolist()
+    if frames.has_index(segments):
+        return frames.aligned("segments", segments[segments.index.isin(ids)], ids).tolist()
     if isinstance(segments, Mapping):
         missing = [one for one in ids.tolist() if one not in segments]
         if missing:

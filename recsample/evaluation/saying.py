@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recsample._support.arrays import summed
-from recsample._support.checks import shown
+from recsample._support.checks import refuse_first, shown
 from recsample._support.numerics import LEVEL, PERCENT, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 # The usual assumption, of one relevant item.
 USUAL = "within the best fifth of the list no rank is more frequent than a better one"
-# The way out where scores are there, and listed items say nothing.
-_EXACTLY = "The same call without negatives gives the exact metrics, from the same scores."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,17 +104,17 @@ class Ranked(Value):
         """Values and limits by recommender and metric."""
         return {(name, m): self.row(name, m) for name in self.runs for m in self.metrics}
 
-    @cached_property
+    @property
     def ladder(self) -> Mapping[tuple[str, Metric, str], dict[str, float]]:
         """Limits by recommender, metric and assumption; none where nothing is assumed."""
         return {}
 
-    @cached_property
+    @property
     def fit(self) -> Mapping[str, dict[str, float]]:
         """How well what was stated of the draws fits, by recommender; none where none were made."""
         return {}
 
-    @cached_property
+    @property
     def blind(self) -> BlindSpot | None:
         """What the limits cannot see; None where none rest on "decreasing"."""
         return None
@@ -182,12 +180,11 @@ class Ranked(Value):
     def divisors(self) -> tuple[str, ...]:
         """What average precision is divided by, where libraries differ."""
         several = np.max(getattr(self.first, "n_relevant", 1)) > 1  # of one item all are 1
-        cut = [m for m in self.metrics if isinstance(m, AveragePrecision) and m.cutoff and several]
         return tuple(
             f"{m} is divided by min(L, {m.cutoff}), for a user's L relevant items: others divide "
             f"by L, AP(relevant)@{m.cutoff}, or by the hits, AP(hits)@{m.cutoff}"
-            for m in cut
-            if m.over == "best"
+            for m in self.metrics
+            if isinstance(m, AveragePrecision) and m.cutoff and m.over == "best" and several
         )
 
     def grades_said(self, *metrics: Metric) -> str:
@@ -229,18 +226,18 @@ class Exact(Ranked):
         return f"{_users(self.first)}, each ranked among {pool} irrelevant items."
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
-        values, span = self.values[name, metric], self.span[metric]
-        low, high = np.nan, np.nan
-        if len(values) > 1:
-            low, high = limits_of_mean(values, LEVEL, ends=span if self.bounded else None)
-            low, high = max(low, span[0]), min(high, span[1])
-        return {"value": float(values.mean()), "low": low, "high": high}
+        values, (least, most) = self.values[name, metric], self.span[metric]
+        found = {"value": float(values.mean()), "low": np.nan, "high": np.nan}
+        if len(values) < 2:
+            return found
+        low, high = limits_of_mean(values, LEVEL, ends=(least, most) if self.bounded else None)
+        return found | {"low": max(low, least), "high": min(high, most)}
 
     def sentence(self, name: str, metric: Metric) -> str:
-        row, head = self.rows[name, metric], self.head()
+        row = self.rows[name, metric]
         return (
-            f"{metric} is {row['value']:.3f} ({PERCENT} limits {row['low']:.3f} to "
-            f"{row['high']:.3f}, for other users like these), over {head[0].lower() + head[1:]}"
+            f"{metric} is {row['value']:.3f} ({PERCENT} limits {_between(row)}, for other users "
+            f"like these), over {self.head()}"
         )
 
 
@@ -311,10 +308,9 @@ class Bounded(Exact):
         rows, n_relevant = last.rows, last.n_relevant
         owner = rows.instance
         out = rows.order > (n_relevant - self.left_out[name])[owner]
-        if isinstance(last, Graded) and uses_grades(metric, last.grade):
-            term = terms(metric, last)
-        else:
-            term = metric.term(rows.rank, rows.order, n_relevant[owner], last.sizes[owner])
+        is_graded = isinstance(last, Graded) and uses_grades(metric, last.grade)
+        each = rows.rank, rows.order, n_relevant[owner], last.sizes[owner]
+        term = terms(metric, last) if is_graded else metric.term(*each)
         return summed(owner, np.where(out, term, 0.0), len(last))
 
     @cached_property
@@ -327,8 +323,7 @@ class Bounded(Exact):
         return super().part(users, ends=ends, left_out=left_out)
 
     def limits_said(self) -> str:
-        behind = sum(row["assumption"] == "bound" for row in self.rows.values())
-        if not behind:
+        if all(row["assumption"] == "" for row in self.rows.values()):
             return super().limits_said()
         return (
             f"{super().limits_said()} What is 'between' two numbers is bounded for these users: "
@@ -375,10 +370,13 @@ class Uncorrected(Ranked):
         raise ValueError("this result has nothing to say of segments: see its sentences")
 
     def head(self) -> str:
-        return (
-            f"{_users(self.first)}, each ranked among {_span(self.first.n_irrelevant)} listed "
-            f"items. Nothing can be said of the metrics among all items: {self.why}. {_EXACTLY}"
-        )
+        listed = f"each ranked among {_span(self.first.n_irrelevant)} listed items"
+        return f"{_users(self.first)}, {listed}. {self._nothing('the metrics')}"
+
+    def _nothing(self, what):
+        # The way out where scores are there, and listed items say nothing.
+        exactly = "The same call without negatives gives the exact metrics, from the same scores."
+        return f"Nothing can be said of {what} among all items: {self.why}. {exactly}"
 
     def limits_said(self) -> str:
         return ""
@@ -389,10 +387,8 @@ class Uncorrected(Ranked):
         return unknown | {"sampled": sampled, "assumption": ""}
 
     def sentence(self, name: str, metric: Metric) -> str:
-        return (
-            f"{metric} is {self.rows[name, metric]['sampled']:.3f} among the listed items. "
-            f"Nothing can be said of it among all items: {self.why}. {_EXACTLY}"
-        )
+        sampled = self.rows[name, metric]["sampled"]
+        return f"{metric} is {sampled:.3f} among the listed items. {self._nothing('it')}"
 
 
 _UPSIDE_DOWN = (
@@ -439,16 +435,9 @@ class Sampled(Ranked):
     @cached_property
     def evidence(self) -> Mapping[str, Evidence]:
         """What each run says under each assumption."""
+        how, n = (self.n_items, self.replace, self.metrics), len(self.runs)
         return {
-            name: Evidence(
-                run,
-                self.n_items,
-                self.replace,
-                self.metrics,
-                len(self.runs),
-                self.batches,
-                self.items.get(name),
-            )
+            name: Evidence(run, *how, n, self.batches, self.items.get(name))
             for name, run in self.runs.items()
         }
 
@@ -463,9 +452,9 @@ class Sampled(Ranked):
     def ladder(self) -> Mapping[tuple[str, Metric, str], dict[str, float]]:
         rungs: dict[tuple[str, Metric, str], dict[str, float]] = {}
         for (name, one), metric, a in product(self.evidence.items(), self.metrics, ASSUMPTIONS):
-            contradicted = one.contradicts(metric, a)
-            low, high = (np.nan, np.nan) if contradicted else one.limits(metric, a, LEVEL)
-            rungs[name, metric, a] = {"low": low, "high": high}
+            none = one.contradicts(metric, a)
+            ends = (np.nan, np.nan) if none else one.limits(metric, a, LEVEL)
+            rungs[name, metric, a] = dict(zip(("low", "high"), ends))
         return rungs
 
     @cached_property
@@ -483,10 +472,8 @@ class Sampled(Ranked):
     def plan(self, metric: Metric | str, width: float) -> pd.DataFrame:
         if self.named:
             return super().plan(metric, width)
-        asked = the_metric(metric)
-        if asked not in self.metrics:
-            known = list(map(str, self.metrics))
-            raise ValueError(f"metric must be one of {known}, got {metric!r}")
+        if (asked := the_metric(metric)) not in self.metrics:
+            raise ValueError(f"metric must be one of {[*map(str, self.metrics)]}, got {metric!r}")
         return ways_to(asked, width, self.evidence[""])
 
     def head(self) -> str:
@@ -522,12 +509,9 @@ class Sampled(Ranked):
         return compared(metric, *both, weaker, level)._asdict() | {"assumption": weaker}
 
     def sentence(self, name: str, metric: Metric) -> str:
-        return self._said(name, metric) + self._mark(name, metric)
-
-    def _mark(self, name, metric):
-        """What is added where the draws are a surprise, though not refuted."""
+        # Marked where the draws are a surprise, though not refuted.
         is_marked = self.rows[name, metric]["assumption"] and self._surprises(name)
-        return f" {self._surprise(name)}" if is_marked else ""
+        return self._said(name, metric) + f" {self._surprise(name)}" * bool(is_marked)
 
     def _surprises(self, name):
         return name in self.fit and self.fit[name]["p_corrected"] < SURPRISE
@@ -559,9 +543,8 @@ class Sampled(Ranked):
 
     def _said(self, name, metric):
         row, evidence = self.rows[name, metric], self.evidence[name]
-        source, limits = f"the sampled ranks of {self._came(name)}", "{low:.3f} to {high:.3f}"
-        said, usual = limits.format(**row), "within the best fifth of the list"
-        uncorrected = f"Uncorrected, among the drawn items only, {metric} is {row['sampled']:.3f}."
+        source, said = f"the sampled ranks of {self._came(name)}", _between(row)
+        usual, uncorrected = "within the best fifth of the list", _uncorrected(metric, row)
         if isinstance(metric.shape, Linear) and row["assumption"]:
             return (
                 f"{metric} is {row['value']:.3f} ({PERCENT} limits {said}), from {source}. It is "
@@ -571,7 +554,7 @@ class Sampled(Ranked):
         if row["assumption"] == "decreasing":
             several = (evidence.sampled.n_relevant > 1).any()
             random = "compared with a random ranking, " if several else ""
-            free = limits.format(**self.ladder[name, metric, "none"])
+            free = _between(self.ladder[name, metric, "none"])
             unseen = f"{self.blind} ".lstrip()
             return (
                 f"{metric} is estimated at {row['value']:.3f}, with {PERCENT} limits of {said}, "
@@ -660,22 +643,21 @@ class Shared(Sampled):
         if not self.is_few:
             return f"{super().sentence(name, metric)} {_BY_BATCHES}"
         row, source = self.rows[name, metric], f"the sampled ranks of {self._came(name)}"
-        limits = f"{row['low']:.3f} to {row['high']:.3f}"
         if isinstance(metric.shape, Linear):
             m = _span(self.evidence[name].sampled.n_irrelevant, "")
             over = f"the {len(self.items[name])} listed items" if self.items else f"{m} items"
             return (
-                f"{metric} is {row['value']:.3f} ({PERCENT} limits {limits}), from {source}. It is "
-                "linear in the rank, so sampling leaves its expectation as it is. The limits are "
-                f"those of a mean over {over} drawn uniformly, however many users share them, and "
-                "rest on no assumption about the ranks."
+                f"{metric} is {row['value']:.3f} ({PERCENT} limits {_between(row)}), from "
+                f"{source}. It is linear in the rank, so sampling leaves its expectation as it is. "
+                f"The limits are those of a mean over {over} drawn uniformly, however many users "
+                "share them, and rest on no assumption about the ranks."
             )
         return (
             f"{metric} is between {row['low']:.3f} and {row['high']:.3f} ({PERCENT} limits, for "
             f"these users), from {source}. The limits hold whatever users have in common and rest "
             "on no assumption about the ranks; they are wide, and there is no estimate, because a "
-            f"list that users share is one draw. More is told by {_OWN_LISTS}. Uncorrected, among "
-            f"the drawn items only, {metric} is {row['sampled']:.3f}."
+            f"list that users share is one draw. More is told by {_OWN_LISTS}. "
+            f"{_uncorrected(metric, row)}"
         )
 
 
@@ -713,11 +695,12 @@ class Audited(Sampled):
                 "segments must hold at least two audited users each, got "
                 f"{inside.sum()} among {len(users)} users"
             )
-        exact = {name: ranks[np.flatnonzero(inside)] for name, ranks in self.exact.items()}
-        places = np.searchsorted(users, self.audited[inside])
-        chances = None if self.chances is None else self.chances[users]
-        audit = {"exact": exact, "audited": places, "chances": chances}
-        return super().part(users, **audit)
+        return super().part(
+            users,
+            exact={name: ranks[np.flatnonzero(inside)] for name, ranks in self.exact.items()},
+            audited=np.searchsorted(users, self.audited[inside]),
+            chances=None if self.chances is None else self.chances[users],
+        )
 
     def plan(self, metric: Metric | str, width: float) -> pd.DataFrame:
         raise ValueError("a plan of an audit is made by rs.inference.plan_audit")
@@ -730,16 +713,14 @@ class Audited(Sampled):
         )
 
     def limits_said(self) -> str:
-        return (
-            f"Limits ({PERCENT}) are for the mean over these users. They assume that "
-            f"{self._chosen()}, and nothing about the ranks, nor about how items were drawn."
-        )
+        return f"Limits ({PERCENT}) are for the mean over these users. They {self._assume()}"
 
-    def _chosen(self):
+    def _assume(self):
         how = "at random" if self.chances is None else "each with the chance stated"
         return (
-            f"the {len(self.audited):,} audited users were chosen {how}, as wholes and "
-            "independently of everything else"
+            f"assume that the {len(self.audited):,} audited users were chosen {how}, as wholes and "
+            "independently of everything else, and nothing about the ranks, nor about how items "
+            "were drawn."
         )
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
@@ -756,13 +737,19 @@ class Audited(Sampled):
         row = self.rows[name, metric]
         return (
             f"{metric} is estimated at {row['value']:.3f}, with {PERCENT} limits of "
-            f"{row['low']:.3f} to {row['high']:.3f} for these {len(self.first):,} users, and of "
+            f"{_between(row)} for these {len(self.first):,} users, and of "
             f"{row['low_for_others']:.3f} to {row['high_for_others']:.3f} for other users like "
             f"these, from the sampled ranks of all and the exact ranks of {len(self.audited):,}. "
-            f"The limits assume that {self._chosen()}, and nothing about the ranks, nor about how "
-            f"items were drawn. Uncorrected, among the drawn items only, {metric} is "
-            f"{row['sampled']:.3f}."
+            f"The limits {self._assume()} {_uncorrected(metric, row)}"
         )
+
+
+def _between(row):
+    return f"{row['low']:.3f} to {row['high']:.3f}"
+
+
+def _uncorrected(metric, row):
+    return f"Uncorrected, among the drawn items only, {metric} is {row['sampled']:.3f}."
 
 
 def _span(numbers: Integers, form: str = ",") -> str:
@@ -781,10 +768,7 @@ def _defined(metric, ranks):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what is undefined is refused here
         values = values_of(metric, ranks)
+    said = f"{metric} is undefined for user {{}}, for whom {{}} irrelevant items are ranked"
     if np.isnan(values).any():
-        where = int(np.argmax(np.isnan(values)))
-        raise ValueError(
-            f"{metric} is undefined for user {shown(ranks.ids[where])}, for whom "
-            f"{ranks.n_irrelevant[where]} irrelevant items are ranked"
-        )
+        refuse_first(np.isnan(values), said, [*map(shown, ranks.ids)], ranks.n_irrelevant)
     return values

@@ -4,9 +4,10 @@ Nothing is assumed of the ranks, nor of how items were drawn. The exact metric i
 sampled ranks, and the audited users say how far off the predictions are: the regression estimator
 of survey sampling, or prediction-powered inference (Angelopoulos, Duchi, Zrnic, 2023,
 https://arxiv.org/abs/2311.01453). Each audited user is predicted from all others, so the estimate
-has no bias. The limits are those of Gaffke (2005) for the mean of bounded values: for hits they are
-those of Clopper and Pearson, and they never have width 0. That they hold for other values has not
-been proved, but measured by ``scripts/record_audits.py``, and no case is known where they do not.
+has no bias. The limits are those of Gaffke (2005) for the mean of bounded values, which never have
+width 0. For hits that nothing predicts they are those of Clopper and Pearson, and hold; that they
+hold for other values has not been proved, but measured by ``scripts/record_audits.py``, and no case
+is known where they do not.
 """
 
 from __future__ import annotations
@@ -18,21 +19,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from recsample._support.checks import (
-    finite_numbers,
-    generator,
-    is_one_of,
-    numbers,
-    one_or_each,
-    positive_float,
-    shown,
-    whole_numbers,
-)
+from recsample._support import checks
 from recsample._support.extras import extra
 from recsample._support.frames import aligned, labels_of
 from recsample._support.numerics import LEVEL, reaches
 from recsample._support.typing import Floats, Integers, Rng
 from recsample.inference.comparison import Comparison, defined_values, normal_probability
+from recsample.inference.likelihood.evidence import checked_sizes
 from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
 from recsample.metrics.ranking import AP, AUC, Recall
@@ -124,9 +117,10 @@ def plan_audit(
     >>> users_for(0.05) > 2 * users_for(0.05, exact=(first, x[first])) > 200
     True
     """
-    metric, width, rng = the_metric(metric), positive_float("width", width), generator(rng)
+    metric, rng = the_metric(metric), checks.generator(rng)
+    width = checks.positive_float("width", width)
     n_users = len(check_ranks(sampled, "sampled"))
-    sizes = one_or_each("n_items", n_items, n_users, lowest=2)
+    sizes = checked_sizes(sampled, n_items, replace)
     if exact is None:
         first = np.arange(0)
         lowest, highest = _ends(metric, sampled, sizes, replace)
@@ -193,7 +187,7 @@ class Audit(NamedTuple):
         """How far the audited users are off their predictions, and how far others can be."""
         y, features, lowest, highest = self._known(metric)
         known = ~np.isnan(y)
-        chance = np.full(len(y), known.mean())
+        chance = np.full(len(y), known.mean())  # of a first audit at random
         predicted, others = _predicted(y[known], features, known, chance, True)
         ends = (lowest[~known] - others).min(), (highest[~known] - others).max()
         return y[known] - predicted, ends
@@ -210,15 +204,19 @@ class Audit(NamedTuple):
 
 def _ends(metric, sampled, sizes, replace):
     """The lowest and the highest value of each user, which the sampled ranks leave possible."""
-    rows, gap = sampled.rows, sizes - sampled.sizes
-    best, worst = rows.rank, rows.rank + rows.ties + gap[rows.instance]
-    if replace:
-        best, worst = rows.order, rows.order + (sizes - sampled.n_relevant)[rows.instance]
     several, cuts = (sampled.n_relevant != 1).any(), np.cumsum(sampled.n_relevant)[:-1]
-    values = [
-        metric(Ranks(np.split(one, cuts) if several else one, sizes)) for one in (worst, best)
-    ]
+    ranks = [above + sampled.rows.order for above in _possible(sampled, sizes, replace)]
+    values = [metric(Ranks(np.split(one, cuts) if several else one, sizes)) for one in ranks]
     return np.minimum(*values), np.maximum(*values)
+
+
+def _possible(sampled, sizes, replace):
+    """How few and how many irrelevant items of the pool can be above each relevant item."""
+    rows, m = sampled.rows, sampled.n_irrelevant
+    pool, most = sizes - sampled.n_relevant, rows.above + rows.ties
+    if replace:  # one item can have been drawn again and again
+        return np.minimum(rows.above, 1), pool[rows.instance] - (most < m[rows.instance])
+    return rows.above, most + (pool - m)[rows.instance]
 
 
 def exact_ranks(
@@ -228,18 +226,11 @@ def exact_ranks(
 
     A Series is matched by the names of the instances of `sampled`, or their numbers.
     """
-    short = sizes < sampled.sizes
-    if short.any() and not replace:
-        at = int(np.argmax(short))
-        raise ValueError(
-            f"n_items must be at least {sampled.sizes[at]} in instance {at}, of which so many are "
-            f"ranked, got {sizes[at]}"
-        )
     if isinstance(exact, tuple) and len(exact) == 2 and isinstance(exact[1], Ranks):
-        users, ranks = whole_numbers("exact", list(exact[0]), lowest=0), exact[1]
+        users, ranks = checks.whole_numbers("exact", list(exact[0]), lowest=0), exact[1]
         _check_users(users, len(ranks), len(sampled))
     else:
-        values, names = numbers("exact", exact).astype(float), labels_of("exact", exact)
+        values, names = checks.numbers("exact", exact).astype(float), labels_of("exact", exact)
         if names is None and values.shape != (len(sampled),):
             raise ValueError(
                 f"exact must hold a rank or NaN for each of the {len(sampled)} instances of "
@@ -261,8 +252,8 @@ def _numbers_of(names, sampled):
     found = extra("pandas").Index(ids).get_indexer(names)
     if (found < 0).any():
         raise ValueError(
-            f"exact must name instances of sampled, got {shown(names[found < 0][0])}: a Series "
-            "is matched by its index"
+            f"exact must name instances of sampled, got {checks.shown(names[found < 0][0])}: a "
+            "Series is matched by its index"
         )
     return found.astype(np.int64)
 
@@ -276,7 +267,7 @@ def _check_users(users, n_ranks, n_users):
     if len(np.unique(users)) < max(2, n_ranks):
         raise ValueError(
             "exact must hold ranks of at least two instances, each named once, got "
-            f"{shown(users.tolist())}"
+            f"{checks.shown(users.tolist())}"
         )
     if users.max() >= n_users:
         raise ValueError(f"exact must be of instances below {n_users}, got {users.max()}")
@@ -288,29 +279,19 @@ def _check_possible(users, exact, sampled, sizes, replace):
         ("n_items", exact.sizes, sizes),
         ("relevant items", exact.n_relevant, sampled.n_relevant),
     ):
-        if (given != wanted).any():
-            at = int(np.argmax(given != wanted))
-            raise ValueError(
-                f"exact must have the {what} of sampled, {wanted[at]} in instance {users[at]}, "
-                f"got {given[at]}"
-            )
+        message = f"exact must have the {what} of sampled, {{}} in instance {{}}, got {{}}"
+        checks.refuse_first(given != wanted, message, wanted, users, given)
     one, drawn = exact.rows, sampled.rows
-    left = (exact.n_irrelevant - sampled.n_irrelevant)[one.instance]
-    least, most = drawn.above, drawn.above + drawn.ties + left
-    if replace:  # one item can have been drawn again and again
-        pool, m = exact.n_irrelevant[one.instance], sampled.n_irrelevant[one.instance]
-        least = np.minimum(drawn.above, 1)
-        most = pool - (drawn.above + drawn.ties < m)
+    least, most = _possible(sampled, sizes, replace)
+    message = (
+        "exact must hold ranks that are possible beside sampled: rank {} among the drawn items "
+        "allows {} to {} among all, got {} in instance {}"
+    )
+    if not replace:
+        message += ": state replace=True if items could be drawn twice"
     wrong = (one.above + one.ties < least) | (one.above > most)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise ValueError(
-            f"exact must hold ranks that are possible beside sampled: rank {drawn.rank[at]} among "
-            f"the drawn items allows {least[at] + one.order[at]} to {most[at] + one.order[at]} "
-            f"among all, got {one.rank[at]} in instance {users[one.instance[at]]}"
-            + ": state replace=True if items could be drawn twice"
-            * (not replace)
-        )
+    allowed = least + one.order, most + one.order
+    checks.refuse_first(wrong, message, drawn.rank, *allowed, one.rank, users[one.instance])
 
 
 class Audited(NamedTuple):
@@ -348,6 +329,8 @@ def audited_mean(
     chance = np.full(n_users, n_known / n_users) if chances is None else chances
     predicted, others = _predicted(y, features, known, chance, chances is None)
     off = y - predicted
+    # Whoever is known counts as known, and stands for 1 / chance - 1 others with an error like
+    # that: on average over the choice this is the mean, whatever the predictions are.
     value = float(y.sum() + others.sum() + off @ (1 / chance[known] - 1)) / n_users
     # So much does the value of one user weigh, if all weights together are the audited users.
     weight = n_known / (n_users * chance)
@@ -356,7 +339,9 @@ def audited_mean(
         left = weight * np.sqrt(1 - chance)  # less noise, the more users are audited
         ends = [left[~known] * (end[~known] - others) for end in (lowest, highest)]
         down, up = reaches(left[known] * off, ends[0].min(), ends[1].max(), level)
+    # Nor can the mean leave what the sampled ranks make possible for each user who is not known.
     surely = [(y.sum() + end[~known].sum()) / n_users for end in (lowest, highest)]
+    # For other users the spread of the values themselves counts, as if all these had been audited.
     widest = float((weight * lowest).min()), float((weight * highest).max())
     reach = np.sqrt(n_known / n_users) * np.array(reaches(weight[known] * y, *widest, level))
     return Audited(
@@ -376,6 +361,7 @@ def _predicted(y, features, known, chance, at_random):
     columns = np.column_stack([np.ones(len(features)), scaled])
     seen, weights = columns[known], chance.mean() / chance[known]
     penalty = np.diag(np.append(1e-9, np.full(int(varied.sum()), _RIDGE)))
+    # A regression without one user differs in one product from the sums over all.
     products = weights[:, None, None] * seen[:, :, None] * seen[:, None, :]
     right = (weights * y)[:, None] * seen
     without = np.linalg.solve(
@@ -391,14 +377,14 @@ def _predicted(y, features, known, chance, at_random):
 
 def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:
     """The chances with which users were audited, None for all the same; impossible ones refused."""
-    if is_one_of(chosen, ("random",)):
+    if checks.is_one_of(chosen, ("random",)):
         _check_random(sampled, users)
         return None
     if isinstance(chosen, str):
         raise ValueError(
             f"chosen must be 'random' or each instance's chance to be audited, got {chosen!r}"
         )
-    chances = finite_numbers("chosen", aligned("chosen", chosen, sampled.ids))
+    chances = checks.finite_numbers("chosen", aligned("chosen", chosen, sampled.ids))
     if chances.shape != (len(sampled),):
         raise ValueError(
             f"chosen must be 'random' or a chance for each of the {len(sampled)} instances, got "
@@ -406,13 +392,13 @@ def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:
         )
     left_out = np.ones(len(sampled), bool)
     left_out[users] = False
-    wrong = (chances <= 0) | (chances > 1) | (left_out & (chances == 1))
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise ValueError(
-            "chosen must hold chances above 0 and at most 1, and 1 only of who was audited, got "
-            f"{chances[at]:g} for instance {at}"
-        )
+    checks.refuse_first(
+        (chances <= 0) | (chances > 1) | (left_out & (chances == 1)),
+        "chosen must hold chances above 0 and at most 1, and 1 only of who was audited, got {:g} "
+        "for instance {at}",
+        chances,
+    )
+    # Of independent draws; six standard deviations off it is no chance.
     expected, spread = chances.sum(), np.sqrt((chances * (1 - chances)).sum())
     if abs(len(users) - expected) > 6 * spread + 1:
         raise ValueError(

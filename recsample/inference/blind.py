@@ -96,7 +96,7 @@ def blind_spot(n_items: int, m: int, n_instances: int) -> BlindSpot:
 def _interpolated(part, *size):
     """What is recorded, between the nearest sizes."""
     axes, values = _record()[part]
-    return float(RegularGridInterpolator(axes, values)(_within(size, axes))[0])
+    return float(RegularGridInterpolator(axes, np.log(values))(_within(size, axes))[0])
 
 
 def _highest(part, *size):
@@ -119,15 +119,12 @@ def _record():
     place = resources.files("recsample").joinpath("data/recorded_blind.csv")
     found: dict[str, dict[tuple[float, ...], float]] = {"ranks": {}, "fails": {}}
     for row in csv.DictReader(place.read_text(encoding="utf-8").splitlines()):
-        m, users, value = (float(row[name]) for name in ("m", "n_instances", "value"))
-        if row["part"] == "ranks":
-            found["ranks"][m, users] = np.log(value)
-        else:
-            found["fails"][float(row["n_items"]) / m, m, users] = value
+        n, m, users = (float(row[name]) for name in ("n_items", "m", "n_instances"))
+        size = (m, users) if row["part"] == "ranks" else (n / m, m, users)
+        found[row["part"]][size] = float(row["value"])
     grids = {}
     for part, values in found.items():
         axes = [np.unique(axis) for axis in zip(*values)]
         in_order = [values[size] for size in sorted(values)]
-        shape = [len(axis) for axis in axes]
-        grids[part] = [np.log(axis) for axis in axes], np.reshape(in_order, shape)
+        grids[part] = list(map(np.log, axes)), np.reshape(in_order, [*map(len, axes)])
     return grids

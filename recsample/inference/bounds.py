@@ -15,14 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, ndimage, optimize, special
 
+from recsample._support import checks
 from recsample._support.arrays import row_blocks
-from recsample._support.checks import (
-    finite_numbers,
-    fits_in_memory,
-    positive_int,
-    share,
-    true_or_false,
-)
 from recsample.inference.distribution import check_uniform, sampled_counts
 from recsample.metrics.base import Metric
 from recsample.metrics.names import exact_metric
@@ -103,7 +97,7 @@ def sharp_bounds(
     (0.0, 0.5)
     """
     check_uniform(sampler)
-    q = finite_numbers("sampled_law", sampled_law, lowest=0.0)
+    q = checks.finite_numbers("sampled_law", sampled_law, lowest=0.0)
     if q.shape != (sampler.m + 1,) or abs(q.sum() - 1) > 1e-9:
         raise ValueError(
             f"sampled_law must be {sampler.m + 1} probabilities with sum 1, "
@@ -184,7 +178,7 @@ def certified_interval(
     .. [1] W. Hoeffding, "On the distribution of the number of successes in independent trials",
        Annals of Mathematical Statistics 27(3), 1956.
     """
-    level = share("level", level)
+    level = checks.share("level", level)
     counts = sampled_counts(sampled, sampler)
     n_instances = counts.sum()
     few = _spread(sampler.m, 200)  # of the s; up to m = 100, all
@@ -192,6 +186,7 @@ def certified_interval(
     misses = n_instances - hits
     # All of them hold at once, and each end has half of the risk (Bonferroni).
     risk = (1 - level) / (2 * len(few))
+    # Clopper and Pearson's limits are quantiles of beta laws.
     low = special.betaincinv(np.maximum(hits, 1), misses + 1, risk) * (hits > 0)
     high = 1 - special.betaincinv(np.maximum(misses, 1), hits + 1, risk) * (misses > 0)
     law, values, net = _law_and_values(metric, sampler, n_items, falling)
@@ -207,8 +202,8 @@ def _law_and_values(metric, sampler, n_items, falling):
     `falling`, for each of these instead.
     """
     metric = exact_metric(metric)
-    pool = positive_int("n_items", n_items) - 1
-    whole = true_or_false("falling", falling)
+    pool = checks.positive_int("n_items", n_items) - 1
+    whole = checks.true_or_false("falling", falling)
     jumps = jumps_of(metric, 1, 1)
     # A net has more places than there are deviations of what is observed, which are not that many.
     _bounds_fit(min(pool, int(np.sqrt(sampler.m))), sampler.m)
@@ -231,7 +226,7 @@ def _law_and_values(metric, sampler, n_items, falling):
 
 
 def _bounds_fit(n_ranks, m):
-    fits_in_memory(
+    checks.fits_in_memory(
         32 * n_ranks * (m + 1), f"the bounds at {n_ranks} ranks with m={m}", "choose a smaller m"
     )
 

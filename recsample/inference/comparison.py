@@ -22,16 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from recsample._support import checks
 from recsample._support.arrays import different_rows
-from recsample._support.checks import (
-    finite_numbers,
-    fits_in_memory,
-    generator,
-    positive_int,
-    share,
-    shown,
-    whole_numbers,
-)
 from recsample._support.frames import table_of
 from recsample._support.numerics import limits_of_mean, mean_of, probability_above_0, standard_error
 from recsample._support.typing import Floats, Rng
@@ -142,6 +134,7 @@ def standard_errors(
     rows, counts = rows_of(sampled)
     total = standard_error(defined_values(metric, rows), counts)
     distribution = expectation_maximisation(sampled, sampler, n_items)
+    # Given the rank a value varies by the draws alone; the ranks are known by their distribution.
     variance = sampler.variance(metric, Ranks(np.arange(1, n_items + 1), n_items))
     sampling = float(np.sqrt(distribution @ variance / len(sampled)))
     return StandardErrors(total, sampling, float(np.sqrt(max(0.0, total**2 - sampling**2))))
@@ -222,7 +215,7 @@ def paired_comparison(
     >>> found.difference, round(found.low, 2), round(found.high, 2), round(found.probability, 2)
     (0.2, 0.13, 0.27, 1.0)
     """
-    level = share("level", level)
+    level = checks.share("level", level)
     differences = differences_of(metric, a, b)
     if isinstance(metric, (Correction, PooledCorrection)):
         exact = _of_exact_means(metric, a, b, level)
@@ -254,6 +247,7 @@ def compared(
             one.limits(metric, "none", (1 + level) / 2) for one in (a, b)
         )
         return Comparison(np.nan, low_a - high_b, high_a - low_b, np.nan)
+    # A difference is one more mean over strata, those of B with the sign turned.
     mixtures = a.mixtures(metric, assumption) + [
         one._replace(mean=-one.mean) for one in b.mixtures(metric, assumption)
     ]
@@ -265,6 +259,7 @@ def compared(
     quantile = a.quantile(level)
     paths = {s: extremes(mixtures, best, s, max(quantile, _FAR) * factor) for s in (-1, 1)}
     low, high = (limit(paths[s], s, quantile * factor) for s in (-1, 1))
+    # The p-value is that of the level at which one end of the limits is 0.
     ahead = 1 if paths[1][0].mean > 0 else -1
     z = np.sqrt(_distance_to_0(paths[-ahead], -ahead, factor))
     estimate = np.nan if assumption == "none" else a.estimate(metric) - b.estimate(metric)
@@ -355,8 +350,8 @@ def bootstrap_order(
     1.0
     """
     differences = differences_of(metric, ranks_a, ranks_b, ("ranks_a", "ranks_b"))
-    rng = generator(rng)
-    if (repetitions := positive_int("repetitions", repetitions)) > _MOST_REPETITIONS:
+    rng = checks.generator(rng)
+    if (repetitions := checks.positive_int("repetitions", repetitions)) > _MOST_REPETITIONS:
         raise ValueError(
             f"repetitions must be at most {_MOST_REPETITIONS:,}, got {repetitions:,}: from a "
             "million on the share is known to 0.001, and more take hours"
@@ -524,18 +519,14 @@ def shared_covariance(
     pool, a, b = ranks_a.n_irrelevant, ranks_a.rows.rank - 1, ranks_b.rows.rank - 1
     if not np.array_equal(pool, ranks_b.n_irrelevant):
         raise ValueError("ranks_a and ranks_b must have pools of the same size")
-    both = whole_numbers("overlap", overlap, lowest=0)
+    both = checks.whole_numbers("overlap", overlap, lowest=0)
     if both.shape != a.shape:
         raise ValueError(f"overlap must have shape {a.shape}, got {both.shape}")
-    wrong = (both > np.minimum(a, b)) | (a + b - both > pool)
-    if wrong.any():
-        where = int(np.argmax(wrong))
-        raise ValueError(
-            f"overlap must lie between {max(0, a[where] + b[where] - pool[where])} and "
-            f"{min(a[where], b[where])}, got {both[where]} in instance {where}"
-        )
+    least, most = np.maximum(a + b - pool, 0), np.minimum(a, b)
+    message = "overlap must lie between {} and {}, got {} in instance {at}"
+    checks.refuse_first((both < least) | (both > most), message, least, most, both)
     m = sampler.m
-    fits_in_memory(
+    checks.fits_in_memory(
         64 * (m + 1) ** 2, f"the joint law of two ranks with m={m}", "choose a smaller m"
     )
     values = metric.of_rank(np.arange(1, m + 2), m + 1)
@@ -544,6 +535,8 @@ def shared_covariance(
     cases, of_instance = different_rows([pool, a, b, both])
     covariance = np.empty(len(cases[0]))
     for i, (n, above_a, above_b, shared) in enumerate(np.transpose(cases).tolist()):
+        # A's count s splits into those drawn among what outranks both, and the rest; B's others
+        # come from the m - s draws that do not outrank A.
         law = count_pmf(np.array([above_a]), np.array([n]), m, sampler.replace)[0]
         among = thinning(shared, above_a, m, sampler.replace)
         others = thinning(above_b - shared, n - above_a, m, sampler.replace)[::-1]
@@ -618,11 +611,8 @@ def defined_values(metric, ranks):
     """The metric of every instance; one that is undefined is refused."""
     metric = the_metric(metric)
     values = metric(ranks)
-    if np.isnan(values).any():
-        raise ValueError(
-            f"{metric} must be defined for every instance, got nan in instance "
-            f"{int(np.argmax(np.isnan(values)))}"
-        )
+    message = f"{metric} must be defined for every instance, got nan in instance {{at}}"
+    checks.refuse_first(np.isnan(values), message)
     return values
 
 
@@ -645,9 +635,9 @@ def _values_of(name, metric, evaluated):
     if metric is not None:
         raise ValueError(
             f"{name} must be Ranks or Observed for a metric, and metric None for values of its "
-            f"own, got {shown(evaluated)} for {metric}"
+            f"own, got {checks.shown(evaluated)} for {metric}"
         )
-    values = finite_numbers(name, evaluated)
+    values = checks.finite_numbers(name, evaluated)
     if values.ndim != 1:
         raise ValueError(f"{name} must hold one value per instance, got shape {values.shape}")
     return values

@@ -19,16 +19,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import interpolate, linalg, optimize, special
 
+from recsample._support import checks
 from recsample._support.arrays import counted, summed
-from recsample._support.checks import (
-    every_rank,
-    finite_numbers,
-    is_one_of,
-    nonnegative_float,
-    positive_float,
-    positive_int,
-    shown,
-)
 from recsample._support.typing import Floats
 from recsample.metrics.base import Metric
 from recsample.metrics.names import exact_metric
@@ -59,18 +51,11 @@ def sampled_counts(sampled: Ranks | RankCounts, sampler: UniformSampling) -> Flo
     check_uniform(sampler)
     sampled, counts = rows_of(sampled, "sampled")
     check_one_relevant(sampled, "sampled")
-    if sampled.rows.ties.any():
-        where = int(np.argmax(sampled.rows.ties > 0))
-        raise ValueError(
-            f"sampled must have no ties, got {sampled.rows.ties[where]} in instance {where}; "
-            "break_ties draws an order"
-        )
-    other = np.flatnonzero(sampled.n_irrelevant != sampler.m)
-    if len(other):
-        raise ValueError(
-            f"sampled must have n_items = m + 1 = {sampler.m + 1}, "
-            f"got {sampled.n_irrelevant[other[0]] + 1} in instance {other[0]}"
-        )
+    ties, m = sampled.rows.ties, sampled.n_irrelevant
+    message = "sampled must have no ties, got {} in instance {at}; break_ties draws an order"
+    checks.refuse_first(ties > 0, message, ties)
+    message = "sampled must have n_items = m + 1 = {}, got {} in instance {at}"
+    checks.refuse_first(m != sampler.m, message, sampler.m + 1, m + 1)
     if counts is not None:
         return summed(sampled.rows.rank - 1, counts, sampler.m + 1)
     return counted(sampled.rows.rank - 1, sampler.m + 1).astype(float)
@@ -80,7 +65,8 @@ def check_uniform(sampler: Any) -> UniformSampling:
     """``sampler``; other samplers' observations have other laws, and are refused."""
     if not isinstance(sampler, UniformSampling):
         raise ValueError(
-            f"sampler must be UniformSampling, such as UniformSampling(100), got {shown(sampler)}"
+            "sampler must be UniformSampling, such as UniformSampling(100), got "
+            f"{checks.shown(sampler)}"
         )
     return sampler
 
@@ -144,9 +130,7 @@ def rank_distribution(
     >>> p.shape, bool(p[:200].sum() > 0.9)
     ((10000,), True)
     """
-    if not is_one_of(method, ("em", "mes", "spline")):
-        raise ValueError(f"method must be 'em', 'mes' or 'spline', got {shown(method)}")
-    if method == "spline":
+    if checks.one_of("method", method, ("em", "mes", "spline")) == "spline":
         return log_spline(sampled, sampler, n_items).distribution
     found = expectation_maximisation if method == "em" else maximum_entropy
     return found(sampled, sampler, n_items)
@@ -188,7 +172,8 @@ def expectation_maximisation(
     >>> rs.inference.expectation_maximisation(sampled, rs.UniformSampling(m=1), 2)
     array([0.75, 0.25])
     """
-    counts, iterations = sampled_counts(sampled, sampler), positive_int("iterations", iterations)
+    counts = sampled_counts(sampled, sampler)
+    iterations = checks.positive_int("iterations", iterations)
     pool = _pool(sampler, n_items, iterations + 1)
     p, ratios = em(counts, pool.law, pool.weight, iterations)
     if len(p) < n_items:
@@ -200,7 +185,7 @@ def expectation_maximisation(
 
 
 def _pool(sampler, n_items, factors, jumps=()):
-    return pool_of(sampler, every_rank(n_items, 32, "a distribution"), factors, jumps)
+    return pool_of(sampler, checks.every_rank(n_items, 32, "a distribution"), factors, jumps)
 
 
 def maximum_entropy(
@@ -236,7 +221,7 @@ def maximum_entropy(
     >>> bool(p[0] > p[10] > p[19]), round(float(p.sum()), 12)
     (True, 1.0)
     """
-    counts, weight = sampled_counts(sampled, sampler), positive_float("weight", weight)
+    counts, weight = sampled_counts(sampled, sampler), checks.positive_float("weight", weight)
     pool = _pool(sampler, n_items, EM_ITERATIONS + 1)
     # What is expected of a cell, of at least a thousandth of an instance: none may weigh nothing.
     expected = np.maximum(em(counts, pool.law, pool.weight)[0] @ pool.law, 1e-3 / counts.sum())
@@ -366,13 +351,13 @@ def log_spline(
     ----------
     .. [1] B. Efron, "Empirical Bayes deconvolution estimates", Biometrika 103(1), 2016.
     """
-    counts, n_items = sampled_counts(sampled, sampler), positive_int("n_items", n_items)
-    parameters = positive_int("parameters", parameters)
+    counts, n_items = sampled_counts(sampled, sampler), checks.positive_int("n_items", n_items)
+    parameters = checks.positive_int("parameters", parameters)
     if not 2 <= parameters < n_items:
         raise ValueError(
             f"parameters must be at least 2 and below n_items = {n_items}, got {parameters}"
         )
-    every_rank(n_items, 48 * parameters, f"a spline with parameters={parameters}")
+    checks.every_rank(n_items, 48 * parameters, f"a spline with parameters={parameters}")
     knots = np.linspace(0, 1, parameters + 1)
     near = (sampler.m + 1) / n_items  # the scale is the log of 1 + this for each item above
     last = np.log1p((n_items - 1) * near)
@@ -450,7 +435,7 @@ def plug_in(metric: Metric | str, distribution: Floats) -> float:
     >>> rs.inference.plug_in(rs.AP, [0.5, 0.5, 0.0, 0.0])
     0.75
     """
-    p = finite_numbers("distribution", distribution, lowest=0.0)
+    p = checks.finite_numbers("distribution", distribution, lowest=0.0)
     if p.ndim != 1 or abs(p.sum() - 1) > 1e-9:
         raise ValueError(
             "distribution must be an array of probabilities with sum 1, "
@@ -486,7 +471,7 @@ def plausible_prior(n_items: int) -> Floats:
     >>> prior = rs.inference.plausible_prior(1000)
     >>> corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(m=99), 1000, gamma=0.1, prior=prior)
     """
-    n_items = every_rank(n_items, 40, "a plausible prior")
+    n_items = checks.every_rank(n_items, 40, "a plausible prior")
     ahead = np.arange(n_items)
     prior = np.zeros(len(ahead))
     for level in (1.0, 10.0, 100.0):
@@ -526,6 +511,6 @@ def best_gamma(n_instances: int, concentration: float = 10.0) -> float:
     >>> rs.inference.best_gamma(1), rs.inference.best_gamma(1090)
     (1.0, 0.01)
     """
-    n_instances = positive_int("n_instances", n_instances)
-    c = nonnegative_float("concentration", concentration)
+    n_instances = checks.positive_int("n_instances", n_instances)
+    c = checks.nonnegative_float("concentration", concentration)
     return (c + 1) / (c + n_instances)

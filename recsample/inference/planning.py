@@ -199,6 +199,7 @@ def required_samples_from_pilot(
         def chance(m):
             exact, mean, variance = by_rank(m)
             sign = np.sign((found_a[0] - found_b[0]) @ exact)
+            # Each has negatives of its own, so the variances add up.
             error = np.sqrt((p_a + p_b) @ variance / n_instances)
             # A sampled metric that is the same at every rank has no lead, not even by rounding.
             lead = (p_a - p_b) @ (mean - mean[0])

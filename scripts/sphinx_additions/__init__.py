@@ -1,7 +1,7 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
-NAMES = ["checks", "docstrings", "downloads", "formulas", "living", "pictures", "repairs"]
-NAMES += ["running", "tables", "typesetting"]
+NAMES = ["checks", "definitions", "docstrings", "downloads", "formulas", "heads", "living"]
+NAMES += ["pictures", "repairs", "running", "tables", "typesetting", "weight"]
 
 
 def setup(app):

@@ -4,7 +4,8 @@ MyST-NB numbers every captioned output of a cell as a figure. Here an output who
 `tab-` is a table: numbered in one sequence with the tables written by hand, its caption above it.
 
 A column of numbers is aligned to the right, of words to the left, but pandas does not say in its
-HTML which is which. Here the cells of columns of words are marked.
+HTML which is which. Here the cells of columns of words are marked, and the names of the index
+stand in the row of the columns' names.
 """
 
 import re
@@ -62,8 +63,24 @@ def mark_words(app, document, page):
         if "text_html" in output["classes"] and "<table" in output.astext():
             html = BeautifulSoup(output.astext(), "html.parser")
             for table in html("table"):
+                _join_heads(table)
                 _mark_columns(table)
             output.children = [nodes.Text(str(html))]
+
+
+def _join_heads(table):
+    """Put the names of the index, which have a row, into the row above if that has room."""
+    *_, above, names = [None, None, *(table.thead("tr") if table.thead else [])]
+    if above is None:
+        return
+    upper, lower = [row(["th", "td"], recursive=False) for row in (above, names)]
+    named = [place for place, cell in enumerate(lower) if cell.text.strip()]
+    free = [not cell.text.strip() and not cell.get("colspan") for cell in upper[: len(named)]]
+    if named == list(range(len(named))) and len(named) < len(lower) and all(free):
+        for empty, name in zip(upper, lower[: len(named)]):
+            name["class"] = ["index_name"]
+            empty.replace_with(name)
+        names.decompose()
 
 
 def _mark_columns(table):

@@ -1,9 +1,11 @@
 """The built book in a browser, page by page and as a whole: `make pages`, after `make book`."""
 
+import gzip
 import json
 import re
 import subprocess
 import sys
+from os.path import relpath
 from pathlib import Path
 
 import browser
@@ -59,7 +61,8 @@ def test_previous_and_next_lead_through_every_page():
     step = r'class="(left-prev|right-next)"\s+href="([^"]+)"'
     for before, page, after in zip(["", *PAGES], PAGES, [*PAGES[1:], ""]):
         steps = {"left-prev": before, "right-next": after}
-        wanted = {way: f"{Path(there).name}.html" for way, there in steps.items() if there}
+        folder = Path(page).parent
+        wanted = {way: f"{relpath(there, folder)}.html" for way, there in steps.items() if there}
         assert (
             dict(re.findall(step, (HTML / f"{page}.html").read_text(encoding="utf-8"))) == wanted
         ), page
@@ -108,6 +111,16 @@ def test_the_head_of_the_sidebar_stays(window, base):
     page, _, _ = browser.visit(window, f"{base}{PAGES[-1]}.html")  # the end of the list
     for part in (".logo", ".search-button-field", ".bd-docs-nav .current > a"):
         assert page.evaluate(f"reader.seen('.bd-sidebar-primary {part}')"), part
+
+
+@pytest.mark.parametrize("term", ["without replacement", "rank estimate", "AP", "ties", "coverage"])
+def test_search_finds_what_explains_a_term_among_the_first_three(window, term):
+    with browser.serve(HTML) as address:
+        page, errors, _ = browser.visit(window, f"{address}search.html?q={term}")
+        page.wait_for_function("document.querySelectorAll('#search-results li a').length > 2")
+        found = [link.get_attribute("href") for link in page.locator("#search-results li a").all()]
+        wanted = page.evaluate("term => DEFINED[term.toLowerCase()]", term)
+    assert wanted and f"{wanted}.html" in found[:3] and errors == []
 
 
 def test_search_leads_to_the_chapter(window, base):
@@ -162,6 +175,50 @@ def test_the_landing_page_shows_claim_figure_and_ways_on_in_one_screen(window):
     assert len(bottoms) == 4 and max(bottoms) < 860  # of 900, whatever fonts stand in for ours
 
 
+def test_the_first_figure_of_a_chapter_is_on_the_first_screen_with_its_caption(window):
+    below = {}
+    volumes = [pages for part, pages in chapters.parts().items() if part.startswith("Volume")]
+    for page in [*PAGES[:2], *sum(volumes, [])]:
+        opened, _, _ = browser.visit(window, f"{HTML.as_uri()}/{page}.html")
+        box = opened.locator("article figure").first.bounding_box()
+        if box["y"] + box["height"] > 900:
+            below[page] = box
+        opened.close()
+    assert below == {}
+
+
+def text_of(page):
+    return (HTML / f"{page}.html").read_text(encoding="utf-8")
+
+
+def test_a_press_on_a_figure_shows_it_as_large_as_the_window(window, base):
+    page, errors, _ = browser.visit(window, f"{base}book/metrics.html")
+    button = page.locator("article .enlarge").first
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("dialog.enlarged img").bounding_box()["width"] > 1300
+    page.keyboard.press("Escape")
+    assert page.locator("dialog.enlarged").count() == 0
+    assert button.evaluate("button => document.activeElement === button")
+    page.locator("article figure img").first.click()
+    assert page.locator("dialog.enlarged img").is_visible() and errors == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_transfers_before_its_figures(page):
+    """What a server sends compressed, as that of the book does, but for fonts."""
+    text = text_of(page)
+    named = re.findall(r'<script[^>]* src="([^"]+)"|<link href="([^"]+)" rel="stylesheet"', text)
+    named += re.findall(r'(<link rel="stylesheet"[^>]* href=")([^"]+)"', text)
+    files = {(HTML / page).parent / name[-1 if name[-1] else 0].split("?")[0] for name in named}
+    assert len(files) > 15 and not any("bootstrap" in path.name for path in files)
+    sent = len(gzip.compress(text.encode())) + sum(
+        len(gzip.compress(path.read_bytes())) for path in files
+    )
+    fonts = sum(path.stat().st_size for path in (HTML / "_static/fonts").glob("*.woff2"))
+    assert sent + fonts < 300_000
+
+
 def test_downloads_hold_what_the_tests_execute_but_for_hidden_checks(tmp_path):
     chapters.make_notebooks(tmp_path, checks=False)
     for name in EXECUTED:
@@ -180,9 +237,9 @@ def cells(notebook):
 def test_a_downloaded_notebook_executes(window, tmp_path):
     with browser.serve(HTML) as address:
         page, _, _ = browser.visit(window, f"{address}{EXECUTED[0]}.html")
-        page.locator(".dropdown-download-buttons > button").click()
+        page.locator(".page-menu > summary").click()
         with page.expect_download() as waiting:
-            page.locator(".btn-download-notebook-button").click()
+            page.locator(".page-menu a[href$='.ipynb']:not([href^=http])").click()
         waiting.value.save_as(tmp_path / "notebook.ipynb")
     jupyter = Path(sys.executable).with_name("jupyter-execute")
     subprocess.run([jupyter, "notebook.ipynb"], cwd=tmp_path, check=True)

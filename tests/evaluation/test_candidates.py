@@ -90,7 +90,9 @@ def test_lists_of_candidates_are_refused(name, how):
                 evaluated(given, how.get("n_relevant", 1), **train)
 
 
-@pytest.mark.parametrize("k", [5, 10, 20, 50, 100, 200, 400])
+@pytest.mark.parametrize(
+    "k", [5, 20, 100, *(pytest.param(k, marks=pytest.mark.thorough) for k in (10, 50, 200, 400))]
+)
 @pytest.mark.parametrize("constant", [False, True])
 def test_lists_of_the_best_pass_without_a_word(k, constant):
     models, _, train = shop()

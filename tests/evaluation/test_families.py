@@ -50,6 +50,7 @@ def evaluated(runs):
     return rs.evaluate(scores, np.zeros(N_USERS, int), metrics=["AUC"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shifts", [[0] * 5, [6, 6, 0, 0, 0]])
 def test_a_false_difference_is_rare_in_the_whole_family(shifts):
     true, n_runs = dict(zip("abcde", shifts)), 150

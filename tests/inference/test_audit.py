@@ -94,6 +94,7 @@ def flat(rng):
     return Ranks(rng.integers(1, 61, 1000), 1000)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", [Recall @ 1, Recall @ 10, AP], ids=str)
 @pytest.mark.parametrize("population", [rank_is_1_for_one_in_a_hundred, flat])
 def test_limits_hold_with_a_hundred_users_whatever_the_draws_were(population, metric):

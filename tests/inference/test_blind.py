@@ -30,6 +30,7 @@ def test_limits_fail_as_often_as_in_a_review(size, at_least):
     assert blind_spot(*size).fails >= at_least
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [(4_000, 40, 2_000), (9_000, 20, 5_000)])
 def test_half_of_the_runs_see_what_is_missing_at_the_blind_spot(size):
     n, m, users = size
@@ -46,6 +47,7 @@ def test_half_of_the_runs_see_what_is_missing_at_the_blind_spot(size):
     assert seen[0.6] < 10 + 4.5 and seen[1.7] > 10 - 4.5 and seen[1.7] > seen[0.6] + 4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "n", "m", "users"),
     [

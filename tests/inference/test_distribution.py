@@ -263,6 +263,7 @@ def test_spline_covariance_by_finite_differences(fitted):
     assert error == pytest.approx(np.sqrt(by_difference @ fit.covariance @ by_difference), rel=1e-3)
 
 
+@pytest.mark.thorough
 def test_spline_standard_error_against_repetition(fitted):
     truth, sampler, repetitions = fitted[2].distribution, UniformSampling(30), 300
     rng = np.random.default_rng(1)

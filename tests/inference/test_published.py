@@ -103,6 +103,7 @@ def test_numbers_that_clash_are_found_among_others():
     assert Reading(STUDY, {"": printed[:3]}, [rs.RR], 0.01).clash("") == []
 
 
+@pytest.mark.thorough
 def test_limits_hold_for_recorded_and_made_up_recommenders():
     rng, missed, n, m, users = np.random.default_rng(0), 0, 1_000, 50, 400
     names, asked = ["HR@1", "HR@5", "HR@10", "NDCG@10", "MRR"], [rs.Recall @ 10, rs.NDCG @ 10]

@@ -125,6 +125,7 @@ def test_counts_weigh_as_much_as_lists_vary():
     assert np.allclose(own.limits(rs.AP, "decreasing", 0.95), usual, atol=0.02)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_lists", [1, 10])
 def test_they_hold_where_those_of_own_lists_do_not(n_lists):
     pool, rng = above(1500, 400, 1, 5), np.random.default_rng(8)
@@ -154,6 +155,7 @@ def test_items_that_are_known_make_auc_closer():
     assert np.mean(widths, axis=0)[0] < 0.8 * np.mean(widths, axis=0)[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_lists", [1, 20])
 @pytest.mark.parametrize("metric", [rs.AUC, rs.Recall @ 10])
 def test_differences_have_limits_that_allow_for_it_too(n_lists, metric):

@@ -127,6 +127,7 @@ CASES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("chances", "assumption"), CASES)
 def test_limits_hold_as_often_as_they_say(chances, assumption):
     held = share_held(chances, 20, 500, assumption, rs.Recall @ 10, 25)
@@ -279,7 +280,7 @@ def test_ties_count_as_if_they_were_broken_at_random():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"assumption": "convex"}, "assumption must be one of"),
+        ({"assumption": "convex"}, "assumption must be 'none', 'decreasing' or"),
         ({"n_items": 10}, "n_items must be at least 21"),
         ({"n_items": [400, 400]}, "n_items must be one number or one for each of 30"),
         ({"metric": rs.Precision @ 3}, None),
@@ -311,3 +312,19 @@ def test_the_limits_of_large_samples_take_seconds():
     start = time.process_time()
     limits(rs.Recall @ 10, sampled, 3541)
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("m", [499, 490])
+def test_where_nearly_all_items_are_drawn_no_shape_is_assumed(m):
+    """A hump at rank 30 is no decreasing distribution, and 300 users hardly refute one."""
+    rng, n, off = np.random.default_rng(0), 500, []
+    chances = np.exp(-2 * np.log(np.arange(1, n + 1) / 30) ** 2)
+    for _ in range(4):
+        ranks = rs.Ranks(rng.choice(n, 300, p=chances / chances.sum()) + 1, n)
+        sampled = rs.UniformSampling(m).draw(ranks, rng)
+        for metric in (rs.Recall @ 10, rs.NDCG @ 10, rs.AP):
+            exact, found = metric(ranks).mean(), limits(metric, sampled, n)
+            assert found.low - 1e-4 <= exact <= found.high + 1e-4
+            assert found == limits(metric, sampled, n, assumption="none")
+            off.append(abs(found.value - exact))
+    assert max(off) < (1e-4 if m == 499 else 0.01)

@@ -219,6 +219,7 @@ class TestAgainstSimulation:
 
     N_SETS, N_DRAWS = 16, 2_000
 
+    @pytest.mark.thorough
     @both_ways
     def test_draws_have_the_mean_and_the_variance(self, replace):
         rng = np.random.default_rng(11)

@@ -83,6 +83,7 @@ RANKS = np.arange(1, 11)
 SHARES = (RANKS / 1000) ** 0.25 - ((RANKS - 1) / 1000) ** 0.25
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("draw", "mean"),
     [

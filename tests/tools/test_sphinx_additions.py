@@ -3,7 +3,10 @@
 import re
 import sys
 from html import escape, unescape
+from importlib.util import find_spec
 from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
 
 import chapters
 import numpy as np
@@ -12,8 +15,11 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 from docutils import nodes
+from docutils.utils import new_document
 from sphinx.application import Sphinx
-from sphinx_additions import repairs, tables, typesetting
+from sphinx.builders.html import _JavaScript
+from sphinx_additions import heads as chapter_heads
+from sphinx_additions import repairs, tables, typesetting, weight
 
 PAGE = """\
 # A title
@@ -239,14 +245,95 @@ TABLES = {
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_columns_of_words_are_marked_and_nothing_else(table):
-    html = str(BeautifulSoup(table._repr_html_(), "html.parser"))
+    parsed = BeautifulSoup(table._repr_html_(), "html.parser")
+    html = str(parsed)
     output = nodes.raw("", html, format="html", classes=["output", "text_html"])
     tables.mark_words(None, nodes.container("", output), "page")
     marked = re.findall(r'(?s)<t[hd][^>]*class="words[^>]*>(.*?)</t[hd]>', output.astext())
     data = getattr(table, "data", table)
     words = [escape(word) for word in data.iloc[:, 0]]
     assert [text for text in marked if text] == ["is", *words]
-    assert re.sub(r'( class="words"|words )', "", output.astext()) == html
+    tables._join_heads(parsed.table)
+    assert re.sub(r'( class="words"|words )', "", output.astext()) == str(parsed)
+
+
+def heads(frame):
+    """The rows of the head of a table, after the names of the index have been put in place."""
+    table = BeautifulSoup(frame.to_html(), "html.parser").table
+    tables._join_heads(table)
+    return [[cell.text.strip() for cell in row(["th", "td"])] for row in table.thead("tr")]
+
+
+def test_names_of_the_index_stand_in_the_row_above_them_where_that_is_free():
+    index = pd.MultiIndex.from_product([["a"], [1, 2]], names=["method", "m"])
+    plain = pd.DataFrame({"one": [1, 2], "two": [3, 4]}, index=index)
+    assert heads(plain) == [["method", "m", "one", "two"]]
+    columns = pd.MultiIndex.from_product([["one"], ["left", "right"]])
+    three = plain.set_axis(columns, axis=1)
+    assert heads(three) == [["", "", "one"], ["method", "m", "left", "right"]]
+    assert heads(plain.rename_axis(columns="metric"))[0] == ["", "metric", "one", "two"]
+    assert heads(plain.reset_index(drop=True)) == [["", "one", "two"]]
+
+
+def cell(mode, *outputs):
+    """A cell of a page, folded or not."""
+    shown = [nodes.container("", *outputs, nb_element="cell_code_output")] if outputs else []
+    return nodes.container("", *shown, nb_element="cell_code", hide_mode=mode)
+
+
+def test_a_figure_is_in_one_box_with_the_folded_cells_before_it():
+    document = new_document("page")
+    seen, imports, computed, drawn = (
+        cell(None),
+        cell("input"),
+        cell("all"),
+        cell("input", nodes.figure()),
+    )
+    document += [nodes.paragraph(), seen, imports, computed, drawn, nodes.paragraph()]
+    chapter_heads.picture_first(None, document)
+    box = document[2]
+    assert box["classes"] == ["picture-first"] and list(box) == [imports, computed, drawn]
+    assert len(document) == 4 and document[1] is seen
+
+
+def test_the_place_in_the_book_stands_above_the_title(tmp_path):
+    (tmp_path / "_toc.yml").write_text(
+        "root: index\nparts:\n- caption: Part\n  chapters:\n  - file: one\n", encoding="utf-8"
+    )
+    app = SimpleNamespace(srcdir=tmp_path, config=SimpleNamespace(html_title="book: on it"))
+    numbered = '<h1><span class="section-number">3. </span>One</h1>'
+    for page, title, place in [
+        ("one", numbered, "Part · Chapter 3"),
+        ("one", "<h1>One</h1>", "Part"),
+        ("index", "<h1>One</h1>", "On it"),
+    ]:
+        context = {"body": title}
+        chapter_heads.say_place(app, page, None, context, None)
+        assert context["body"] == f'<p class="place">{place}</p>\n{title}'
+    context = {"body": numbered}
+    chapter_heads.say_place(app, "elsewhere", None, context, None)
+    assert context["body"] == numbered
+
+
+def test_the_theme_loses_its_icons_and_nothing_else():
+    styles = Path(find_spec("pydata_sphinx_theme").origin).parent
+    (path,) = styles.rglob("pydata-sphinx-theme.css")
+    whole = path.read_text(encoding="utf-8")
+    kept = weight.without_icons(whole)
+    assert ".fa-rocket" in whole and ".fa-rocket" not in kept and "@font-face" not in kept
+    others = re.compile(r"[^{}]*\.(?!fa)[a-z][^{}]*\{")  # rules of a class of somebody else's
+    before, after = (re.sub(r"(?s)/\*.*?\*/", "", styles) for styles in (whole, kept))
+    assert others.findall(after) == others.findall(re.sub(r"@font-face\{[^}]*\}", "", before))
+    assert kept.count("{") == kept.count("}")
+
+
+def test_only_what_a_script_within_the_page_needs_is_loaded_at_once():
+    scripts = [_JavaScript(name) for name in (weight.AT_ONCE, "_static/other.js")]
+    scripts.append(_JavaScript(None, body="var one = 1"))
+    for page, wanted in [("page", [{}, {"defer": "defer"}]), ("search", [{}, {}])]:
+        context = {"script_files": scripts}
+        weight.defer(None, page, None, context, None)
+        assert [one.attributes for one in context["script_files"]][:2] == wanted
 
 
 def test_the_book_names_pictures_that_exist_and_the_address_where_it_is_published():

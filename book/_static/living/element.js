@@ -289,7 +289,7 @@
   // parts of the axis, with an order from the best on. The looks (a to c, grey) are in living.css.
   const [LEFT, RIGHT] = [46, 30];
   living.chart = ({ label, x, y, lines = [], bars = [], dots = [], bands = [], cursor }) => (width) => {
-    const [top, bottom, height] = [bands.length ? 70 : 46, 40, bands.length ? 305 : 290];
+    const [top, bottom, height] = [bands.length ? 70 : 46, 40, bands.length ? 285 : 290];
     const right = width - RIGHT;
     const place = ({ from, to, log }, start, end) => {
       const scale = log ? Math.log : (value) => value;

@@ -26,11 +26,12 @@
   function equip(cell) {
     const input = cell.every ? cell.box : cell.box?.querySelector(".cell_input");
     if (!input) return;
+    const put = (tools) => (cell.every ? input.append(tools) : input.after(tools));
     const name = named(cell).toLowerCase();
     const button = (label, act) => element("button", { type: "button", textContent: label, onclick: act });
     cell.note = element("span", { className: "run-note" });
     if (cell.elsewhere) {
-      input.append(element("div", { className: "run-tools" }, cell.note));
+      put(element("div", { className: "run-tools" }, cell.note));
       cell.note.textContent = `Does not run in a page: ${cell.elsewhere} The output is the book's.`;
       return;
     }
@@ -40,7 +41,7 @@
     cell.undo.hidden = true;
     const controls = [cell.press, cell.editor, cell.undo];
     controls.forEach((one) => one.setAttribute("aria-label", `${one.textContent} ${name}`));
-    input.append(element("div", { className: "run-tools" }, cell.note, ...controls));
+    put(element("div", { className: "run-tools" }, cell.note, ...controls));
   }
 
   const named = (cell) => `${cell.every ? "Example" : "Cell"} ${cell.index + 1}`;

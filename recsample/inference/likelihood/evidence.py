@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from recsample._support.arrays import counted, summed
-from recsample._support.checks import one_or_each
+from recsample._support.checks import one_or_each, refuse_first
 from recsample._support.numerics import limits_of_bounded_mean, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import once
@@ -22,6 +22,7 @@ from recsample.inference.likelihood.strata import (
     Columns,
     columns_of,
     mixtures_of,
+    observed,
     strata_of,
 )
 from recsample.metrics.base import Metric, ends_of
@@ -49,6 +50,8 @@ _SHARES = 128
 _POSSIBLE = 0.05
 # How much of an estimate is what is plausible, and how many times it must be passed for that.
 _PLAUSIBLE, _CLEARLY = 2 / 3, 1.1
+# Where so much of every pool is drawn, the places are all but known, and no assumption is needed.
+_NEARLY_ALL = 0.9
 
 
 class Evidence:
@@ -73,11 +76,15 @@ class Evidence:
     ) -> None:
         self.sampled, self.counts = rows_of(sampled, "sampled")
         self.replace, self.n_instances, self.n_columns = replace, len(sampled), n_columns
-        self.sizes = _checked_sizes(self.sampled, n_items, replace, self.n_instances)
+        if self.n_instances < 2:
+            raise ValueError(f"sampled must hold at least two instances, got {self.n_instances}")
+        self.sizes = checked_sizes(self.sampled, n_items, replace)
         for metric in metrics:
             check_additive(metric)
         self.cutoffs = tuple({metric.cutoff for metric in metrics if metric.cutoff is not None})
         self.strata = strata_of(self.sampled, self.sizes, replace, self.counts)
+        drawn = min(min(s.n_draws) / s.pool for s in self.strata)
+        self.is_nearly_all = not replace and drawn >= _NEARLY_ALL
         self.known: dict[tuple, Any] = {}
         self.batches, self.items, self.effect = batches, items, 1.0
         self.n_lists = (
@@ -93,8 +100,9 @@ class Evidence:
 
     @once
     def columns(self, assumption: Assumption) -> list[Columns]:
-        """The extreme distributions of each stratum."""
-        return [columns_of(s, assumption, self.replace, self.cutoffs) for s in self.strata]
+        """The extreme distributions of each stratum; all there are, where nearly all is drawn."""
+        used: Assumption = "none" if self.is_nearly_all else assumption
+        return [columns_of(s, used, self.replace, self.cutoffs) for s in self.strata]
 
     @once
     def mixtures(self, metric: Metric, assumption: Assumption) -> list[Mixture]:
@@ -105,10 +113,8 @@ class Evidence:
     @once
     def best(self, assumption: Assumption) -> list[Floats]:
         """The weights of each stratum that fit best; the metric plays no part in them."""
-        return [
-            fitted(_without_metric(s.counts, c))
-            for s, c in zip(self.strata, self.columns(assumption))
-        ]
+        both = zip(self.strata, self.columns(assumption))
+        return [fitted(*observed(stratum.counts, column)) for stratum, column in both]
 
     @cached_property
     def smoothed(self) -> list[Floats]:
@@ -116,8 +122,10 @@ class Evidence:
 
         It is stopped long before it converges, after 2 sqrt(N) steps for N relevant items: that it
         starts from a flat distribution and goes on for longer where there are more data is what
-        makes its estimates less wrong than those of the best fit.
+        makes its estimates less wrong than those of the best fit, but where nearly all is drawn.
         """
+        if self.is_nearly_all:
+            return self.best("none")
         flat = [np.full(c.law.shape[1], 1 / c.law.shape[1]) for c in self.columns("smooth")]
         return self._climbed("smooth", flat, 2)
 
@@ -134,9 +142,9 @@ class Evidence:
         steps = round(pace * np.sqrt(sum(sum(c.sum() for c in s.counts) for s in self.strata)))
         found = []
         for stratum, column, weights in zip(self.strata, self.columns(assumption), start):
-            group = _without_metric(stratum.counts, column)
+            law, counts = observed(stratum.counts, column)
             for _ in range(steps):
-                weights = weights * (group.law.T @ (group.counts / (group.law @ weights)))
+                weights = weights * (law.T @ (counts / (law @ weights)))
                 weights /= weights.sum()
             found.append(weights)
         return found
@@ -151,10 +159,16 @@ class Evidence:
         The one lets the data speak, from a flat start; the other begins with what is plausible.
         Where the first is clearly higher it is mostly too high, and the estimate is a harmonic mean
         with 1.1 times the other, which counts twice; elsewhere it is the first. It may be outside
-        of limits: whoever prints it prints the nearest of them instead.
+        of limits: whoever prints it prints the nearest of them instead. Where nearly all is drawn
+        it is that of the best fit.
         """
         if isinstance(metric.shape, Linear):
             return self.mean(metric)
+        if self.is_nearly_all:
+            fits = zip(self.mixtures(metric, "none"), self.best("none"))
+            return float(sum(one.share * (one.mean @ weights) for one, weights in fits))
+        # Both are measured from the worst value that there can be, so that their ratio means
+        # something, and a metric of which less is better is turned round.
         sign = 1 if metric.higher_is_better else -1
         both = self.mixtures(metric, "smooth"), self.mixtures(metric, "decreasing")
         flat, likely = (
@@ -239,6 +253,7 @@ class Evidence:
             n_draws = np.cumsum([m + 1 for m in stratum.n_draws])[:-1]
             for counts, law in zip(stratum.counts, np.split(column.law, n_draws)):
                 for side, sign in enumerate((-1, 1)):
+                    # What is missed passes its mean over `each` with no more than this chance.
                     own, missed = _own_limits(law, sign * group.mean, _POSSIBLE * each)
                     total = counts @ own + counts.sum() * missed / each
                     ends[side] += sign * total / self.n_instances
@@ -330,6 +345,7 @@ def _tail(observed, again, orders):
     The items of a user may depend on each other in any way, so those of different orders add up as
     if they always were large together.
     """
+    # Strata of the same order are of different users, whose misfits are independent.
     mean, each = again.mean(axis=0).sum(), again.var(axis=0, ddof=1)
     if observed <= mean:
         return 1.0
@@ -347,14 +363,6 @@ def supported(metric: Metric, *runs: Evidence) -> Assumption | None:
     linear = isinstance(metric.shape, Linear) or any(run.is_few_lists for run in runs)
     rungs: tuple[Assumption, ...] = ("none",) if linear else ("decreasing", "none")
     return next((a for a in rungs if not any(run.contradicts(metric, a) for run in runs)), None)
-
-
-def _without_metric(counts, column):
-    """A group to be fitted, whatever the metric is."""
-    joined = np.concatenate(counts)
-    seen = joined > 0
-    nothing = np.zeros(column.law.shape[1])
-    return Mixture(np.maximum(column.law[seen], 1e-300), joined[seen], nothing, nothing, 1.0)
 
 
 def _drawn(stratum, column, weights, rng):
@@ -381,9 +389,10 @@ def _misfit(counts, of_class, free, assumption):
 
 def _highest_likelihood(counts, column, weights):
     """Of these counts, found from the weights given, unless they all but exclude an observation."""
-    group = _without_metric(counts, column)
-    near = (group.law @ weights).min() * group.counts.sum() > _RARE
-    return float(group.counts @ np.log(group.law @ fitted(group, start=weights if near else None)))
+    law, seen = observed(counts, column)
+    near = (law @ weights).min() * seen.sum() > _RARE
+    best = fitted(law, seen, start=weights if near else None)
+    return float(seen @ np.log(law @ best))
 
 
 def clustering(*deviations: tuple[Floats, Floats]) -> float:
@@ -421,6 +430,7 @@ def with_one_more(
     n_parts, found = int(part.max()) + 1, []
     sizes, sums = counted(part, n_parts), summed(part, values, n_parts)
     for sign, end in zip((-1, 1), ends):
+        # It joins the list that is furthest on its own side.
         place, with_one = int(np.argmax(sign * sums / sizes)), sums.copy()
         with_one[place] += (end * sizes[place] - sums[place]) / m
         mean = float(with_one.sum() / len(values))
@@ -452,6 +462,7 @@ def _own_limits(law, values, rare):
 
     `law` has a row for each count and a column for each place, with these values.
     """
+    # A place is possible for a count if neither so few nor so many would be rare there.
     at_least = law[::-1].cumsum(axis=0)[::-1]
     possible = np.minimum(law.cumsum(axis=0), at_least) > rare
     possible[:, :-1] |= possible[:, 1:].copy()  # places between two columns too
@@ -460,20 +471,14 @@ def _own_limits(law, values, rare):
     return limits, (law * np.maximum(values - limits[:, None], 0.0)).sum(axis=0).max()
 
 
-def _checked_sizes(sampled, n_items, replace, n_instances):
+def checked_sizes(sampled: Ranks, n_items: ArrayLike, replace: bool) -> Integers:
     """The size of the pool of each instance, large enough for what was drawn from it."""
     sizes = one_or_each("n_items", n_items, len(sampled), lowest=2)
-    if n_instances < 2:
-        raise ValueError(f"sampled must hold at least two instances, got {n_instances}")
     if not (sampled.n_relevant.all() and sampled.n_irrelevant.all()):
         raise ValueError("sampled must hold relevant and drawn irrelevant items in every instance")
     needed = sampled.n_relevant + (1 if replace else sampled.n_irrelevant)
-    short = np.flatnonzero(sizes < needed)
-    if len(short):
-        raise ValueError(
-            f"n_items must be at least {needed[short[0]]}, what was drawn and the relevant items, "
-            f"got {sizes[short[0]]} in instance {short[0]}"
-        )
+    message = "n_items must be at least {}, what was drawn and the relevant items, got {} in "
+    refuse_first(sizes < needed, message + "instance {at}", needed, sizes)
     return sizes
 
 

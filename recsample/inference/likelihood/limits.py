@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from recsample._support.checks import is_one_of, share, shown, true_or_false
+from recsample._support.checks import one_of, share, true_or_false
 from recsample.inference.likelihood.evidence import Evidence
 from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
 from recsample.metrics.base import Metric
@@ -125,8 +125,7 @@ def limits(
        Frequentist Confidence Intervals for Functionals in Constrained Inverse Problems", arXiv
        2310.02461, 2023.
     """
-    if not is_one_of(assumption, ASSUMPTIONS):
-        raise ValueError(f"assumption must be one of {list(ASSUMPTIONS)}, got {shown(assumption)}")
+    one_of("assumption", assumption, ASSUMPTIONS)
     metric = exact_metric(metric)
     evidence = Evidence(sampled, n_items, true_or_false("replace", replace), [metric])
     level = share("level", level)

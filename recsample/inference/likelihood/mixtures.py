@@ -40,9 +40,10 @@ class Mixture(NamedTuple):
     share: float  # of the instances
 
 
-def fitted(group: Mixture, tilt: Floats | None = None, start: Floats | None = None) -> Floats:
+def fitted(
+    law: Floats, counts: Floats, tilt: Floats | None = None, start: Floats | None = None
+) -> Floats:
     """The weights that maximise the log-likelihood plus ``tilt @ weights``."""
-    law, counts = group.law, group.counts
     n = law.shape[1]
     tilt = np.zeros(n) if tilt is None else tilt - tilt.min()
     weights = np.full(n, 1.0 / n) if start is None else start
@@ -109,6 +110,7 @@ class Point(NamedTuple):
     distance: float  # twice the loss of log-likelihood against the best fit
     own: float  # the mean over these instances, as expected from what was observed of each
     noise: float  # and its variance
+    weights: Sequence[Floats]  # of the columns of each stratum
 
 
 def extremes(
@@ -125,10 +127,11 @@ def extremes(
         loss = best_value - sum(_log_likelihood(g, w) for g, w in zip(groups, weights))
         mean = sum(g.share * (g.mean @ w) for g, w in zip(groups, weights))
         own, noise = np.sum([_own(g, w) for g, w in zip(groups, weights)], axis=0)
-        return Point(float(mean), float(max(0.0, 2 * loss)), float(own), float(noise))
+        return Point(float(mean), float(max(0.0, 2 * loss)), float(own), float(noise), weights)
 
     def tilted(size, start):
-        return [fitted(g, sign * size * g.share * g.mean, w) for g, w in zip(groups, start)]
+        tilts = [sign * size * g.share * g.mean for g in groups]
+        return [fitted(g.law, g.counts, *two) for g, *two in zip(groups, tilts, start)]
 
     path, weights = [point(best)], list(best)
     width = max(abs(g.share) * np.ptp(g.mean) for g in groups)
@@ -167,7 +170,7 @@ def limit(path: Sequence[Point], sign: int, distance: float) -> float:
     The latter is off what a member lets expect of these instances by a random amount. What is left
     of the distance may be spent on that.
     """
-    mean, spent, own, noise = np.transpose(path)
+    mean, spent, own, noise = np.transpose([point[:4] for point in path])
     roots = np.maximum.accumulate(np.sqrt(spent))
     # Between two members lie their mixtures, which are as many in the class.
     fine = np.linspace(0.0, min(np.sqrt(distance), roots[-1]), 33)

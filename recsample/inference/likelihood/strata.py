@@ -205,13 +205,17 @@ def mixtures_of(
     """What the mixtures need to know of each stratum, for a metric."""
     found = []
     for stratum, column in zip(strata, columns):
-        counts = np.concatenate(stratum.counts)
-        seen = counts > 0
+        law, counts = observed(stratum.counts, column)
         mean, square = _moments(stratum, column, metric)
-        share = counts.sum() / n_instances
-        law = np.maximum(column.law[seen], 1e-300)
-        found.append(Mixture(law, counts[seen], mean, square, share))
+        found.append(Mixture(law, counts, mean, square, counts.sum() / n_instances))
     return found
+
+
+def observed(counts: Sequence[Floats], column: Columns) -> tuple[Floats, Floats]:
+    """The law of what was observed at least once, under each column, and how often it was."""
+    joined = np.concatenate(counts)
+    seen = joined > 0
+    return np.maximum(column.law[seen], 1e-300), joined[seen]
 
 
 def _moments(stratum, column, metric):
