@@ -33,11 +33,8 @@ DEFLATED = zipfile.ZIP_DEFLATED
 REASONS = {
     "compiled": "it needs a compiled library that there is not for browsers.",
     "data": "it reads the data of another library.",
-    "download": "it downloads data.",
-    "files": "it reads or writes files of a kind that nothing in a browser reads.",
     "processes": "it starts other programs.",
-    "project": "it reads the files of the project, or what is installed where the book is built.",
-    "slow": "it would take minutes.",
+    "project": "it reads files of the project that do not lie beside the book.",
 }
 
 

@@ -227,7 +227,7 @@ def test_two_pages_run_at_once_and_a_lost_network_is_said(window, site):
 
 
 def test_examples_of_the_api_are_tried_where_they_stand(window, site):
-    page, errors, _ = browser.visit(window, f"{site[1]}book/api.html")
+    page, errors, _ = browser.visit(window, f"{site[1]}book/api/metrics.html")
     find = "runCells.cells.findIndex(cell => /Recall @ 10/.test(cell.source) && {})"
     number = page.evaluate(find.format("cell.source.split('\\n').length < 5"))
     source, printed = page.evaluate(
