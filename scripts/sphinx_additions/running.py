@@ -109,8 +109,10 @@ def pack(app, exception):
     say_runtime(folder, RUNTIME)
 
 
-def say_runtime(folder, address):
-    settings = {"runtime": address, "megabytes": MEGABYTES, "most": MOST, "libraries": LIBRARIES}
+def say_runtime(folder, address, megabytes=MEGABYTES):
+    """Say where Python comes from, and how much of it is loaded at once and in all."""
+    settings = {"runtime": address, "libraries": LIBRARIES}
+    settings |= {"megabytes": megabytes, "most": MOST - MEGABYTES + megabytes}
     (folder / "runtime.json").write_text(json.dumps(settings), encoding="utf-8")
 
 
@@ -138,7 +140,9 @@ def lay_runtime(html, runtime):
         return f"OFFLINE must name a folder with Pyodide, which holds pyodide-lock.json: {runtime}"
     folder = html / FOLDER
     shutil.copytree(runtime, folder / "pyodide", dirs_exist_ok=True)
-    say_runtime(folder, "pyodide/")
+    first = re.compile("(pyodide|python_stdlib|numpy-).*[.](m?js|json|wasm|zip|whl)$")
+    sizes = [one.stat().st_size for one in runtime.iterdir() if first.match(one.name)]
+    say_runtime(folder, "pyodide/", 1 + round(sum(sizes) / 1e6))  # as files they are not compressed
 
 
 def setup(app):
