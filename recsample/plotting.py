@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from recsample.sampling.consistency import Scaled
 
 
-# From dark to light, so that they differ in grey as well; the lightest stands out on white.
-BLUE, ORANGE, GREEN = "#00407f", "#ae5500", "#35a078"
-RED, GREY = "#9a3324", "#858585"
+# Orange is what is sampled or wrong, green what is exact or right, and nothing else.
+ORANGE, GREEN = "#ae5500", "#217a59"
+BLUE, RED, GREY = "#00407f", "#9a3324", "#858585"
+# From light to dark, so that they differ in grey as well; the lightest stands out on white.
+SKY, PLUM, INK = "#2a6fcf", "#8c1f63", "#111111"
 # For what has an order: shades of one colour. The purple ones are for BV with ever smaller gamma.
 PURPLES = ["#5e1a68", "#8a3c93", "#a85caf", "#c07cc4"]
 LIGHT_BLUE = "#4a90cc"
@@ -41,16 +43,16 @@ LINES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
 
 # One look per recommender: colour, marker, line.
 RECOMMENDER = {
-    **dict.fromkeys("AX", (BLUE, "o", "-")),
-    **dict.fromkeys("BY", (ORANGE, "s", "--")),
-    **dict.fromkeys("CZ", (GREEN, "^", "-.")),
+    **dict.fromkeys("AX", (SKY, "o", "-")),
+    **dict.fromkeys("BY", (PLUM, "s", "--")),
+    **dict.fromkeys("CZ", (INK, "^", "-.")),
 }
-METRIC = {"AUC": (GREY, "-"), "AP": (BLUE, "--"), "NDCG": (ORANGE, "-."), "Recall@10": (GREEN, ":")}
+METRIC = {"AUC": (GREY, "-"), "AP": (BLUE, "--"), "NDCG": (PLUM, "-."), "Recall@10": (INK, ":")}
 ESTIMATOR = {
-    "Exact": ("black", "-"),
-    "Sampled": (GREY, "--"),
-    "Rank Estimate": (RED, ":"),
-    "CLS": (GREEN, "-"),
+    "Exact": (GREEN, "-"),
+    "Sampled": (ORANGE, ":"),
+    "Rank Estimate": (GREY, "--"),
+    "CLS": (BLUE, "-."),
     "BV 1": (PURPLES[0], "-"),
     "BV 0.1": (PURPLES[1], "--"),
     "BV 0.01": (PURPLES[2], "-."),
@@ -68,7 +70,7 @@ METHOD = {
     "BV 0.1, doubling": (PURPLES[1], "D"),
     "inverse sampling": (BLUE, "o"),
     "inverse sampling, cap": (BLUE, "o:"),
-    "two phases": (ORANGE, "-s"),
+    "two phases": (PLUM, "-s"),
     "early stopping": ("black", "v"),
     "rank everything": ("black", "x"),
 }
@@ -104,7 +106,7 @@ def use_style() -> None:
     >>> import recsample as rs
     >>> rs.plotting.use_style()
     """
-    looks = extra("cycler").cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLES[1]], linestyle=LINES)
+    looks = extra("cycler").cycler(color=[SKY, PLUM, INK, GREY, PURPLES[1]], linestyle=LINES)
     dark = dict.fromkeys(INKED, "#222222")
     extra("matplotlib").rcParams.update(STYLE | dark | {"axes.prop_cycle": looks})
     if "inline" in os.environ.get("MPLBACKEND", ""):
@@ -479,7 +481,7 @@ def regularisation_path(
     ax.plot(directions, path.largest_value, ":", color=RED, label="largest value")
     # The first direction is a constant: its variance is 0, which a logarithmic axis cannot show.
     spread = np.sqrt(path.mean_variance[1:])
-    ax.plot(directions[1:], spread, "--", color=ORANGE, label="standard deviation")
+    ax.plot(directions[1:], spread, "--", color=PLUM, label="standard deviation")
     ax.plot(directions, np.sqrt(path.squared_bias), "-", color=BLUE, label="rms bias")
     if optimum is not None:
         ends = directions[[0, -1]]
