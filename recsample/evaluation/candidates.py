@@ -86,7 +86,7 @@ def _hits(source, study):
     if not mine.any():
         return None
     pool = pools_of(source, study)[1]
-    ranks = source.ranks(study)[0]
+    ranks = source.ranks(study)
     position = np.concatenate([np.atleast_1d(one) for one in ranks.values]).astype(np.int64)
     ties = np.concatenate([np.atleast_1d(one) for one in ranks.ties]).astype(np.int64)
     return _Hits(

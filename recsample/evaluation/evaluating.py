@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.arrays import counted, owners, summed
+from recsample._support.arrays import owners, summed
 from recsample._support.checks import generator, shown, true_or_false
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
 from recsample.evaluation.causes import is_upside_down
-from recsample.evaluation.grades import uses_grades, with_grades
+from recsample.evaluation.grades import uses_grades
 from recsample.evaluation.matching import USUAL, Matched, match_ids
 from recsample.evaluation.reporting import draws_of, refuse_corrections
 from recsample.evaluation.results import Result
@@ -31,7 +31,7 @@ from recsample.evaluation.saying import (
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
-from recsample.ranks.predicted import Listed, ranks_among, shares_below
+from recsample.ranks.predicted import Standing, shares_below
 from recsample.ranks.provenance import WAYS, one_of_the_ways
 from recsample.sampling.base import Design, Sampler
 from recsample.sampling.importance import ImportanceSampling
@@ -186,10 +186,11 @@ def evaluate(
     matched = match_ids(scores, held_out, train, negatives, complete, items, columns, relevance)
     if negatives is not None or sampler is not None:
         _refuse_grades(matched.study.grades, chosen)
-    nothing = ""
-    if matched.lists is not None and _undecided(matched, chosen):
-        matched, nothing = dataclasses.replace(matched, lists=None), "negatives were left aside"
-    ranked = _ranked(matched, chosen)
+    standings, nothing = _standings(matched), ""
+    if matched.lists is not None and _undecided(standings, chosen):
+        matched, nothing = replace(matched, lists=None), "negatives were left aside"
+        standings = _standings(matched)
+    ranked = _ranked(matched, standings, chosen)
     if sampler is not None and isinstance(ranked, Bounded):
         nothing = "nothing was drawn"
     if nothing:
@@ -242,14 +243,25 @@ def _refuse_grades(grades, metrics):
 # The second phase: what is matched is ranked.
 
 
-def _ranked(matched: Matched, metrics: tuple[Metric, ...]) -> Ranked:
+def _standings(matched: Matched) -> dict[str, Standing]:
+    """Where the held-out items stand by each recommender."""
+    sources = matched.sources.items()
+    return {name: source.standing(matched.study, matched.lists) for name, source in sources}
+
+
+def _undecided(standings, metrics):
+    """Whether metrics among the listed negatives hang on items that have no score."""
+    ends = [one.ends for one in standings.values() if one.ends]
+    return not all(np.array_equal(m(last), m(first)) for last, first in ends for m in metrics)
+
+
+def _ranked(
+    matched: Matched, standings: dict[str, Standing], metrics: tuple[Metric, ...]
+) -> Ranked:
     """The ranks, and what else there is to tell of the scores."""
-    runs, counts = {}, dict(matched.counts)
-    among = _among_all if matched.lists is None else _among_lists
-    for name, source in matched.sources.items():
-        runs[name], missing = among(source, matched)
-        if matched.lists is None:
-            runs[name] = _graded(runs[name], source, matched.study)
+    counts = dict(matched.counts)
+    for name, one in standings.items():
+        missing = _missing(one, matched.complete) if matched.lists is None else _not_scored(one)
         counts |= {(name, what): n for what, n in missing.items()}
     notes = [
         f"{_of(name)}{what}: {n:,}"
@@ -257,99 +269,47 @@ def _ranked(matched: Matched, metrics: tuple[Metric, ...]) -> Ranked:
         if n and not what.endswith((*USUAL, _NOT_LISTED))
     ] + [
         f"{_of(name)}{_UPSIDE_DOWN}"
-        for name, source in matched.sources.items()
-        if is_upside_down(runs[name], _reach(source, matched))
+        for name, one in standings.items()
+        if is_upside_down(one.ranks, one.reach)
     ]
     ranked = Exact(
-        runs=runs,
+        runs={name: one.ranks for name, one in standings.items()},
         metrics=metrics,
         named=matched.named,
         notes=(*notes, *matched.notes),
         counts={key: int(n) for key, n in counts.items()},
         grades=() if matched.study.grades is None else tuple(np.unique(matched.study.grades)),
     )
-    return ranked if matched.lists is not None else _as_far_as_listed(ranked, matched)
-
-
-def _as_far_as_listed(ranked, matched):
-    """With bounds, where lists leave out held-out items that are not known to be below."""
-    study = matched.study
-    short = {name: one for name, one in _short(matched).items() if len(one.left_out(study))}
-    if not short:
+    short = {name: one for name, one in standings.items() if one.ends}
+    if matched.lists is not None or not short:
         return ranked
-    n_users, owner = len(study.users), study.held_out[0]
     return ranked.turned(
         Bounded,
-        ends={
-            name: tuple(_graded(one.ranks_at(study, at), one, study, at) for at in (1.0, 0.0))
-            for name, one in short.items()
-        },
-        left_out={
-            name: counted(owner[one.left_out(study)], n_users) for name, one in short.items()
-        },
+        ends={name: one.ends for name, one in short.items()},
+        left_out={name: one.left_out for name, one in short.items()},
         stated=matched.stated,
     )
 
 
-def _graded(ranks, source, study, place=None):
-    """With the grades, where there are some; at both ends the worst and the best order of these."""
-    if study.grades is None:
-        return ranks
-    behind = np.zeros(len(study.grades))
-    if place is not None:
-        out = source.left_out(study)
-        behind[out] = (2 * place - 1) * study.grades[out]
-    return with_grades(ranks, source.of(study, *study.held_out), study.grades, behind)
-
-
-def _reach(source, matched):
-    """How many items have a score of those that are ranked for each user; None for all."""
-    return source.lengths if matched.lists is None and isinstance(source, Listed) else None
-
-
-def _short(matched):
-    """The sources that do not say everything about everybody."""
-    if matched.complete:
-        return {}
-    return {name: one for name, one in matched.sources.items() if isinstance(one, Listed)}
-
-
-def _undecided(matched, metrics):
-    """Whether metrics among the listed negatives hang on items that have no score."""
-    for source in _short(matched).values():
-        last, first = (_among_lists(source, matched, place)[0] for place in (1.0, 0.0))
-        if not all(np.array_equal(m(last), m(first)) for m in metrics):
-            return True
-    return False
-
-
-def _among_all(source, matched):
-    ranks, lowest = source.ranks(matched.study)
+def _missing(standing, complete):
+    ranks, lowest, reach = standing[:3]
     n_ranked = ranks.sizes.sum()
-    if 2 * lowest > n_ranked and not matched.complete:
+    if 2 * lowest > n_ranked and not complete:
         raise ValueError(
             f"scores must say more than -inf of most items, got it for {lowest:,} of {n_ranked:,}: "
             "give complete=True if these items are known to be below the others, or, if only "
             "candidates have scores, a dataframe of these and negatives='listed' (and drawn=)"
         )
     missing = {"scores of -inf, ranked last and tied": lowest}
-    if isinstance(source, Listed):
-        none = source.of(matched.study, *matched.study.held_out) == -np.inf
-        missing[_NOT_LISTED] = none.sum()
-        missing["users without any score"] = (source.lengths == 0).sum()
-    return ranks, missing
+    if reach is not None:
+        missing[_NOT_LISTED] = (ranks.rows.rank > reach[ranks.rows.instance]).sum()
+        missing["users without any score"] = (reach == 0).sum()
+    return missing
 
 
-def _among_lists(source, matched, place=None):
-    study, lengths = matched.study, matched.lengths
-    user, item = owners(lengths), matched.lists.indices.astype(np.int64)
-    scores, own = source.of(study, user, item), source.of(study, *study.held_out)
-    scored = scores > -np.inf
-    places = None if place is None else np.full(len(lengths), place)
-    sizes = lengths + study.n_relevant
-    ranks = ranks_among(user[scored], scores[scored], study, own, sizes, places)
-    n_missing = (~scored).sum() + (own == -np.inf).sum()
-    return ranks, {"negatives and held-out items without a score, ranked last and tied": n_missing}
+def _not_scored(standing):
+    what = "negatives and held-out items without a score, ranked last and tied"
+    return {what: standing.lowest}
 
 
 def _as_lists_allow(ranked, matched, drawn):

@@ -119,16 +119,15 @@ def match_ids(
     ]
     for name, one in rows.items():
         _refuse_order(name, one, study)
-    sources = rows | {name: _listed(name, one, study, counts) for name, one in listed.items()}
-    lists = None
-    short = {name: sources[name] for name in listed if is_short(sources[name], study)}
+    known = {name: _listed(name, one, study, counts, complete) for name, one in listed.items()}
+    lists, short = None, {name: one for name, one in known.items() if is_short(one, study)}
     if isinstance(negatives, str):
         lists = _candidates(short, study)
     elif negatives is not None:
         lists = _lists(_pairs("negatives", negatives, pair), study, counts)
     elif not complete:
         notes += _doubts(short, study)
-    sources = {name: sources[name] for name in given}
+    sources: dict[str, Source] = {name: (rows | known)[name] for name in given}
     stated = bool(rows) or items is not None
     return Matched(study, sources, named, lists, counts, complete, stated, tuple(notes))
 
@@ -489,7 +488,7 @@ def _known_to(study, table, counts, name, whose, what):
     return row, column, known
 
 
-def _listed(name, table, study, counts):
+def _listed(name, table, study, counts, complete):
     """The scores of a dataframe, as far as they are of users and items of the study."""
     what = "of items that are not in items"
     row, column, known = _known_to(study, table, counts, name, "scores", what)
@@ -504,11 +503,11 @@ def _listed(name, table, study, counts):
             f"{_called(name)} must hold each pair of user and item once, "
             f"got user {shown(study.users[user])} with item {shown(study.items[item])} twice"
         )
-    found = Listed(key, score, study)
+    found = Listed(key, score, study, complete)
     counts[name, _SCORES_IN_TRAIN] = found.in_train
     is_known, pools = pools_of(found, study)
-    complete = (found.lengths == pools).mean() >= 0.9 and is_known.mean() >= 0.5
-    unknown = (~is_known[study.held_out[1]]).sum() * complete
+    full = (found.lengths == pools).mean() >= 0.9 and is_known.mean() >= 0.5
+    unknown = (~is_known[study.held_out[1]]).sum() * full
     counts[name, "held-out items without any score, though all others have them"] = unknown
     return found
 

@@ -19,7 +19,7 @@ from recsample._support.numerics import LEVEL, PERCENT, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value
 from recsample.evaluation.causes import is_upside_down, likely_cause
-from recsample.evaluation.grades import Graded, grades_said, span_of, terms, uses_grades, values_of
+from recsample.evaluation.grades import grades_said, span_of, terms, uses_grades, values_of
 from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, compared, of_differences, step_down
@@ -31,6 +31,7 @@ from recsample.metrics.names import the_metric
 from recsample.metrics.ranking import AveragePrecision
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
+from recsample.ranks.graded import Graded
 from recsample.sampling.base import Design
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Where scores come from: a dataframe that lists some items, or whole rows of scores.
 
-A source knows the scores of the users of a study by two methods: `ranks`, among all items that are
-ranked, and `of`, of single pairs of a user and an item.
+A source knows the scores of the users of a study by two methods: `standing` says where the relevant
+items stand, and `of` gives the scores of single pairs of a user and an item.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers, Sparse
 from recsample.ranks import order
 from recsample.ranks.base import Ranks
+from recsample.ranks.graded import with_grades
 from recsample.ranks.scores import BLOCK, checked_scores, keys_of, pair_scores, unrounded
 from recsample.ranks.standings import scored_pools, standings
 
@@ -124,11 +125,28 @@ class Study(NamedTuple):
         return len(self.items) - np.diff(self.exclude.indptr).astype(np.int64)
 
 
+class Standing(NamedTuple):
+    """Where the relevant items stand by one source, and what it does not say.
+
+    The score -inf is the way to say that there is none: so many scores are such as `lowest` says.
+    Where these are of a list, it holds so many items of each user as `reach` says; what it leaves
+    out is tied behind it. Where relevant items that are left out may stand anywhere there, `ends`
+    are the ranks with these at the very end and right behind the list, also in the worst and the
+    best order of their grades, and so many are they for each user as `left_out` says.
+    """
+
+    ranks: Ranks
+    lowest: int = 0
+    reach: Integers | None = None
+    ends: tuple[Ranks, ...] = ()
+    left_out: Integers | None = None
+
+
 class Source(Protocol):
     """Scores of the users of a study, wherever they come from."""
 
-    def ranks(self, study: Study) -> tuple[Ranks, int]:
-        """The ranks, and how many scores are -inf: the way to say that there is none."""
+    def standing(self, study: Study, lists: Sparse | None = None) -> Standing:
+        """Among all items, with the grades; or among these of each user, without."""
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         """Scores of pairs, by the numbers of row and column; -inf where there is none."""
@@ -140,32 +158,33 @@ class Listed:
     They come with their pairs of a user and an item as numbers user * n_items + item, ascending.
     `in_train` of them are excluded from the study, and `lowest` of the others have the score -inf;
     of the items that are ranked for a user, so many are listed as `lengths` says, and `whole` says
-    whether all are, with whatever score.
+    whether all are, with whatever score, or known to be below where scores are `complete`.
     """
 
-    def __init__(self, key: Integers, score: Floats, study: Study) -> None:
+    def __init__(self, key: Integers, score: Floats, study: Study, complete: bool) -> None:
         in_train, known = np.isin(key, keys_of(study.exclude)), score > -np.inf
         self.in_train, self.lowest = int(in_train.sum()), int((~known & ~in_train).sum())
         ranked, n_users = known & ~in_train, len(study.users)
         self.key, self.score = key[ranked], score[ranked]
         self.lengths = counted(self.key // len(study.items), n_users)
-        self.whole = counted(key[~in_train] // len(study.items), n_users) == study.sizes
+        n_listed = counted(key[~in_train] // len(study.items), n_users)
+        self.whole = complete | (n_listed == study.sizes)
 
-    def ranks(self, study: Study) -> tuple[Ranks, int]:
-        return self.ranks_at(study), self.lowest
+    def ranks(self, study: Study) -> Ranks:
+        """With what a list leaves out tied behind it."""
+        return ranks_among(*self._ranked(study))
 
-    def ranks_at(self, study: Study, place: float | None = None) -> Ranks:
-        """The ranks with what a list leaves out right behind it, 0, or at the very end, 1."""
+    def standing(self, study: Study, lists: Sparse | None = None) -> Standing:
+        if lists is not None:
+            return _among(self, study, lists, self.whole)
+        found = _standing(self.whole, *self._ranked(study))
+        return found._replace(lowest=self.lowest, reach=self.lengths)
+
+    def _ranked(self, study):
+        """What `ranks_among` takes."""
         irrelevant = ~np.isin(self.key, keys_of(study.relevant))
         user, score = self.key[irrelevant] // len(study.items), self.score[irrelevant]
-        own = self.of(study, *study.held_out)
-        places = None if place is None else np.where(self.whole, np.nan, place)
-        return ranks_among(user, score, study, own, study.sizes, places)
-
-    def left_out(self, study: Study) -> Integers:
-        """Which held-out items a list leaves out, and could stand anywhere behind it."""
-        user, item = study.held_out
-        return np.flatnonzero((self.of(study, user, item) == -np.inf) & ~self.whole[user])
+        return user, score, study, self.of(study, *study.held_out), study.sizes
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         key = user * len(study.items) + item
@@ -187,7 +206,8 @@ def ranks_among(
 
     The relevant items' `own` scores stand user by user, -inf for none; of each user so many items
     are ranked as `sizes` says. Items without a score are tied, unless `places` says for each user
-    where the relevant ones among them stand: before the others, 0, or behind, 1.
+    where the relevant ones among them stand: before the others, 0, in the best order of their
+    grades, or behind, 1, in the worst.
     """
     n_relevant = study.n_relevant
     mine, listed = owners(n_relevant), counted(user, len(n_relevant))
@@ -198,13 +218,40 @@ def ranks_among(
     none = own == -np.inf
     above[none] = listed[mine[none]]
     tied[none] = (sizes - n_relevant - listed)[mine[none]]
-    if places is not None:
-        put = none & ~np.isnan(places[mine])
-        above[put] += (tied[put] * places[mine[put]]).astype(np.int64)
-        tied[put] = 0
+    place = np.full(len(own), np.nan) if places is None else places[mine]
+    put = none & ~np.isnan(place)
+    above[put] += (tied[put] * place[put]).astype(np.int64)
+    tied[put] = 0
     best_first = np.lexsort((tied, above, mine))
     above, tied = above[best_first], tied[best_first]
-    return _ranks(above, tied, n_relevant, sizes, study.one_each, study.users)
+    ranks = _ranks(above, tied, n_relevant, sizes, study.one_each, study.users)
+    if study.grades is None:
+        return ranks
+    return with_grades(ranks, own, study.grades, np.where(put, (2 * place - 1) * study.grades, 0))
+
+
+def _standing(whole, *ranked):
+    """Of what `ranks_among` takes; for users who are `whole` nothing is left out."""
+    _, _, study, own, _ = ranked
+    owner = study.held_out[0]
+    left_out = owner[(own == -np.inf) & ~whole[owner]]
+    found = Standing(ranks_among(*ranked))
+    if not len(left_out):
+        return found
+    places = (np.where(whole, np.nan, place) for place in (1.0, 0.0))
+    ends = tuple(ranks_among(*ranked, place) for place in places)
+    return found._replace(ends=ends, left_out=counted(left_out, len(study.users)))
+
+
+def _among(source, study, lists, whole):
+    """The standing among listed items."""
+    study = study._replace(grades=None)
+    lengths = np.diff(lists.indptr).astype(np.int64)
+    user, item = owners(lengths), lists.indices.astype(np.int64)
+    score, own = source.of(study, user, item), source.of(study, *study.held_out)
+    scored, sizes = score > -np.inf, lengths + study.n_relevant
+    found = _standing(whole, user[scored], score[scored], study, own, sizes)
+    return found._replace(lowest=(~scored).sum() + (own == -np.inf).sum())
 
 
 def shares_below(user: Integers, score: Floats, study: Study, own: Floats) -> Floats:
@@ -262,7 +309,9 @@ class WholeRows:
             pair = isinstance(self._given, tuple)
             self.n_users, self.n_items = map(len, self._given) if pair else self._given.shape
 
-    def ranks(self, study: Study) -> tuple[Ranks, int]:
+    def standing(self, study: Study, lists: Sparse | None = None) -> Standing:
+        if lists is not None:
+            return _among(self, study, lists, np.ones(len(study.users), bool))
         parts, lowest = [], 0
         for rows, scores in self._blocks(study):
             relevant = study.relevant[rows]
@@ -273,7 +322,10 @@ class WholeRows:
             ids = study.users[rows]
             exclude = study.exclude[rows]
             parts.append(_ranked(scores, one_each, exclude, ids=ids, name=self._name))
-        return Ranks.concatenate(parts), lowest
+        ranks = Ranks.concatenate(parts)
+        if study.grades is not None:
+            ranks = with_grades(ranks, self.of(study, *study.held_out), study.grades)
+        return Standing(ranks, lowest)
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.empty(len(user))
