@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.arrays import owners, summed
+from recsample._support.arrays import split
 from recsample._support.checks import generator, shown, true_or_false
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
@@ -31,7 +31,7 @@ from recsample.evaluation.saying import (
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
-from recsample.ranks.predicted import Standing, shares_below
+from recsample.ranks.predicted import Standing, by_item
 from recsample.ranks.provenance import WAYS, one_of_the_ways
 from recsample.sampling.base import Design, Sampler
 from recsample.sampling.importance import ImportanceSampling
@@ -255,32 +255,27 @@ def _undecided(standings, metrics):
     return not all(np.array_equal(m(last), m(first)) for last, first in ends for m in metrics)
 
 
-def _ranked(
-    matched: Matched, standings: dict[str, Standing], metrics: tuple[Metric, ...]
-) -> Ranked:
+def _ranked(matched: Matched, found: dict[str, Standing], metrics: tuple[Metric, ...]) -> Ranked:
     """The ranks, and what else there is to tell of the scores."""
     counts = dict(matched.counts)
-    for name, one in standings.items():
-        missing = _missing(one, matched.complete) if matched.lists is None else _not_scored(one)
-        counts |= {(name, what): n for what, n in missing.items()}
+    for name, one in found.items():
+        counts |= {(name, what): n for what, n in _missing(one, matched).items()}
     notes = [
         f"{_of(name)}{what}: {n:,}"
         for (name, what), n in counts.items()
         if n and not what.endswith((*USUAL, _NOT_LISTED))
-    ] + [
-        f"{_of(name)}{_UPSIDE_DOWN}"
-        for name, one in standings.items()
-        if is_upside_down(one.ranks, one.reach)
     ]
+    upside_down = [name for name, one in found.items() if is_upside_down(one.ranks, one.reach)]
+    notes += [f"{_of(name)}{_UPSIDE_DOWN}" for name in upside_down]
     ranked = Exact(
-        runs={name: one.ranks for name, one in standings.items()},
+        runs={name: one.ranks for name, one in found.items()},
         metrics=metrics,
         named=matched.named,
         notes=(*notes, *matched.notes),
         counts={key: int(n) for key, n in counts.items()},
         grades=() if matched.study.grades is None else tuple(np.unique(matched.study.grades)),
     )
-    short = {name: one for name, one in standings.items() if one.ends}
+    short = {name: one for name, one in found.items() if one.ends}
     if matched.lists is not None or not short:
         return ranked
     return ranked.turned(
@@ -291,10 +286,12 @@ def _ranked(
     )
 
 
-def _missing(standing, complete):
+def _missing(standing, matched):
     ranks, lowest, reach = standing[:3]
+    if matched.lists is not None:
+        return {"negatives and held-out items without a score, ranked last and tied": lowest}
     n_ranked = ranks.sizes.sum()
-    if 2 * lowest > n_ranked and not complete:
+    if 2 * lowest > n_ranked and not matched.complete:
         raise ValueError(
             f"scores must say more than -inf of most items, got it for {lowest:,} of {n_ranked:,}: "
             "give complete=True if these items are known to be below the others, or, if only "
@@ -307,23 +304,18 @@ def _missing(standing, complete):
     return missing
 
 
-def _not_scored(standing):
-    what = "negatives and held-out items without a score, ranked last and tied"
-    return {what: standing.lowest}
-
-
 def _as_lists_allow(ranked, matched, drawn):
     """What ranks among listed items say: more, if the lists are, and look like, uniform draws."""
     if drawn not in ("uniform", "shared"):
         why = f"lists of negatives that are {drawn!r}, {WAYS[drawn]}, cannot be corrected"
         return ranked.turned(Uncorrected, why=why)
     study = matched.study
-    own, listed = study.exclude + study.relevant, matched.listed
-    batches = _batches(matched.lists) if drawn == "shared" else None
+    own, lists = study.exclude + study.relevant, matched.lists
+    batches = _batches(lists) if drawn == "shared" else None
     if batches is not None:
         one_of_each = np.unique(batches, return_index=True)[1]
-        own, listed = own[one_of_each], [listed[i] for i in one_of_each]
-    tests = uniformity(listed, own)
+        own, lists = own[one_of_each], lists[one_of_each]
+    tests = uniformity(split(lists.indices.astype(np.int64), np.diff(lists.indptr)), own)
     of_whom = "uniform draws from the items that are new to the user"
     if float(tests["p-value"].min()) * len(tests) < _SURPRISE:
         why = f"the lists of negatives do not look like {of_whom} (p < {_SURPRISE:g})"
@@ -332,7 +324,7 @@ def _as_lists_allow(ranked, matched, drawn):
     known = {"n_items": study.sizes, "replace": False, "stated": True}
     if batches is None:
         return ranked.turned(Sampled, **known)
-    items = {name: _by_item(source, matched) for name, source in matched.sources.items()}
+    items = {name: by_item(one, study, matched.lists) for name, one in matched.sources.items()}
     return ranked.turned(Shared, **known, batches=batches, items=items)
 
 
@@ -350,17 +342,6 @@ def _batches(lists):
         alike = 4 * common >= 3 * np.minimum(lengths, lengths[first])
         found[alike & (found < 0)] = found.max() + 1
     return found
-
-
-def _by_item(source, matched):
-    """How each listed item takes the mean over users of the share of relevant items above it."""
-    study, lengths = matched.study, matched.lengths
-    user, item = owners(lengths), matched.lists.indices.astype(np.int64)
-    own = source.of(study, *study.held_out)
-    below = shares_below(user, source.of(study, user, item), study, own)
-    weight = 1 / (len(lengths) * lengths[user])
-    mean, (items, used) = weight @ below, np.unique(item, return_inverse=True)
-    return mean + len(items) * summed(used, weight * (below - mean), len(items))
 
 
 def _drawn(ranked: Ranked, sampler: Sampler | Design, rng: np.random.Generator) -> Ranked:

@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 
 from recsample._support import frames
-from recsample._support.arrays import counted, split
+from recsample._support.arrays import counted
 from recsample._support.checks import array_of, shown, whole_numbers
 from recsample._support.extras import extra
-from recsample._support.typing import Floats, Integers
+from recsample._support.typing import Floats
 from recsample.evaluation.candidates import doubts, is_short, pools_of
 from recsample.evaluation.causes import at_the_top
 from recsample.ranks.checks import check_names
@@ -54,16 +54,6 @@ class Matched:
     complete: bool
     stated: bool
     notes: tuple[str, ...] = ()
-
-    @property
-    def lengths(self) -> Integers:
-        """Of the lists."""
-        return np.diff(self.lists.indptr).astype(np.int64)
-
-    @property
-    def listed(self) -> list[Integers]:
-        """The items in the list of each user."""
-        return split(self.lists.indices.astype(np.int64), self.lengths)
 
 
 class _Table(NamedTuple):
@@ -368,7 +358,7 @@ def _places_doubted(name, column, table, study):
 
 def _refuse_order(name, rows, study):
     """Refuse arrays of places, and of items in order, where scores are asked for."""
-    first = rows.numbered_from()
+    first = rows.numbered_from
     if first is None:
         return
     place = rows.of(study, *study.held_out) - first

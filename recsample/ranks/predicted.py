@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from recsample._support.arrays import counted, owners, places_in, row_blocks, split
+from recsample._support.arrays import counted, owners, places_in, row_blocks, split, summed
 from recsample._support.checks import numbers, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers, Sparse
 from recsample.ranks import order
 from recsample.ranks.base import Ranks
 from recsample.ranks.graded import with_grades
-from recsample.ranks.scores import BLOCK, checked_scores, keys_of, pair_scores, unrounded
+from recsample.ranks.scores import BLOCK, checked_scores, keys_of, pair_scores, pairs_of, unrounded
 from recsample.ranks.standings import scored_pools, standings
 
 __all__ = ["predicted_ranks"]
@@ -113,7 +113,7 @@ class Study(NamedTuple):
     @property
     def held_out(self) -> tuple[Integers, Integers]:
         """The user and the item, by their numbers, of each relevant item, user by user."""
-        return owners(self.n_relevant), self.relevant.indices.astype(np.int64)
+        return pairs_of(self.relevant)
 
     @property
     def one_each(self) -> bool:
@@ -168,7 +168,7 @@ class Listed:
         self.key, self.score = key[ranked], score[ranked]
         self.lengths = counted(self.key // len(study.items), n_users)
         n_listed = counted(key[~in_train] // len(study.items), n_users)
-        self.whole = complete | (n_listed == study.sizes)
+        self.complete, self.whole = complete, complete | (n_listed == study.sizes)
 
     def ranks(self, study: Study) -> Ranks:
         """With what a list leaves out tied behind it."""
@@ -176,7 +176,7 @@ class Listed:
 
     def standing(self, study: Study, lists: Sparse | None = None) -> Standing:
         if lists is not None:
-            return _among(self, study, lists, self.whole)
+            return _among(self, study, lists, self.complete)
         found = _standing(self.whole, *self._ranked(study))
         return found._replace(lowest=self.lowest, reach=self.lengths)
 
@@ -243,24 +243,29 @@ def _standing(whole, *ranked):
     return found._replace(ends=ends, left_out=counted(left_out, len(study.users)))
 
 
-def _among(source, study, lists, whole):
+def _among(source, study, lists, complete):
     """The standing among listed items."""
     study = study._replace(grades=None)
-    lengths = np.diff(lists.indptr).astype(np.int64)
-    user, item = owners(lengths), lists.indices.astype(np.int64)
+    user, item = pairs_of(lists)
     score, own = source.of(study, user, item), source.of(study, *study.held_out)
-    scored, sizes = score > -np.inf, lengths + study.n_relevant
+    scored, sizes = score > -np.inf, np.diff(lists.indptr).astype(np.int64) + study.n_relevant
+    whole = np.full(len(study.users), complete)
     found = _standing(whole, user[scored], score[scored], study, own, sizes)
     return found._replace(lowest=(~scored).sum() + (own == -np.inf).sum())
 
 
-def shares_below(user: Integers, score: Floats, study: Study, own: Floats) -> Floats:
-    """For pairs of a user and an item with a score, which share of the relevant items is above it.
+def by_item(source: Source, study: Study, lists: Sparse) -> Floats:
+    """How each listed item takes the mean over users of the share of relevant items above it.
 
-    Tied ones count half; the relevant items' `own` scores stand user by user.
+    Tied ones count half.
     """
+    (user, item), lengths = pairs_of(lists), np.diff(lists.indptr)
+    score, own = source.of(study, user, item), source.of(study, *study.held_out)
     above, tied = _beside_several(owners(study.n_relevant), own, score, user)
-    return (above + tied / 2) / study.n_relevant[user]
+    below = (above + tied / 2) / study.n_relevant[user]
+    weight = 1 / (len(lengths) * lengths[user].astype(np.int64))
+    mean, (items, used) = weight @ below, np.unique(item, return_inverse=True)
+    return mean + len(items) * summed(used, weight * (below - mean), len(items))
 
 
 def _ranks(above, ties, n_relevant, sizes, one_each, ids=None):
@@ -311,7 +316,7 @@ class WholeRows:
 
     def standing(self, study: Study, lists: Sparse | None = None) -> Standing:
         if lists is not None:
-            return _among(self, study, lists, np.ones(len(study.users), bool))
+            return _among(self, study, lists, complete=True)
         parts, lowest = [], 0
         for rows, scores in self._blocks(study):
             relevant = study.relevant[rows]
@@ -340,6 +345,7 @@ class WholeRows:
         order.refuse_nan(found, study.users[user], item, self._name)
         return found
 
+    @property
     def numbered_from(self) -> int | None:
         """0 or 1, where an array has all numbers from there on, each once, for every user."""
         if self._asked or isinstance(self._given, tuple):

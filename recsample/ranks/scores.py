@@ -122,9 +122,15 @@ def without(sets, others):
     return found
 
 
+def pairs_of(sets):
+    """The users and the items of the elements of the sets, by their numbers."""
+    return owners(np.diff(sets.indptr).astype(np.int64)), sets.indices.astype(np.int64)
+
+
 def keys_of(sets):
-    """The elements of the sets as ascending numbers user * n_items + item."""
-    return owners(np.diff(sets.indptr).astype(np.int64)) * sets.shape[1] + sets.indices
+    """The same as ascending numbers user * n_items + item."""
+    user, item = pairs_of(sets)
+    return user * sets.shape[1] + item
 
 
 def relevant_sets(relevant, n_users, n_items):
