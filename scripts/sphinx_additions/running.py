@@ -33,11 +33,8 @@ DEFLATED = zipfile.ZIP_DEFLATED
 REASONS = {
     "compiled": "it needs a compiled library that there is not for browsers.",
     "data": "it reads the data of another library.",
-    "download": "it downloads data.",
-    "files": "it reads or writes files of a kind that nothing in a browser reads.",
     "processes": "it starts other programs.",
-    "project": "it reads the files of the project, or what is installed where the book is built.",
-    "slow": "it would take minutes.",
+    "project": "it reads files of the project that do not lie beside the book.",
 }
 
 
@@ -84,6 +81,8 @@ def add_scripts(app, page, template, context, document):
         told = json.dumps([one for _, one in cells], ensure_ascii=False).replace("<", "\\u003c")
         body += f'\n<script type="application/json" id="run-cells">{told}</script>\n'
         scripts = ["python.js", "run.js"]
+    elif 'class="doctest ' in body:
+        scripts = ["python.js", "run.js"]
     elif OWN in body:
         scripts = ["python.js", "own.js"]
     if scripts:
@@ -110,8 +109,10 @@ def pack(app, exception):
     say_runtime(folder, RUNTIME)
 
 
-def say_runtime(folder, address):
-    settings = {"runtime": address, "megabytes": MEGABYTES, "most": MOST, "libraries": LIBRARIES}
+def say_runtime(folder, address, megabytes=MEGABYTES):
+    """Say where Python comes from, and how much of it is loaded at once and in all."""
+    settings = {"runtime": address, "libraries": LIBRARIES}
+    settings |= {"megabytes": megabytes, "most": MOST - MEGABYTES + megabytes}
     (folder / "runtime.json").write_text(json.dumps(settings), encoding="utf-8")
 
 
@@ -139,7 +140,9 @@ def lay_runtime(html, runtime):
         return f"OFFLINE must name a folder with Pyodide, which holds pyodide-lock.json: {runtime}"
     folder = html / FOLDER
     shutil.copytree(runtime, folder / "pyodide", dirs_exist_ok=True)
-    say_runtime(folder, "pyodide/")
+    first = re.compile("(pyodide|python_stdlib|numpy-).*[.](m?js|json|wasm|zip|whl)$")
+    sizes = [one.stat().st_size for one in runtime.iterdir() if first.match(one.name)]
+    say_runtime(folder, "pyodide/", 1 + round(sum(sizes) / 1e6))  # as files they are not compressed
 
 
 def setup(app):

@@ -10,8 +10,11 @@ import shutil
 
 import browser
 import chapters
+import numpy as np
 import pytest
 from sphinx_additions import running
+
+import recsample as rs
 
 HTML = chapters.ROOT / "_build/html"
 PARTS = chapters.parts()
@@ -221,3 +224,107 @@ def test_two_pages_run_at_once_and_a_lost_network_is_said(window, site):
         press(page, f"Run cell {cell}", agree=False)
     assert [said(page) for page in pages] == 2 * [f"Cell {cell} has run."]
     assert pages[0].locator(".run-error").count() == 0
+
+
+def test_examples_of_the_api_are_tried_where_they_stand(window, site):
+    page, errors, _ = browser.visit(window, f"{site[1]}book/api/metrics.html")
+    find = "runCells.cells.findIndex(cell => /Recall @ 10/.test(cell.source) && {})"
+    number = page.evaluate(find.format("cell.source.split('\\n').length < 5"))
+    source, printed = page.evaluate(
+        f"(({{ source, box }}) => [source, box.textContent])(runCells.cells[{number}])"
+    )
+    assert ">>>" not in source
+    press(page, f"Run example {number + 1}")
+    assert said(page) == f"Example {number + 1} has run."
+    output = page.evaluate(f"runCells.cells[{number}].output.textContent").strip()
+    assert output and output in printed and errors == []
+
+
+def own_numbers(window, address):
+    page, errors, _ = browser.visit(window, f"{address}book/your_numbers.html")
+    return page, errors
+
+
+def asked(page, text, agree=False, **settings):
+    """Fill in the form and press: the rows of the first table, or why there are none."""
+    for name, value in settings.items():
+        control = page.locator(f"#own-{name}")
+        if name in ("kind", "drawn", "replace"):
+            control.select_option(value)
+        else:
+            control.fill(value)
+    page.locator("#own-text").fill(text)
+    press(page, "Answer", agree)
+    page.wait_for_function("!ownNumbers.working && document.querySelector('.own-answer > *')")
+    if refused := page.locator(".own-refusal").all_text_contents():
+        return refused[0]
+    return (
+        page.locator(".own-answer table")
+        .first.locator("tbody tr")
+        .evaluate_all("rows => rows.map(row => [...row.cells].map(cell => cell.textContent))")
+    )
+
+
+def samples(number):
+    """A column of sampled ranks, m, and the size of the pools, different for each number."""
+    rng = np.random.default_rng(number)
+    m, n = int(rng.integers(5, 200)), int(rng.integers(1_000, 20_000))
+    exact = np.minimum(np.ceil(rng.pareto(0.5, rng.integers(100, 5_000)) + 1e-9), n).astype(int)
+    return rs.UniformSampling(m).draw(rs.Ranks(exact, n), rng).values, m, n
+
+
+def compare_with_package(page, number, agree=False):
+    sampled, m, n = samples(number)
+    text = "\n".join(map(str, sampled))
+    found = asked(page, text, agree, kind="ranks", m=str(m), items=str(n), drawn="uniform")
+    wanted = rs.report(sampled, m=m, n_items=n, drawn="uniform").table
+    assert [row[0] for row in found] == list(wanted.index)
+    for row, (_, numbers) in zip(found, wanted[["value", "low", "high"]].iterrows()):
+        given = [float(one.replace("–", "nan")) for one in row[1:4]]
+        assert np.allclose(given, numbers.astype(float), atol=3e-4, equal_nan=True), (number, row)
+
+
+def test_own_numbers_are_answered_as_by_the_package_and_go_nowhere(window, site):
+    sent = []
+    window.on("request", lambda request: sent.append((request.method, request.url)))
+    page, errors = own_numbers(window, site[1])
+    compare_with_package(page, 0, agree=True)
+    compare_with_package(page, 1)
+    assert asked(page, "1\nx", m="9") == "line 2 must hold 1 number, got 'x'"
+    assert "drawn must be" in asked(page, "1\n2", drawn="unknown")
+    assert {method for method, _ in sent} == {"GET"}
+    assert all(url.startswith((site[1], "data:", "blob:")) for _, url in sent)
+    assert not [url for _, url in sent if "?" in url and "?v=" not in url]
+
+    # A link carries the settings.
+    page.get_by_role("button", name="Copy a link").click()
+    address = page.evaluate("location.href")
+    assert "m=9" in address and "drawn=unknown" in address and "text" not in address
+    other = window.new_page()
+    other.goto("about:blank")
+    other.goto(address)
+    assert other.locator("#own-m").input_value() == "9"
+    assert errors == []
+
+
+@pytest.mark.running
+def test_own_numbers_of_fifty_files(window, site):
+    page, errors = own_numbers(window, site[1])
+    for number in range(50):
+        compare_with_package(page, number, agree=number == 0)
+    assert errors == []
+
+
+@pytest.mark.running
+def test_a_million_rows_are_answered_within_seconds(window, site):
+    page, _ = own_numbers(window, site[1])
+    compare_with_package(page, 0, agree=True)  # loads
+    rng = np.random.default_rng(0)
+    text = "\n".join(map(str, rng.integers(1, 102, 1_000_000).tolist()))
+    found = asked(page, text, m="100", items="3541", drawn="uniform")
+    assert len(found) == 4
+    start, end = page.evaluate(
+        "['press', 'answered'].map(name => performance.getEntriesByName(name).at(-1).startTime)"
+    )
+    print(f"{(end - start) / 1000:.1f} seconds")
+    assert end - start < 10_000 * 6  # on a machine that has more to do

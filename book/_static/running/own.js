@@ -82,15 +82,16 @@
     read(event.dataTransfer.files[0]);
   });
 
-  let working = false;
+  const ownNumbers = (window.ownNumbers = { working: false });
   async function ask(asked) {
-    if (working) return;
-    working = true;
+    if (ownNumbers.working) return;
+    ownNumbers.working = true;
     if (await ready()) await show(asked);
-    working = false;
+    ownNumbers.working = false;
   }
   async function show(asked) {
     performance.mark("press");
+    said.replaceChildren();
     const source = `import pandas, scipy, matplotlib.pyplot\nimport own\nown.${asked}(text, settings)`;
     const answer = await run({ source, given: { text: whole ?? area.value, settings: settings() }, space: "own" });
     performance.mark("answered");
@@ -122,8 +123,8 @@
 
   function slider(box) {
     const { m, metric, values } = JSON.parse(box.dataset.values);
-    const range = element("input", { type: "range", min: 0, max: m.length - 1, value: m.length - 1, id: "own-m" });
-    const told = element("output", { htmlFor: "own-m" });
+    const range = element("input", { type: "range", min: 0, max: m.length - 1, value: m.length - 1, id: "own-smaller" });
+    const told = element("output", { htmlFor: "own-smaller" });
     const tell = () => {
       const at = range.value;
       const each = Object.entries(values).map(([name, row]) => `${name} ${row[at].toFixed(4)}`);
@@ -132,7 +133,6 @@
     };
     range.addEventListener("input", tell);
     tell();
-    box.replaceChildren(element("label", { htmlFor: "own-m", textContent: "m " }), range, told);
+    box.replaceChildren(element("label", { htmlFor: "own-smaller", textContent: "m " }), range, told);
   }
-  window.ownNumbers = { ask };
 })();

@@ -129,6 +129,8 @@ def columns_of(text):
     if len(set(names)) < len(names):
         raise ValueError(f"columns must have different names, got {names}")
     rows = lines[named:]
+    if not rows:
+        raise ValueError("there must be at least one row of numbers below the names, got none")
     try:
         columns = np.loadtxt(rows, delimiter=mark, ndmin=2, comments=None)
     except ValueError:
@@ -147,7 +149,6 @@ def refuse_a_line(rows, mark, width, start):
             what = f"got {wrong[0].strip()!r}" if wrong else f"got {len(fields)}"
             plural = "number" if width == 1 else "numbers"
             raise ValueError(f"line {place} must hold {width} {plural}, {what}")
-    raise ValueError("there must be at least one row of numbers below the names of the columns")
 
 
 def is_number(text):

@@ -1,26 +1,37 @@
 // Cells of a chapter that run where they are read: see python.js for the Python they run in.
 // In the page's data stand the sources of all its cells, also of those that it hides; the element of
 // the cell number 3 has the class run-3. What the book printed stays until a cell has run.
+// Examples of the API are cells too, those of one entry together, and show the value of each line.
 (() => {
   const { element, ready, run, say, onend } = pagePython;
   const data = document.getElementById("run-cells");
-  const cells = data ? JSON.parse(data.textContent) : [];
-  const runCells = (window.runCells = { cells, working: false });
+  const runCells = (window.runCells = { working: false });
   const all = (selector, root) => [...root.querySelectorAll(selector)];
+  const cells = data ? JSON.parse(data.textContent) : all(".bd-article .doctest", document).map(example);
+  runCells.cells = cells;
 
   cells.forEach((cell, index) => {
-    Object.assign(cell, { index, text: cell.source, box: document.querySelector(`.run-${index}`) });
+    Object.assign(cell, { index, text: cell.source });
+    cell.box ??= document.querySelector(`.run-${index}`);
   });
+
+  // What is typed in an example, without the prompts and what Python answers.
+  function example(box) {
+    const typed = box.textContent.split("\n").filter((line) => /^(>>>|\.\.\.)/.test(line));
+    const entry = box.closest("dl.py > dd")?.previousElementSibling?.id;
+    return { source: typed.map((line) => line.slice(4)).join("\n"), box, space: entry ?? "example", every: true };
+  }
 
   // The buttons of a cell, below its code.
   function equip(cell) {
-    const input = cell.box?.querySelector(".cell_input");
+    const input = cell.every ? cell.box : cell.box?.querySelector(".cell_input");
     if (!input) return;
-    const name = `cell ${cell.index + 1}`;
+    const put = (tools) => (cell.every ? input.append(tools) : input.after(tools));
+    const name = named(cell).toLowerCase();
     const button = (label, act) => element("button", { type: "button", textContent: label, onclick: act });
     cell.note = element("span", { className: "run-note" });
     if (cell.elsewhere) {
-      input.append(element("div", { className: "run-tools" }, cell.note));
+      put(element("div", { className: "run-tools" }, cell.note));
       cell.note.textContent = `Does not run in a page: ${cell.elsewhere} The output is the book's.`;
       return;
     }
@@ -30,15 +41,17 @@
     cell.undo.hidden = true;
     const controls = [cell.press, cell.editor, cell.undo];
     controls.forEach((one) => one.setAttribute("aria-label", `${one.textContent} ${name}`));
-    input.append(element("div", { className: "run-tools" }, cell.note, ...controls));
+    put(element("div", { className: "run-tools" }, cell.note, ...controls));
   }
 
+  const named = (cell) => `${cell.every ? "Example" : "Cell"} ${cell.index + 1}`;
+
   function edit(cell) {
-    const code = cell.box.querySelector(".cell_input .highlight");
+    const code = cell.box.querySelector(".highlight");
     if (cell.area) return cell.area.focus();
     const area = element("textarea", { className: "run-edit", value: cell.text, spellcheck: false });
     area.rows = cell.text.split("\n").length + 1;
-    area.setAttribute("aria-label", `Code of cell ${cell.index + 1}; Ctrl and Enter run it`);
+    area.setAttribute("aria-label", `Code of ${named(cell).toLowerCase()}; Ctrl and Enter run it`);
     area.addEventListener("input", () => ([cell.text, cell.undo.hidden] = [area.value, false]));
     area.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) {
@@ -76,12 +89,13 @@
   }
   async function runAll(last) {
     performance.mark("press");
-    const todo = cells.filter((cell, index) => index === last || (index < last && !cell.ran));
+    const space = cells[last]?.space;
+    const todo = cells.filter((cell, index) => index === last || (index < last && !cell.ran && cell.space === space));
     for (const cell of todo) {
       if (cell.elsewhere) cell.ran = true;
       const shown = cell.press && !cell.elsewhere;
       if (shown) cell.note.textContent = "running …";
-      const answer = await run({ source: cell.text, elsewhere: Boolean(cell.elsewhere) });
+      const answer = await run({ source: cell.text, elsewhere: Boolean(cell.elsewhere), space, every: cell.every });
       if (cell.elsewhere) continue;
       if (shown) cell.note.textContent = "";
       if (answer.failed) {
@@ -98,11 +112,11 @@
       performance.mark(`ran ${cell.index}`);
       if (kind === "error") {
         cell.ran = false;
-        return fail(cell);
+        return fail(cell, text);
       }
       if (shown) cell.note.textContent = "ran";
     }
-    say(last < cells.length ? `Cell ${last + 1} has run.` : "Every cell of this page has run.");
+    say(last < cells.length ? `${named(cells[last])} has run.` : "Every cell of this page has run.");
   }
 
   const sorry = ({ failed, why }) =>
@@ -110,10 +124,12 @@
       ? `Something could not be loaded (${why}). Is there a network? Press again to try again.`
       : `Python could not be started (${why}). Is there a network? Press again to try again.`;
 
-  function fail(cell) {
+  function fail(cell, error) {
     const edited = cell.text !== cell.source;
-    const place = cell.box ? `Cell ${cell.index + 1}` : "A check that the page hides";
-    const what = edited
+    const place = cell.box ? named(cell) : "A check that the page hides";
+    const what = /^ModuleNotFoundError/m.test(error)
+      ? "It needs a library that there is not for browsers."
+      : edited
       ? "Change the code and run it again, or reset it."
       : cells.some((one) => one.text !== one.source)
         ? "A cell above was changed: reset that, and run again."
