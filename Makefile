@@ -7,6 +7,9 @@
 #              and extensions of the book, Binder, workflows, this file; and thorough tests of the package,
 #              which repeat what others try once
 # make pages   every page of the built book in a browser
+# make running every page of volume one, run in a browser's Python from top to bottom: minutes
+# make site    Python for browsers laid beside the built book, which then needs no other host; OFFLINE=folder of
+#              Pyodide's distribution
 # make pdf     the built book as one file, _build/recsample.pdf
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
 # make peers   the numbers of ten other libraries beside this one's; brings PyTorch along
@@ -44,7 +47,7 @@ WARNINGS := error,ignore::EncodingWarning,ignore:There is no current event loop
 LOGGED = >> _build/book.log 2>&1 || { \
 	status=$$?; grep -v "Kernel is running over TCP" _build/book.log >&2; exit $$status; }
 
-.PHONY: book test unit data tools engines clusters peers compared pages pdf lint binder oldest kernels bench measured lock clean environment FORCE
+.PHONY: book test unit data tools engines clusters peers compared pages running site pdf lint binder oldest kernels bench measured lock clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
@@ -127,7 +130,17 @@ measured: environment
 pages: environment
 	@test -f _build/html/index.html || { \
 		echo "There is no book in _build/html to look at: run make book first." >&2; exit 1; }
-	$(BIN)/python -m pytest -q -n auto --dist worksteal tests/built/test_built_book.py
+	$(BIN)/python -m pytest -q -n auto --dist worksteal tests/built
+
+running: environment
+	@test -f _build/html/index.html || { \
+		echo "There is no book in _build/html to run: run make book first." >&2; exit 1; }
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m running tests/built/test_running.py
+
+site: environment
+	@test -f _build/html/index.html || { \
+		echo "There is no book in _build/html to complete: run make book first." >&2; exit 1; }
+	$(BIN)/python scripts/sphinx_additions/running.py _build/html "$(OFFLINE)"
 
 pdf: environment
 	@test -f _build/html/index.html || { \

@@ -15,7 +15,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import optimize
 
 from recsample._support.checks import positive_int, shown, whole_numbers
 from recsample._support.extras import extra
@@ -32,9 +31,11 @@ if TYPE_CHECKING:
     from recsample.sampling.consistency import Scaled
 
 
-# From dark to light, so that they differ in grey as well; the lightest stands out on white.
-BLUE, ORANGE, GREEN = "#00407f", "#ae5500", "#35a078"
-RED, GREY = "#9a3324", "#858585"
+# Orange is what is sampled or wrong, green what is exact or right, and nothing else.
+ORANGE, GREEN = "#ae5500", "#217a59"
+BLUE, RED, GREY = "#00407f", "#9a3324", "#858585"
+# From light to dark, so that they differ in grey as well; the lightest stands out on white.
+SKY, PLUM, INK = "#2a6fcf", "#8c1f63", "#111111"
 # For what has an order: shades of one colour. The purple ones are for BV with ever smaller gamma.
 PURPLES = ["#5e1a68", "#8a3c93", "#a85caf", "#c07cc4"]
 LIGHT_BLUE = "#4a90cc"
@@ -42,20 +43,36 @@ LINES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
 
 # One look per recommender: colour, marker, line.
 RECOMMENDER = {
-    **dict.fromkeys("AX", (BLUE, "o", "-")),
-    **dict.fromkeys("BY", (ORANGE, "s", "--")),
-    **dict.fromkeys("CZ", (GREEN, "^", "-.")),
+    **dict.fromkeys("AX", (SKY, "o", "-")),
+    **dict.fromkeys("BY", (PLUM, "s", "--")),
+    **dict.fromkeys("CZ", (INK, "^", "-.")),
 }
-METRIC = {"AUC": (GREY, "-"), "AP": (BLUE, "--"), "NDCG": (ORANGE, "-."), "Recall@10": (GREEN, ":")}
+METRIC = {"AUC": (GREY, "-"), "AP": (BLUE, "--"), "NDCG": (PLUM, "-."), "Recall@10": (INK, ":")}
 ESTIMATOR = {
-    "Exact": ("black", "-"),
-    "Sampled": (GREY, "--"),
-    "Rank Estimate": (RED, ":"),
-    "CLS": (GREEN, "-"),
+    "Exact": (GREEN, "-"),
+    "Sampled": (ORANGE, ":"),
+    "Rank Estimate": (GREY, "--"),
+    "CLS": (BLUE, "-."),
     "BV 1": (PURPLES[0], "-"),
     "BV 0.1": (PURPLES[1], "--"),
     "BV 0.01": (PURPLES[2], "-."),
     "BV 0.001": (PURPLES[3], ":"),
+}
+# What an evaluation can do: as above where the sample is fixed, else a look of its own.
+METHOD = {
+    **{name: (colour, f".{line}") for name, (colour, line) in ESTIMATOR.items()},
+    "BV, plausible prior": (PURPLES[0], ".-"),
+    "BV, learned prior": (LIGHT_BLUE, ".:"),
+    "EM": (LIGHT_BLUE, ".-"),
+    "MES": (LIGHT_BLUE, ".-."),
+    "spline": (LIGHT_BLUE, ".--"),
+    "report": (LIGHT_BLUE, "s-"),
+    "BV 0.1, doubling": (PURPLES[1], "D"),
+    "inverse sampling": (BLUE, "o"),
+    "inverse sampling, cap": (BLUE, "o:"),
+    "two phases": (PLUM, "-s"),
+    "early stopping": ("black", "v"),
+    "rank everything": ("black", "x"),
 }
 STYLE = {
     # So wide that a phone, which shows it on 343 pixels, has capitals 7 pixels high.
@@ -89,7 +106,7 @@ def use_style() -> None:
     >>> import recsample as rs
     >>> rs.plotting.use_style()
     """
-    looks = extra("cycler").cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLES[1]], linestyle=LINES)
+    looks = extra("cycler").cycler(color=[SKY, PLUM, INK, GREY, PURPLES[1]], linestyle=LINES)
     dark = dict.fromkeys(INKED, "#222222")
     extra("matplotlib").rcParams.update(STYLE | dark | {"axes.prop_cycle": looks})
     if "inline" in os.environ.get("MPLBACKEND", ""):
@@ -464,7 +481,7 @@ def regularisation_path(
     ax.plot(directions, path.largest_value, ":", color=RED, label="largest value")
     # The first direction is a constant: its variance is 0, which a logarithmic axis cannot show.
     spread = np.sqrt(path.mean_variance[1:])
-    ax.plot(directions[1:], spread, "--", color=ORANGE, label="standard deviation")
+    ax.plot(directions[1:], spread, "--", color=PLUM, label="standard deviation")
     ax.plot(directions, np.sqrt(path.squared_bias), "-", color=BLUE, label="rms bias")
     if optimum is not None:
         ends = directions[[0, -1]]
@@ -523,6 +540,46 @@ def trade_off(
     ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter(ticker.NullFormatter())
+    return ax
+
+
+def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """What each method costs per user, and how far its mean is off: a mark, or a line over m.
+
+    A mark is at the root mean square over the recommenders, with a bar from the smallest to the
+    largest error. Errors below 0.01, and so those of exact methods, are drawn at 0.01.
+
+    Parameters
+    ----------
+    data : pandas.DataFrame, one metric of what `studies.error_against_cost` returns
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
+    >>> table = rs.inference.studies.error_against_cost(ranks, samples=[50], most=100)
+    >>> rs.plotting.error_against_cost(table.loc["AP"]).get_ylabel()
+    'error, points'
+    """
+    _check_columns("data", data, ["cost", "error"], ["method", "setting"])
+    if "metric" in data.index.names:
+        raise ValueError("data must be of one metric, such as data.loc['AP'], got several")
+    ax = _axes(ax)
+    for method in [name for name in METHOD if name in data.index.unique("method")]:
+        colour, style = METHOD[method]
+        shown = data.loc[method].clip(lower=0.01)
+        by_setting = shown.assign(square=shown["error"] ** 2).groupby(level="setting")
+        cost, error = by_setting["cost"].mean(), by_setting["error"]
+        ax.vlines(cost, error.min(), error.max(), color=colour, linewidth=1)
+        middle = by_setting["square"].mean() ** 0.5
+        ax.plot(cost, middle, style, color=colour, label=method)
+    ax.set(xscale="log", yscale="log", xlabel="items looked at per user", ylabel="error, points")
+    _legend_below(ax, columns=2)
     return ax
 
 
@@ -730,6 +787,9 @@ def _write_names(ax, ends):
 
     Each of `ends` is a name, a point and a colour.
     """
+
+    from scipy import optimize
+
     low, high = sorted(ax.get_ylim())
     ends = [(name, (x, np.clip(y, low, high)), colour) for name, (x, y), colour in ends]
     ends = sorted(ends, key=lambda end: end[1][1])

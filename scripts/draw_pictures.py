@@ -10,6 +10,7 @@ MovieLens-1M, which the figure on the landing page shows.
 """
 
 import json
+from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -118,25 +119,41 @@ def logo():
 
 
 def social_card():
-    """The logo, the title and the curves of `order`, 1,200 by 630 pixels: a figure."""
+    """The claim, the order at 100 items and of all, and the curves, 1,200 by 630 pixels."""
     figure = plt.figure(figsize=(12, 6.3), dpi=100, layout="none")
-    mark = figure.add_axes((0.06, 0.70, 0.16 * 6.3 / 12, 0.16), aspect="equal")
-    mark.set(xlim=(0, 64), ylim=(64, 0))
-    corner = {"boxstyle": f"round,pad=0,rounding_size={CORNER}", "linewidth": 0}
-    mark.add_patch(FancyBboxPatch((0, 0), 64, 64, color=plotting.BLUE, **corner))
-    for x, y in OTHERS:
-        mark.add_patch(Circle((x, y), 6, color="white", linewidth=0))
-    mark.add_patch(Circle(RELEVANT, 10.5, color="white", linewidth=0))
-    mark.add_patch(Circle(RELEVANT, 7.5, color=plotting.ORANGE, linewidth=0))
-    mark.axis("off")
-    figure.text(0.17, 0.78, "recsample", va="center", fontsize=34, color=plotting.BLUE)
-    for line, words in enumerate(["Evaluating", "recommenders", "with sampled", "metrics"]):
-        figure.text(0.06, 0.52 - 0.115 * line, words, fontsize=40, fontweight="bold")
-    with plt.rc_context({"font.size": 20, "lines.linewidth": 5, "lines.markersize": 13}):
-        curves = order(figure.add_axes((0.53, 0.16, 0.40, 0.72)))
-    curves.tick_params(which="both", length=0, labelbottom=False, labelleft=False)
-    curves.set(xlabel="number of sampled items", ylabel="reported average precision")
+    write = partial(figure.text, va="center")
+    write(0.06, 0.86, "The best of three comes last", fontsize=45, fontweight="bold")
+    orders = dict(experiments.order_changes(rs.AP, samples=[100, 9_999]))
+    for place, m, words, colour in [
+        (0.62, 100, "among 100 random items", plotting.ORANGE),
+        (0.36, 9_999, "among all 9,999", plotting.GREEN),
+    ]:
+        write(0.06, place, orders[m], fontsize=44, fontweight="bold", color=colour)
+        write(0.06, place - 0.09, words, fontsize=24, color=colour)
+    write(0.115, 0.09, "recsample", fontsize=26, color=plotting.BLUE)
+    _mark(figure.add_axes((0.06, 0.05, 0.08 * 6.3 / 12, 0.08), aspect="equal"))
+    with plt.rc_context({"font.size": 18, "lines.linewidth": 5, "lines.markersize": 0}):
+        curves = order(figure.add_axes((0.52, 0.15, 0.42, 0.58), facecolor="none"))
+    right = experiments.order_changes(rs.AP)[-1][0]  # from here on the order is the exact one
+    for start, end, colour in [(1, right, plotting.ORANGE), (right, 9_999, plotting.GREEN)]:
+        curves.axvspan(start, end, color=colour, alpha=0.12, linewidth=0, zorder=-1)
+    curves.axvline(100, color=plotting.GREY, linestyle=":", linewidth=3)
+    curves.set(xlabel="number of sampled items", ylabel="average precision", xlim=(1, 9_999))
+    curves.tick_params(which="both", length=0, labelleft=False)
+    curves.grid(False)
     return figure
+
+
+def _mark(ax):
+    """The logo on an axes."""
+    ax.set(xlim=(0, 64), ylim=(64, 0))
+    corner = {"boxstyle": f"round,pad=0,rounding_size={CORNER}", "linewidth": 0}
+    ax.add_patch(FancyBboxPatch((0, 0), 64, 64, color=plotting.BLUE, **corner))
+    for x, y in OTHERS:
+        ax.add_patch(Circle((x, y), 6, color="white", linewidth=0))
+    ax.add_patch(Circle(RELEVANT, 10.5, color="white", linewidth=0))
+    ax.add_patch(Circle(RELEVANT, 7.5, color=plotting.ORANGE, linewidth=0))
+    ax.axis("off")
 
 
 def metrics_by_samples(sizes=None):

@@ -55,7 +55,8 @@ def join(html, root=chapters.ROOT):
 
 def _unfold(soup):
     """Open what a page folds, but for code, which is left out; so is what is there to click."""
-    for gone in soup.select(".place, details .cell_input, details > summary, a.headerlink"):
+    gone_with_paper = ".place, details .cell_input, details > summary, a.headerlink, #run-cells"
+    for gone in soup.select(gone_with_paper):
         gone.decompose()
     for folded in soup("details"):
         if folded.text.strip() or folded.img:

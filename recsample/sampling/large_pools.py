@@ -46,8 +46,6 @@ from typing import NamedTuple, Union
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
-from scipy import linalg
-from scipy.linalg import lapack
 
 from recsample._support.arrays import row_blocks
 from recsample._support.checks import fits_in_memory
@@ -478,6 +476,10 @@ def _fewer(places, n_nodes):
     finds with a small relative error by a Cholesky factor, where other methods leave one relative
     to the largest of them.
     """
+
+    from scipy import linalg
+    from scipy.linalg import lapack
+
     some = places.weight > 0
     above, weight, target = (column[some] for column in places[:3])
     if len(above) <= n_nodes:
@@ -509,6 +511,9 @@ def orthogonal_polynomials(place: Floats, root: Floats, number: int) -> tuple[Fl
     fewer than `number` where all but rounding of the weight is at so few places. The recurrence is
     the diagonal of the Jacobi matrix, and what stands beside it.
     """
+
+    from scipy import linalg
+
     basis = np.empty((number, len(place)))
     diagonal, beside = np.empty((2, number))
     column, size = root, linalg.norm(root)

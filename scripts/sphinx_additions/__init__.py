@@ -1,7 +1,7 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
 NAMES = ["checks", "definitions", "docstrings", "downloads", "formulas", "heads", "living"]
-NAMES += ["pictures", "repairs", "tables", "typesetting", "weight"]
+NAMES += ["pictures", "repairs", "running", "tables", "typesetting", "weight"]
 
 
 def setup(app):

@@ -62,7 +62,7 @@ def test_previous_and_next_lead_through_every_page():
     for before, page, after in zip(["", *PAGES], PAGES, [*PAGES[1:], ""]):
         steps = {"left-prev": before, "right-next": after}
         folder = Path(page).parent
-        wanted = {way: f"{relpath(there, folder)}.html" for way, there in steps.items() if there}
+        wanted = {way: relpath(f"{there}.html", folder) for way, there in steps.items() if there}
         assert (
             dict(re.findall(step, (HTML / f"{page}.html").read_text(encoding="utf-8"))) == wanted
         ), page

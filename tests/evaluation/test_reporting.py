@@ -353,7 +353,7 @@ def test_what_leaves_says_that_it_is_corrected_and_what_it_assumes(found, hump, 
         if form == "to_csv" or word != "decreasing":
             assert word in text
         elif form != "to_csv":
-            assert "within the best fifth of the list no rank is more frequent than" in text
+            assert "within the best fifth of the list, no rank is more frequent than" in text
 
 
 def test_latex_is_a_whole_float(found):

@@ -53,3 +53,23 @@ def test_users_to_rank_are_enough_whatever_the_luck_of_their_study():
     hits = np.random.default_rng(0).binomial(users, 0.1, 4000) / users
     reached = 2 * stats.norm.isf(0.025) * np.sqrt(hits * (1 - hits) / users)
     assert 0.88 < (reached <= width).mean() < 0.97
+
+
+def test_more_samples_are_enough_where_the_first_ranks_hold_a_step():
+    """A step at the cut-off is at stake to the last, and the best fit of a run blurs it."""
+    n, sampler, reached = 1000, rs.UniformSampling(20), []
+    chances = np.full(n, 0.9 / n) + 0.01 * (np.arange(n) < 10)
+
+    def ranks(rng):
+        return rs.Ranks(rng.choice(n, 800, p=chances) + 1, n)
+
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        found = rs.report(sampler.draw(ranks(rng), rng), metrics=["Recall@10"])
+        low, high = found.table.loc["Recall@10", ["low", "high"]]
+        plan = found.plan("Recall@10", 0.7 * (high - low))
+        if "more samples" in plan.index:
+            more = rs.UniformSampling(int(plan["setting"]["more samples"].removeprefix("m = ")))
+            again = rs.inference.limits(rs.Recall @ 10, more.draw(ranks(rng), rng), n)
+            reached.append((again.high - again.low) / (high - low))
+    assert len(reached) >= 2 and max(reached) <= 0.7

@@ -12,6 +12,21 @@ __test__ = {
 >>> max(abs(value * rank - 1) for value, rank in zip(corrected, ranks)) < 1e-14
 True
 """,
+    "few ties in a large pool": """
+>>> import recsample as rs
+>>> tied = rs.Ranks([1000], n_items=10**5, ties=[3])
+>>> expected = rs.UniformSampling(1).expect(rs.Recall @ 1, tied)
+>>> abs(float(expected[0]) - (1 - (999 + 3 / 2) / (10**5 - 1))) < 1e-12
+True
+""",
+    "the cost of tied items": """
+>>> import recsample as rs
+>>> design = rs.InverseSampling(cap=100)
+>>> one, other = design.cost(rs.Ranks([5, 6], n_items=1000))
+>>> tied = design.cost(rs.Ranks([5], n_items=1000, ties=[1]))
+>>> bool(abs(tied[0] - (one + other) / 2) < 1e-12)
+True
+""",
     # Modulo 2 ** 32, item 7 of user 4096 is item 7 of user 0. The score of an item is its number.
     "pairs of 4097 users and 2 ** 20 items": """
 >>> import numpy as np

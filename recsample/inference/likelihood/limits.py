@@ -17,9 +17,10 @@ how often the limits hold is measured by `recsample.inference.coverage`.
 That "decreasing" is false hardly shows at the best ranks (see `recsample.inference.blind_spot`).
 Another assumption is ``falling`` of `recsample.inference.certified_interval`: in the whole list.
 
-Beyond the best fifth any distribution is allowed. With several relevant items per instance
-"frequent" is meant in comparison with a random ranking, for the best of them, the second best, and
-so on: no item need be placed at random for that, only not worse than at random.
+Beyond the best fifth any distribution is allowed; and everywhere, whatever the assumption, where
+nine tenths of every pool or more were drawn without replacement. With several relevant items per
+instance "frequent" is meant in comparison with a random ranking, for the best of them, the second
+best, and so on: no item need be placed at random for that, only not worse than at random.
 """
 
 from __future__ import annotations

@@ -193,7 +193,8 @@ def mean_over_ties(function, cases, whole=_WHOLE):
     above[spread] = np.concatenate([places for places, _ in rules])
     weight[spread] *= np.concatenate([weights for _, weights in rules])
     (above, pool), which = different_rows([above, cases.pool[of_case]])
-    return np.add.reduceat(weight * function(above, pool)[..., which], starts_of(sizes), axis=-1)
+    starts = starts_of(sizes).astype(np.intp)  # which NumPy asks for here
+    return np.add.reduceat(weight * function(above, pool)[..., which], starts, axis=-1)
 
 
 def cost_until(k, above, ties, pool):

@@ -1,0 +1,156 @@
+"""Cells that run where they are read, in the reader's browser.
+
+A page with cells gets their sources, also of those that it hides, and the scripts of
+book/_static/running. What these load lies in the same folder of the built book: the package with
+what it needs of pure Python, and `runtime.json`, which says where Python itself comes from.
+
+A cell that cannot run in a browser has the option `elsewhere`, with one of REASONS: there it keeps
+the output of the book, and so do the cells that use what it would have made.
+"""
+
+import json
+import re
+import shutil
+import sys
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+import jupytext
+from docutils import nodes
+from sphinx.errors import ExtensionError
+
+ROOT = Path(__file__).parents[2]
+FOLDER = "_static/running"
+OWN = 'id="own-numbers"'  # the page where readers paste their own
+# Python for browsers, from its public distribution. It brings NumPy, SciPy, pandas and Matplotlib.
+RUNTIME = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
+# What is loaded before the first cell runs, and with everything that chapters import, in MB.
+MEGABYTES, MOST = 10, 45
+# What the package and its chapters import beside that: of pure Python, each a file of its own.
+LIBRARIES = ["jinja2", "markupsafe", "narwhals", "tabulate", "tqdm"]
+DEFLATED = zipfile.ZIP_DEFLATED
+REASONS = {
+    "compiled": "it needs a compiled library that there is not for browsers.",
+    "data": "it reads the data of another library.",
+    "processes": "it starts other programs.",
+    "project": "it reads files of the project that do not lie beside the book.",
+}
+
+
+def cells_of(text):
+    """The cells of a page: whether each is seen, and what the page's script is told of it."""
+    found = []
+    for cell in jupytext.reads(text, fmt="md:myst").cells:
+        if cell.cell_type == "code":
+            tags = set(cell.metadata.get("tags", []))
+            told = {"source": cell.source}
+            if "remove-output" in tags:
+                told["silent"] = True
+            if reason := cell.metadata.get("elsewhere"):
+                if reason not in REASONS:
+                    names = ", ".join(REASONS)
+                    raise ExtensionError(f"elsewhere must be one of {names}, got {reason!r}")
+                told["elsewhere"] = REASONS[reason]
+            hidden = "remove-cell" in tags or {"remove-input", "remove-output"} <= tags
+            found.append((not hidden, told))
+    return found
+
+
+def number(app, document):
+    """Give the element of each cell its number, as a class."""
+    path = Path(app.env.doc2path(app.env.docname))
+    boxes = [
+        node for node in document.findall(nodes.container) if node.get("nb_element") == "cell_code"
+    ]
+    if not boxes:
+        return
+    cells = cells_of(path.read_text(encoding="utf-8"))
+    seen = [k for k, (visible, _) in enumerate(cells) if visible]
+    if len(seen) != len(boxes):
+        raise ExtensionError(f"{path}: {len(boxes)} cells on the page, {len(seen)} in the source")
+    for k, node in zip(seen, boxes):
+        node["classes"].append(f"run-{k}")
+
+
+def add_scripts(app, page, template, context, document):
+    """Add the sources of the cells and the scripts to a page that has anything to run."""
+    body, scripts = context.get("body", ""), []
+    if document is not None and re.search(r'class="[^"]*\brun-\d', body):
+        cells = cells_of(Path(app.env.doc2path(page)).read_text(encoding="utf-8"))
+        told = json.dumps([one for _, one in cells], ensure_ascii=False).replace("<", "\\u003c")
+        body += f'\n<script type="application/json" id="run-cells">{told}</script>\n'
+        scripts = ["python.js", "run.js"]
+    elif 'class="doctest ' in body:
+        scripts = ["python.js", "run.js"]
+    elif OWN in body:
+        scripts = ["python.js", "own.js"]
+    if scripts:
+        context["body"] = body
+        app.add_css_file("running/run.css")
+    for name in scripts:
+        app.add_js_file(f"running/{name}", loading_method="defer")
+
+
+def pack(app, exception):
+    """Lay the package and its libraries beside the book, and say where Python comes from."""
+    if exception or app.builder.name != "html":
+        return
+    folder = Path(app.outdir) / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    version = distribution("recsample").version
+    own = {path: path.relative_to(ROOT).as_posix() for path in (ROOT / "recsample").rglob("*")}
+    own |= {path: path.relative_to(ROOT).as_posix() for path in (ROOT / "book/data").rglob("*")}
+    metadata = f"Metadata-Version: 2.1\nName: recsample\nVersion: {version}\n"
+    named = {f"recsample-{version}.dist-info/METADATA": metadata}
+    write(folder / "recsample.zip", own | files_of("lazy_loader"), named)
+    for name in LIBRARIES:
+        write(folder / f"{name}.zip", files_of(name))
+    say_runtime(folder, RUNTIME)
+
+
+def say_runtime(folder, address, megabytes=MEGABYTES):
+    """Say where Python comes from, and how much of it is loaded at once and in all."""
+    settings = {"runtime": address, "libraries": LIBRARIES}
+    settings |= {"megabytes": megabytes, "most": MOST - MEGABYTES + megabytes}
+    (folder / "runtime.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+def files_of(name):
+    """The files of an installed library, and where each lies in it."""
+    listed = distribution(name).files
+    return {one.locate(): str(one) for one in listed if one.parts[0].startswith(name)}
+
+
+def write(path, files, texts=None):
+    """Pack files of pure Python, and some texts by their names; the same on every build."""
+    with zipfile.ZipFile(path, "w") as packed:
+        held = {name: Path(source) for source, name in files.items()}
+        for name in sorted(held):
+            compiled = re.search(r"__pycache__|\.(so|pyd|c)$", name)
+            if held[name].is_file() and not compiled:
+                packed.writestr(zipfile.ZipInfo(name), held[name].read_bytes(), DEFLATED)
+        for name, text in (texts or {}).items():
+            packed.writestr(zipfile.ZipInfo(name), text, DEFLATED)
+
+
+def lay_runtime(html, runtime):
+    """Copy Python for browsers from a folder into a built book, which then asks no other host."""
+    if not (runtime / "pyodide-lock.json").exists():
+        return f"OFFLINE must name a folder with Pyodide, which holds pyodide-lock.json: {runtime}"
+    folder = html / FOLDER
+    shutil.copytree(runtime, folder / "pyodide", dirs_exist_ok=True)
+    first = re.compile("(pyodide|python_stdlib|numpy-).*[.](m?js|json|wasm|zip|whl)$")
+    sizes = [one.stat().st_size for one in runtime.iterdir() if first.match(one.name)]
+    say_runtime(folder, "pyodide/", 1 + round(sum(sizes) / 1e6))  # as files they are not compressed
+
+
+def setup(app):
+    app.connect("doctree-read", number)
+    app.connect("html-page-context", add_scripts)
+    app.connect("build-finished", pack)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    sys.exit(lay_runtime(*map(Path, sys.argv[1:])))

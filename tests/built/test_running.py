@@ -1,0 +1,330 @@
+"""Cells that run where they are read, in a browser: `make pages` after `make book`.
+
+Python for browsers is a fixture, older than what the book loads: see `pyodide` in conftest.py.
+"""
+
+import math
+import os
+import re
+import shutil
+
+import browser
+import chapters
+import numpy as np
+import pytest
+from sphinx_additions import running
+
+import recsample as rs
+
+HTML = chapters.ROOT / "_build/html"
+PARTS = chapters.parts()
+VOLUME_ONE = [
+    page
+    for caption, pages in PARTS.items()
+    if caption in ("", "The short way") or caption.startswith("Volume one")
+    for page in pages
+    if chapters.has_cells(page)
+]
+SHORT = "book/sampled_metrics"
+# What the versions of the fixture do not allow, by page: words of the error, or cells that show
+# something else, with the reason.
+OLDER = {}
+LIMIT = 30_000 * 8  # milliseconds for a page, on a machine that has more to do
+
+# What a cell shows: lines of text, rows of tables, and the shapes of pictures.
+SHOWN = """() => runCells.cells.map(cell => {
+    const place = cell.output ?? cell.box?.querySelector('.cell_output');
+    if (!place || !cell.box || cell.elsewhere) return null;
+    const seen = [...place.querySelectorAll('tr, pre')].filter(one => !one.closest('[hidden]'));
+    const text = one => one.localName === 'tr'
+        ? [...one.cells].map(part => part.textContent.trim()).join(' | ')
+        : one.textContent.trim();
+    const pictures = [...place.querySelectorAll('img')].filter(one => !one.closest('[hidden]'));
+    return [seen.map(text).join('\\n'), pictures.map(one => one.naturalWidth / one.naturalHeight)];
+})"""
+
+
+@pytest.fixture(scope="module")
+def site(pyodide, tmp_path_factory):
+    """The built book with Python for browsers beside it."""
+    folder = tmp_path_factory.mktemp("site") / "html"
+    shutil.copytree(HTML, folder, copy_function=os.symlink)
+    runtime = folder / running.FOLDER / "pyodide"
+    shutil.copytree(pyodide, runtime, copy_function=os.symlink)
+    (folder / running.FOLDER / "runtime.json").unlink()
+    running.say_runtime(folder / running.FOLDER, "pyodide/")
+    with browser.serve(folder) as address:
+        yield folder, address
+
+
+@pytest.fixture
+def window(chromium):
+    window = browser.open_window(chromium)
+    window.set_default_timeout(LIMIT)
+    yield window
+    window.close()
+
+
+def press(page, name="Run this page", agree=True):
+    """Press a button and agree to what it asks, if it asks."""
+    page.get_by_role("button", name=name, exact=True).first.click()
+    if agree:
+        page.get_by_role("button", name="Load and run").click()
+
+
+def said(page):
+    """What the page says once Python is done."""
+    page.wait_for_function("!runCells.working")
+    return page.locator(".run-line [role=status]").text_content()
+
+
+def requested(window):
+    addresses = []
+    window.on("request", lambda request: addresses.append(request.url))
+    return addresses
+
+
+def differences(before, after):
+    """The numbers of the cells that show something else than before."""
+    for number, (old, new) in enumerate(zip(before, after)):
+        if old is not None and not alike(old, new):
+            yield number
+
+
+def alike(old, new):
+    (text, shapes), (other, others) = old, new
+    number = r"[-+−]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?"
+    if re.sub(rf"{number}|\s", "", text) != re.sub(rf"{number}|\s", "", other):
+        return False
+    pairs = zip(numbers(number, text), numbers(number, other), strict=True)
+    same = all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-10) for a, b in pairs)
+    return (
+        same
+        and len(shapes) == len(others)
+        and all(math.isclose(a, b, rel_tol=0.1) for a, b in zip(shapes, others))
+    )
+
+
+def numbers(number, text):
+    return [float(one.replace(",", "").replace("−", "-")) for one in re.findall(number, text)]
+
+
+def runs(window, address, name):
+    """Run a page from top to bottom: what it says, its errors, and the cells that differ."""
+    page, errors, _ = browser.visit(window, f"{address}{name}.html")
+    before = page.evaluate(SHOWN)
+    press(page)
+    told = said(page)
+    failed = page.locator(".run-error").all_text_contents()
+    page.wait_for_timeout(200)  # for pictures to be decoded
+    return told, [*failed, *errors], list(differences(before, page.evaluate(SHOWN)))
+
+
+@pytest.mark.running
+@pytest.mark.parametrize("name", VOLUME_ONE)
+def test_pages_print_in_the_browser_what_the_book_printed(window, site, name):
+    told, errors, differ = runs(window, site[1], name)
+    assert (told, errors, differ) == ("Every cell of this page has run.", [], OLDER.get(name, []))
+
+
+def test_nothing_is_loaded_before_the_press_nor_without_a_yes(window, site):
+    addresses = requested(window)
+    page, errors, _ = browser.visit(window, f"{site[1]}{SHORT}.html")
+    press(page, agree=False)
+    assert "MB" in page.locator(".run-ask").text_content()
+    page.get_by_role("button", name="Not now").click()
+    assert not [one for one in addresses if re.search("pyodide|worker|[.]zip|[.]whl", one)]
+    assert not [one for one in addresses if not one.startswith((site[1], "data:"))]
+    assert errors == []
+
+
+def test_the_book_names_one_other_host_and_only_in_one_file():
+    hosts = re.compile(r"https?://[\w.-]+")
+    named = {
+        path.name: {*hosts.findall(path.read_text(encoding="utf-8"))}
+        for path in (HTML / running.FOLDER).glob("*")
+        if path.suffix in (".js", ".json", ".py", ".css")
+    }
+    local = {"http://localhost"}
+    assert named.pop("runtime.json") == {"https://cdn.jsdelivr.net"}
+    assert set().union(*named.values()) <= local
+
+
+def test_a_page_that_is_opened_as_a_file_says_why_it_does_not_run(window):
+    page, errors, _ = browser.visit(window, f"{HTML.as_uri()}/{SHORT}.html")
+    press(page, agree=False)
+    assert "opened as a file" in page.locator(".run-line [role=status]").text_content()
+    assert errors == []
+
+
+def test_a_page_runs_again_edited_reset_and_stopped(window, site):
+    addresses = requested(window)
+    page, errors, _ = browser.visit(window, f"{site[1]}{SHORT}.html")
+    before = page.evaluate(SHOWN)
+    last = page.evaluate("runCells.cells.findIndex(cell => cell.source.startsWith('exact = AP'))")
+    box = page.locator(f".run-{last}")
+    press(page, f"Run cell {last + 1}")
+    assert said(page) == f"Cell {last + 1} has run."
+    assert list(differences(before[: last + 1], page.evaluate(SHOWN))) == []
+    ran = page.evaluate("runCells.cells.map(cell => Boolean(cell.ran))")
+    assert all(ran[: last + 1]) and not any(ran[last + 1 :])
+
+    # A second press loads nothing.
+    loaded = [one for one in addresses if one.endswith((".whl", ".zip", ".wasm"))]
+    assert len(loaded) == len(set(loaded))
+    press(page, f"Run cell {last + 1}", agree=False)
+    said(page)
+    assert len([one for one in addresses if one.endswith((".whl", ".zip", ".wasm"))]) == len(loaded)
+
+    # An edited cell shows its own output, with an error where it has one, and is reset.
+    box.get_by_role("button", name="Edit").click()
+    area = box.locator("textarea")
+    assert area.evaluate("area => area === document.activeElement")
+    area.fill("print(6 * 7)\n1 / 0")
+    page.keyboard.press("Control+Enter")
+    assert "Change the code" in said(page)
+    shown = box.locator(".cell_output").inner_text()
+    assert "42" in shown and "ZeroDivisionError" in shown and "Line 2" in shown
+    box.get_by_role("button", name="Reset").click()
+    assert page.evaluate(SHOWN)[last] == before[last]
+
+    # What a hidden check asserts fails visibly.
+    first = page.evaluate("runCells.cells.findIndex(cell => cell.source.includes('r, n, m ='))")
+    box = page.locator(f".run-{first}")
+    box.get_by_role("button", name="Edit").click()
+    box.locator("textarea").fill(page.evaluate(f"runCells.cells[{first}].source + '\\nr = 9'"))
+    page.keyboard.press("Control+Enter")
+    said(page)
+    press(page, agree=False)
+    assert "A cell above was changed" in said(page) and page.locator(".run-error").count() == 1
+
+    # Stopped, Python forgets; the next press runs every cell above again.
+    box.locator("textarea").fill("while True:\n    pass")
+    page.keyboard.press("Control+Enter")
+    page.locator(".run-line").get_by_role("button", name="Stop").click()
+    assert "forgot its variables" in said(page)
+    box.get_by_role("button", name="Reset").click()
+    press(page, f"Run cell {last + 1}", agree=False)
+    assert said(page) == f"Cell {last + 1} has run."
+    assert page.evaluate("performance.getEntriesByName('press').length") >= 3
+    assert errors == []
+
+
+def test_two_pages_run_at_once_and_a_lost_network_is_said(window, site):
+    folder, address = site
+    pages = [browser.visit(window, f"{address}{SHORT}.html")[0] for _ in range(2)]
+    lost = folder / running.FOLDER / "pyodide"
+    wheel = next(lost.glob("pandas-*.whl"))
+    aside = wheel.rename(folder / "aside")
+    press(pages[0])
+    assert "Is there a network? Press again" in said(pages[0])
+    aside.rename(wheel)
+    cell = 1 + pages[0].evaluate("runCells.cells.findIndex(cell => /r, n, m =/.test(cell.source))")
+    for page in pages:  # the second one is not asked again
+        press(page, f"Run cell {cell}", agree=False)
+    assert [said(page) for page in pages] == 2 * [f"Cell {cell} has run."]
+    assert pages[0].locator(".run-error").count() == 0
+
+
+def test_examples_of_the_api_are_tried_where_they_stand(window, site):
+    page, errors, _ = browser.visit(window, f"{site[1]}book/api/metrics.html")
+    find = "runCells.cells.findIndex(cell => /Recall @ 10/.test(cell.source) && {})"
+    number = page.evaluate(find.format("cell.source.split('\\n').length < 5"))
+    source, printed = page.evaluate(
+        f"(({{ source, box }}) => [source, box.textContent])(runCells.cells[{number}])"
+    )
+    assert ">>>" not in source
+    press(page, f"Run example {number + 1}")
+    assert said(page) == f"Example {number + 1} has run."
+    output = page.evaluate(f"runCells.cells[{number}].output.textContent").strip()
+    assert output and output in printed and errors == []
+
+
+def own_numbers(window, address):
+    page, errors, _ = browser.visit(window, f"{address}book/your_numbers.html")
+    return page, errors
+
+
+def asked(page, text, agree=False, **settings):
+    """Fill in the form and press: the rows of the first table, or why there are none."""
+    for name, value in settings.items():
+        control = page.locator(f"#own-{name}")
+        if name in ("kind", "drawn", "replace"):
+            control.select_option(value)
+        else:
+            control.fill(value)
+    page.locator("#own-text").fill(text)
+    press(page, "Answer", agree)
+    page.wait_for_function("!ownNumbers.working && document.querySelector('.own-answer > *')")
+    if refused := page.locator(".own-refusal").all_text_contents():
+        return refused[0]
+    return (
+        page.locator(".own-answer table")
+        .first.locator("tbody tr")
+        .evaluate_all("rows => rows.map(row => [...row.cells].map(cell => cell.textContent))")
+    )
+
+
+def samples(number):
+    """A column of sampled ranks, m, and the size of the pools, different for each number."""
+    rng = np.random.default_rng(number)
+    m, n = int(rng.integers(5, 200)), int(rng.integers(1_000, 20_000))
+    exact = np.minimum(np.ceil(rng.pareto(0.5, rng.integers(100, 5_000)) + 1e-9), n).astype(int)
+    return rs.UniformSampling(m).draw(rs.Ranks(exact, n), rng).values, m, n
+
+
+def compare_with_package(page, number, agree=False):
+    sampled, m, n = samples(number)
+    text = "\n".join(map(str, sampled))
+    found = asked(page, text, agree, kind="ranks", m=str(m), items=str(n), drawn="uniform")
+    wanted = rs.report(sampled, m=m, n_items=n, drawn="uniform").table
+    assert [row[0] for row in found] == list(wanted.index)
+    for row, (_, numbers) in zip(found, wanted[["value", "low", "high"]].iterrows()):
+        given = [float(one.replace("–", "nan")) for one in row[1:4]]
+        assert np.allclose(given, numbers.astype(float), atol=3e-4, equal_nan=True), (number, row)
+
+
+def test_own_numbers_are_answered_as_by_the_package_and_go_nowhere(window, site):
+    sent = []
+    window.on("request", lambda request: sent.append((request.method, request.url)))
+    page, errors = own_numbers(window, site[1])
+    compare_with_package(page, 0, agree=True)
+    compare_with_package(page, 1)
+    assert asked(page, "1\nx", m="9") == "line 2 must hold 1 number, got 'x'"
+    assert "drawn must be" in asked(page, "1\n2", drawn="unknown")
+    assert {method for method, _ in sent} == {"GET"}
+    assert all(url.startswith((site[1], "data:", "blob:")) for _, url in sent)
+    assert not [url for _, url in sent if "?" in url and "?v=" not in url]
+
+    # A link carries the settings.
+    page.get_by_role("button", name="Copy a link").click()
+    address = page.evaluate("location.href")
+    assert "m=9" in address and "drawn=unknown" in address and "text" not in address
+    other = window.new_page()
+    other.goto("about:blank")
+    other.goto(address)
+    assert other.locator("#own-m").input_value() == "9"
+    assert errors == []
+
+
+@pytest.mark.running
+def test_own_numbers_of_fifty_files(window, site):
+    page, errors = own_numbers(window, site[1])
+    for number in range(50):
+        compare_with_package(page, number, agree=number == 0)
+    assert errors == []
+
+
+@pytest.mark.running
+def test_a_million_rows_are_answered_within_seconds(window, site):
+    page, _ = own_numbers(window, site[1])
+    compare_with_package(page, 0, agree=True)  # loads
+    rng = np.random.default_rng(0)
+    text = "\n".join(map(str, rng.integers(1, 102, 1_000_000).tolist()))
+    found = asked(page, text, m="100", items="3541", drawn="uniform")
+    assert len(found) == 4
+    start, end = page.evaluate(
+        "['press', 'answered'].map(name => performance.getEntriesByName(name).at(-1).startTime)"
+    )
+    print(f"{(end - start) / 1000:.1f} seconds")
+    assert end - start < 10_000 * 6  # on a machine that has more to do

@@ -1,0 +1,135 @@
+"""What the page "Your own numbers" computes: own.py, which the page runs in the browser."""
+
+import json
+import sys
+
+import chapters
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+
+import recsample as rs
+
+sys.path.append(str(chapters.ROOT / "book/_static/running"))
+
+import own  # noqa: E402
+
+SETTINGS = {
+    "kind": "ranks",
+    "m": "20",
+    "items": "500",
+    "users": "",
+    "drawn": "uniform",
+    "replace": "",
+    "metrics": "Recall@1, AUC",
+}
+SAMPLED = rs.UniformSampling(20).draw(rs.Ranks(np.arange(1, 301), 500), rng=0).values
+
+
+def text_of(columns, mark=","):
+    rows = zip(*columns.values())
+    return "\n".join(mark.join(map(str, row)) for row in [columns, *rows])
+
+
+def asked(text, **settings):
+    return BeautifulSoup(own.answer(text, SETTINGS | settings).html, "html.parser")
+
+
+def rows(page):
+    """The first table: value, low and high, each after the words before them."""
+    return [
+        [row("th")[-1].text, *(cell.text for cell in row("td")[:3])]
+        for row in page.table.tbody("tr")
+    ]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_the_table_is_that_of_a_report(mark):
+    columns = {"one": SAMPLED, "other": SAMPLED[::-1] // 2 + 1}
+    found = rows(asked(text_of(columns, mark)))
+    wanted = rs.report(
+        columns, m=20, n_items=500, drawn="uniform", metrics=["Recall@1", "AUC"]
+    ).table
+    numbers = wanted[["value", "low", "high"]].to_numpy()
+    assert [row[1:] for row in found] == [
+        ["–" if np.isnan(one) else f"{one:.4f}" for one in row] for row in numbers
+    ]
+    assert [row[0] for row in found] == 2 * ["Recall@1", "AUC"]
+
+
+def test_columns_without_names_and_other_ends_of_lines_are_read():
+    plain = asked("\r\n".join(map(str, SAMPLED)))
+    named = asked("\ufeffrank\n" + "\n".join(map(str, SAMPLED)) + "\n\n")
+    assert rows(plain) == rows(named)
+
+
+def test_scores_give_the_ranks_that_they_make():
+    rng = np.random.default_rng(0)
+    scores = np.c_[rng.normal(1, 1, 200), rng.normal(size=(200, 20))].round(3)
+    ranks = 1 + (scores[:, 1:] > scores[:, :1]).sum(axis=1)
+    assert not (scores[:, 1:] == scores[:, :1]).any()
+    text = "\n".join(",".join(map(str, row)) for row in scores)
+    assert rows(asked(text, kind="scores", m="")) == rows(asked("\n".join(map(str, ranks))))
+
+
+def test_a_printed_table_has_the_limits_of_from_published():
+    text = "model\tHR@10\tNDCG@10\nX\t0.670\t0.396"
+    how = {"m": "100", "items": "1390 3690", "users": "6,040", "metrics": ""}
+    found = rows(asked(text, kind="printed", **how))
+    wanted = rs.inference.from_published(
+        {"X": {"HR@10": "0.670", "NDCG@10": "0.396"}},
+        m=100,
+        n_items=(1390, 3690),
+        n_users=6040,
+        drawn="uniform",
+    ).table
+    limits = [[f"{one:.4f}" for one in row] for row in wanted[["low", "high"]].to_numpy()]
+    assert [row[2:] for row in found] == limits
+
+
+def test_a_smaller_sample_is_one_of_the_items_that_were_drawn():
+    box = asked("\n".join(map(str, SAMPLED))).find(class_="run-what-if")
+    data = json.loads(box["data-values"])
+    (values,) = data["values"].values()
+    # One of m drawn items is above with chance (s - 1) / m; all of them are what was printed.
+    assert data["m"][0] == 1 and data["m"][-1] == 20
+    assert np.isclose(values[0], np.mean(1 - (SAMPLED - 1) / 20))
+    assert np.isclose(values[-1], np.mean(SAMPLED == 1))
+
+
+def test_the_plan_asks_for_an_audit_as_the_package_does():
+    page = own.plan("\n".join(map(str, SAMPLED)), SETTINGS | {"width": "0.1"}).html
+    sampled = rs.Ranks(SAMPLED, 21)
+    users = rs.inference.plan_audit("Recall@1", 0.1, sampled, 500, 0).users
+    assert f"rank all items for {len(users)} of the 300 users" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        ("", {}, "at least one row of numbers, got nothing"),
+        ("rank", {}, "at least one row of numbers below the names, got none"),
+        ("1\n2\nx", {}, "line 3 must hold 1 number, got 'x'"),
+        ("a,b\n1,2\n3", {}, "line 3 must hold 2 numbers, got 1"),
+        ("a,a\n1,2", {}, "columns must have different names"),
+        ("1\n22", {}, r"from 1 to m \+ 1 = 21, got 22 in row 2 of column 1"),
+        ("1\n1.5", {}, "whole numbers from 1 to .*, got 1.5 in row 2"),
+        ("1\n2", {"m": ""}, "m must be a number, got ''"),
+        ("1\n2", {"items": "0"}, "n_items must be a whole number from 1, got 0"),
+        ("1\n2", {"drawn": "popular"}, "drawn must be 'uniform' or 'shared'"),
+        ("1\n2", {"metrics": "foo"}, "got 'foo'"),
+        ("1", {"kind": "scores"}, "two columns or more"),
+        ("HR@10\n", {"kind": "printed", "users": "9"}, "a line for each recommender"),
+        ("a,HR@10\nX\n", {"kind": "printed", "users": "9"}, "line 2 must have 2 fields, got 1"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_in_words(text, settings, message):
+    with pytest.raises(ValueError, match=message):
+        own.answer(text, SETTINGS | settings)
+
+
+def test_a_plan_needs_one_column_of_ranks():
+    with pytest.raises(ValueError, match="one recommender, got 2 columns"):
+        own.plan("a,b\n1,2\n3,4", SETTINGS)
+    with pytest.raises(ValueError, match="the sampled ranks themselves"):
+        own.plan("", SETTINGS | {"kind": "printed"})
