@@ -58,22 +58,6 @@ ESTIMATOR = {
     "BV 0.01": (PURPLES[2], "-."),
     "BV 0.001": (PURPLES[3], ":"),
 }
-# What an evaluation can do: as above where the sample is fixed, else a look of its own.
-METHOD = {
-    **{name: (colour, f".{line}") for name, (colour, line) in ESTIMATOR.items()},
-    "BV, plausible prior": (PURPLES[0], ".-"),
-    "BV, learned prior": (LIGHT_BLUE, ".:"),
-    "EM": (LIGHT_BLUE, ".-"),
-    "MES": (LIGHT_BLUE, ".-."),
-    "spline": (LIGHT_BLUE, ".--"),
-    "report": (LIGHT_BLUE, "s-"),
-    "BV 0.1, doubling": (PURPLES[1], "D"),
-    "inverse sampling": (BLUE, "o"),
-    "inverse sampling, cap": (BLUE, "o:"),
-    "two phases": (PLUM, "-s"),
-    "early stopping": ("black", "v"),
-    "rank everything": ("black", "x"),
-}
 STYLE = {
     # So wide that a phone, which shows it on 343 pixels, has capitals 7 pixels high.
     "figure.figsize": (5.4, 3.4),
@@ -540,46 +524,6 @@ def trade_off(
     ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter(ticker.NullFormatter())
-    return ax
-
-
-def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """What each method costs per user, and how far its mean is off: a mark, or a line over m.
-
-    A mark is at the root mean square over the recommenders, with a bar from the smallest to the
-    largest error. Errors below 0.01, and so those of exact methods, are drawn at 0.01.
-
-    Parameters
-    ----------
-    data : pandas.DataFrame, one metric of what `studies.error_against_cost` returns
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
-    >>> table = rs.inference.studies.error_against_cost(ranks, samples=[50], most=100)
-    >>> rs.plotting.error_against_cost(table.loc["AP"]).get_ylabel()
-    'error, points'
-    """
-    _check_columns("data", data, ["cost", "error"], ["method", "setting"])
-    if "metric" in data.index.names:
-        raise ValueError("data must be of one metric, such as data.loc['AP'], got several")
-    ax = _axes(ax)
-    for method in [name for name in METHOD if name in data.index.unique("method")]:
-        colour, style = METHOD[method]
-        shown = data.loc[method].clip(lower=0.01)
-        by_setting = shown.assign(square=shown["error"] ** 2).groupby(level="setting")
-        cost, error = by_setting["cost"].mean(), by_setting["error"]
-        ax.vlines(cost, error.min(), error.max(), color=colour, linewidth=1)
-        middle = by_setting["square"].mean() ** 0.5
-        ax.plot(cost, middle, style, color=colour, label=method)
-    ax.set(xscale="log", yscale="log", xlabel="items looked at per user", ylabel="error, points")
-    _legend_below(ax, columns=2)
     return ax
 
 
