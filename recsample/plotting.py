@@ -731,9 +731,6 @@ def _write_names(ax, ends):
 
     Each of `ends` is a name, a point and a colour.
     """
-
-    from scipy import optimize
-
     low, high = sorted(ax.get_ylim())
     ends = [(name, (x, np.clip(y, low, high)), colour) for name, (x, y), colour in ends]
     ends = sorted(ends, key=lambda end: end[1][1])
@@ -742,10 +739,27 @@ def _write_names(ax, ends):
     # The smallest moves that leave a line of room between neighbours, and none below the axes.
     size = extra("matplotlib").rcParams["font.size"]
     room = 1.2 * size * np.arange(len(ends))
-    place = optimize.isotonic_regression(height - room).x + room
+    place = _nearest_increasing(height - room) + room
     place = np.maximum(place, bottom + size / 2 + room)
     for (name, point, colour), dy in zip(ends, place - height):
         _write(ax, name, point, colour, (6, dy), va="center", fontweight="bold")
+
+
+def _nearest_increasing(values):
+    """The nearest numbers, in squares, of which none is less than the one before.
+
+    Neighbours that are out of order share their mean. SciPy has it too, and is not loaded for it.
+    """
+    means, sizes = [], []
+    for value in values:
+        mean, size = value, 1
+        while means and means[-1] > mean:
+            mean = (mean * size + means[-1] * sizes[-1]) / (size + sizes[-1])
+            size += sizes.pop()
+            means.pop()
+        means.append(mean)
+        sizes.append(size)
+    return np.repeat(means, sizes)
 
 
 def _write(ax, text, point, colour, offset, **style):

@@ -136,7 +136,8 @@ def test_metrics_and_uniform_sampling_need_numpy_alone():
 def test_the_first_chapters_need_no_scipy():
     modules = run(
         "import sys, recsample as rs; rs.plotting.BLUE; rs.datasets.recorded_ranks(); "
-        "rs.experiments.toy_ranks(); rs.experiments.table1(); rs.experiments.figure2(); "
+        "rs.experiments.toy_ranks(); rs.experiments.table1(); data = rs.experiments.figure2(); "
+        "rs.plotting.metric_by_samples(data.loc['AP']); rs.experiments.order_changes(rs.AP); "
         "rs.BiasVariance, rs.MinimalBias, rs.ConstrainedLeastSquares; print(' '.join(sys.modules))"
     )
     assert {"recsample.plotting", "recsample.experiments.paper"} <= set(modules)

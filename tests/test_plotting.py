@@ -12,8 +12,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 from matplotlib.figure import Figure
+from scipy import optimize
 from traitlets.config import Config
 
 import recsample as rs
@@ -531,3 +534,9 @@ SEVERAL = pd.DataFrame(
 def test_what_cannot_be_drawn_is_refused(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=12))
+def test_names_are_moved_as_little_as_scipy_would(values):
+    wanted = optimize.isotonic_regression(values).x
+    np.testing.assert_allclose(plotting._nearest_increasing(values), wanted, atol=1e-9)

@@ -26,9 +26,9 @@ VOLUME_ONE = [
     if chapters.has_cells(page)
 ]
 SHORT = "book/sampled_metrics"
-# What the versions of the fixture do not allow, by page: words of the error, or cells that show
-# something else, with the reason.
-OLDER = {}
+# Cells that the versions of the fixture do not run, or print otherwise, by page and what the cell
+# begins with, and why. Their chapters run with the versions that the book loads.
+OLDER = {"book/report": {"values = np.linspace(0, 0.22": "SciPy 1.14 ends nnls too soon"}}
 LIMIT = 30_000 * 8  # milliseconds for a page, on a machine that has more to do
 
 # What a cell shows: lines of text, rows of tables, and the shapes of pictures.
@@ -112,6 +112,12 @@ def numbers(number, text):
 def runs(window, address, name):
     """Run a page from top to bottom: what it says, its errors, and the cells that differ."""
     page, errors, _ = browser.visit(window, f"{address}{name}.html")
+    for begun, why in OLDER.get(name, {}).items():
+        page.evaluate(
+            "([begun, why]) => { runCells.cells.find("
+            "cell => cell.source.startsWith(begun)).elsewhere = why }",
+            [begun, why],
+        )
     before = page.evaluate(SHOWN)
     press(page)
     told = said(page)
@@ -124,7 +130,7 @@ def runs(window, address, name):
 @pytest.mark.parametrize("name", VOLUME_ONE)
 def test_pages_print_in_the_browser_what_the_book_printed(window, site, name):
     told, errors, differ = runs(window, site[1], name)
-    assert (told, errors, differ) == ("Every cell of this page has run.", [], OLDER.get(name, []))
+    assert (told, errors, differ) == ("Every cell of this page has run.", [], [])
 
 
 def test_nothing_is_loaded_before_the_press_nor_without_a_yes(window, site):
