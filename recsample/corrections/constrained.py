@@ -34,11 +34,10 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
     metric : Metric or str
     sampler : UniformSampling
     n_items : int
-        Size n of the pool.
     nonnegative : bool, optional
         Require x >= 0 too, as the paper's Table 3 did without saying so.
     prior : array_like of float, shape (n_items,), optional
-        Weights of the ranks; by default uniform.
+        As of `BiasVariance`.
 
     Examples
     --------

@@ -63,9 +63,8 @@ class MinimalBias(LeastSquaresCorrection):
     metric : Metric or str
     sampler : UniformSampling
     n_items : int
-        Size n of the pool.
     prior : array_like of float, shape (n_items,), optional
-        Weights of the ranks; by default uniform.
+        As of `BiasVariance`.
 
     Examples
     --------

@@ -25,7 +25,6 @@ class RankEstimate(Correction):
     metric : Metric or str
     sampler : UniformSampling
     n_items : int
-        Size n of the pool.
     rounding : {"floor", "linear"}, optional
         r^ is rounded down, as in the paper, or the metric is interpolated between the two ranks
         next to it, which keeps AUC unbiased.

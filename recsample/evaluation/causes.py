@@ -42,7 +42,8 @@ def likely_cause(run: Ranks | RankCounts) -> str:
         return "Likely: ranks are too large by one, since nobody stands on rank 1."
     # Ranks of uniform draws grow rare before they end, over half of what chance moves them.
     spread = np.sqrt(highest * (last - highest) / last)
-    if highest <= 0.9 * last and counts[:highest][-max(1, int(spread / 2)) :].sum() >= least:
+    at_the_end = counts[:highest][-max(1, int(spread / 2)) :].sum()
+    if highest <= last - max(0.1 * last, 2 * spread) and at_the_end >= least:
         return f"Likely: m is {highest - 1} and not {last - 1}, since no rank is above {highest}."
     return ""
 

@@ -69,7 +69,7 @@ def test_misses_at_the_end_are_named_though_few():
 
 @pytest.mark.parametrize("m", [10, 20, 50, 100])
 def test_honest_columns_are_seldom_doubted(m):
-    columns = [sampled(name, m, seed) for name in ("good", "fair", "random") for seed in range(20)]
+    columns = [sampled(name, m, seed) for name in ("good", "fair", "random") for seed in range(10)]
     assert sum(bool(reported(column, m).notes) for column in columns) <= 1
 
 

@@ -581,7 +581,10 @@ def test_who_is_ahead_is_said_only_where_limits_and_signs_agree():
     assert (pairs["difference"] <= pairs["high"])[known].all()
 
 
-@pytest.mark.parametrize(("n_items", "left"), [(50, 0), (200, 0), (200, 9)])
+@pytest.mark.parametrize(
+    ("n_items", "left"),
+    [(50, 0), (200, 0), (200, 9), pytest.param(500, 0, marks=pytest.mark.thorough)],
+)
 def test_honest_columns_of_nearly_all_items_give_the_exact_values(n_items, left):
     ranks = rs.Ranks(np.ceil(n_items * np.random.default_rng(0).random(400) ** 2), n_items)
     m = n_items - 1 - left
