@@ -58,22 +58,10 @@ ESTIMATOR = {
     "BV 0.01": (PURPLES[2], "-."),
     "BV 0.001": (PURPLES[3], ":"),
 }
-# What an evaluation can do: as above where the sample is fixed, else a look of its own.
-METHOD = {
-    **{name: (colour, f".{line}") for name, (colour, line) in ESTIMATOR.items()},
-    "BV, plausible prior": (PURPLES[0], ".-"),
-    "BV, learned prior": (LIGHT_BLUE, ".:"),
-    "EM": (LIGHT_BLUE, ".-"),
-    "MES": (LIGHT_BLUE, ".-."),
-    "spline": (LIGHT_BLUE, ".--"),
-    "report": (LIGHT_BLUE, "s-"),
-    "BV 0.1, doubling": (PURPLES[1], "D"),
-    "inverse sampling": (BLUE, "o"),
-    "inverse sampling, cap": (BLUE, "o:"),
-    "two phases": (PLUM, "-s"),
-    "early stopping": ("black", "v"),
-    "rank everything": ("black", "x"),
-}
+# What an evaluation can do, by kind. What is not listed corrects a fixed sample, or reads it.
+DESIGN = ["inverse sampling", "inverse sampling, cap", "BV 0.1, doubling", "two phases"]
+DESIGN += ["early stopping", "rank everything"]
+KIND = {"Sampled": ("sampled, uncorrected", ORANGE), **dict.fromkeys(DESIGN, ("designs", GREEN))}
 STYLE = {
     # So wide that a phone, which shows it on 343 pixels, has capitals 7 pixels high.
     "figure.figsize": (5.4, 3.4),
@@ -547,7 +535,9 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """What each method costs per user, and how far its mean is off: a mark, or a line over m.
 
     A mark is at the root mean square over the recommenders, with a bar from the smallest to the
-    largest error. Errors below 0.01, and so those of exact methods, are drawn at 0.01.
+    largest error. Errors below 0.01, and so those of exact methods, are drawn at 0.01. Orange is
+    the metric among the sampled items, grey what corrects a sample of fixed size or estimates
+    from it, green a design that draws until enough is known.
 
     Parameters
     ----------
@@ -570,16 +560,16 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if "metric" in data.index.names:
         raise ValueError("data must be of one metric, such as data.loc['AP'], got several")
     ax = _axes(ax)
-    for method in [name for name in METHOD if name in data.index.unique("method")]:
-        colour, style = METHOD[method]
+    for method in data.index.unique("method"):
+        kind, colour = KIND.get(method, ("corrections and estimates", GREY))
         shown = data.loc[method].clip(lower=0.01)
         by_setting = shown.assign(square=shown["error"] ** 2).groupby(level="setting")
         cost, error = by_setting["cost"].mean(), by_setting["error"]
         ax.vlines(cost, error.min(), error.max(), color=colour, linewidth=1)
         middle = by_setting["square"].mean() ** 0.5
-        ax.plot(cost, middle, style, color=colour, label=method)
+        ax.plot(cost, middle, "o-", color=colour, label=kind)
     ax.set(xscale="log", yscale="log", xlabel="items looked at per user", ylabel="error, points")
-    _legend_below(ax, columns=2)
+    _legend_below(ax, columns=3)
     return ax
 
 

@@ -3,8 +3,9 @@
 window.sheets = (() => {
   const all = (selector) => [...document.querySelectorAll(selector)];
 
-  // Make smaller what is wider than the text.
+  // Make smaller what is wider than the text, and contents that are longer than a sheet.
   const fit = () => {
+    for (const contents of all("nav.chapters")) contents.style.zoom = Math.min(1, 920 / contents.offsetHeight);
     for (const table of all("article table")) {
       const room = table.parentElement.clientWidth / table.offsetWidth;
       if (room < 1) table.style.zoom = room;

@@ -1,7 +1,8 @@
 """The built book as one PDF: `make pdf`, after `make book`.
 
-python scripts/pdf.py HTML PDF    prints the pages of _toc.yml, which are built in HTML, to PDF
+python scripts/pdf.py HTML PDF PART ...    prints the pages that are built in HTML to PDF
 
+Printed are the first page and the parts of _toc.yml whose captions begin with one of PART, or all.
 The built pages are joined into one, in the order of _toc.yml, and Chromium prints that one. Nothing
 is built or executed again: formulas, numbers and references are those of the pages. pdf.html is the
 frame of the joined page, pdf.css the look of the sheets, pdf.js makes fit what is too wide.
@@ -20,15 +21,20 @@ BESIDE = Path(__file__)
 LONG = 600_000  # milliseconds to lay out a whole book, on a busy machine too
 
 
-def join(html, root=chapters.ROOT):
-    """One page with all pages of the book that are built in the folder `html`, as text."""
+def join(html, root=chapters.ROOT, wanted=("",)):
+    """One page with the pages of the parts wanted that are built in the folder `html`, as text."""
     import yaml
     from bs4 import BeautifulSoup
     from jinja2 import Template
     from matplotlib import get_data_path
 
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    listed, parts = chapters.pages(root), chapters.parts(root)
+    parts = {
+        caption: pages
+        for caption, pages in chapters.parts(root).items()
+        if not caption or caption.startswith(tuple(wanted))
+    }
+    listed = sum(parts.values(), [])
     head, chapter = {}, {}
     for page in listed:
         built = html / f"{page}.html"
@@ -48,6 +54,7 @@ def join(html, root=chapters.ROOT):
         date=soup.head.find(attrs={"name": "docbuild:last-update"})["content"],
         head=head,
         parts={caption: [chapter[page] for page in pages] for caption, pages in parts.items()},
+        picture=html.resolve().as_uri() + "/_static/order.svg",
         sheet=BESIDE.with_suffix(".css").read_text(encoding="utf-8"),
         fonts=Path(get_data_path(), "fonts/ttf").as_uri(),  # on every machine the same
     )
@@ -113,7 +120,8 @@ def write(running, joined, path):
     opened.evaluate("sheets.fit(), sheets.keep()")
     # Once more, with the numbers of the pages on which the first time the chapters began.
     opened.evaluate("sheets.number", first_pages(_print(opened)))
-    path.write_bytes(_small(_print(opened)))
+    author = opened.locator("meta[name=author]").get_attribute("content")
+    path.write_bytes(_small(_print(opened), author))
     window.close()
     if errors:
         raise SystemExit("\n".join(errors))
@@ -123,12 +131,13 @@ def _print(opened):
     return opened.pdf(prefer_css_page_size=True, print_background=True, tagged=True, outline=True)
 
 
-def _small(pdf):
-    """The same PDF with its objects compressed; Chromium leaves the half that is tags as text."""
+def _small(pdf, author):
+    """The same PDF, its author named and its objects compressed: Chromium does neither."""
     import pikepdf
 
     written = io.BytesIO()
     with pikepdf.open(io.BytesIO(pdf)) as opened:
+        opened.docinfo["/Author"] = author
         opened.save(
             written,
             object_stream_mode=pikepdf.ObjectStreamMode.generate,
@@ -148,12 +157,12 @@ def first_pages(pdf):
     return {name.removeprefix("/"): number for name, number in numbers.items()}
 
 
-def main(html, pdf):
+def main(html, pdf, *wanted):
     html, pdf = Path(html), Path(pdf)
     if browser.find() is None:
         raise SystemExit(browser.ABSENT)
     joined = pdf.with_suffix(".html")
-    joined.write_text(join(html), encoding="utf-8")
+    joined.write_text(join(html, wanted=wanted or ("",)), encoding="utf-8")
     with browser.launch(browser.find()) as running:
         write(running, joined, pdf)
     joined.unlink()

@@ -286,11 +286,13 @@ def test_error_against_cost_draws_the_root_mean_square_and_the_extremes(ax):
     )
     plotting.error_against_cost(data, ax)
     lines = by_label(ax)
-    assert list(lines) == ["BV 0.1", "early stopping"]
-    assert lines["BV 0.1"].get_xdata() == pytest.approx([53, 203])
+    assert list(lines) == ["corrections and estimates", "designs"]
+    correction, design = lines.values()
+    assert correction.get_xdata() == pytest.approx([53, 203])
     rms = [np.sqrt((9 + 16 + 144) / 3), np.sqrt((0.25 + 0.49 + 0.01) / 3)]
-    assert lines["BV 0.1"].get_ydata() == pytest.approx(rms)
-    assert lines["early stopping"].get_ydata() == pytest.approx([0.01, 0.01])
+    assert correction.get_ydata() == pytest.approx(rms)
+    assert design.get_ydata() == pytest.approx([0.01, 0.01])
+    assert [correction.get_color(), design.get_color()] == [plotting.GREY, plotting.GREEN]
     bars = [bar.tolist() for bar in ax.collections[0].get_segments()]
     assert bars == [
         [pytest.approx([53, 3]), pytest.approx([53, 12])],

@@ -99,7 +99,7 @@ def load_movielens(
     >>> load_movielens(split="first")
     Traceback (most recent call last):
         ...
-    ValueError: split must be "paper" or "last", got 'first'
+    ValueError: split must be 'paper' or 'last', got 'first'
     """
     one_of("name", name, SIZES)
     if split is not None:

@@ -19,8 +19,7 @@ UNUSED += ["sbt-webpack-macros.html"]
 
 
 def defer(app, page, template, context, document):
-    if page != "search":  # whose scripts follow each other within the page
-        context["script_files"] = [_late(script) for script in context["script_files"]]
+    context["script_files"] = [_late(script) for script in context["script_files"]]
 
 
 def _late(script):

@@ -354,10 +354,7 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         ),
         ([*EVALUATE, "--model", "what"], "--model must name one column of scores.csv, got 'what'"),
         ([*EVALUATE, "--sample", "0"], "--sample must be a whole number of at least 1, got 0"),
-        (
-            [*EVALUATE, "--sample", "5"],
-            "--sample must draw at most 0 items, which is all",
-        ),
+        ([*EVALUATE, "--sample", "5"], "--sample must draw at most 0 items, which is all"),
         ([*EVALUATE, "--seed", "-1"], "--seed must be a whole number of at least 0"),
         ([*EVALUATE, "--metrics", "what"], "--metrics must hold metrics such as AP or Recall"),
         (["evaluate", "--scores", "a=x.csv", "x.csv", "--held-out", "x.csv"], "NAME=FILE"),

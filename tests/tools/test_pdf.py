@@ -184,6 +184,18 @@ def test_a_book_that_is_not_built_cannot_be_printed(book, tmp_path):
         pdf.join(tmp_path, book)
 
 
+def test_parts_are_left_out_on_request_and_links_to_them_lead_to_the_published_book(book):
+    soup = BeautifulSoup(pdf.join(book / "_build/html", book, ["Other"]), "html.parser")
+    assert [tag["id"] for tag in soup("section", class_="chapter")] == ["index"]
+    assert soup.find("a", string="second")["href"].startswith("https://recsample.github.io/")
+    assert [
+        tag["id"]
+        for tag in BeautifulSoup(pdf.join(book / "_build/html", book, ["All"]), "html.parser")(
+            "section", class_="chapter"
+        )
+    ] == ["index", "second"]
+
+
 def test_nothing_is_wider_than_the_sheet(chromium, joined):
     window = browser.open_window(chromium)
     page, errors, requests = browser.visit(window, joined.as_uri())
@@ -205,6 +217,7 @@ def test_sheets_are_a4_tagged_and_numbered(printed):
     catalogue = printed.trailer["/Root"]
     assert catalogue["/MarkInfo"]["/Marked"] and catalogue["/Lang"] == "en"
     assert printed.metadata.title == "recsample: evaluating recommenders with sampled metrics"
+    assert printed.metadata.author == "The recsample authors"
     numbered = list(enumerate(texts(printed), 1))[1:]  # the title has none
     assert all(re.search(rf"\b{number}\b", text) for number, text in numbered)
 
