@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recsample._support.arrays import repeated
 from recsample._support.checks import positive_int, shown, whole_numbers
 from recsample._support.extras import extra
 from recsample._support.numerics import PERCENT
@@ -805,7 +806,7 @@ def _nearest_increasing(values):
             means.pop()
         means.append(mean)
         sizes.append(size)
-    return np.repeat(means, sizes)
+    return repeated(means, np.array(sizes))
 
 
 def _write(ax, text, point, colour, offset, **style):

@@ -145,12 +145,19 @@ def _reach(values, highest, level, counts):
     if end - x[0] < 1e-12:
         return 0.0
     mean = start - (highest - start) / (counts.sum() - 1)  # without the highest value
-    tail = (1 - level) / 2
+    tail, z = (1 - level) / 2, (x - start) / (end - start)
 
-    def excess(share):
-        return _above(x - (start + share * (end - start)), counts) - tail
+    # The saddle point of a limit is a root, the limit of a saddle point a mean: that is searched.
+    def limit(tilt):
+        weights = counts / (1 - tilt * z)
+        return weights @ z / weights.sum()
 
-    share = optimize.brentq(excess, 1e-6, 1 - 1e-9) if excess(1 - 1e-9) < 0 else 1.0
+    def excess(tilt):
+        share = limit(tilt)
+        return _beyond(tilt / (1 - tilt * share) * (z - share), counts) - tail
+
+    most = 1 - 1e-12
+    share = limit(optimize.brentq(excess, 1e-9, most)) if excess(most) < 0 else 1.0
     return float(max(0.0, start + share * (end - start) - mean))
 
 
@@ -164,14 +171,21 @@ def _chance_beyond(values):
 
 def _above(off, counts):
     """P(sum of off x E > 0), E exponential, where the expectation is below 0 (Lugannani, Rice)."""
-    from scipy import optimize, special
+    from scipy import optimize
 
     most = 1 / off[-1]
     at = optimize.brentq(lambda s: counts @ (off / (1 - s * off)), 0, most * (1 - 1e-12))
-    root = np.sqrt(2 * counts @ np.log1p(-at * off))
+    return _beyond(at * off, counts)
+
+
+def _beyond(tilted, counts):
+    """The chance, from the values times their saddle point."""
+    from scipy import special
+
+    root = np.sqrt(2 * counts @ np.log1p(-tilted))
     if root < 1e-4:
         return 0.5
-    scale = at * np.sqrt(counts @ (off / (1 - at * off)) ** 2)
+    scale = np.sqrt(counts @ (tilted / (1 - tilted)) ** 2)
     density = np.exp(-(root**2) / 2) / np.sqrt(2 * np.pi)
     return special.ndtr(-root) + density * (1 / scale - 1 / root)
 

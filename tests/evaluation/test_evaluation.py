@@ -252,7 +252,10 @@ def test_arrays_factors_and_models_give_what_their_table_gives(n_relevant):
         pd.testing.assert_frame_equal(found.table, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("n_relevant", "library"), [(1, as_polars), (3, as_pandas)])
+@pytest.mark.parametrize(
+    ("n_relevant", "library"),
+    [pytest.param(1, as_polars, marks=pytest.mark.thorough), (3, as_pandas)],
+)
 def test_kinds_of_scores_may_be_mixed(n_relevant, library):
     """Where one is a table, an array's users and items have their positions as ids."""
     users, items, dense, table, held_out, train = numbered(n_relevant)

@@ -314,7 +314,7 @@ def test_the_limits_of_large_samples_take_seconds():
     assert time.process_time() - start < 5
 
 
-@pytest.mark.parametrize("m", [499, 490])
+@pytest.mark.parametrize("m", [499, pytest.param(490, marks=pytest.mark.thorough)])
 def test_where_nearly_all_items_are_drawn_no_shape_is_assumed(m):
     """A hump at rank 30 is no decreasing distribution, and 300 users hardly refute one."""
     rng, n, off = np.random.default_rng(0), 500, []

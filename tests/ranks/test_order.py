@@ -136,7 +136,10 @@ def test_every_door_follows_the_rule(monkeypatch, door, rule):
     follows(monkeypatch, door, rule)
 
 
-@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize(
+    "library",
+    [pytest.param(one, marks=[pytest.mark.thorough] if one == "dask" else []) for one in FRAMES],
+)
 def test_every_engine_follows_the_rule(monkeypatch, library):
     monkeypatch.setitem(DOORS, library, joined(library))
     follows(monkeypatch, library, "equal to one decimal")

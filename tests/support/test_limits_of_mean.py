@@ -19,6 +19,14 @@ def test_of_few_hits_they_are_those_of_clopper_and_pearson(n, hits):
     assert found == pytest.approx((exact.low, exact.high), abs=0.01 * (exact.high - exact.low))
 
 
+@pytest.mark.parametrize("level", [0.5, 0.999])
+def test_a_million_misses_leave_what_clopper_and_pearson_leave(level):
+    n = 10**6
+    most = stats.binomtest(0, n).proportion_ci(level, method="exact").high
+    found = limits_of_mean(np.zeros(1), level, np.array([n]), RANGE)
+    assert found == pytest.approx((0, most), rel=0.01)
+
+
 def test_where_enough_values_vary_they_are_students_cut_to_the_range():
     values = np.random.default_rng(0).random(200)
     student = stats.t.interval(0.95, 199, values.mean(), stats.sem(values))
