@@ -147,7 +147,8 @@ window.reader = (() => {
   const simplify = () => {
     const sizes = all("mjx-container").map((formula) => [formula, formula.firstElementChild.getBoundingClientRect()]);
     for (const [formula, { width, height }] of sizes) {
-      formula.innerHTML = `<span style="display: inline-block; width: ${width}px; height: ${height}px">xy</span>`;
+      const place = `display: inline-block; overflow: hidden; vertical-align: top; width: ${width}px; height: ${height}px`;
+      formula.innerHTML = `<span style="${place}">xy</span>`;
     }
     const words = all(":is(pre, code, .sig) span");
     const first = new Set(kinds(words));
