@@ -131,13 +131,8 @@ class Programme:
 
 def _solved(goal, rows, limits):
     """The weights with the least mean, by a linear programme; its status is 0 if there are any."""
-    # To reduce so few rows beforehand takes longer than to solve them. What one way cannot finish
-    # for rounding, another can.
-    for method, presolve in (("highs", False), ("highs", True), ("highs-ipm", True)):
-        options = {"presolve": presolve}
-        found = linprog(
-            goal, rows, limits, np.ones((1, len(goal))), [1], method=method, options=options
-        )
+    for method in ("highs", "highs-ipm"):  # what one cannot finish for rounding, the other can
+        found = linprog(goal, rows, limits, np.ones((1, len(goal))), [1], method=method)
         if found.status in (0, 2):
             return found
     # That there are none may not be seen for rounding. By how much must they miss a limit?
