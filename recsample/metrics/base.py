@@ -90,7 +90,14 @@ _Self = TypeVar("_Self", bound="Metric")
 
 
 class Drawn(Protocol):
-    """What a metric needs to know of the sampler or design whose observations it reads."""
+    """What a metric needs to know of the sampler or design whose observations it reads.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> rs.UniformSampling(m=100).same_kind(rs.UniformSampling(m=50))
+    False
+    """
 
     def same_kind(self, other: object) -> bool: ...
 

@@ -319,13 +319,12 @@ class WholeRows:
             return _among(self, study, lists, complete=True)
         parts, lowest = [], 0
         for rows, scores in self._blocks(study):
-            relevant = study.relevant[rows]
+            relevant, exclude = study.relevant[rows], study.exclude[rows]
             one_each = relevant.indices.astype(np.int64) if study.one_each else relevant
             if not isinstance(scores, tuple):
                 last = scores == -np.inf
-                lowest += int(last.sum()) - int(last[study.exclude[rows].nonzero()].sum())
+                lowest += int(last.sum()) - int(last[exclude.nonzero()].sum())
             ids = study.users[rows]
-            exclude = study.exclude[rows]
             parts.append(_ranked(scores, one_each, exclude, ids=ids, name=self._name))
         ranks = Ranks.concatenate(parts)
         if study.grades is not None:

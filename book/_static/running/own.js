@@ -1,6 +1,6 @@
 // The page "Your own numbers": a form, and what own.py answers to it in the page's own Python.
 (() => {
-  const { element, ready, run, say } = pagePython;
+  const { element, press, run, say } = pagePython;
   const place = document.getElementById("own-numbers");
   if (!place) return;
   const KINDS = { ranks: "sampled ranks", scores: "positive and negative scores", printed: "numbers of a printed table" };
@@ -26,7 +26,7 @@
   const file = element("input", { type: "file", accept: ".csv,.tsv,.txt" });
   let whole; // the text of a large file, which the box shows the beginning of
   const said = element("div", { className: "own-answer", tabIndex: -1 });
-  const press = (label, asked) => element("button", { type: "button", textContent: label, onclick: () => ask(asked) });
+  const button = (label, asked) => element("button", { type: "button", textContent: label, onclick: () => ask(asked) });
   const form = element(
     "form",
     { className: "own-form", onsubmit: (event) => (event.preventDefault(), ask("answer")) },
@@ -40,7 +40,7 @@
     labelled("replace", "Drawn", choice(REPLACE)),
     labelled("metrics", "Metrics, between commas", input("", { placeholder: "Recall@10, NDCG@10, AP, AUC" })),
     labelled("width", "For a plan: how far apart the limits may be", input("", { placeholder: "half of what they are" })),
-    element("div", { className: "own-presses" }, press("Answer", "answer"), press("Plan", "plan"), element("button", { type: "button", textContent: "Copy a link with these settings", onclick: link })),
+    element("div", { className: "own-presses" }, button("Answer", "answer"), button("Plan", "plan"), element("button", { type: "button", textContent: "Copy a link with these settings", onclick: link })),
   );
   place.replaceChildren(form, said);
 
@@ -83,14 +83,8 @@
   });
 
   const ownNumbers = (window.ownNumbers = { working: false });
-  async function ask(asked) {
-    if (ownNumbers.working) return;
-    ownNumbers.working = true;
-    if (await ready()) await show(asked);
-    ownNumbers.working = false;
-  }
+  const ask = (asked) => press(ownNumbers, () => show(asked));
   async function show(asked) {
-    performance.mark("press");
     said.replaceChildren();
     const source = `import pandas, scipy, matplotlib.pyplot\nimport own\nown.${asked}(text, settings)`;
     const answer = await run({ source, given: { text: whole ?? area.value, settings: settings() }, space: "own" });

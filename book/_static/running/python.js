@@ -83,6 +83,20 @@ window.pagePython = (() => {
     }
   }
 
+  // One press at a time, for whoever says that it is working; the work, once Python may be used.
+  async function press(page, work) {
+    if (page.working) return;
+    page.working = true;
+    try {
+      if (await ready()) {
+        performance.mark("press");
+        await work();
+      }
+    } finally {
+      page.working = false;
+    }
+  }
+
   function open() {
     worker = new Worker(`${base}worker.js`, { type: "module" });
     worker.onmessage = ({ data }) => {
@@ -119,5 +133,5 @@ window.pagePython = (() => {
     say("Stopped. Python has ended and forgot its variables: the next press runs every cell above again.");
   };
 
-  return { element, ready, run, say, onend: (told) => stopped.push(told) };
+  return { element, press, run, say, onend: (told) => stopped.push(told) };
 })();

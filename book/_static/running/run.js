@@ -3,7 +3,7 @@
 // the cell number 3 has the class run-3. What the book printed stays until a cell has run.
 // Examples of the API are cells too, those of one entry together, and show the value of each line.
 (() => {
-  const { element, ready, run, say, onend } = pagePython;
+  const { element, press, run, say, onend } = pagePython;
   const data = document.getElementById("run-cells");
   const runCells = (window.runCells = { working: false });
   const all = (selector, root) => [...root.querySelectorAll(selector)];
@@ -80,15 +80,9 @@
     cell.press.focus();
   }
 
-  // Runs every cell above that has not run, then this one; one press at a time.
-  async function upTo(last) {
-    if (runCells.working) return;
-    runCells.working = true;
-    if (await ready()) await runAll(last);
-    runCells.working = false;
-  }
+  // Runs every cell above that has not run, then this one.
+  const upTo = (last) => press(runCells, () => runAll(last));
   async function runAll(last) {
-    performance.mark("press");
     const space = cells[last]?.space;
     const todo = cells.filter((cell, index) => index === last || (index < last && !cell.ran && cell.space === space));
     for (const cell of todo) {
