@@ -196,17 +196,21 @@ def test_the_picture_of_a_living_figure_is_copied(window):
         page, errors, _ = browser.visit(window, f"{address}{LANDING}")
         page.locator("living-figure .copy").click()
         page.locator("living-figure .copy", has_text="Copied").wait_for()
-        sides = page.evaluate("""async () => {
-            const [item] = await navigator.clipboard.read();
-            const picture = await createImageBitmap(await item.getType("image/png"));
-            const canvas = new OffscreenCanvas(picture.width, picture.height);
-            const pen = canvas.getContext("2d");
-            pen.drawImage(picture, 0, 0);
-            const { data } = pen.getImageData(0, 0, picture.width, picture.height);
-            return [picture.width, new Set(new Uint32Array(data.buffer)).size];
-        }""")
-        width = page.locator("living-figure svg").bounding_box()["width"]
-    assert sides[0] > 2 * width and sides[1] > 100  # twice as sharp, and drawn in many colours
+        chart = page.locator("living-figure svg").bounding_box()
+        width, drawn = page.evaluate(
+            """async (height) => {
+                const [item] = await navigator.clipboard.read();
+                const picture = await createImageBitmap(await item.getType("image/png"));
+                const pen = new OffscreenCanvas(picture.width, height).getContext("2d");
+                pen.drawImage(picture, 0, 0);
+                const { data } = pen.getImageData(0, 0, picture.width, height);
+                const pixels = new Uint32Array(data.buffer);
+                const drawn = pixels.filter((one) => one !== pixels[0]);
+                return [picture.width, drawn.length / pixels.length];
+            }""",
+            round(chart["height"]),
+        )
+    assert width > 2 * chart["width"] and drawn > 0.02  # twice as sharp, and more than its ground
     assert errors == []
 
 
@@ -223,7 +227,7 @@ def of_the_api():
     """Names of the reference, the first of each page, and the page where each stands."""
     for page in PAGES:
         if page.startswith("book/api/"):
-            first = re.search('id="(recsample[^"]+)"', text_of(page))[1]
+            first = re.search(r'id="(recsample\.[^"]+)"', text_of(page))[1]
             yield f"book/api.html#{first}", page
 
 
