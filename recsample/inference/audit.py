@@ -151,7 +151,8 @@ def _with_more_spread(values, ends):
     far = max(ends, key=abs)
     mean = (values**2).mean()
     likely = mean + reaches(values**2, 0.0, far**2, _SURE)[1]
-    missed = (likely - mean) / max(far**2 - mean, 1e-12)
+    # Half of them there is the largest spread. Few known values may pass the ends of the others.
+    missed = min(0.5, (likely - mean) / max(far**2 - mean, 1e-12))
     shares = np.append(np.full(len(values), (1 - missed) / len(values)), missed)
     return np.append(values, far), shares
 

@@ -254,6 +254,19 @@ def test_a_plan_of_who_is_all_audited():
     assert plan.users.tolist() == [0, 1, 2]
 
 
+def test_a_plan_after_few_users_is_enough():
+    """Few known values may pass the ends that are possible for the others."""
+    rng, n, enough = np.random.default_rng(0), 3541, []
+    chances = np.arange(1, n + 1) ** -1.2
+    for _ in range(30):
+        x = Ranks(1 + rng.choice(n, 1000, p=chances / chances.sum()), n)
+        sampled, first = UniformSampling(20).draw(x, rng), np.arange(8)
+        plan = inference.plan_audit(AP, 0.37, sampled, n, rng, exact=(first, x[first]))
+        found = Audit(sampled, x[plan.users], plan.users, x.sizes, False).mean(AP)
+        enough.append(found.high - found.low <= 0.37)
+    assert np.mean(enough) > 0.8
+
+
 def test_a_plan_refuses_what_are_no_ranks_and_no_width():
     with pytest.raises(ValueError, match="sampled must be"):
         inference.plan_audit(AP, 0.1, [1, 2, 1], 50, rng=0)
