@@ -414,7 +414,8 @@ def sums_in_steps(
         weight, value = belief.everywhere(), target(np.arange(pool + 1))
         weighted = weight * value
         of_places = weight, weighted, weighted * value
-        return np.stack([np.add.reduceat(one, start) for one in of_places])
+        index = start.astype(np.intp)  # of 32 bits in a browser
+        return np.stack([np.add.reduceat(one, index) for one in of_places])
     edges = np.union1d(_blocks(pool, _CONSTANT, jumps), np.append(0, steps + 1))
     blocks = _in_blocks(edges.tolist(), pool, _CONSTANT, target, jumps, belief)
     sums = [
