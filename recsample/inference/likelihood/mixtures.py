@@ -16,6 +16,7 @@ its quadratic approximation, and that is non-negative least squares in the few c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -46,7 +47,7 @@ def fitted(
     """The weights that maximise the log-likelihood plus ``tilt @ weights``."""
     n = law.shape[1]
     tilt = np.zeros(n) if tilt is None else tilt - tilt.min()
-    weights = np.full(n, 1.0 / n) if start is None else start
+    weights = _spread(law) if start is None else start
     root, most = np.sqrt(counts), tilt.max()
     expected = law @ weights
     for _ in range(500):
@@ -73,6 +74,18 @@ def fitted(
         weights /= weights.sum()
         expected = law @ weights
     raise RuntimeError(f"the fit of {n} columns to {len(counts)} counts did not converge")
+
+
+def _spread(law):
+    """Equal weights, of few columns if these leave no observation much rarer than all columns do.
+
+    A step solves for all that have weight, which takes their number squared.
+    """
+    n = law.shape[1]
+    few = np.linspace(0, n - 1, 2 * math.isqrt(n) + 1).round().astype(np.intp)
+    weights = np.bincount(few, minlength=n) / len(few)
+    everything = np.full(n, 1.0 / n)
+    return weights if (law @ weights > 0.1 * (law @ everything)).all() else everything
 
 
 def _newton(law, root, tilt, weights, expected, slope, mean_slope):
