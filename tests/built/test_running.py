@@ -12,27 +12,13 @@ import browser
 import chapters
 import numpy as np
 import pytest
+import record_running
 from sphinx_additions import running
 
 import recsample as rs
 
 HTML = chapters.ROOT / "_build/html"
-PARTS = chapters.parts()
-VOLUME_ONE = [
-    page
-    for caption, pages in PARTS.items()
-    if caption in ("", "The short way") or caption.startswith("Volume one")
-    for page in pages
-    if chapters.has_cells(page)
-]
 SHORT = "book/sampled_metrics"
-# Cells that the versions of the fixture do not run, or print otherwise, by page and what the cell
-# begins with, and why. Their chapters run with the versions that the book loads.
-NNLS = "SciPy 1.14 ends nnls too soon"
-OLDER = {
-    "book/report": {"values = np.linspace(0, 0.22": NNLS},
-    "book/corrections_movielens": {"versions = {": NNLS, "distance = table3": NNLS},
-}
 LIMIT = 30_000 * 8  # milliseconds for a page, on a machine that has more to do
 
 # What a cell shows: lines of text, rows of tables, and the shapes of pictures.
@@ -124,12 +110,7 @@ def numbers(number, text):
 def runs(window, address, name):
     """Run a page from top to bottom: what it says, its errors, and the cells that differ."""
     page, errors, _ = browser.visit(window, f"{address}{name}.html")
-    for begun, why in OLDER.get(name, {}).items():
-        page.evaluate(
-            "([begun, why]) => { runCells.cells.find("
-            "cell => cell.source.startsWith(begun)).elsewhere = why }",
-            [begun, why],
-        )
+    record_running.leave_out_older(page, name)
     before = page.evaluate(SHOWN)
     press(page)
     told = said(page)
@@ -139,7 +120,7 @@ def runs(window, address, name):
 
 
 @pytest.mark.running
-@pytest.mark.parametrize("name", VOLUME_ONE)
+@pytest.mark.parametrize("name", record_running.VOLUME_ONE)
 def test_pages_print_in_the_browser_what_the_book_printed(window, site, name):
     told, errors, differ = runs(window, site[1], name)
     assert (told, errors, differ) == ("Every cell of this page has run.", [], [])
@@ -347,4 +328,17 @@ def test_a_million_rows_are_answered_within_seconds(window, site):
         "['press', 'answered'].map(name => performance.getEntriesByName(name).at(-1).startTime)"
     )
     print(f"{(end - start) / 1000:.1f} seconds")
+    heap = "import pyodide_js; print(pyodide_js._module.HEAP8.length)"
+    outputs = page.evaluate("source => pagePython.run({ source })", heap)["outputs"]
+    assert int(outputs[0][1]) < 1e9  # bytes
     assert end - start < 10_000 * 6  # on a machine that has more to do
+
+
+@pytest.mark.running
+def test_the_first_output_comes_soon_after_the_libraries_themselves(chromium, site):
+    alone, _ = record_running.least(
+        record_running.alone, chromium, site[1], record_running.LIBRARIES
+    )
+    for name in record_running.FIRST_PAGES:
+        seconds, _ = record_running.least(record_running.first_output, chromium, site[1], name)
+        assert seconds < 1.3 * alone
