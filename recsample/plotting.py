@@ -83,7 +83,7 @@ STYLE = {
 # Blue, orange, grey and green for dark paper.
 _ON_DARK = ("#8cc4ff", "#f0a35c", "#5c5c5c", "#63cda6")
 # Letters on a line of a picture of a result: of a recommender's name, and of what is said above.
-_NAME, _TITLE = 30, 80
+_NAME, _TITLE = 30, 64
 INKED = ["axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color"]
 
 
@@ -613,7 +613,7 @@ def values_with_limits(table: pd.DataFrame, said: str = "") -> Figure:
     n_lines = sum(heights) + 3.5 * len(parts) + title.count("\n") + 6
     figure, axes = plt.subplots(
         len(parts),
-        figsize=(42 * line, n_lines * line),
+        figsize=(36 * line, n_lines * line),
         height_ratios=heights,
         squeeze=False,
         layout="constrained",
