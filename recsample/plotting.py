@@ -80,10 +80,10 @@ STYLE = {
     "legend.frameon": False,
     "svg.hashsalt": "recsample",
 }
-# Blue, red, grey and black for dark paper.
-_ON_DARK = ("#8cc4ff", "#ff9a7a", "#5c5c5c", "white")
+# Blue, orange, grey and green for dark paper.
+_ON_DARK = ("#8cc4ff", "#f0a35c", "#5c5c5c", "#63cda6")
 # Letters on a line of a picture of a result: of a recommender's name, and of what is said above.
-_NAME, _TITLE = 30, 80
+_NAME, _TITLE = 30, 64
 INKED = ["axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color"]
 
 
@@ -520,9 +520,10 @@ def trade_off(
         place = row["rms bias"], row["std"]
         _write(ax, _power_of_ten(gamma), place, BLUE, (-7, 0), ha="right", va="center")
     if points is not None:
-        ax.plot(points["rms bias"], points["std"], "D", color=RED)
         for name, row in points.iterrows():
-            _write(ax, name, (row["rms bias"], row["std"]), RED, (7, 0), va="center")
+            colour = ORANGE if str(name).lower() == "sampled" else PLUM
+            ax.plot(row["rms bias"], row["std"], "D", color=colour)
+            _write(ax, name, (row["rms bias"], row["std"]), colour, (7, 0), va="center")
     ax.set(xscale="log", yscale="log", xlabel="rms bias", ylabel="standard deviation")
     ax.margins(x=0.15)  # for the names
     # A bias covers a decade or two: label 1, 2 and 5 in each.
@@ -612,7 +613,7 @@ def values_with_limits(table: pd.DataFrame, said: str = "") -> Figure:
     n_lines = sum(heights) + 3.5 * len(parts) + title.count("\n") + 6
     figure, axes = plt.subplots(
         len(parts),
-        figsize=(42 * line, n_lines * line),
+        figsize=(36 * line, n_lines * line),
         height_ratios=heights,
         squeeze=False,
         layout="constrained",
@@ -629,7 +630,7 @@ def _draw_limits(ax, part):
     """Values of one metric and their limits, from the best to the worst."""
     middle = part["value"].fillna((part["low"] + part["high"]) / 2).fillna(-np.inf)
     part = part.iloc[np.argsort(-middle.to_numpy(), kind="stable")]
-    place, (blue, red, grey, black) = np.arange(len(part)), _inks(ax)
+    place, (blue, orange, grey, green) = np.arange(len(part)), _inks(ax)
     rests, low = part.get("assumption", part["value"].map(str)), part["low"]
     if "low without" in part:
         free = {"color": grey, "linewidth": 5, "label": "without the assumption"}
@@ -641,8 +642,8 @@ def _draw_limits(ax, part):
             look = {"color": blue, "linewidth": 2, "linestyle": line, "label": label}
             ax.hlines(place[ends], low[ends], part["high"][ends], **look)
     marks = {
-        "sampled": ("s", red, "sampled, uncorrected"),
-        "exact": ("|", black, "exact"),
+        "sampled": ("s", orange, "sampled, uncorrected"),
+        "exact": ("|", green, "exact"),
         "value": ("o", blue, "corrected" if "sampled" in part else "value"),
     }
     for column, (marker, colour, label) in marks.items():
@@ -658,7 +659,7 @@ def _draw_limits(ax, part):
 def _inks(ax):
     """For what is assumed, what is sampled, what assumes nothing and what is exact."""
     paper = extra("matplotlib.colors").to_rgb(ax.get_facecolor())
-    return (BLUE, RED, GREY, "black") if np.mean(paper) > 0.5 else _ON_DARK
+    return (BLUE, ORANGE, GREY, GREEN) if np.mean(paper) > 0.5 else _ON_DARK
 
 
 def _check_table(data):

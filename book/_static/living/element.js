@@ -286,7 +286,7 @@
 
   // Two axes { label, from, to, log, end: the name of its last tick }, and on them lines { look, name, points }, bars,
   // dots { look, at: [x, y] }, a cursor, which is a vertical line, and bands { from, to, order: [{ look, name }], right }:
-  // parts of the axis, with an order from the best on. The looks (a to c, grey) are in living.css.
+  // parts of the axis, with an order from the best on. The looks (a to c, grey, wrong) are in living.css.
   const [LEFT, RIGHT] = [46, 30];
   living.chart = ({ label, x, y, lines = [], bars = [], dots = [], bands = [], cursor }) => (width) => {
     const [top, bottom, height] = [bands.length ? 70 : 46, 40, bands.length ? 285 : 290];

@@ -52,10 +52,10 @@
             y: { label: "probability of the right order", from: 0, to: 1 },
             lines: [
               line("a", "corrected", `γ = ${living.short(gamma)}`),
-              line("b", "uncorrected", "uncorrected"),
+              line("wrong", "uncorrected", "uncorrected"),
               { look: "grey", name: "95 %", points: [[sizes[0], 0.95], [sizes.at(-1), 0.95]] },
             ],
-            dots: [{ look: "a", at: [m, corrected] }, { look: "b", at: [m, uncorrected] }],
+            dots: [{ look: "a", at: [m, corrected] }, { look: "wrong", at: [m, uncorrected] }],
             cursor: m,
           }),
         ],
