@@ -12,9 +12,16 @@ from recsample._support.checks import positive_float
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, mean_of, variance_of
 from recsample._support.typing import Floats, Integers
+from recsample.inference.audit import fewest_users
 from recsample.inference.likelihood.evidence import Evidence, supported
 from recsample.inference.likelihood.mixtures import extremes, fitted, limit
-from recsample.inference.likelihood.strata import Stratum, columns_of, law_of, mixtures_of
+from recsample.inference.likelihood.strata import (
+    Assumption,
+    Stratum,
+    columns_of,
+    law_of,
+    mixtures_of,
+)
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear, Shape, Step
 from recsample.ranks.base import Ranks
@@ -44,7 +51,9 @@ def ways_to(metric: Metric, width: float, evidence: Evidence) -> pd.DataFrame:
     if not needed < 2**53:
         raise ValueError(f"width must be one that fewer than 2**53 users reach, got {width}")
     users = max(2, int(np.ceil(needed)))
-    rows["rank all items"] = _row("", users, study.pool, study.width_of(study.between, users))
+    first = int(min(fewest_users(width, study.ends), users))
+    reached = study.width_of(study.between, users)
+    rows["rank all items"] = _row(f"first {first}", users, study.pool, reached)
     rows["ten times the users"] = _ten_times(study)
     if study.width_of(study.between, study.n_users) <= width:
         rows |= _more_samples(study, width)
@@ -90,7 +99,11 @@ class _Study:
         self.pool = mean_of(evidence.sizes - evidence.sampled.n_relevant, evidence.counts)
         self.n_draws = max(max(stratum.n_draws) for stratum in evidence.strata)
         self.factor = evidence.clustering(metric)
+        # Where the data contradict more, limits of another study like this will not assume it.
+        self.assumption: Assumption = supported(metric, evidence) or "none"
         mixtures = evidence.mixtures(metric, "smooth")
+        low, high = (sum(o.share * f(o.mean) for o in mixtures) for f in (np.min, np.max))
+        self.ends = float(low), float(high)
         self.places = []
         for stratum, column, weights, mixture in zip(
             evidence.strata, evidence.columns("smooth"), evidence.smoothed, mixtures
@@ -110,9 +123,10 @@ class _Study:
         limits come closer most slowly.
         """
         evidence, sign = self.evidence, 1 if self.metric.higher_is_better else -1
-        mixtures, best = evidence.mixtures(self.metric, "decreasing"), evidence.best("decreasing")
+        assumed, best = self.assumption, evidence.best(self.assumption)
+        mixtures = evidence.mixtures(self.metric, assumed)
         furthest = extremes(mixtures, best, sign, _ONE_SIDED * self.factor)[-1].weights
-        return [("smooth", evidence.smoothed), ("decreasing", best), ("decreasing", furthest)]
+        return [("smooth", evidence.smoothed), (assumed, best), (assumed, furthest)]
 
     def _largest_variance(self) -> float:
         """The largest variance that the data allow, so that a plan is seldom too small.
@@ -123,9 +137,8 @@ class _Study:
         """
         if isinstance(self.metric.shape, Linear):
             return max(0.0, self._largest_observed() - _sampling_variance(self, self.n_draws))
-        assumption = supported(self.metric, self.evidence) or "none"
-        mixtures = self.evidence.mixtures(self.metric, assumption)
-        best, reach = self.evidence.best(assumption), _ONE_SIDED * self.factor
+        mixtures = self.evidence.mixtures(self.metric, self.assumption)
+        best, reach = self.evidence.best(self.assumption), _ONE_SIDED * self.factor
 
         def furthest(centre):
             off = [
@@ -198,7 +211,7 @@ def _width_if(study, m, users, assumption, weights_of):
         expected = n_items * (law @ weights)
         expected[expected < 0.01] = 0.0  # what hardly occurs decides nothing
         strata.append(one._replace(counts=(expected,)))
-    columns = [columns_of(s, "decreasing", evidence.replace, evidence.cutoffs) for s in strata]
+    columns = [columns_of(s, study.assumption, evidence.replace, evidence.cutoffs) for s in strata]
     mixtures = mixtures_of(strata, columns, metric, users)
     best = [fitted(one.law, one.counts) for one in mixtures]
     reach = _DISTANCE * study.factor

@@ -251,7 +251,23 @@ def test_a_plan_of_who_is_all_audited():
     assert plan.users.tolist() == [0, 1, 2]
     assert plan.chances.tolist() == [1, 1, 1]
     plan = inference.plan_audit(AP, 1e-6, sampled, 50, rng=0)
-    assert plan.users.tolist() == [0, 1, 2]
+    assert sorted(plan.users.tolist()) == [0, 1, 2]
+
+
+def test_a_plan_after_few_users_is_enough():
+    """Few known values may pass the ends that are possible for the others."""
+    rng, n, enough = np.random.default_rng(0), 3541, []
+    chances = np.arange(1, n + 1) ** -1.2
+    for _ in range(60):
+        x = Ranks(1 + rng.choice(n, 1000, p=chances / chances.sum()), n)
+        sampled = UniformSampling(20).draw(x, rng)
+        plan = inference.plan_audit(AP, 0.37, sampled, n, rng)
+        assert plan.first == 8  # 1 - 0.025^(1 / 8) = 0.369
+        first = plan.users[: plan.first]
+        plan = inference.plan_audit(AP, 0.37, sampled, n, rng, exact=(first, x[first]))
+        found = Audit(sampled, x[plan.users], plan.users, x.sizes, False).mean(AP)
+        enough.append(found.high - found.low <= 0.37)
+    assert np.mean(enough) > 0.85
 
 
 def test_a_plan_refuses_what_are_no_ranks_and_no_width():
