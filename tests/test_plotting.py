@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 from matplotlib.figure import Figure
 from scipy import optimize
+from thorough import thorough
 from traitlets.config import Config
 
 import recsample as rs
@@ -463,11 +464,11 @@ def shown_texts(figure):
         ("default", 4, 4),
         ("default", 1, 12),
         ("default", 6, 1),
-        ("default", 6, 12),
+        thorough("default", 6, 12),
         ("dark_background", 4, 4),
-        ("ggplot", 4, 4),
+        thorough("ggplot", 4, 4),
         ({"font.size": 18}, 1, 1),
-        ({"font.size": 18}, 6, 12),
+        thorough({"font.size": 18}, 6, 12),
     ],
 )
 def test_a_picture_of_a_result_is_whole_in_any_style(style, n_metrics, n_recommenders):

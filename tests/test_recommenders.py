@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference import exact_metrics
 from scipy import sparse
+from thorough import thorough
 
 from recsample import recommenders
 from recsample.datasets.interactions import Interactions, make_interactions
@@ -162,7 +163,7 @@ def paper_loss(train, users, items, alpha, regularization):
     return loss + alpha * (scores**2).sum() + regularization * ((users**2).sum() + (items**2).sum())
 
 
-SETTINGS = [(0.2, 10), (0.2, 0.3), (1.5, 0.5), (0.02, 1)]
+SETTINGS = [(0.2, 10), (0.2, 0.3), thorough(1.5, 0.5), thorough(0.02, 1)]
 
 
 @pytest.mark.parametrize("alpha, regularization", SETTINGS)

@@ -1,3 +1,23 @@
-// An address on the one page that the API had once leads to the page where that name is now.
-const name = /^#(?:module-)?recsample\.(\w+)(\.sequential\.)?/.exec(location.hash);
-if (name) location.replace(`api/${name[2] ? "sequential" : name[1]}.html${location.hash}`);
+// An address of something that has left its page leads to where it is now.
+const MOVED = [
+  // the API was one page once
+  [/^(?:module-)?recsample\.\w+\.sequential\./, "api/sequential"],
+  [/^(?:module-)?recsample\.(\w+)/, "api/$1"],
+  [/^equation-eq-corrected-(problem|matrix|normal|monotone|steps|mixture)$/, "corrected_metrics"],
+  [/^(tab|fig)-minimal-bias-(cls|package)$/, "corrected_metrics"],
+  [/^constrained-least-squares-section/, "corrected_metrics"],
+  [/^the-least-squares-problem-section/, "corrected_metrics", "the-least-bias-section-5-2-of-the-paper"],
+  [/^(fig|tab)-movielens-(figure5|recall|exact|ranges)$/, "corrections_movielens"],
+  [/^equation-eq-movielens-(loss|cosine|norm)$/, "corrections_movielens"],
+  [/^where-the-ranks-lie-section/, "corrections_movielens", "fig-movielens-figure5"],
+  [/^(thm-sequential-steps|equation-eq-sequential-(steps|mixture)|fig-sequential-estimates)$/, "minimal_bias"],
+];
+
+addEventListener("DOMContentLoaded", () => {
+  const name = decodeURIComponent(location.hash.slice(1));
+  if (!name || document.getElementById(name)) return;
+  const [past, page, now] = MOVED.find(([past]) => past.test(name)) ?? [];
+  if (!past) return;
+  const there = page.replace("$1", past.exec(name)[1]);
+  location.replace(`${document.documentElement.dataset.content_root}book/${there}.html#${now ?? name}`);
+});

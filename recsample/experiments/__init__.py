@@ -1,7 +1,7 @@
 """The paper's tables and figures, and studies beyond them.
 
 `paper` has those of the paper, `studies` compares the methods of this package.
-Chapters: movielens, corrections_movielens, reproduction.
+Chapters: corrections_movielens, movielens, reproduction.
 """
 
 from recsample._support.rooms import opened

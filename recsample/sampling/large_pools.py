@@ -409,17 +409,19 @@ def sums_in_steps(
 
     Shape (3, steps), given the last place of each step, the last of which is N.
     """
+    start = np.append(0, steps[:-1] + 1)
     if pool < _SMALL // 4:
         weight, value = belief.everywhere(), target(np.arange(pool + 1))
-        of_places = np.stack([weight, weight * value, weight * value**2])
-        return np.diff(np.cumsum(of_places, axis=1)[:, steps], prepend=0.0)
+        weighted = weight * value
+        of_places = weight, weighted, weighted * value
+        index = start.astype(np.intp)  # of 32 bits in a browser
+        return np.stack([np.add.reduceat(one, index) for one in of_places])
     edges = np.union1d(_blocks(pool, _CONSTANT, jumps), np.append(0, steps + 1))
     blocks = _in_blocks(edges.tolist(), pool, _CONSTANT, target, jumps, belief)
     sums = [
         (b.weight.sum(), b.weight @ b.target, b.weight @ b.target**2 + b.missed) for b in blocks
     ]
-    first = np.searchsorted(edges, np.append(0, steps[:-1] + 1))
-    found = np.add.reduceat(np.array(sums), first)
+    found = np.add.reduceat(np.array(sums), np.searchsorted(edges, start))
     return (found / found[:, 0].sum()).T
 
 

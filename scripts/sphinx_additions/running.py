@@ -47,6 +47,8 @@ def cells_of(text):
             told = {"source": cell.source}
             if "remove-output" in tags:
                 told["silent"] = True
+            if "raises-exception" in tags:
+                told["raises"] = True
             if reason := cell.metadata.get("elsewhere"):
                 if reason not in REASONS:
                     names = ", ".join(REASONS)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from thorough import thorough
 
 import recsample as rs
 from recsample.evaluation.candidates import _Hits, few_misses
@@ -67,7 +68,7 @@ def evaluated(scores, n_relevant=1, **options):
     return rs.evaluate(scores, held_out, **asked | options)
 
 
-@pytest.mark.parametrize("name", ["good", "popular", "random"])
+@pytest.mark.parametrize("name", ["random", *map(thorough, ("good", "popular"))])
 @pytest.mark.parametrize(
     "how",
     [
@@ -90,9 +91,7 @@ def test_lists_of_candidates_are_refused(name, how):
                 evaluated(given, how.get("n_relevant", 1), **train)
 
 
-@pytest.mark.parametrize(
-    "k", [5, 20, 100, *(pytest.param(k, marks=pytest.mark.thorough) for k in (10, 50, 200, 400))]
-)
+@pytest.mark.parametrize("k", [5, 20, *map(thorough, (10, 50, 100, 200, 400))])
 @pytest.mark.parametrize("constant", [False, True])
 def test_lists_of_the_best_pass_without_a_word(k, constant):
     models, _, train = shop()

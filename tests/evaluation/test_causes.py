@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from thorough import thorough
 
 import recsample as rs
 
@@ -67,9 +68,7 @@ def test_misses_at_the_end_are_named_though_few():
     assert said(reported(few, 50), "were set to m + 1 = 51, as misses of a list are")
 
 
-@pytest.mark.parametrize(
-    "m", [10, 50, *(pytest.param(m, marks=pytest.mark.thorough) for m in (20, 100))]
-)
+@pytest.mark.parametrize("m", [10, *map(thorough, (20, 50, 100))])
 def test_honest_columns_are_seldom_doubted(m):
     columns = [sampled(name, m, seed) for name in ("good", "fair", "random") for seed in range(10)]
     assert sum(bool(reported(column, m).notes) for column in columns) <= 1

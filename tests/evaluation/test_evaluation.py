@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse, stats
+from thorough import thorough
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, Recall
@@ -252,10 +253,7 @@ def test_arrays_factors_and_models_give_what_their_table_gives(n_relevant):
         pd.testing.assert_frame_equal(found.table, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("n_relevant", "library"),
-    [pytest.param(1, as_polars, marks=pytest.mark.thorough), (3, as_pandas)],
-)
+@pytest.mark.parametrize(("n_relevant", "library"), [thorough(1, as_polars), (3, as_pandas)])
 def test_kinds_of_scores_may_be_mixed(n_relevant, library):
     """Where one is a table, an array's users and items have their positions as ids."""
     users, items, dense, table, held_out, train = numbered(n_relevant)
@@ -552,7 +550,7 @@ def test_draws_by_a_sampler_are_reported():
     ("sampler", "seed"),
     [
         (rs.UniformSampling(m=15), lambda: 2),
-        (rs.UniformSampling(m=15), lambda: RNG(2)),
+        thorough(rs.UniformSampling(m=15), lambda: RNG(2)),
         (rs.InverseSampling(), lambda: np.random.RandomState(2)),
     ],
 )
@@ -792,7 +790,9 @@ class TestRelevance:
         return rs.evaluate(self.scores, held_out, **asked | options)
 
     @pytest.mark.parametrize("library", [as_pandas, as_lazy_polars, as_arrow])
-    @pytest.mark.parametrize("name", ["label", "Rating", "relevance", "clicked", "rating:float"])
+    @pytest.mark.parametrize(
+        "name", ["label", "rating:float", *map(thorough, ("Rating", "relevance", "clicked"))]
+    )
     def test_each_answer(self, library, name):
         for grades in (self.first, self.first * 4.0, self.first * 2 - 1):
             table = library(self.held_out.assign(**{name: grades}))

@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+from thorough import thorough
 
 import recsample as rs
 
@@ -85,7 +86,7 @@ def test_complete_scores_with_ties():
     assert evaluated(tables[0], other, tables[2]) != found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *map(thorough, (1, 2))])
 def test_what_lists_leave_out_is_between_the_worst_and_the_best_order(seed):
     tables = made_up(seed)
     best = tables[0].sort_values("score", kind="stable").groupby("user").tail(3)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from thorough import thorough
 
 import recsample as rs
 from recsample.inference import limits
@@ -311,7 +312,7 @@ LIMITS = ["low", "high"]
 NAMED = ("neighbours", "popular", "als", "implicit-bpr")
 
 
-@pytest.mark.parametrize("length", [1, 12, 60])
+@pytest.mark.parametrize("length", [1, thorough(12), 60])
 def test_four_recommenders_by_four_metrics_fit_on_a_screen(four, length):
     runs = {
         f"{i} {name} "[:length].ljust(length, "x"): run
@@ -381,7 +382,7 @@ def test_html_is_escaped():
     assert "a&lt;b" in said._repr_html_()
 
 
-@pytest.mark.parametrize("metric", ["Recall@10", "AP", "AUC"])
+@pytest.mark.parametrize("metric", ["Recall@10", thorough("AP"), "AUC"])
 def test_a_plan_leads_where_it_says(metric):
     """What the plan names is carried out: exact users, more samples, or a design."""
     ranks = exact_ranks(size=2000)
@@ -582,8 +583,7 @@ def test_who_is_ahead_is_said_only_where_limits_and_signs_agree():
 
 
 @pytest.mark.parametrize(
-    ("n_items", "left"),
-    [(50, 0), (200, 0), (200, 9), pytest.param(500, 0, marks=pytest.mark.thorough)],
+    ("n_items", "left"), [(50, 0), thorough(200, 0), (200, 9), thorough(500, 0)]
 )
 def test_honest_columns_of_nearly_all_items_give_the_exact_values(n_items, left):
     ranks = rs.Ranks(np.ceil(n_items * np.random.default_rng(0).random(400) ** 2), n_items)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import optimize
+from thorough import thorough
 
 import recsample as rs
 from recsample.inference.comparison import compared
@@ -97,7 +98,7 @@ def by_slsqp(groups, sign, distance):
     return sign * max(found)
 
 
-@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("sign", [thorough(-1), 1])
 @pytest.mark.parametrize("shares", [(1.0,), (0.3, 0.7)])
 @pytest.mark.parametrize("seed", [0])
 def test_limits_are_those_of_a_general_solver(seed, shares, sign):

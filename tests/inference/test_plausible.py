@@ -161,6 +161,7 @@ def test_the_record_says_that_no_cut_off_is_much_the_worse_for_it():
     assert cells == 372
 
 
+@pytest.mark.thorough
 def test_ten_items_are_estimated_as_well():
     several = rs.datasets.recorded_several()["X"][:600]
     run = Evidence(rs.UniformSampling(100).draw(several, rng=0), several.n_items, False, [rs.AP])

@@ -101,7 +101,7 @@ def test_many_lists_of_which_one_is_for_nearly_all_are_few():
     for share in (0.95, 0.4):
         large = int(2000 * share)
         batches = np.append(np.zeros(large, int), 1 + np.arange(2000 - large) // 10)
-        for _ in range(60):
+        for _ in range(30):
             rank = np.ones(2000, int)
             for b in range(batches.max() + 1):
                 mine = batches == b
@@ -141,7 +141,7 @@ def test_they_hold_where_those_of_own_lists_do_not(n_lists):
 def test_items_that_are_known_make_auc_closer():
     pool, rng = above(1500, 400, 1, 5), np.random.default_rng(8)
     true, held, widths = rs.AUC(rs.Ranks(pool.sum(axis=0) + 1, 400)).mean(), [], []
-    for _ in range(60):
+    for _ in range(30):
         chosen = rng.choice(399, 60, replace=False)
         sampled = rs.Ranks(pool[chosen].sum(axis=0) + 1, 61)
         items, one = 1 - pool[chosen].mean(axis=1), np.zeros(1500, int)

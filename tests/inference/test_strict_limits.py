@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import optimize, stats
+from thorough import thorough
 
 import recsample as rs
 from recsample.inference import limits
@@ -94,7 +95,9 @@ def by_slsqp(metric, sampled, n, falling):
 
 
 @pytest.mark.parametrize(("assumption", "falling"), [("none", 0), ("decreasing", 3)])
-@pytest.mark.parametrize(("metric", "exponent"), [*zip(METRICS, (0.5, 1.2, 0.5))])
+@pytest.mark.parametrize(
+    ("metric", "exponent"), [(METRICS[0], 0.5), (METRICS[1], 1.2), thorough(METRICS[2], 0.5)]
+)
 def test_limits_by_the_program_as_it_is_written(metric, assumption, falling, exponent):
     n = 11
     _, sampled = drawn(power(n, exponent), 400, 3, seed=5)
@@ -168,7 +171,7 @@ def several(n_users, n_relevant, rng, pool=200):
 
 
 def test_limits_take_users_and_not_items_as_the_unit():
-    held, runs = 0, 15
+    held, runs = 0, 8
     metric = rs.Recall @ 10
     for seed in range(runs):
         rng = np.random.default_rng(seed)
@@ -181,7 +184,7 @@ def test_limits_take_users_and_not_items_as_the_unit():
 
 def test_limits_hold_where_pools_differ_and_tell_of_the_rank():
     """The case in which certified limits held in none of forty runs."""
-    held, runs = 0, 20
+    held, runs = 0, 10
     metric, size = rs.Recall @ 20, 2000
     small = np.arange(size) < size // 2
     for seed in range(runs):
@@ -246,6 +249,7 @@ def test_limits_are_nan_where_the_data_contradict_the_assumption():
     assert free.low <= 0 <= free.high
 
 
+@pytest.mark.thorough
 def test_an_assumption_that_is_true_is_rarely_contradicted():
     wrong, runs = 0, 25
     for seed in range(runs):
@@ -305,6 +309,7 @@ def test_limits_refuse(changes, message):
         limits(**arguments)
 
 
+@pytest.mark.thorough
 def test_the_limits_of_large_samples_take_seconds():
     import time
 
@@ -314,12 +319,12 @@ def test_the_limits_of_large_samples_take_seconds():
     assert time.process_time() - start < 5
 
 
-@pytest.mark.parametrize("m", [499, pytest.param(490, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("m", [499, thorough(490)])
 def test_where_nearly_all_items_are_drawn_no_shape_is_assumed(m):
     """A hump at rank 30 is no decreasing distribution, and 300 users hardly refute one."""
     rng, n, off = np.random.default_rng(0), 500, []
     chances = np.exp(-2 * np.log(np.arange(1, n + 1) / 30) ** 2)
-    for _ in range(4):
+    for _ in range(2):
         ranks = rs.Ranks(rng.choice(n, 300, p=chances / chances.sum()) + 1, n)
         sampled = rs.UniformSampling(m).draw(ranks, rng)
         for metric in (rs.Recall @ 10, rs.NDCG @ 10, rs.AP):

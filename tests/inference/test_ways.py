@@ -73,3 +73,24 @@ def test_more_samples_are_enough_where_the_first_ranks_hold_a_step():
             again = rs.inference.limits(rs.Recall @ 10, more.draw(ranks(rng), rng), n)
             reached.append((again.high - again.low) / (high - low))
     assert len(reached) >= 2 and max(reached) <= 0.7
+
+
+def test_more_samples_assume_no_more_than_the_limits():
+    """Limits that do not rest on "decreasing" come closer more slowly than those that do."""
+    n, reached = 1000, []
+    chances = np.where(np.arange(n) < 50, 0, 0.76 / (n - 50)) + 0.24 * (np.arange(n) == 10)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+
+        def report(m, rng=rng):
+            ranks = rs.Ranks(rng.choice(n, 2000, p=chances) + 1, n)
+            return rs.report(rs.UniformSampling(m).draw(ranks, rng), metrics=["Recall@10"])
+
+        found = report(100)
+        low, high, assumption = found.table.loc["Recall@10", ["low", "high", "assumption"]]
+        assert assumption == "none"
+        plan = found.plan("Recall@10", 0.7 * (high - low))
+        if "more samples" in plan.index:
+            again = report(int(plan["setting"]["more samples"].removeprefix("m = "))).table
+            reached.append((again["high"] - again["low"])["Recall@10"] / (high - low))
+    assert all(one <= 0.7 for one in reached)

@@ -8,6 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 from scipy import stats
+from thorough import thorough
 from tied import many_ranks, orders, ranks_of, tied_scores
 
 import recsample as rs
@@ -45,7 +46,7 @@ class TestAgainstEnumeration:
     """50 random rankings with ties for each law, every metric, to 1e-12."""
 
     @both_ways
-    @pytest.mark.parametrize("m", [1, 3])
+    @pytest.mark.parametrize("m", [thorough(1), 3])
     def test_mean_and_variance_of_every_metric(self, m, replace):
         of_m = [case[:2] for case in cases(replace) if case[2] == m]
         assert len(of_m) > 9
@@ -318,6 +319,7 @@ class TestManyTies:
             assert sampler.expect(M, ranks)[0] == pytest.approx(expected[0], abs=1e-12), M
 
     @both_ways
+    @pytest.mark.thorough
     def test_real_data(self, replace):
         """Users with thousands of items at score 0, several relevant ones among them."""
         recorded = rs.datasets.recorded_several()["Z"]
@@ -337,7 +339,7 @@ class TestManyTies:
                 error = np.sqrt((fourth - variance**2) / n) + 1e-12
                 assert (abs(second - variance) < 4.5 * error).all(), M
 
-    @both_ways
+    @pytest.mark.parametrize("replace", [thorough(True), False])
     def test_a_million_ties(self, replace):
         """The walk against the law of each item, which comes from another formula."""
         sampler = UniformSampling(100, replace)

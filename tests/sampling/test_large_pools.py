@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import linalg, optimize, special
+from thorough import thorough
 
 import recsample as rs
 from recsample.metrics.base import Metric
@@ -71,7 +72,7 @@ def assert_same_sums(rows, law, target, weight):
 
 
 @both_ways
-@pytest.mark.parametrize(("n", "m"), SIZES)
+@pytest.mark.parametrize(("n", "m"), [*SIZES[:-1], thorough(*SIZES[-1])])
 def test_sums_over_all_ranks(n, m, replace):
     sampler = rs.UniformSampling(m, replace)
     law, weight = sampler.law(n), np.full(n, 1 / n)
@@ -236,7 +237,7 @@ def test_weights_that_fall_by_many_decades(decay, turned):
     assert found == pytest.approx(of_target, abs=1e-11)
 
 
-@both_ways
+@pytest.mark.parametrize("replace", [thorough(True), False])
 def test_a_net_bounds_what_lies_between_its_places(replace):
     """Sums of laws with coefficients of any sign, narrow peaks among them, and a metric."""
     n, sampler = 40_000, rs.UniformSampling(40, replace)
@@ -286,7 +287,7 @@ def test_the_worst_polynomial_of_a_block_is_within_the_bound_of_its_net():
     assert len(tried) > 2
 
 
-@both_ways
+@pytest.mark.parametrize("replace", [thorough(True), False])
 def test_means_up_to_the_places_of_a_net(replace):
     """Between two of these a law is no more than a polynomial of a few degrees, to all digits."""
     n, sampler = 20_000, rs.UniformSampling(40, replace)

@@ -5,6 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from thorough import thorough
 
 from recsample.datasets.movielens import load_negatives
 from recsample.datasets.recorded import recorded_lists
@@ -101,7 +102,7 @@ def unequal_candidates(rng, n_users, n_items):
     return sparse.csr_matrix(rng.random((n_users, n_items)) < chance)
 
 
-@pytest.mark.parametrize(("n_users", "n_items", "m"), [(60, 50, 8), (15, 120, 10)])
+@pytest.mark.parametrize(("n_users", "n_items", "m"), [thorough(60, 50, 8), (15, 120, 10)])
 def test_p_values_of_uniform_lists_are_uniform(n_users, n_items, m):
     rng = np.random.default_rng(5)
     exclude = unequal_candidates(rng, n_users, n_items)

@@ -197,6 +197,7 @@ def test_different_items_above():
         assert pruned == pytest.approx(exact, rel=1e-12, abs=1e-20)
 
 
+@pytest.mark.thorough
 def test_real_users():
     """Ten relevant items and a thousand draws, item by item and in one walk."""
     recorded = rs.datasets.recorded_several()
@@ -263,6 +264,7 @@ def test_a_pooled_correction_solves_the_least_squares_problem_of_each_size():
         assert value == pytest.approx(np.linalg.solve(matrix, law.T @ exact)[rank - 1], rel=1e-8)
 
 
+@pytest.mark.thorough
 def test_a_pooled_correction_in_simulated_runs():
     """Means over runs with their standard errors; and what is off is so at the mean size as well.
 

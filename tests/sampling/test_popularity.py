@@ -6,6 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from thorough import thorough
 from weighted import POOLS, STUDY, agree, ranked, repeated, sequences
 
 import recsample as rs
@@ -118,7 +119,7 @@ def fits(counts, law):
 
 @pytest.mark.parametrize("m", [5, 40])
 @pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.parametrize("user", [0, 1])
+@pytest.mark.parametrize("user", [0, thorough(1)])
 def test_law_is_that_of_items_drawn_with_numpy(m, replace, user):
     scores, relevant, exclude, weights = (array[user] for array in (*STUDY[:3], [STUDY[3]] * 12))
     candidates = np.flatnonzero(~exclude & (np.arange(len(weights)) != relevant))
@@ -138,7 +139,7 @@ def test_law_is_that_of_items_drawn_with_numpy(m, replace, user):
     assert not fits(counts, np.roll(law, 1))
 
 
-@pytest.mark.parametrize("m", [5, 40])
+@pytest.mark.parametrize("m", [5, thorough(40)])
 @pytest.mark.parametrize("replace", [False, True])
 def test_draws_have_the_law_and_its_moments(m, replace):
     n = 1000

@@ -104,7 +104,7 @@
       }
       show(cell, answer.outputs);
       performance.mark(`ran ${cell.index}`);
-      if (kind === "error") {
+      if (kind === "error" && !(cell.raises && cell.text === cell.source)) {
         cell.ran = false;
         return fail(cell, text);
       }
@@ -185,7 +185,10 @@
   function made_of(kind, text) {
     if (kind === "html") {
       const made = element("div", { className: "output text_html", innerHTML: text });
-      all("table", made).forEach(words);
+      all("table", made).forEach((table) => {
+        join(table);
+        words(table);
+      });
       return made;
     }
     if (kind === "picture") {
@@ -194,6 +197,21 @@
     }
     const look = kind === "error" ? "output traceback run-error" : "output text_plain";
     return element("div", { className: look, role: kind === "error" ? "alert" : "" }, element("div", { className: "highlight" }, element("pre", { textContent: text, tabIndex: 0 })));
+  }
+
+  // As sphinx_additions/tables.py: the names of the index, which have a row, go into the row above if that has room.
+  function join(table) {
+    const [above, names] = [...(table.tHead?.rows ?? [])].slice(-2);
+    if (!names) return;
+    const lower = [...names.cells];
+    const named = lower.filter((one) => one.textContent.trim());
+    const free = [...above.cells].slice(0, named.length).every((one) => !one.textContent.trim() && one.colSpan === 1);
+    if (!free || named.length === lower.length || named.some((one, place) => one !== lower[place])) return;
+    named.forEach((one, place) => {
+      one.className = "index_name";
+      above.cells[place].replaceWith(one);
+    });
+    names.remove();
   }
 
   // As sphinx_additions/tables.py: columns in which nothing starts with a number hold words.

@@ -222,10 +222,12 @@ def _moments(stratum, column, metric):
     """The mean of the metric's term under each column, and that of its square."""
     pool, n, order = stratum.pool, stratum.n_relevant, stratum.order
     term = partial(term_at, metric, pool=pool, order=order, n_relevant=n)
+    tail = term(column.tail)
+    if not len(column.head):
+        return tail, tail**2
     # Within a step, weighted as in a random ranking.
     belief, jumps = random_belief(pool, n, order), jumps_of(metric, order, n)
     mass, *totals = sums_in_steps(column.steps, pool, term, jumps, belief)
-    tail = term(column.tail)
     steps = (np.divide(total, mass, out=np.zeros_like(mass), where=mass > 0) for total in totals)
     mean, square = (
         np.concatenate([column.head @ step, at]) for step, at in zip(steps, (tail, tail**2))

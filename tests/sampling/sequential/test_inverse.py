@@ -179,6 +179,7 @@ def test_positions_of_several_relevant_items_are_drawn_from_their_joint_law():
     assert chi2 < len(law) + 5 * np.sqrt(2 * len(law))
 
 
+@pytest.mark.thorough
 def test_capped_expectation_of_several_relevant_items_by_simulation():
     ranks, ties = [[1, 3, 20], [5, 6]], [[0, 0, 3], [4, 4]]
     many = Ranks(ranks * 5_000, n_items=40, ties=ties * 5_000)
@@ -303,6 +304,7 @@ def test_cap_is_reached_in_drawn_positions():
     assert drawn["position"].tolist() == [5, 4]
 
 
+@pytest.mark.thorough
 def test_interval_of_one_run_covers():
     """1,000 runs over 500 users of X, each with its own 95 % interval."""
     recorded = rs.datasets.recorded_ranks()["X"]

@@ -102,6 +102,7 @@ def test_full_second_phase_is_early_stopping():
     assert sampler.std_of_mean(Recall @ 10, ranks) < 1e-3
 
 
+@pytest.mark.thorough
 def test_figures_of_two_phases_on_movielens():
     sampler = TwoPhase(100, 10, 0.7 ** np.arange(10))
     for ranks in rs.datasets.recorded_ranks().values():
