@@ -80,10 +80,10 @@ def plan_audit(
 ) -> AuditPlan:
     """How many users to rank among all items for limits so close, and who they are.
 
-    Without exact ranks the number is enough whatever the ranks are, which is often several times
-    too many. So rank the `first` of these users, and plan again with their ranks as `exact`: more
-    users are drawn, and `report` reads both together. How often the second number was enough, and
-    what it costs, is recorded in the chapter on audits.
+    Without exact ranks so many are planned as it takes where the metric varies as much as it can,
+    which is often several times too many. So rank the `first` of these users, and plan again with
+    their ranks as `exact`: more users are drawn, and `report` reads both together. How often the
+    second number was enough, and what it costs, is recorded in the chapter on audits.
 
     Parameters
     ----------
@@ -163,8 +163,10 @@ def _with_more_spread(values, ends):
     far = max(ends, key=abs)
     mean = (values**2).mean()
     likely = mean + reaches(values**2, 0.0, far**2, 2 * _SURE - 1)[1]  # a level has two sides
-    # Half of them there is the largest spread. Few known values may pass the ends of the others.
-    missed = min(0.5, (likely - mean) / max(far**2 - mean, 1e-12))
+    # With half of 1 - mean / far**2 there the variance is largest; beyond that it falls again. Few
+    # known values may pass the ends of the others.
+    room = max(0.0, far**2 - mean)
+    missed = min((likely - mean) / max(room, 1e-12), room / max(2 * far**2, 1e-12))
     shares = np.append(np.full(len(values), (1 - missed) / len(values)), missed)
     return np.append(values, far), shares
 
