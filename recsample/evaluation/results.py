@@ -424,9 +424,11 @@ class Result(Value):
         -------
         pandas.DataFrame
             One row per way: "rank all items" of some users, enough of them in nine studies of ten
-            where the assumption of the limits is true; "more samples" for all of them, which may
-            contradict it; "draw until enough is known", a design without bias. For comparison
-            "ten times the users" as they were, even if that is not enough. Columns:
+            where the assumption of the limits is true: those that its setting says come first, then
+            `recsample.inference.plan_audit` mostly asks for fewer, and assumes nothing; "more
+            samples" for all of them, which may contradict it; "draw until enough is known", a
+            design without bias. For comparison "ten times the users" as they were, even if that is
+            not enough. Columns:
             ``setting``; ``users``; ``scored``, items per user on average; ``width``, as predicted.
 
         Raises

@@ -48,20 +48,24 @@ class AuditPlan(NamedTuple):
     Parameters
     ----------
     users : ndarray of int
-        Their places in the column.
+        Their places in the column, in random order.
     chances : ndarray of float, shape (instances,)
         With which each user of the column is among them.
+    first : int
+        How many of `users`, from the beginning, to rank before a plan is made with their ranks: so
+        few could be enough, if nobody differs from the others. With `exact` those ranked already.
 
     Examples
     --------
     >>> import numpy as np
     >>> import recsample as rs
-    >>> len(rs.inference.AuditPlan(np.array([2, 5]), np.full(8, 0.25)).users)
+    >>> len(rs.inference.AuditPlan(np.array([2, 5]), np.full(8, 0.25), first=1).users)
     2
     """
 
     users: Integers
     chances: Floats
+    first: int
 
 
 def plan_audit(
@@ -76,10 +80,10 @@ def plan_audit(
 ) -> AuditPlan:
     """How many users to rank among all items for limits so close, and who they are.
 
-    Without exact ranks the number is enough whatever the ranks are, which is often several times
-    too many. So audit a hundred users chosen by chance, and plan again with their ranks as `exact`:
-    more users are drawn, and `report` reads both together. The second number was enough in at least
-    nine of ten runs in every one of eleven recorded cases.
+    Without exact ranks so many are planned as it takes where the metric varies as much as it can,
+    which is often several times too many. So rank the `first` of these users, and plan again with
+    their ranks as `exact`: more users are drawn, and `report` reads both together. How often the
+    second number was enough, and what it costs, is recorded in the chapter on audits.
 
     Parameters
     ----------
@@ -110,11 +114,11 @@ def plan_audit(
     --------
     >>> import recsample as rs
     >>> x = rs.datasets.recorded_ranks()["X"]
-    >>> sampled, first = rs.UniformSampling(m=100).draw(x, rng=0), range(100)
-    >>> def users_for(width, exact=None):
-    ...     return len(rs.inference.plan_audit(rs.Recall @ 10, width, sampled, x.n_items, 0,
-    ...                                        exact=exact).users)
-    >>> users_for(0.05) > 2 * users_for(0.05, exact=(first, x[first])) > 200
+    >>> goal = rs.Recall @ 10, 0.05, rs.UniformSampling(m=100).draw(x, rng=0), x.n_items
+    >>> plan = rs.inference.plan_audit(*goal, rng=0)
+    >>> first = plan.users[: plan.first]
+    >>> again = rs.inference.plan_audit(*goal, rng=0, exact=(first, x[first]))
+    >>> len(plan.users) > 2 * len(again.users) > 2 * len(first)
     True
     """
     metric, rng = the_metric(metric), checks.generator(rng)
@@ -129,7 +133,7 @@ def plan_audit(
     else:
         first, ranks = exact_ranks(exact, sampled, sizes, replace)
         if len(first) == n_users:
-            return AuditPlan(first, np.ones(n_users))
+            return AuditPlan(first, np.ones(n_users), n_users)
         audit = Audit(sampled, ranks, first, sizes, replace)
         values, ends = audit.residuals(metric)
         values, shares = _with_more_spread(values, ends)
@@ -143,16 +147,26 @@ def plan_audit(
     number = fewest + enough
     rest = np.setdiff1d(np.arange(n_users), first)
     users = np.append(first, rng.choice(rest, number - len(first), replace=False))
-    return AuditPlan(np.sort(users), np.full(n_users, number / n_users))
+    known = len(first) or int(min(fewest_users(width, ends), number))
+    return AuditPlan(users, np.full(n_users, number / n_users), known)
+
+
+def fewest_users(width: float, ends: tuple[float, float]) -> float:
+    """With so few, limits can be so close: if all values are the same, and at an end."""
+    tail = (1 - LEVEL) / 2
+    share = width / max(ends[1] - ends[0], width)
+    return max(2.0, np.ceil(np.log(tail) / np.log1p(-min(share, 1 - tail))))
 
 
 def _with_more_spread(values, ends):
     """The values and their shares, with so many at the further end as can have been missed."""
     far = max(ends, key=abs)
     mean = (values**2).mean()
-    likely = mean + reaches(values**2, 0.0, far**2, _SURE)[1]
-    # Half of them there is the largest spread. Few known values may pass the ends of the others.
-    missed = min(0.5, (likely - mean) / max(far**2 - mean, 1e-12))
+    likely = mean + reaches(values**2, 0.0, far**2, 2 * _SURE - 1)[1]  # a level has two sides
+    # With half of 1 - mean / far**2 there the variance is largest; beyond that it falls again. Few
+    # known values may pass the ends of the others.
+    room = max(0.0, far**2 - mean)
+    missed = min((likely - mean) / max(room, 1e-12), room / max(2 * far**2, 1e-12))
     shares = np.append(np.full(len(values), (1 - missed) / len(values)), missed)
     return np.append(values, far), shares
 

@@ -12,6 +12,7 @@ from recsample._support.checks import positive_float
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, mean_of, variance_of
 from recsample._support.typing import Floats, Integers
+from recsample.inference.audit import fewest_users
 from recsample.inference.likelihood.evidence import Evidence, supported
 from recsample.inference.likelihood.mixtures import extremes, fitted, limit
 from recsample.inference.likelihood.strata import (
@@ -50,7 +51,9 @@ def ways_to(metric: Metric, width: float, evidence: Evidence) -> pd.DataFrame:
     if not needed < 2**53:
         raise ValueError(f"width must be one that fewer than 2**53 users reach, got {width}")
     users = max(2, int(np.ceil(needed)))
-    rows["rank all items"] = _row("", users, study.pool, study.width_of(study.between, users))
+    first = int(min(fewest_users(width, study.ends), users))
+    reached = study.width_of(study.between, users)
+    rows["rank all items"] = _row(f"first {first}", users, study.pool, reached)
     rows["ten times the users"] = _ten_times(study)
     if study.width_of(study.between, study.n_users) <= width:
         rows |= _more_samples(study, width)
@@ -99,6 +102,8 @@ class _Study:
         # Where the data contradict more, limits of another study like this will not assume it.
         self.assumption: Assumption = supported(metric, evidence) or "none"
         mixtures = evidence.mixtures(metric, "smooth")
+        low, high = (sum(o.share * f(o.mean) for o in mixtures) for f in (np.min, np.max))
+        self.ends = float(low), float(high)
         self.places = []
         for stratum, column, weights, mixture in zip(
             evidence.strata, evidence.columns("smooth"), evidence.smoothed, mixtures

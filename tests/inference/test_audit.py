@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from recsample import AP, Ranks, Recall, UniformSampling, datasets, inference
-from recsample.inference.audit import Audit, audited_mean, exact_ranks, reaches
+from recsample.inference.audit import Audit, _with_more_spread, audited_mean, exact_ranks, reaches
 
 UNIT = np.zeros(7), np.ones(7)
 
@@ -245,26 +245,76 @@ def test_a_plan_without_exact_ranks_is_enough_for_the_worst_of_ranks():
     assert 0.09 < found.high - found.low < 0.102
 
 
+@pytest.mark.parametrize("width", [0.02, 0.3, 0.9])
+def test_the_first_users_are_the_fewest_that_could_be_enough(width):
+    """Nobody is a hit: then limits are as close as they can be."""
+    plan = inference.plan_audit(Recall @ 1, width, Ranks([1] * 20_000, 11), 1000, rng=0)
+
+    def wide(users):
+        return stats.binomtest(0, users).proportion_ci(0.95, "exact").high
+
+    assert wide(plan.first) <= width < wide(plan.first - 1)
+
+
+def test_the_first_users_are_a_random_choice():
+    sampled, often = Ranks([1] * 30, 11), np.zeros(30)
+    for seed in range(400):
+        plan = inference.plan_audit(Recall @ 1, 0.4, sampled, 1000, rng=seed)
+        often[plan.users[: plan.first]] += 1
+    assert plan.first < len(plan.users) < 30
+    assert stats.chisquare(often).pvalue > 0.001
+
+
+@pytest.mark.parametrize(("first", "width"), [(20, 0.2), (100, 0.03)])
+def test_after_the_first_users_as_many_hits_are_planned_for_as_can_have_been_missed(first, width):
+    """Of those first nobody is a hit, as in one study of ten with so many hits."""
+    n_users, ranks = 20_000, Ranks([500] * first, 1000)
+    plan = inference.plan_audit(
+        Recall @ 1, width, Ranks([1] * n_users, 11), 1000, rng=0, exact=(range(first), ranks)
+    )
+    missed = 1 - 0.1 ** (1 / first)
+
+    def wide(users):
+        hits, misses = missed * users, (1 - missed) * users
+        ends = stats.beta.ppf([0.025, 0.975], [hits, hits + 1], [misses + 1, misses])
+        return (ends[1] - ends[0]) * np.sqrt(1 - users / n_users)
+
+    assert plan.first == first and plan.users[:first].tolist() == list(range(first))
+    assert wide(len(plan.users)) == pytest.approx(width, rel=0.005)
+
+
 def test_a_plan_of_who_is_all_audited():
     sampled, exact = Ranks([1, 2, 1], 5), Ranks([3, 20, 1], 50)
     plan = inference.plan_audit(AP, 0.1, sampled, 50, rng=0, exact=([0, 1, 2], exact))
     assert plan.users.tolist() == [0, 1, 2]
     assert plan.chances.tolist() == [1, 1, 1]
     plan = inference.plan_audit(AP, 1e-6, sampled, 50, rng=0)
-    assert plan.users.tolist() == [0, 1, 2]
+    assert sorted(plan.users.tolist()) == [0, 1, 2]
 
 
 def test_a_plan_after_few_users_is_enough():
     """Few known values may pass the ends that are possible for the others."""
     rng, n, enough = np.random.default_rng(0), 3541, []
     chances = np.arange(1, n + 1) ** -1.2
-    for _ in range(30):
+    for _ in range(60):
         x = Ranks(1 + rng.choice(n, 1000, p=chances / chances.sum()), n)
-        sampled, first = UniformSampling(20).draw(x, rng), np.arange(8)
+        sampled = UniformSampling(20).draw(x, rng)
+        plan = inference.plan_audit(AP, 0.37, sampled, n, rng)
+        assert plan.first == 8  # 1 - 0.025^(1 / 8) = 0.369
+        first = plan.users[: plan.first]
         plan = inference.plan_audit(AP, 0.37, sampled, n, rng, exact=(first, x[first]))
         found = Audit(sampled, x[plan.users], plan.users, x.sizes, False).mean(AP)
         enough.append(found.high - found.low <= 0.37)
-    assert np.mean(enough) > 0.8
+    assert np.mean(enough) > 0.85
+
+
+@pytest.mark.parametrize("hits", [3, 4, 5])
+def test_a_plan_allows_for_half_of_all_to_be_hits_but_for_no_more(hits):
+    """Of eight known users; hits vary most if half of all are hits."""
+    values = np.where(np.arange(8) < hits, 1 - hits / 8, -hits / 8)
+    planned, shares = _with_more_spread(values, (-hits / 8, 1 - hits / 8))
+    assert shares.sum() == pytest.approx(1)
+    assert shares[planned > 0].sum() == pytest.approx(0.5)
 
 
 def test_a_plan_refuses_what_are_no_ranks_and_no_width():

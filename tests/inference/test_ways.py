@@ -45,6 +45,16 @@ def test_users_to_rank_are_those_of_the_largest_variance_that_the_data_allow(met
     assert planned == pytest.approx(-largest.fun, rel=0.01)
 
 
+def test_a_plan_names_the_users_to_rank_first():
+    """Exact limits of a share are so close at the earliest, where nobody is a hit."""
+    ranks = rs.Ranks(np.random.default_rng(0).integers(1, 501, 2000), 500)
+    found = rs.report(rs.UniformSampling(20).draw(ranks, 1), metrics=["Recall@10"])
+    setting = found.plan("Recall@10", 0.05).loc["rank all items", "setting"]
+    first = int(setting.removeprefix("first "))
+    wide = [stats.binomtest(0, k).proportion_ci(0.95, "exact").high for k in (first - 1, first)]
+    assert wide[1] <= 0.05 < wide[0]
+
+
 def test_users_to_rank_are_enough_whatever_the_luck_of_their_study():
     """Of so large a pilot the share of hits is known: what is left is who is ranked exactly."""
     ranks = rs.Ranks(np.repeat([1, 2, 10], [6000, 4000, 90_000]), 12)
