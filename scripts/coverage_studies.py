@@ -1,10 +1,20 @@
 """How often pairs, designs, pilots and plans are right, for record_coverage.py."""
 
+from bisect import bisect_left
+
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from recsample import AP, BiasVariance, EarlyStopping, InverseSampling, UniformSampling, inference
+from recsample import (
+    AP,
+    BiasVariance,
+    EarlyStopping,
+    InverseSampling,
+    Ranks,
+    UniformSampling,
+    inference,
+)
 from recsample._support.frames import table_of
 from recsample._support.numerics import LEVEL, limits_of_mean, standard_error
 from recsample.inference.comparison import compared
@@ -19,6 +29,7 @@ from recsample.inference.coverage import (
 )
 from recsample.inference.likelihood.evidence import Evidence, supported
 from recsample.inference.ways import ways_to
+from recsample.metrics.base import ends_of
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.shapes import Linear
 from recsample.ranks.checks import mean_pool_size
@@ -204,35 +215,31 @@ def coverage_of_plans(
     n_instances=2000,
     metrics=("Recall@10", "NDCG@10", "AP"),
     share=0.7,
-    ways=("rank all items", "more samples", "draw until enough is known"),
     repetitions=20,
     rng=0,
 ):
     """Whether `Result.plan` leads where it says: some ways are gone, and the limits are measured.
 
-    The width asked for is a share of that of the run. Returned is a frame indexed by way and
-    metric. Columns: "offered", the share of runs whose plan has this way; "width", the mean over
-    them of the width that is reached, over the width asked for; "reached", the share in which it is
-    at most that; "held", in which the limits hold the mean over the population; and of users who
-    are ranked among all items "cost", the median of their number over the one that the exact
-    spread asks for.
+    The width asked for is a share of that of the limits that a report of the run has. Returned is a
+    frame indexed by way and metric. Columns: "offered", the share of runs whose plan has this way;
+    "width", the mean over them of the width that is reached, over the width asked for; "reached",
+    the share in which it is at most that; "held", in which the limits hold the mean over the
+    population; and of users who are ranked among all items "cost", the median of their number over
+    the smallest that would do.
     """
     rng, chosen = np.random.default_rng(rng), chosen_metrics(metrics)
     over_all = {one: mean_over_all(population, one) for one in chosen}
-    # Many of the population stand for all of it.
-    many = instances_of(population, 10**6, rng)
-    spread = {one: float(one(many).var()) for one in chosen}
     found = {}
     for _ in range(repetitions):
         ranks = instances_of(population, n_instances, rng)
         sampled = UniformSampling(m).draw(ranks, rng)
         for one in chosen:
             evidence = Evidence(sampled, ranks.sizes, False, [one])
-            low, high = evidence.limits(one, "decreasing", LEVEL)
+            low, high = _limits_of(one, evidence)
             width = share * (high - low)
             plan = ways_to(one, width, evidence)
-            for way, row in plan[plan.index.isin(ways)].iterrows():
-                smallest = 4 * 1.96**2 * spread[one] / width**2
+            smallest = _smallest(population, one, width)
+            for way, row in plan.drop("ten times the users").iterrows():
                 again = instances_of(population, int(row["users"]), rng)
                 low, high = _gone(way, row["setting"], one, again, rng)
                 ratio = (high - low) / width
@@ -252,15 +259,41 @@ def coverage_of_plans(
     return table_of(rows, ["way", "metric"])
 
 
+def _smallest(population, metric, width):
+    """The users whose limits are so close, if their ranks are spread as those of the population."""
+    n, cumulated = len(population.chances), np.cumsum(population.chances)
+
+    def is_enough(users):
+        places = np.searchsorted(cumulated, cumulated[-1] * (np.arange(users) + 0.5) / users)
+        ranks = Ranks(1 + places, n)
+        low, high = _limits_of_values(metric, ranks, metric(ranks))
+        return high - low <= width
+
+    most = 2
+    while not is_enough(most):
+        most *= 2
+    between = range(most // 2 + 1, most)
+    return most // 2 + 1 + bisect_left(between, True, key=is_enough)
+
+
+def _limits_of_values(metric, ranks, values):
+    return limits_of_mean(values, LEVEL, ends=ends_of(metric, ranks))
+
+
+def _limits_of(metric, evidence):
+    """The limits that a report has, and without an assumption where it has none."""
+    return evidence.limits(metric, supported(metric, evidence) or "none", LEVEL)
+
+
 def _gone(way, setting, metric, ranks, rng):
     """The limits from a study as a plan has it."""
     if way == "rank all items":
-        return limits_of_mean(metric(ranks), LEVEL)
+        return _limits_of_values(metric, ranks, metric(ranks))
     if way == "more samples":
         sampled = UniformSampling(int(setting.removeprefix("m = "))).draw(ranks, rng)
-        return Evidence(sampled, ranks.sizes, False, [metric]).limits(metric, "decreasing", LEVEL)
+        return _limits_of(metric, Evidence(sampled, ranks.sizes, False, [metric]))
     design = _design_for(metric)
-    return limits_of_mean(design.of(metric, design.draw(ranks, rng)), LEVEL)
+    return _limits_of_values(metric, ranks, design.of(metric, design.draw(ranks, rng)))
 
 
 def _design_for(metric):

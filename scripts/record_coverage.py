@@ -22,7 +22,6 @@ FEW += ["24 % at 11, far"]
 RECORDED = ["X", "Y", "Z"]
 MAIN = ["Recall@10", "NDCG@10", "AP", "AUC"]
 TWO = ["Recall@10", "AP"]
-WAYS = ["rank all items", "more samples", "draw until enough is known"]
 SOME, FEWER = 200, 100  # repetitions where there are many cells, and where these are slow, too
 
 
@@ -75,10 +74,9 @@ def cells(part):
             yield "coverage_of_pilots", name, 0, options
     if part == "plans":
         shapes = ["r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25", "two steps"]
-        for name in [*RECORDED, *shapes, "10 % up to 10, flat", "half r^-1.8, r^-0.3"]:
-            for ways, repetitions in ((WAYS[:1], 60), (WAYS[1:], 24)):
-                options = dict(n_instances=2000, ways=ways, repetitions=repetitions)
-                yield "coverage_of_plans", name, 3541, options
+        shapes += ["10 % up to 10, flat", "half r^-1.8, r^-0.3", "(r + 100)^-1.5"]
+        for name in [*RECORDED, *shapes, "24 % at 11, far", "30 % in 11 to 30, flat"]:
+            yield "coverage_of_plans", name, 3541, dict(n_instances=2000, repetitions=30)
     if part == "designs":
         for name in [*RECORDED, "uniform", "r^-0.3", "r^-0.6", "r^-0.9", "40 % up to 50, flat"]:
             for n_instances in (100, 300, 1000, 6000):
@@ -139,7 +137,6 @@ def measured(part, function, name, n_items, options):
         table = table.rename(columns={"index": "method"}).assign(metric="AP")
     table = table.rename(columns={"index": "metric", "way": "method"})
     options.pop("metrics", None)
-    options.pop("ways", None)
     known = {"part": part, "population": name, "n_items": n_items or ""} | options | kind
     return [known | row for row in table.round(5).to_dict("records")]
 

@@ -164,6 +164,21 @@ def test_a_plan_is_for_a_share_of_the_width():
     assert plans.index.tolist() == [("rank all items", "Recall@10")]
 
 
+def test_a_plan_costs_the_more_the_fewer_users_would_do():
+    """For limits of a share of hits, a fifth as wide as those of a report."""
+    how = dict(m=20, n_instances=500, metrics=["Recall@10"], share=0.2, rng=3)
+    plans = coverage_studies.coverage_of_plans(FLAT, repetitions=1, **how)
+    rng = np.random.default_rng(3)
+    sampled = rs.UniformSampling(20).draw(drawn_from(FLAT, 500, rng), rng)
+    found = rs.report(sampled, n_items=1000, drawn="uniform", metrics=["Recall@10"])
+    low, high = found.table.loc["Recall@10", ["low", "high"]]
+    width, share = 0.2 * (high - low), FLAT.chances[:10].sum()
+    planned = found.plan("Recall@10", width).loc["rank all items", "users"]
+    needed = 4 * 1.96**2 * share * (1 - share) / width**2
+    cost = plans.loc[("rank all items", "Recall@10"), "cost"]
+    assert cost == pytest.approx(planned / needed, rel=0.03)
+
+
 def test_pilots_are_judged_by_what_the_exact_ranks_need():
     a, b = rs.Ranks(np.arange(1, 101), 400), rs.Ranks(np.arange(12, 112), 400)
     study = coverage_studies.coverage_of_pilots(
