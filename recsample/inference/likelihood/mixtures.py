@@ -83,7 +83,9 @@ def _spread(law):
     """
     n = law.shape[1]
     few = np.linspace(0, n - 1, 2 * math.isqrt(n) + 1).round().astype(np.intp)
-    weights = np.bincount(few, minlength=n) / len(few)
+    weights = np.zeros(n)
+    weights[few] = 1.0
+    weights /= weights.sum()
     everything = np.full(n, 1.0 / n)
     return weights if (law @ weights > 0.1 * (law @ everything)).all() else everything
 
