@@ -34,6 +34,8 @@ FLAGS = [
 DESKTOP, TABLET, PHONE = 1440, 800, 375  # widths of windows in pixels
 MENUS = {".primary-toggle": ".bd-docs-nav", ".secondary-toggle": ".page-toc"}  # button, list
 LYCHEE = Path(sys.executable).with_name("lychee")  # there is none for Linux on ARM
+# Where the tests keep Python for browsers once they have fetched it.
+PYODIDE = Path(__file__).parents[1] / "build/pyodide-0.27.7"
 WAIT = 30_000  # milliseconds for a page to react, on a busy machine too
 
 

@@ -235,7 +235,7 @@ def coverage_of_plans(
         sampled = UniformSampling(m).draw(ranks, rng)
         for one in chosen:
             evidence = Evidence(sampled, ranks.sizes, False, [one])
-            low, high = _limits_of(one, evidence)
+            low, high = limits_of(one, evidence)
             width = share * (high - low)
             plan = ways_to(one, width, evidence)
             smallest = _smallest(population, one, width)
@@ -280,7 +280,7 @@ def _limits_of_values(metric, ranks, values):
     return limits_of_mean(values, LEVEL, ends=ends_of(metric, ranks))
 
 
-def _limits_of(metric, evidence):
+def limits_of(metric, evidence):
     """The limits that a report has, and without an assumption where it has none."""
     return evidence.limits(metric, supported(metric, evidence) or "none", LEVEL)
 
@@ -291,7 +291,7 @@ def _gone(way, setting, metric, ranks, rng):
         return _limits_of_values(metric, ranks, metric(ranks))
     if way == "more samples":
         sampled = UniformSampling(int(setting.removeprefix("m = "))).draw(ranks, rng)
-        return _limits_of(metric, Evidence(sampled, ranks.sizes, False, [metric]))
+        return limits_of(metric, Evidence(sampled, ranks.sizes, False, [metric]))
     design = _design_for(metric)
     return _limits_of_values(metric, ranks, design.of(metric, design.draw(ranks, rng)))
 

@@ -14,13 +14,13 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from coverage_studies import limits_of
 from scipy import stats
 
 import recsample as rs
-from recsample._support.numerics import LEVEL
 from recsample.inference import coverage
 from recsample.inference.audit import Audit, reaches
-from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.evidence import Evidence
 from recsample.inference.ways import ways_to
 from recsample.metrics.names import chosen_metrics
 
@@ -193,8 +193,7 @@ def goals_of(sampled):
     n_users = len(sampled)
     for metric in chosen_metrics(["Recall@10", "NDCG@10", "AP"]):
         evidence = Evidence(sampled, np.full(n_users, N_ITEMS), False, [metric])
-        assumption = supported(metric, evidence) or "none"
-        low, high = evidence.limits(metric, assumption, LEVEL)
+        low, high = limits_of(metric, evidence)
         for width in (round(0.7 * (high - low), 4), 0.02):
             audit = rs.inference.plan_audit(metric, width, sampled, N_ITEMS, rng=0)
             steps = {"first": audit.first, "largest spread": len(audit.users)}

@@ -9,6 +9,7 @@ has kept nothing. First outputs are the least of several times, whole pages are 
 
 import datetime
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -20,11 +21,9 @@ from sphinx_additions import running
 
 HTML = chapters.ROOT / "_build/html"
 FILE = chapters.ROOT / "book/data/benchmarks/running.json"
-PYODIDE = chapters.ROOT / "build/pyodide-0.27.7"
-PARTS = chapters.parts()
 VOLUME_ONE = [
     page
-    for caption, pages in PARTS.items()
+    for caption, pages in chapters.parts().items()
     if caption in ("", "The short way") or caption.startswith("Volume one")
     for page in pages
     if chapters.has_cells(page)
@@ -56,15 +55,22 @@ ALONE = """([runtime, libraries]) => new Promise((done, failed) => {
 FIRST = """runCells.cells.findIndex(
     ({ press, box }) => press?.checkVisibility() && box.querySelector(".cell_output")
 )"""
-SINCE = """name => performance.getEntriesByName(name).at(-1).startTime
-    - performance.getEntriesByName("press").at(-1).startTime"""
+# Milliseconds from the press to the end of the last cell that ran.
+SINCE = """(() => {
+    const marks = performance.getEntriesByType("mark");
+    const at = begun => marks.findLast(mark => mark.name.startsWith(begun)).startTime;
+    return at("ran ") - at("press");
+})()"""
 
 
 def site(pyodide, folder):
-    """Copy the built book into a folder, with Python for browsers beside it; the site's folder."""
+    """The built book in a folder, with Python for browsers beside it; all of it by links."""
     html = Path(folder, "html")
-    shutil.copytree(HTML, html)
-    running.lay_runtime(html, pyodide)
+    shutil.copytree(HTML, html, copy_function=os.symlink)
+    beside = html / running.FOLDER
+    shutil.copytree(pyodide, beside / "pyodide", copy_function=os.symlink)
+    (beside / "runtime.json").unlink()  # to write it would change the built book
+    running.say_runtime(beside, "pyodide/")
     return html
 
 
@@ -77,35 +83,29 @@ def alone(chrome, address, libraries):
     return seconds, sum(loaded) / 1e6
 
 
-def first_output(chrome, address, name):
-    """Seconds and megabytes from a press to the first output of a page."""
-    window, page, loaded = opened(chrome, f"{address}{name}.html")
-    cell = page.evaluate(FIRST)
-    press(page, f"Run cell {cell + 1}")
-    seconds = page.evaluate(SINCE, f"ran {cell}") / 1000
-    window.close()
-    return seconds, sum(loaded) / 1e6
-
-
-def whole(chrome, address, name):
-    """Seconds and megabytes from a press until the last cell of a page has run."""
+def pressed(chrome, address, name, first=False):
+    """Seconds and megabytes from a press to the end of a page, or to its first output."""
     window, page, loaded = opened(chrome, f"{address}{name}.html")
     leave_out_older(page, name)
-    press(page, "Run this page")
-    told = page.locator(".run-line [role=status]").text_content()
-    assert told == "Every cell of this page has run.", f"{name}: {told}"
-    ran = "Math.max(...performance.getEntries().map(e => e.name.startsWith('ran ') && e.startTime))"
-    start = "performance.getEntriesByName('press').at(-1).startTime"
-    seconds = page.evaluate(f"{ran} - {start}") / 1000
+    press(page, f"Run cell {page.evaluate(FIRST) + 1}" if first else "Run this page")
+    told = said(page)
+    assert told.endswith(" has run."), f"{name}: {told}"
+    seconds = page.evaluate(SINCE) / 1000
     window.close()
     return seconds, sum(loaded) / 1e6
 
 
-def press(page, button):
-    """Press, agree, and wait until the page is done."""
-    page.get_by_role("button", name=button, exact=True).first.click()
-    page.get_by_role("button", name="Load and run").click()
+def press(page, name="Run this page", agree=True):
+    """Press a button and agree to what it asks, if it asks."""
+    page.get_by_role("button", name=name, exact=True).first.click()
+    if agree:
+        page.get_by_role("button", name="Load and run").click()
+
+
+def said(page):
+    """What the page says once Python is done."""
     page.wait_for_function("!runCells.working")
+    return page.locator(".run-line [role=status]").text_content()
 
 
 def leave_out_older(page, name):
@@ -137,29 +137,29 @@ def rows(chrome, address):
         seconds = least(alone, chrome, address, named)
         yield f"Python with {', '.join(named)}, without the book", seconds
     for name in FIRST_PAGES:
-        yield f"{name}, first output", least(first_output, chrome, address, name)
+        yield f"{name}, first output", least(pressed, chrome, address, name, True)
     for name in VOLUME_ONE:
-        yield name, whole(chrome, address, name)
+        yield name, pressed(chrome, address, name)
 
 
 def main():
-    if not (browser.find() and PYODIDE.is_dir() and HTML.is_dir()):
+    if not (browser.find() and browser.PYODIDE.is_dir() and HTML.is_dir()):
         sys.exit(
             "This needs a browser, the built book, and the runtime that `make running` fetches."
         )
     with (
         tempfile.TemporaryDirectory() as folder,
         browser.launch(browser.find()) as chrome,
-        browser.serve(site(PYODIDE, folder)) as address,
+        browser.serve(site(browser.PYODIDE, folder)) as address,
     ):
         found = [
             json.dumps({"what": what, "seconds": round(seconds, 1), "megabytes": round(size, 1)})
             for what, (seconds, size) in rows(chrome, address)
         ]
-        versions = {"Chromium": chrome.version, "Pyodide": PYODIDE.name.partition("-")[2]}
-    told = {"date": str(datetime.date.today()), "versions": versions, "rows": []}
-    text = json.dumps(told, indent=1).replace("[]", "[\n  " + ",\n  ".join(found) + "\n ]")
-    FILE.write_text(text + "\n", encoding="utf-8")
+        versions = {"Chromium": chrome.version, "Pyodide": browser.PYODIDE.name.partition("-")[2]}
+    told = {"date": str(datetime.date.today()), "versions": versions}
+    head, lines = json.dumps(told, indent=1).removesuffix("\n}"), ",\n  ".join(found)
+    FILE.write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import browser
-import chapters
 import hypothesis
 import numpy as np
 import pytest
@@ -134,7 +133,7 @@ def movielens(ml_1m):
 @pytest.fixture(scope="session")
 def pyodide():
     """The folder with Pyodide, which is Python for browsers, fetched the first time."""
-    kept = chapters.ROOT / "build/pyodide-0.27.7"
+    kept = browser.PYODIDE
     if not kept.is_dir():
         kept.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept.parent) as fetched:

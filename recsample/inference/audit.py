@@ -83,7 +83,7 @@ def plan_audit(
     Without exact ranks so many are planned as it takes where the metric varies as much as it can,
     which is often several times too many. So rank the `first` of these users, and plan again with
     their ranks as `exact`: more users are drawn, and `report` reads both together. How often the
-    second number was enough, and what it costs, is recorded in the chapter on audits.
+    second number was enough, and what it costs, is recorded in the chapter on coverage.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@
   const area = element("textarea", { className: "run-edit", rows: 8, spellcheck: false });
   area.setAttribute("aria-describedby", "own-hint");
   const file = element("input", { type: "file", accept: ".csv,.tsv,.txt" });
-  let whole; // the text of a large file, which the box shows the beginning of
+  let whole; // a large text, which the box shows the beginning of
   const said = element("div", { className: "own-answer", tabIndex: -1 });
   const button = (label, asked) => element("button", { type: "button", textContent: label, onclick: () => ask(asked) });
   const form = element(
@@ -67,12 +67,19 @@
     }
   }
 
-  const read = async (one) => {
-    const text = await one.text();
+  // A box of a million lines would take the browser half a minute to lay out: of a large text it shows the beginning.
+  const take = (text, name) => {
     whole = text.length > 100_000 ? text : undefined;
     area.value = whole ? `${text.slice(0, 1_000)}\n…` : text;
-    say(`Read ${one.name} into the page: ${text.split("\n").length.toLocaleString()} lines. It goes nowhere else.`);
+    say(`Read ${name} into the page: ${text.trimEnd().split("\n").length.toLocaleString()} lines. It goes nowhere else.`);
   };
+  const read = async (one) => take(await one.text(), one.name);
+  area.addEventListener("paste", (event) => {
+    const pasted = event.clipboardData.getData("text");
+    if (pasted.length <= 100_000) return;
+    event.preventDefault();
+    take(area.value.slice(0, area.selectionStart) + pasted + area.value.slice(area.selectionEnd), "what you pasted");
+  });
   area.addEventListener("input", () => (whole = undefined));
   file.addEventListener("change", () => file.files[0] && read(file.files[0]));
   form.addEventListener("dragover", (event) => event.preventDefault());

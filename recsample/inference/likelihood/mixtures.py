@@ -82,12 +82,12 @@ def _spread(law):
     A step solves for all that have weight, which takes their number squared.
     """
     n = law.shape[1]
-    few = np.linspace(0, n - 1, 2 * math.isqrt(n) + 1).round().astype(np.intp)
+    few = np.unique(np.linspace(0, n - 1, 2 * math.isqrt(n) + 1).round().astype(np.intp))
+    if (law[:, few].mean(axis=1) <= 0.1 * law.mean(axis=1)).any():
+        return np.full(n, 1.0 / n)
     weights = np.zeros(n)
-    weights[few] = 1.0
-    weights /= weights.sum()
-    everything = np.full(n, 1.0 / n)
-    return weights if (law @ weights > 0.1 * (law @ everything)).all() else everything
+    weights[few] = 1.0 / len(few)
+    return weights
 
 
 def _newton(law, root, tilt, weights, expected, slope, mean_slope):
