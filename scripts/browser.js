@@ -133,13 +133,29 @@ window.reader = (() => {
     const kind = (element) => {
       if (!element) return "";
       if (!known.has(element)) {
-        const own = `${element.localName} ${element.className} ${element.getAttribute("style")}`;
+        const classes = String(element.className).replace(/\brun-\d+/, "run");  // cells that run are numbered
+        const own = `${element.localName} ${classes} ${element.getAttribute("style")}`;
         known.set(element, `${own} < ${kind(element.parentElement)}`);
       }
       return known.get(element);
     };
     return [...new Map(elements.filter(shown).reverse().map((element) => [kind(element), element])).values()];
   };
+
+  const FOLDS = "article :is(details, .dropdown)";
+  const button = (fold) => fold.querySelector("summary, button");
+
+  // One of each sort of what is folded, wherever it stands.
+  const folds = () => [...new Map(all(FOLDS).map((fold) => [`${fold.localName} ${button(fold)?.className}`, fold])).values()];
+
+  // Open all that is still folded, from the outside in: what a click does not open.
+  const folded = () =>
+    all(FOLDS).filter((fold) => {
+      if (fold.open ?? !fold.classList.contains("toggle-hidden")) return false;
+      const height = fold.offsetHeight;
+      button(fold)?.click();
+      return fold.offsetHeight === height;
+    }).map((fold) => `a click does not open ${name(fold)}`);
 
   // Make a page ready for axe-core, with all that it says and how it looks to it. It does not hear formulas: two letters
   // stand for each, in its place, size and colour. Of the words of code one of each kind is kept, which saves most of
@@ -198,6 +214,6 @@ window.reader = (() => {
 
   return {
     all, name, shown, seen, settled, still, formulas, pictures, figures, centre, scrolling, ground,
-    simplify, accessibility, focus,
+    folds, folded, simplify, accessibility, focus,
   };
 })();

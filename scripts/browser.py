@@ -16,7 +16,6 @@ import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from itertools import product
 from pathlib import Path
 
 NAMES = ["chromium", "chromium-browser", "google-chrome"]
@@ -115,7 +114,7 @@ def problems(browser, base, name):
     page, errors, requests = visit(window, base + name)
     checks = [layout, formulas]
     if base.startswith("http"):  # `keyboard` opens what is folded, the last takes the page apart
-        checks = [menus, keyboard, focus, themes, *checks, accessibility]
+        checks = [first_figure, menus, keyboard, focus, themes, *checks, accessibility]
     found = {check.__name__: check(page) for check in checks}
     found |= {"outside": outside(page, requests, base), "console": errors}
     window.close()
@@ -154,6 +153,15 @@ def layout(page):
     return found
 
 
+def first_figure(page):
+    """A first figure that ends, with its caption, below the first screen of a desktop."""
+    set_look(page, "light", DESKTOP)
+    figures = page.query_selector_all("article figure")[:1]
+    boxes = [figure.bounding_box() for figure in figures]
+    ends = [box["y"] + box["height"] for box in boxes if box]
+    return [f"the first figure ends at {end:.0f} px" for end in ends if end > 900]
+
+
 def accessibility(page):
     """What axe-core finds: contrast, names, roles, structure."""
     from axe_playwright_python.base import AXE_SCRIPT
@@ -161,7 +169,7 @@ def accessibility(page):
     page.evaluate(AXE_SCRIPT)
     ask(page, "simplify")
     found = []
-    for theme, width in product(("light", "dark"), (PHONE, DESKTOP)):
+    for theme, width in [("light", PHONE), ("light", DESKTOP), ("dark", DESKTOP)]:
         set_look(page, theme, width)
         found += [f"{line}, {theme} at {width} px" for line in ask(page, "accessibility")]
     return found
@@ -259,12 +267,12 @@ def _seen(page, selector):
 def keyboard(page):
     """What is folded, such as a solution, and does not open and close with Enter and Space.
 
-    Leaves it open.
+    One of each kind is tried with keys, all others with a click. Leaves them open.
     """
     found = []
-    for fold in page.query_selector_all("article details, article .dropdown"):
+    for fold in page.evaluate_handle("reader.folds()").get_properties().values():
         name = fold.evaluate("reader.name")
-        control = fold.query_selector("summary, button")
+        control = fold.as_element().query_selector("summary, button")
         if not control or control.evaluate("control => control.tabIndex") < 0:
             found.append(f"Tab does not reach the button of {name}")
             continue
@@ -276,7 +284,7 @@ def keyboard(page):
             if height == before:
                 found.append(f"{key} does not open or close {name}")
                 break
-    return found
+    return found + ask(page, "folded")
 
 
 # Checks of the whole book.

@@ -14,6 +14,9 @@ import pytest
 
 HTML = chapters.ROOT / "_build/html"
 PAGES = chapters.pages()
+CHAPTERS = PAGES[:2] + [
+    page for part, pages in chapters.parts().items() if part.startswith("Volume") for page in pages
+]
 EXECUTED = [page for page in PAGES if chapters.has_cells(page)]
 
 
@@ -43,7 +46,10 @@ def size(page):
 @pytest.mark.parametrize("page", sorted([*PAGES, "search", "genindex"], key=size))
 def test_page(chromium, page):
     with browser.serve(HTML) as address:
-        assert browser.problems(chromium, address, f"{page}.html") == {}
+        found = browser.problems(chromium, address, f"{page}.html")
+    if page not in CHAPTERS:
+        found.pop("first_figure", None)  # a reference opens with words
+    assert found == {}
 
 
 # A page that is opened as a file may lack what it loads: one page of every kind shows that.
@@ -247,14 +253,15 @@ MOVED = {
 
 def test_addresses_of_what_moved_lead_to_where_it_is(window, base):
     moved = {f"book/{before}": f"book/{now}" for before, now in MOVED.items()}
-    moved |= dict(of_the_api())
+    if base.startswith("http"):  # the same script as a file
+        moved |= dict(of_the_api())
+    page = window.new_page()
     for before, now in moved.items():
-        page = window.new_page()
+        page.goto("about:blank")
         page.goto(base + before)
         page.wait_for_url(f"{base}{now}.html#*")
         anchor = "document.getElementById(decodeURIComponent(location.hash.slice(1)))"
         page.wait_for_function(f"document.readyState === 'complete' && {anchor}")
-        page.close()
 
 
 def test_the_landing_page_shows_claim_figure_and_ways_on_in_one_screen(window):
@@ -262,18 +269,6 @@ def test_the_landing_page_shows_claim_figure_and_ways_on_in_one_screen(window):
     ways = page.locator(".ways a")
     bottoms = [way.bounding_box()["y"] + way.bounding_box()["height"] for way in ways.all()]
     assert len(bottoms) == 4 and max(bottoms) < 860  # of 900, whatever fonts stand in for ours
-
-
-def test_the_first_figure_of_a_chapter_is_on_the_first_screen_with_its_caption(window):
-    below = {}
-    volumes = [pages for part, pages in chapters.parts().items() if part.startswith("Volume")]
-    for page in [*PAGES[:2], *sum(volumes, [])]:
-        opened, _, _ = browser.visit(window, f"{HTML.as_uri()}/{page}.html")
-        box = opened.locator("article figure").first.bounding_box()
-        if box["y"] + box["height"] > 900:
-            below[page] = box
-        opened.close()
-    assert below == {}
 
 
 def text_of(page):
