@@ -16,6 +16,7 @@ import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
 
 NAMES = ["chromium", "chromium-browser", "google-chrome"]
@@ -169,7 +170,7 @@ def accessibility(page):
     page.evaluate(AXE_SCRIPT)
     ask(page, "simplify")
     found = []
-    for theme, width in [("light", PHONE), ("light", DESKTOP), ("dark", DESKTOP)]:
+    for theme, width in product(("light", "dark"), (PHONE, DESKTOP)):
         set_look(page, theme, width)
         found += [f"{line}, {theme} at {width} px" for line in ask(page, "accessibility")]
     return found

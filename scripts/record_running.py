@@ -63,6 +63,33 @@ SINCE = """(() => {
 })()"""
 
 
+# Added to what runs the cells: seconds in nnls, which SciPy 1.14 has in Python and not compiled.
+TIMED = """
+import time
+
+spent, untimed = 0.0, execute
+
+def execute(node, names, place):
+    optimize = sys.modules.get("scipy.optimize")
+    if optimize and not hasattr(optimize.nnls, "__wrapped__"):
+        optimize.nnls = timed(optimize.nnls)
+    return untimed(node, names, place)
+
+def timed(function):
+    @wraps(function)
+    def called(*arguments, **named):
+        global spent
+        start = time.perf_counter()
+        try:
+            return function(*arguments, **named)
+        finally:
+            spent += time.perf_counter() - start
+
+    return called
+"""
+SPENT = "pagePython.run({ source: 'import cells; print(cells.spent)' })"
+
+
 def site(pyodide, folder):
     """The built book in a folder, with Python for browsers beside it; all of it by links."""
     html = Path(folder, "html")
@@ -75,24 +102,28 @@ def site(pyodide, folder):
 
 
 def alone(chrome, address, libraries):
-    """Seconds and megabytes of the runtime and some libraries by themselves."""
+    """Seconds and megabytes of the runtime and some libraries by themselves, and none in nnls."""
     window, page, loaded = opened(chrome, f"{address}book/start.html")
     runtime = f"{address}{running.FOLDER}/pyodide/"
     seconds = page.evaluate(ALONE, [runtime, libraries]) / 1000
     window.close()
-    return seconds, sum(loaded) / 1e6
+    return seconds, sum(loaded) / 1e6, 0.0
 
 
 def pressed(chrome, address, name, first=False):
-    """Seconds and megabytes from a press to the end of a page, or to its first output."""
+    """Seconds and megabytes from a press to the end of a page, or to its first output.
+
+    And the seconds of these that `TIMED` has counted.
+    """
     window, page, loaded = opened(chrome, f"{address}{name}.html")
     leave_out_older(page, name)
     press(page, f"Run cell {page.evaluate(FIRST) + 1}" if first else "Run this page")
     told = said(page)
     assert told.endswith(" has run."), f"{name}: {told}"
     seconds = page.evaluate(SINCE) / 1000
+    (_, spent), *_ = page.evaluate(SPENT)["outputs"]
     window.close()
-    return seconds, sum(loaded) / 1e6
+    return seconds, sum(loaded) / 1e6, float(spent)
 
 
 def press(page, name="Run this page", agree=True):
@@ -152,10 +183,16 @@ def main():
         browser.launch(browser.find()) as chrome,
         browser.serve(site(browser.PYODIDE, folder)) as address,
     ):
-        found = [
-            json.dumps({"what": what, "seconds": round(seconds, 1), "megabytes": round(size, 1)})
-            for what, (seconds, size) in rows(chrome, address)
-        ]
+        folder = Path(folder, "html", running.FOLDER)
+        source = (folder / "cells.py").read_text(encoding="utf-8")
+        (folder / "cells.py").unlink()  # a link to the one of the book
+        (folder / "cells.py").write_text(source + TIMED, encoding="utf-8")
+        found = []
+        for what, measured in rows(chrome, address):
+            numbers = zip(["seconds", "megabytes", "in nnls"], measured)
+            row = {"what": what} | {name: round(number, 1) for name, number in numbers}
+            found.append(json.dumps(row))
+            print(found[-1], flush=True)
         versions = {"Chromium": chrome.version, "Pyodide": browser.PYODIDE.name.partition("-")[2]}
     told = {"date": str(datetime.date.today()), "versions": versions}
     head, lines = json.dumps(told, indent=1).removesuffix("\n}"), ",\n  ".join(found)

@@ -399,15 +399,22 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
 
     samples = runs.checked_samples(_log_spaced(9_999, 40) if samples is None else samples)
     ranks = toy_ranks()
-    rows = {
-        (str(metric), int(m)): {
-            name: UniformSampling(m, replace=replace).expect(metric, r).mean()
-            for name, r in ranks.items()
-        }
-        for metric in TOY_METRICS
-        for m in samples
-    }
+    expected = _expected_together(ranks, replace)
+    rows = {(str(metric), int(m)): expected(metric, m) for metric in TOY_METRICS for m in samples}
     return table_of(rows, ["metric", "m"])
+
+
+def _expected_together(ranks, replace):
+    """What expects a metric of all recommenders at once, which takes as long as for one."""
+    unnamed = [Ranks(r.values, r.n_items, ties=r.ties) for r in ranks.values()]
+    together = Ranks.concatenate(unnamed)
+    ends = np.cumsum([len(r) for r in ranks.values()])[:-1]
+
+    def expected(metric, m):
+        values = UniformSampling(m, replace=replace).expect(metric, together)
+        return {name: part.mean() for name, part in zip(ranks, np.split(values, ends))}
+
+    return expected
 
 
 def order_changes(
@@ -448,10 +455,11 @@ def order_changes(
     every = range(1, runs.largest_sample(ranks) + 1)
     samples = runs.checked_samples(every if samples is None else samples)
 
+    expected = _expected_together(ranks, replace)
+
     @cache
     def means(k):
-        sampler = UniformSampling(samples[k], replace=replace)
-        return {name: sampler.expect(metric, r).mean() for name, r in ranks.items()}
+        return expected(metric, samples[k])
 
     def changes(low, high):
         best_first = sorted(ranks, key=means(low).get, reverse=True)

@@ -85,11 +85,13 @@
   async function runAll(last) {
     const space = cells[last]?.space;
     const todo = cells.filter((cell, index) => index === last || (index < last && !cell.ran && cell.space === space));
+    const here = todo.filter((cell) => !cell.elsewhere).map((cell) => cell.text).join("\n");
+    const imported = [...new Set([...here.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => name))];
     for (const cell of todo) {
       if (cell.elsewhere) cell.ran = true;
       const shown = cell.press && !cell.elsewhere;
       if (shown) cell.note.textContent = "running …";
-      const answer = await run({ source: cell.text, elsewhere: Boolean(cell.elsewhere), space, every: cell.every });
+      const answer = await run({ source: cell.text, imported, elsewhere: Boolean(cell.elsewhere), space, every: cell.every });
       if (cell.elsewhere) continue;
       if (shown) cell.note.textContent = "";
       if (answer.failed) {

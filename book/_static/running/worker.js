@@ -10,7 +10,8 @@ const get = async (address, how) => {
 const unpack = async (name) => python.unpackArchive(await get(`${origin}${name}.zip`, "arrayBuffer"), "zip", { extractDir: site() });
 const site = () => python.runPython("import site; site.getsitepackages()[0]");
 
-async function start({ base, runtime, libraries }) {
+// Python, with the libraries that the cells to run import by name: they arrive beside it and each other.
+async function start({ base, runtime, libraries }, imported) {
   [origin, own] = [base, new Set(libraries)];
   say("Python is loading");
   const [{ loadPyodide }, lock, source, own_page] = await Promise.all([
@@ -22,8 +23,9 @@ async function start({ base, runtime, libraries }) {
   packages = new Map();
   for (const one of Object.values(lock.packages)) for (const name of one.imports) packages.set(name, one.name);
   const env = { HOME: "/home/pyodide", MPLBACKEND: "agg", TQDM_DISABLE: "1", NUMBA_DISABLE_JIT: "1" };
-  python = await loadPyodide({ indexURL: runtime, env, packages: ["numpy"] });
-  told.add("numpy");
+  const first = [...new Set(["numpy", ...imported])].filter((name) => packages.has(name) && !own.has(name));
+  python = await loadPyodide({ indexURL: runtime, env, packages: first.map((name) => packages.get(name)) });
+  arrived(first);
   await unpack("recsample");
   python.FS.writeFile("/home/pyodide/cells.py", source);
   python.FS.writeFile("/home/pyodide/own.py", own_page);
@@ -39,20 +41,24 @@ async function load(names) {
   const done = wanted.filter((name) => own.has(name)).map(unpack);
   if (others.length) done.push(python.loadPackage(others, { messageCallback() {}, errorCallback() {} }));
   await Promise.all(done);
-  const lost = others.filter((name) => !(name in python.loadedPackages));
-  if (lost.length) throw new Error(`${lost.join(", ")} did not arrive`);
-  wanted.forEach((name) => told.add(name));
+  arrived(wanted);
   say("Running");
   return true;
+}
+
+function arrived(names) {
+  const lost = names.filter((name) => !own.has(name) && !(packages.get(name) in python.loadedPackages));
+  if (lost.length) throw new Error(`${lost.join(", ")} did not arrive`);
+  names.forEach((name) => told.add(name));
 }
 
 let last = Promise.resolve();
 onmessage = ({ data }) => {
   last = last.then(() => answer(data));
 };
-async function answer({ id, settings, source, elsewhere, given, space = "", every = false }) {
+async function answer({ id, settings, source, imported = [], elsewhere, given, space = "", every = false }) {
   try {
-    if (!cells) await start(settings);
+    if (!cells) await start(settings, imported);
     say("Running");
     for (const [name, value] of Object.entries(given ?? {})) cells.give(space, name, python.toPy(value));
     const outputs = elsewhere ? cells.skip(source, space) : await cells.run(source, load, space, every);
