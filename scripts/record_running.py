@@ -4,7 +4,8 @@ python scripts/record_running.py    after `make book` and `make running`, in som
 
 Python for browsers is that of the tests, laid beside the book: bytes are those of its files, which
 a server would compress further, and seconds are without a network. Each press is in a window that
-has kept nothing. First outputs are the least of several times, whole pages are run once.
+has kept nothing. First outputs are the least of several times, whole pages are run once, and how
+much of that is nnls is told beside.
 """
 
 import datetime
@@ -13,6 +14,7 @@ import os
 import shutil
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import browser
@@ -29,7 +31,7 @@ VOLUME_ONE = [
     if chapters.has_cells(page)
 ]
 FIRST_PAGES = ["book/start", "book/sampled_metrics"]
-REPEATED = 3
+REPEATED = 4
 # Cells that the versions of the tests do not run, or print otherwise, by page and what the cell
 # begins with, and why. Their chapters run with the versions that the book loads.
 NNLS = "SciPy 1.14 ends nnls too soon"
@@ -87,7 +89,7 @@ def timed(function):
 
     return called
 """
-SPENT = "pagePython.run({ source: 'import cells; print(cells.spent)' })"
+SPENT = "pagePython.run({ source: 'import cells; print(getattr(cells, \"spent\", 0))' })"
 
 
 def site(pyodide, folder):
@@ -102,28 +104,25 @@ def site(pyodide, folder):
 
 
 def alone(chrome, address, libraries):
-    """Seconds and megabytes of the runtime and some libraries by themselves, and none in nnls."""
+    """Seconds and megabytes of the runtime and some libraries by themselves."""
     window, page, loaded = opened(chrome, f"{address}book/start.html")
     runtime = f"{address}{running.FOLDER}/pyodide/"
     seconds = page.evaluate(ALONE, [runtime, libraries]) / 1000
     window.close()
-    return seconds, sum(loaded) / 1e6, 0.0
+    return {"seconds": seconds, "megabytes": sum(loaded) / 1e6}
 
 
 def pressed(chrome, address, name, first=False):
-    """Seconds and megabytes from a press to the end of a page, or to its first output.
-
-    And the seconds of these that `TIMED` has counted.
-    """
+    """Seconds and megabytes from a press to the end of a page, or to its first output."""
     window, page, loaded = opened(chrome, f"{address}{name}.html")
     leave_out_older(page, name)
     press(page, f"Run cell {page.evaluate(FIRST) + 1}" if first else "Run this page")
     told = said(page)
     assert told.endswith(" has run."), f"{name}: {told}"
     seconds = page.evaluate(SINCE) / 1000
-    (_, spent), *_ = page.evaluate(SPENT)["outputs"]
+    spent = float(page.evaluate(SPENT)["outputs"][0][1])
     window.close()
-    return seconds, sum(loaded) / 1e6, float(spent)
+    return {"seconds": seconds, "megabytes": sum(loaded) / 1e6, "in nnls": spent}
 
 
 def press(page, name="Run this page", agree=True):
@@ -158,19 +157,29 @@ def opened(chrome, address):
     return window, page, loaded
 
 
-def least(measure, *how):
-    """The least time of several, and what was loaded."""
-    return min(measure(*how) for _ in range(REPEATED))
+def least(*measures):
+    """What each of some measures found in its least time, in turns: a machine has slow minutes."""
+    turns = [[measure() for measure in measures] for _ in range(REPEATED)]
+    return [min(found, key=lambda one: one["seconds"]) for found in zip(*turns)]
+
+
+def first_outputs(chrome, address, names):
+    """Measures of the libraries by themselves, and of pages to their first output."""
+    yield partial(alone, chrome, address, LIBRARIES)
+    for name in names:
+        yield partial(pressed, chrome, address, name, first=True)
 
 
 def rows(chrome, address):
-    for named in (LIBRARIES[:1], LIBRARIES):
-        seconds = least(alone, chrome, address, named)
-        yield f"Python with {', '.join(named)}, without the book", seconds
-    for name in FIRST_PAGES:
-        yield f"{name}, first output", least(pressed, chrome, address, name, True)
+    runtime = partial(alone, chrome, address, LIBRARIES[:1])
+    found = least(runtime, *first_outputs(chrome, address, FIRST_PAGES))
+    stages = [
+        f"Python with {', '.join(some)}, without the book" for some in (LIBRARIES[:1], LIBRARIES)
+    ]
+    stages += [f"{name}, first output" for name in FIRST_PAGES]
+    yield from ({"what": what, **one} for what, one in zip(stages, found))
     for name in VOLUME_ONE:
-        yield name, pressed(chrome, address, name)
+        yield {"what": name, **pressed(chrome, address, name)}
 
 
 def main():
@@ -188,10 +197,9 @@ def main():
         (folder / "cells.py").unlink()  # a link to the one of the book
         (folder / "cells.py").write_text(source + TIMED, encoding="utf-8")
         found = []
-        for what, measured in rows(chrome, address):
-            numbers = zip(["seconds", "megabytes", "in nnls"], measured)
-            row = {"what": what} | {name: round(number, 1) for name, number in numbers}
-            found.append(json.dumps(row))
+        for row in rows(chrome, address):
+            rounded = {k: round(v, 1) if isinstance(v, float) else v for k, v in row.items()}
+            found.append(json.dumps(rounded))
             print(found[-1], flush=True)
         versions = {"Chromium": chrome.version, "Pyodide": browser.PYODIDE.name.partition("-")[2]}
     told = {"date": str(datetime.date.today()), "versions": versions}

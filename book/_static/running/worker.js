@@ -7,16 +7,18 @@ const get = async (address, how) => {
   if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
   return answer[how]();
 };
-const unpack = async (name) => python.unpackArchive(await get(`${origin}${name}.zip`, "arrayBuffer"), "zip", { extractDir: site() });
+const packed = (name) => get(`${origin}${name}.zip`, "arrayBuffer");
+const unpack = async (name, archive = packed(name)) => python.unpackArchive(await archive, "zip", { extractDir: site() });
 const site = () => python.runPython("import site; site.getsitepackages()[0]");
 
 // Python, with the libraries that the cells to run import by name: they arrive beside it and each other.
 async function start({ base, runtime, libraries }, imported) {
   [origin, own] = [base, new Set(libraries)];
   say("Python is loading");
-  const [{ loadPyodide }, lock, source, own_page] = await Promise.all([
+  const [{ loadPyodide }, lock, archive, source, own_page] = await Promise.all([
     import(`${runtime}pyodide.mjs`),
     get(`${runtime}pyodide-lock.json`, "json"),
+    packed("recsample"),
     get(`${base}cells.py`, "text"),
     get(`${base}own.py`, "text"),
   ]);
@@ -26,7 +28,7 @@ async function start({ base, runtime, libraries }, imported) {
   const first = [...new Set(["numpy", ...imported])].filter((name) => packages.has(name) && !own.has(name));
   python = await loadPyodide({ indexURL: runtime, env, packages: first.map((name) => packages.get(name)) });
   arrived(first);
-  await unpack("recsample");
+  await unpack("recsample", archive);
   python.FS.writeFile("/home/pyodide/cells.py", source);
   python.FS.writeFile("/home/pyodide/own.py", own_page);
   cells = python.runPython("import sys; sys.path.append('/home/pyodide'); import cells; cells");
@@ -38,7 +40,7 @@ async function load(names) {
   if (!wanted.length) return false;
   say(`Loading ${wanted.join(", ")}`);
   const others = wanted.filter((name) => !own.has(name)).map((name) => packages.get(name));
-  const done = wanted.filter((name) => own.has(name)).map(unpack);
+  const done = wanted.filter((name) => own.has(name)).map((name) => unpack(name));
   if (others.length) done.push(python.loadPackage(others, { messageCallback() {}, errorCallback() {} }));
   await Promise.all(done);
   arrived(wanted);
