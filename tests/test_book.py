@@ -47,6 +47,7 @@ def test_every_page_is_in_the_contents():
     assert {path.relative_to(ROOT).with_suffix("").as_posix() for path in files} == set(PAGES)
 
 
+@pytest.mark.thorough
 def test_readers_can_do_without_the_hidden_checks():
     """They get copies without them, in which every name still has to be there."""
     needed = {}

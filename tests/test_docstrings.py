@@ -7,6 +7,7 @@ import doctest
 import inspect
 
 import public
+import pytest
 from numpydoc.validate import validate
 
 DOCUMENTED = public.documented()
@@ -31,6 +32,7 @@ def lacking(name):
     return [message for code, message in validate(name)["errors"] if code not in left_out]
 
 
+@pytest.mark.thorough
 def test_docstrings_are_complete():
     assert len(DOCUMENTED) > 200
     assert {name: found for name in DOCUMENTED if (found := lacking(name))} == {}

@@ -133,6 +133,7 @@ def test_metrics_and_uniform_sampling_need_numpy_alone():
     assert not any(name.partition(".")[0] in {"scipy", "pandas"} for name in modules)
 
 
+@pytest.mark.thorough
 def test_the_first_chapters_need_no_scipy():
     modules = run(
         "import sys, recsample as rs; rs.plotting.BLUE; rs.datasets.recorded_ranks(); "

@@ -463,7 +463,7 @@ def shown_texts(figure):
         ("default", 1, 1),
         ("default", 4, 4),
         ("default", 1, 12),
-        ("default", 6, 1),
+        thorough("default", 6, 1),
         thorough("default", 6, 12),
         ("dark_background", 4, 4),
         thorough("ggplot", 4, 4),

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow.csv
 import pytest
 import yaml
+from thorough import thorough
 
 import recsample as rs
 from recsample.evaluation.command_line import main
@@ -66,6 +67,7 @@ def without_trailing_spaces(text):
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
+@pytest.mark.thorough
 def test_the_table_is_what_the_code_prints(files, monkeypatch, capsys):
     monkeypatch.chdir(files)
     code = next(text for kind, text in BLOCKS if "exact = " in text)
@@ -92,9 +94,10 @@ def test_the_landing_page_runs_the_same_lines():
     assert len(lines) == 9 and [line for line in lines[:-1] if line not in there] == []
 
 
-@pytest.mark.parametrize(
-    "command", next(text for kind, text in BLOCKS if kind == "sh").splitlines()
-)
+COMMANDS = next(text for kind, text in BLOCKS if kind == "sh").splitlines()
+
+
+@pytest.mark.parametrize("command", [thorough(one) if " plan " in one else one for one in COMMANDS])
 def test_the_commands_run(few, monkeypatch, capsys, command):
     monkeypatch.chdir(few)
     program, *arguments = shlex.split(command)

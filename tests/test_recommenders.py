@@ -295,6 +295,7 @@ def test_long_work_shows_its_progress(model, made, capfd, monkeypatch):
     assert ("20/20" if isinstance(model, MatrixFactorization) else "80/80") in bars
 
 
+@pytest.mark.thorough
 def test_a_catalogue_too_large_for_dense_matrices():
     # Dense, users by items would take 1.6 GB and items by items 320 GB.
     rng = np.random.default_rng(0)

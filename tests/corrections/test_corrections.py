@@ -649,6 +649,7 @@ class TestEveryCorrection:
             values = corrected(Ranks([[], [2]], n_items=5))
         assert np.isnan(values).tolist() == [True, False] and len(log) == 1
 
+    @pytest.mark.thorough
     @settings(max_examples=40, deadline=None)
     @given(st.integers(3, 40), st.integers(1, 60), st.booleans(), st.data())
     def test_nothing_warns_and_all_is_finite(self, n_items, m, replace, data):

@@ -73,6 +73,7 @@ def test_every_kind_of_correction(kind):
     assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
 
 
+@pytest.mark.thorough
 def test_where_compressed_laws_begin_values_stay_smooth(monkeypatch):
     """Some of the solutions are from all ranks and some from few: no kink between them."""
     monkeypatch.setattr("recsample.sampling.large_pools._SMALL", 2**16)

@@ -114,6 +114,7 @@ def test_long_lists_of_few_items_pass_without_a_word():
         assert not rs.evaluate(top, pairs(held_out), items=range(n_items)).notes
 
 
+@pytest.mark.thorough
 def test_among_those_that_are_listed():
     models, relevant, train = shop()
     table = drawn(100)

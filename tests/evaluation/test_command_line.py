@@ -185,6 +185,7 @@ def test_given_negatives(run, tables):
     assert json.loads(out) == json.loads(expected.to_json())
 
 
+@pytest.mark.thorough
 def test_lists_of_candidates(run, tmp_path):
     rng = np.random.default_rng(0)
     rows = [(u, i, s) for u in range(200) for i, s in enumerate(rng.random(300))
@@ -244,6 +245,7 @@ def test_a_column_of_relevance(run, tables, kind):
     assert status == 2 and "--all-relevant must not stand beside --relevance" in said
 
 
+@pytest.mark.thorough
 def test_a_plan_for_a_width_with_its_seconds(run, study):
     folder, mixed = study
     asked = "--rank sampled_rank --m 100 --items 3541 --drawn uniform".split()

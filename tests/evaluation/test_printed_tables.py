@@ -36,6 +36,7 @@ def test_recorded_recommenders_lie_within_the_limits_of_their_table():
     assert found.table["sampled"].tolist() == [float(t["HR@10"]) for t in tables.values()]
 
 
+@pytest.mark.thorough
 def test_what_a_paper_leaves_open_is_the_union():
     def of(**changes):
         return ends(read(metrics=["HR@10"], **changes))
@@ -94,6 +95,7 @@ def test_pairs_are_decided_or_the_number_that_would_is_named():
     assert ahead == ["undecided"] * 2 and "no single further number" in none.notes[0]
 
 
+@pytest.mark.thorough
 def test_it_is_said_as_other_results_are():
     found = read({"X": TABLE, "Y": TABLE})
     assert len(found.sentences) == 8 and "corrected" not in str(found)

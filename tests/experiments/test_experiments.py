@@ -255,6 +255,7 @@ def test_figure_5_counts_every_user_once(ranks):
     assert data["X"].iloc[0] == ((x.values <= 100) & (x.values + x.ties <= 100)).sum()
 
 
+@pytest.mark.thorough
 def test_figure_6_where_x_and_y_change_places(ranks):
     x, y = ranks["X"], ranks["Y"]
     uncorrected = experiments.smallest_sample_in_order(x, y)

@@ -319,7 +319,8 @@ def test_the_limits_of_large_samples_take_seconds():
     assert time.process_time() - start < 5
 
 
-@pytest.mark.parametrize("m", [499, thorough(490)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("m", [499, 490])
 def test_where_nearly_all_items_are_drawn_no_shape_is_assumed(m):
     """A hump at rank 30 is no decreasing distribution, and 300 users hardly refute one."""
     rng, n, off = np.random.default_rng(0), 500, []

@@ -65,6 +65,7 @@ def test_users_to_rank_are_enough_whatever_the_luck_of_their_study():
     assert 0.88 < (reached <= width).mean() < 0.97
 
 
+@pytest.mark.thorough
 def test_more_samples_are_enough_where_the_first_ranks_hold_a_step():
     """A step at the cut-off is at stake to the last, and the best fit of a run blurs it."""
     n, sampler, reached = 1000, rs.UniformSampling(20), []
@@ -85,6 +86,7 @@ def test_more_samples_are_enough_where_the_first_ranks_hold_a_step():
     assert len(reached) >= 2 and max(reached) <= 0.7
 
 
+@pytest.mark.thorough
 def test_more_samples_assume_no_more_than_the_limits():
     """Limits that do not rest on "decreasing" come closer more slowly than those that do."""
     n, reached = 1000, []

@@ -52,9 +52,10 @@ def run(command):
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{folder}/socket")
         listener.listen()
-        running = subprocess.Popen(command, env={**os.environ, ASK: f"{folder}/socket"})
+        environment = {**os.environ, ASK: f"{folder}/socket"}
+        import_what_chapters_import()  # what Python compiles here, the command need not
+        running = subprocess.Popen(command, env=environment)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the command that is interrupted
-        import_what_chapters_import()
         # pandas brings a thread that frees memory, and Python 3.12 warns of any.
         warnings.filterwarnings("ignore", "This process .* is multi-threaded, use of fork")
         listener.settimeout(0.2)
