@@ -145,8 +145,11 @@ window.reader = (() => {
   const FOLDS = "article :is(details, .dropdown)";
   const button = (fold) => fold.querySelector("summary, button");
 
-  // One of each sort of what is folded, wherever it stands.
-  const folds = () => [...new Map(all(FOLDS).map((fold) => [`${fold.localName} ${button(fold)?.className}`, fold])).values()];
+  // The first of each sort of what is folded, wherever it stands, but not within what is folded itself.
+  const folds = () => {
+    const sorts = all(FOLDS).filter(shown).reverse().map((fold) => [`${fold.localName} ${button(fold)?.className}`, fold]);
+    return [...new Map(sorts).values()];
+  };
 
   // Open all that is still folded, from the outside in: what a click does not open.
   const folded = () =>
