@@ -145,20 +145,23 @@ window.reader = (() => {
   const FOLDS = "article :is(details, .dropdown)";
   const button = (fold) => fold.querySelector("summary, button");
 
+  const reached = (fold) => button(fold)?.tabIndex >= 0;
+
   // The first of each sort of what is folded, wherever it stands, but not within what is folded itself.
   const folds = () => {
-    const sorts = all(FOLDS).filter(shown).reverse().map((fold) => [`${fold.localName} ${button(fold)?.className}`, fold]);
+    const sorts = all(FOLDS).filter((fold) => shown(fold) && reached(fold)).reverse().map((fold) => [`${fold.localName} ${button(fold).className}`, fold]);
     return [...new Map(sorts).values()];
   };
 
-  // Open all that is still folded, from the outside in: what a click does not open.
+  // Open all that is still folded, from the outside in: what neither Tab reaches nor a click opens.
   const folded = () =>
-    all(FOLDS).filter((fold) => {
-      if (fold.open ?? !fold.classList.contains("toggle-hidden")) return false;
+    all(FOLDS).flatMap((fold) => {
+      if (!reached(fold)) return [`Tab does not reach the button of ${name(fold)}`];
+      if (fold.open ?? !fold.classList.contains("toggle-hidden")) return [];
       const height = fold.offsetHeight;
-      button(fold)?.click();
-      return fold.offsetHeight === height;
-    }).map((fold) => `a click does not open ${name(fold)}`);
+      button(fold).click();
+      return fold.offsetHeight === height ? [`a click does not open ${name(fold)}`] : [];
+    });
 
   // Make a page ready for axe-core, with all that it says and how it looks to it. It does not hear formulas: two letters
   // stand for each, in its place, size and colour. Of the words of code one of each kind is kept, which saves most of

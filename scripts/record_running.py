@@ -93,13 +93,11 @@ SPENT = "pagePython.run({ source: 'import cells; print(getattr(cells, \"spent\",
 
 
 def site(pyodide, folder):
-    """The built book in a folder, with Python for browsers beside it; all of it by links."""
+    """The built book in a folder, by links, with Python for browsers beside it."""
     html = Path(folder, "html")
     shutil.copytree(HTML, html, copy_function=os.symlink)
-    beside = html / running.FOLDER
-    shutil.copytree(pyodide, beside / "pyodide", copy_function=os.symlink)
-    (beside / "runtime.json").unlink()  # to write it would change the built book
-    running.say_runtime(beside, "pyodide/")
+    (html / running.FOLDER / "runtime.json").unlink()  # to write it would change the built book
+    running.lay_runtime(html, pyodide)
     return html
 
 

@@ -399,19 +399,23 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
 
     samples = runs.checked_samples(_log_spaced(9_999, 40) if samples is None else samples)
     ranks = toy_ranks()
-    expected = _expected_together(ranks, replace)
-    rows = {(str(metric), int(m)): expected(metric, m) for metric in TOY_METRICS for m in samples}
+    expected = _expected_together(ranks)
+    rows = {
+        (str(metric), int(m)): expected(metric, UniformSampling(m, replace=replace))
+        for metric in TOY_METRICS
+        for m in samples
+    }
     return table_of(rows, ["metric", "m"])
 
 
-def _expected_together(ranks, replace):
-    """What expects a metric of all recommenders at once, which takes as long as for one."""
+def _expected_together(ranks):
+    """What expects a metric of all recommenders at once: of few users in the time of one."""
     unnamed = [Ranks(r.values, r.n_items, ties=r.ties) for r in ranks.values()]
     together = Ranks.concatenate(unnamed)
     ends = np.cumsum([len(r) for r in ranks.values()])[:-1]
 
-    def expected(metric, m):
-        values = UniformSampling(m, replace=replace).expect(metric, together)
+    def expected(metric, sampler):
+        values = sampler.expect(metric, together)
         return {name: part.mean() for name, part in zip(ranks, np.split(values, ends))}
 
     return expected
@@ -455,11 +459,11 @@ def order_changes(
     every = range(1, runs.largest_sample(ranks) + 1)
     samples = runs.checked_samples(every if samples is None else samples)
 
-    expected = _expected_together(ranks, replace)
+    expected = _expected_together(ranks)
 
     @cache
     def means(k):
-        return expected(metric, samples[k])
+        return expected(metric, UniformSampling(samples[k], replace=replace))
 
     def changes(low, high):
         best_first = sorted(ranks, key=means(low).get, reverse=True)
@@ -699,10 +703,10 @@ def figure6(
     samples = runs.checked_samples(
         _log_spaced(runs.largest_sample(ranks), 20, first=10) if samples is None else samples
     )
-    rows = {}
+    rows, expected = {}, _expected_together(ranks)
     for name, used in {"Sampled": None, f"BV {gamma:g}": gamma}.items():
         for m in samples:
-            means = _expected_means(metric, used, int(m), ranks)
+            means = expected(_read_with(metric, used, int(m), ranks), UniformSampling(int(m)))
             rows[(name, int(m))] = {label: 100 * mean for label, mean in means.items()}
     return table_of(rows, ["estimator", "m"])
 
@@ -744,8 +748,10 @@ def smallest_sample_in_order(
     if not metric(better).mean() > metric(worse).mean():
         raise ValueError(f"better must have a higher mean {metric} than worse, and has not")
 
+    expected = _expected_together(pair)
+
     def in_order(m):
-        means = _expected_means(metric, gamma, m, pair)
+        means = expected(_read_with(metric, gamma, m, pair), UniformSampling(m))
         return means["better"] > means["worse"]
 
     largest = runs.largest_sample(pair)
@@ -760,12 +766,12 @@ def _number_up_to(ends, ranks):
     return [np.clip(end + 1 - ranks.values, 0, places) @ (1 / places) for end in ends]
 
 
-def _expected_means(metric, gamma, m, ranks):
-    if gamma is not None:
-        assumed = UniformSampling(m, replace=True)
-        metric = BiasVariance(metric, assumed, mean_pool_size(ranks), gamma=gamma)
-    sampler = UniformSampling(m)
-    return {name: sampler.expect(metric, r).mean() for name, r in ranks.items()}
+def _read_with(metric, gamma, m, ranks):
+    """The metric as it is, or corrected where there is a gamma."""
+    if gamma is None:
+        return metric
+    assumed = UniformSampling(m, replace=True)
+    return BiasVariance(metric, assumed, mean_pool_size(ranks), gamma=gamma)
 
 
 def _movielens_runs(ranks, m, repetitions, rng):

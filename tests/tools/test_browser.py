@@ -132,7 +132,10 @@ BROKEN = {
             "neither shows nor hides .bd-docs-nav .current > a",
         ),
     ],
-    "first_figure": [("<figure", '<figure style="margin-top: 900px"', "ends at 1")],
+    "first_figure": [
+        ("<figure", '<figure style="margin-top: 900px"', "ends at 1"),
+        ("<figure", "<figure hidden", "no first figure is seen"),
+    ],
     "keyboard": [
         ("<details>", '<div class="dropdown">Solution</div><details>', "Tab does not reach"),
         ("<summary>", '<summary tabindex="-1">', "Tab does not reach"),

@@ -67,7 +67,7 @@
     }
   }
 
-  // A box of a million lines would take the browser half a minute to lay out: of a large text it shows the beginning.
+  // A box of a million lines would keep the browser many seconds: of a large text it shows the beginning.
   const take = (text, name) => {
     whole = text.length > 100_000 ? text : undefined;
     area.value = whole ? `${text.slice(0, 1_000)}\n…` : text;
