@@ -54,9 +54,13 @@ ALONE = """([runtime, libraries]) => new Promise((done, failed) => {
     worker.onerror = event => failed(event.message);
     worker.onmessage = () => { worker.terminate(); done(performance.now() - start); };
 })"""
-FIRST = """runCells.cells.findIndex(
-    ({ press, box }) => press?.checkVisibility() && box.querySelector(".cell_output")
-)"""
+# The place of the first cell whose output the page shows, with its button in sight.
+FIRST = """(() => {
+    const seen = ({ box }) => box?.querySelector(".cell_output")?.checkVisibility();
+    const first = runCells.cells.findIndex(seen);
+    for (const fold of runCells.cells[first].box.querySelectorAll("details")) fold.open = true;
+    return first;
+})()"""
 # Milliseconds from the press to the end of the last cell that ran.
 SINCE = """(() => {
     const marks = performance.getEntriesByType("mark");

@@ -40,6 +40,7 @@ from recsample.metrics.averages import compare
 from recsample.metrics.base import Metric
 from recsample.metrics.names import exact_metric, the_metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
+from recsample.metrics.shapes import Geometric, Logarithmic, Reciprocal
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks, check_recommenders, mean_pool_size
 from recsample.sampling import large_pools
@@ -430,8 +431,10 @@ def order_changes(
 ) -> list[tuple[int, str]]:
     """How the order of recommenders under a sampled metric changes with the number of samples.
 
-    One more item never makes the sampled rank better, so the expected metric never rises with m. If
-    x at m = h is still above y at a smaller m = l, x is ahead at every m between. Only where this
+    One more item never makes the sampled rank better, so the expected metric never rises with m;
+    and one that falls ever more slowly with the rank does so with m. So from m = h down to a
+    smaller m = l, x is at least on the line that rises from h as steeply as right after it. Where
+    that ends above y at l, and x is above y at h, it is ahead at every m between. Only where this
     does not settle the order is the interval halved.
 
     Parameters
@@ -459,24 +462,40 @@ def order_changes(
     every = range(1, runs.largest_sample(ranks) + 1)
     samples = runs.checked_samples(every if samples is None else samples)
 
-    expected = _expected_together(ranks)
+    expected, largest = _expected_together(ranks), runs.largest_sample(ranks)
+    metric = the_metric(metric)
+    # Of two more items let x and y say whether each outranks the relevant one, with s others. They
+    # come in a random order, so f(s) - 2 f(s + x) + f(s + x + y) has the mean of what both cause,
+    # x y (f(s) - 2 f(s + 1) + f(s + 2)): it is not negative where f is convex.
+    is_convex = isinstance(metric.shape, (Geometric, Logarithmic, Reciprocal))
 
     @cache
-    def means(k):
-        return expected(metric, UniformSampling(samples[k], replace=replace))
+    def means(m):
+        return expected(metric, UniformSampling(m, replace=replace))
 
-    def changes(low, high):
+    def stay(pairs, low, high):
+        """Whether the first of each pair is ahead of the second all the way."""
+        next_one = high + 1 if is_convex and high < largest else high
+        at_low, at_high, after = means(low), means(high), means(next_one)
+        risen = {x: (high - low) * max(0.0, _lead(at_high[x], after[x])) for x in ranks}
+        return all(
+            _lead(at_high[x] + risen[x], at_low[y]) > 0 and _lead(at_high[x], at_high[y]) > 0
+            for x, y in pairs
+        )
+
+    def changes(first, last):
+        low, high = int(samples[first]), int(samples[last])
         best_first = sorted(ranks, key=means(low).get, reverse=True)
-        pairs = zip(best_first, best_first[1:])
-        if all(_ahead(means(high)[x], means(low)[y]) for x, y in pairs):
+        if stay(list(zip(best_first, best_first[1:])), low, high):
             return []
-        if high - low > 1:
-            middle = (low + high) // 2
-            return changes(low, middle) + changes(middle, high)
+        if last - first > 1:
+            middle = (first + last) // 2
+            return changes(first, middle) + changes(middle, last)
         order = _order(means(high))
-        return [] if order == _order(means(low)) else [(int(samples[high]), order)]
+        return [] if order == _order(means(low)) else [(high, order)]
 
-    return [(int(samples[0]), _order(means(0))), *changes(0, len(samples) - 1)]
+    first = int(samples[0])
+    return [(first, _order(means(first))), *changes(0, len(samples) - 1)]
 
 
 def figure3(
@@ -837,15 +856,15 @@ def _order(values):
     best_first = sorted(values, key=values.get, reverse=True)
     level = [best_first[:1]]
     for x, y in zip(best_first, best_first[1:]):
-        if _ahead(values[x], values[y]):
+        if _lead(values[x], values[y]) > 0:
             level.append([])
         level[-1].append(y)
     return " > ".join(" = ".join(sorted(names, key=list(values).index)) for names in level)
 
 
-def _ahead(x, y):
-    """Whether x is above y by more than rounding can do."""
-    return x - y > 1e-12 * abs(x)
+def _lead(x, y):
+    """How far x is above y beyond what rounding can do; not above 0 if it may be below."""
+    return x - y - 1e-12 * abs(x)
 
 
 def _log_spaced(last, number, *, first=1):

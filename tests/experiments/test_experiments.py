@@ -17,6 +17,7 @@ from recsample import (
     AP,
     AUC,
     NDCG,
+    RBP,
     BiasVariance,
     Ranks,
     Recall,
@@ -329,6 +330,24 @@ def test_no_change_of_order_is_missed(values):
             expected.append((m, order))
     assert min(np.diff([m for m, _ in expected])) == 1
     assert experiments.order_changes(AP, ranks) == expected
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("metric", [AP, NDCG, RBP(0.8), Recall @ 3], ids=str)
+def test_changes_of_order_are_those_found_at_every_size(metric, replace):
+    """Whether the metric is convex in the rank or not; of recommenders that are close."""
+    draw, found = np.random.default_rng(0), []
+    for _ in range(6):
+        ranks = {name: Ranks(draw.integers(1, 13, 6), 26) for name in "ABC"}
+        changes = experiments.order_changes(metric, ranks, replace=replace)
+        one_by_one = [
+            experiments.order_changes(metric, ranks, [m], replace=replace)[0] for m in range(1, 26)
+        ]
+        orders = [order for _, order in one_by_one]
+        new = [k for k in range(25) if k == 0 or orders[k] != orders[k - 1]]
+        assert changes == [one_by_one[k] for k in new]
+        found.append(len(changes))
+    assert max(found) > 1
 
 
 def test_what_only_rounding_tells_apart_is_no_order():
