@@ -357,14 +357,14 @@ def audited_mean(
     # Nor can the mean leave what the sampled ranks make possible for each user who is not known.
     surely = [(y.sum() + end[~known].sum()) / n_users for end in (lowest, highest)]
     # For other users the spread of the values themselves counts, as if all these had been audited.
-    widest = float((weight * lowest).min()), float((weight * highest).max())
-    reach = np.sqrt(n_known / n_users) * np.array(reaches(weight[known] * y, *widest, level))
+    least, most = float(lowest.min()), float(highest.max())
+    reach = np.sqrt(n_known / n_users) * np.array(reaches(y, least, most, level, weight[known]))
     return Audited(
         value,
         float(max(value - down, surely[0])),
         float(min(value + up, surely[1])),
-        float(max(value - np.hypot(down, reach[0]), lowest.min())),
-        float(min(value + np.hypot(up, reach[1]), highest.max())),
+        float(max(value - np.hypot(down, reach[0]), least)),
+        float(min(value + np.hypot(up, reach[1]), most)),
     )
 
 

@@ -124,6 +124,20 @@ def test_others_are_users_of_the_same_population():
     assert held / runs > 0.95 - 2 * np.sqrt(0.95 * 0.05 / runs)
 
 
+def test_others_differ_as_all_users_do_however_unequal_the_chances_were():
+    """Of hits that are known beforehand, and audited far more often: a binomial share of others."""
+    rng, n_users = np.random.default_rng(0), 6_000
+    hit = rng.random(n_users) < 0.1
+    chances = np.where(hit, 0.5, 0.1)
+    audited = np.flatnonzero(rng.random(n_users) < chances)
+    features, ends = hit[:, None] * 1.0, (np.zeros(n_users), np.ones(n_users))
+    found = audited_mean(seen(hit * 1.0, audited), features, *ends, chances)
+    of_binomial = 2 * 1.96 * stats.binom.std(n_users, 0.1) / n_users
+    own = found.high - found.low
+    for_others = np.sqrt((found.high_for_others - found.low_for_others) ** 2 - own**2)
+    assert for_others == pytest.approx(of_binomial, rel=0.1) and own < of_binomial / 2
+
+
 def test_a_choice_by_sampled_rank_needs_its_chances():
     rng, x = np.random.default_rng(4), datasets.recorded_ranks()["X"].break_ties("random", 0)
     exact = (Recall @ 10)(x).mean()
