@@ -130,7 +130,7 @@ def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
     return plt.subplots(rows, columns, figsize=(width, 0.8 * rows * height), **sharing)[1]
 
 
-def label_lines(ax: Axes) -> None:
+def label_lines(ax: Axes, places: Mapping[str, tuple[float, float]] | None = None) -> None:
     """Write the name of each line beside its right end, in the colour of the line.
 
     Names of lines that end close to each other are moved apart.
@@ -138,7 +138,10 @@ def label_lines(ax: Axes) -> None:
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        With its scales and limits set, on which the room between the names depends.
+        With its scales and limits set, on which the room between the names depends, and where
+        lines end that go on beyond.
+    places : mapping of str to tuple of float, optional
+        Where names begin instead, as (x, y), for lines that are apart elsewhere.
 
     Examples
     --------
@@ -151,13 +154,20 @@ def label_lines(ax: Axes) -> None:
     'squares'
     """
     ax, ends = _axes(ax), []
-    for line in ax.lines:
-        if not str(line.get_label()).startswith("_"):
-            points = np.asarray(line.get_xydata())
-            points = points[np.isfinite(points).all(axis=1)]
-            end = points[points[:, 0].argmax()]
-            ends.append((line.get_label(), end, line.get_color()))
-    _write_names(ax, ends)
+    places = {} if places is None else places
+    names = [str(line.get_label()) for line in ax.lines]
+    if not isinstance(places, Mapping) or not {*places} <= {*names}:
+        raise ValueError(f"places must map names of lines to points, got {shown(places)}")
+    for name, line in zip(names, ax.lines):
+        points = np.asarray(line.get_xydata())
+        inside = np.isfinite(points).all(axis=1) & (points[:, 0] <= max(ax.get_xlim()))
+        if name in places:
+            _write_name(ax, name, places[name], line.get_color(), (0, 0))
+        elif not name.startswith("_") and inside.any():
+            points = points[inside]
+            ends.append((name, points[points[:, 0].argmax()], line.get_color()))
+    if ends:
+        _write_names(ax, ends)
 
 
 def best_in_bold(table: pd.DataFrame, decimals: int) -> Styler:
@@ -406,7 +416,7 @@ def percentile_rank_cdf(values: Mapping[str, ArrayLike], ax: Axes | None = None)
     for name, (colour, _, line) in _looks(RECOMMENDER, values).items():
         ax.ecdf(values[name], color=colour, linestyle=line, label=name)
     ax.set(xlabel="percentile rank", ylabel="share of instances", xlim=(0, 1))
-    ax.legend()
+    _legend_below(ax)
     return ax
 
 
@@ -790,7 +800,7 @@ def _write_names(ax, ends):
     place = _nearest_increasing(height - room) + room
     place = np.maximum(place, bottom + size / 2 + room)
     for (name, point, colour), dy in zip(ends, place - height):
-        _write(ax, name, point, colour, (6, dy), va="center", fontweight="bold")
+        _write_name(ax, name, point, colour, (6, dy))
 
 
 def _nearest_increasing(values):
@@ -808,6 +818,13 @@ def _nearest_increasing(values):
         means.append(mean)
         sizes.append(size)
     return repeated(means, np.array(sizes))
+
+
+def _write_name(ax, name, point, colour, offset):
+    """The name of a line in its colour, and of a grey one in a grey that letters can be read in."""
+    if extra("matplotlib.colors").same_color(colour, GREY):
+        colour = "#5c5c5c"
+    _write(ax, name, point, colour, offset, va="center", fontweight="bold")
 
 
 def _write(ax, text, point, colour, offset, **style):

@@ -73,6 +73,30 @@ def test_names_have_the_colour_of_their_line_and_stand_at_its_right_end(ax):
     assert written == {"falling": (3, 7, "red"), "broken off": (2, 5, "blue")}
 
 
+def test_names_stand_where_they_are_put_and_else_where_a_line_leaves_the_axes(ax):
+    for name, line in {"put": [1, 1, 1], "leaving": [4, 5, 6], "beyond": [np.nan, 2, 2]}.items():
+        ax.plot([1, 2, 3], line, label=name)
+    ax.set_xlim(0, 1.5)
+    plotting.label_lines(ax, {"put": (0.5, 1.2)})
+    assert {text.get_text(): text.xy for text in ax.texts} == {"put": (0.5, 1.2), "leaving": (1, 4)}
+
+
+def test_names_of_grey_lines_can_be_read(ax):
+    ax.plot([1, 2], [1, 2], color=plotting.GREY, label="grey")
+    plotting.label_lines(ax)
+    (name,) = ax.texts
+    for theme in GROUND:
+        assert contrast(plotting.GREY, theme) < 4.5 < contrast(name.get_color(), theme)
+
+
+def test_distributions_side_by_side_share_one_legend():
+    left, right = plotting.panels(1, 2)
+    for part in (left, right):
+        plotting.percentile_rank_cdf({"X": [0.1, 0.2]}, part)
+    assert len(left.figure.legends) == 1 and left.get_legend() is right.get_legend() is None
+    plt.close(left.figure)
+
+
 def test_panels_share_one_legend():
     left, right = plotting.panels(1, 2)
     data = experiments.figure4(n_items=40, m=5)
@@ -551,6 +575,8 @@ SEVERAL = pd.DataFrame(
     [
         (lambda: plotting.metric_by_rank(experiments.figure1(9), 3), "ax must be Axes of Matplot"),
         (lambda: plotting.label_lines("ax"), "ax must be Axes of Matplotlib or None, got 'ax'"),
+        (lambda: plotting.label_lines(None, {"A": (1, 2)}), "places must map names of lines to "),
+        (lambda: plotting.label_lines(None, 3), "places must map names of lines to points, got 3"),
         (lambda: plotting.panels(0, 1), "rows must be a whole number of at least 1, got 0"),
         (lambda: plotting.best_in_bold(3, 2), "table must be a dataframe of pandas"),
         (lambda: plotting.trade_off({}), "curve must be a dataframe of pandas"),
