@@ -539,9 +539,11 @@ class Sampled(Ranked):
     def _alarm(self, name):
         if self._surprises(name):
             return self._surprise(name)
+        if not self.stated:  # nor can it be otherwise than this package knows
+            return ""
         if self.fit and (cause := likely_cause(self.runs[name])):
             return f"{cause} All that is said assumes that it is not so."
-        return _UPSIDE_DOWN if self.stated and is_upside_down(self.runs[name]) else ""
+        return _UPSIDE_DOWN if is_upside_down(self.runs[name]) else ""
 
     def _said(self, name, metric):
         row, evidence = self.rows[name, metric], self.evidence[name]

@@ -559,6 +559,16 @@ def test_a_wrong_number_of_items_is_named_and_ranks_from_0_are_refused():
         rs.report(column - 1, m=100, n_items=2000, drawn="uniform")
 
 
+def test_of_its_own_draws_the_package_does_not_guess_another_number_of_items():
+    rng = np.random.default_rng(0)
+    hump = rs.Ranks(np.where(rng.random(6_000) < 0.24, 20, 1_000), n_items=3_541)
+    sampled = rs.UniformSampling(m=100).draw(hump, rng)
+    stated = dict(m=100, n_items=3_541, drawn="uniform")
+    assert not rs.report(sampled, metrics=["AUC"]).notes
+    (note,) = rs.report(sampled.values, **stated, metrics=["AUC"]).notes
+    assert note.startswith("Likely: m is ")
+
+
 def test_who_is_ahead_is_said_only_where_limits_and_signs_agree():
     draw, rng = rs.UniformSampling(m=100).draw, np.random.default_rng(5)
     exact = np.minimum(rng.geometric(0.01, (3, 400)), 1000)
