@@ -11,6 +11,7 @@ const MOVED = [
   [/^equation-eq-movielens-(loss|cosine|norm)$/, "corrections_movielens"],
   [/^where-the-ranks-lie-section/, "corrections_movielens", "fig-movielens-figure5"],
   [/^(thm-sequential-steps|equation-eq-sequential-(steps|mixture)|fig-sequential-estimates)$/, "minimal_bias"],
+  [/^equation-eq-rank-distribution-mixture$/, "ties"],
   [/^tab-report-errors$/, "estimation"],
 ];
 
