@@ -12,6 +12,8 @@ const MOVED = [
   [/^where-the-ranks-lie-section/, "corrections_movielens", "fig-movielens-figure5"],
   [/^(thm-sequential-steps|equation-eq-sequential-(steps|mixture)|fig-sequential-estimates)$/, "minimal_bias"],
   [/^equation-eq-rank-distribution-mixture$/, "ties"],
+  [/^equation-eq-inference-order$/, "corrections_movielens", "equation-eq-corrections-movielens-order"],
+  [/^equation-eq-your-study-total$/, "inference", "equation-eq-inference-parts"],
   [/^tab-report-errors$/, "estimation"],
 ];
 
