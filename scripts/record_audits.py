@@ -1,12 +1,14 @@
 """Measure how often the limits of an audit hold, and its plans are enough: book/data/audit*.csv.
 
-python scripts/record_audits.py [PART ...]    both parts, or the one named: limits, plans
+python scripts/record_audits.py [PART ...]    all parts, or those named: limits, chances, plans
 
-Each takes half an hour on two cores. The methods were chosen on the populations of which the
-tables say so, before those were tried by which they are judged.
+The first and the last take half an hour each on two cores, the other some minutes. The methods were
+chosen on the populations of which the tables say so, before those were tried by which they are
+judged.
 """
 
 import csv
+import re
 import sys
 from bisect import bisect_left
 from concurrent.futures import ProcessPoolExecutor
@@ -43,9 +45,14 @@ def chances_of(name):
         return np.where(r == 1, 0.01, 0.99 * (r == 1000))
     if name.startswith("hump at "):
         weights = np.exp(-2 * np.log(r / float(name.removeprefix("hump at "))) ** 2) / r
-    elif name in ("(r + 7)^-1.3", "(r + 15)^-1.15"):
-        offset, exponent = name.removeprefix("(r + ").split(")^-")
-        weights = (r + float(offset)) ** -float(exponent)
+    elif power := re.fullmatch(r"\(r \+ (\d+)\)\^-(.*)", name):
+        weights = (r + float(power[1])) ** -float(power[2])
+    elif name in PLANS["judging"]:
+        percent, kind, rank, rest = re.fullmatch(r"(\d+) % (at|up to) (\d+), (.*)", name).groups()
+        some = r == int(rank) if kind == "at" else r <= int(rank)
+        others = r == 1000 if rest == "far" else r > int(rank)
+        share = int(percent) / 100
+        weights = share * some / some.sum() + (1 - share) * others / others.sum()
     else:
         weights = coverage.populations(N_ITEMS)[name].chances
     return weights / weights.sum()
@@ -82,10 +89,13 @@ def betting(values, n_users):
     return held.min(), held.max()
 
 
-def said(metric, exact, sampled, ranks, few, rng):
+def said(metric, exact, sampled, ranks, few, chances, rng):
     """Method, estimate, limits, and limits for other users."""
     values, n_users = metric(ranks), len(ranks)
-    yield "audit", *Audit(sampled, ranks[few], few, ranks.sizes, replace=False).mean(metric)
+    audit = Audit(sampled, ranks[few], few, ranks.sizes, replace=False, chances=chances)
+    yield "audit", *audit.mean(metric)
+    if chances is not None:
+        return
     y, nothing = values[few], (np.nan, np.nan)
     shrunk = np.sqrt(1 - len(few) / n_users)
     down, up = shrunk * np.array(reaches(y, 0, 1))
@@ -100,19 +110,28 @@ def said(metric, exact, sampled, ranks, few, rng):
     yield "audited users alone, betting", y.mean(), *betting(rng.permutation(y), n_users), *nothing
 
 
-def measured(kind, name, draws, audited):
+def chosen(sampled, audited, by_rank, rng):
+    """Who is audited: so many at random, or about so many, five times as likely on ranks 1 to 3."""
+    if not by_rank:
+        return rng.choice(USERS, audited, replace=False), None
+    chances = np.where(sampled.values <= 3, 5.0, 1.0)
+    chances = np.minimum(chances * (audited / chances.sum()), 1)
+    return np.flatnonzero(rng.random(USERS) < chances), chances
+
+
+def measured(kind, name, draws, audited, by_rank=False):
     """The rows of a cell."""
     rng = np.random.default_rng([audited, sum(LIMITS.values(), []).index(name), DRAWS.index(draws)])
     chances, found = chances_of(name), {}
     everybody = rs.Ranks(np.arange(1, N_ITEMS + 1), N_ITEMS)
-    for _ in range(REPETITIONS):
+    for _ in range(REPETITIONS * (5 if by_rank else 1)):
         rank = rng.choice(N_ITEMS, USERS, p=chances / chances.sum()) + 1
         ranks, sampled = rs.Ranks(rank, N_ITEMS), rs.Ranks(drawn(rank, draws, rng), M + 1)
-        few = rng.choice(USERS, audited, replace=False)
+        few, stated = chosen(sampled, audited, by_rank, rng)
         for metric in chosen_metrics(METRICS):
             exact, for_all = metric(ranks).mean(), metric(everybody) @ chances
             for method, value, low, high, lower, higher in said(
-                metric, exact, sampled, ranks, few, rng
+                metric, exact, sampled, ranks, few, stated, rng
             ):
                 held = low - 1e-12 <= exact <= high + 1e-12
                 others = lower - 1e-12 <= for_all <= higher + 1e-12
@@ -129,16 +148,20 @@ def measured(kind, name, draws, audited):
     return rows
 
 
-# The populations, apart from each other, by which plans were chosen and are judged; runs of each.
+# The populations by which plans were chosen; those that judged an earlier rule, whose cost there
+# led to this one; those that judge, which nobody had looked at before. Then runs of each.
 PLANS = {
     "choosing": ["(r + 15)^-1.15", "hump at 30", "r^-0.6", "r^-1.2", "30 % r^-1.5, flat"],
-    "judging": ["X", "Y", "Z", "r^-0.9", "(r + 7)^-1.3", "half r^-1.8, r^-0.3", "two steps"],
+    "seen": ["X", "Y", "Z", "r^-0.9", "(r + 7)^-1.3", "half r^-1.8, r^-0.3", "two steps"],
+    "judging": ["hump at 25", "hump at 200", "(r + 3)^-1.2", "(r + 60)^-1.4", "(r + 0)^-0.8"],
 }
 # "hump at 12" was to judge, and showed a mistake.
 PLANS["choosing"] += ["40 % up to 50, flat", "(r + 100)^-1.5", "hump at 12"]
-PLANS["judging"] += ["10 % up to 10, flat", "24 % at 11, far", "30 % at rank 1, flat"]
-PLANS["judging"] += ["P(x) = (x/n)^0.25", "hump at 8", "hump at 80"]
-RUNS = {"choosing": 100, "judging": 500}
+PLANS["seen"] += ["10 % up to 10, flat", "24 % at 11, far", "30 % at rank 1, flat"]
+PLANS["seen"] += ["P(x) = (x/n)^0.25", "hump at 8", "hump at 80"]
+PLANS["judging"] += ["(r + 0)^-1.05", "15 % at 12, far", "5 % at 2, far", "8 % up to 4, flat"]
+PLANS["judging"] += ["35 % up to 25, flat", "12 % at 1, flat", "20 % up to 200, far"]
+RUNS = {"choosing": 100, "seen": 100, "judging": 500}
 STUDIES = [(1000, 20), (6000, 100)]  # users, and samples for each
 SEARCHES = 15  # for the smallest number that would do, in so many runs
 
@@ -217,6 +240,10 @@ def record(parts):
             cells = [(*kind, *rest) for kind, *rest in product(limits, DRAWS, (100, 300))]
             found = pool.map(measured, *zip(*cells))
             write("audits.csv", [row for rows in found for row in rows])
+        if "chances" in parts:
+            cells = [(*kind, *rest) for kind, *rest in product(limits, DRAWS, (100, 300), [True])]
+            found = pool.map(measured, *zip(*cells))
+            write("audits_by_chances.csv", [row for rows in found for row in rows])
         if "plans" in parts:
             cells = [(*kind, *study) for kind, study in product(plans, STUDIES)]
             found = pool.map(planned, *zip(*cells))
@@ -224,4 +251,4 @@ def record(parts):
 
 
 if __name__ == "__main__":
-    record(sys.argv[1:] or ["limits", "plans"])
+    record(sys.argv[1:] or ["limits", "chances", "plans"])

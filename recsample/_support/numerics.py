@@ -141,6 +141,7 @@ def _reach(values, highest, level, counts):
 
     x, place = np.unique(np.append(values, highest), return_inverse=True)
     counts = summed(place.ravel(), np.append(counts, 1.0), len(x))
+    x, counts = x[counts > 0], counts[counts > 0]
     start, end = counts @ x / counts.sum(), x[-1]
     if end - x[0] < 1e-12:
         return 0.0
