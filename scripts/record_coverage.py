@@ -158,6 +158,7 @@ def record(parts):
             done[waiting[future]] = future.result()
             print(n, "of", len(jobs), job, flush=True)
             everything = rows + [row for i in sorted(done) for row in done[i]]
+            everything.sort(key=lambda row: PARTS.index(row["part"]))
             columns = dict.fromkeys(column for row in everything for column in row)
             with FILE.open("w", encoding="utf-8", newline="") as file:
                 writer = csv.DictWriter(file, list(columns), restval="")
@@ -165,8 +166,8 @@ def record(parts):
                 writer.writerows(everything)
 
 
-PARTS = "base designs pairs corrections plans pools several items instances samples others".split()
-PARTS += ["pilots"]
+PARTS = "base designs pairs corrections pools several items instances samples others".split()
+PARTS += ["pilots", "plans"]
 
 if __name__ == "__main__":
     record(sys.argv[1:] or PARTS)

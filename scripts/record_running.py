@@ -1,6 +1,8 @@
-"""Measure what it takes to run a page: book/data/benchmarks/running.json.
+"""Measure what it takes to run a page: book/data/benchmarks/running_*.json.
 
-python scripts/record_running.py    after `make book` and `make running`, in some ten minutes
+python scripts/record_running.py [PART ...]    both parts, or the one named: first, pages
+
+After `make book` and `make running`, in some ten minutes on a machine with nothing else to do.
 
 Python for browsers is that of the tests, laid beside the book: bytes are those of its files, which
 a server would compress further, and seconds are without a network. Each press is in a window that
@@ -22,7 +24,7 @@ import chapters
 from sphinx_additions import running
 
 HTML = chapters.ROOT / "_build/html"
-FILE = chapters.ROOT / "book/data/benchmarks/running.json"
+FOLDER = chapters.ROOT / "book/data/benchmarks"
 VOLUME_ONE = [
     page
     for caption, pages in chapters.parts().items()
@@ -172,7 +174,7 @@ def first_outputs(chrome, address, names):
         yield partial(pressed, chrome, address, name, first=True)
 
 
-def rows(chrome, address):
+def first(chrome, address):
     runtime = partial(alone, chrome, address, LIBRARIES[:1])
     found = least(runtime, *first_outputs(chrome, address, FIRST_PAGES))
     stages = [
@@ -180,11 +182,30 @@ def rows(chrome, address):
     ]
     stages += [f"{name}, first output" for name in FIRST_PAGES]
     yield from ({"what": what, **one} for what, one in zip(stages, found))
+
+
+def pages(chrome, address):
     for name in VOLUME_ONE:
         yield {"what": name, **pressed(chrome, address, name)}
 
 
-def main():
+PARTS = {"first": first, "pages": pages}
+
+
+def record(part, chrome, address):
+    found = []
+    for row in PARTS[part](chrome, address):
+        rounded = {k: round(v, 1) if isinstance(v, float) else v for k, v in row.items()}
+        found.append(json.dumps(rounded))
+        print(found[-1], flush=True)
+    versions = {"Chromium": chrome.version, "Pyodide": browser.PYODIDE.name.partition("-")[2]}
+    told = {"date": str(datetime.date.today()), "versions": versions}
+    head, lines = json.dumps(told, indent=1).removesuffix("\n}"), ",\n  ".join(found)
+    file = FOLDER / f"running_{part}.json"
+    file.write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
+
+
+def main(parts):
     if not (browser.find() and browser.PYODIDE.is_dir() and HTML.is_dir()):
         sys.exit(
             "This needs a browser, the built book, and the runtime that `make running` fetches."
@@ -198,16 +219,9 @@ def main():
         source = (folder / "cells.py").read_text(encoding="utf-8")
         (folder / "cells.py").unlink()  # a link to the one of the book
         (folder / "cells.py").write_text(source + TIMED, encoding="utf-8")
-        found = []
-        for row in rows(chrome, address):
-            rounded = {k: round(v, 1) if isinstance(v, float) else v for k, v in row.items()}
-            found.append(json.dumps(rounded))
-            print(found[-1], flush=True)
-        versions = {"Chromium": chrome.version, "Pyodide": browser.PYODIDE.name.partition("-")[2]}
-    told = {"date": str(datetime.date.today()), "versions": versions}
-    head, lines = json.dumps(told, indent=1).removesuffix("\n}"), ",\n  ".join(found)
-    FILE.write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
+        for part in parts:
+            record(part, chrome, address)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or PARTS)

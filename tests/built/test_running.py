@@ -320,6 +320,6 @@ def test_a_million_rows_are_answered_within_seconds(window, site):
 
 @pytest.mark.running
 def test_the_first_output_comes_soon_after_the_libraries_themselves(chromium, site):
-    measures = record_running.first_outputs(chromium, site[1], ["book/start"])
-    alone, first = (found["seconds"] for found in record_running.least(*measures))
-    assert first < 1.3 * alone
+    measures = record_running.first_outputs(chromium, site[1], record_running.FIRST_PAGES)
+    alone, *first = (found["seconds"] for found in record_running.least(*measures))
+    assert max(first) < 1.3 * alone
