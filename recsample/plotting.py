@@ -138,8 +138,8 @@ def label_lines(ax: Axes, places: Mapping[str, tuple[float, float]] | None = Non
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        With its scales and limits set, on which the room between the names depends, and where
-        lines end that go on beyond.
+        With its scales and limits set: the room between the names depends on them, and a line
+        that leaves the axes is named at its last point inside.
     places : mapping of str to tuple of float, optional
         Where names begin instead, as (x, y), for lines that are apart elsewhere.
 

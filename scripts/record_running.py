@@ -56,7 +56,7 @@ ALONE = """([runtime, libraries]) => new Promise((done, failed) => {
     worker.onerror = event => failed(event.message);
     worker.onmessage = () => { worker.terminate(); done(performance.now() - start); };
 })"""
-# The place of the first cell whose output the page shows, with its button in sight.
+# The first cell whose output the page shows; its folds are opened so that it can be pressed.
 FIRST = """(() => {
     const seen = ({ box }) => box?.querySelector(".cell_output")?.checkVisibility();
     const first = runCells.cells.findIndex(seen);

@@ -524,12 +524,13 @@ class Sampled(Ranked):
         exactly = f" (p = {chance:.2g})" if chance >= REFUTED else ""
         other = "m, the pool sizes, a cut-off or the draws differ from what was stated"
         if not self.stated:
-            other = "ranks were changed since (with complete scores, leave out sampler=)"
+            other = "ranks were changed, or users left out (complete scores need no sampler=)"
         said = (
             f"Ranks like these come from such draws in fewer than {rare}{exactly}: either this "
             f"is that study, or {other}."
         )
-        return f"{said} {likely_cause(self.runs[name])}".rstrip()
+        cause = likely_cause(self.runs[name]) if self.stated else ""
+        return f"{said} {cause}".rstrip()
 
     @property
     def alarms(self) -> tuple[str, ...]:
@@ -539,7 +540,7 @@ class Sampled(Ranked):
     def _alarm(self, name):
         if self._surprises(name):
             return self._surprise(name)
-        if not self.stated:  # nor can it be otherwise than this package knows
+        if not self.stated:  # m and the draws are known
             return ""
         if self.fit and (cause := likely_cause(self.runs[name])):
             return f"{cause} All that is said assumes that it is not so."

@@ -433,14 +433,16 @@ def order_changes(
 
     One more item never makes the sampled rank better, so the expected metric never rises with m;
     and one that falls ever more slowly with the rank does so with m. So from m = h down to a
-    smaller m = l, x is at least on the line that rises from h as steeply as right after it. Where
-    that ends above y at l, and x is above y at h, it is ahead at every m between. Only where this
-    does not settle the order is the interval halved.
+    smaller m = l, x is at least on the line that rises from h as steeply as right after it, and y
+    at most on the line between its own values at l and h. Where the first line is above the second
+    at both ends, x is ahead at every m between. Only where this does not settle the order is the
+    interval halved.
 
     Parameters
     ----------
     metric : Metric or str
-        One whose value at a rank does not depend on m, or AUC, whose expectation does not.
+        One that never rises with the rank, and whose value at a rank does not depend on m; or AUC,
+        whose expectation does not.
     ranks : dict of str to Ranks, default A, B and C
     samples : sequence of int, optional
         Numbers m of sampled items, ascending; by default every m up to all items but one.

@@ -26,7 +26,7 @@ from recsample._support.numerics import LEVEL, reaches
 from recsample._support.typing import Floats, Integers, Rng
 from recsample.inference.comparison import Comparison, defined_values, normal_probability
 from recsample.inference.likelihood.evidence import checked_sizes
-from recsample.metrics.base import Metric
+from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import the_metric
 from recsample.metrics.ranking import AP, AUC, Recall
 from recsample.ranks.base import Ranks
@@ -191,15 +191,20 @@ class Audit(NamedTuple):
 
     def mean(self, metric: Metric, level: float = LEVEL) -> Audited:
         """Of the exact metric."""
-        return audited_mean(*self._known(metric), self.chances, level)
+        ends = ends_of(metric, self.exact)
+        return audited_mean(*self._known(metric), self.chances, level, ends)
 
     def difference(self, other: Audit, metric: Metric, level: float) -> Audited:
         """Of the exact metric from that of another recommender, for the same audited users."""
         y, features, low, high = self._known(metric)
         y_other, of_other, low_other, high_other = other._known(metric)
         both = np.hstack([features, of_other])
+        (least, most), (least_other, most_other) = (
+            ends_of(metric, one.exact) for one in (self, other)
+        )
+        ends = least - most_other, most - least_other
         return audited_mean(
-            y - y_other, both, low - high_other, high - low_other, self.chances, level
+            y - y_other, both, low - high_other, high - low_other, self.chances, level, ends
         )
 
     def residuals(self, metric: Metric) -> tuple[Floats, tuple[float, float]]:
@@ -337,11 +342,13 @@ def audited_mean(
     highest: Floats,
     chances: Floats | None = None,
     level: float = LEVEL,
+    ends: tuple[float, float] = (0.0, 1.0),
 ) -> Audited:
     """The mean of values of which most are not known (NaN), but predicted from `features`.
 
-    Each value is known to lie between `lowest` and `highest`. Whose value is known was decided by
-    chance, with `chances` independently for each, without them as a random choice of so many.
+    Each value is known to lie between `lowest` and `highest`, and those of other users between the
+    two `ends`. Whose value is known was decided by chance, with `chances` independently for each,
+    without them as a random choice of so many.
     """
     known, n_users = ~np.isnan(exact), len(exact)
     y, n_known = exact[known], int(known.sum())
@@ -356,19 +363,18 @@ def audited_mean(
     down = up = 0.0
     if n_known < n_users:
         left = weight * np.sqrt(1 - chance)  # less noise, the more users are audited
-        ends = [left[~known] * (end[~known] - others) for end in (lowest, highest)]
-        down, up = reaches(left[known] * off, ends[0].min(), ends[1].max(), level)
+        below, above = (left[~known] * (end[~known] - others) for end in (lowest, highest))
+        down, up = reaches(left[known] * off, below.min(), above.max(), level)
     # Nor can the mean leave what the sampled ranks make possible for each user who is not known.
     surely = [(y.sum() + end[~known].sum()) / n_users for end in (lowest, highest)]
     # For other users the spread of the values themselves counts, as if all these had been audited.
-    least, most = float(lowest.min()), float(highest.max())
-    reach = np.sqrt(n_known / n_users) * np.array(reaches(y, least, most, level, weight[known]))
+    reach = np.sqrt(n_known / n_users) * np.array(reaches(y, *ends, level, weight[known]))
     return Audited(
         value,
         float(max(value - down, surely[0])),
         float(min(value + up, surely[1])),
-        float(max(value - np.hypot(down, reach[0]), least)),
-        float(min(value + np.hypot(up, reach[1]), most)),
+        float(max(value - np.hypot(down, reach[0]), ends[0])),
+        float(min(value + np.hypot(up, reach[1]), ends[1])),
     )
 
 

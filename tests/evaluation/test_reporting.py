@@ -528,7 +528,7 @@ def test_a_surprise_that_refutes_nothing_keeps_its_limits_and_is_marked(monkeypa
     assert all("fewer than 1 of 250 studies (p = 0.004)" in one for one in found.sentences)
     assert found.fit["p_corrected"].tolist() == [0.004, 0.004]
     assert [note[:3] for note in found.notes] == ["A: ", "B: "]
-    assert "leave out sampler=" in found.notes[0] and '"p_corrected": 0.004' in found.to_json()
+    assert "need no sampler=" in found.notes[0] and '"p_corrected": 0.004' in found.to_json()
 
 
 def draws(rng, n_users=2000, n_items=2000, m=100):
@@ -567,6 +567,9 @@ def test_of_its_own_draws_the_package_does_not_guess_another_number_of_items():
     assert not rs.report(sampled, metrics=["AUC"]).notes
     (note,) = rs.report(sampled.values, **stated, metrics=["AUC"]).notes
     assert note.startswith("Likely: m is ")
+    some = np.flatnonzero(sampled.values <= 20)
+    (note,) = rs.report(sampled[some], metrics=["AUC"]).notes
+    assert "ranks were changed, or users left out" in note and "Likely" not in note
 
 
 def test_who_is_ahead_is_said_only_where_limits_and_signs_agree():

@@ -138,6 +138,14 @@ def test_others_differ_as_all_users_do_however_unequal_the_chances_were():
     assert for_others == pytest.approx(of_binomial, rel=0.1) and own < of_binomial / 2
 
 
+def test_others_can_be_hits_where_nobody_of_the_column_can():
+    sampled, exact = Ranks([2] * 300, 11), Ranks([200] * 300, 1000)
+    found = Audit(sampled, exact, np.arange(300), exact.sizes, False).mean(Recall @ 1)
+    assert found[:3] == (0, 0, 0) and found.low_for_others == 0
+    of_hits = stats.binomtest(0, 300).proportion_ci(0.95, "exact").high
+    assert found.high_for_others == pytest.approx(of_hits, rel=0.01)
+
+
 def test_a_choice_by_sampled_rank_needs_its_chances():
     rng, x = np.random.default_rng(4), datasets.recorded_ranks()["X"].break_ties("random", 0)
     exact = (Recall @ 10)(x).mean()
