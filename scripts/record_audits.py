@@ -41,13 +41,11 @@ N_ITEMS, M, USERS, REPETITIONS = 3541, 100, 6000, 100
 def chances_of(name):
     """The chances of the ranks."""
     r = np.arange(1.0, N_ITEMS + 1)
-    if name == "1 % at 1, far":
-        return np.where(r == 1, 0.01, 0.99 * (r == 1000))
     if name.startswith("hump at "):
         weights = np.exp(-2 * np.log(r / float(name.removeprefix("hump at "))) ** 2) / r
     elif power := re.fullmatch(r"\(r \+ (\d+)\)\^-(.*)", name):
         weights = (r + float(power[1])) ** -float(power[2])
-    elif name in PLANS["judging"]:
+    elif name in [*PLANS["judging"], "1 % at 1, far"]:
         percent, kind, rank, rest = re.fullmatch(r"(\d+) % (at|up to) (\d+), (.*)", name).groups()
         some = r == int(rank) if kind == "at" else r <= int(rank)
         others = r == 1000 if rest == "far" else r > int(rank)
@@ -236,14 +234,15 @@ def record(parts):
     limits = [(kind, name) for kind, names in LIMITS.items() for name in names]
     plans = [(kind, name) for kind, names in PLANS.items() for name in names]
     with ProcessPoolExecutor() as pool:
-        if "limits" in parts:
-            cells = [(*kind, *rest) for kind, *rest in product(limits, DRAWS, (100, 300))]
-            found = pool.map(measured, *zip(*cells))
-            write("audits.csv", [row for rows in found for row in rows])
-        if "chances" in parts:
-            cells = [(*kind, *rest) for kind, *rest in product(limits, DRAWS, (100, 300), [True])]
-            found = pool.map(measured, *zip(*cells))
-            write("audits_by_chances.csv", [row for rows in found for row in rows])
+        for part, file, by_rank in [
+            ("limits", "audits.csv", False),
+            ("chances", "audits_by_chances.csv", True),
+        ]:
+            if part in parts:
+                every = product(limits, DRAWS, (100, 300), [by_rank])
+                cells = [(*kind, *rest) for kind, *rest in every]
+                found = pool.map(measured, *zip(*cells))
+                write(file, [row for rows in found for row in rows])
         if "plans" in parts:
             cells = [(*kind, *study) for kind, study in product(plans, STUDIES)]
             found = pool.map(planned, *zip(*cells))

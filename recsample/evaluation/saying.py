@@ -529,8 +529,11 @@ class Sampled(Ranked):
             f"Ranks like these come from such draws in fewer than {rare}{exactly}: either this "
             f"is that study, or {other}."
         )
-        cause = likely_cause(self.runs[name]) if self.stated else ""
-        return f"{said} {cause}".rstrip()
+        return f"{said} {self._cause(name)}".rstrip()
+
+    def _cause(self, name):
+        """What probably went wrong; where this package drew the items it knows m and the draws."""
+        return likely_cause(self.runs[name]) if self.stated else ""
 
     @property
     def alarms(self) -> tuple[str, ...]:
@@ -540,11 +543,9 @@ class Sampled(Ranked):
     def _alarm(self, name):
         if self._surprises(name):
             return self._surprise(name)
-        if not self.stated:  # m and the draws are known
-            return ""
-        if self.fit and (cause := likely_cause(self.runs[name])):
+        if self.fit and (cause := self._cause(name)):
             return f"{cause} All that is said assumes that it is not so."
-        return _UPSIDE_DOWN if is_upside_down(self.runs[name]) else ""
+        return _UPSIDE_DOWN if self.stated and is_upside_down(self.runs[name]) else ""
 
     def _said(self, name, metric):
         row, evidence = self.rows[name, metric], self.evidence[name]

@@ -402,7 +402,7 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
     ranks = toy_ranks()
     expected = _expected_together(ranks)
     rows = {
-        (str(metric), int(m)): expected(metric, UniformSampling(m, replace=replace))
+        (str(metric), m): expected(metric, UniformSampling(m, replace=replace))
         for metric in TOY_METRICS
         for m in samples
     }
@@ -461,11 +461,10 @@ def order_changes(
     [(1, 'A > C > B'), (73, 'A > B > C'), (277, 'A > C > B')]
     """
     ranks = toy_ranks() if ranks is None else check_recommenders(ranks)
-    every = range(1, runs.largest_sample(ranks) + 1)
+    metric, largest = the_metric(metric), runs.largest_sample(ranks)
+    every = range(1, largest + 1)
     samples = runs.checked_samples(every if samples is None else samples)
-
-    expected, largest = _expected_together(ranks), runs.largest_sample(ranks)
-    metric = the_metric(metric)
+    expected = _expected_together(ranks)
     # Of two more items let x and y say whether each outranks the relevant one, with s others. They
     # come in a random order, so f(s) - 2 f(s + x) + f(s + x + y) has the mean of what both cause,
     # x y (f(s) - 2 f(s + 1) + f(s + 2)): it is not negative where f is convex.
@@ -486,9 +485,9 @@ def order_changes(
         )
 
     def changes(first, last):
-        low, high = int(samples[first]), int(samples[last])
+        low, high = samples[first], samples[last]
         best_first = sorted(ranks, key=means(low).get, reverse=True)
-        if stay(list(zip(best_first, best_first[1:])), low, high):
+        if stay(zip(best_first, best_first[1:]), low, high):
             return []
         if last - first > 1:
             middle = (first + last) // 2
@@ -496,8 +495,7 @@ def order_changes(
         order = _order(means(high))
         return [] if order == _order(means(low)) else [(high, order)]
 
-    first = int(samples[0])
-    return [(first, _order(means(first))), *changes(0, len(samples) - 1)]
+    return [(samples[0], _order(means(samples[0]))), *changes(0, len(samples) - 1)]
 
 
 def figure3(
@@ -727,8 +725,8 @@ def figure6(
     rows, expected = {}, _expected_together(ranks)
     for name, used in {"Sampled": None, f"BV {gamma:g}": gamma}.items():
         for m in samples:
-            means = expected(_read_with(metric, used, int(m), ranks), UniformSampling(int(m)))
-            rows[(name, int(m))] = {label: 100 * mean for label, mean in means.items()}
+            means = expected(_read_with(metric, used, m, ranks), UniformSampling(m))
+            rows[(name, m)] = {label: 100 * mean for label, mean in means.items()}
     return table_of(rows, ["estimator", "m"])
 
 

@@ -24,7 +24,12 @@ from recsample._support.extras import extra
 from recsample._support.frames import aligned, labels_of
 from recsample._support.numerics import LEVEL, reaches
 from recsample._support.typing import Floats, Integers, Rng
-from recsample.inference.comparison import Comparison, defined_values, normal_probability
+from recsample.inference.comparison import (
+    Comparison,
+    defined_values,
+    ends_of_difference,
+    normal_probability,
+)
 from recsample.inference.likelihood.evidence import checked_sizes
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import the_metric
@@ -192,19 +197,16 @@ class Audit(NamedTuple):
     def mean(self, metric: Metric, level: float = LEVEL) -> Audited:
         """Of the exact metric."""
         ends = ends_of(metric, self.exact)
-        return audited_mean(*self._known(metric), self.chances, level, ends)
+        return audited_mean(*self._known(metric), ends, self.chances, level)
 
     def difference(self, other: Audit, metric: Metric, level: float) -> Audited:
         """Of the exact metric from that of another recommender, for the same audited users."""
         y, features, low, high = self._known(metric)
         y_other, of_other, low_other, high_other = other._known(metric)
         both = np.hstack([features, of_other])
-        (least, most), (least_other, most_other) = (
-            ends_of(metric, one.exact) for one in (self, other)
-        )
-        ends = least - most_other, most - least_other
+        ends = ends_of_difference(metric, self.exact, other.exact)
         return audited_mean(
-            y - y_other, both, low - high_other, high - low_other, self.chances, level, ends
+            y - y_other, both, low - high_other, high - low_other, ends, self.chances, level
         )
 
     def residuals(self, metric: Metric) -> tuple[Floats, tuple[float, float]]:
@@ -340,9 +342,9 @@ def audited_mean(
     features: Floats,
     lowest: Floats,
     highest: Floats,
+    ends: tuple[float, float],
     chances: Floats | None = None,
     level: float = LEVEL,
-    ends: tuple[float, float] = (0.0, 1.0),
 ) -> Audited:
     """The mean of values of which most are not known (NaN), but predicted from `features`.
 

@@ -223,7 +223,7 @@ def paired_comparison(
     standard_error(differences)  # refuses fewer than two
     if metric is None or not (isinstance(a, Ranks) and isinstance(b, Ranks)):
         return of_differences(differences, level, None)
-    return of_differences(differences, level, _ends_of_difference(the_metric(metric), a, b))
+    return of_differences(differences, level, ends_of_difference(the_metric(metric), a, b))
 
 
 def _of_exact_means(correction, a, b, level):
@@ -271,7 +271,7 @@ def compared(
 def _of_linear(metric, a, b, level):
     differences, items = metric(a.sampled) - metric(b.sampled), a.items_of(metric)
     if a.batches is None:
-        return of_differences(differences, level, _ends_of_difference(metric, a.sampled, b.sampled))
+        return of_differences(differences, level, ends_of_difference(metric, a.sampled, b.sampled))
     if items is not None:
         items = items - b.items_of(metric)
     low, high = a.limits_of(differences, level, ends := (-1.0, 1.0), items)
@@ -291,7 +291,8 @@ def of_differences(
     return Comparison(float(differences.mean()), *limits, probability_above_0(differences, ends))
 
 
-def _ends_of_difference(metric, a, b):
+def ends_of_difference(metric: Metric, a: Ranks, b: Ranks) -> tuple[float, float]:
+    """The lowest and the highest difference of a metric in pools like these."""
     (low_a, high_a), (low_b, high_b) = ends_of(metric, a), ends_of(metric, b)
     return low_a - high_b, high_a - low_b
 
