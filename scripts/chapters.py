@@ -134,6 +134,8 @@ def _page_problems(text):
         yield "a picture without alt text"
     if re.search(picture, uncaptioned):
         yield "a picture without a caption"
+    if "Error in callback" in text:  # what IPython says then, and goes on
+        yield "a picture that could not be drawn"
     if re.search(r"np\.(float|int)\d+\(", re.sub(r"<[^>]+>", "", text)):
         yield "a NumPy scalar shown as code, such as np.float64(0.5)"
 

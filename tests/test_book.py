@@ -188,6 +188,7 @@ def test_check_accepts_a_good_book(built):
         ('alt="A line."', 'alt=""', "a picture without alt text"),
         ('alt="A line." ', "", "a picture without alt text"),
         ("figure>", "div>", "a picture without a caption"),
+        ("</h1>", "</h1><pre>Error in callback</pre>", "a picture that could not be drawn"),
         ("index.ipynb", "index.md", "its launch button does not open a notebook"),
         ("</h1>", "</h1><pre><b>np</b>.<i>float64</i>(0.5)</pre>", "a NumPy scalar shown as code"),
     ],

@@ -28,6 +28,8 @@ from recsample.metrics.base import Metric
 # Pools of a range, its ends among them, by equal factors: those between are mixtures, nearly.
 _POOLS = 4
 _ROUNDS, _CLOSE = 20, 1e-3
+# By so much may weights that the solver finds pass a limit.
+_ROUNDED = 1e-7
 
 
 class Printed(NamedTuple):
@@ -131,8 +133,10 @@ class Programme:
 
 def _solved(goal, rows, limits):
     """The weights with the least mean, by a linear programme; its status is 0 if there are any."""
+    # To look for what could be left out takes longer than to solve for all.
+    plain, one = {"presolve": False}, np.ones((1, len(goal)))
     for method in ("highs", "highs-ipm"):  # what one cannot finish for rounding, the other can
-        found = linprog(goal, rows, limits, np.ones((1, len(goal))), [1], method=method)
+        found = linprog(goal, rows, limits, one, [1], method=method, options=plain)
         if found.status in (0, 2):
             return found
     # That there are none may not be seen for rounding. By how much must they miss a limit?
@@ -212,7 +216,9 @@ class Reading:
         """Between which values an exact metric lies; None where the numbers contradict it."""
         goal, programme = self.laws(assumption).exact[metric], self.programme(name, assumption)
         low, below = programme.least(goal), programme.least(-goal)
-        return None if low is None or below is None else (low, -below)
+        if low is None or below is None:
+            return None
+        return max(low - _ROUNDED, float(goal.min())), min(_ROUNDED - below, float(goal.max()))
 
     def clash(self, name: str) -> list[Printed]:
         """As few of the numbers as can be that no distribution explains; none if one does."""

@@ -302,14 +302,23 @@ assert 1 / 2 == 0.5
 @pytest.fixture(params=[True, False], ids=["right", "wrong"])
 def solution(request, tmp_path):
     """A book of one chapter, whose exercise has a solution that is right or wrong."""
-    chapter = CHAPTER if request.param else CHAPTER.replace("0.5", "0.4")
-    (tmp_path / "a.md").write_text(chapter, encoding="utf-8")
-    (tmp_path / "index.md").write_text("# A book", encoding="utf-8")
+    write_book(tmp_path, CHAPTER if request.param else CHAPTER.replace("0.5", "0.4"))
+    return tmp_path, request.param
+
+
+def write_book(folder, chapter):
+    """A book of one chapter, with the settings of this one for what is executed."""
+    (folder / "a.md").write_text(chapter, encoding="utf-8")
+    (folder / "index.md").write_text("# A book", encoding="utf-8")
     contents = {"root": "index", "parts": [{"caption": "A part", "chapters": [{"file": "a"}]}]}
-    (tmp_path / "_toc.yml").write_text(
+    (folder / "_toc.yml").write_text(
         yaml.safe_dump({"format": "jb-book", **contents}), encoding="utf-8"
     )
-    return tmp_path, request.param
+    settings = yaml.safe_load((chapters.ROOT / "_config.yml").read_text(encoding="utf-8"))
+    sphinx = {"extra_extensions": ["sphinx_exercise"]}
+    (folder / "_config.yml").write_text(
+        yaml.safe_dump({"execute": settings["execute"], "sphinx": sphinx}), encoding="utf-8"
+    )
 
 
 def run(folder, *command):
@@ -331,12 +340,13 @@ def test_solution_that_fails_is_caught_by_make_test(solution):
 
 def test_solution_that_fails_is_caught_by_make_book(solution):
     folder, right = solution
-    settings = yaml.safe_load((chapters.ROOT / "_config.yml").read_text(encoding="utf-8"))[
-        "execute"
-    ]
-    sphinx = {"extra_extensions": ["sphinx_exercise"]}
-    (folder / "_config.yml").write_text(
-        yaml.safe_dump({"execute": settings, "sphinx": sphinx}), encoding="utf-8"
-    )
     passed, said = run(folder, "jupyter-book", "build", "-n", "-W", "--keep-going", ".")
     assert passed == right and ("AssertionError" in said) != right, said
+
+
+def test_a_picture_that_cannot_be_drawn_is_caught_by_make_book(tmp_path):
+    draws = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.xlabel(r'$\\bad{$');"
+    write_book(tmp_path, CHAPTER.replace("assert 1 / 2 == 0.5", draws))
+    run(tmp_path, "jupyter-book", "build", "-n", "-W", "--keep-going", ".")
+    found = chapters.problems(tmp_path / "_build/html", tmp_path)
+    assert "a: a picture that could not be drawn" in found

@@ -4,8 +4,8 @@ python kernel.py COMMAND ...   runs a command, and forks a kernel whenever it as
 python kernel.py -f FILE       asks for one, as kernel.json says; without the above, starts one
 
 A chapter has a process of its own as ever, but need not start Python and import NumPy, pandas and
-matplotlib, which is a third of the time of all chapters. Pictures are drawn once and not sent, and
-nothing is moved to make room in them, which takes longer than to draw them: `make book` does that.
+matplotlib, which is a third of the time of all chapters. Nor are pictures drawn, a fifth of what is
+left: `make book` draws them, and refuses a page with one that cannot be drawn.
 """
 
 import gc
@@ -79,26 +79,15 @@ def import_what_chapters_import():
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # a warning of the debugger
     for module in IMPORTED:
         importlib.import_module(module)
-    leave_room_as_it_is()
-    draw_a_picture()
+    draw_no_pictures()
     gc.freeze()  # else the first collection of a fork copies all of it
     gc.set_threshold(50_000)
 
 
-def leave_room_as_it_is():
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    ConstrainedLayoutEngine.execute = lambda self, fig: None
-
-
-def draw_a_picture():
-    """The first one takes longest: fonts are looked for, and the grammar of formulas is built."""
+def draw_no_pictures():
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(layout="constrained")
-    figure.subplots().set(xscale="log", xlabel="$m$")
-    FigureCanvasAgg(figure).draw()
+    FigureCanvasAgg.draw = lambda self: None
 
 
 def become_kernel(asker):
