@@ -7,7 +7,6 @@ binomial, B(m, a / N), or hypergeometric, H(N, a, m).
 from __future__ import annotations
 
 import math
-import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
@@ -260,7 +259,8 @@ def _enough_for_few(drawn):
     def enough(nodes):
         return drawn == 0 or nodes * math.log(4 * nodes / (math.e * drawn)) > 20
 
-    return 1 + bisect_left(range(1, sys.maxsize), True, key=enough)
+    # 20 + 2 x always are, since log(8 / e) > 1.
+    return 1 + bisect_left(range(1, 21 + 2 * math.ceil(drawn)), True, key=enough)
 
 
 def weighted_pmf(weights, above, pool, m, replace):
