@@ -147,13 +147,13 @@ def record(parts):
         with FILE.open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["part"] not in parts]
     jobs = [(part, *cell) for part in parts for cell in cells(part)]
-    done = {}
+    done, failed = {}, []
     with ProcessPoolExecutor() as pool:
         waiting = {pool.submit(measured, *job): i for i, job in enumerate(jobs)}
         for n, future in enumerate(as_completed(waiting), start=1):
             job = jobs[waiting[future]][:3]
             if future.exception():
-                print(n, "of", len(jobs), job, "failed:", repr(future.exception()), flush=True)
+                failed.append(f"{job}: {future.exception()!r}")
                 continue
             done[waiting[future]] = future.result()
             print(n, "of", len(jobs), job, flush=True)
@@ -164,6 +164,8 @@ def record(parts):
                 writer = csv.DictWriter(file, list(columns), restval="")
                 writer.writeheader()
                 writer.writerows(everything)
+    if failed:
+        sys.exit("These are missing, run their part again:\n" + "\n".join(failed))
 
 
 PARTS = "base designs pairs corrections pools several items instances samples others".split()
