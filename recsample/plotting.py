@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import count, cycle
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -585,7 +585,7 @@ def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def values_with_limits(table: pd.DataFrame, said: str = "") -> Figure:
+def values_with_limits(table: pd.DataFrame, said: str = "", lower: Collection[str] = ()) -> Figure:
     """Values with their limits, a panel for each metric, the best recommender on top.
 
     Parameters
@@ -596,6 +596,8 @@ def values_with_limits(table: pd.DataFrame, said: str = "") -> Figure:
         without the assumption.
     said : str, optional
         What the limits assume, to stand above the panels.
+    lower : collection of str, optional
+        Metrics of which less is better.
 
     Returns
     -------
@@ -629,17 +631,17 @@ def values_with_limits(table: pd.DataFrame, said: str = "") -> Figure:
         layout="constrained",
     )
     for ax, (metric, part) in zip(axes[:, 0], parts.items()):
-        _draw_limits(ax, part)
+        _draw_limits(ax, part, 1 if metric in lower else -1)
         ax.set_xlabel(metric)
     figure.suptitle(title, fontsize="small", x=0.02, ha="left")
     _legend_below(figure.axes[0], columns=2)
     return figure
 
 
-def _draw_limits(ax, part):
-    """Values of one metric and their limits, from the best to the worst."""
-    middle = part["value"].fillna((part["low"] + part["high"]) / 2).fillna(-np.inf)
-    part = part.iloc[np.argsort(-middle.to_numpy(), kind="stable")]
+def _draw_limits(ax, part, sign):
+    """Values of one metric and their limits, from the best to the worst; the sign is 1 upwards."""
+    middle = sign * part["value"].fillna((part["low"] + part["high"]) / 2)
+    part = part.iloc[np.argsort(middle.to_numpy(), kind="stable")]  # NaN comes last
     place, (blue, orange, grey, green) = np.arange(len(part)), _inks(ax)
     rests, low = part.get("assumption", part["value"].map(str)), part["low"]
     if "low without" in part:

@@ -30,7 +30,8 @@ class BiasVariance(LeastSquaresCorrection):
         3,500 items; no number is right everywhere, and a wrong one leaves a bias that no standard
         error shows. `recsample.inference.best_gamma` suits it to the number of users.
     prior : array_like of float, shape (n_items,), optional
-        Weights of the ranks, not negative, not all 0; they are normalised. By default uniform.
+        Weights of the ranks, not negative, under which every sampled rank can come about; they are
+        normalised. By default uniform.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.values import once
 from recsample.evaluation.reporting import MANY, refuse_corrections
 from recsample.evaluation.results import Result
-from recsample.evaluation.saying import Ranked, usual
+from recsample.evaluation.saying import Ranked, better, usual
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison
 from recsample.inference.likelihood.evidence import check_additive
@@ -274,7 +274,8 @@ class Reread(Ranked):
             both = {self.rows[name, one]["assumption"] for name in (a, b)}
             weaker: Assumption = "none" if "none" in both else "decreasing"
             low, high = self._difference(self.readings, a, b, one, weaker)
-            ahead = a if low > 0 else b if high < 0 else "undecided"
+            sign = 1 if low > 0 else -1 if high < 0 else 0
+            ahead = better(one, a, b, sign) if sign else "undecided"
             apart = Comparison(np.nan, low, high, np.nan)._asdict()
             found[a, b, one] = apart | {"assumption": weaker, "ahead": ahead}
         return found

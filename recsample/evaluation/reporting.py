@@ -56,7 +56,7 @@ def report(
     better one. Where the data contradict that, the limits are those without any assumption, and
     there is no estimate; but of the best ranks the data hardly show it (``Result.blind``). Where
     not even these exist, the ranks cannot have come about as it is said. Metrics that are linear in
-    the rank, such as AUC, need no correction and no assumption.
+    the rank, AUC and percentile rank, need no correction and no assumption.
 
     Parameters
     ----------

@@ -61,10 +61,11 @@ class Result(Value):
         so, below 0.0001 nothing is said of the recommender at all. Empty where none were drawn.
     pairs : pandas.DataFrame
         By recommenders "a" and "b", and "metric": ``difference`` of a from b, ``low``, ``high``,
-        ``probability`` that a is ahead, of samples ``assumption``, and ``ahead``: the recommender
-        that is, or "undecided" where the limits hold 0 or the numbers differ in sign. The limits
-        of all pairs of a metric hold at once (Bonferroni's correction, and after Holm's step-down
-        test no limit is on the other side of 0).
+        ``probability`` that a has the higher mean, of samples ``assumption``, and ``ahead``: the
+        better recommender, whose mean is the lower one where less is better, or "undecided" where
+        the limits hold 0 or the numbers differ in sign. The limits of all pairs of a metric hold
+        at once (Bonferroni's correction, and after Holm's step-down test no limit is on the other
+        side of 0).
     sentences : tuple of str
         One for each row of `table`, for a paper. Each names the assumption that it rests on.
     notes : tuple of str
@@ -259,10 +260,13 @@ class Result(Value):
         >>> found.by(["new", "new", "old", "old"])["value"].round(3).tolist()
         [0.875, 0.75]
         """
+        pd, ids = extra("pandas"), self.ranked.ids
         members: dict[Any, list[int]] = {}
-        for i, name in enumerate(_segments(segments, self.ranked.ids)):
+        for i, name in enumerate(_segments(segments, ids)):
             if not isinstance(name, Hashable):
                 raise ValueError(f"segments must be hashable, such as text, got {shown(name)}")
+            if pd.api.types.is_scalar(name) and pd.isna(name):
+                raise ValueError(f"segments must hold every user, got {name} for {shown(ids[i])}")
             members.setdefault(name, []).append(i)
         found = {}
         for name, which in members.items():
@@ -270,7 +274,7 @@ class Result(Value):
                 raise ValueError(f"segments must hold at least two users each, got 1 in {name!r}")
             rows = self.ranked.part(np.array(which)).rows
             found[name] = _table(rows, _LEVELS, self.ranked.named).assign(users=len(which))
-        return extra("pandas").concat(found, names=["segment"])
+        return pd.concat(found, names=["segment"])
 
     def plot(self, exact: Result | None = None) -> Figure:
         """The table as a picture: a panel for each metric, the best recommender on top.
@@ -311,7 +315,8 @@ class Result(Value):
                     f"{shown(missing[0])}: evaluate them without a sampler"
                 )
             table = table.assign(exact=exact.table["value"])
-        return plotting.values_with_limits(table, self.ranked.limits_said())
+        lower = [str(one) for one in self.ranked.metrics if not one.higher_is_better]
+        return plotting.values_with_limits(table, self.ranked.limits_said(), lower)
 
     def to_latex(self) -> str:
         """The table for LaTeX, with what it says of itself as its caption. Needs ``booktabs``.

@@ -44,6 +44,11 @@ def usual(several: bool = False) -> str:
     return f"within the best fifth of the list,{random} no rank is more frequent than a better one"
 
 
+def better(metric: Metric, a: str, b: str, sign: int) -> str:
+    """The better of two recommenders, where the metric of the first less the second has a sign."""
+    return a if (sign > 0) == metric.higher_is_better else b
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ranked(Value):
     """Recommenders, ranked for the same users: what the second phase hands to the third.
@@ -154,9 +159,8 @@ class Ranked(Value):
         apart = self.rows[a, metric]["value"] - self.rows[b, metric]["value"]
         if sign == 0 or any(sign * x < 0 for x in (apart, compared["difference"], chance - 0.5)):
             return {"ahead": "undecided"}
-        if sign > 0:
-            return {"low": max(low, 0.0), "ahead": a}
-        return {"high": min(high, 0.0), "ahead": b}
+        end = {"low": max(low, 0.0)} if sign > 0 else {"high": min(high, 0.0)}
+        return end | {"ahead": better(metric, a, b, sign)}
 
     def turned(self, kind: type[Ranked], **changes: Any) -> Ranked:
         """The same as another kind, of which other things are said."""

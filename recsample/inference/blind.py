@@ -62,8 +62,10 @@ class BlindSpot(NamedTuple):
 def blind_spot(n_items: int, m: int, n_instances: int) -> BlindSpot:
     """What limits under the assumption "decreasing" cannot see in a study of this size.
 
-    Beyond what is recorded (m from 10 to 1,000, 100 to 100,000 instances, 10 to 1,000 items for
-    each drawn one) the nearest recorded size stands for all others.
+    Beyond what is recorded (m from 10 to 1,000 and 100 to 100,000 instances) the nearest recorded
+    size stands for all others. The ranks grow with the number of items for each drawn one. How
+    often limits fail is recorded for 10 to 1,000 of these: 1,000 stand for more, and of less than
+    10 it is not known (NaN).
 
     Parameters
     ----------

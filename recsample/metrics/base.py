@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from recsample._support.arrays import summed
 from recsample._support.checks import positive_int, refuse_first, whole_numbers
 from recsample._support.typing import Floats
-from recsample.metrics.shapes import Shape, Step, has_shape, mean_by_shape
+from recsample.metrics.shapes import Linear, Shape, Step, has_shape, mean_by_shape
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.ties import mean_over_ties
@@ -446,6 +446,20 @@ def _check_shape(metric: Metric) -> None:
                     f"{term(rank[:4]).tolist()} on the ranks {rank[:4].tolist()} of {n_items} as "
                     f"relevant item {order} of {n_relevant}; Shape() declares nothing"
                 )
+        if isinstance(shape, Linear):
+            short, long = (_at_both_ends(metric, order, n_relevant, n) for n in (9, 9_999))
+            if not np.allclose(short, long, rtol=1e-9, equal_nan=True):
+                raise ValueError(
+                    f"{type(metric).__name__} must have the shape that it declares, {shape}, and "
+                    "with it the same values at the top and at the bottom of a list of any "
+                    f"length, got {short.tolist()} for 9 items and {long.tolist()} for 9,999 as "
+                    f"relevant item {order} of {n_relevant}; Shape() declares nothing"
+                )
+
+
+def _at_both_ends(metric, order, n_relevant, n_items):
+    ends = np.array([order, n_items - n_relevant + order])
+    return _terms(metric, ends, order, n_relevant, n_items)
 
 
 def _terms(metric, rank, order, n_relevant, n_items):

@@ -148,7 +148,7 @@ def uniformity(
     Raises
     ------
     ValueError
-        As `item_counts`, and for an `along` that does not fit.
+        As `item_counts`, for empty lists only, and for an `along` that does not fit.
 
     Notes
     -----
@@ -181,6 +181,8 @@ def uniformity(
     """
     pd = extra("pandas")
     lists, exclude = _drawn_lists(negatives, exclude)
+    if not len(lists.item):
+        raise ValueError("negatives must list at least one item, got empty lists only")
     n_items = exclude.shape[1]
     value = np.arange(n_items) if along is None else finite_numbers("along", along)
     if value.shape != (n_items,):

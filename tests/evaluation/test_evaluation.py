@@ -1033,6 +1033,12 @@ class TestResult:
         with pytest.raises(ValueError, match=r".to_numpy\(\) is matched by position"):
             self.found.by(names.reset_index(drop=True))
 
+    @pytest.mark.parametrize("none", [None, np.nan, pd.NA, pd.NaT])
+    def test_segments_must_be_known(self, none):
+        found = rs.report([1, 2, 1, 3], m=4, n_items=50, drawn="uniform", metrics=["AUC"])
+        with pytest.raises(ValueError, match="segments must hold every user, got .* for 2"):
+            found.by(["new", "new", none, none])
+
     def test_segments_of_sampled_runs(self):
         sampler = rs.UniformSampling(m=6)
         found = rs.evaluate(

@@ -50,6 +50,33 @@ def evaluated(runs):
     return rs.evaluate(scores, np.zeros(N_USERS, int), metrics=["AUC"])
 
 
+@pytest.mark.parametrize("drawn", [False, True])
+def test_where_less_is_better_the_lower_mean_is_ahead(drawn):
+    rng = np.random.default_rng(0)
+    runs = {"good": rs.Ranks(rng.integers(1, 50, 300), 400)}
+    runs |= {"bad": rs.Ranks(rng.integers(100, 401, 300), 400)}
+    metrics = ["AUC", "PercentileRank"]
+    if drawn:
+        sampled = {name: rs.UniformSampling(20).draw(one, rng) for name, one in runs.items()}
+        found = rs.report(sampled, metrics=metrics)
+    else:
+        scores = {name: -np.ones((300, 400)) for name in runs}
+        for name, one in runs.items():
+            scores[name] *= np.arange(400)
+            scores[name][:, 0] = 0.5 - one.values
+        found = rs.evaluate(scores, np.zeros(300, int), metrics=metrics)
+    auc, percentile = (found.pairs.loc[("good", "bad", one)] for one in metrics)
+    assert auc["ahead"] == percentile["ahead"] == "good"
+    assert auc["difference"] == pytest.approx(-percentile["difference"])
+    assert auc["probability"] == pytest.approx(1 - percentile["probability"])
+    assert all(best_on_top(ax) == "good" for ax in found.plot().axes)
+
+
+def best_on_top(ax):
+    names = ax.get_yticklabels()
+    return max(names, key=lambda name: ax.transData.transform(name.get_position())[1]).get_text()
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("shifts", [[0] * 5, [6, 6, 0, 0, 0]])
 def test_a_false_difference_is_rare_in_the_whole_family(shifts):

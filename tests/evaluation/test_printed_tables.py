@@ -95,6 +95,11 @@ def test_pairs_are_decided_or_the_number_that_would_is_named():
     assert ahead == ["undecided"] * 2 and "no single further number" in none.notes[0]
 
 
+def test_where_less_is_better_the_lower_mean_is_ahead():
+    tables = {"A": {"PercentileRank": "0.050"}, "B": {"PercentileRank": "0.400"}}
+    assert read(tables, metrics=["PercentileRank", "AUC"]).pairs["ahead"].tolist() == ["A", "A"]
+
+
 @pytest.mark.thorough
 def test_it_is_said_as_other_results_are():
     found = read({"X": TABLE, "Y": TABLE})

@@ -129,8 +129,6 @@ def declared(shape, value):
 
 
 RIGHT = {
-    "a line": (Linear(), lambda r, L, n: 1 - 3 * r),
-    "a line in large units": (Linear(), lambda r, L, n: 1e9 * (n - r)),
     "the same everywhere": (Linear(), lambda r, L, n: 0.5 + 0 * r),
     "nothing at all": (Geometric(0.5), lambda r, L, n: 0 * r),
     "a step": (Step(10), lambda r, L, n: 0.1 * (r <= 10)),
@@ -150,6 +148,8 @@ WRONG = {
     "a logarithm of r": (Logarithmic(), lambda r, L, n: 1 / (1 + np.log(r))),
     "a reciprocal is no logarithm": (Logarithmic(), lambda r, L, n: 1 / r),
     "a curve is no line": (Linear(), lambda r, L, n: 1 - (r / n) ** 1.01),
+    "a line that is longer in a longer list": (Linear(), lambda r, L, n: 1 - 3 * r),
+    "a line from the end of the list": (Linear(), lambda r, L, n: 1e9 * (n - r)),
     "a line that ends": (Linear(), lambda r, L, n: np.maximum(0, 1 - r / 100)),
     "the wrong ratio": (Geometric(0.9), lambda r, L, n: 0.91**r),
     "a reciprocal is no power": (Geometric(0.5), lambda r, L, n: 1 / r),
@@ -184,6 +184,19 @@ def test_every_metric_of_the_package_has_its_shape(metric):
 )
 def test_extreme_ones_have_theirs(metric):
     check_usable(metric)
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, -2), (1e9, 0), (0, 1e-9)])
+def test_a_line_between_two_values_is_accepted(first, last):
+    @dataclass(frozen=True)
+    class Line(Metric):
+        shape = Linear()
+
+        def term(self, rank, order, n_relevant, n_items):
+            share = (rank - order) / (n_items - n_relevant)
+            return (first + (last - first) * share) / n_relevant
+
+    assert Line()(rs.Ranks([[1, 9], [8, 9]], 9)).tolist() == [(first + last) / 2, last]
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -235,10 +248,10 @@ def test_a_data_class_that_is_not_frozen_is_looked_at_too():
         shape = Linear()
 
         def term(self, rank, order, n_relevant, n_items):
-            return 1 - 3.0 * rank
+            return 1 - 3.0 * (rank - order) / (n_items - n_relevant)
 
     assert Loose.__hash__ is None
-    assert Loose().of_rank([1, 2], 9).tolist() == [-2, -5]
+    assert Loose().of_rank([1, 2], 4).tolist() == [1, 0]
     with pytest.raises(ValueError, match="metrics must hold metrics that are frozen .*'Loose'"):
         rs.compare({"it": rs.Ranks([1], 9)}, [Loose()])
 

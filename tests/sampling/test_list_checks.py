@@ -166,6 +166,7 @@ def test_lists_of_all_candidates_leave_nothing_to_test():
         ([[1], [2], [1]], {}, "must not hold an excluded item, got item 2 for user 1"),
         ([[1], [0], [9]], {}, "items that do not exist, got item 9 for user 2"),
         ([[1], [0]], {}, "for each of the 3 users, got 2 lists"),
+        ([[], [], []], {}, "must list at least one item, got empty lists only"),
         ([[1], [0], [1]], {"along": [1, 2]}, r"for each of the 7 items, .* shape \(2,\)"),
         ([[1], [0], [1]], {"along": [np.nan] * 7}, "along must be finite numbers"),
     ],

@@ -73,12 +73,12 @@ def limits(
 ) -> Limits:
     """Between which numbers the mean of an exact metric lies, from one run of sampled ranks.
 
-    One-at-a-time strict bounds [1]_ [2]_ by the likelihood; [3]_ says in which classes the quantile
-    of chi-square is not enough. They are meant for the mean over these instances, and for that over
-    all instances like these, and are not proved to hold. Assumed is that the irrelevant items were
-    drawn uniformly and independently for each instance, and that the number of drawn items says
-    nothing about the rank. Instances are sorted into strata of about equal pools and numbers of
-    relevant items, whose ranks may be distributed differently.
+    Strict bounds [1]_, one at a time [2]_, by the likelihood; [3]_ says in which classes the
+    quantile of chi-square is not enough. They are meant for the mean over these instances, and for
+    that over all instances like these, and are not proved to hold. Assumed is that the irrelevant
+    items were drawn uniformly and independently for each instance, and that the number of drawn
+    items says nothing about the rank. Instances are sorted into strata of about equal pools and
+    numbers of relevant items, whose ranks may be distributed differently.
 
     Parameters
     ----------
@@ -120,8 +120,9 @@ def limits(
     ----------
     .. [1] P. B. Stark, "Inference in Infinite-Dimensional Inverse Problems: Discretization and
        Duality", Journal of Geophysical Research 97, 1992.
-    .. [2] M. Kuusela, P. B. Stark, "Shape-Constrained Uncertainty Quantification in Unfolding
-       Steeply Falling Elementary Particle Spectra", Annals of Applied Statistics 11(3), 2017.
+    .. [2] M. Stanley, P. Patil, M. Kuusela, "Uncertainty Quantification for Wide-Bin Unfolding:
+       One-at-a-Time Strict Bounds and Prior-Optimized Confidence Intervals", arXiv 2111.01091,
+       2022.
     .. [3] P. Batlle, P. Patil, M. Stanley, H. Owhadi, M. Kuusela, "Optimization-Based
        Frequentist Confidence Intervals for Functionals in Constrained Inverse Problems", arXiv
        2310.02461, 2023.
