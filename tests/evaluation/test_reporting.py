@@ -18,10 +18,10 @@ SAMPLER = rs.UniformSampling(M)
 METRICS = [rs.Recall @ 10, rs.AP, rs.AUC]
 
 
-def exact_ranks(exponent=0.8, size=1200, seed=0):
+def exact_ranks(exponent=0.8, size=1200, seed=0, n_items=N_ITEMS):
     rng = np.random.default_rng(seed)
-    weights = np.arange(1.0, N_ITEMS + 1) ** -exponent
-    return rs.Ranks(rng.choice(np.arange(1, N_ITEMS + 1), size, p=weights / weights.sum()), N_ITEMS)
+    weights = np.arange(1.0, n_items + 1) ** -exponent
+    return rs.Ranks(rng.choice(np.arange(1, n_items + 1), size, p=weights / weights.sum()), n_items)
 
 
 def humped_ranks(size=3000):
@@ -146,8 +146,8 @@ def test_a_column_of_a_table_and_ranks_give_the_same(found):
     columns += [pd.Series(RUN.values.astype(int).tolist(), dtype=object)]
     for column in columns:
         sizes = np.full(1200, N_ITEMS)
-        said = rs.report(column, m=M, n_items=sizes, drawn="uniform", metrics=METRICS)
-        pd.testing.assert_frame_equal(said.table, found.table)
+        said = rs.report(column, m=M, n_items=sizes, drawn="uniform", metrics=["Recall@10"])
+        pd.testing.assert_frame_equal(said.table, found.table.loc[["Recall@10"]])
 
 
 def test_replacement_is_said_and_used(found):
@@ -221,15 +221,15 @@ def test_recommenders_of_named_instances_are_compared_in_one_order(pair):
     b = rs.Ranks(other.values, other.n_items, ids=names)
     said = rs.report({"A": a, "B": b}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
     pd.testing.assert_frame_equal(said.pairs, pair.pairs)
+    of_auc = pair.pairs.loc[[("A", "B", "AUC")]]
     mixed = b[np.random.default_rng(1).permutation(1200)]
     with pytest.raises(ValueError, match="same instances in the same order, got ids that differ"):
         rs.report({"A": a, "B": mixed}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
     runs = {name: one[np.argsort(one.ids)] for name, one in (("A", a), ("B", mixed))}
     cured = rs.report(runs, n_items=N_ITEMS, drawn="uniform", metrics=[rs.AUC])
-    cured = cured.pairs.loc[("A", "B", "AUC")]
-    assert tuple(cured)[:4] == pytest.approx(tuple(pair.pairs.loc[("A", "B", "AUC")])[:4])
-    alone = rs.report({"A": a, "B": other}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
-    pd.testing.assert_frame_equal(alone.pairs, pair.pairs)
+    pd.testing.assert_frame_equal(cured.pairs, of_auc)
+    alone = rs.report({"A": a, "B": other}, n_items=N_ITEMS, drawn="uniform", metrics=[rs.AUC])
+    pd.testing.assert_frame_equal(alone.pairs, of_auc)
 
 
 def test_no_rank_near_the_last_one_is_noticed():
@@ -304,8 +304,11 @@ def test_text_and_html_say_shared_facts_once_and_every_row(found, pair):
 
 @pytest.fixture(scope="module")
 def four():
-    runs = {name: SAMPLER.draw(exact_ranks(size=300, seed=i), i) for i, name in enumerate(NAMED)}
-    return rs.report(runs, n_items=N_ITEMS, metrics=["Recall@10", "NDCG@10", "AP", "AUC"])
+    runs = {
+        name: rs.UniformSampling(9).draw(exact_ranks(size=60, seed=i, n_items=50), i)
+        for i, name in enumerate(NAMED)
+    }
+    return rs.report(runs, n_items=50, metrics=["Recall@10", "NDCG@10", "AP", "AUC"])
 
 
 LIMITS = ["low", "high"]
@@ -318,7 +321,7 @@ def test_four_recommenders_by_four_metrics_fit_on_a_screen(four, length):
         f"{i} {name} "[:length].ljust(length, "x"): run
         for i, (name, run) in enumerate(four.ranked.runs.items())
     }
-    said = rs.report(runs, n_items=N_ITEMS, metrics=four.ranked.metrics)
+    said = rs.report(runs, n_items=50, metrics=four.ranked.metrics)
     lines = str(said).splitlines()
     assert len(said.pairs) == 24 and len(lines) <= 40
     assert max(map(len, lines)) <= 88
@@ -340,7 +343,7 @@ def test_pairs_are_printed_with_their_limits(four):
 
 def test_simultaneous_limits_are_printed_as_such(four):
     runs = dict(list(four.ranked.runs.items())[:3])
-    said = rs.report(runs, n_items=N_ITEMS, metrics=["AUC", "Recall@10"])
+    said = rs.report(runs, n_items=50, metrics=["AUC", "Recall@10"])
     assert "Differences (95 % limits, for all 3 pairs of a metric at once):" in str(said)
 
 
@@ -518,7 +521,7 @@ def test_a_refuted_column_says_nothing_of_any_metric_and_others_are_not_touched(
 
 
 def test_a_surprise_that_refutes_nothing_keeps_its_limits_and_is_marked(monkeypatch):
-    sampled = rs.UniformSampling(m=100).draw(rs.datasets.recorded_ranks()["X"], rng=0)
+    sampled = rs.UniformSampling(m=100).draw(rs.datasets.recorded_ranks()["X"][:500], rng=0)
     of_class = Evidence.misfit
     monkeypatch.setattr(
         Evidence, "misfit", lambda self, one: 0.002 if one == "none" else of_class(self, one)
