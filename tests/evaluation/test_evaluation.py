@@ -1003,26 +1003,29 @@ class TestResult:
         other = cls.scores.assign(score=-cls.scores["score"])
         cls.models = {"a": cls.scores, "b_%": other}
         cls.found = rs.evaluate(cls.models, cls.held_out, train=cls.train, metrics=METRICS)
+        cls.segment = {f"u{i}": ("even", "odd")[i % 2] for i in range(N_USERS)}
+        every = sorted({*cls.scores["item"], *cls.train["item"], *cls.held_out["item"]})
+        options = {"train": cls.train, "metrics": METRICS, "items": every}
+        cls.alone = {
+            name: rs.evaluate(cls.models, part, **options).table
+            for name, part in cls.held_out.groupby(cls.held_out["user"].map(cls.segment))
+        }
 
     @pytest.mark.parametrize("library", [as_pandas, as_polars, "mapping", "list"])
     def test_segments_are_as_if_evaluated_alone(self, library):
-        users = [f"u{i}" for i in range(N_USERS)]
-        names = {user: "even" if int(user[1:]) % 2 == 0 else "odd" for user in users}
-        table = pd.DataFrame({"who": users, "what": list(names.values())})
+        names = self.segment
+        table = pd.DataFrame({"who": list(names), "what": list(names.values())})
         order = self.found.per_instance["user"].iloc[:N_USERS]
         given = {"mapping": names, "list": [names[one] for one in order]}
         found = self.found.by(given[library] if isinstance(library, str) else library(table))
-        every = sorted({*self.scores["item"], *self.train["item"], *self.held_out["item"]})
-        for segment in ("even", "odd"):
-            mine = self.held_out[self.held_out["user"].map(names) == segment]
-            alone = rs.evaluate(self.models, mine, train=self.train, metrics=METRICS, items=every)
+        assert found.index.unique("segment").tolist() == list(self.alone) == ["even", "odd"]
+        for segment, alone in self.alone.items():
             part = found.loc[segment]
-            pd.testing.assert_frame_equal(part[["value", "low", "high"]], alone.table)
-            assert (part["users"] == len(mine)).all()
+            pd.testing.assert_frame_equal(part[["value", "low", "high"]], alone)
+            assert (part["users"] == N_USERS // 2).all()
 
     def test_segments_with_an_index_are_matched_by_it(self):
-        users = [f"u{i}" for i in range(N_USERS)]
-        names = pd.Series({user: "even" if int(user[1:]) % 2 == 0 else "odd" for user in users})
+        names = pd.Series(self.segment)
         expected = self.found.by(names.to_dict())
         more = pd.concat([names.sample(frac=1, random_state=3), pd.Series({"nobody": "odd"})])
         pd.testing.assert_frame_equal(self.found.by(more).loc[["even"]], expected.loc[["even"]])
@@ -1109,7 +1112,7 @@ class TestResult:
 
         def made(seed):
             if how == "report":
-                return rs.report(run, n_items=ranks.n_items, metrics=[(AP, AUC)[seed]])
+                return rs.report(run, n_items=ranks.n_items, metrics=[(AUC, AP)[seed]])
             if how == "counts":
                 n_items = N_ITEMS + seed
                 return rs.report(
@@ -1126,7 +1129,8 @@ class TestResult:
 
         found, halves = made(0), np.arange(N_USERS) % 2
         apart = None if how in ("counts", "lists") else found.by(halves)
-        plan = found.plan("AP", 0.3) if how in ("report", "counts") else None
+        asked = {"report": ("AUC", 0.1), "counts": ("AP", 0.3)}.get(how)
+        plan = found.plan(*asked) if asked else None
         for one in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
             assert one == found and hash(one) == hash(found)
             assert one.to_json() == found.to_json() and str(one) == str(found)
@@ -1135,7 +1139,7 @@ class TestResult:
             if apart is not None:
                 pd.testing.assert_frame_equal(one.by(halves), apart)
             if plan is not None:
-                pd.testing.assert_frame_equal(one.plan("AP", 0.3), plan)
+                pd.testing.assert_frame_equal(one.plan(*asked), plan)
         assert found == made(0)
         assert found != made(1)
         assert found != "a result"
