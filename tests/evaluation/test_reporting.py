@@ -305,10 +305,10 @@ def test_text_and_html_say_shared_facts_once_and_every_row(found, pair):
 @pytest.fixture(scope="module")
 def four():
     runs = {
-        name: rs.UniformSampling(9).draw(exact_ranks(size=60, seed=i, n_items=50), i)
+        name: rs.UniformSampling(9).draw(exact_ranks(size=60, seed=i, n_items=30), i)
         for i, name in enumerate(NAMED)
     }
-    return rs.report(runs, n_items=50, metrics=["Recall@10", "NDCG@10", "AP", "AUC"])
+    return rs.report(runs, n_items=30, metrics=["Recall@10", "NDCG@10", "AP", "AUC"])
 
 
 LIMITS = ["low", "high"]
@@ -321,7 +321,7 @@ def test_four_recommenders_by_four_metrics_fit_on_a_screen(four, length):
         f"{i} {name} "[:length].ljust(length, "x"): run
         for i, (name, run) in enumerate(four.ranked.runs.items())
     }
-    said = rs.report(runs, n_items=50, metrics=four.ranked.metrics)
+    said = rs.report(runs, n_items=30, metrics=four.ranked.metrics)
     lines = str(said).splitlines()
     assert len(said.pairs) == 24 and len(lines) <= 40
     assert max(map(len, lines)) <= 88
@@ -343,7 +343,7 @@ def test_pairs_are_printed_with_their_limits(four):
 
 def test_simultaneous_limits_are_printed_as_such(four):
     runs = dict(list(four.ranked.runs.items())[:3])
-    said = rs.report(runs, n_items=50, metrics=["AUC", "Recall@10"])
+    said = rs.report(runs, n_items=30, metrics=["AUC", "Recall@10"])
     assert "Differences (95 % limits, for all 3 pairs of a metric at once):" in str(said)
 
 

@@ -150,12 +150,12 @@ def test_error_against_cost_is_that_of_each_method():
 def test_error_against_cost_of_methods_that_learn_from_a_run():
     """The same runs, drawn again."""
     ranks = {"Y": Ranks([1, 4, 40, 7, 90] * 20, 201), "Z": Ranks([2, 30, 5, 9, 60] * 20, 201)}
-    table = error_against_cost(ranks, samples=[20, 60], most=160, repetitions=3, rng=4)
+    table = error_against_cost(ranks, samples=[20, 60], most=160, repetitions=2, rng=4)
     rng = np.random.default_rng(4)
     for m in (20, 60):
         sampler = UniformSampling(m)
         for name, r in ranks.items():
-            runs = [sampler.draw(r, rng) for _ in range(3)]
+            runs = [sampler.draw(r, rng) for _ in range(2)]
             priors = [inference.expectation_maximisation(run, sampler, 201) for run in runs]
             splines = [inference.log_spline(run, sampler, 201) for run in runs]
             for metric in (AP, Recall @ 10):
