@@ -928,14 +928,14 @@ class TestGivenNegatives:
         lists = pd.DataFrame({"user": np.repeat(np.arange(N_USERS), 8), "item": lists.ravel()})
         tables = [
             rs.evaluate(
-                one, held_out, train=train, negatives=lists, drawn="uniform", metrics=METRICS
+                one, held_out, train=train, negatives=lists, drawn="uniform", metrics=[AP, AUC]
             ).table
             for one in (dense, (users, items), Model(dense))
         ]
         for one in tables[1:]:
             pd.testing.assert_frame_equal(one, tables[0])
         given = rs.given_ranks(dense, held_out.indices, lists["item"].to_numpy().reshape(-1, 8))
-        for metric in METRICS:
+        for metric in (AP, AUC):
             assert tables[0].loc[str(metric), "sampled"] == pytest.approx(metric(given).mean())
 
     def test_a_score_of_a_listed_item_that_is_nan_is_named(self):
