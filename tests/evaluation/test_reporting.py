@@ -322,10 +322,11 @@ def test_four_recommenders_by_four_metrics_fit_on_a_screen(four, length):
         for i, (name, run) in enumerate(four.ranked.runs.items())
     }
     said = rs.report(runs, n_items=30, metrics=four.ranked.metrics)
-    lines = str(said).splitlines()
+    text = str(said)
+    lines = text.splitlines()
     assert len(said.pairs) == 24 and len(lines) <= 40
     assert max(map(len, lines)) <= 88
-    assert all(str(said).count(name) >= 1 for name in runs)
+    assert all(text.count(name) >= 1 for name in runs)
     for metric in ("Recall@10", "NDCG@10", "AP", "AUC"):
         assert sum(metric in line.split() for line in lines) == 5  # four rows and a column
 
