@@ -14,6 +14,8 @@ import recsample as rs
 from recsample.evaluation.command_line import main
 from recsample.evaluation.files import read_file
 
+N_USERS = 800
+
 
 @pytest.fixture
 def run(capsys):
@@ -32,9 +34,9 @@ def study(tmp_path_factory):
     recorded = rs.datasets.recorded_ranks()
     tables = []
     for name in "XY":
-        sampled = rs.UniformSampling(m=100).draw(recorded[name][:2000], rng=0)
-        table = pd.DataFrame({"who": np.arange(2000), "sampled_rank": sampled.values})
-        tables.append(table.assign(model=name, pool=recorded[name].sizes[:2000], drawn=100))
+        sampled = rs.UniformSampling(m=100).draw(recorded[name][:N_USERS], rng=0)
+        table = pd.DataFrame({"who": np.arange(N_USERS), "sampled_rank": sampled.values})
+        tables.append(table.assign(model=name, pool=recorded[name].sizes[:N_USERS], drawn=100))
     mixed = pd.concat(tables).sample(frac=1, random_state=0)
     mixed.to_csv(tmp_path / "both.csv", index=False)
     mixed[mixed["model"] == "X"].to_csv(tmp_path / "x.csv", index=False)
@@ -79,7 +81,7 @@ def test_several_recommenders_with_columns_for_m_and_the_pool(run, study):
     (pair,) = json.loads(out)["pairs"]
     differences = auc["X"] - auc["Y"]
     assert pair["difference"] == pytest.approx(differences.mean())
-    reach = 1.96 * differences.std() / np.sqrt(2000)
+    reach = 1.96 * differences.std() / np.sqrt(N_USERS)
     assert pair["high"] - pair["low"] == pytest.approx(2 * reach, rel=0.002)
 
 
@@ -158,8 +160,12 @@ def test_an_evaluation_is_that_of_the_package(run, tables):
     named = [f"a={folder / 'a.csv'}", f"b={folder / 'b.tsv'}"]
     rest = ["--held-out", folder / "held_out.csv", "--train", folder / "train.csv"]
     models = {"a": scores, "b": scores.assign(score=-scores["score"])}
-    for more, sampler in (([], None), (["--sample", 5, "--seed", 3], rs.UniformSampling(5))):
-        expected = rs.evaluate(models, held_out, train=train, sampler=sampler, rng=3)
+    sampled = ["--sample", 5, "--seed", 3, "--metrics", "auc", "recall@3"]
+    for more, options in (
+        ([], {}),
+        (sampled, {"sampler": rs.UniformSampling(5), "rng": 3, "metrics": ["auc", "recall@3"]}),
+    ):
+        expected = rs.evaluate(models, held_out, train=train, **options)
         status, out, _ = run("evaluate", "--scores", *named, *rest, *more, "--format", "json")
         assert status == 0 and json.loads(out) == json.loads(expected.to_json())
     expected = rs.evaluate(scores, held_out, train=train, metrics=["mrr"])
@@ -290,6 +296,22 @@ def test_a_plan_draws_as_the_pilot_did(run, study, monkeypatch, replace):
     assert asked == [(rs.UniformSampling(100, replace), 3541, 0.8)]
 
 
+@pytest.fixture(scope="module")
+def mistaken(study):
+    """The folder of the study, with files beside it that hold no table, or none as is said."""
+    folder, _ = study
+    (folder / "empty.csv").write_text("", encoding="utf-8")
+    (folder / "x.xlsx").write_text("", encoding="utf-8")
+    (folder / "noise.csv").write_bytes(b"rank\n\xff\xfe")
+    (folder / "latin.csv").write_bytes("user,rank\nRené,3\n".encode("latin-1"))
+    (folder / "header.csv").write_text("rank\n", encoding="utf-8")
+    (folder / "quote.csv").write_text('rank\n1\n"2"2\n', encoding="utf-8")
+    (folder / "twice.csv").write_text("rank,user,rank\n1,2,3\n", encoding="utf-8")
+    (folder / "folder.csv").mkdir()
+    (folder / "scores.csv").write_text("user,item,score\n1,1,.2\n1,2,.1\n", encoding="utf-8")
+    return folder
+
+
 SIZES = ["--m", "1", "--items", "9", "--drawn", "uniform"]
 EVALUATE = ["evaluate", "--scores", "scores.csv", "--held-out", "scores.csv"]
 REPORT = ["report", "x.csv", "--rank", "sampled_rank", "--m", "100"]
@@ -363,18 +385,8 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         (["evaluate", "--scores", "a=x.csv", "a=x.csv", "--held-out", "x.csv"], "different names"),
     ],
 )
-def test_a_mistake_ends_with_one_line_and_status_2(run, study, monkeypatch, arguments, said):
-    folder, _ = study
-    monkeypatch.chdir(folder)
-    (folder / "empty.csv").write_text("", encoding="utf-8")
-    (folder / "x.xlsx").write_text("", encoding="utf-8")
-    (folder / "noise.csv").write_bytes(b"rank\n\xff\xfe")
-    (folder / "latin.csv").write_bytes("user,rank\nRené,3\n".encode("latin-1"))
-    (folder / "header.csv").write_text("rank\n", encoding="utf-8")
-    (folder / "quote.csv").write_text('rank\n1\n"2"2\n', encoding="utf-8")
-    (folder / "twice.csv").write_text("rank,user,rank\n1,2,3\n", encoding="utf-8")
-    (folder / "folder.csv").mkdir(exist_ok=True)
-    (folder / "scores.csv").write_text("user,item,score\n1,1,.2\n1,2,.1\n", encoding="utf-8")
+def test_a_mistake_ends_with_one_line_and_status_2(run, mistaken, monkeypatch, arguments, said):
+    monkeypatch.chdir(mistaken)
     status, out, err = run(*arguments)
     assert status == 2 and out == ""
     assert err.startswith("recsample: error: ") and err.count("\n") == 1
@@ -550,9 +562,8 @@ def test_many_rows(run, tmp_path):
     rng = np.random.default_rng(0)
     ranks = rng.integers(1, 102, 10**5).tolist()
     (tmp_path / "many.csv").write_text("\n".join(["rank", *map(str, ranks)]), encoding="utf-8")
-    status, out, _ = run(
-        "report", tmp_path / "many.csv", "--m", 100, "--items", 5000, "--drawn", "uniform"
-    )
+    asked = "--m 100 --items 5000 --drawn uniform --metrics auc".split()
+    status, out, _ = run("report", tmp_path / "many.csv", *asked)
     assert status == 0 and "100000 instances" in out
 
 

@@ -147,9 +147,10 @@ def test_what_cannot_be_read_is_refused(values, changes, message):
 def test_the_command_says_the_same(tmp_path, capsys):
     path = tmp_path / "table.csv"
     path.write_text("model,HR@1,HR@10\nX,0.174,0.670\nY,,0.57\n", encoding="utf-8")
-    sizes = "--m 100 --items 1000 --users 5000 --drawn uniform".split()
+    sizes = "--m 30 --items 300 --users 5000 --drawn uniform --without-replacement".split()
     assert main(["published", str(path), *sizes, "--format", "csv"]) == 0
-    found = read({"X": {"HR@1": "0.174", "HR@10": "0.670"}, "Y": {"HR@10": "0.57"}})
+    values = {"X": {"HR@1": "0.174", "HR@10": "0.670"}, "Y": {"HR@10": "0.57"}}
+    found = read(values, m=30, n_items=300, replace=False)
     assert capsys.readouterr().out == found.to_csv()
     path.write_text("model,HR@1,HR@10\nX,0.5,0.3\n", encoding="utf-8")
     assert main(["published", str(path), *sizes]) == 2

@@ -13,15 +13,15 @@ import recsample as rs
 from recsample.inference import limits
 from recsample.inference.likelihood.evidence import Evidence
 
-N_ITEMS, M = 300, 29
+N_ITEMS, M, SIZE = 300, 29, 400
 SAMPLER = rs.UniformSampling(M)
 METRICS = [rs.Recall @ 10, rs.AP, rs.AUC]
 
 
-def exact_ranks(exponent=0.8, size=1200, seed=0):
+def exact_ranks(exponent=0.8, size=SIZE, seed=0, n_items=N_ITEMS):
     rng = np.random.default_rng(seed)
-    weights = np.arange(1.0, N_ITEMS + 1) ** -exponent
-    return rs.Ranks(rng.choice(np.arange(1, N_ITEMS + 1), size, p=weights / weights.sum()), N_ITEMS)
+    weights = np.arange(1.0, n_items + 1) ** -exponent
+    return rs.Ranks(rng.choice(np.arange(1, n_items + 1), size, p=weights / weights.sum()), n_items)
 
 
 def humped_ranks(size=3000):
@@ -102,7 +102,7 @@ def test_a_sentence_holds_the_numbers_of_the_table_and_names_what_it_rests_on(fo
         said = [f"{row[c]:.3f}" for c in ("value", "low", "high")]
         assert sentence.startswith(str(metric))
         assert numbers(sentence)[:3] == said
-        assert "1200 instances, each ranked among m = 29 of 299 irrelevant items" in sentence
+        assert f"{SIZE} instances, each ranked among m = 29 of 299 irrelevant items" in sentence
         assert "items, drawn uniformly without replacement by recsample" in sentence
     first, _, auc = found.sentences
     assert "assume that within the best fifth of the list, no rank is more frequent" in first
@@ -145,9 +145,9 @@ def test_a_column_of_a_table_and_ranks_give_the_same(found):
     columns = [RUN.values, RUN.values.tolist(), pd.Series(RUN.values.astype(int))]
     columns += [pd.Series(RUN.values.astype(int).tolist(), dtype=object)]
     for column in columns:
-        sizes = np.full(1200, N_ITEMS)
-        said = rs.report(column, m=M, n_items=sizes, drawn="uniform", metrics=METRICS)
-        pd.testing.assert_frame_equal(said.table, found.table)
+        sizes = np.full(SIZE, N_ITEMS)
+        said = rs.report(column, m=M, n_items=sizes, drawn="uniform", metrics=["Recall@10"])
+        pd.testing.assert_frame_equal(said.table, found.table.loc[["Recall@10"]])
 
 
 def test_replacement_is_said_and_used(found):
@@ -215,21 +215,21 @@ def test_several_recommenders_have_rows_pairs_and_sentences_of_their_own(pair, f
 
 def test_recommenders_of_named_instances_are_compared_in_one_order(pair):
     """Ranks without names are taken as they come; with names, a wrong order is noticed."""
-    names = np.random.default_rng(0).permutation(1200)
+    names = np.random.default_rng(0).permutation(SIZE)
     other = SAMPLER.draw(exact_ranks(0.4, seed=1), 2)
     a = rs.Ranks(RUN.values, RUN.n_items, ids=names)
     b = rs.Ranks(other.values, other.n_items, ids=names)
     said = rs.report({"A": a, "B": b}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
     pd.testing.assert_frame_equal(said.pairs, pair.pairs)
-    mixed = b[np.random.default_rng(1).permutation(1200)]
+    of_auc = pair.pairs.loc[[("A", "B", "AUC")]]
+    mixed = b[np.random.default_rng(1).permutation(SIZE)]
     with pytest.raises(ValueError, match="same instances in the same order, got ids that differ"):
         rs.report({"A": a, "B": mixed}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
     runs = {name: one[np.argsort(one.ids)] for name, one in (("A", a), ("B", mixed))}
     cured = rs.report(runs, n_items=N_ITEMS, drawn="uniform", metrics=[rs.AUC])
-    cured = cured.pairs.loc[("A", "B", "AUC")]
-    assert tuple(cured)[:4] == pytest.approx(tuple(pair.pairs.loc[("A", "B", "AUC")])[:4])
-    alone = rs.report({"A": a, "B": other}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
-    pd.testing.assert_frame_equal(alone.pairs, pair.pairs)
+    pd.testing.assert_frame_equal(cured.pairs, of_auc)
+    alone = rs.report({"A": a, "B": other}, n_items=N_ITEMS, drawn="uniform", metrics=[rs.AUC])
+    pd.testing.assert_frame_equal(alone.pairs, of_auc)
 
 
 def test_no_rank_near_the_last_one_is_noticed():
@@ -304,8 +304,11 @@ def test_text_and_html_say_shared_facts_once_and_every_row(found, pair):
 
 @pytest.fixture(scope="module")
 def four():
-    runs = {name: SAMPLER.draw(exact_ranks(size=300, seed=i), i) for i, name in enumerate(NAMED)}
-    return rs.report(runs, n_items=N_ITEMS, metrics=["Recall@10", "NDCG@10", "AP", "AUC"])
+    runs = {
+        name: rs.UniformSampling(9).draw(exact_ranks(size=60, seed=i, n_items=30), i)
+        for i, name in enumerate(NAMED)
+    }
+    return rs.report(runs, n_items=30, metrics=["Recall@10", "NDCG@10", "AP", "AUC"])
 
 
 LIMITS = ["low", "high"]
@@ -318,11 +321,12 @@ def test_four_recommenders_by_four_metrics_fit_on_a_screen(four, length):
         f"{i} {name} "[:length].ljust(length, "x"): run
         for i, (name, run) in enumerate(four.ranked.runs.items())
     }
-    said = rs.report(runs, n_items=N_ITEMS, metrics=four.ranked.metrics)
-    lines = str(said).splitlines()
+    said = rs.report(runs, n_items=30, metrics=four.ranked.metrics)
+    text = str(said)
+    lines = text.splitlines()
     assert len(said.pairs) == 24 and len(lines) <= 40
     assert max(map(len, lines)) <= 88
-    assert all(str(said).count(name) >= 1 for name in runs)
+    assert all(text.count(name) >= 1 for name in runs)
     for metric in ("Recall@10", "NDCG@10", "AP", "AUC"):
         assert sum(metric in line.split() for line in lines) == 5  # four rows and a column
 
@@ -340,7 +344,7 @@ def test_pairs_are_printed_with_their_limits(four):
 
 def test_simultaneous_limits_are_printed_as_such(four):
     runs = dict(list(four.ranked.runs.items())[:3])
-    said = rs.report(runs, n_items=N_ITEMS, metrics=["AUC", "Recall@10"])
+    said = rs.report(runs, n_items=30, metrics=["AUC", "Recall@10"])
     assert "Differences (95 % limits, for all 3 pairs of a metric at once):" in str(said)
 
 
@@ -360,7 +364,7 @@ def test_what_leaves_says_that_it_is_corrected_and_what_it_assumes(found, hump, 
 def test_latex_is_a_whole_float(found):
     lines = found.to_latex().splitlines()
     assert lines[0] == r"\begin{table}" and lines[-1] == r"\end{table}"
-    assert lines[1].startswith(r"\caption{1200 instances") and lines[1].count("{") == 1
+    assert lines[1].startswith(rf"\caption{{{SIZE} instances") and lines[1].count("{") == 1
     assert "%" not in lines[1].replace(r"\%", "")
 
 
@@ -465,7 +469,7 @@ def test_a_plan_refuses(found, arguments, message):
         ({"n_items": None}, "n_items must be given"),
         ({"n_items": 29}, "n_items must be at least 30"),
         ({"m": 20}, r"sampled must hold ranks up to m \+ 1 = 21, got"),
-        ({"m": [20, 20]}, "m must be one number or one for each of 1200"),
+        ({"m": [20, 20]}, f"m must be one number or one for each of {SIZE}"),
         ({"sampled": [0, 1]}, "sampled must"),
         ({"sampled": [1.5, 2]}, "sampled must"),
         ({"sampled": [[1, 2]]}, "one-dimensional"),
@@ -518,7 +522,7 @@ def test_a_refuted_column_says_nothing_of_any_metric_and_others_are_not_touched(
 
 
 def test_a_surprise_that_refutes_nothing_keeps_its_limits_and_is_marked(monkeypatch):
-    sampled = rs.UniformSampling(m=100).draw(rs.datasets.recorded_ranks()["X"], rng=0)
+    sampled = rs.UniformSampling(m=100).draw(rs.datasets.recorded_ranks()["X"][:500], rng=0)
     of_class = Evidence.misfit
     monkeypatch.setattr(
         Evidence, "misfit", lambda self, one: 0.002 if one == "none" else of_class(self, one)

@@ -140,7 +140,7 @@ def test_values_are_compared_as_ranks_are():
 @pytest.mark.parametrize("design", [rs.InverseSampling(), rs.InverseSampling(40)], ids=str)
 def test_what_designs_have_observed_is_compared_without_bias(design):
     """Their estimates, instance by instance; limits hold the exact difference as often as said."""
-    held = 0
+    held, of_rank = 0, design.expect(AP, Ranks(range(1, N_ITEMS + 1), N_ITEMS))
     for seed in range(60):
         a, b = (
             Ranks(population(e, 500, seed=seed + 100 * i), N_ITEMS) for i, e in ((0, 1), (1, 0))
@@ -149,7 +149,7 @@ def test_what_designs_have_observed_is_compared_without_bias(design):
         found = inference.paired_comparison(AP, *observed)
         values = [design.of(AP, one) for one in observed]
         assert found == inference.paired_comparison(None, *values)
-        truth = sum(design.expect(AP, r).mean() * s for r, s in ((a, 1), (b, -1)))
+        truth = of_rank[a.values - 1].mean() - of_rank[b.values - 1].mean()
         held += found.low <= truth <= found.high
     assert held >= stats.binom.ppf(0.001, 60, 0.95)
 
@@ -166,7 +166,7 @@ def test_a_corrected_metric_has_limits_for_the_exact_difference():
         found = inference.paired_comparison(corrected[0.1], *sampled)
         truth = AP(a).mean() - AP(b).mean()
         held += found.low <= truth <= found.high
-        if seed < 3:
+        if seed == 0:
             other = inference.paired_comparison(corrected[0.01], *sampled)
             assert other[1:] == found[1:]
             assert other.difference == pytest.approx(difference(corrected[0.01], *sampled).mean())

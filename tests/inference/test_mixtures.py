@@ -146,7 +146,7 @@ def by_exchange(group, tilt, steps=150):
         ):
             expected, change = group.law @ weights, group.law[:, best] - group.law[:, worst]
             low, high = 0.0, weights[worst]
-            for _ in range(60):
+            for _ in range(40):
                 middle = (low + high) / 2
                 rise = group.counts @ (change / (expected + middle * change))
                 rise += tilt[best] - tilt[worst]

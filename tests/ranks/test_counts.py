@@ -58,6 +58,7 @@ class TestCounting:
     @pytest.mark.parametrize("ranks", KINDS.values(), ids=KINDS)
     @pytest.mark.parametrize("block", [1, 7, 1000])
     def test_blocks_make_no_difference(self, ranks, block, monkeypatch):
+        ranks = ranks[:1200]
         whole = RankCounts.of(ranks)
         monkeypatch.setattr(counts, "_BLOCK", block)
         assert RankCounts.of(ranks) == whole
@@ -419,16 +420,17 @@ class TestReports:
             found.per_instance  # noqa: B018
 
     def test_several_recommenders(self):
-        expected = rs.report(RUNS, n_items=300, metrics=METRICS)
-        found = rs.report(COUNTS, n_items=300, metrics=METRICS)
+        expected = rs.report(RUNS, n_items=300, metrics=[AUC, Recall @ 10])
+        found = rs.report(COUNTS, n_items=300, metrics=[AUC, Recall @ 10])
         close(found.table, expected.table, 1e-6)
         close(found.ladder, expected.ladder, 1e-6)
         assert found.sentences == expected.sentences
         assert not len(found.pairs)
         assert "do not say which ranks belong to the same instance" in found.notes[0]
         assert found.notes[0][:40] in str(found)
-        mixed = rs.report({"plain": RUNS["plain"], "other": COUNTS["other"]}, n_items=300)
-        close(mixed.table.loc["plain"], rs.report(RUNS["plain"], n_items=300).table, 1e-6)
+        mixed = {"plain": RUNS["plain"], "other": COUNTS["other"]}
+        found = rs.report(mixed, n_items=300, metrics=[AUC, Recall @ 10])
+        close(found.table.loc["plain"], expected.table.loc["plain"], 1e-6)
 
     def test_samples_of_several_sizes_and_a_pool_for_each_row(self):
         sampled = PooledSampling(30).draw(KINDS["plain"], rng=0)

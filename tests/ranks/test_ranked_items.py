@@ -30,8 +30,8 @@ SMALL_BLOCKS = ["_support.arrays.BLOCK", "sampling.popularity.BLOCK"]
 
 def test_ranked_items_of_factors_and_in_blocks(monkeypatch):
     rng = np.random.default_rng(0)
-    users, factors = rng.normal(size=(30, 3)), rng.normal(size=(40, 3))
-    relevant = rng.integers(40, size=30)
+    users, factors = rng.normal(size=(12, 3)), rng.normal(size=(40, 3))
+    relevant = rng.integers(40, size=12)
     whole = rs.ranked_items(users @ factors.T, relevant)
     for block in (*SMALL_BLOCKS, "ranks.standings.TILE"):
         monkeypatch.setattr(f"recsample.{block}", 100)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from itertools import permutations, product
 from math import comb
 
@@ -86,23 +87,29 @@ def every_evaluation(ranks, n_items, ties, m):
             yield tuple(found), len(pool)
 
 
+@cache
+def law_of(ranks, n_items, ties, m):
+    """How often each of them comes about."""
+    return Counter(every_evaluation(ranks, n_items, ties, m))
+
+
 CASES = [
-    ([1], 5, 0, 3),
-    ([3], 6, 0, 4),
-    ([5], 5, 0, 4),
-    ([2], 2, 0, 3),
-    ([2], 5, 2, 3),
-    ([2, 5], 6, 0, 2),
-    ([1, 2, 4], 6, 0, 1),
-    ([2, 3], 5, 0, 3),
-    ([2, 3], 6, 2, 2),
-    ([1, 2], 4, 2, 3),
+    ((1,), 5, 0, 3),
+    ((3,), 6, 0, 4),
+    ((5,), 5, 0, 4),
+    ((2,), 2, 0, 3),
+    ((2,), 5, 2, 3),
+    ((2, 5), 6, 0, 2),
+    ((1, 2, 4), 6, 0, 1),
+    ((2, 3), 5, 0, 3),
+    ((2, 3), 6, 2, 2),
+    ((1, 2), 4, 2, 3),
 ]
 
 
 @pytest.mark.parametrize(("ranks", "n_items", "ties", "m"), CASES)
 def test_moments_by_enumeration(ranks, n_items, ties, m):
-    law = Counter(every_evaluation(ranks, n_items, ties, m))
+    law = law_of(ranks, n_items, ties, m)
     chance = np.array(list(law.values())) / sum(law.values())
     sampled = Ranks([list(values) for values, _ in law], [size for _, size in law])
     given = Ranks([ranks], n_items, ties=[[ties] * len(ranks)])
@@ -117,7 +124,7 @@ def test_moments_by_enumeration(ranks, n_items, ties, m):
 
 @pytest.mark.parametrize(("ranks", "n_items", "ties", "m"), CASES)
 def test_draws_by_enumeration(ranks, n_items, ties, m):
-    law = Counter(every_evaluation(ranks, n_items, ties, m))
+    law = law_of(ranks, n_items, ties, m)
     n = 4000
     given = Ranks([ranks] * n, n_items, ties=[[ties] * len(ranks)] * n)
     drawn = PooledSampling(m).draw(given, rng=3)
@@ -167,10 +174,10 @@ def test_instances_of_all_kinds_at_once():
 def test_walks_agree_with_the_sums_over_all_sizes_of_the_sample():
     """Given D, `UniformSampling` without replacement of that size; D by its law."""
     ranks = Ranks([[2, 9, 40], [5, 6, 7], [30, 31, 60]], 63, ties=[[0, 0, 9], [8] * 3, [4, 4, 0]])
-    sampler = PooledSampling(6)
+    sampler = PooledSampling(4)
     sizes = sampler.sizes(60, 3)
     for metric in METRICS:
-        moments = [rs.UniformSampling(d).moments(metric, ranks) for d in range(1, 19)]
+        moments = [rs.UniformSampling(d).moments(metric, ranks) for d in range(1, 13)]
         means, variances = np.moveaxis(np.array(moments), 1, 0)
         mean = sizes[1:] @ means
         assert sampler.expect(metric, ranks) == pytest.approx(mean, abs=1e-12), str(metric)
@@ -235,7 +242,7 @@ MAKERS = {
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize(("ranks", "n_items", "ties", "m"), CASES)
 def test_moments_of_corrections_by_enumeration(kind, ranks, n_items, ties, m):
-    law = Counter(every_evaluation(ranks, n_items, ties, m))
+    law = law_of(ranks, n_items, ties, m)
     chance = np.array(list(law.values())) / sum(law.values())
     sampled = Ranks([list(values) for values, _ in law], [size for _, size in law])
     given = Ranks([ranks], n_items, ties=[[ties] * len(ranks)])

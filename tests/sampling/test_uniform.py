@@ -325,15 +325,17 @@ class TestDraw:
         target, m, size = 17, 12, 8_000
         scores[target] = 1.5
         others = np.delete(np.arange(40), target)
-        counts = np.zeros(m + 1)
-        for _ in range(size):
-            # Every sample is ranked by its scores, ties by a random order of all items.
-            noise = rng.permutation(40)
-            sample = rng.choice(others, size=m, replace=replace)
-            ahead = (scores[sample] > scores[target]) | (
-                (scores[sample] == scores[target]) & (noise[sample] > noise[target])
-            )
-            counts[ahead.sum()] += 1
+        if replace:
+            sample = rng.choice(others, (size, m))
+        else:
+            sample = rng.permuted(np.tile(others, (size, 1)), axis=1)[:, :m]
+        # Every sample is ranked by its scores, ties by a random order of all items.
+        noise = rng.random((size, 40))
+        tied_ahead = np.take_along_axis(noise, sample, axis=1) > noise[:, [target]]
+        ahead = (scores[sample] > scores[target]) | (
+            (scores[sample] == scores[target]) & tied_ahead
+        )
+        counts = np.bincount(ahead.sum(axis=1), minlength=m + 1)
         sampler = UniformSampling(m, replace)
         ranks = rs.predicted_ranks([scores], [target])
         assert ranks.ties[0] > 2
