@@ -233,7 +233,7 @@ def test_lowest_ids_follow_the_algorithm():
         ways = [extra for extra in permutations(others, needed)]
         for extra in ways:
             law[tuple(sorted([*kept, *extra]))] += Fraction(times, len(ways) * 5**4)
-    n = 3_000
+    n = 5_000
     exclude = sparse.csr_matrix(np.tile([0, 1, 0, 0, 0], (n, 1)))
     found = Counter(map(tuple, np.sort(given_lists.lowest_ids(2, exclude, rng=0)).tolist()))
     assert set(found) == set(law)
