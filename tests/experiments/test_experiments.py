@@ -80,6 +80,7 @@ def test_table_2_law_to_three_decimals():
     assert table["Recall@10"].round(5).tolist() == [1.0, 0.4, 0.56946]
 
 
+@pytest.mark.thorough
 def test_table_2_printed_means_within_three_standard_errors():
     both = experiments.beside_printed(experiments.table2(), 2)
     rounding = 0.0005 / np.sqrt(3)
@@ -205,6 +206,7 @@ def test_settings_of_the_published_corrections(ranks, settings, misses):
     assert (max(far) > 4) == misses
 
 
+@pytest.mark.thorough
 def test_table_4_law_against_repetitions_and_print():
     table = experiments.beside_printed(experiments.table4(), 4)
     chance = table["mean"] / 100

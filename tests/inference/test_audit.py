@@ -242,6 +242,7 @@ def test_a_name_that_is_not_in_the_column_is_refused():
 # Plans
 
 
+@pytest.mark.thorough
 def test_a_plan_is_enough():
     rng, x = np.random.default_rng(7), datasets.recorded_ranks()["X"]
     enough = []
@@ -322,6 +323,7 @@ def test_a_plan_of_who_is_all_audited():
     assert sorted(plan.users.tolist()) == [0, 1, 2]
 
 
+@pytest.mark.thorough
 def test_a_plan_after_few_users_is_enough():
     """Few known values may pass the ends that are possible for the others."""
     rng, n, enough = np.random.default_rng(0), 3541, []

@@ -154,6 +154,7 @@ def test_what_designs_have_observed_is_compared_without_bias(design):
     assert held >= stats.binom.ppf(0.001, 60, 0.95)
 
 
+@pytest.mark.thorough
 def test_a_corrected_metric_has_limits_for_the_exact_difference():
     """Its bias does not cancel: the limits do not rest on it, so that gamma plays no part."""
     held, runs, textbook = 0, 10, {0.1: 0, 0.01: 0}

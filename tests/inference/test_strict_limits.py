@@ -137,6 +137,7 @@ def test_limits_hold_as_often_as_they_say(chances, assumption):
     assert held >= at_least(0.95, 25)
 
 
+@pytest.mark.thorough
 def test_limits_hold_for_draws_with_replacement():
     held = share_held(power(300, 0.7), 20, 500, "decreasing", rs.AP, 25, replace=True)
     assert held >= at_least(0.95, 25)
@@ -170,6 +171,7 @@ def several(n_users, n_relevant, rng, pool=200):
     return rs.Ranks([row.tolist() for row in rows if len(row)], pool + n_relevant)
 
 
+@pytest.mark.thorough
 def test_limits_take_users_and_not_items_as_the_unit():
     held, runs = 0, 8
     metric = rs.Recall @ 10
@@ -182,6 +184,7 @@ def test_limits_take_users_and_not_items_as_the_unit():
     assert held / runs >= at_least(0.95, runs)
 
 
+@pytest.mark.thorough
 def test_limits_hold_where_pools_differ_and_tell_of_the_rank():
     """The case in which certified limits held in none of forty runs."""
     held, runs = 0, 10
