@@ -462,6 +462,8 @@ def order_changes(
     """
     ranks = toy_ranks() if ranks is None else check_recommenders(ranks)
     metric, largest = the_metric(metric), runs.largest_sample(ranks)
+    if not metric.higher_is_better:
+        raise ValueError(f"metric must be one of which more is better, got {metric}")
     every = range(1, largest + 1)
     samples = runs.checked_samples(every if samples is None else samples)
     expected = _expected_together(ranks)
@@ -764,14 +766,15 @@ def smallest_sample_in_order(
     """
     pair = {"worse": check_ranks(worse, "worse"), "better": check_ranks(better, "better")}
     metric = the_metric(metric)
-    if not metric(better).mean() > metric(worse).mean():
-        raise ValueError(f"better must have a higher mean {metric} than worse, and has not")
+    sign = 1 if metric.higher_is_better else -1
+    if not sign * metric(better).mean() > sign * metric(worse).mean():
+        raise ValueError(f"better must have a better mean {metric} than worse, and has not")
 
     expected = _expected_together(pair)
 
     def in_order(m):
         means = expected(_read_with(metric, gamma, m, pair), UniformSampling(m))
-        return means["better"] > means["worse"]
+        return sign * means["better"] > sign * means["worse"]
 
     largest = runs.largest_sample(pair)
     if not in_order(largest):

@@ -204,8 +204,9 @@ def paired_comparison(
     Raises
     ------
     ValueError
-        For different instances, fewer than two, values that are undefined, and a correction for
-        another sampler than `UniformSampling` and `PooledSampling`.
+        For different instances, fewer than two, values that are undefined, ranks among all items
+        beside ranks among drawn ones or among other numbers of these, and a correction for another
+        sampler than `UniformSampling` and `PooledSampling`.
 
     Examples
     --------
@@ -270,11 +271,12 @@ def compared(
 
 def _of_linear(metric, a, b, level):
     differences, items = metric(a.sampled) - metric(b.sampled), a.items_of(metric)
+    ends = ends_of_difference(metric, a.sampled, b.sampled)
     if a.batches is None:
-        return of_differences(differences, level, ends_of_difference(metric, a.sampled, b.sampled))
+        return of_differences(differences, level, ends)
     if items is not None:
         items = items - b.items_of(metric)
-    low, high = a.limits_of(differences, level, ends := (-1.0, 1.0), items)
+    low, high = a.limits_of(differences, level, ends, items)
     mean, sure = float(differences.mean()), np.nan
     if not a.is_few_lists:
         ahead, m = 1 if mean > 0 else -1, int(a.sampled.n_irrelevant.min())
@@ -624,6 +626,7 @@ def differences_of(metric, a, b, names=("a", "b")):
     check_as_many(*values)
     if isinstance(a, Ranks) and isinstance(b, Ranks):
         check_same_instances(a, b, names)
+        check_one_kind(dict(zip(names, (a, b))))
     return values[0] - values[1]
 
 

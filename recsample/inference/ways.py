@@ -67,12 +67,14 @@ def _users_for(study, width):
 
     Of values x between 0 and 1 with mean c, x^2 <= x, so (x - c)^2 <= (x - c)(1 - 2c) + c(1 - c):
     the variance v of N users has itself a variance of at most v (1 - 4v) / N, as of hits and
-    misses. What data allow of other top-heavy metrics is so far off that this luck is small.
+    misses; of values in a span R, of v (R^2 - 4v) / N. What data allow of other top-heavy metrics
+    is so far off that this luck is small.
     """
     of_one = float(4 * _DISTANCE) / width / width  # a square may be 0, or too large
     luck = 0.0
     if isinstance(study.metric.shape, (Linear, Step)):
-        luck = np.sqrt(_ONE_SIDED * of_one * max(0.0, 1 - 4 * study.between))
+        span = study.ends[1] - study.ends[0]
+        luck = np.sqrt(_ONE_SIDED * of_one * max(0.0, span**2 - 4 * study.between))
     # Student's quantile, and a variance over N - 1, are as this many users fewer.
     return of_one * study.between + luck + (_DISTANCE + 3) / 2
 
@@ -220,12 +222,13 @@ def _width_if(study, m, users, assumption, weights_of):
 
 
 def _sampling_variance(study, m):
-    """Of a linear metric from m samples: that of the share of them that outrank the item."""
+    """Of a linear metric from m samples: by the share of them that outrank the item."""
+    first, last = study.metric.of_rank([1, 2], 2)  # as far as it goes
 
     def variance(p):
         share = p.above / p.stratum.pool
         left = 1.0 if study.evidence.replace else (p.stratum.pool - m) / max(p.stratum.pool - 1, 1)
-        return share * (1 - share) * left / m
+        return (first - last) ** 2 * share * (1 - share) * left / m
 
     return study.mean_over_places(variance)
 

@@ -386,13 +386,16 @@ class Metric(ABC):
 def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
     """The lowest and the highest value in pools like these, of the worst and of the best ranks.
 
-    For each number of relevant items the smallest and the largest pool tell.
+    For each number of relevant items the smallest and the largest pool tell. A metric that is worth
+    more at a worse rank than at a better one is refused: others have their ends elsewhere.
     """
     most = np.zeros(int(ranks.n_relevant.max()) + 1, np.int64)
     np.maximum.at(most, ranks.n_relevant, ranks.sizes)
     least = most.copy()
     np.minimum.at(least, ranks.n_relevant, ranks.sizes)
     numbers = np.flatnonzero(most)
+    for n in {int(numbers[0]), int(numbers[-1])} - {0} if metric.sampler is None else ():
+        _check_order(metric, n, int(most[n]))
     sizes = np.concatenate([least[numbers], most[numbers]])
     first = [np.arange(1, n + 1) for n in numbers] * 2
     last = [places + size - len(places) for places, size in zip(first, sizes)]
@@ -455,6 +458,26 @@ def _check_shape(metric: Metric) -> None:
                     f"length, got {short.tolist()} for 9 items and {long.tolist()} for 9,999 as "
                     f"relevant item {order} of {n_relevant}; Shape() declares nothing"
                 )
+
+
+def _check_order(metric, n_relevant, n_items):
+    """At the first ranks, at the cut-off, and ever farther apart behind."""
+    sign, way = (1, "rise") if metric.higher_is_better else (-1, "fall")
+    pool = int(n_items - n_relevant)
+    places = np.append(np.arange(60), np.geomspace(1, pool + 1, 60).astype(np.int64) - 1)
+    for order in {1, int(n_relevant)}:
+        near = (metric.cutoff or 1) + np.array([-order, 1 - order])
+        every = np.union1d(places, near)
+        rank = order + every[(every >= 0) & (every <= pool)]
+        values = _terms(metric, rank, order, n_relevant, n_items)
+        rank, values = rank[np.isfinite(values)], values[np.isfinite(values)]
+        wrong = np.flatnonzero(sign * np.diff(values) > 1e-9 * np.abs(values).max(initial=0.0))
+        if len(wrong):
+            at = slice(wrong[0], wrong[0] + 2)
+            raise ValueError(
+                f"metric must not {way} with the rank to have limits, as {metric} does: it is "
+                f"{values[at].tolist()} on the ranks {rank[at].tolist()} of {n_items}"
+            )
 
 
 def _at_both_ends(metric, order, n_relevant, n_items):

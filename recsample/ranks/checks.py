@@ -119,14 +119,16 @@ def check_names(name: str, recommenders: Iterable[Any]) -> None:
 def check_one_kind(ranks: Mapping[str, Ranks | RankCounts]) -> None:
     """Refuse ranks among all items beside ranks among drawn ones: their metrics do not compare.
 
-    Recommenders may leave out other items each, so their pools may differ, but not by much.
+    Recommenders may leave out other items each, so their pools may differ, but not by much; of as
+    many drawn ones by less.
     """
     mean = {name: _mean_size(r) for name, r in ranks.items()}
-    if max(mean.values()) > 2 * min(mean.values()):
+    apart = 2 if any(r.drawn is None for r in ranks.values()) else 1.25
+    if max(mean.values()) > apart * min(mean.values()):
         least, most = min(mean, key=mean.get), max(mean, key=mean.get)  # type: ignore[arg-type]
         raise ValueError(
-            "ranks must all be among as many items, got some among all and some among drawn items: "
-            f"{mean[least]:.0f} of {least!r}, {mean[most]:.0f} of {most!r} on average"
+            "ranks must all be among as many items, all or as many drawn ones, got on average "
+            f"{mean[least]:.0f} of {least!r}, {mean[most]:.0f} of {most!r}"
         )
 
 

@@ -424,8 +424,14 @@ def test_printed_table_refuses_other_numbers(number):
 
 
 def test_smallest_sample_refuses_the_wrong_way_round(ranks):
-    with pytest.raises(ValueError, match="better must have a higher mean Recall@10 than worse"):
+    with pytest.raises(ValueError, match="better must have a better mean Recall@10 than worse"):
         experiments.smallest_sample_in_order(ranks["Y"], ranks["X"])
+    toy = experiments.toy_ranks()  # A has the best AUC, so the lowest percentile rank
+    assert experiments.smallest_sample_in_order(toy["B"], toy["A"], metric="PercentileRank") == 1
+    with pytest.raises(ValueError, match="better must have a better mean PercentileRank than"):
+        experiments.smallest_sample_in_order(toy["A"], toy["B"], metric="PercentileRank")
+    with pytest.raises(ValueError, match="metric must be one of which more is better, got Perc"):
+        experiments.order_changes("PercentileRank")
 
 
 def test_bias_and_variance_are_the_parts_of_the_objective():

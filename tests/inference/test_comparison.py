@@ -137,6 +137,16 @@ def test_values_are_compared_as_ranks_are():
     assert of_values == inference.paired_comparison(AP, a, b)
 
 
+@pytest.mark.parametrize("compare", [inference.paired_comparison, inference.bootstrap_order])
+@pytest.mark.parametrize("m", [None, 100])
+def test_ranks_among_other_numbers_of_items_are_refused(compare, m):
+    exact = Ranks(population(1, 200, seed=0), N_ITEMS)
+    drawn = rs.UniformSampling(50).draw(exact, 0)
+    other = exact if m is None else rs.UniformSampling(m).draw(exact, 1)
+    with pytest.raises(ValueError, match="as many items, all or as many drawn ones, got .* 51 of"):
+        compare(AP, other, drawn, **({"rng": 0} if compare is inference.bootstrap_order else {}))
+
+
 @pytest.mark.parametrize("design", [rs.InverseSampling(), rs.InverseSampling(40)], ids=str)
 def test_what_designs_have_observed_is_compared_without_bias(design):
     """Their estimates, instance by instance; limits hold the exact difference as often as said."""

@@ -225,7 +225,8 @@ class Evidence:
         """How the items take the mean of a linear metric, if that is known and lists are few."""
         if self.items is None or not self.is_few_lists:
             return None
-        return self.items if metric.higher_is_better else 1 - self.items
+        first, last = metric.of_rank([1, 2], 2)  # as far as it goes
+        return last + (first - last) * self.items
 
     def quantile(self, level: float) -> float:
         """The square of how many standard errors limits reach, by chi-square or Student's t."""

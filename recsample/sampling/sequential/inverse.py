@@ -187,7 +187,8 @@ class InverseSampling(Design):
         metric = estimable(metric)
         cases = positions.cases_of(check_one_relevant(ranks))
         if self.cap is None and metric.shape == Reciprocal():
-            return _variance_of_position(cases)
+            first = metric.of_rank(np.ones(len(ranks), np.int64), ranks.sizes)
+            return first**2 * _variance_of_position(cases)
         mean, square = self._moments(metric, cases)
         return np.maximum(square - mean**2, 0.0)
 
