@@ -106,7 +106,7 @@ def use_style() -> None:
 
 
 def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
-    """Several axes in one figure of the usual width, as an array of shape (rows, columns).
+    """Several axes in one figure of the usual width.
 
     Parameters
     ----------
@@ -117,6 +117,8 @@ def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
     Returns
     -------
     numpy.ndarray of matplotlib.axes.Axes
+        Of shape (rows, columns); of one row or one column the axes in order, and of both the axes
+        alone.
 
     Examples
     --------

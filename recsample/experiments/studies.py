@@ -264,9 +264,9 @@ def comparison_of_estimators(
     """Corrections and estimates of the rank distribution on the same runs of sampled ranks.
 
     Each estimate uses the sampled ranks of one run alone, but for "BV, averaged prior": there the
-    EM estimates of all runs are averaged first, which no study with one run can do. "smooth
-    mixture" is the estimate of `recsample.inference.limits`. All BV have gamma = 0.1. The others
-    assume one pool size for all users, the mean one.
+    EM estimates of all runs are averaged first, which no study with one run can do. "report" is the
+    estimate of `recsample.inference.limits`. All BV have gamma = 0.1. The others assume one pool
+    size for all users, the mean one.
 
     Parameters
     ----------

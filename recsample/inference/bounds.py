@@ -258,13 +258,15 @@ def _minimum(values, rows, low, high, falling, net):
         # The unknowns are p and t = rows @ p, so that the limits on t need one row each, not two.
         size = len(used)
         lowest, highest = np.append(np.zeros(size), low), np.append(np.full(size, np.inf), high)
-        found = optimize.linprog(
-            np.append(values[used], np.zeros(k)),
-            A_eq=np.block([[rows[:, used], -np.eye(k)], [np.ones(size), np.zeros(k)]]),
-            b_eq=np.append(np.zeros(k), 1.0),
-            bounds=np.column_stack([lowest, highest]),
-            method="highs-ipm",
-        )
+        programme = {
+            "c": np.append(values[used], np.zeros(k)),
+            "A_eq": np.block([[rows[:, used], -np.eye(k)], [np.ones(size), np.zeros(k)]]),
+            "b_eq": np.append(np.zeros(k), 1.0),
+            "bounds": np.column_stack([lowest, highest]),
+        }
+        found = optimize.linprog(**programme, method="highs-ipm")
+        if found.status:  # what one cannot finish for rounding, the other can
+            found = optimize.linprog(**programme, method="highs-ds")
         if found.status == 0:
             y = found.eqlin.marginals[:-1]
             rest = values - y @ rows

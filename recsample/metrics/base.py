@@ -57,8 +57,13 @@ NUMBERED = re.compile(r"f(\d.*|\.\d+)")
 
 def spelt(name: str) -> str:
     """A name as it is looked up: case, spaces, hyphens, underscores and the 2 of F2 are ignored."""
-    lower = name.lower()
+    lower = closed(name)
     return "f" if NUMBERED.fullmatch(lower) else re.sub(r"[\s_-]", "", lower)
+
+
+def closed(name: str) -> str:
+    """A name in small letters; F stands right before its number, which may hold a hyphen."""
+    return re.sub(r"^f[\s_-]+(?=[\d.])", "f", name.lower())
 
 
 def _register(cls):
@@ -117,7 +122,7 @@ class Metric(ABC):
     Attributes
     ----------
     name : str
-        What it is called without a cut-off.
+        What it is called without a cut-off and options.
     aliases : tuple of str
         Other names by which it can be asked for.
     examples : tuple

@@ -569,9 +569,10 @@ def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None)
     """The mean percentile rank of the consumed items, weighted by how much of each was consumed.
 
     Eq. (8) of Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback
-    Datasets", ICDM 2008: the percentile rank of an item is (r - 1) / (n - 1). Perfect about 0,
-    random 1/2, worst about 1. For one relevant item per instance and equal weights it is the mean
-    of `PercentileRank`, which counts only the irrelevant items ahead.
+    Datasets", ICDM 2008: the percentile rank of an item is (r - 1) / (n - 1). Random 1/2; of L of n
+    items perfect (L - 1) / 2 / (n - 1), and worst as far from 1. For one relevant item per instance
+    and equal weights it is the mean of `PercentileRank`, which counts only the irrelevant items
+    ahead.
 
     Parameters
     ----------

@@ -236,9 +236,16 @@ def _counts(name, items):
     except TypeError:
         raise ValueError(f"{name} must hold hashable items, got {shown(items)}") from None
     # NaN is not even equal to itself, so it would never be found among the relevant items.
-    if any(isinstance(item, float) and item != item for item in counts):
+    if any(map(_is_missing, counts)):
         raise ValueError(f"{name} must not hold NaN, got {shown(items)}")
     return counts
+
+
+def _is_missing(item):
+    try:
+        return bool(item != item)
+    except TypeError:  # pandas.NA does not even say that
+        return True
 
 
 def _undefined(name, reason):

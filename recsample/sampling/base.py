@@ -104,8 +104,8 @@ class Sampler(_Drawing, ABC):
 
     To write one, derive a class with `draw` and `moments`; the rest follows. One whose sampled rank
     depends on the rank alone may have a `HasLaw.law` too, and then the least-squares corrections
-    work for it. Samplers are values: frozen data classes, equal where they draw alike. What they
-    cannot draw from, or read, all methods refuse with a `ValueError`.
+    work for it. Samplers are values: frozen data classes, equal where they were given the same.
+    What they cannot draw from, or read, all methods refuse with a `ValueError`.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class Sampler(_Drawing, ABC):
         Returns
         -------
         mean : ndarray of float, shape (instances,)
-            NaN for an instance without relevant item, with a warning.
+            NaN for an instance without relevant item, with a warning; some samplers refuse it.
         variance : ndarray of float, shape (instances,)
 
         Raises

@@ -8,6 +8,7 @@ import pytest
 from scipy import optimize, stats
 from thorough import thorough
 
+import recsample as rs
 from recsample import (
     AP,
     AUC,
@@ -254,6 +255,14 @@ def test_certified_interval_by_the_program_as_it_is_written(falling, replace):
         found = inference.certified_interval(metric, sampled, sampler, n, falling=falling)
         conditions = {"A_ub": np.concatenate(rows), "b_ub": np.concatenate(right)}
         assert found == pytest.approx(directly(values_of(metric, n), **conditions), abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", [rs.RBP(0.8), rs.DCG, rs.RankScore(5)], ids=str)
+def test_whether_a_distribution_is_found_does_not_depend_on_the_metric(metric):
+    rng, n, sampler = np.random.default_rng(0), 120, rs.UniformSampling(20)
+    ranks = rs.Ranks(np.minimum(n, 1 + rng.geometric(0.06, 150)), n)
+    low, high = inference.sharp_bounds(metric, sampler.pmf(ranks).mean(axis=0), sampler, n)
+    assert low - 1e-9 <= metric(ranks).mean() <= high + 1e-9
 
 
 def test_certified_interval_holds_the_exact_metric_as_often_as_promised():

@@ -115,3 +115,22 @@ def test_a_metric_with_its_ends_elsewhere_has_no_limits_of_a_mean(band, n_releva
     scores, held_out = rng.normal(size=(30, 100)), rng.integers(0, 100, 30)
     with pytest.raises(ValueError, match="must not rise with the rank to have limits, as Band"):
         rs.evaluate(scores, held_out, metrics=[band]).table  # noqa: B018
+
+
+@dataclass(frozen=True, repr=False)
+class Squared(Metric):
+    """The square of the percentile rank."""
+
+    name = "Squared"
+    higher_is_better = False
+
+    def term(self, rank, order, n_relevant, n_items):
+        return ((rank - order) / (n_items - n_relevant)) ** 2 / n_relevant
+
+
+def test_pooled_draws_refuse_a_metric_that_knows_the_number_of_items():
+    sampler = rs.PooledSampling(20)
+    for method in (sampler.expect, sampler.moments):
+        with pytest.raises(ValueError, match="the same at a rank whatever the number of items"):
+            method(Squared(), ranks(0.9))
+    assert np.isfinite(sampler.expect(rs.PercentileRank, ranks(0.9))).all()

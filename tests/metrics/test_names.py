@@ -28,6 +28,7 @@ def test_a_printed_name_parses_back(M):
         *(("P@5", "Precision@5"), ("R-Precision", "RPrecision"), ("rprec", "RPrecision")),
         *(("MAR@5", "AR@5"), ("MPR", "PercentileRank"), ("success@1", "HitRate@1")),
         *(("F(2)@5", "F2@5"), ("F(1)@5", "F1@5"), ("AP(best)@5", "AP@5"), ("f.5@3", "F0.5@3")),
+        *(("f-1@10", "F1@10"), ("F_0.5@3", "F0.5@3"), ("f 1", "F1")),
         *(("hit_rate@10", "HitRate@10"), ("hit ratio@10", "HitRate@10"), ("R@5", "Recall@5")),
         *(("rank-score (5) @ 3", "RankScore(5)@3"), ("percentile rank", "PercentileRank")),
     ],

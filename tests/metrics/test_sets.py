@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -200,6 +201,9 @@ class TestRefusals:
             ([1], [{2}], r"relevant must hold hashable items, got \[\{2\}\]$"),
             ([1.0, np.nan], [1], r"recommended must not hold NaN, got \[1.0, nan\]$"),
             ([1], np.array([np.nan]), r"relevant must not hold NaN, got \[nan\]$"),
+            ([np.float32("nan")], [1], "recommended must not hold NaN"),
+            ([1], [pd.NA], "relevant must not hold NaN"),
+            ([pd.NaT], [1], "recommended must not hold NaN"),
         ],
     )
     def test_sets(self, score, recommended, relevant, message):
