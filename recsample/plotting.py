@@ -117,8 +117,8 @@ def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
     Returns
     -------
     numpy.ndarray of matplotlib.axes.Axes
-        Of shape (rows, columns); of one row or one column the axes in order, and of both the axes
-        alone.
+        Of shape (rows, columns); of one row or one column the axes in order, of one row and one
+        column the axes themselves.
 
     Examples
     --------
@@ -633,16 +633,16 @@ def values_with_limits(table: pd.DataFrame, said: str = "", lower: Collection[st
         layout="constrained",
     )
     for ax, (metric, part) in zip(axes[:, 0], parts.items()):
-        _draw_limits(ax, part, 1 if metric in lower else -1)
+        _draw_limits(ax, part, metric in lower)
         ax.set_xlabel(metric)
     figure.suptitle(title, fontsize="small", x=0.02, ha="left")
     _legend_below(figure.axes[0], columns=2)
     return figure
 
 
-def _draw_limits(ax, part, sign):
-    """Values of one metric and their limits, from the best to the worst; the sign is 1 upwards."""
-    middle = sign * part["value"].fillna((part["low"] + part["high"]) / 2)
+def _draw_limits(ax, part, less_is_better):
+    """Values of one metric and their limits, from the best to the worst."""
+    middle = (1 if less_is_better else -1) * part["value"].fillna((part["low"] + part["high"]) / 2)
     part = part.iloc[np.argsort(middle.to_numpy(), kind="stable")]  # NaN comes last
     place, (blue, orange, grey, green) = np.arange(len(part)), _inks(ax)
     rests, low = part.get("assumption", part["value"].map(str)), part["low"]

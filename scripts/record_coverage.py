@@ -154,6 +154,7 @@ def record(parts):
             job = jobs[waiting[future]][:3]
             if future.exception():
                 failed.append(f"{job}: {future.exception()!r}")
+                print("failed:", failed[-1], flush=True)
                 continue
             done[waiting[future]] = future.result()
             print(n, "of", len(jobs), job, flush=True)

@@ -200,7 +200,7 @@ REFUSED = {
     ),
     "exact and sampled": (
         lambda: rs.compare({"a": Ranks([1, 2], 999), "b": Ranks([1, 2], 10)}, [AP]),
-        "all or as many drawn ones, got on average",
+        "all or about as many drawn ones, got on average",
     ),
     # Samplers and corrections
     "no samples": (lambda: UniformSampling(0), "m must be a whole number of at least 1, got 0"),

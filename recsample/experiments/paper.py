@@ -441,8 +441,8 @@ def order_changes(
     Parameters
     ----------
     metric : Metric or str
-        One that never rises with the rank, and whose value at a rank does not depend on m; or AUC,
-        whose expectation does not.
+        One of which more is better, that never rises with the rank, and whose value at a rank does
+        not depend on m; or AUC, whose expectation does not.
     ranks : dict of str to Ranks, default A, B and C
     samples : sequence of int, optional
         Numbers m of sampled items, ascending; by default every m up to all items but one.

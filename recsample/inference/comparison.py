@@ -204,9 +204,9 @@ def paired_comparison(
     Raises
     ------
     ValueError
-        For different instances, fewer than two, values that are undefined, ranks among all items
-        beside ranks among drawn ones or among other numbers of these, and a correction for another
-        sampler than `UniformSampling` and `PooledSampling`.
+        For different instances, fewer than two, values that are undefined, ranks among clearly
+        different numbers of items (twice as many; of drawn ones, a quarter more), and a correction
+        for another sampler than `UniformSampling` and `PooledSampling`.
 
     Examples
     --------
@@ -387,8 +387,7 @@ def compare_pairs(
     Raises
     ------
     ValueError
-        For fewer than two recommenders, no metric, ranks among all items beside ranks among drawn
-        ones, and as `paired_comparison`.
+        For fewer than two recommenders, no metric, and as `paired_comparison`.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from recsample.inference.likelihood.strata import (
     law_of,
     mixtures_of,
 )
-from recsample.metrics.base import Metric
+from recsample.metrics.base import Metric, values_at_ends
 from recsample.metrics.shapes import Linear, Shape, Step
 from recsample.ranks.base import Ranks
 from recsample.sampling.sequential.inverse import InverseSampling
@@ -222,8 +222,8 @@ def _width_if(study, m, users, assumption, weights_of):
 
 
 def _sampling_variance(study, m):
-    """Of a linear metric from m samples: by the share of them that outrank the item."""
-    first, last = study.metric.of_rank([1, 2], 2)  # as far as it goes
+    """The variance of a linear metric from m samples, by that of the share of them above."""
+    first, last = values_at_ends(study.metric)
 
     def variance(p):
         share = p.above / p.stratum.pool

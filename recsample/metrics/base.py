@@ -57,12 +57,12 @@ NUMBERED = re.compile(r"f(\d.*|\.\d+)")
 
 def spelt(name: str) -> str:
     """A name as it is looked up: case, spaces, hyphens, underscores and the 2 of F2 are ignored."""
-    lower = closed(name)
+    lower = joined(name)
     return "f" if NUMBERED.fullmatch(lower) else re.sub(r"[\s_-]", "", lower)
 
 
-def closed(name: str) -> str:
-    """A name in small letters; F stands right before its number, which may hold a hyphen."""
+def joined(name: str) -> str:
+    """A name in small letters, F-1 as f1; in F1e-7 the hyphen belongs to the number."""
     return re.sub(r"^f[\s_-]+(?=[\d.])", "f", name.lower())
 
 
@@ -132,6 +132,7 @@ class Metric(ABC):
     takes_cutoff, needs_cutoff : bool
         Whether it may have a cut-off, and whether it must.
     higher_is_better : bool
+        False where less is better.
     additive : bool
         Whether it is a sum of its terms over the relevant items.
     sampler : Sampler, Design or None
@@ -392,7 +393,7 @@ def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
     """The lowest and the highest value in pools like these, of the worst and of the best ranks.
 
     For each number of relevant items the smallest and the largest pool tell. A metric that is worth
-    more at a worse rank than at a better one is refused: others have their ends elsewhere.
+    more at a worse rank than at a better one is refused: it has its ends elsewhere.
     """
     most = np.zeros(int(ranks.n_relevant.max()) + 1, np.int64)
     np.maximum.at(most, ranks.n_relevant, ranks.sizes)
@@ -400,7 +401,7 @@ def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
     np.minimum.at(least, ranks.n_relevant, ranks.sizes)
     numbers = np.flatnonzero(most)
     for n in {int(numbers[0]), int(numbers[-1])} - {0} if metric.sampler is None else ():
-        _check_order(metric, n, int(most[n]))
+        _check_falls(metric, n, int(most[n]))
     sizes = np.concatenate([least[numbers], most[numbers]])
     first = [np.arange(1, n + 1) for n in numbers] * 2
     last = [places + size - len(places) for places, size in zip(first, sizes)]
@@ -409,6 +410,11 @@ def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
         warnings.simplefilter("ignore", UserWarning)  # of values without which the others stand
         values = metric(extremes)
     return float(np.nanmin(values)), float(np.nanmax(values))
+
+
+def values_at_ends(metric: Metric) -> Floats:
+    """Of a linear metric, at the top and at the bottom of a list, which is as well one of two."""
+    return metric.of_rank([1, 2], 2)
 
 
 def _number(name, text):
@@ -465,8 +471,11 @@ def _check_shape(metric: Metric) -> None:
                 )
 
 
-def _check_order(metric, n_relevant, n_items):
-    """At the first ranks, at the cut-off, and ever farther apart behind."""
+def _check_falls(metric, n_relevant, n_items):
+    """Refuse a metric that is worth more at a worse rank, as a look at some ranks tells.
+
+    These are the first ones, those around the cut-off, and others ever farther apart.
+    """
     sign, way = (1, "rise") if metric.higher_is_better else (-1, "fall")
     pool = int(n_items - n_relevant)
     places = np.append(np.arange(60), np.geomspace(1, pool + 1, 60).astype(np.int64) - 1)
@@ -481,7 +490,8 @@ def _check_order(metric, n_relevant, n_items):
             at = slice(wrong[0], wrong[0] + 2)
             raise ValueError(
                 f"metric must not {way} with the rank to have limits, as {metric} does: it is "
-                f"{values[at].tolist()} on the ranks {rank[at].tolist()} of {n_items}"
+                f"{values[at].tolist()} on the ranks {rank[at].tolist()} of {n_items}; "
+                f"higher_is_better={metric.higher_is_better} says which way is better"
             )
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from recsample._support.checks import shown
-from recsample.metrics.base import NUMBERED, REGISTERED, Metric, check_usable, closed, spelt
+from recsample.metrics.base import NUMBERED, REGISTERED, Metric, check_usable, joined, spelt
 from recsample.metrics.ranking import AP  # with it, all of the field's metrics register
 
 __all__ = ["every_metric", "metric"]
@@ -62,7 +62,7 @@ def _read(name, wanted):
 
 def _known(base, option):
     """The metric without a cut-off that a name and an option stand for, None if there is none."""
-    cls, number = REGISTERED.get(spelt(base)), NUMBERED.fullmatch(closed(base))
+    cls, number = REGISTERED.get(spelt(base)), NUMBERED.fullmatch(joined(base))
     if cls is None or (number and option is not None):
         return None
     if number:

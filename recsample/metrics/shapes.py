@@ -39,7 +39,7 @@ class Linear(Shape):
     """A linear function of the rank, such as AUC. Sampling keeps its expectation, eq. (17).
 
     Its values at the top and at the bottom are the same in lists of any length. The mean rank is
-    linear too, but among few items it is lower.
+    lower among few items, so it is not of this shape, but a plain `Shape`.
 
     Examples
     --------

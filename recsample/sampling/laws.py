@@ -259,7 +259,7 @@ def _enough_for_few(drawn):
     def enough(nodes):
         return drawn == 0 or nodes * math.log(4 * nodes / (math.e * drawn)) > 20
 
-    # 20 + 2 x always are, since log(8 / e) > 1.
+    # 20 + 2 drawn nodes always are enough, since log(8 / e) > 1.
     return 1 + bisect_left(range(1, 21 + 2 * math.ceil(drawn)), True, key=enough)
 
 

@@ -215,14 +215,14 @@ class PooledSampling(Sampler):
         """What items of the given orders, of n each, contribute at s = 0, ..., `most`."""
         check_draws(most, "the number of different items")
         s, order, n = np.arange(most + 1), order[:, None], n[:, None]
-        # What follows is for metrics that do not know how many items there are.
+        # How many items there are is random, and what follows does without it.
         few, many = (
             metric.term(order + s, order, n, n + size) + np.zeros(s.shape)
             for size in (np.maximum(s, 1), most + 1)
         )
         if not np.allclose(few, many, rtol=1e-9, atol=0, equal_nan=True):
             raise ValueError(
-                "metric must be linear, or the same at a rank whatever the number of items, for "
-                f"pooled draws; {metric} is not"
+                "metric must be linear, or the same at a rank whatever the number of items, which "
+                f"is random in pooled draws; {metric} is not"
             )
         return few

@@ -481,7 +481,7 @@ class TestReports:
             )
         with pytest.raises(ValueError, match="the same number of instances"):
             rs.compare(COUNTS | {"C": COUNTED}, [AP])
-        with pytest.raises(ValueError, match="all or as many drawn ones"):
+        with pytest.raises(ValueError, match="all or about as many drawn ones"):
             rs.compare({"A": COUNTS["plain"], "B": RankCounts([1], [4000], 300)}, [AP])
 
     def test_under_sampling(self):

@@ -25,7 +25,7 @@ from recsample.inference.likelihood.strata import (
     observed,
     strata_of,
 )
-from recsample.metrics.base import Metric, ends_of
+from recsample.metrics.base import Metric, ends_of, values_at_ends
 from recsample.metrics.names import exact_metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
@@ -225,7 +225,7 @@ class Evidence:
         """How the items take the mean of a linear metric, if that is known and lists are few."""
         if self.items is None or not self.is_few_lists:
             return None
-        first, last = metric.of_rank([1, 2], 2)  # as far as it goes
+        first, last = values_at_ends(metric)
         return last + (first - last) * self.items
 
     def quantile(self, level: float) -> float:
