@@ -165,6 +165,14 @@ _SEEDS: tuple[type, ...] = (int, np.integer, type(None), np.random.SeedSequence)
 _SEEDS += (np.random.Generator, np.random.BitGenerator)
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is no value: NaN, NaT, NA."""
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA does not even say that
+        return True
+
+
 def as_float(value: Any) -> float:
     """``value`` as a float, NaN where it is none."""
     try:

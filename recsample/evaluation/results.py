@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recsample._support import frames
-from recsample._support.checks import array_of, shown
+from recsample._support.checks import array_of, is_missing, shown
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.values import Value
@@ -260,12 +260,12 @@ class Result(Value):
         >>> found.by(["new", "new", "old", "old"])["value"].round(3).tolist()
         [0.875, 0.75]
         """
-        pd, ids = extra("pandas"), self.ranked.ids
+        ids = self.ranked.ids
         members: dict[Any, list[int]] = {}
         for i, name in enumerate(_segments(segments, ids)):
             if not isinstance(name, Hashable):
                 raise ValueError(f"segments must be hashable, such as text, got {shown(name)}")
-            if pd.api.types.is_scalar(name) and pd.isna(name):
+            if name is None or is_missing(name):
                 raise ValueError(f"segments must hold every user, got {name} for {shown(ids[i])}")
             members.setdefault(name, []).append(i)
         found = {}
@@ -274,7 +274,7 @@ class Result(Value):
                 raise ValueError(f"segments must hold at least two users each, got 1 in {name!r}")
             rows = self.ranked.part(np.array(which)).rows
             found[name] = _table(rows, _LEVELS, self.ranked.named).assign(users=len(which))
-        return pd.concat(found, names=["segment"])
+        return extra("pandas").concat(found, names=["segment"])
 
     def plot(self, exact: Result | None = None) -> Figure:
         """The table as a picture: a panel for each metric, the best recommender on top.

@@ -17,6 +17,7 @@ from collections.abc import Hashable, Iterable, Mapping
 import numpy as np
 
 from recsample._support.checks import (
+    is_missing,
     is_sparse,
     positive_float,
     positive_int,
@@ -236,16 +237,9 @@ def _counts(name, items):
     except TypeError:
         raise ValueError(f"{name} must hold hashable items, got {shown(items)}") from None
     # NaN is not even equal to itself, so it would never be found among the relevant items.
-    if any(map(_is_missing, counts)):
+    if any(map(is_missing, counts)):
         raise ValueError(f"{name} must not hold NaN, got {shown(items)}")
     return counts
-
-
-def _is_missing(item):
-    try:
-        return bool(item != item)
-    except TypeError:  # pandas.NA does not even say that
-        return True
 
 
 def _undefined(name, reason):
