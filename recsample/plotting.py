@@ -59,10 +59,6 @@ ESTIMATOR = {
     "BV 0.01": (PURPLES[2], "-."),
     "BV 0.001": (PURPLES[3], ":"),
 }
-# What an evaluation can do, by kind. What is not listed corrects a fixed sample, or reads it.
-DESIGN = ["inverse sampling", "inverse sampling, cap", "BV 0.1, doubling", "two phases"]
-DESIGN += ["early stopping", "rank everything"]
-KIND = {"Sampled": ("sampled, uncorrected", ORANGE), **dict.fromkeys(DESIGN, ("designs", GREEN))}
 STYLE = {
     # So wide that a phone, which shows it on 343 pixels, has capitals 7 pixels high.
     "figure.figsize": (5.4, 3.4),
@@ -542,48 +538,6 @@ def trade_off(
     ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter(ticker.NullFormatter())
-    return ax
-
-
-def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """What each method costs per user, and how far its mean is off: a mark, or a line over m.
-
-    A mark is at the root mean square over the recommenders, with a bar from the smallest to the
-    largest error. Errors below 0.01, and so those of exact methods, are drawn at 0.01. Orange is
-    the metric among the sampled items, grey what corrects a sample of fixed size or estimates
-    from it, green a design that draws until enough is known.
-
-    Parameters
-    ----------
-    data : pandas.DataFrame, one metric of what `studies.error_against_cost` returns
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
-    >>> table = rs.inference.studies.error_against_cost(ranks, samples=[50], most=100)
-    >>> rs.plotting.error_against_cost(table.loc["AP"]).get_ylabel()
-    'error, points'
-    """
-    _check_columns("data", data, ["cost", "error"], ["method", "setting"])
-    if "metric" in data.index.names:
-        raise ValueError("data must be of one metric, such as data.loc['AP'], got several")
-    ax = _axes(ax)
-    for method in data.index.unique("method"):
-        kind, colour = KIND.get(method, ("corrections and estimates", GREY))
-        shown = data.loc[method].clip(lower=0.01)
-        by_setting = shown.assign(square=shown["error"] ** 2).groupby(level="setting")
-        cost, error = by_setting["cost"].mean(), by_setting["error"]
-        ax.vlines(cost, error.min(), error.max(), color=colour, linewidth=1)
-        middle = by_setting["square"].mean() ** 0.5
-        ax.plot(cost, middle, "o-", color=colour, label=kind)
-    ax.set(xscale="log", yscale="log", xlabel="items looked at per user", ylabel="error, points")
-    _legend_below(ax, columns=3)
     return ax
 
 

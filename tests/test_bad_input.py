@@ -218,24 +218,6 @@ REFUSED = {
         lambda: BiasVariance(AP, sampler, 30, gamma=1)(ranks),
         "sampled ranks with n_items = m + 1 = 6",
     ),
-    "a metric for a maker of corrections": (
-        lambda: rs.corrections.corrected_by_pool(AP, Ranks([1, 2], 6), 30),
-        "make must be a function from the size of a pool to a correction, got AP: lambda given:",
-    ),
-    "a class for a maker of corrections": (
-        lambda: rs.corrections.corrected_by_pool(BiasVariance, Ranks([1, 2], 6), 30),
-        "make must be a function from the size of a pool to a correction, got <class",
-    ),
-    "a number for a maker of corrections": (
-        lambda: rs.corrections.corrected_by_pool(3, Ranks([1, 2], 6), 30),
-        "make must be a function from the size of a pool to a correction, got 3",
-    ),
-    "a correction for a maker of corrections": (
-        lambda: rs.corrections.PooledCorrection(
-            BiasVariance(AP, sampler, 30, gamma=1), rs.PooledSampling(2)
-        ),
-        "make must be a function from a sampler to a correction, got BiasVariance(",
-    ),
     "correction of a correction": (
         lambda: BiasVariance(BiasVariance(AP, sampler, 30, gamma=1), sampler, 30, gamma=1),
         "exact ranks",

@@ -86,7 +86,6 @@ def test_names_that_moved_go_on_working():
     assert rs.inference.reporting.report is rs.inference.report is rs.evaluation.report
     assert rs.inference.Result is rs.evaluation.results.Result is rs.inference.results.Result
     assert rs.inference.strict_limits.limits is rs.inference.limits
-    assert rs.inference.studies.under_sampling is rs.experiments.under_sampling
     assert rs.sampling.RankedItems is rs.sampling.ranked_items.RankedItems is rs.RankedItems
     assert rs.sampling.early_stopping.EarlyStopping is rs.EarlyStopping
     for name in ("doubling", "inverse", "scanning", "two_phase"):

@@ -297,34 +297,6 @@ def test_regularisation_path_shows_bias_and_spread_of_every_direction(ax):
     assert np.ptp(path.mean_variance[1:]) > 0.1  # far from its root
 
 
-def test_error_against_cost_draws_the_root_mean_square_and_the_extremes(ax):
-    index = pd.MultiIndex.from_product(
-        [["BV 0.1", "early stopping"], ["X", "Y", "Z"], [50, 200]],
-        names=["method", "recommender", "setting"],
-    )
-    data = pd.DataFrame(
-        {
-            "cost": [50.0, 200, 52, 203, 57, 206] + [700.0, 700, 710, 710, 720, 720],
-            "error": [3.0, 0.5, 4.0, 0.7, 12.0, 0.1] + [0.0] * 6,
-        },
-        index=index,
-    )
-    plotting.error_against_cost(data, ax)
-    lines = by_label(ax)
-    assert list(lines) == ["corrections and estimates", "designs"]
-    correction, design = lines.values()
-    assert correction.get_xdata() == pytest.approx([53, 203])
-    rms = [np.sqrt((9 + 16 + 144) / 3), np.sqrt((0.25 + 0.49 + 0.01) / 3)]
-    assert correction.get_ydata() == pytest.approx(rms)
-    assert design.get_ydata() == pytest.approx([0.01, 0.01])
-    assert [correction.get_color(), design.get_color()] == [plotting.GREY, plotting.GREEN]
-    bars = [bar.tolist() for bar in ax.collections[0].get_segments()]
-    assert bars == [
-        [pytest.approx([53, 3]), pytest.approx([53, 12])],
-        [pytest.approx([203, 0.1]), pytest.approx([203, 0.7])],
-    ]
-
-
 def test_trade_off_draws_bias_against_spread(ax):
     curve = pd.DataFrame({"rms bias": [0.1, 0.2], "std": [0.4, 0.3]}, index=[0.01, 0.1])
     plotting.trade_off(curve, ax=ax)
@@ -564,12 +536,6 @@ def test_trade_off_marks_and_names_whole_powers_of_ten(ax):
     assert [text.get_text() for text in ax.texts] == ["1", "0.1", "$10^{-4}$"]
 
 
-SEVERAL = pd.DataFrame(
-    {"cost": [1.0], "error": [1.0]},
-    index=pd.MultiIndex.from_tuples([("AP", "X", 1)], names=["metric", "method", "setting"]),
-)
-
-
 @pytest.mark.parametrize(
     "draw, message",
     [
@@ -580,8 +546,6 @@ SEVERAL = pd.DataFrame(
         (lambda: plotting.panels(0, 1), "rows must be a whole number of at least 1, got 0"),
         (lambda: plotting.best_in_bold(3, 2), "table must be a dataframe of pandas"),
         (lambda: plotting.trade_off({}), "curve must be a dataframe of pandas"),
-        (lambda: plotting.error_against_cost(None), "data must be a dataframe of pandas"),
-        (lambda: plotting.error_against_cost(SEVERAL), "data must be of one metric"),
         (lambda: plotting.values_with_limits([1]), "table must be a dataframe of pandas"),
         (lambda: plotting.regularisation_path(3), "path must be what MinimalBias.path gives"),
         (lambda: plotting.percentile_rank_cdf([]), "values must map names to what is drawn"),

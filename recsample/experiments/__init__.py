@@ -1,6 +1,5 @@
-"""The paper's tables and figures, and studies beyond them.
+"""The paper's tables and figures.
 
-`paper` has those of the paper, `studies` compares the methods of this package.
 Chapters: corrections_movielens, movielens, reproduction.
 """
 

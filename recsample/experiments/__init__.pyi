@@ -1,5 +1,4 @@
 from . import paper as paper
-from . import studies as studies
 from .paper import MOVIELENS_METRICS as MOVIELENS_METRICS
 from .paper import TOY_METRICS as TOY_METRICS
 from .paper import CorrectedMetric as CorrectedMetric
@@ -21,6 +20,3 @@ from .paper import table2 as table2
 from .paper import table3 as table3
 from .paper import table4 as table4
 from .paper import toy_ranks as toy_ranks
-from .studies import comparison_of_estimators as comparison_of_estimators
-from .studies import error_against_cost as error_against_cost
-from .studies import under_sampling as under_sampling

@@ -2,7 +2,6 @@ import recsample.evaluation
 import recsample.evaluation.published
 import recsample.evaluation.reporting
 import recsample.evaluation.results
-import recsample.experiments
 import recsample.inference.likelihood
 
 from . import audit as audit
@@ -48,4 +47,3 @@ report = recsample.evaluation.reporting.report
 reporting = recsample.evaluation.reporting
 results = recsample.evaluation.results
 strict_limits = recsample.inference.likelihood.limits
-studies = recsample.experiments.studies

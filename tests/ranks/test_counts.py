@@ -279,15 +279,6 @@ class TestMeans:
             exact = RankCounts.of(KINDS["plain"]).mean(partial(sampler.expect, made))
             assert exact == pytest.approx(sampler.expect(made, KINDS["plain"]).mean(), rel=1e-12)
 
-    def test_corrections_size_by_size(self):
-        sampler = PooledSampling(10)
-        sampled = sampler.draw(KINDS["plain"], rng=0)
-        made = rs.corrections.PooledCorrection(
-            lambda drawn: rs.BiasVariance(AP, drawn, 300, gamma=0.1), sampler
-        )
-        assert len(np.unique(sampled.sizes)) > 1
-        assert RankCounts.of(sampled).mean(made) == pytest.approx(made(sampled).mean(), rel=1e-12)
-
 
 def surprise(drawn, expected, covariance):
     """The chance of means so far from the expected ones, over repetitions, by their covariance."""
@@ -483,13 +474,6 @@ class TestReports:
             rs.compare(COUNTS | {"C": COUNTED}, [AP])
         with pytest.raises(ValueError, match="all or about as many drawn ones"):
             rs.compare({"A": COUNTS["plain"], "B": RankCounts([1], [4000], 300)}, [AP])
-
-    def test_under_sampling(self):
-        exact = {name: many(seed=i) for i, name in enumerate("AB")}
-        counted = {name: RankCounts.of(ranks) for name, ranks in exact.items()}
-        under = rs.inference.studies.under_sampling
-        metrics = [AP, rs.metrics.AveragePrecision("hits") @ 5]
-        close(under(counted, SAMPLER, metrics), under(exact, SAMPLER, metrics))
 
 
 class TestInference:

@@ -101,13 +101,6 @@ RECOMMENDER = ItemKNN(n_neighbors=1).fit(EVENTS)
 SMALL = {"A": Ranks([1, 3, 20], 40), "B": Ranks([2, 5, 11], 40)}
 
 
-def by_pool(sampled=SAMPLED):
-    def make(n_items):
-        return rs.RankEstimate(AP, SAMPLER, n_items)
-
-    return rs.corrections.corrected_by_pool(make, sampled, RNG.integers(1_000, N, U))
-
-
 # What is called, what it says it cannot hold, and what it says should be changed.
 ASKED = {
     "law": (lambda: SAMPLER.law(N), "the law for n_items=4000, m=500", "pmf"),
@@ -184,7 +177,6 @@ ASKED = {
         "the values for n_relevant=1000 items with m=500",
         "smaller m",
     ),
-    "corrected by pool": (by_pool, "the values for .* pools with m=500", "fewer instances"),
     "bias": (
         lambda: rs.RankEstimate(AP, SAMPLER, N).squared_bias,
         "the law for n_items=4000",
@@ -259,20 +251,3 @@ def test_memory_is_asked_for_before_the_work(name, monkeypatch):
     finally:
         tracemalloc.stop()
     assert peak < FEW / 2
-
-
-def test_the_sizes_of_pooled_samples_are_taken_one_by_one(monkeypatch):
-    """No array of sizes by instances: as little as would be refused above is enough."""
-    monkeypatch.setattr(checks, "available", lambda: float(FEW))
-    ranks = Ranks(RNG.integers(1, 1_001, 20_000), 1_000)
-    pooled = rs.PooledSampling(100)
-    corrected = rs.corrections.PooledCorrection(
-        lambda drawn: rs.RankEstimate(AP, drawn, n_items=1_000), pooled
-    )
-    pooled.moments(corrected, ranks[:1])
-    sizes = (pooled.sizes(999) > 1e-25).sum()
-    tracemalloc.start()
-    pooled.moments(corrected, ranks)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 12 * sizes * len(ranks)
