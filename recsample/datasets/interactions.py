@@ -1,4 +1,4 @@
-"""Interactions of users with items, one item of each user held out: a reader's, or synthetic."""
+"""Interactions of users with items, one item of each user held out: your own, or synthetic."""
 
 from __future__ import annotations
 
@@ -232,7 +232,11 @@ class Interactions(Value):
         if time is None:
             users, items = _ids_in("frame", frame, user, item)
             if is_frame(held_out):
-                held_out = _one_each(*_ids_in("held_out", held_out, user, item))
+                whose, which = _ids_in("held_out", held_out, user, item)
+                held_out = dict(zip(whose.tolist(), which.tolist()))
+                if len(held_out) < len(whose):
+                    got = f"{len(whose)} rows for {len(held_out)} users"
+                    raise ValueError(f"held_out must hold one item for each user, got {got}")
             return cls.from_pairs(users, items, held_out)
         wanted = {"user": user, "item": item, "time": time}
         *ids, times = read_columns("frame", frame, wanted)
@@ -387,16 +391,6 @@ def _ids_in(name, frame, user, item):
     """The ids of users and items in a dataframe."""
     columns = read_columns(name, frame, {"user": user, "item": item})
     return tuple(as_ids(name, column) for column in columns)
-
-
-def _one_each(users, items):
-    """The item of each user, as a mapping."""
-    found = dict(zip(users.tolist(), items.tolist()))
-    if len(found) < len(users):
-        known, counts = np.unique(users, return_counts=True)
-        got = f"{counts.max()} for {shown(known[np.argmax(counts)])}"
-        raise ValueError(f"held_out must hold one item for each user, got {got}")
-    return found
 
 
 def last_events(user, time):
