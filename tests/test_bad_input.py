@@ -687,15 +687,11 @@ REFUSED = {
     ),
     "no table to print": (
         lambda: rs.experiments.as_printed(3, 2),
-        "table must be a dataframe indexed by ['estimator'], got 3",
-    ),
-    "no recommender to put in order": (
-        lambda: rs.experiments.smallest_sample_in_order(ranks, 3),
-        "better must be Ranks, got int",
+        "table must be a dataframe indexed by ['metric', 'recommender', 'estimator'], got 3",
     ),
     "True for a table": (
         lambda: rs.experiments.printed_table(True),
-        "number must be one of the paper's tables 1, 2, 3, 4, got True",
+        "number must be one of the paper's tables, 1 to 4, got True",
     ),
 }
 

@@ -217,16 +217,6 @@ ASKED = {
         "the law of what .* n_items=4000, m=500",
         "m",
     ),
-    "figure 1": (
-        lambda: experiments.figure1(10**6),
-        "the metrics of n_items=1000000 ranks",
-        "smaller n_items",
-    ),
-    "figure 5": (
-        lambda: experiments.figure5({"A": Ranks([1], 10**6)}, width=1),
-        "1000000 buckets",
-        "larger width",
-    ),
     "figure 4": (lambda: experiments.figure4(m=M), "the law for n_items=10000", "pmf"),
     "repetitions": (
         lambda: experiments.table3(SMALL, m=10, repetitions=10**6),
