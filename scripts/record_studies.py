@@ -55,7 +55,7 @@ def error_against_cost(ranks, samples, repetitions=2, rng=0):
         designs += [(M, "early stopping", rs.EarlyStopping(10), 0) for M in METRICS[1:]]
         for M, method, design, setting in designs:
             rows[str(M), method, name, setting] = by_law(M, M, design, r, design.cost(r).mean())
-    return indexed(rows, ["metric", "method", "recommender", "setting"])
+    return indexed(rows, ["metric", "method", "recommender", "setting"]).sort_index()
 
 
 def compared_estimators(ranks, m, repetitions, rng):
