@@ -408,7 +408,7 @@ def trade_off(
     return ax
 
 
-def values_with_limits(table: pd.DataFrame, said: str = "", lower: Collection[str] = ()) -> Figure:
+def values_with_limits(table: pd.DataFrame, title: str = "", lower: Collection[str] = ()) -> Figure:
     """Values with their limits, a panel for each metric, the best recommender on top.
 
     Parameters
@@ -416,8 +416,8 @@ def values_with_limits(table: pd.DataFrame, said: str = "", lower: Collection[st
     table : pandas.DataFrame
         The table of a `recsample.evaluation.Result`; NaN is left out. Columns that it may have:
         ``sampled``; ``exact``; ``low without`` and ``high without``, limits without the assumption.
-    said : str, optional
-        The title: what the limits assume.
+    title : str, optional
+        Such as what the limits assume.
     lower : collection of str, optional
         Metrics of which less is better.
 
@@ -443,7 +443,7 @@ def values_with_limits(table: pd.DataFrame, said: str = "", lower: Collection[st
     # In lines of text: each recommender has the height of the longest name, and of a mark at least.
     deep = 1.5 + rows["name"].str.count("\n").max()
     heights = [max(2.5, deep * len(part)) for part in parts.values()]
-    title, line = fill(said, _TITLE), 1.1 * plt.rcParams["font.size"] / 72
+    title, line = fill(title, _TITLE), 1.1 * plt.rcParams["font.size"] / 72
     n_lines = sum(heights) + 3.5 * len(parts) + title.count("\n") + 6
     figure, axes = plt.subplots(
         len(parts),

@@ -371,7 +371,7 @@ class ItemKNN(_Recommender):
 
 
 def _squared_cosines(train, n_neighbors):
-    """CSR matrix: row j holds the squared cosine of i and j for the items i that are kept for j."""
+    """CSR matrix: row j holds the squared cosine of i and j for the items i that count for j."""
     tqdm = extra("tqdm").tqdm
     by_item = train.T.tocsr().astype(float)
     n_events = np.diff(by_item.indptr)

@@ -1,4 +1,4 @@
-"""What undoes sampling: metrics for sampled ranks that estimate the exact metric.
+"""Corrections: metrics for sampled ranks that estimate the exact metric.
 
 Section 5 of the paper: `rank_estimate` (5.1), `minimal_bias` and `constrained`, which never rises
 with the sampled rank (5.2), `bias_variance` (5.3).

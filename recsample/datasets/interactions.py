@@ -184,8 +184,8 @@ class Interactions(Value):
     ) -> Interactions:
         """Interactions from a dataframe of any library, one row per event.
 
-        Users and items are numbered as by `from_pairs`. What is held out is said by one of `time`
-        and `held_out`.
+        Users and items are numbered as by `from_pairs`. One of `time` and `held_out` defines
+        what is held out.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class Interactions(Value):
         """
         if (time is None) == (held_out is None):
             raise ValueError(
-                "one of time, a column, and held_out must say what is held out, "
+                "one of time, a column, and held_out must be given, "
                 f"got {'none' if time is None else 'both'}"
             )
         if time is None:
@@ -244,12 +244,12 @@ class Interactions(Value):
         user_of, times = np.unique(users, return_inverse=True)[1], as_times("frame", times)
         last = last_events(user_of, times)
         data = cls.from_pairs(users, items, items[last])
-        alone = data.user_ids[np.diff(data.train.indptr) == 0]
-        if len(alone):
-            more = f" and of {len(alone) - 1:,} more" if len(alone) > 1 else ""
+        single = data.user_ids[np.diff(data.train.indptr) == 0]
+        if len(single):
+            more = f" and of {len(single) - 1:,} more" if len(single) > 1 else ""
             raise ValueError(
                 "frame must hold at least two different items of each user, one of them to train "
-                f"on, got one of {shown(alone[0])}{more}: take users with a single item out first"
+                f"on, got one of {shown(single[0])}{more}: take users with a single item out first"
             )
         at_last = (times == times[last][user_of]) & (items != items[last][user_of])
         if at_last.any():

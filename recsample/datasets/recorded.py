@@ -57,14 +57,14 @@ def recorded_several() -> dict[str, Ranks]:
 
 
 @contextmanager
-def _opened(name):
+def _arrays_in(name):
     """The arrays of a file that ships with the package."""
     with (resources.files("recsample") / "data" / name).open("rb") as file, np.load(file) as arrays:
         yield arrays
 
 
 def _ranks_in(name):
-    with _opened(name) as arrays:
+    with _arrays_in(name) as arrays:
         return _ranks_from(arrays)
 
 
@@ -121,7 +121,7 @@ def recorded_lists() -> dict[str, RecordedLists]:
     <Ranks: 6040 instances, 6040 ranks, 99 to 100 items, 1 tied>
     """
     pd = extra("pandas")
-    with _opened("recorded_lists.npz") as arrays:
+    with _arrays_in("recorded_lists.npz") as arrays:
 
         def read(lists):
             marked = {name.partition("_"): array for name, array in arrays.items()}

@@ -359,7 +359,7 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
 
     samples = _checked_samples(_log_spaced(9_999, 40) if samples is None else samples)
     ranks = toy_ranks()
-    expected = _expected_together(ranks)
+    expected = _expected_of_all(ranks)
     rows = {
         (str(metric), m): expected(metric, UniformSampling(m, replace=replace))
         for metric in TOY_METRICS
@@ -368,14 +368,14 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
     return table_of(rows, ["metric", "m"])
 
 
-def _expected_together(ranks):
-    """What expects a metric of all recommenders at once: of few users in the time of one."""
-    unnamed = [Ranks(r.values, r.n_items, ties=r.ties) for r in ranks.values()]
-    together = Ranks.concatenate(unnamed)
+def _expected_of_all(ranks):
+    """A function that expects a metric of all recommenders in one call, which takes less time."""
+    each = [Ranks(r.values, r.n_items, ties=r.ties) for r in ranks.values()]
+    joined = Ranks.concatenate(each)
     ends = np.cumsum([len(r) for r in ranks.values()])[:-1]
 
     def expected(metric, sampler):
-        values = sampler.expect(metric, together)
+        values = sampler.expect(metric, joined)
         return {name: part.mean() for name, part in zip(ranks, np.split(values, ends))}
 
     return expected
@@ -424,7 +424,7 @@ def order_changes(
         raise ValueError(f"metric must be one of which more is better, got {metric}")
     every = range(1, largest + 1)
     samples = _checked_samples(every if samples is None else samples)
-    expected = _expected_together(ranks)
+    expected = _expected_of_all(ranks)
     # Why convex in m: let x and y, 0 or 1, say whether each of two more items outranks the relevant
     # one, as s others do. They come in a random order, so f(s) - 2 f(s + x) + f(s + x + y) has the
     # mean of x y (f(s) - 2 f(s + 1) + f(s + 2)), which is not negative where f is convex.
@@ -678,7 +678,7 @@ def figure6(
     samples = _checked_samples(
         _log_spaced(_largest_sample(ranks), 20, first=10) if samples is None else samples
     )
-    rows, expected = {}, _expected_together(ranks)
+    rows, expected = {}, _expected_of_all(ranks)
     for name, corrects in {"Sampled": False, f"BV {gamma:g}": True}.items():
         for m in samples:
             read = metric
@@ -779,7 +779,7 @@ def _largest_sample(ranks):
 
 
 def _order(values):
-    """The names from best to worst; those that only rounding tells apart as they came."""
+    """The names from best to worst; those that differ by rounding alone in the order given."""
     best_first = sorted(values, key=values.get, reverse=True)
     level = [best_first[:1]]
     for x, y in zip(best_first, best_first[1:]):

@@ -192,8 +192,8 @@ def test_from_frame_orders_times_of_any_kind(library, times):
 @pytest.mark.parametrize(
     "columns, arguments, message",
     [
-        ({}, {}, "one of time, a column, and held_out must say what is held out, got none"),
-        ({}, {"time": "time", "held_out": {"a": "x"}}, "what is held out, got both"),
+        ({}, {}, "one of time, a column, and held_out must be given, got none"),
+        ({}, {"time": "time", "held_out": {"a": "x"}}, "must be given, got both"),
         ({}, {"time": "when"}, "frame must have the column 'when' .*time=.* got the columns"),
         ({}, {"time": "time", "user": "name"}, "frame must have the column 'name' .*user="),
         ({"time": list("59298")}, {"time": "time"}, "times that are numbers or dates, got String"),
