@@ -250,6 +250,7 @@ def drawn_foreign(names, ax):
         (("BPR", "X", "Z"), lambda: None),
         (("F1@10", "AP", "RBP(0.8)", "AUC"), plotting.use_style),
         (("BV 1", "mine", "CLS"), plotting.use_style),
+        (("AUC", "one", "two", "three", "four"), plotting.use_style),
         (tuple(range(5)), plotting.use_style),
         (tuple(range(5)), lambda: None),
     ],
@@ -292,8 +293,8 @@ def test_known_names_keep_their_look_beside_foreign_ones(ax):
 def test_more_names_than_colours_still_differ(ax, known):
     with matplotlib.rc_context():
         plotting.use_style()
-        lines = plotting.metric_by_samples(curves([*known, *range(12)]), ax).lines
-    assert len({(line.get_color(), str(line._dash_pattern)) for line in lines}) == 12 + len(known)
+        lines = plotting.metric_by_samples(curves([*known, *range(20)]), ax).lines
+    assert len({(line.get_color(), str(line._dash_pattern)) for line in lines}) == 20 + len(known)
 
 
 @pytest.mark.parametrize(
