@@ -530,7 +530,7 @@ def _best_of_recommenders(table):
 
 
 def _axes(ax, *tables):
-    """The axes to draw on, new ones if need be; of one figure each are the tables."""
+    """The axes to draw on, by default new ones; each table must have one index."""
     for table in tables:
         _check_table(table)
     if ax is None:

@@ -129,9 +129,11 @@ def table2(
 
     Parameters
     ----------
-    m, repetitions : int, optional
-        Number of sampled items, and how often they are drawn.
+    m : int, optional
+        Number of sampled items.
     replace : bool, optional
+    repetitions : int, optional
+        How often they are drawn.
     rng : int or numpy.random.Generator, optional
 
     Returns
