@@ -9,10 +9,10 @@ from recsample._support.checks import is_one_of, shown
 
 # What an item is that the scores of a user do not list.
 UNLISTED: Mapping[str, str] = {
-    "missed": "never found, as other libraries count the best items of each user",
-    "below": "tied behind the listed ones, if a recommender gives no score to what it never shows",
+    "missed": "never found, as most libraries count lists of the best items",
+    "below": "tied behind the listed ones",
     "open": "behind the listed ones in an order that nobody knows, which leaves bounds",
-    "out": "not ranked, if the listed ones are the candidates; then say how these were drawn",
+    "out": "not ranked: what is listed are the candidates, and drawn= says how they were drawn",
 }
 # How the items were drawn that held-out ones are ranked among.
 DRAWN: Mapping[str, str] = {
@@ -56,13 +56,23 @@ def check_together(among: str, unlisted: Any, drawn: Any) -> None:
 def check_word(name: str, value: Any, words: Mapping[str, str], or_none: bool = False) -> Any:
     """``value``; what is none of the words is refused, and what each of them means is said."""
     if not (or_none and value is None) and not (value is not None and is_one_of(value, words)):
-        allowed = "; ".join(f"{word!r} ({what})" for word, what in words.items())
-        audit = "" if value != "shared" else (
-            ": of lists that users share, rank all items for some users chosen at random, and give "
-            "their ranks to report as exact="
-        )
-        raise ValueError(f"{name} must be {allowed}, got {shown(value)}{audit}")
+        raise ValueError(f"{name} must be {with_meanings(words)}, got {shown(value)}{_cure(value)}")
     return value
+
+
+def with_meanings(words: Mapping[str, str]) -> str:
+    """All words, and what each of them means."""
+    *others, last = (f"{word!r} ({what})" for word, what in words.items())
+    return f"{', '.join(others)}, or {last}"
+
+
+def _cure(value):
+    if value != "shared":
+        return ""
+    return (
+        ": of lists that users share, rank all items for some users chosen at random, and give "
+        "their ranks to report as exact="
+    )
 
 
 def _listing(words: Iterable[str | None]) -> str:
