@@ -209,6 +209,7 @@ def _drawn(found: Inferred, ranked, sampler, rng) -> Sampled:
     except ValueError as error:
         raise ValueError(f"among must fit held_out and metrics: {error}") from error
     about = {
-        what: getattr(found, what) for what in ("metrics", "named", "notes", "counts", "lists")
+        what: getattr(found, what)
+        for what in ("metrics", "named", "notes", "counts", "grades", "lists")
     }
     return Sampled(runs=runs, **about, **draws_of(runs, None, None, None)._asdict())

@@ -34,7 +34,7 @@ class Matched:
 
     `sources` are by the names of the recommenders, "" for one that is not `named`; `lists` are the
     items of each user to rank among, None for the catalogue; `counts` says what did not match. The
-    size of the catalogue `is_known` where it was stated, or scores number all of it.
+    size of the catalogue `is_known` where it was stated, or some scores are of all that occurs.
     """
 
     study: Study
@@ -86,10 +86,10 @@ def match_ids(
     found = tables | {_called(name): table for name, table in listed.items()}
     _check_kinds(found, bool(rows))
     _check_spelling(found, counts)
-    if not rows:
-        _refuse_unknown(found)
-    else:
+    if rows:
         _check_numbers(found, rows)
+    elif items is None or np.ndim(items) == 0:
+        _refuse_unknown(found)
     catalogue, n_items = _catalogue(found, rows, items)
     for one in rows.values():
         one.columns = None if items is None or np.ndim(items) == 0 else np.asarray(catalogue)
@@ -99,7 +99,10 @@ def match_ids(
         for name in given
     }
     lists = None if among is None else _lists(tables["among"], study, counts)
-    return Matched(study, sources, named, lists, counts, bool(rows) or items is not None)
+    whole = (isinstance(one, Listed) and one.lengths(study) for one in sources.values())
+    is_known = bool(rows) or items is not None
+    is_known |= any(np.array_equal(lengths, study.sizes) for lengths in whole)
+    return Matched(study, sources, named, lists, counts, is_known)
 
 
 def _recommenders(scores, model):

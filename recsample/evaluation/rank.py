@@ -86,7 +86,6 @@ def rank(matched: Matched, unlisted: str | None, drawn: str | None) -> Ranked:
     if short and unlisted is None:
         _ask(short, about, lists is not None)
     grades = () if study.grades is None else tuple(map(float, np.unique(study.grades)))
-    whole = len(short) < len(found) and lists is None  # somebody's scores are of all items
     known: dict[str, Any] = {
         "named": matched.named,
         "counts": {key: int(n) for key, n in matched.counts.items()},
@@ -97,10 +96,10 @@ def rank(matched: Matched, unlisted: str | None, drawn: str | None) -> Ranked:
         ),
         "grades": grades,
         "lists": about,
-        "is_known": matched.is_known or whole,
+        "is_known": matched.is_known,
     }
     if drawn in ("uniform", "popular", "unknown"):
-        known |= _of_draws(matched, lists, drawn, known["is_known"])
+        known |= _of_draws(matched, lists, drawn)
     if unlisted in ("missed", "open"):
         last = {name: one.with_unlisted(last=True) for name, one in short.items()}
         known |= {"runs": {name: one.ranks for name, one in found.items()} | last}
@@ -189,7 +188,7 @@ def _the_same_lists(matched):
     return without(listed[first], study.relevant)
 
 
-def _of_draws(matched, lists, drawn, is_known):
+def _of_draws(matched, lists, drawn):
     """What there is to know of lists that were drawn."""
     study = matched.study
     empty = np.diff(lists.indptr) == 0
@@ -200,7 +199,7 @@ def _of_draws(matched, lists, drawn, is_known):
         )
     if drawn != "uniform":
         return {}
-    if not is_known:
+    if not matched.is_known:
         raise ValueError(
             "items must say from how many items lists were drawn, by their number or their ids, "
             "where no scores are of all items and drawn is 'uniform', got None"

@@ -130,7 +130,11 @@ class Listed:
         user = self.key // len(study.items)
         own = self.of(study, *study.held_out)
         ranks = _ranks_among(user[irrelevant], self.score[irrelevant], study, own, study.sizes)
-        return Standing(ranks, counted(user, len(study.users)))
+        return Standing(ranks, self.lengths(study))
+
+    def lengths(self, study: Study) -> Integers:
+        """How many of the ranked items of each user are listed."""
+        return counted(self.key // len(study.items), len(study.users))
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         key = user * len(study.items) + item

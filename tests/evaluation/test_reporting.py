@@ -209,7 +209,7 @@ def test_several_recommenders_have_rows_pairs_and_sentences_of_their_own(pair, f
     assert pair.sentences[0] == f"A: {found.sentences[0]}"
     one = rs.inference.paired_comparison(rs.AUC, RUN, SAMPLER.draw(exact_ranks(0.4, seed=1), 2))
     assert tuple(pair.pairs.loc[("A", "B", "AUC")])[:4] == tuple(one)
-    with pytest.raises(ValueError, match="a plan is made for one recommender"):
+    with pytest.raises(ValueError, match="a plan is made from the sampled ranks of one"):
         pair.plan("AP", 0.1)
 
 
@@ -319,9 +319,9 @@ NAMED = ("neighbours", "popular", "als", "implicit-bpr")
 def test_four_recommenders_by_four_metrics_fit_on_a_screen(four, length):
     runs = {
         f"{i} {name} "[:length].ljust(length, "x"): run
-        for i, (name, run) in enumerate(four.ranked.runs.items())
+        for i, (name, run) in enumerate(four.inferred.runs.items())
     }
-    said = rs.report(runs, n_items=30, metrics=four.ranked.metrics)
+    said = rs.report(runs, n_items=30, metrics=four.inferred.metrics)
     text = str(said)
     lines = text.splitlines()
     assert len(said.pairs) == 24 and len(lines) <= 40
@@ -343,7 +343,7 @@ def test_pairs_are_printed_with_their_limits(four):
 
 
 def test_simultaneous_limits_are_printed_as_such(four):
-    runs = dict(list(four.ranked.runs.items())[:3])
+    runs = dict(list(four.inferred.runs.items())[:3])
     said = rs.report(runs, n_items=30, metrics=["AUC", "Recall@10"])
     assert "Differences (95 % limits, for all 3 pairs of a metric at once):" in str(said)
 
