@@ -84,7 +84,7 @@ def rank(matched: Matched, unlisted: str | None, drawn: str | None) -> Ranked:
     sizes = study.sizes if unlisted == "out" else next(iter(found.values())).ranks.sizes
     about = _about(found, sizes, unlisted) if short or unlisted == "out" else None
     if short and unlisted is None:
-        _ask(short, about, lists is not None)
+        _ask(short, about, lists is not None, has_train=bool(study.exclude.nnz))
     grades = () if study.grades is None else tuple(map(float, np.unique(study.grades)))
     known: dict[str, Any] = {
         "named": matched.named,
@@ -144,14 +144,15 @@ def _about(found, sizes, unlisted):
     return Lists(unlisted, *ends, len(next(iter(found.values())).ranks.rows.rank))
 
 
-def _ask(short, about, is_among):
+def _ask(short, about, is_among, has_train):
     """Refuse what leaves open where items stand that are not listed."""
     name = next(iter(short))
     scores = f"scores of {name!r}" if name else "scores"
     words = {word: what for word, what in UNLISTED.items() if word != "out" or not is_among}
+    known = "" if has_train or is_among else ": what users know already goes into train="
     raise ValueError(
         f"unlisted must say what items are that {scores} do not list, {with_meanings(words)}, got "
-        f"None for {lists_said(about)}"
+        f"None for {lists_said(about)}{known}"
     )
 
 
