@@ -95,7 +95,7 @@ def from_published(
     Examples
     --------
     >>> import recsample as rs
-    >>> found = rs.inference.from_published(
+    >>> found = rs.from_published(
     ...     {"HR@10": 0.67, "NDCG@10": 0.396},
     ...     m=100, n_items=(1_390, 3_690), n_users=6_040, drawn="uniform", metrics=["Recall@10"])
     >>> low, high = found.table.loc["Recall@10", ["low", "high"]]
