@@ -70,6 +70,13 @@ def test_names_of_the_contract():
         rs.no_such_name  # noqa: B018
 
 
+def test_public_names_are_few():
+    """Those of functions, classes and constants; modules that a package lists are not counted."""
+    stubs = [path.read_text(encoding="utf-8") for path in Path(rs.__path__[0]).rglob("*.pyi")]
+    names = set(re.findall(r"^from \.\S+ import (\w+) as \1$", "\n".join(stubs), re.M))
+    assert {"Ranks", "evaluate", "rank_distribution"} <= names and len(names) <= 115
+
+
 def test_stubs_can_be_read_in_any_encoding():
     """lazy_loader reads them and names none."""
     for stub in Path(rs.__path__[0]).rglob("__init__.pyi"):
