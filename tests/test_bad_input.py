@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import recsample as rs
-from recsample import AP, AUC, NDCG, BiasVariance, Ranks, UniformSampling, given_ranks
+from recsample import AP, NDCG, BiasVariance, Ranks, UniformSampling, given_ranks
 from recsample.sampling.sequential.scanning import item_at
 
 masked = np.ma.masked_array
@@ -313,10 +313,7 @@ REFUSED = {
         lambda: rs.inference.rank_distribution(ranks, sampler, 9, pd.DataFrame({"a": [1]})),
         "method must be 'em'",
     ),
-    "masked for a word": (
-        lambda: report(drawn=np.ma.masked),
-        "drawn must say how the items were drawn",
-    ),
+    "masked for a word": (lambda: report(drawn=np.ma.masked), "drawn must"),
     "True for a seed": (lambda: sampler.draw(ranks, True), "rng must be a whole number"),
     "ties as a word": (lambda: Ranks([1], 9, ties="few"), "ties must be whole numbers, got 'few'"),
     "masked ids": (lambda: Ranks([1, 2], 9, ids=masked(["a", "b"], [0, 1])), "ids must not have"),
@@ -410,13 +407,9 @@ REFUSED = {
         lambda: rs.experiments.bias_and_variance({}, AP, sampler, 30),
         "estimators must map names to metrics, got {}",
     ),
-    "no recommender to put in order": (
-        lambda: rs.experiments.smallest_sample_in_order(ranks, 3),
-        "better must be Ranks, got int",
-    ),
     "True for a table": (
         lambda: rs.experiments.printed_table(True),
-        "number must be one of the paper's tables 1, 2, 3, 4, got True",
+        "number must be one of the paper's tables",
     ),
 }
 
@@ -481,10 +474,6 @@ RIGHT = {
         lambda: evaluate({"user": np.array(USERS, float)}).table["value"].tolist(),
         [1 / 2],
     ),
-    "a score of -inf": (
-        lambda: evaluate({"score": [-np.inf, 1, 1, -np.inf]}).table["value"].tolist(),
-        [0.0],
-    ),
 }
 
 
@@ -515,12 +504,6 @@ def test_columns_of_arrow():
     assert Ranks(pyarrow.chunked_array([[3], [1]]), 9).values.tolist() == [3, 1]
     with pytest.raises(ValueError, match="got rank nan"):
         Ranks(pyarrow.array([1, None]), 9)
-
-
-def test_the_auc_of_one_item_is_undefined():
-    with pytest.raises(ValueError, match="AUC is undefined for user 1"):
-        evaluate(train={"user": [1], "item": [8]})
-    assert AUC.higher_is_better
 
 
 @pytest.mark.parametrize("user", [-(2**63), -(2**53), 2**53, -np.inf])

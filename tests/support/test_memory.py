@@ -124,11 +124,6 @@ ASKED = {
         "the law of what .* n_items=4000, m=500",
         "m",
     ),
-    "figure 5": (
-        lambda: experiments.figure5({"A": Ranks([1], 10**6)}, width=1),
-        "1000000 buckets",
-        "larger width",
-    ),
     "repetitions": (
         lambda: experiments.table3(SMALL, m=10, repetitions=10**6),
         "the results of repetitions=1000000 with m=10",
