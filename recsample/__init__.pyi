@@ -1,7 +1,3 @@
-import recsample.evaluation.command_line
-import recsample.ranks.counts
-import recsample.ranks.engines
-
 from . import corrections as corrections
 from . import datasets as datasets
 from . import evaluation as evaluation
@@ -17,6 +13,7 @@ from .corrections import ConstrainedLeastSquares as ConstrainedLeastSquares
 from .corrections import MinimalBias as MinimalBias
 from .corrections import RankEstimate as RankEstimate
 from .evaluation import evaluate as evaluate
+from .evaluation import from_published as from_published
 from .evaluation import report as report
 from .metrics import AP as AP
 from .metrics import AR as AR
@@ -39,6 +36,7 @@ from .metrics import metric as metric
 from .ranks import RankCounts as RankCounts
 from .ranks import RankedItems as RankedItems
 from .ranks import Ranks as Ranks
+from .ranks import engines as engines
 from .ranks import predicted_ranks as predicted_ranks
 from .ranks import ranked_items as ranked_items
 from .sampling import Design as Design
@@ -54,9 +52,5 @@ from .sampling import TwoPhase as TwoPhase
 from .sampling import UniformSampling as UniformSampling
 from .sampling import given_ranks as given_ranks
 from .sampling import uniform_lists as uniform_lists
-
-command_line = recsample.evaluation.command_line
-counts = recsample.ranks.counts
-scale = recsample.ranks.engines
 
 __version__: str

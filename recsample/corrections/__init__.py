@@ -5,6 +5,6 @@ with the sampled rank (5.2), `bias_variance` (5.3).
 Chapters: corrected_metrics, minimal_bias, bias_variance, corrections_movielens.
 """
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-__getattr__, __dir__, __all__ = opened(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,6 +5,6 @@ begins with sampled ranks, `published` with printed numbers. `command_line` does
 Chapters: evaluate, report, reread.
 """
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-__getattr__, __dir__, __all__ = opened(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

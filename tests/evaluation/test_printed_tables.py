@@ -14,7 +14,7 @@ def table_of(ranks, names, n_items, m, rng):
 
 
 def read(values=TABLE, **changes):
-    return rs.inference.from_published(values, **STUDY | changes)
+    return rs.from_published(values, **STUDY | changes)
 
 
 def ends(found, metric="HitRate@10"):

@@ -110,7 +110,7 @@ CALLS = {
         metric, 0.5
     ),
     "from_published": lambda metric: (
-        rs.inference.from_published(
+        rs.from_published(
             {"HR@1": "0.2"}, m=M, n_items=N_ITEMS, n_users=99, drawn="uniform", metrics=[metric]
         ).table
     ),
