@@ -17,7 +17,6 @@ from recsample._support import checks
 from recsample._support.checks import shown
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
-from recsample._support.values import once
 from recsample.evaluation.reporting import MANY, refuse_corrections
 from recsample.evaluation.results import Result
 from recsample.evaluation.saying import Ranked, better, usual
@@ -27,16 +26,13 @@ from recsample.inference.likelihood.evidence import check_additive
 from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
 from recsample.inference.published import Printed, Reading, Study, terms_of
 from recsample.metrics.base import Metric, ends_of
-from recsample.metrics.names import chosen_metrics, exact_metric, metric
+from recsample.metrics.names import chosen_metrics, exact_metric
 from recsample.metrics.ranking import AveragePrecision
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_names
 from recsample.ranks.provenance import one_of_the_ways
 
 __all__ = ["from_published"]
-
-# What a table may print besides, and what could then be decided.
-_FURTHER = ("HR@1", "HR@5", "HR@10", "HR@20", "HR@50", "NDCG@5", "NDCG@10", "NDCG@20", "MRR", "AUC")
 
 
 def from_published(
@@ -285,64 +281,6 @@ class Reread(Ranked):
         each = [[one.limits(name, metric, assumption) for name in (a, b)] for one in readings]
         return _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if None not in (a, b))
 
-    @property
-    def alarms(self) -> tuple[str, ...]:
-        """Of undecided pairs, which further number would decide them."""
-        undecided = [
-            (*pair, row) for pair, row in self.pairs.items() if row["ahead"] == "undecided"
-        ]
-        said = []
-        for a, b, one, row in undecided:
-            deciding = [
-                f"{name}, if it were {likely[a]:.3f} and {likely[b]:.3f}"
-                for name, likely in self._deciding(a, b, one, row["assumption"])
-            ]
-            if deciding:
-                said.append(f"{a} - {b}, {one}: undecided; decided by {', or '.join(deciding)}")
-        if len(said) < len(undecided):
-            others = "the others" if said else "them"
-            said.append(
-                f"{len(undecided)} of {len(self.pairs)} pairs are undecided, and no single further "
-                f"number at its likeliest value would decide {others}, of {', '.join(_FURTHER)}"
-            )
-        return tuple(said)
-
-    def _deciding(self, a, b, metric, assumption):
-        """Further numbers that would decide a pair, each with its likeliest values."""
-        further = self._further(assumption)
-
-        def decide(*names):
-            readings = self._with_further(assumption, *names)
-            low, high = self._difference(readings, a, b, metric, assumption)
-            return low > 0 or high < 0
-
-        # What all of them together do not decide none of them does.
-        if not further or not decide(*further):
-            return []
-        return [(name, likely) for name, likely in further.items() if decide(name)]
-
-    @once
-    def _further(self, assumption):
-        """What might be printed too: the likeliest value of each recommender by its name."""
-        first, printed = self.readings[0], [n.metric for run in self.runs.values() for n in run]
-        asked = [(name, metric(name)) for name in _FURTHER]
-        return {
-            name: {run: first.likely(one, run, assumption) for run in self.runs}
-            for name, one in asked
-            if (one.cutoff or 1) <= first.study.m
-            and not any(self._is_same(one, other) for other in printed)
-        }
-
-    @once
-    def _with_further(self, assumption, *names):
-        """All readings with such numbers, at the error that one of them for each would leave."""
-        likely, total = self._further(assumption), sum(map(len, self.runs.values()))
-        runs = {
-            run: (*numbers, *(_rounded(name, likely[name][run], numbers) for name in names))
-            for run, numbers in self.runs.items()
-        }
-        return self._read(runs, total + len(runs))
-
     def plan(self, metric: Metric | str, width: float) -> Any:
         raise ValueError("a plan is made from a column of sampled ranks, got printed numbers")
 
@@ -405,12 +343,6 @@ def _hull(limits):
     """From the lowest to the highest of some limits; NaN where there are none."""
     ends = [one for one in limits if one is not None]
     return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (np.nan,) * 2
-
-
-def _rounded(name, value, run):
-    """A number as it would be printed beside those of a recommender."""
-    half = run[-1].half
-    return Printed(metric(name), round(value / (2 * half)) * 2 * half, half, name)
 
 
 def _is_cut(asked):

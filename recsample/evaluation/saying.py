@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from recsample._support.arrays import summed
 from recsample._support.checks import refuse_first, shown
+from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value
@@ -25,7 +26,7 @@ from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, compared, of_differences, step_down
 from recsample.inference.likelihood.evidence import REFUTED, SURPRISE, Evidence, supported
 from recsample.inference.likelihood.strata import ASSUMPTIONS
-from recsample.inference.ways import ways_to
+from recsample.inference.planning import users_to_rank
 from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
 from recsample.metrics.ranking import AveragePrecision
@@ -443,10 +444,9 @@ class Sampled(Ranked):
     def evidence(self) -> Mapping[str, Evidence]:
         """What each run says under each assumption."""
         how, n = (self.n_items, self.replace, self.metrics), len(self.runs)
-        return {
-            name: Evidence(run, *how, n, self.batches, self.items.get(name))
-            for name, run in self.runs.items()
-        }
+        if self.batches is not None:
+            raise ValueError("drawn must not be 'shared': audit some users, whatever the draws are")
+        return {name: Evidence(run, *how, n) for name, run in self.runs.items()}
 
     @cached_property
     def fit(self) -> Mapping[str, dict[str, float]]:
@@ -481,7 +481,9 @@ class Sampled(Ranked):
             return super().plan(metric, width)
         if (asked := the_metric(metric)) not in self.metrics:
             raise ValueError(f"metric must be one of {[*map(str, self.metrics)]}, got {metric!r}")
-        return ways_to(asked, width, self.evidence[""])
+        found = users_to_rank(asked, width, self.evidence[""])
+        rows = {"these users": found.these, "others like these": found.others}
+        return extra("pandas").DataFrame({"users": rows})
 
     def head(self) -> str:
         return f"{self._came(next(iter(self.runs)))}."  # which begins with a number

@@ -4,8 +4,7 @@ Take the ranks of the instances for draws from a distribution p(r). Then the sam
 q = A^T p, with the law A of the sampling, and p is to be found from their histogram h. That is
 ill-posed: ranks closer than about n / m are hardly told apart, and h is noisy. Each method fills
 the gap in its own way: `expectation_maximisation` by stopping early, `maximum_entropy` by the
-flattest distribution that fits, `log_spline` by a smooth curve with few parameters, which also has
-a standard error.
+flattest distribution that fits.
 
 Its mean of a metric is an estimate of the metric, `plug_in`, and it can be the ``prior`` of a
 corrected metric. A prior must come from the same run as the ranks that are corrected with it, or be
@@ -14,10 +13,10 @@ known beforehand as `plausible_prior` is.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from scipy import interpolate, linalg, optimize, special
+from scipy import linalg, special
 
 from recsample._support import checks
 from recsample._support.arrays import counted, summed
@@ -31,10 +30,8 @@ from recsample.sampling.large_pools import pool_of
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = [
-    "LogSpline",
     "best_gamma",
     "expectation_maximisation",
-    "log_spline",
     "maximum_entropy",
     "plausible_prior",
     "plug_in",
@@ -88,15 +85,11 @@ def em(
     return p, ratios
 
 
-# Between its knots a spline is no rougher than so many laws times each other.
-_SMOOTH = 6
-
-
 def rank_distribution(
     sampled: Ranks | RankCounts,
     sampler: UniformSampling,
     n_items: int,
-    method: Literal["em", "mes", "spline"] = "em",
+    method: Literal["em", "mes"] = "em",
 ) -> Floats:
     """The distribution of the ranks, estimated from one run of sampled ranks.
 
@@ -107,8 +100,8 @@ def rank_distribution(
     sampler : UniformSampling
     n_items : int
         Size n of the pool that was sampled from.
-    method : {"em", "mes", "spline"}, optional
-        `expectation_maximisation`, `maximum_entropy` or `log_spline`, with their defaults.
+    method : {"em", "mes"}, optional
+        `expectation_maximisation` or `maximum_entropy`, with their defaults.
 
     Returns
     -------
@@ -130,10 +123,8 @@ def rank_distribution(
     >>> p.shape, bool(p[:200].sum() > 0.9)
     ((10000,), True)
     """
-    if checks.one_of("method", method, ("em", "mes", "spline")) == "spline":
-        return log_spline(sampled, sampler, n_items).distribution
-    found = expectation_maximisation if method == "em" else maximum_entropy
-    return found(sampled, sampler, n_items)
+    estimates = {"em": expectation_maximisation, "mes": maximum_entropy}
+    return estimates[checks.one_of("method", method, ("em", "mes"))](sampled, sampler, n_items)
 
 
 def expectation_maximisation(
@@ -184,8 +175,8 @@ def expectation_maximisation(
     return p / p.sum()
 
 
-def _pool(sampler, n_items, factors, jumps=()):
-    return pool_of(sampler, checks.every_rank(n_items, 32, "a distribution"), factors, jumps)
+def _pool(sampler, n_items, factors):
+    return pool_of(sampler, checks.every_rank(n_items, 32, "a distribution"), factors, ())
 
 
 def maximum_entropy(
@@ -262,155 +253,6 @@ def most_entropy(
     raise RuntimeError("the distribution of most entropy was not found in 200 steps")
 
 
-class LogSpline(NamedTuple):
-    """A smooth estimate of the distribution of the ranks, with what its uncertainty needs.
-
-    Parameters
-    ----------
-    distribution : ndarray of float, shape (n_items,)
-        Probabilities of the ranks 1, ..., n.
-    gradient : ndarray of float, shape (n_items, parameters)
-        Their derivatives with respect to the parameters.
-    covariance : ndarray of float, shape (parameters, parameters)
-        Of the estimated parameters.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> sampler = rs.UniformSampling(m=1)
-    >>> fit = rs.inference.log_spline(rs.Ranks([1, 2], 2), sampler, 1000, parameters=3)
-    >>> fit.distribution.shape, fit.covariance.shape
-    ((1000,), (3, 3))
-    """
-
-    distribution: Floats
-    gradient: Floats
-    covariance: Floats
-
-    def mean(self, metric: Metric | str) -> tuple[float, float]:
-        """The mean of a metric under the distribution, and its standard error.
-
-        The standard error is over other instances like these, sampled anew, as far as the curve can
-        follow the true distribution: it holds both parts of the noise, no bias.
-
-        Parameters
-        ----------
-        metric : Metric or str
-
-        Returns
-        -------
-        tuple of float
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> sampler = rs.UniformSampling(m=99)
-        >>> sampled = sampler.draw(rs.Ranks(range(1, 1001), n_items=1000), rng=0)
-        >>> mean, error = rs.inference.log_spline(sampled, sampler, 1000).mean(rs.AUC)
-        >>> abs(mean - 0.5) < 3 * error < 0.05
-        True
-        """
-        values = _metric_values(metric, len(self.distribution))
-        slope = values @ self.gradient
-        return float(values @ self.distribution), float(np.sqrt(slope @ self.covariance @ slope))
-
-
-def log_spline(
-    sampled: Ranks | RankCounts, sampler: UniformSampling, n_items: int, *, parameters: int = 5
-) -> LogSpline:
-    """A distribution of the ranks whose logarithm is a smooth curve, with standard errors.
-
-    log p is a natural cubic spline in log(1 + (r - 1)(m + 1) / n), up to its constant: ranks that
-    sampling hardly tells apart lie close together on that scale. The parameters maximise the
-    likelihood of the histogram minus half their square, Efron's g-modelling [1]_; their covariance
-    is (I + 1)^-1 I (I + 1)^-1, with the information I.
-
-    Parameters
-    ----------
-    sampled : Ranks or RankCounts
-    sampler : UniformSampling
-    n_items : int
-        These, and what is refused, as of `rank_distribution`.
-    parameters : int, optional
-        How many degrees of freedom the curve has, from 2 to n.
-
-    Returns
-    -------
-    LogSpline
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> sampler = rs.UniformSampling(m=99)
-    >>> sampled = sampler.draw(rs.Ranks(range(1, 1001), n_items=1000), rng=0)
-    >>> fit = rs.inference.log_spline(sampled, sampler, 1000)
-    >>> round(float(fit.distribution.sum()), 12)
-    1.0
-
-    References
-    ----------
-    .. [1] B. Efron, "Empirical Bayes deconvolution estimates", Biometrika 103(1), 2016.
-    """
-    counts, n_items = sampled_counts(sampled, sampler), checks.positive_int("n_items", n_items)
-    parameters = checks.positive_int("parameters", parameters)
-    if not 2 <= parameters < n_items:
-        raise ValueError(
-            f"parameters must be at least 2 and below n_items = {n_items}, got {parameters}"
-        )
-    checks.every_rank(n_items, 48 * parameters, f"a spline with parameters={parameters}")
-    knots = np.linspace(0, 1, parameters + 1)
-    near = (sampler.m + 1) / n_items  # the scale is the log of 1 + this for each item above
-    last = np.log1p((n_items - 1) * near)
-    at_knots = np.floor(np.expm1(knots * last) / near).astype(np.int64)
-    pool = _pool(sampler, n_items, _SMOOTH, at_knots)
-    every = np.log1p(np.arange(n_items) * near) / last
-    basis, at_rows = _natural_spline(every, np.log1p(pool.above * near) / last, knots)
-    law, of_ranks = pool.law, np.log(pool.weight)
-
-    def loss(theta):
-        p = special.softmax(at_rows @ theta + of_ranks)
-        q = p @ law
-        ratio = np.divide(counts, q, out=np.zeros_like(q), where=counts > 0)
-        gradient = at_rows.T @ (p * (law @ ratio - counts.sum()))
-        return -special.xlogy(counts, q).sum() + theta @ theta / 2, theta - gradient
-
-    # Scaled by the number of instances, so that the tolerance means the same for any number.
-    scale = counts.sum()
-    found = optimize.minimize(
-        lambda theta: tuple(part / scale for part in loss(theta)),
-        np.zeros(parameters),
-        jac=True,
-        method="BFGS",
-        options={"gtol": 1e-7, "maxiter": 1000},
-    )
-    # Near the optimum rounding may leave no further step, which is reported as a failure.
-    if not found.success and np.abs(found.jac).max() > 1e-5:
-        raise RuntimeError(f"the spline with {parameters} parameters has not converged")
-    # The derivative of a softmax: the basis from its mean under p.
-    p = special.softmax(basis @ found.x)
-    gradient = p[:, None] * (basis - p @ basis)
-    few = special.softmax(at_rows @ found.x + of_ranks)
-    q, slopes = few @ law, (few[:, None] * (at_rows - few @ at_rows)).T @ law
-    # Fisher's, of the histogram; the penalty adds 1 to the curvature, and is not noise itself.
-    information = scale * (slopes / np.maximum(q, 1e-300)) @ slopes.T
-    inverse = linalg.inv(information + np.eye(parameters))
-    return LogSpline(p, gradient, inverse @ information @ inverse)
-
-
-def _natural_spline(x, others, knots):
-    """Orthogonal columns that span the natural cubic splines without the constant, at two x.
-
-    Over the first they have mean 0 and mean square 1.
-    """
-    # One spline for each knot that is 1 there; all of them together are the constant.
-    splines = interpolate.CubicSpline(knots, np.eye(len(knots))[:, 1:], bc_type="natural")
-    at_x = splines(x)
-    mean, root = at_x.mean(axis=0), np.sqrt(len(x))
-    basis, triangle = linalg.qr(at_x - mean, mode="economic")
-    at_others = linalg.solve_triangular(triangle, (splines(others) - mean).T, trans="T").T
-    return basis * root, at_others * root
-
-
 def plug_in(metric: Metric | str, distribution: Floats) -> float:
     """The mean of a metric under a distribution of the ranks.
 
@@ -441,11 +283,7 @@ def plug_in(metric: Metric | str, distribution: Floats) -> float:
             "distribution must be an array of probabilities with sum 1, "
             f"got shape {p.shape} with sum {p.sum()}"
         )
-    return float(p @ _metric_values(metric, len(p)))
-
-
-def _metric_values(metric, n_items):
-    return exact_metric(metric).of_rank(np.arange(1, n_items + 1), n_items)
+    return float(p @ exact_metric(metric).of_rank(np.arange(1, len(p) + 1), len(p)))
 
 
 def plausible_prior(n_items: int) -> Floats:

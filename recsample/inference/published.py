@@ -17,11 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 from scipy.optimize import linprog
-from scipy.special import softmax
 
 from recsample._support.typing import Floats
 from recsample._support.values import once
-from recsample.inference.distribution import most_entropy
 from recsample.inference.likelihood.strata import Assumption, Stratum, columns_of, mixtures_of
 from recsample.metrics.base import Metric
 
@@ -121,14 +119,6 @@ class Programme:
             if row.scale and min(x / 2 + root**2 / (2 * x) for x in touched) > (1 + _CLOSE) * root:
                 touched.append(root)
         return sum(map(len, self.touched)) > known
-
-    def likely(self) -> Floats:
-        """The weights of most entropy that fit the numbers within their standard errors."""
-        means = np.array([row.mean for row in self.rows])
-        aim = np.array([(row.low + row.high) / 2 for row in self.rows])
-        # Of random laws, which vary as much as any.
-        width = [r.scale * r.square.mean() ** 0.5 if r.scale else r.high - r.low for r in self.rows]
-        return softmax(means.T @ most_entropy(means.T, aim, np.square(width) / 16))
 
 
 def _solved(goal, rows, limits):
@@ -234,13 +224,6 @@ class Reading:
             rest = [other for other in needed if other is not one]
             needed = rest if rest and not is_possible(rest) else needed
         return needed
-
-    def likely(self, metric: Metric, name: str, assumption: Assumption) -> float:
-        """The value of a sampled metric that fits the numbers of a recommender best."""
-        terms = terms_of(metric, self.study.m)
-        return float(
-            terms @ self.laws(assumption).sampled @ self.programme(name, assumption).likely()
-        )
 
 
 def terms_of(metric: Metric, m: int) -> Floats:

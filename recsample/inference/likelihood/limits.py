@@ -15,7 +15,6 @@ how often the limits hold is measured by `recsample.inference.coverage`.
 ==============  ==================================================================================
 
 That "decreasing" is false hardly shows at the best ranks (see `recsample.inference.blind_spot`).
-Another assumption is ``falling`` of `recsample.inference.certified_interval`: in the whole list.
 
 Beyond the best fifth any distribution is allowed; and everywhere, whatever the assumption, where
 nine tenths of every pool or more were drawn without replacement. With several relevant items per
