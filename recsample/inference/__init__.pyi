@@ -8,7 +8,6 @@ import recsample.inference.likelihood
 from . import audit as audit
 from . import blind as blind
 from . import comparison as comparison
-from . import coverage as coverage
 from . import distribution as distribution
 from . import likelihood as likelihood
 from .audit import AuditPlan as AuditPlan

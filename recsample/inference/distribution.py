@@ -328,9 +328,9 @@ def best_gamma(n_instances: int, concentration: float = 10.0) -> float:
     squared error. One instance has gamma = 1, the posterior mean. In a large study the variance
     averages out and the bias remains. With c near 0 next to nothing is believed of p; a large c is
     a firm belief in p0. The default is a choice: with `plausible_prior` it has the smallest median
-    error of 0, 10, 50 and 200 over the populations of `recsample.inference.coverage` that were not
-    held out, averaged over 300 and 6,000 instances (at 6,000 alone 50 has it); its mean error is
-    hardly larger than that of 0.
+    error of 0, 10, 50 and 200 over the populations of ``scripts/coverage_of_limits.py`` that were
+    not held out, averaged over 300 and 6,000 instances (at 6,000 alone 50 has it); its mean error
+    is hardly larger than that of 0.
 
     Parameters
     ----------

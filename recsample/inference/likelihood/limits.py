@@ -5,7 +5,7 @@ does. The limits are the smallest and the largest mean of the metric under all o
 class: "one-at-a-time strict bounds" (see `limits`), here with the likelihood as the measure of fit.
 Twice the loss of log-likelihood may be as large as the quantile of chi-square with one degree of
 freedom, since one number is bounded at a time. There are classes in which that is not enough;
-how often the limits hold is measured by `recsample.inference.coverage`.
+how often the limits hold is measured by ``scripts/record_coverage.py``.
 
 ==============  ==================================================================================
 "none"          the ranks may be distributed in any way
