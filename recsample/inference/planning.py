@@ -8,10 +8,10 @@ import numpy as np
 from scipy import optimize, special
 
 from recsample._support.checks import positive_float
-from recsample._support.numerics import LEVEL, mean_of, variance_of
+from recsample._support.numerics import LEVEL
 from recsample.inference.likelihood.evidence import Evidence, supported
 from recsample.inference.likelihood.mixtures import extremes
-from recsample.metrics.base import Metric, values_at_ends
+from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear, Step
 
 _DISTANCE = float(special.chdtri(1, 1 - LEVEL))
@@ -40,7 +40,8 @@ def users_to_rank(metric: Metric, width: float, evidence: Evidence) -> UsersToRa
     of_one = float(4 * _DISTANCE) / width / width  # a square may be 0, or too large
     luck = 0.0
     if isinstance(metric.shape, (Linear, Step)):
-        low, high = _ends(evidence.mixtures(metric, "smooth"))
+        mixtures = evidence.mixtures(metric, "smooth")
+        low, high = (sum(one.share * f(one.mean) for one in mixtures) for f in (np.min, np.max))
         luck = np.sqrt(_ONE_SIDED * of_one * max(0.0, (high - low) ** 2 - 4 * variance))
     # Student's quantile, and a variance over N - 1, are as this many users fewer.
     needed = of_one * variance + luck + (_DISTANCE + 3) / 2
@@ -53,20 +54,12 @@ def users_to_rank(metric: Metric, width: float, evidence: Evidence) -> UsersToRa
     return UsersToRank(min(max(2, these), n_users), others)
 
 
-def _ends(mixtures):
-    """The lowest and the highest mean over users that there can be."""
-    low, high = (sum(one.share * f(one.mean) for one in mixtures) for f in (np.min, np.max))
-    return float(low), float(high)
-
-
 def _largest_variance(metric, evidence):
     """The largest variance of the exact values that the data allow.
 
     The variance is concave in the distribution, and the least mean square distance to any number.
     So its upper limit is the least one of those of such distances.
     """
-    if isinstance(metric.shape, Linear):
-        return _largest_of_linear(metric, evidence)
     # Where the data contradict more, limits of another study like this will not assume it.
     assumption = supported(metric, evidence) or "none"
     mixtures, best = evidence.mixtures(metric, assumption), evidence.best(assumption)
@@ -84,32 +77,3 @@ def _largest_variance(metric, evidence):
     near = {"xatol": _NEAR * (ends[1] - ends[0])}
     found = optimize.minimize_scalar(furthest, bounds=ends, method="bounded", options=near)
     return max(0.0, float(found.fun))
-
-
-def _largest_of_linear(metric, evidence):
-    """The same where a metric is linear in the rank.
-
-    Its values among the drawn items vary as the exact ones do, and by the draws, so that the
-    variance of the draws, by the share of the pool that is above, is taken off.
-    """
-    values, counts = metric(evidence.sampled), evidence.counts
-    squares = (values - mean_of(values, counts)) ** 2
-    spread = np.sqrt(_ONE_SIDED * variance_of(squares, counts) / evidence.n_instances)
-    of_draws, m = 0.0, max(max(stratum.n_draws) for stratum in evidence.strata)
-    first, last = values_at_ends(metric)
-    each = zip(
-        evidence.strata,
-        evidence.columns("smooth"),
-        evidence.smoothed,
-        evidence.mixtures(metric, "smooth"),
-    )
-    for stratum, column, weights, mixture in each:
-        if stratum.order > 1:  # of each user, the best item
-            continue
-        pool, n_head = stratum.pool, len(column.head)
-        above = np.concatenate([column.steps, column.tail]) / pool
-        chance = np.concatenate([weights[:n_head] @ column.head, weights[n_head:]])
-        left = 1.0 if evidence.replace else (pool - m) / max(pool - 1, 1)
-        of_draws += mixture.share * float(chance @ (above * (1 - above))) * left / m
-    largest = mean_of(squares, counts) + spread - (first - last) ** 2 * of_draws
-    return max(0.0, float(largest))
