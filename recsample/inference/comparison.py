@@ -1,19 +1,15 @@
-"""How sure a sampled evaluation is of its value, and of the order of two recommenders.
+"""How sure the order of two recommenders is.
 
-A mean over ``|D|`` sampled instances varies for two reasons: other negatives could have been drawn,
-and other instances could have been evaluated. The variance of the values over the instances,
-divided by ``|D|``, holds both, whatever the metric:
-
-    total^2 = sampling^2 + users^2.
-
-Two recommenders are compared on the same instances, so their differences count, instance by
-instance. All statements are about the expectation of the metric that is given: for a metric of
-sampled ranks that is not the exact metric, which a corrected metric comes closer to.
+They are compared on the same instances, so their differences count, instance by instance. A mean
+over sampled instances varies because other negatives could have been drawn, and because other
+instances could have been evaluated; the variance of the differences holds both. All statements are
+about the expectation of the metric that is given: for a metric of sampled ranks that is not the
+exact metric, which a corrected metric comes closer to.
 """
 
 from __future__ import annotations
 
-from math import fsum
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +20,6 @@ from recsample._support import checks
 from recsample._support.numerics import limits_of_mean, mean_of, probability_above_0, standard_error
 from recsample._support.typing import Floats
 from recsample.corrections.base import Correction
-from recsample.corrections.by_pool import PooledCorrection
 from recsample.inference.distribution import check_uniform
 from recsample.inference.likelihood.evidence import Evidence, clustering, supported
 from recsample.inference.likelihood.mixtures import extremes, limit
@@ -74,7 +69,7 @@ class Comparison(NamedTuple):
 
 
 _UNKNOWN = Comparison(np.nan, np.nan, np.nan, np.nan)
-# Up to this distance it is told how sure an order is: a probability of 1 - 2e-8.
+# The largest distance that is looked at, for a probability of 1 - 2e-8.
 _FAR = 30.0
 # Exact ranks, what a design has observed, or the values themselves.
 Evaluated = Ranks | Observed | ArrayLike
@@ -111,7 +106,7 @@ def paired_comparison(
     ValueError
         For different instances, fewer than two, values that are undefined, ranks among clearly
         different numbers of items (twice as many; of drawn ones, a quarter more), and a correction
-        for another sampler than `UniformSampling` and `PooledSampling`.
+        for another sampler than `UniformSampling`.
 
     Examples
     --------
@@ -122,8 +117,8 @@ def paired_comparison(
     (0.2, 0.13, 0.27, 1.0)
     """
     level = checks.share("level", level)
-    differences = differences_of(metric, a, b)
-    if isinstance(metric, (Correction, PooledCorrection)):
+    differences = _differences(metric, a, b)
+    if isinstance(metric, Correction):
         exact = _of_exact_means(metric, a, b, level)
         return exact._replace(difference=float(differences.mean()))
     standard_error(differences)  # refuses fewer than two
@@ -133,11 +128,8 @@ def paired_comparison(
 
 
 def _of_exact_means(correction, a, b, level):
-    # Pooled draws leave a set of different items, as draws without replacement do.
-    pooled = isinstance(correction, PooledCorrection)
-    replace = not pooled and check_uniform(correction.sampler).replace
-    metric, n_items = correction.metric, correction.n_items
-    runs = [Evidence(ranks, n_items, replace, [metric], 2) for ranks in (a, b)]
+    metric, replace = correction.metric, check_uniform(correction.sampler).replace
+    runs = [Evidence(ranks, correction.n_items, replace, [metric], 2) for ranks in (a, b)]
     assumption = supported(metric, *runs)
     return compared(metric, *runs, assumption, level) if assumption else _UNKNOWN
 
@@ -154,8 +146,8 @@ def compared(
         one._replace(mean=-one.mean) for one in b.mixtures(metric, assumption)
     ]
     best = a.best(assumption) + b.best(assumption)
-    # What the users and the drawn items have in common makes a difference more certain, if it makes
-    # any; only where the two vary against each other are the limits too narrow without a factor.
+    # What two recommenders have in common for a user makes a difference more certain, if anything.
+    # Only where they vary against each other are the limits too narrow without a factor.
     (off_a, squares_a), (off_b, squares_b) = a.deviations(metric), b.deviations(metric)
     factor = clustering((off_a, squares_a), (-off_b, squares_b))
     quantile = float(special.chdtri(1, 1 - level))
@@ -250,64 +242,38 @@ def order_probability(
     """
     check_uniform(sampler)
     metric = the_metric(metric)
-    sign = exact_order(metric, ranks_a, ranks_b)
-    mean, variance = difference_moments(metric, ranks_a, ranks_b, sampler)
-    return normal_probability(sign * mean, np.sqrt(variance))
-
-
-# Which of two recommenders is ahead: exactly, and with what probability.
-
-
-def exact_order(metric, ranks_a, ranks_b):
-    """1 where A is exactly above B, -1 where it is below."""
-    exact = metric.metric if isinstance(metric, Correction) else metric
-    named = {"ranks_a": ranks_a, "ranks_b": ranks_b}
-    counted = [rows_of(ranks, name)[1] is not None for name, ranks in named.items()]  # checks both
-    if any(counted):
+    runs = [rows_of(ranks_a, "ranks_a"), rows_of(ranks_b, "ranks_b")]
+    if any(counts is not None for _, counts in runs):
         check_as_many(ranks_a, ranks_b)  # counts do not say which instances they are
     else:
         check_same_instances(ranks_a, ranks_b)
-    # Summed without rounding, so that equal means are found equal in whatever order.
-    gap = fsum([*_parts_of_sum(exact, ranks_a), *(-x for x in _parts_of_sum(exact, ranks_b))])
-    if gap == 0:
+    exact = metric.metric if isinstance(metric, Correction) else metric
+    sum_a, sum_b = (_exact_sum(exact, *run) for run in runs)
+    if sum_a == sum_b:
         raise ValueError(f"ranks_a and ranks_b must differ in their mean {exact}, got the same")
-    return 1 if gap > 0 else -1
+    mean, variance = _moments_of_difference(metric, *runs, sampler, len(ranks_a))
+    return normal_probability(mean if sum_a > sum_b else -mean, np.sqrt(variance))
 
 
-def difference_moments(metric, ranks_a, ranks_b, sampler):
+def _exact_sum(metric, rows, counts):
+    """The sum of a metric over the instances, without rounding: equal means are found equal."""
+    values = defined_values(metric, rows)
+    if counts is None:
+        values, counts = np.unique(values, return_counts=True)
+    return sum(Fraction(value) * n for value, n in zip(values.tolist(), counts.tolist()))
+
+
+def _moments_of_difference(metric, run_a, run_b, sampler, size):
     """Mean and variance of the difference of two means, on negatives of their own."""
-    (rows_a, counts_a), (rows_b, counts_b) = rows_of(ranks_a), rows_of(ranks_b)
+    (rows_a, counts_a), (rows_b, counts_b) = run_a, run_b
     (mean_a, variance_a), (mean_b, variance_b) = (
         sampler.moments(metric, rows) for rows in (rows_a, rows_b)
     )
-    size = len(ranks_a)
     if counts_a is None and counts_b is None:
         return (mean_a - mean_b).sum() / size, (variance_a + variance_b).sum() / size**2
     mean = mean_of(mean_a, counts_a) - mean_of(mean_b, counts_b)
     variance = mean_of(variance_a, counts_a) + mean_of(variance_b, counts_b)
     return mean, variance / size
-
-
-def _parts_of_sum(metric, ranks):
-    """Numbers whose sum is that of the metric over the instances, without any rounding."""
-    rows, counts = rows_of(ranks)
-    values = defined_values(metric, rows)
-    if counts is None:
-        return values
-    # A count times a value is the sum of two floats: the rounded product, and by how much it is
-    # off, from halves of the digits of both factors (Dekker, 1971).
-    counts = counts.astype(float)
-    product = counts * values
-    (high, low), (upper, lower) = map(_halves, (counts, values))
-    off = low * lower - (((product - high * upper) - low * upper) - high * lower)
-    return np.concatenate([product, off])
-
-
-def _halves(numbers):
-    """Two floats of half as many digits, with the numbers as their sum (Veltkamp)."""
-    scaled = (2.0**27 + 1) * numbers
-    high = scaled - (scaled - numbers)
-    return high, numbers - high
 
 
 def normal_probability(mean, error):
@@ -326,14 +292,14 @@ def defined_values(metric, ranks):
     return values
 
 
-def differences_of(metric, a, b, names=("a", "b")):
+def _differences(metric, a, b):
     """The metric of A minus that of B, instance by instance; of ranks, observations or values."""
     metric = None if metric is None else the_metric(metric)
-    values = [_values_of(name, metric, one) for name, one in zip(names, (a, b))]
+    values = _values_of("a", metric, a), _values_of("b", metric, b)
     check_as_many(*values)
     if isinstance(a, Ranks) and isinstance(b, Ranks):
-        check_same_instances(a, b, names)
-        check_one_kind(dict(zip(names, (a, b))))
+        check_same_instances(a, b, ("a", "b"))
+        check_one_kind({"a": a, "b": b})
     return values[0] - values[1]
 
 

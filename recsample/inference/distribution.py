@@ -4,11 +4,8 @@ Take the ranks of the instances for draws from a distribution p(r). Then the sam
 q = A^T p, with the law A of the sampling, and p is to be found from their histogram h. That is
 ill-posed: ranks closer than about n / m are hardly told apart, and h is noisy. Each method fills
 the gap in its own way: `expectation_maximisation` by stopping early, `maximum_entropy` by the
-flattest distribution that fits.
-
-Its mean of a metric is an estimate of the metric, `plug_in`, and it can be the ``prior`` of a
-corrected metric. A prior must come from the same run as the ranks that are corrected with it, or be
-known beforehand as `plausible_prior` is.
+flattest distribution that fits. The mean of a metric under p estimates the metric (`plug_in`), and
+p can be the ``prior`` of a correction of the same run.
 """
 
 from __future__ import annotations
@@ -29,15 +26,7 @@ from recsample.ranks.counts import RankCounts
 from recsample.sampling.large_pools import pool_of
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = [
-    "best_gamma",
-    "expectation_maximisation",
-    "maximum_entropy",
-    "plausible_prior",
-    "plug_in",
-    "rank_distribution",
-]
-
+__all__ = ["best_gamma", "plausible_prior", "plug_in", "rank_distribution"]
 
 # The EM algorithm is stopped early, before it fits the noise.
 EM_ITERATIONS = 30
@@ -68,23 +57,6 @@ def check_uniform(sampler: Any) -> UniformSampling:
     return sampler
 
 
-def em(
-    counts: Floats, law: Floats, start: Floats, iterations: int = EM_ITERATIONS
-) -> tuple[Floats, list[Floats]]:
-    """The EM algorithm on the counts of a run, or on a column for each of several runs.
-
-    Returns the weights of the rows of the law, and for each iteration the vector whose product with
-    the law is what the weights were multiplied with.
-    """
-    share, p, ratios = counts / counts.sum(axis=0), start, []
-    for _ in range(iterations):
-        # Both steps in one: each rank gains by its part in what was seen, over what is expected.
-        expected = law.T @ p
-        ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
-        p = p * (law @ ratios[-1])
-    return p, ratios
-
-
 def rank_distribution(
     sampled: Ranks | RankCounts,
     sampler: UniformSampling,
@@ -101,7 +73,8 @@ def rank_distribution(
     n_items : int
         Size n of the pool that was sampled from.
     method : {"em", "mes"}, optional
-        `expectation_maximisation` or `maximum_entropy`, with their defaults.
+        30 iterations of the EM algorithm from a uniform start, or the distribution with the best
+        balance of entropy and fit.
 
     Returns
     -------
@@ -137,36 +110,13 @@ def expectation_maximisation(
     """The EM estimate of the distribution of the ranks, from a uniform start.
 
     Every iteration multiplies p(r) by the mean, over h, of p(s | r) / q(s), which raises the
-    likelihood. It takes as long for any number of instances, and hardly longer for a large pool, of
-    which not all ranks are looked at on the way. The maximum itself is a distribution on a few
-    ranks that fits the noise, so the number of iterations is the regulariser.
-
-    Parameters
-    ----------
-    sampled : Ranks or RankCounts
-    sampler : UniformSampling
-    n_items : int
-        These, and what is refused, as of `rank_distribution`.
-    iterations : int, optional
-        At least 1.
-
-    Returns
-    -------
-    ndarray of float, shape (n_items,)
-
-    Examples
-    --------
-    Two ranks, one sampled item, which is the other one: the histogram is the distribution.
-
-    >>> import recsample as rs
-    >>> sampled = rs.Ranks([1, 1, 2, 1], n_items=2)
-    >>> rs.inference.expectation_maximisation(sampled, rs.UniformSampling(m=1), 2)
-    array([0.75, 0.25])
+    likelihood. The maximum itself is a distribution on a few ranks that fits the noise, so the
+    number of iterations is the regulariser. Of a large pool not all ranks are looked at on the way.
     """
     counts = sampled_counts(sampled, sampler)
     iterations = checks.positive_int("iterations", iterations)
     pool = _pool(sampler, n_items, iterations + 1)
-    p, ratios = em(counts, pool.law, pool.weight, iterations)
+    p, ratios = _em(counts, pool.law, pool.weight, iterations)
     if len(p) < n_items:
         # From a uniform start p is the product of its factors, each smooth in the rank: so it is
         # known between the ranks that were looked at.
@@ -175,7 +125,23 @@ def expectation_maximisation(
     return p / p.sum()
 
 
+def _em(counts, law, p, iterations=EM_ITERATIONS):
+    """The EM algorithm from p on.
+
+    Returns the weights of the rows of the law, and for each iteration the vector whose product with
+    the law is what the weights were multiplied with.
+    """
+    share, ratios = counts / counts.sum(), []
+    for _ in range(iterations):
+        # Both steps in one: each rank gains by its part in what was seen, over what is expected.
+        expected = law.T @ p
+        ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
+        p = p * (law @ ratios[-1])
+    return p, ratios
+
+
 def _pool(sampler, n_items, factors):
+    """The ranks of a large pool that are looked at, for products of so many laws."""
     return pool_of(sampler, checks.every_rank(n_items, 32, "a distribution"), factors, ())
 
 
@@ -184,50 +150,26 @@ def maximum_entropy(
 ) -> Floats:
     """The distribution of the ranks with the best balance of entropy and fit.
 
-    Maximises ``weight`` times the entropy of p minus chi^2 / 2, where chi^2 is the sum over s of
+    Maximises `weight` times the entropy of p minus chi^2 / 2, where chi^2 is the sum over s of
     ``|D| (h_s - q_s)^2 / v_s`` for ``|D|`` instances, with v_s the law of the sampled ranks under
     the EM estimate (the histogram itself would pull the fit towards cells that are small by
     chance). The solution is p(r) proportional to exp(sum over s of lambda_s p(s | r)), and lambda
     maximises a concave function of m + 1 variables, by Newton's method.
-
-    Parameters
-    ----------
-    sampled : Ranks or RankCounts
-    sampler : UniformSampling
-    n_items : int
-        These, and what is refused, as of `rank_distribution`.
-    weight : float, optional
-        Of the entropy, above 0. As it grows the uniform distribution is approached.
-
-    Returns
-    -------
-    ndarray of float, shape (n_items,)
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> sampler = rs.UniformSampling(m=4)
-    >>> sampled = rs.Ranks([1, 1, 2, 1, 1, 3], n_items=5)
-    >>> p = rs.inference.maximum_entropy(sampled, sampler, n_items=20)
-    >>> bool(p[0] > p[10] > p[19]), round(float(p.sum()), 12)
-    (True, 1.0)
     """
     counts, weight = sampled_counts(sampled, sampler), checks.positive_float("weight", weight)
     pool = _pool(sampler, n_items, EM_ITERATIONS + 1)
     # What is expected of a cell, of at least a thousandth of an instance: none may weigh nothing.
-    expected = np.maximum(em(counts, pool.law, pool.weight)[0] @ pool.law, 1e-3 / counts.sum())
+    expected = np.maximum(_em(counts, pool.law, pool.weight)[0] @ pool.law, 1e-3 / counts.sum())
     ridge = weight * expected / counts.sum()
-    multipliers = most_entropy(pool.law, counts / counts.sum(), ridge, np.log(pool.weight))
+    multipliers = _most_entropy(pool.law, counts / counts.sum(), ridge, np.log(pool.weight))
     return special.softmax(pool.at_all(lambda law: law @ multipliers, np.asarray))
 
 
-def most_entropy(
-    law: Floats, aim: Floats, ridge: Floats, log_weight: Floats | float = 0.0
-) -> Floats:
-    """The multipliers x of the distribution softmax(law @ x) with the best balance.
+def _most_entropy(law, aim, ridge, log_weight):
+    """The multipliers x of the distribution softmax(law @ x + log_weight) with the best balance.
 
-    Its entropy, against the weights of the rows, less the squares by which ``law.T @ p`` is off the
-    aim, over twice the ridge. They maximise a concave dual, by Newton's method.
+    Of its entropy, against the weights of the rows, and the squares by which ``law.T @ p`` is off
+    the aim, over twice the ridge. They maximise a concave dual, by Newton's method.
     """
 
     def dual(x):

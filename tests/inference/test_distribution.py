@@ -10,7 +10,6 @@ from scipy import optimize, special
 import recsample as rs
 from recsample import AP, AUC, NDCG, BiasVariance, Ranks, Recall, UniformSampling, inference
 from recsample.inference.distribution import (
-    em,
     expectation_maximisation,
     maximum_entropy,
     sampled_counts,
@@ -274,19 +273,6 @@ def test_best_gamma_minimises_the_expected_squared_error(metric, size, c):
 def test_best_gamma_refuses(size, c, message):
     with pytest.raises(ValueError, match=message):
         inference.best_gamma(size, c)
-
-
-@pytest.mark.parametrize("replace", [False, True])
-def test_em_of_several_runs_is_that_of_each(replace):
-    sampler = UniformSampling(6, replace)
-    runs = [Ranks(ranks, 7) for ranks in ([1, 1, 2], [7, 7, 7, 7], [1, 2, 3, 4, 5, 6, 7], [3] * 9)]
-    counts = np.stack([sampled_counts(run, sampler) for run in runs], axis=1)
-    law = sampler.law(40)
-    several, _ = em(counts, law, np.full((40, len(runs)), 1 / 40), 25)
-    for run, p in zip(runs, several.T):
-        assert p == pytest.approx(em_by_instance(run, law, 25), abs=1e-13)
-        alone = expectation_maximisation(run, sampler, 40, iterations=25)
-        assert p == pytest.approx(alone, abs=1e-15)
 
 
 @pytest.mark.parametrize("method", METHODS)
