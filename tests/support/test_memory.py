@@ -195,30 +195,10 @@ ASKED = {
         "a distribution over n_items=1000000 ranks",
         "smaller n_items",
     ),
-    "spline": (
-        lambda: inference.log_spline(SAMPLED, SAMPLER, 10**6),
-        "a spline with parameters=5 over n_items=1000000",
-        "smaller n_items",
-    ),
     "prior": (
         lambda: inference.plausible_prior(10**6),
         "a plausible prior over n_items=1000000 ranks",
         "smaller n_items",
-    ),
-    "bounds": (
-        lambda: inference.sharp_bounds(AP, np.full(M + 1, 1 / (M + 1)), SAMPLER, N),
-        "the bounds at 4000 ranks with m=500",
-        "smaller m",
-    ),
-    "certified interval": (
-        lambda: inference.certified_interval(AP, SAMPLED, SAMPLER, 10**6),
-        "the bounds at .* ranks with m=500",
-        "smaller m",
-    ),
-    "shared negatives": (
-        lambda: inference.shared_covariance(AP, RANKS, RANKS, SAMPLER, RANKS.rows.rank - 1),
-        "the joint law of two ranks with m=500",
-        "smaller m",
     ),
     "report": (
         lambda: rs.report(SAMPLED, n_items=N),
