@@ -72,7 +72,7 @@ def test_ranks_among_other_numbers_of_items_are_refused(m):
 def test_what_designs_have_observed_is_compared_without_bias(design):
     """Their estimates, instance by instance; limits hold the exact difference as often as said."""
     held, of_rank = 0, design.expect(AP, Ranks(range(1, N_ITEMS + 1), N_ITEMS))
-    for seed in range(60):
+    for seed in range(30):
         a, b = (
             Ranks(population(e, 500, seed=seed + 100 * i), N_ITEMS) for i, e in ((0, 1), (1, 0))
         )
@@ -82,7 +82,7 @@ def test_what_designs_have_observed_is_compared_without_bias(design):
         assert found == inference.paired_comparison(None, *values)
         truth = of_rank[a.values - 1].mean() - of_rank[b.values - 1].mean()
         held += found.low <= truth <= found.high
-    assert held >= stats.binom.ppf(0.001, 60, 0.95)
+    assert held >= stats.binom.ppf(0.001, 30, 0.95)
 
 
 @pytest.mark.thorough
@@ -126,7 +126,7 @@ def test_a_corrected_comparison_knows_an_order_that_is_sure():
 
 @pytest.mark.parametrize("metric", [AP, thorough(AUC)], ids=str)
 def test_paired_interval_covers_the_expected_difference(metric):
-    size, n_runs = 200, 300
+    size, n_runs = 200, 200
     a = population(0.7, size * n_runs, seed=5)
     b = np.clip(a + np.random.default_rng(6).integers(-15, 20, a.shape), 1, N_ITEMS)
     p = np.arange(1.0, N_ITEMS + 1) ** -0.7

@@ -81,13 +81,13 @@ def test_errors_of_corrections_are_those_of_many_runs():
     chances = FLAT.chances / FLAT.chances.sum()
     exact = chances @ (1 / np.arange(1, 1001))
     means = []
-    for _ in range(400):
+    for _ in range(200):
         ranks = rs.Ranks(rng.choice(np.arange(1, 1001), 200, p=chances), 1000)
         means.append(correction(sampler.draw(ranks, rng)).mean() - exact)
     row = table.loc[("BV 0.01", "AP")]
     error = np.std(means, ddof=1)
-    assert row["bias"] == pytest.approx(np.mean(means), abs=4 * error / 20)
-    assert row["std"] == pytest.approx(error, rel=4 / np.sqrt(800))
+    assert row["bias"] == pytest.approx(np.mean(means), abs=4 * error / np.sqrt(200))
+    assert row["std"] == pytest.approx(error, rel=4 / np.sqrt(400))
     assert row["error"] == pytest.approx(np.hypot(row["bias"], row["std"]))
 
 

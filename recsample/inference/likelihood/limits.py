@@ -90,7 +90,7 @@ def limits(
     n_items : int or array_like of int, shape (instances,)
         Sizes of the pools that were drawn from, the relevant items included.
     assumption : {"none", "decreasing", "smooth"}, optional
-        What is assumed of the distribution of the exact ranks, see `strict_limits`.
+        What is assumed of the distribution of the exact ranks, as listed above.
     level : float, optional
         How often the limits are to hold.
     replace : bool, optional
