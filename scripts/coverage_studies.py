@@ -1,9 +1,18 @@
-"""How often pairs, designs, pilots and plans are right, for record_coverage.py."""
+"""How often pairs, designs and plans are right, for record_coverage.py."""
 
 from bisect import bisect_left
 
 import numpy as np
 import pandas as pd
+from coverage_of_limits import (
+    Interval,
+    corrections_for,
+    coverage,
+    holds,
+    instances_of,
+    intervals_of_limits,
+    mean_over_all,
+)
 from scipy import stats
 
 from recsample import (
@@ -18,17 +27,8 @@ from recsample import (
 from recsample._support.frames import table_of
 from recsample._support.numerics import LEVEL, limits_of_mean, standard_error
 from recsample.inference.comparison import compared
-from recsample.inference.coverage import (
-    Said,
-    corrections_for,
-    holds,
-    instances_of,
-    judged,
-    mean_over_all,
-    said_of_limits,
-)
 from recsample.inference.likelihood.evidence import Evidence, supported
-from recsample.inference.ways import ways_to
+from recsample.inference.planning import users_to_rank
 from recsample.metrics.base import ends_of
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.shapes import Linear
@@ -46,27 +46,22 @@ def normal_limits(mean, error):
 def coverage_of_others(population, *, m=100, n_instances=6000, metrics, repetitions=400, rng=0):
     """`coverage`, and the same of methods that the package does not recommend.
 
-    They are "certified", `certified_interval`; "spline", `log_spline` with 1.96 standard errors;
-    and so a corrected mean, `BiasVariance` with gamma = 0.1 ("BV 0.1") or 0.01, or with a plausible
-    prior and `best_gamma` ("BV, rule").
+    They are corrected means with 1.96 standard errors: of `BiasVariance` with gamma = 0.1
+    ("BV 0.1") or 0.01, or with a plausible prior and `best_gamma` ("BV, rule").
     """
     chosen, sampler, n = chosen_metrics(metrics), UniformSampling(m), len(population.chances)
     corrections = {one: corrections_for(one, sampler, n, n_instances) for one in chosen}
 
-    def said(sampled, sizes, metrics):
-        yield from said_of_limits(sampled, sizes, metrics)
-        spline = inference.log_spline(sampled, sampler, n)
+    def intervals(sampled, sizes, metrics):
+        yield from intervals_of_limits(sampled, sizes, metrics)
         for metric in metrics:
-            means = {"spline": spline.mean(metric)}
             for name, correction in corrections[metric].items():
                 values = correction(sampled)
-                means[name] = values.mean(), standard_error(values)
-            for name, (mean, error) in means.items():
-                yield Said(metric, name, mean, *normal_limits(mean, error))
-            low, high = inference.certified_interval(metric, sampled, sampler, n, level=LEVEL)
-            yield Said(metric, "certified", (low + high) / 2, low, high)
+                limits = normal_limits(values.mean(), standard_error(values))
+                yield Interval(metric, name, values.mean(), *limits)
 
-    return judged(population, m, n_instances, chosen, repetitions, rng, said)
+    how = dict(m=m, n_instances=n_instances, repetitions=repetitions, rng=rng)
+    return coverage(population, metrics=chosen, intervals=intervals, **how)
 
 
 def coverage_of_pairs(a, b, *, m=100, n_instances=6000, metrics=METRICS, repetitions=400, rng=0):
@@ -155,59 +150,6 @@ def coverage_of_designs(population, *, n_instances=1000, repetitions=400, rng=0)
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def coverage_of_pilots(a, b, *, m=100, n_instances=1000, metrics=METRICS, repetitions=100, rng=0):
-    """How often `required_samples_from_pilot` is right.
-
-    Each repetition draws instances with replacement, the same for both recommenders, and samples
-    for each by itself. Returned is a frame indexed by metric, over the runs in which the exact
-    means differ: else there is no order to plan for. Columns: "needed", the median over the runs of
-    `required_samples`, which knows the exact ranks; "planned", the median of the upper end of what
-    the pilot says; "cost", the median of the one over the other; "held", the share of runs in which
-    the interval of the pilot, of 90 %, holds what is needed; "enough", in which as many samples as
-    planned have the order with the probability asked for, 0.95.
-    """
-    rng, chosen, sampler = np.random.default_rng(rng), chosen_metrics(metrics), UniformSampling(m)
-    n = mean_pool_size({"a": a, "b": b})
-    found = {str(one): [] for one in chosen}
-    for _ in range(repetitions):
-        drawn = rng.integers(0, len(a), n_instances)
-        ranks = a[drawn], b[drawn]
-        pilots = [sampler.draw(one, rng) for one in ranks]
-        most = int(min(one.n_irrelevant.min() for one in ranks))
-        for one in chosen:
-            if one(ranks[0]).mean() == one(ranks[1]).mean():
-                continue
-            said = inference.required_samples_from_pilot(
-                one, *pilots, sampler, n, rng, repetitions=50
-            )
-            needed = _required(one, *ranks, most)
-            planned = min(said.high, most)
-            reached = inference.order_probability(one, *ranks, UniformSampling(planned))
-            held = said.low <= needed <= said.high
-            found[str(one)].append((needed, planned, held, reached >= LEVEL))
-    rows = {}
-    for name, values in found.items():
-        if not values:
-            raise ValueError(f"a and b must differ in their mean {name}, got the same in every run")
-        needed, planned, held, enough = np.array(values, float).T
-        rows[name] = {
-            "needed": np.median(needed),
-            "planned": np.median(planned),
-            "cost": np.median(planned / needed),
-            "held": held.mean(),
-            "enough": enough.mean(),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def _required(metric, a, b, most):
-    """The number of samples that exact ranks ask for; all if none is enough."""
-    try:
-        return inference.required_samples(metric, a, b, probability=LEVEL)
-    except ValueError:
-        return most
-
-
 def coverage_of_plans(
     population,
     *,
@@ -218,14 +160,13 @@ def coverage_of_plans(
     repetitions=20,
     rng=0,
 ):
-    """Whether `Result.plan` leads where it says: some ways are gone, and the limits are measured.
+    """Whether `Result.plan` is enough: other users like these, as many as it says, are ranked.
 
     The width asked for is a share of that of the limits that a report of the run has. Returned is a
-    frame indexed by way and metric. Columns: "offered", the share of runs whose plan has this way;
-    "width", the mean over them of the width that is reached, over the width asked for; "reached",
-    the share in which it is at most that; "held", in which the limits hold the mean over the
-    population; and of users who are ranked among all items "cost", the median of their number over
-    the smallest that would do.
+    frame indexed by metric. Columns: "width", the mean of the width that is reached, over the width
+    asked for; "reached", the share in which it is at most that; "held", in which the limits hold
+    the mean over the population; "cost", the median number of users over the smallest that would
+    do.
     """
     rng, chosen = np.random.default_rng(rng), chosen_metrics(metrics)
     over_all = {one: mean_over_all(population, one) for one in chosen}
@@ -237,26 +178,23 @@ def coverage_of_plans(
             evidence = Evidence(sampled, ranks.sizes, False, [one])
             low, high = limits_of(one, evidence)
             width = share * (high - low)
-            plan = ways_to(one, width, evidence)
-            smallest = _smallest(population, one, width)
-            for way, row in plan.drop("ten times the users").iterrows():
-                again = instances_of(population, int(row["users"]), rng)
-                low, high = _gone(way, row["setting"], one, again, rng)
-                ratio = (high - low) / width
-                held = holds(low, high, over_all[one])
-                cost = row["users"] / smallest if way == "rank all items" else np.nan
-                found.setdefault((way, str(one)), []).append((ratio, ratio <= 1, held, cost))
+            users = users_to_rank(one, width, evidence).others
+            again = instances_of(population, users, rng)
+            low, high = _limits_of_values(one, again, one(again))
+            ratio = (high - low) / width
+            cost = users / _smallest(population, one, width)
+            row = ratio, ratio <= 1, holds(low, high, over_all[one]), cost
+            found.setdefault(str(one), []).append(row)
     rows = {}
-    for key, values in found.items():
+    for name, values in found.items():
         ratio, reached, held, cost = np.array(values, float).T
-        rows[key] = {
-            "offered": len(ratio) / repetitions,
+        rows[name] = {
             "width": ratio.mean(),
             "reached": reached.mean(),
             "held": held.mean(),
             "cost": np.median(cost),
         }
-    return table_of(rows, ["way", "metric"])
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
 
 
 def _smallest(population, metric, width):
@@ -283,17 +221,6 @@ def _limits_of_values(metric, ranks, values):
 def limits_of(metric, evidence):
     """The limits that a report has, and without an assumption where it has none."""
     return evidence.limits(metric, supported(metric, evidence) or "none", LEVEL)
-
-
-def _gone(way, setting, metric, ranks, rng):
-    """The limits from a study as a plan has it."""
-    if way == "rank all items":
-        return _limits_of_values(metric, ranks, metric(ranks))
-    if way == "more samples":
-        sampled = UniformSampling(int(setting.removeprefix("m = "))).draw(ranks, rng)
-        return limits_of(metric, Evidence(sampled, ranks.sizes, False, [metric]))
-    design = _design_for(metric)
-    return _limits_of_values(metric, ranks, design.of(metric, design.draw(ranks, rng)))
 
 
 def _design_for(metric):

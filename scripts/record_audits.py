@@ -16,14 +16,14 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from coverage_of_limits import Population, instances_of, populations
 from coverage_studies import limits_of
 from scipy import stats
 
 import recsample as rs
-from recsample.inference import coverage
 from recsample.inference.audit import Audit, reaches
 from recsample.inference.likelihood.evidence import Evidence
-from recsample.inference.ways import ways_to
+from recsample.inference.planning import users_to_rank
 from recsample.metrics.names import chosen_metrics
 
 FOLDER = Path(__file__).parents[1] / "book" / "data"
@@ -52,7 +52,7 @@ def chances_of(name):
         share = int(percent) / 100
         weights = share * some / some.sum() + (1 - share) * others / others.sum()
     else:
-        weights = coverage.populations(N_ITEMS)[name].chances
+        weights = populations(N_ITEMS)[name].chances
     return weights / weights.sum()
 
 
@@ -167,10 +167,10 @@ SEARCHES = 15  # for the smallest number that would do, in so many runs
 def planned(kind, name, n_users, m):
     """How often a plan in two steps is enough, and the smallest number that would do."""
     rng = np.random.default_rng([n_users, sum(PLANS.values(), []).index(name)])
-    population = coverage.Population(chances_of(name), False, False, False)
+    population = Population(chances_of(name), False, False, False)
     goals, found = [], {}
     for run in range(RUNS[kind]):
-        ranks = coverage.instances_of(population, n_users, rng)
+        ranks = instances_of(population, n_users, rng)
         sampled = rs.UniformSampling(m).draw(ranks, rng)
         goals = goals or list(goals_of(sampled))
         for metric, width, steps in goals:
@@ -218,9 +218,8 @@ def goals_of(sampled):
         for width in (round(0.7 * (high - low), 4), 0.02):
             audit = rs.inference.plan_audit(metric, width, sampled, N_ITEMS, rng=0)
             steps = {"first": audit.first, "largest spread": len(audit.users)}
-            of_many = ways_to(metric, width, evidence).loc["rank all items", "users"]
-            # Limits of so many users vary less about the mean over `n_users` than over all others.
-            yield metric, width, steps | {"by a report": int(1 / (1 / of_many + 1 / n_users))}
+            by_report = users_to_rank(metric, width, evidence).these
+            yield metric, width, steps | {"by a report": by_report}
 
 
 def write(name, rows):

@@ -21,10 +21,10 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+from coverage_of_limits import holds
 
 import recsample as rs
 from recsample._support.numerics import LEVEL
-from recsample.inference.coverage import holds
 from recsample.inference.likelihood.evidence import Evidence, supported
 from recsample.inference.likelihood.strata import HEAD
 from recsample.metrics.names import chosen_metrics
@@ -65,7 +65,7 @@ POPULATIONS = {
     "nobody on 1 to 20": _nobody_upto(20),
     "12 % in 11 to 40, flat": _some(0.12, 11, 40),
     "hump near 0.1 n": lambda n, users, rng: n * (0.1 + 0.03 * rng.standard_normal(users)),
-    # of recsample.inference.coverage.populations
+    # of coverage_of_limits.populations
     "3 % at 3, far": _some(0.03, 3, 3, 1000),
     "24 % at 11, far": _some(0.24, 11, 11, 1000),
     "30 % in 11 to 30, flat": _some(0.3, 11, 30),

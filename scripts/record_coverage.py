@@ -1,4 +1,4 @@
-"""Measure how often what the package says is true: recsample/data/recorded_coverage.csv.
+"""Measure how often what the package says is true: book/data/coverage.csv.
 
 python scripts/record_coverage.py [PART ...]    all parts, or those named: base, instances, ...
 
@@ -10,13 +10,20 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
-import coverage_studies
 import numpy as np
+from coverage_of_limits import coverage, errors_of_corrections, populations
+from coverage_studies import (
+    coverage_of_designs,
+    coverage_of_others,
+    coverage_of_pairs,
+    coverage_of_plans,
+)
 
 import recsample as rs
-from recsample.inference import coverage
 
-FILE = Path(rs.__file__).parent / "data" / "recorded_coverage.csv"
+FILE = Path(__file__).parents[1] / "book" / "data" / "coverage.csv"
+STUDIES = [coverage, errors_of_corrections, coverage_of_designs, coverage_of_others]
+STUDIES = {one.__name__: one for one in [*STUDIES, coverage_of_pairs, coverage_of_plans]}
 FEW = ["r^-0.9", "uniform", "30 % r^-1.5, flat", "40 % up to 50, flat", "P(x) = (x/n)^0.25"]
 FEW += ["24 % at 11, far"]
 RECORDED = ["X", "Y", "Z"]
@@ -28,7 +35,7 @@ SOME, FEWER = 200, 100  # repetitions where there are many cells, and where thes
 def cells(part):
     """What is measured in a part: function, name of the population, and options."""
     if part == "base":
-        for name in coverage.populations(3541):
+        for name in populations(3541):
             yield "coverage", name, 3541, dict(metrics=MAIN)
     if part == "others":
         for name in [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"]:
@@ -64,14 +71,9 @@ def cells(part):
         for pair in (("X", hump), ("X", late), (early, hump)):
             yield "coverage_of_pairs", " - ".join(pair), 0, dict(repetitions=FEWER)
     if part == "corrections":
-        for name in coverage.populations(3541):
+        for name in populations(3541):
             for n_instances in (300, 6000):
                 yield "errors_of_corrections", name, 3541, dict(n_instances=n_instances)
-    if part == "pilots":
-        pairs = ["X - Y", "Y - Z", "r^-0.9 - two steps", "X - Z", "r^-0.6 - 30 % r^-1.5, flat"]
-        for name in pairs:
-            options = dict(metrics=TWO, n_instances=1000, repetitions=10)
-            yield "coverage_of_pilots", name, 0, options
     if part == "plans":
         shapes = ["r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25", "two steps"]
         shapes += ["10 % up to 10, flat", "half r^-1.8, r^-0.3", "(r + 100)^-1.5"]
@@ -87,7 +89,7 @@ def cells(part):
 def population(name, n_items):
     """A population by its name, or the ranks from which instances are drawn."""
     if n_items:
-        return coverage.populations(n_items)[name]
+        return populations(n_items)[name]
     sizes = np.repeat([100, 1900], 3000)
     if name == "related pools":  # uniform on the ranks 1 to 20, and 1 to 200
         return rs.Ranks(1 + np.arange(6000) % np.where(sizes == 100, 20, 200), sizes)
@@ -98,7 +100,7 @@ def population(name, n_items):
         several = "ten" in name
         recorded = rs.datasets.recorded_several() if several else rs.datasets.recorded_ranks()
         return recorded[name[0]]
-    return in_pools_of_users(coverage.populations(3541)[name])
+    return in_pools_of_users(populations(3541)[name])
 
 
 def in_pools_of_users(population):
@@ -107,12 +109,6 @@ def in_pools_of_users(population):
     shares = (np.random.default_rng(0).permutation(len(sizes)) + 0.5) / len(sizes)
     ranks = 1 + np.searchsorted(population.chances.cumsum(), shares)
     return rs.Ranks(np.minimum(ranks, sizes), sizes)
-
-
-def in_one_pool(ranks):
-    """So that even all items of the smallest pool would decide every pair."""
-    n = round(ranks.n_items.mean())
-    return rs.Ranks(np.minimum(ranks.break_ties("random", 0).rows.rank, n), n)
 
 
 def measured(part, function, name, n_items, options):
@@ -125,17 +121,15 @@ def measured(part, function, name, n_items, options):
     if " - " in name:
         drawn = [population(one, 0) for one in name.split(" - ")]
         kind = {}
-        if function == "coverage_of_pilots":
-            drawn = [in_one_pool(one) for one in drawn]
     else:
         drawn = [population(name, n_items)]
         flags = ("held_out", "decreasing", "smooth")
         kind = {flag: getattr(drawn[0], flag) for flag in flags} if n_items else {}
-    place = coverage_studies if hasattr(coverage_studies, function) else coverage
-    table = getattr(place, function)(*drawn, **options).reset_index()
+    table = STUDIES[function](*drawn, **options).reset_index()
     if function == "coverage_of_designs":
         table = table.rename(columns={"index": "method"}).assign(metric="AP")
-    table = table.rename(columns={"index": "metric", "way": "method"})
+    if function == "coverage_of_plans":
+        table = table.assign(method="rank all items")
     options.pop("metrics", None)
     known = {"part": part, "population": name, "n_items": n_items or ""} | options | kind
     return [known | row for row in table.round(5).to_dict("records")]
@@ -169,8 +163,7 @@ def record(parts):
         sys.exit("These are missing, run their part again:\n" + "\n".join(failed))
 
 
-PARTS = "base designs pairs corrections pools several items instances samples others".split()
-PARTS += ["pilots", "plans"]
+PARTS = "base designs pairs corrections pools several items instances samples others plans".split()
 
 if __name__ == "__main__":
     record(sys.argv[1:] or PARTS)

@@ -1,10 +1,10 @@
-"""Measure the error of the estimate of a report: recsample/data/recorded_estimates.csv.
+"""Measure the error of the estimate of a report: book/data/estimates.csv.
 
 python scripts/record_estimates.py
 
 Takes some three minutes. The error is the root of the mean squared error, before an estimate is
 moved within its limits; "flat" is that of the estimate from the flat start alone. What is plausible
-was chosen over `recsample.inference.coverage.populations` but X, Y and Z, and over log-normal,
+was chosen over `coverage_of_limits.populations` but X, Y and Z, and over log-normal,
 shifted power and mixed ones. How the two become one was chosen over those and over a first set of
 populations like these, after a look at X, Y and Z: without the tenth by which one must be passed,
 Recall@50 of Z was 9 % worse. The made-up ones here have other parameters and had no part in any
@@ -23,7 +23,7 @@ import recsample as rs
 from recsample.inference.likelihood import strata
 from recsample.inference.likelihood.evidence import Evidence
 
-FILE = Path(rs.__file__).parent / "data" / "recorded_estimates.csv"
+FILE = Path(__file__).parents[1] / "book" / "data" / "estimates.csv"
 METRICS = [rs.Recall @ 1, rs.Recall @ 10, rs.Recall @ 50, rs.NDCG @ 10, rs.AP]
 REPETITIONS = 20
 SETTINGS = [  # items, samples, users

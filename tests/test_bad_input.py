@@ -155,6 +155,10 @@ REFUSED = {
     "no metrics": (lambda: rs.compare({"a": ranks}, []), "at least one metric, got none"),
     "compare lists": (lambda: rs.compare({"a": [1, 2]}, [AP]), "names of recommenders to Ranks"),
     "compare nothing": (lambda: rs.compare({}, [AP]), "at least one recommender, got none"),
+    "compare names that look the same": (
+        lambda: rs.compare({1: ranks, "1": ranks}, [AP]),
+        "ranks must hold recommenders whose names differ as text, got 1 and '1'",
+    ),
     "exact and sampled": (
         lambda: rs.compare({"a": Ranks([1, 2], 999), "b": Ranks([1, 2], 10)}, [AP]),
         "all or about as many drawn ones, got on average",
@@ -180,6 +184,10 @@ REFUSED = {
     "a distribution of too many": (
         lambda: rs.inference.rank_distribution(ranks, UniformSampling(29), 10**9),
         "n_items must be at most 10,000,000 for a distribution",
+    ),
+    "a counterexample of too many": (
+        lambda: rs.sampling.consistency.counterexample(AP, sampler, 10**9),
+        "n_items must be at most 10,000,000 for a metric and its expectation",
     ),
     "too many draws": (
         lambda: rs.PooledSampling(10**6).sizes(10**9),
@@ -311,7 +319,35 @@ REFUSED = {
     ),
     "a table for a word": (
         lambda: rs.inference.rank_distribution(ranks, sampler, 9, pd.DataFrame({"a": [1]})),
-        "method must be 'em'",
+        "method must be 'em' or 'mes', got",
+    ),
+    "a sparse matrix for a word": (
+        lambda: AP(over=sparse.csr_matrix([[1]])),
+        "over must be 'best', 'relevant', 'hits' or 'k', got",
+    ),
+    "a missing value for a word": (
+        lambda: rs.inference.limits(AP, ranks, 40, assumption=pd.NA),
+        "assumption must be 'none', 'decreasing' or",
+    ),
+    "an array for a split": (
+        lambda: rs.datasets.load_movielens(split=np.array([1, 2])),
+        "split must be 'paper' or 'last', got array([1, 2])",
+    ),
+    "masked for a word": (
+        lambda: report(drawn=np.ma.masked),
+        "drawn must say how the items were drawn",
+    ),
+    "an array for the way to break ties": (
+        lambda: ranks.break_ties(np.array([1, 2])),
+        "how must be 'random', 'optimistic' or 'pessimistic', got array",
+    ),
+    "an array for a gain": (
+        lambda: rs.metrics.graded.dcg([1, 2], gain=np.array([1, 2])),
+        "gain must be 'linear' or 'exponential', got array",
+    ),
+    "an array for a library": (
+        lambda: rs.metrics.peers.counterparts(10, np.array([1, 2])),
+        "library must be one of",
     ),
     "masked for a word": (lambda: report(drawn=np.ma.masked), "drawn must"),
     "True for a seed": (lambda: sampler.draw(ranks, True), "rng must be a whole number"),
@@ -397,6 +433,10 @@ REFUSED = {
     "a width that takes more users than there are numbers": (
         lambda: report().plan("AUC", 1e-300),
         "width must be one that fewer than 2**53 users reach, got 1e-300",
+    ),
+    "numbers of samples as text": (
+        lambda: rs.experiments.figure2("5"),
+        "samples must be whole numbers",
     ),
     "no numbers of samples": (lambda: rs.experiments.figure2([]), "samples must be a list of at"),
     "a table of ranks for two recommenders": (

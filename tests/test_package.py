@@ -62,8 +62,9 @@ def test_names_of_the_contract():
         "AUC Precision Recall AP NDCG RR HitRate RankScore PercentileRank "
         "datasets recommenders experiments plotting metrics sampling inference"
     )
-    inference = "rank_distribution order_probability paired_comparison plan_audit best_gamma"
-    for names, place in ((top, rs), (inference, rs.inference)):
+    inference = "rank_distribution order_probability paired_comparison plan_audit best_gamma report"
+    modules = "datasets recommenders experiments plotting metrics sampling inference"
+    for names, place in ((top, rs), (inference, rs.inference), (modules, rs)):
         for name in names.split():
             assert name in place.__all__ and hasattr(place, name)
     with pytest.raises(AttributeError, match="no_such_name"):

@@ -22,15 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from recsample._support.checks import positive_float, shown
+from recsample._support.checks import shown
 from recsample._support.extras import extra
 from recsample._support.frames import says_relevance
 from recsample.evaluation.evaluating import evaluate
 from recsample.evaluation.files import as_count, names_in, read_file, read_printed
 from recsample.evaluation.published import from_published
-from recsample.evaluation.reporting import draws_of, report
+from recsample.evaluation.reporting import report
 from recsample.evaluation.results import Result
-from recsample.inference.planning import required_samples_from_pilot
 from recsample.ranks.base import Ranks
 from recsample.ranks.provenance import WAYS
 from recsample.sampling.uniform import UniformSampling
@@ -112,14 +111,9 @@ _REPLACEMENT: dict[str, Any] = {
     | {"dest": "with_replacement"},
 }
 _METRICS: dict[str, Any] = {"--metrics": _named("METRIC", "", default=_USUAL, nargs="+")}
-_ORDER = "that two recommenders of the file come in the right order, such as .95"
-_AIMS: dict[str, Any] = {
-    "--width": {"type": float, "help": "the upper limit minus the lower one"},
-    "--order": _named("PROBABILITY", _ORDER, type=float),
-}
 _PLAN: dict[str, Any] = {
     "--metric": {"required": True, "help": "such as ndcg@10"},
-    "--per-second": _named("ITEMS", "items scored in a second: adds seconds", type=float),
+    "--width": {"type": float, "required": True, "help": "the upper limit minus the lower one"},
 }
 _PAPER: dict[str, Any] = {
     "table": _named("FILE", "a row for each recommender, a column for each metric"),
@@ -246,8 +240,8 @@ def _parser():
          _RANKS | _MORE | _METRICS, _FORMAT, _REPLACEMENT),
         ("published", _published, "what the numbers of a printed table say",
          _PAPER, _FORMAT, _REPLACEMENT),
-        ("plan", _plan, "what would make limits narrow, or an order sure",
-         _RANKS | _PLAN, tables, _REPLACEMENT, _AIMS),
+        ("plan", _plan, "how many users to rank among all items",
+         _RANKS | _PLAN, tables, _REPLACEMENT),
         ("evaluate", _evaluate, "recommenders from scores of items",
          _TABLES | _METRICS, _FORMAT, _AMONG),
     ):  # fmt: skip
@@ -256,7 +250,7 @@ def _parser():
         command.set_defaults(run=run, exact=None, chosen=None)
         _ask(command, options | {"--format": form})
         for one in apart:
-            _ask(command.add_mutually_exclusive_group(required=one is _AIMS), one)
+            _ask(command.add_mutually_exclusive_group(), one)
     return parser
 
 
@@ -394,10 +388,10 @@ def _published(asked):
 def _plan(asked):
     if asked.drawn == "shared":
         raise ValueError("--drawn must be uniform for a plan, of lists of each user's own")
-    table = _ways_to_width(asked) if asked.order is None else _samples_for_order(asked)
-    if asked.per_second is not None:
-        per_second = positive_float("--per-second", asked.per_second)
-        table = table.assign(seconds=table["users"] * table["scored"] / per_second)
+    if asked.model is not None:
+        raise ValueError("--width plans for one recommender: give a file without --model")
+    planned = _reported(asked, [asked.metric]).plan(asked.metric, asked.width)
+    table = planned.rename_axis("for")
     if asked.form == "json":
         return json.dumps(json.loads(table.reset_index().to_json(orient="records")), indent=2)
     if asked.form == "markdown":
@@ -406,34 +400,6 @@ def _plan(asked):
     if asked.form == "csv":
         return table.to_csv(lineterminator="\n")
     return table.to_latex(escape=True) if asked.form == "latex" else table.to_string()
-
-
-def _ways_to_width(asked):
-    if asked.model is not None:
-        raise ValueError("--width plans for one recommender: give a file without --model")
-    table = _reported(asked, [asked.metric]).plan(asked.metric, asked.width)
-    return table.rename_axis("way")
-
-
-def _samples_for_order(asked):
-    runs, sizes, _ = _sampled(asked)
-    if asked.model is None or len(runs) != 2:
-        raise ValueError(f"--order needs a file with two recommenders (--model), got {len(runs)}")
-    a, b = runs.values()
-    drawn, pools = np.union1d(a.n_irrelevant, b.n_irrelevant).tolist(), np.unique(sizes).tolist()
-    if len(drawn) > 1 or len(pools) > 1:
-        raise ValueError(
-            f"--order needs one m and one size of the pools, got m = {drawn[:3]} and "
-            f"sizes {pools[:3]}"
-        )
-    draws = draws_of(runs, sizes, asked.drawn, asked.with_replacement)
-    sampler = UniformSampling(*drawn, draws.replace)
-    found = required_samples_from_pilot(
-        asked.metric, a, b, sampler, *pools, 0, probability=asked.order
-    )
-    rows = {"samples": found.samples, "at least": found.low, "at most": found.high}
-    table = extra("pandas").DataFrame({"scored": rows}).rename_axis("way")
-    return table.assign(users=len(a))
 
 
 def _held_out(asked, pair):

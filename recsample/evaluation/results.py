@@ -20,7 +20,7 @@ from recsample._support.values import Value
 from recsample.evaluation import say
 from recsample.evaluation.infer import Inferred, Reread, Sampled
 from recsample.inference.blind import BlindSpot
-from recsample.inference.ways import ways_to
+from recsample.inference.planning import users_to_rank
 from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
 
@@ -413,7 +413,7 @@ class Result(Value):
         return json.dumps(said, indent=2, ensure_ascii=False)
 
     def plan(self, metric: Metric | str, width: float) -> pd.DataFrame:
-        """What would bring the limits of a metric so close, if the ranks are as estimated here.
+        """How many users to rank among all items for limits of a metric so close.
 
         Parameters
         ----------
@@ -424,13 +424,9 @@ class Result(Value):
         Returns
         -------
         pandas.DataFrame
-            One row per way: "rank all items" of some users, enough of them in nine studies of ten
-            where the assumption of the limits is true: those that its setting says come first, then
-            `recsample.inference.plan_audit` mostly asks for fewer, and assumes nothing; "more
-            samples" for all of them, which may contradict it; "draw until enough is known", a
-            design without bias. For comparison "ten times the users" as they were, even if that is
-            not enough. Columns:
-            ``setting``; ``users``; ``scored``, items per user on average; ``width``, as predicted.
+            ``users``, enough in nine studies of ten where the assumption of the limits is true: of
+            "these users", chosen at random, for the mean over them, and for "others like these".
+            `recsample.inference.plan_audit` mostly asks for fewer, and assumes nothing.
 
         Raises
         ------
@@ -442,7 +438,8 @@ class Result(Value):
         >>> import recsample as rs
         >>> sampler, x = rs.UniformSampling(m=20), rs.Ranks(range(1, 301), n_items=300)
         >>> found = rs.report(sampler.draw(x, rng=0), metrics=["Recall@10"])
-        >>> "rank all items" in found.plan("Recall@10", width=0.1).index
+        >>> users = found.plan("Recall@10", width=0.1)["users"]
+        >>> bool(users["these users"] < users["others like these"])
         True
         """
         found = self.inferred
@@ -452,7 +449,9 @@ class Result(Value):
             )
         if (asked := the_metric(metric)) not in found.metrics:
             raise ValueError(f"metric must be one of {[*map(str, found.metrics)]}, got {metric!r}")
-        return ways_to(asked, width, found.evidence[""])
+        users = users_to_rank(asked, width, found.evidence[""])
+        rows = {"these users": users.these, "others like these": users.others}
+        return extra("pandas").DataFrame({"users": rows})
 
 
 def _without_nan(row):

@@ -1,8 +1,9 @@
 """From one run of sampled ranks to a claim.
 
-`distribution` estimates how the ranks are distributed, `bounds` and `likelihood` say what the data
-hold without an assumption, `comparison` how sure an order is, `planning` how many samples it takes,
-`published` what printed numbers leave possible, `coverage` how often limits hold what they say.
+`distribution` estimates how the ranks are distributed, `likelihood` says between which numbers a
+metric lies, `comparison` how sure an order is, `audit` what exact ranks of some users add,
+`planning` how many users to rank exactly, `published` what printed numbers leave possible, `blind`
+what limits cannot see.
 Chapters: estimation, bounds, inference, coverage, audit.
 """
 

@@ -1,13 +1,12 @@
 """An audit: sampled ranks of all users, and exact ranks of a few who were chosen by chance.
 
 Nothing is assumed of the ranks, nor of how items were drawn. The exact metric is predicted from the
-sampled ranks, and the audited users say how far off the predictions are: the regression estimator
+sampled ranks, and the audited users show how far off the predictions are: the regression estimator
 of survey sampling, or prediction-powered inference (Angelopoulos, Duchi, Zrnic, 2023,
 https://arxiv.org/abs/2311.01453). Each audited user is predicted from all others, so the estimate
 has no bias. The limits are those of Gaffke (2005) for the mean of bounded values, which never have
-width 0. For hits that nothing predicts they are those of Clopper and Pearson, and hold; that they
-hold for other values has not been proved, but measured by ``scripts/record_audits.py``, and no case
-is known where they do not.
+width 0. For hits that nothing predicts they are Clopper and Pearson's, and hold; for other values
+that is not proved, but measured by ``scripts/record_audits.py``, without a case where they do not.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ from recsample.ranks.checks import check_ranks
 __all__ = ["AuditPlan", "plan_audit"]
 
 
-# So sure is a plan, of one side, that the values of users who are not known do not vary more.
-_SURE = 0.92
-# Beside features of spread 1 and audited users that count 1 each. With 0.3 the error over 100 users
+# The one-sided confidence level of a plan that values that are not known do not vary more.
+_CONFIDENCE = 0.92
+# The penalty of the ridge regression, for features of spread 1. With 0.3 the error over 100 users
 # is larger by one in a hundred, with 300 users the same.
 _RIDGE = 3.0
 
@@ -57,8 +56,8 @@ class AuditPlan(NamedTuple):
     chances : ndarray of float, shape (instances,)
         With which each user of the column is among them.
     first : int
-        How many of `users`, from the beginning, to rank before a plan is made with their ranks: so
-        few could be enough, if nobody differs from the others. With `exact` those ranked already.
+        How many of `users`, from the beginning, to rank before planning again with their ranks: so
+        few are enough if nobody differs from the others. With `exact` those ranked already.
 
     Examples
     --------
@@ -83,12 +82,11 @@ def plan_audit(
     exact: Any = None,
     replace: bool = False,
 ) -> AuditPlan:
-    """How many users to rank among all items for limits so close, and who they are.
+    """How many users to rank among all items for limits of a given width, and which.
 
-    Without exact ranks so many are planned as it takes where the metric varies as much as it can,
-    which is often several times too many. So rank the `first` of these users, and plan again with
-    their ranks as `exact`: more users are drawn, and `report` reads both together. How often the
-    second number was enough, and what it costs, is recorded in the chapter on coverage.
+    Without exact ranks the plan is for a metric that varies as much as it can, which is often
+    several times too many users. So rank the `first` of them, and plan again with their ranks as
+    `exact`: more users are drawn, and `report` takes the ranks of all of them.
 
     Parameters
     ----------
@@ -145,7 +143,7 @@ def plan_audit(
         values, shares = _with_more_spread(values, ends)
 
     def wide(users):
-        # Whoever is known counts as known; the others may vary more.
+        # Known users count as they are; the others may vary more.
         down_and_up = reaches(values, *ends, weights=known + (users - len(first)) * shares)
         return np.sqrt(1 - users / n_users) * sum(down_and_up) > width
 
@@ -156,24 +154,24 @@ def plan_audit(
         number += 1 + bisect_left(more, True, key=lambda users: not wide(users))
     rest = np.setdiff1d(np.arange(n_users), first)
     users = np.append(first, rng.choice(rest, number - len(first), replace=False))
-    at_first = len(first) or int(min(fewest_users(width, ends), number))
+    at_first = len(first) or int(min(_fewest_users(width, ends), number))
     return AuditPlan(users, np.full(n_users, number / n_users), at_first)
 
 
-def fewest_users(width: float, ends: tuple[float, float]) -> float:
-    """With so few, limits can be so close: if all values are the same, and at an end."""
+def _fewest_users(width, ends):
+    """The least number for which limits can be so close: if all values are at the same end."""
     tail = (1 - LEVEL) / 2
     share = width / max(ends[1] - ends[0], width)
     return max(2.0, np.ceil(np.log(tail) / np.log1p(-min(share, 1 - tail))))
 
 
 def _with_more_spread(values, ends):
-    """The values and their shares, with so many at the further end as can have been missed."""
+    """The values and their shares, with as many more at the further end as can have been missed."""
     far = max(ends, key=abs)
     mean = (values**2).mean()
-    likely = mean + reaches(values**2, 0.0, far**2, 2 * _SURE - 1)[1]  # a level has two sides
-    # With half of 1 - mean / far**2 there the variance is largest; beyond that it falls again. Few
-    # known values may pass the ends of the others.
+    likely = mean + reaches(values**2, 0.0, far**2, 2 * _CONFIDENCE - 1)[1]  # a level has two sides
+    # A share x at the end has the mean square (1 - x) mean + x far**2; the variance is largest at
+    # x = (1 - mean / far**2) / 2 and falls beyond. A few known values may pass the ends of others.
     room = max(0.0, far**2 - mean)
     missed = min((likely - mean) / max(room, 1e-12), room / max(2 * far**2, 1e-12))
     shares = np.append(np.full(len(values), (1 - missed) / len(values)), missed)
@@ -183,8 +181,8 @@ def _with_more_spread(values, ends):
 class Audit(NamedTuple):
     """Sampled ranks of all users of a recommender, and the exact ranks of those at `users`.
 
-    `chances` says how likely each user was to be among them, each by itself; without them they
-    are a random choice.
+    `chances` are those with which each user, independently, was chosen; without them the users are
+    a random choice of so many.
     """
 
     sampled: Ranks
@@ -194,12 +192,12 @@ class Audit(NamedTuple):
     replace: bool
     chances: Floats | None = None
 
-    def mean(self, metric: Metric, level: float = LEVEL) -> Audited:
+    def mean(self, metric: Metric, level: float = LEVEL) -> AuditedMean:
         """Of the exact metric."""
         ends = ends_of(metric, self.exact)
         return audited_mean(*self._known(metric), ends, self.chances, level)
 
-    def difference(self, other: Audit, metric: Metric, level: float) -> Audited:
+    def difference(self, other: Audit, metric: Metric, level: float) -> AuditedMean:
         """Of the exact metric from that of another recommender, for the same audited users."""
         y, features, low, high = self._known(metric)
         y_other, of_other, low_other, high_other = other._known(metric)
@@ -210,19 +208,19 @@ class Audit(NamedTuple):
         )
 
     def residuals(self, metric: Metric) -> tuple[Floats, tuple[float, float]]:
-        """How far the audited users are off their predictions, and how far others can be."""
+        """The errors of the predictions of audited users, and between what those of others lie."""
         y, features, lowest, highest = self._known(metric)
         known = ~np.isnan(y)
-        chance = np.full(len(y), known.mean())  # of a first audit at random
+        chance = np.full(len(y), known.mean())  # a first audit is a random choice
         predicted, others = _predicted(y[known], features, known, chance, True)
         ends = (lowest[~known] - others).min(), (highest[~known] - others).max()
         return y[known] - predicted, ends
 
     def _known(self, metric: Metric) -> tuple[Floats, Floats, Floats, Floats]:
-        """Exact values, NaN where not known, what predicts them, and between what they lie."""
+        """Exact values, NaN where not known, the features that predict them, and their bounds."""
         values = np.full(len(self.sampled), np.nan)
         values[self.users] = defined_values(metric, self.exact)
-        # By trial the best of five choices.
+        # The metric itself and three of other shapes: the best of five choices that were tried.
         used = dict.fromkeys((metric, Recall @ 1, AUC, AP))
         features = np.column_stack([one(self.sampled) for one in used])
         return values, features, *_ends(metric, self.sampled, self.sizes, self.replace)
@@ -248,9 +246,9 @@ def _possible(sampled, sizes, replace):
 def exact_ranks(
     exact: Any, sampled: Ranks, sizes: Integers, replace: bool
 ) -> tuple[Integers, Ranks]:
-    """Whose exact ranks are given, and these; what is impossible beside sampled ranks is refused.
+    """The numbers of the audited instances, and their exact ranks, which must be possible.
 
-    A Series is matched by the names of the instances of `sampled`, or their numbers.
+    A Series is matched by the ids of the instances of `sampled`, or their numbers.
     """
     if isinstance(exact, tuple) and len(exact) == 2 and isinstance(exact[1], Ranks):
         users, ranks = checks.whole_numbers("exact", list(exact[0]), lowest=0), exact[1]
@@ -320,7 +318,7 @@ def _check_possible(users, exact, sampled, sizes, replace):
     checks.refuse_first(wrong, message, drawn.rank, *allowed, one.rank, users[one.instance])
 
 
-class Audited(NamedTuple):
+class AuditedMean(NamedTuple):
     """The mean of all users' values: estimate, limits, and limits for other users like these."""
 
     value: float
@@ -345,33 +343,32 @@ def audited_mean(
     ends: tuple[float, float],
     chances: Floats | None = None,
     level: float = LEVEL,
-) -> Audited:
+) -> AuditedMean:
     """The mean of values of which most are not known (NaN), but predicted from `features`.
 
-    Each value is known to lie between `lowest` and `highest`, and those of other users between the
-    two `ends`. Whose value is known was decided by chance, with `chances` independently for each,
-    without them as a random choice of so many.
+    Each value lies between `lowest` and `highest`, and those of other users between the two `ends`.
+    Which values are known was decided by chance, as of `Audit`.
     """
     known, n_users = ~np.isnan(exact), len(exact)
     y, n_known = exact[known], int(known.sum())
     chance = np.full(n_users, n_known / n_users) if chances is None else chances
     predicted, others = _predicted(y, features, known, chance, chances is None)
     off = y - predicted
-    # Whoever is known counts as known, and stands for 1 / chance - 1 others with an error like
-    # that: on average over the choice this is the mean, whatever the predictions are.
+    # A known user stands for 1 / chance - 1 others with the same error of the prediction: over the
+    # choice the expectation is the mean, whatever the predictions are (Horvitz and Thompson).
     value = float(y.sum() + others.sum() + off @ (1 / chance[known] - 1)) / n_users
-    # So much does the value of one user weigh, if all weights together are the audited users.
+    # The weight of a user, relative to the audited ones.
     weight = n_known / (n_users * chance)
     down = up = 0.0
     if n_known < n_users:
-        left = weight * np.sqrt(1 - chance)  # less noise, the more users are audited
+        left = weight * np.sqrt(1 - chance)  # the correction for a finite population
         below, above = (left[~known] * (end[~known] - others) for end in (lowest, highest))
         down, up = reaches(left[known] * off, below.min(), above.max(), level)
-    # Nor can the mean leave what the sampled ranks make possible for each user who is not known.
+    # The mean is within what the sampled ranks leave possible for the others, too.
     surely = [(y.sum() + end[~known].sum()) / n_users for end in (lowest, highest)]
-    # For other users the spread of the values themselves counts, as if all these had been audited.
+    # For other users the spread of the values themselves is added, as if all these were audited.
     reach = np.sqrt(n_known / n_users) * np.array(reaches(y, *ends, level, weight[known]))
-    return Audited(
+    return AuditedMean(
         value,
         float(max(value - down, surely[0])),
         float(min(value + up, surely[1])),
@@ -381,21 +378,21 @@ def audited_mean(
 
 
 def _predicted(y, features, known, chance, at_random):
-    """Each known value as ridge regression on all others predicts it, and the unknown ones."""
+    """Predictions by ridge regression: of known values from all others, and of unknown ones."""
     spread = features.std(axis=0)
     varied = spread > 0
     scaled = (features - features.mean(axis=0))[:, varied] / spread[varied]
     columns = np.column_stack([np.ones(len(features)), scaled])
     seen, weights = columns[known], chance.mean() / chance[known]
     penalty = np.diag(np.append(1e-9, np.full(int(varied.sum()), _RIDGE)))
-    # A regression without one user differs in one product from the sums over all.
+    # The sums of a regression without one user are those over all but for one product.
     products = weights[:, None, None] * seen[:, :, None] * seen[:, None, :]
     right = (weights * y)[:, None] * seen
     without = np.linalg.solve(
         products.sum(axis=0) - products + penalty, (right.sum(axis=0) - right)[..., None]
     )[..., 0]
-    # With a fixed number of audited users the mean of these regressions leaves no bias, and with
-    # a random number the regression on all of them.
+    # So that there is no bias: of a fixed number of audited users the mean of these regressions
+    # predicts the unknown values, of a random number the regression on all of them.
     of_all = np.linalg.solve(products.sum(axis=0) + penalty, right.sum(axis=0))
     return (seen * without).sum(axis=1), columns[~known] @ (
         without.mean(axis=0) if at_random else of_all
@@ -403,7 +400,7 @@ def _predicted(y, features, known, chance, at_random):
 
 
 def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:
-    """The chances with which users were audited, None for all the same; impossible ones refused."""
+    """The chances with which users were audited, None where they are all the same."""
     if checks.is_one_of(chosen, ("random",)):
         _check_random(sampled, users)
         return None
@@ -425,7 +422,7 @@ def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:
         "for instance {at}",
         chances,
     )
-    # Of independent draws; six standard deviations off it is no chance.
+    # Six standard deviations off they are not the chances of independent draws.
     expected, spread = chances.sum(), np.sqrt((chances * (1 - chances)).sum())
     if abs(len(users) - expected) > 6 * spread + 1:
         raise ValueError(
@@ -436,7 +433,7 @@ def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:
 
 
 def _check_random(sampled, users):
-    """Refuse a choice that sampled ranks give away: once in a million it is chance."""
+    """Refuse a choice that depends on the sampled ranks; wrong once in a million."""
     for metric in (Recall @ 1, AUC):
         values = metric(sampled)
         down, up = reaches(values[users], values.min(), values.max(), 1 - 1e-6)

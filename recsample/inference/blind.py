@@ -49,14 +49,14 @@ class BlindSpot(NamedTuple):
     fails: float
 
     def __str__(self) -> str:
-        said = []
+        parts = []
         if self.ranks > 0:
             first = f"{self.ranks:,} ranks" if self.ranks > 1 else "rank"
-            said.append(f"hardly anything within the first {first} can be seen")
+            parts.append(f"hardly anything within the first {first} can be seen")
         if not np.isnan(self.fails):
             failed = f"such limits failed in up to {100 * self.fails:.0f} % of runs"
-            said.append(f"for the worst of 10 populations tried {failed}")
-        return f"At this size {', and '.join(said)}." if said else ""
+            parts.append(f"for the worst of 10 populations tried {failed}")
+        return f"At this size {', and '.join(parts)}." if parts else ""
 
 
 def blind_spot(n_items: int, m: int, n_instances: int) -> BlindSpot:

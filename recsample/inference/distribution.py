@@ -4,20 +4,16 @@ Take the ranks of the instances for draws from a distribution p(r). Then the sam
 q = A^T p, with the law A of the sampling, and p is to be found from their histogram h. That is
 ill-posed: ranks closer than about n / m are hardly told apart, and h is noisy. Each method fills
 the gap in its own way: `expectation_maximisation` by stopping early, `maximum_entropy` by the
-flattest distribution that fits, `log_spline` by a smooth curve with few parameters, which also has
-a standard error.
-
-Its mean of a metric is an estimate of the metric, `plug_in`, and it can be the ``prior`` of a
-corrected metric. A prior must come from the same run as the ranks that are corrected with it, or be
-known beforehand as `plausible_prior` is.
+flattest distribution that fits. The mean of a metric under p estimates the metric (`plug_in`), and
+p can be the ``prior`` of a correction of the same run.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from scipy import interpolate, linalg, optimize, special
+from scipy import linalg, special
 
 from recsample._support import checks
 from recsample._support.arrays import counted, summed
@@ -30,17 +26,7 @@ from recsample.ranks.counts import RankCounts
 from recsample.sampling.large_pools import pool_of
 from recsample.sampling.uniform import UniformSampling
 
-__all__ = [
-    "LogSpline",
-    "best_gamma",
-    "expectation_maximisation",
-    "log_spline",
-    "maximum_entropy",
-    "plausible_prior",
-    "plug_in",
-    "rank_distribution",
-]
-
+__all__ = ["best_gamma", "plausible_prior", "plug_in", "rank_distribution"]
 
 # The EM algorithm is stopped early, before it fits the noise.
 EM_ITERATIONS = 30
@@ -71,32 +57,11 @@ def check_uniform(sampler: Any) -> UniformSampling:
     return sampler
 
 
-def em(
-    counts: Floats, law: Floats, start: Floats, iterations: int = EM_ITERATIONS
-) -> tuple[Floats, list[Floats]]:
-    """The EM algorithm on the counts of a run, or on a column for each of several runs.
-
-    Returns the weights of the rows of the law, and for each iteration the vector whose product with
-    the law is what the weights were multiplied with.
-    """
-    share, p, ratios = counts / counts.sum(axis=0), start, []
-    for _ in range(iterations):
-        # Both steps in one: each rank gains by its part in what was seen, over what is expected.
-        expected = law.T @ p
-        ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
-        p = p * (law @ ratios[-1])
-    return p, ratios
-
-
-# Between its knots a spline is no rougher than so many laws times each other.
-_SMOOTH = 6
-
-
 def rank_distribution(
     sampled: Ranks | RankCounts,
     sampler: UniformSampling,
     n_items: int,
-    method: Literal["em", "mes", "spline"] = "em",
+    method: Literal["em", "mes"] = "em",
 ) -> Floats:
     """The distribution of the ranks, estimated from one run of sampled ranks.
 
@@ -107,8 +72,9 @@ def rank_distribution(
     sampler : UniformSampling
     n_items : int
         Size n of the pool that was sampled from.
-    method : {"em", "mes", "spline"}, optional
-        `expectation_maximisation`, `maximum_entropy` or `log_spline`, with their defaults.
+    method : {"em", "mes"}, optional
+        30 iterations of the EM algorithm from a uniform start, or the distribution with the best
+        balance of entropy and fit.
 
     Returns
     -------
@@ -130,10 +96,8 @@ def rank_distribution(
     >>> p.shape, bool(p[:200].sum() > 0.9)
     ((10000,), True)
     """
-    if checks.one_of("method", method, ("em", "mes", "spline")) == "spline":
-        return log_spline(sampled, sampler, n_items).distribution
-    found = expectation_maximisation if method == "em" else maximum_entropy
-    return found(sampled, sampler, n_items)
+    estimates = {"em": expectation_maximisation, "mes": maximum_entropy}
+    return estimates[checks.one_of("method", method, ("em", "mes"))](sampled, sampler, n_items)
 
 
 def expectation_maximisation(
@@ -146,36 +110,13 @@ def expectation_maximisation(
     """The EM estimate of the distribution of the ranks, from a uniform start.
 
     Every iteration multiplies p(r) by the mean, over h, of p(s | r) / q(s), which raises the
-    likelihood. It takes as long for any number of instances, and hardly longer for a large pool, of
-    which not all ranks are looked at on the way. The maximum itself is a distribution on a few
-    ranks that fits the noise, so the number of iterations is the regulariser.
-
-    Parameters
-    ----------
-    sampled : Ranks or RankCounts
-    sampler : UniformSampling
-    n_items : int
-        These, and what is refused, as of `rank_distribution`.
-    iterations : int, optional
-        At least 1.
-
-    Returns
-    -------
-    ndarray of float, shape (n_items,)
-
-    Examples
-    --------
-    Two ranks, one sampled item, which is the other one: the histogram is the distribution.
-
-    >>> import recsample as rs
-    >>> sampled = rs.Ranks([1, 1, 2, 1], n_items=2)
-    >>> rs.inference.expectation_maximisation(sampled, rs.UniformSampling(m=1), 2)
-    array([0.75, 0.25])
+    likelihood. The maximum itself is a distribution on a few ranks that fits the noise, so the
+    number of iterations is the regulariser. Of a large pool not all ranks are looked at on the way.
     """
     counts = sampled_counts(sampled, sampler)
     iterations = checks.positive_int("iterations", iterations)
     pool = _pool(sampler, n_items, iterations + 1)
-    p, ratios = em(counts, pool.law, pool.weight, iterations)
+    p, ratios = _em(counts, pool.law, pool.weight, iterations)
     if len(p) < n_items:
         # From a uniform start p is the product of its factors, each smooth in the rank: so it is
         # known between the ranks that were looked at.
@@ -184,8 +125,24 @@ def expectation_maximisation(
     return p / p.sum()
 
 
-def _pool(sampler, n_items, factors, jumps=()):
-    return pool_of(sampler, checks.every_rank(n_items, 32, "a distribution"), factors, jumps)
+def _em(counts, law, p, iterations=EM_ITERATIONS):
+    """The EM algorithm from p on.
+
+    Returns the weights of the rows of the law, and for each iteration the vector whose product with
+    the law is what the weights were multiplied with.
+    """
+    share, ratios = counts / counts.sum(), []
+    for _ in range(iterations):
+        # Both steps in one: each rank gains by its part in what was seen, over what is expected.
+        expected = law.T @ p
+        ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
+        p = p * (law @ ratios[-1])
+    return p, ratios
+
+
+def _pool(sampler, n_items, factors):
+    """The ranks of a large pool that are looked at, for products of so many laws."""
+    return pool_of(sampler, checks.every_rank(n_items, 32, "a distribution"), factors, ())
 
 
 def maximum_entropy(
@@ -193,50 +150,26 @@ def maximum_entropy(
 ) -> Floats:
     """The distribution of the ranks with the best balance of entropy and fit.
 
-    Maximises ``weight`` times the entropy of p minus chi^2 / 2, where chi^2 is the sum over s of
+    Maximises `weight` times the entropy of p minus chi^2 / 2, where chi^2 is the sum over s of
     ``|D| (h_s - q_s)^2 / v_s`` for ``|D|`` instances, with v_s the law of the sampled ranks under
     the EM estimate (the histogram itself would pull the fit towards cells that are small by
     chance). The solution is p(r) proportional to exp(sum over s of lambda_s p(s | r)), and lambda
     maximises a concave function of m + 1 variables, by Newton's method.
-
-    Parameters
-    ----------
-    sampled : Ranks or RankCounts
-    sampler : UniformSampling
-    n_items : int
-        These, and what is refused, as of `rank_distribution`.
-    weight : float, optional
-        Of the entropy, above 0. As it grows the uniform distribution is approached.
-
-    Returns
-    -------
-    ndarray of float, shape (n_items,)
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> sampler = rs.UniformSampling(m=4)
-    >>> sampled = rs.Ranks([1, 1, 2, 1, 1, 3], n_items=5)
-    >>> p = rs.inference.maximum_entropy(sampled, sampler, n_items=20)
-    >>> bool(p[0] > p[10] > p[19]), round(float(p.sum()), 12)
-    (True, 1.0)
     """
     counts, weight = sampled_counts(sampled, sampler), checks.positive_float("weight", weight)
     pool = _pool(sampler, n_items, EM_ITERATIONS + 1)
     # What is expected of a cell, of at least a thousandth of an instance: none may weigh nothing.
-    expected = np.maximum(em(counts, pool.law, pool.weight)[0] @ pool.law, 1e-3 / counts.sum())
+    expected = np.maximum(_em(counts, pool.law, pool.weight)[0] @ pool.law, 1e-3 / counts.sum())
     ridge = weight * expected / counts.sum()
-    multipliers = most_entropy(pool.law, counts / counts.sum(), ridge, np.log(pool.weight))
+    multipliers = _most_entropy(pool.law, counts / counts.sum(), ridge, np.log(pool.weight))
     return special.softmax(pool.at_all(lambda law: law @ multipliers, np.asarray))
 
 
-def most_entropy(
-    law: Floats, aim: Floats, ridge: Floats, log_weight: Floats | float = 0.0
-) -> Floats:
-    """The multipliers x of the distribution softmax(law @ x) with the best balance.
+def _most_entropy(law, aim, ridge, log_weight):
+    """The multipliers x of the distribution softmax(law @ x + log_weight) with the best balance.
 
-    Its entropy, against the weights of the rows, less the squares by which ``law.T @ p`` is off the
-    aim, over twice the ridge. They maximise a concave dual, by Newton's method.
+    Of its entropy, against the weights of the rows, and the squares by which ``law.T @ p`` is off
+    the aim, over twice the ridge. They maximise a concave dual, by Newton's method.
     """
 
     def dual(x):
@@ -260,155 +193,6 @@ def most_entropy(
             step, gain = step / 2, gain / 2
         x = x + step
     raise RuntimeError("the distribution of most entropy was not found in 200 steps")
-
-
-class LogSpline(NamedTuple):
-    """A smooth estimate of the distribution of the ranks, with what its uncertainty needs.
-
-    Parameters
-    ----------
-    distribution : ndarray of float, shape (n_items,)
-        Probabilities of the ranks 1, ..., n.
-    gradient : ndarray of float, shape (n_items, parameters)
-        Their derivatives with respect to the parameters.
-    covariance : ndarray of float, shape (parameters, parameters)
-        Of the estimated parameters.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> sampler = rs.UniformSampling(m=1)
-    >>> fit = rs.inference.log_spline(rs.Ranks([1, 2], 2), sampler, 1000, parameters=3)
-    >>> fit.distribution.shape, fit.covariance.shape
-    ((1000,), (3, 3))
-    """
-
-    distribution: Floats
-    gradient: Floats
-    covariance: Floats
-
-    def mean(self, metric: Metric | str) -> tuple[float, float]:
-        """The mean of a metric under the distribution, and its standard error.
-
-        The standard error is over other instances like these, sampled anew, as far as the curve can
-        follow the true distribution: it holds both parts of the noise, no bias.
-
-        Parameters
-        ----------
-        metric : Metric or str
-
-        Returns
-        -------
-        tuple of float
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> sampler = rs.UniformSampling(m=99)
-        >>> sampled = sampler.draw(rs.Ranks(range(1, 1001), n_items=1000), rng=0)
-        >>> mean, error = rs.inference.log_spline(sampled, sampler, 1000).mean(rs.AUC)
-        >>> abs(mean - 0.5) < 3 * error < 0.05
-        True
-        """
-        values = _metric_values(metric, len(self.distribution))
-        slope = values @ self.gradient
-        return float(values @ self.distribution), float(np.sqrt(slope @ self.covariance @ slope))
-
-
-def log_spline(
-    sampled: Ranks | RankCounts, sampler: UniformSampling, n_items: int, *, parameters: int = 5
-) -> LogSpline:
-    """A distribution of the ranks whose logarithm is a smooth curve, with standard errors.
-
-    log p is a natural cubic spline in log(1 + (r - 1)(m + 1) / n), up to its constant: ranks that
-    sampling hardly tells apart lie close together on that scale. The parameters maximise the
-    likelihood of the histogram minus half their square, Efron's g-modelling [1]_; their covariance
-    is (I + 1)^-1 I (I + 1)^-1, with the information I.
-
-    Parameters
-    ----------
-    sampled : Ranks or RankCounts
-    sampler : UniformSampling
-    n_items : int
-        These, and what is refused, as of `rank_distribution`.
-    parameters : int, optional
-        How many degrees of freedom the curve has, from 2 to n.
-
-    Returns
-    -------
-    LogSpline
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> sampler = rs.UniformSampling(m=99)
-    >>> sampled = sampler.draw(rs.Ranks(range(1, 1001), n_items=1000), rng=0)
-    >>> fit = rs.inference.log_spline(sampled, sampler, 1000)
-    >>> round(float(fit.distribution.sum()), 12)
-    1.0
-
-    References
-    ----------
-    .. [1] B. Efron, "Empirical Bayes deconvolution estimates", Biometrika 103(1), 2016.
-    """
-    counts, n_items = sampled_counts(sampled, sampler), checks.positive_int("n_items", n_items)
-    parameters = checks.positive_int("parameters", parameters)
-    if not 2 <= parameters < n_items:
-        raise ValueError(
-            f"parameters must be at least 2 and below n_items = {n_items}, got {parameters}"
-        )
-    checks.every_rank(n_items, 48 * parameters, f"a spline with parameters={parameters}")
-    knots = np.linspace(0, 1, parameters + 1)
-    near = (sampler.m + 1) / n_items  # the scale is the log of 1 + this for each item above
-    last = np.log1p((n_items - 1) * near)
-    at_knots = np.floor(np.expm1(knots * last) / near).astype(np.int64)
-    pool = _pool(sampler, n_items, _SMOOTH, at_knots)
-    every = np.log1p(np.arange(n_items) * near) / last
-    basis, at_rows = _natural_spline(every, np.log1p(pool.above * near) / last, knots)
-    law, of_ranks = pool.law, np.log(pool.weight)
-
-    def loss(theta):
-        p = special.softmax(at_rows @ theta + of_ranks)
-        q = p @ law
-        ratio = np.divide(counts, q, out=np.zeros_like(q), where=counts > 0)
-        gradient = at_rows.T @ (p * (law @ ratio - counts.sum()))
-        return -special.xlogy(counts, q).sum() + theta @ theta / 2, theta - gradient
-
-    # Scaled by the number of instances, so that the tolerance means the same for any number.
-    scale = counts.sum()
-    found = optimize.minimize(
-        lambda theta: tuple(part / scale for part in loss(theta)),
-        np.zeros(parameters),
-        jac=True,
-        method="BFGS",
-        options={"gtol": 1e-7, "maxiter": 1000},
-    )
-    # Near the optimum rounding may leave no further step, which is reported as a failure.
-    if not found.success and np.abs(found.jac).max() > 1e-5:
-        raise RuntimeError(f"the spline with {parameters} parameters has not converged")
-    # The derivative of a softmax: the basis from its mean under p.
-    p = special.softmax(basis @ found.x)
-    gradient = p[:, None] * (basis - p @ basis)
-    few = special.softmax(at_rows @ found.x + of_ranks)
-    q, slopes = few @ law, (few[:, None] * (at_rows - few @ at_rows)).T @ law
-    # Fisher's, of the histogram; the penalty adds 1 to the curvature, and is not noise itself.
-    information = scale * (slopes / np.maximum(q, 1e-300)) @ slopes.T
-    inverse = linalg.inv(information + np.eye(parameters))
-    return LogSpline(p, gradient, inverse @ information @ inverse)
-
-
-def _natural_spline(x, others, knots):
-    """Orthogonal columns that span the natural cubic splines without the constant, at two x.
-
-    Over the first they have mean 0 and mean square 1.
-    """
-    # One spline for each knot that is 1 there; all of them together are the constant.
-    splines = interpolate.CubicSpline(knots, np.eye(len(knots))[:, 1:], bc_type="natural")
-    at_x = splines(x)
-    mean, root = at_x.mean(axis=0), np.sqrt(len(x))
-    basis, triangle = linalg.qr(at_x - mean, mode="economic")
-    at_others = linalg.solve_triangular(triangle, (splines(others) - mean).T, trans="T").T
-    return basis * root, at_others * root
 
 
 def plug_in(metric: Metric | str, distribution: Floats) -> float:
@@ -441,11 +225,7 @@ def plug_in(metric: Metric | str, distribution: Floats) -> float:
             "distribution must be an array of probabilities with sum 1, "
             f"got shape {p.shape} with sum {p.sum()}"
         )
-    return float(p @ _metric_values(metric, len(p)))
-
-
-def _metric_values(metric, n_items):
-    return exact_metric(metric).of_rank(np.arange(1, n_items + 1), n_items)
+    return float(p @ exact_metric(metric).of_rank(np.arange(1, len(p) + 1), len(p)))
 
 
 def plausible_prior(n_items: int) -> Floats:
@@ -490,9 +270,9 @@ def best_gamma(n_instances: int, concentration: float = 10.0) -> float:
     squared error. One instance has gamma = 1, the posterior mean. In a large study the variance
     averages out and the bias remains. With c near 0 next to nothing is believed of p; a large c is
     a firm belief in p0. The default is a choice: with `plausible_prior` it has the smallest median
-    error of 0, 10, 50 and 200 over the populations of `recsample.inference.coverage` that were not
-    held out, averaged over 300 and 6,000 instances (at 6,000 alone 50 has it); its mean error is
-    hardly larger than that of 0.
+    error of 0, 10, 50 and 200 over the populations of ``scripts/coverage_of_limits.py`` that were
+    not held out, averaged over 300 and 6,000 instances (at 6,000 alone 50 has it); its mean error
+    is hardly larger than that of 0.
 
     Parameters
     ----------

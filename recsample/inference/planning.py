@@ -1,288 +1,79 @@
-"""How many samples a comparison needs."""
+"""How many users to rank among all items, for limits as close to each other as is wished."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy import optimize, special
 
-from recsample._support.checks import fits_in_memory, generator, positive_int, share
-from recsample._support.typing import Rng
-from recsample.corrections.base import Correction
-from recsample.inference.comparison import difference_moments, exact_order, normal_probability
-from recsample.inference.distribution import em, sampled_counts
+from recsample._support.checks import positive_float
+from recsample._support.numerics import LEVEL
+from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.mixtures import extremes
 from recsample.metrics.base import Metric
-from recsample.metrics.names import the_metric
-from recsample.ranks.base import Ranks
-from recsample.ranks.checks import check_same_instances, rows_of
-from recsample.ranks.counts import RankCounts
-from recsample.sampling.uniform import UniformSampling
+from recsample.metrics.shapes import Linear, Step
 
-__all__ = ["RequiredSamples", "required_samples", "required_samples_from_pilot"]
+_DISTANCE = float(special.chdtri(1, 1 - LEVEL))
+# Of an upper limit that is right in 9 studies of 10, and how nearly it is found.
+_ONE_SIDED, _NEAR = float(special.chdtri(1, 0.2)), 0.01
 
 
-# So many samples are tried at most. A pilot takes half a minute for so many products of its ranks,
-# its counts, and its repetitions and some more, which stand for the numbers of samples it tries.
-_MOST_SAMPLES, _MOST_PRODUCTS, _TRIED = 10**7, 2**30, 20
+class UsersToRank(NamedTuple):
+    """How many users to rank among all items for a width of the limits of their mean."""
+
+    these: int  # chosen at random from the users of the study, for the mean over all of these
+    others: int  # for the mean over all users like these
 
 
-def required_samples(
-    metric: Metric | str | Callable[[UniformSampling], Metric],
-    ranks_a: Ranks | RankCounts,
-    ranks_b: Ranks | RankCounts,
-    *,
-    probability: float = 0.95,
-    replace: bool = False,
-    largest: int | None = None,
-) -> int:
-    """From how many samples on two recommenders are in their exact order, as a search finds it.
+def users_to_rank(metric: Metric, width: float, evidence: Evidence) -> UsersToRank:
+    """How many users are enough in 9 studies of 10, by what a study says of their variance.
 
-    The smallest m with the probability of `order_probability`, each recommender with negatives of
-    its own, as high as asked for at m and at all larger numbers that are tried. Shared negatives
-    need fewer as a rule. In pools of up to 200 irrelevant items all numbers are tried; in larger
-    ones a grid with three points per doubling, and more near the size of the pool, where little
-    noise is left and the probability changes fast. Between two of its points the number is found by
-    bisection, so that a short dip can be missed. It takes seconds for thousands of instances.
-
-    Parameters
-    ----------
-    metric : Metric, str or callable
-        A metric; or a function that makes a corrected metric for a sampler, such as
-        ``lambda sampler: BiasVariance(AP, sampler, n_items, gamma=0.1)``.
-    ranks_a, ranks_b : Ranks or RankCounts
-        The exact ranks of the two recommenders, the same instances in the same order.
-    probability : float, optional
-        Between 0 and 1, both excluded.
-    replace : bool, optional
-        Sample with replacement.
-    largest : int, optional
-        Look no further. By default the size of the smallest pool of irrelevant items, and never
-        beyond 10^7.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        As `order_probability`, and if even the largest number does not reach the probability.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> a, b = rs.Ranks([100] * 50, n_items=1000), rs.Ranks([120] * 50, n_items=1000)
-    >>> rs.inference.required_samples(rs.AUC, a, b)
-    26
+    Of values x between 0 and 1 with mean c, x^2 <= x, so (x - c)^2 <= (x - c)(1 - 2c) + c(1 - c):
+    the variance v of N users has itself a variance of at most v (1 - 4v) / N, as of hits and
+    misses; of values in a span R, of v (R^2 - 4v) / N. What data allow of other top-heavy metrics
+    is so far off that this luck is small.
     """
-    wanted = share("probability", probability)
-    sign = exact_order(_made(metric, UniformSampling(1, replace)), ranks_a, ranks_b)
-    pool = min(int(rows_of(ranks)[0].n_irrelevant.min()) for ranks in (ranks_a, ranks_b))
-    last = _last(largest, pool)
+    width = positive_float("width", width)
+    # Items of one user vary together.
+    variance = evidence.clustering(metric) * _largest_variance(metric, evidence)
+    of_one = float(4 * _DISTANCE) / width / width  # a square may be 0, or too large
+    luck = 0.0
+    if isinstance(metric.shape, (Linear, Step)):
+        mixtures = evidence.mixtures(metric, "smooth")
+        low, high = (sum(one.share * f(one.mean) for one in mixtures) for f in (np.min, np.max))
+        luck = np.sqrt(_ONE_SIDED * of_one * max(0.0, (high - low) ** 2 - 4 * variance))
+    # Student's quantile, and a variance over N - 1, are as this many users fewer.
+    needed = of_one * variance + luck + (_DISTANCE + 3) / 2
+    if not needed < 2**53:
+        raise ValueError(f"width must be one that fewer than 2**53 users reach, got {width}")
+    others = max(2, int(np.ceil(needed)))
+    # Without replacement the variance of a mean is v / n - v / N, and 0 where all N are ranked.
+    n_users = evidence.n_instances
+    these = int(np.ceil(1 / (1 / others + 1 / n_users)))
+    return UsersToRank(min(max(2, these), n_users), others)
 
-    def chance(m):
-        sampler = UniformSampling(m, replace)
-        mean, variance = difference_moments(_made(metric, sampler), ranks_a, ranks_b, sampler)
-        return normal_probability(sign * mean, np.sqrt(variance))
 
-    samples = _smallest(chance, wanted, last, pool)
-    if samples is None:
-        raise ValueError(
-            f"probability must be reached by {last} samples, got {chance(last):.3f} there where "
-            f"{wanted} is asked for"
-        )
-    return samples
+def _largest_variance(metric, evidence):
+    """The largest variance of the exact values that the data allow.
 
-
-class RequiredSamples(NamedTuple):
-    """A number of samples, estimated from a pilot run.
-
-    Parameters
-    ----------
-    samples : int
-        The estimate, which is too small about as often as not.
-    low, high : int
-        The central 90 % of the bootstrap over the pilot's instances; the largest number that was
-        looked at where it is not reached. The upper end is the plan that is seldom too small.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> rs.inference.RequiredSamples(200, 120, 410).high
-    410
+    The variance is concave in the distribution, and the least mean square distance to any number.
+    So its upper limit is the least one of those of such distances.
     """
+    # Where the data contradict more, limits of another study like this will not assume it.
+    assumption = supported(metric, evidence) or "none"
+    mixtures, best = evidence.mixtures(metric, assumption), evidence.best(assumption)
+    reach = _ONE_SIDED * evidence.clustering(metric)
 
-    samples: int
-    low: int
-    high: int
+    def furthest(centre):
+        distances = [
+            one._replace(mean=one.square - 2 * centre * one.mean + centre**2) for one in mixtures
+        ]
+        path = extremes(distances, best, 1, reach)
+        roots = np.maximum.accumulate(np.sqrt([point.distance for point in path]))
+        return float(np.interp(np.sqrt(reach), roots, [point.mean for point in path]))
 
-
-def required_samples_from_pilot(
-    metric: Metric | str | Callable[[UniformSampling], Metric],
-    sampled_a: Ranks,
-    sampled_b: Ranks,
-    sampler: UniformSampling,
-    n_items: int,
-    rng: Rng,
-    *,
-    probability: float = 0.95,
-    largest: int | None = None,
-    repetitions: int = 100,
-) -> RequiredSamples:
-    """`required_samples`, planned from a sampled pilot run of the two recommenders.
-
-    The distributions of the ranks are estimated by EM, and the study that is planned has as many
-    instances as the pilot, with ranks drawn from them once and for all, and negatives of its own
-    for each recommender: shared ones need fewer as a rule. How far the answer can be trusted shows
-    in a bootstrap over the pilot's instances, with what each of its samples needs for the order
-    that the pilot found. So of two recommenders that the pilot cannot tell apart all items are to
-    be ranked, by the upper end: plan with that. How often it is enough is recorded by
-    `recsample.inference.coverage`.
-
-    Parameters
-    ----------
-    metric : Metric, str or callable
-        As in `required_samples`.
-    sampled_a, sampled_b : Ranks
-        The pilot's sampled ranks, the same instances in the same order.
-    sampler : UniformSampling
-        The pilot's; the study samples with or without replacement as the pilot did.
-    n_items : int
-        Size n of the pool.
-    rng : int or numpy.random.Generator
-    probability : float, optional
-        Between 0 and 1, both excluded.
-    largest : int, optional
-        Look no further. By default n_items - 1, and never beyond 10^7.
-    repetitions : int, optional
-        Bootstrap samples.
-
-    Returns
-    -------
-    RequiredSamples
-
-    Raises
-    ------
-    ValueError
-        For ranks that are not sampled ranks of this sampler, different numbers of instances, a pool
-        that is too small, and more repetitions than the memory holds.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> sampler = rs.UniformSampling(m=50)
-    >>> a, b = (sampler.draw(rs.Ranks([r] * 400, n_items=500), rng=r) for r in (30, 60))
-    >>> rs.inference.required_samples_from_pilot(rs.AUC, a, b, sampler, 500, rng=0).samples < 10
-    True
-    """
-    check_same_instances(sampled_a, sampled_b, ("sampled_a", "sampled_b"))
-    for pilot in (sampled_a, sampled_b):
-        sampled_counts(pilot, sampler)  # refuses what is not a run of this sampler
-    n_items = positive_int("n_items", n_items)
-    wanted, last = share("probability", probability), _last(largest, n_items - 1)
-    rng, n_instances = generator(rng), len(sampled_a)
-
-    @cache  # every bootstrap sample asks for much the same numbers of samples
-    def by_rank(m):
-        """The exact metric at every rank, and the moments of the sampled one."""
-        trial = UniformSampling(m, sampler.replace)
-        one = _made(metric, trial)
-        exact = one.metric if isinstance(one, Correction) else one
-        return exact(every), *trial.moments(one, every)
-
-    def needed(p_a, p_b):
-        """The number of samples for the pilot's order, if these are the laws of the ranks."""
-
-        def chance(m):
-            exact, mean, variance = by_rank(m)
-            sign = np.sign((found_a[0] - found_b[0]) @ exact)
-            # Each has negatives of its own, so the variances add up.
-            error = np.sqrt((p_a + p_b) @ variance / n_instances)
-            # A sampled metric that is the same at every rank has no lead, not even by rounding.
-            lead = (p_a - p_b) @ (mean - mean[0])
-            return normal_probability(sign * lead, error)
-
-        samples = _smallest(chance, wanted, last, n_items - 1)
-        return last if samples is None else samples
-
-    repetitions = positive_int("repetitions", repetitions)
-    most = _MOST_PRODUCTS // ((sampler.m + 1) * n_items) - _TRIED
-    if most < 1:
-        raise ValueError(
-            f"n_items must be at most {_MOST_PRODUCTS // ((sampler.m + 1) * (_TRIED + 1)):,} with "
-            f"m={sampler.m}, got {n_items}"
-        )
-    if repetitions > most:
-        raise ValueError(
-            f"repetitions must be at most {most:,} with m={sampler.m} and n_items={n_items}, "
-            f"got {repetitions}"
-        )
-    fits_in_memory(
-        8 * repetitions * (n_instances + 4 * n_items),
-        f"the estimates of repetitions={repetitions}",
-        "choose fewer repetitions",
-    )
-    every = Ranks(np.arange(1, n_items + 1), n_items)
-    # The pilot itself, then bootstrap samples of its instances, the same for both recommenders.
-    again = [rng.integers(0, n_instances, n_instances) for _ in range(repetitions)]
-    draws = [np.arange(n_instances), *again]
-    law = sampler.law(n_items)
-
-    def learned(pilot):
-        counts = np.array([sampled_counts(pilot[drawn], sampler) for drawn in draws]).T
-        # What no sample has seen adds nothing to any likelihood.
-        seen = counts.any(axis=1)
-        start = np.full((n_items, len(draws)), 1 / n_items)
-        return em(counts[seen], law[:, seen], start)[0].T
-
-    found_a, found_b = learned(sampled_a), learned(sampled_b)
-    samples, *others = map(needed, found_a, found_b)
-    low, high = np.quantile(others, [0.05, 0.95], method="nearest")
-    return RequiredSamples(samples, int(low), int(high))
-
-
-def _smallest(chance, wanted, last, pool):
-    """The smallest m from which on chance(m) >= wanted, up to the last; None if it is not there."""
-    enough, short = None, 0
-    # Downwards: the chance may fall again near the pool, and the first crossing not be the last.
-    for m in _tried(last, pool):
-        if chance(m) < wanted:
-            short = m
-            break
-        enough = m
-    if enough is None:
-        return None
-    between = range(short + 1, enough)
-    return short + 1 + bisect_left(between, True, key=lambda m: chance(m) >= wanted)
-
-
-def _tried(last, pool):
-    """Numbers of samples from the last down to 1; closer where nearly the whole pool is sampled."""
-    if pool <= 200:
-        return range(last, 0, -1)
-    upwards = np.geomspace(1, last, 2 + int(3 * np.log2(last))).round().astype(int)
-    # With all items but one, two, four ... the noise is nearly gone, and the chance changes fast.
-    nearly_all = pool - 2 ** np.arange(int(np.log2(pool)) - 1)
-    return np.union1d(upwards, nearly_all[nearly_all < last])[::-1].tolist()
-
-
-def _made(metric, sampler):
-    if isinstance(metric, Correction):
-        raise ValueError(
-            "metric must be a metric or a function that makes a correction for a sampler, "
-            f"got {metric} for m = {metric.sampler.m} only"
-        )
-    named = isinstance(metric, Metric) or not callable(metric)
-    return the_metric(metric if named else metric(sampler))
-
-
-def _last(largest, pool):
-    most = min(pool, _MOST_SAMPLES)
-    last = most if largest is None else positive_int("largest", largest)
-    if last > most:
-        whose = "the irrelevant items, " if most == pool else ""
-        raise ValueError(f"largest must be at most {most}, {whose}got {largest}")
-    return last
+    ends = [f(float(f(one.mean)) for one in mixtures) for f in (min, max)]
+    near = {"xatol": _NEAR * (ends[1] - ends[0])}
+    found = optimize.minimize_scalar(furthest, bounds=ends, method="bounded", options=near)
+    return max(0.0, float(found.fun))

@@ -1,11 +1,12 @@
 """Which exact metrics a paper's printed sampled ones leave possible.
 
-A printed number is the mean of a sampled metric over N users, up to rounding and chance. Over all
-distributions of the exact rank it is linear, and so is an exact metric: what the latter can be is a
-linear programme, but for chance. A hit rate is a share of N users, whose limits are exact (Clopper
-and Pearson). Of other means the standard deviation is not printed; it is that of the distribution
-which explains the numbers, and its root is bounded by tangents, x / 2 + v / 2x for any x > 0: too
-wide by less than a thousandth where it counts, never too narrow.
+A printed number is the mean of a sampled metric over N users, up to rounding and sampling error.
+Its expectation is linear in the distribution of the exact rank, and so is an exact metric: between
+what the latter lies is a linear programme, but for the sampling error. A hit rate is a share of N
+users, whose limits are exact (Clopper and Pearson). Of other means the standard deviation is not
+printed; it is the root of the variance v under the distribution that explains the numbers, bounded
+by tangents, x / 2 + v / 2x for any x > 0: too wide by less than a thousandth where it counts, never
+too narrow.
 """
 
 from __future__ import annotations
@@ -17,18 +18,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 from scipy.optimize import linprog
-from scipy.special import softmax
 
 from recsample._support.typing import Floats
 from recsample._support.values import once
-from recsample.inference.distribution import most_entropy
 from recsample.inference.likelihood.strata import Assumption, Stratum, columns_of, mixtures_of
 from recsample.metrics.base import Metric
 
-# Pools of a range, its ends among them, by equal factors: those between are mixtures, nearly.
+# So many sizes stand for a range of pools, by equal factors: others are nearly their mixtures.
 _POOLS = 4
+# Rounds of adding tangents, and by which factor a standard deviation may be overestimated.
 _ROUNDS, _CLOSE = 20, 1e-3
-# By so much may weights that the solver finds pass a limit.
+# The solver's weights may violate a limit by so much.
 _ROUNDED = 1e-7
 
 
@@ -94,11 +94,11 @@ class _Row(NamedTuple):
 
 
 class Programme:
-    """All weights of columns under which every number may have come about, at an error so small."""
+    """All weights of columns that explain every number, each at a level of 1 - error."""
 
     def __init__(self, numbers: Sequence[Printed], laws: Laws, study: Study, error: float) -> None:
         self.rows = [_row(one, laws.sampled, study, error) for one in numbers]
-        # Tangents at these standard deviations; each holds for whatever is asked next.
+        # Standard deviations with a tangent; each is of use for any further goal.
         self.touched = [[one.first_root] for one in self.rows]
 
     def least(self, goal: Floats) -> float | None:
@@ -113,33 +113,25 @@ class Programme:
         return float(found.fun)
 
     def _touch(self, weights):
-        """Add tangents where those known are too wide, and say whether there were any."""
-        known = sum(map(len, self.touched))
+        """Add tangents where those so far are too wide; False if there are none to add."""
+        before = sum(map(len, self.touched))
         for row, touched in zip(self.rows, self.touched):
-            # Nearer to 0 than it counts beside the rounding, a tangent would be all but upright.
+            # Near 0, where it does not count beside the rounding, a tangent is all but vertical.
             root = max(float(row.square @ weights), row.least_root**2) ** 0.5
             if row.scale and min(x / 2 + root**2 / (2 * x) for x in touched) > (1 + _CLOSE) * root:
                 touched.append(root)
-        return sum(map(len, self.touched)) > known
-
-    def likely(self) -> Floats:
-        """The weights of most entropy that fit the numbers within their standard errors."""
-        means = np.array([row.mean for row in self.rows])
-        aim = np.array([(row.low + row.high) / 2 for row in self.rows])
-        # Of random laws, which vary as much as any.
-        width = [r.scale * r.square.mean() ** 0.5 if r.scale else r.high - r.low for r in self.rows]
-        return softmax(means.T @ most_entropy(means.T, aim, np.square(width) / 16))
+        return sum(map(len, self.touched)) > before
 
 
 def _solved(goal, rows, limits):
     """The weights with the least mean, by a linear programme; its status is 0 if there are any."""
-    # To look for what could be left out takes longer than to solve for all.
+    # Presolving takes longer than solving.
     plain, one = {"presolve": False}, np.ones((1, len(goal)))
-    for method in ("highs", "highs-ipm"):  # what one cannot finish for rounding, the other can
+    for method in ("highs", "highs-ipm"):  # where one fails for rounding, the other does not
         found = linprog(goal, rows, limits, one, [1], method=method, options=plain)
         if found.status in (0, 2):
             return found
-    # That there are none may not be seen for rounding. By how much must they miss a limit?
+    # Rounding may hide that there are none. By how much must all weights violate a limit?
     missing, ones = np.append(0 * goal, 1.0), np.append(np.ones_like(goal), 0.0)
     beyond = np.c_[rows, -np.ones(len(rows))]
     least = linprog(missing, beyond, limits, ones[None], [1], method="highs")
@@ -162,9 +154,9 @@ def _row(number, law, study, error):
 
 
 def _share_limits(low, high, n, error):
-    """Of a share of n users that was rounded."""
+    """Clopper and Pearson's limits of a share of n users that was rounded."""
     fewest, most = np.ceil(n * low - 1e-9), np.floor(n * high + 1e-9)
-    if fewest > most:  # nor is it a share of n users, then of whoever else
+    if fewest > most:  # no share of n users is rounded to it
         fewest = most = n * (low + high) / 2
     fewest, most = np.clip([fewest, most], 0, n)
     lower = stats.beta.ppf(error / 2, fewest, n - fewest + 1) if fewest > 0 else 0.0
@@ -173,7 +165,7 @@ def _share_limits(low, high, n, error):
 
 
 def _planes(row, touched):
-    """A number's conditions, as rows and what they may be at most."""
+    """The conditions of a number, as rows and their upper limits."""
     if not row.scale:
         return [(row.mean, row.high), (-row.mean, -row.low)]
     found = []
@@ -184,9 +176,9 @@ def _planes(row, touched):
 
 
 class Reading:
-    """One way in which the numbers of a table may have come about, at a chance of error for each.
+    """The numbers of a table under one study, each with limits at a level of 1 - error.
 
-    `runs` are the numbers of each recommender, `metrics` the exact ones that are asked for.
+    `runs` holds the numbers of each recommender, `metrics` the exact ones that are asked for.
     """
 
     def __init__(
@@ -206,7 +198,7 @@ class Reading:
 
     @once
     def programme(self, name: str, assumption: Assumption) -> Programme:
-        """Of all that a recommender's numbers allow."""
+        """The programme of a recommender's numbers."""
         return Programme(self.runs[name], self.laws(assumption), self.study, self.error)
 
     @once
@@ -221,7 +213,7 @@ class Reading:
         return max(low - _ROUNDED, float(goal.min())), min(_ROUNDED - below, float(goal.max()))
 
     def clash(self, name: str) -> list[Printed]:
-        """As few of the numbers as can be that no distribution explains; none if one does."""
+        """Numbers that no distribution explains together, and none of which can be left out."""
         laws = self.laws("none")
 
         def is_possible(some):
@@ -234,13 +226,6 @@ class Reading:
             rest = [other for other in needed if other is not one]
             needed = rest if rest and not is_possible(rest) else needed
         return needed
-
-    def likely(self, metric: Metric, name: str, assumption: Assumption) -> float:
-        """The value of a sampled metric that fits the numbers of a recommender best."""
-        terms = terms_of(metric, self.study.m)
-        return float(
-            terms @ self.laws(assumption).sampled @ self.programme(name, assumption).likely()
-        )
 
 
 def terms_of(metric: Metric, m: int) -> Floats:

@@ -113,7 +113,7 @@ def test_limits_hold_with_a_hundred_users_whatever_the_draws_were(population, me
 
 
 def test_others_are_users_of_the_same_population():
-    rng, held, runs = np.random.default_rng(3), 0, 75
+    rng, held, runs = np.random.default_rng(3), 0, 50
     for _ in range(runs):
         ranks = flat(rng)[:200]
         sampled = UniformSampling(20).draw(ranks, rng)
@@ -150,7 +150,7 @@ def test_a_choice_by_sampled_rank_needs_its_chances():
     rng, x = np.random.default_rng(4), datasets.recorded_ranks()["X"].break_ties("random", 0)
     exact = (Recall @ 10)(x).mean()
     found = {"stated": [], "kept": []}
-    for _ in range(30):
+    for _ in range(15):
         sampled = UniformSampling(100).draw(x, rng)
         # Not only by the sampled rank, which the regression would set right by itself.
         chances = np.where((sampled.values == 1) & (x.values > 10), 0.3, 0.06)
@@ -158,7 +158,7 @@ def test_a_choice_by_sampled_rank_needs_its_chances():
         for known, stated in (("stated", chances), ("kept", None)):
             audit = Audit(sampled, x[users], users, x.sizes, False, stated)
             found[known].append(audit.mean(Recall @ 10).value)
-    error = np.std(found["stated"]) / np.sqrt(30)
+    error = np.std(found["stated"]) / np.sqrt(15)
     assert abs(np.mean(found["stated"]) - exact) < 4 * error
     assert abs(np.mean(found["kept"]) - exact) > 20 * error
 
@@ -168,7 +168,7 @@ def test_a_difference_of_two_recommenders_is_known_better_than_each():
     x, z = (recorded[name].break_ties("random", 0) for name in "XZ")
     z = Ranks(np.minimum(np.where(rng.random(len(x)) < 0.9, x.values, z.values), x.sizes), x.sizes)
     exact, held, narrower = (Recall @ 10)(x).mean() - (Recall @ 10)(z).mean(), 0, 0
-    for _ in range(30):
+    for _ in range(15):
         users = rng.choice(len(x), 300, replace=False)
         of_x, of_z = (
             Audit(UniformSampling(100).draw(one, rng), one[users], users, x.sizes, False)
@@ -177,19 +177,19 @@ def test_a_difference_of_two_recommenders_is_known_better_than_each():
         found, alone = of_x.difference(of_z, Recall @ 10, 0.95), of_x.mean(Recall @ 10)
         held += found.low <= exact <= found.high
         narrower += found.high - found.low < alone.high - alone.low
-    assert held >= 27
-    assert narrower > 27
+    assert held >= 12
+    assert narrower >= 14
 
 
 def test_several_relevant_items():
     several = datasets.recorded_several()["X"][:800]
     rng, held = np.random.default_rng(6), 0
-    for _ in range(30):
+    for _ in range(15):
         sampled = UniformSampling(100).draw(several, rng)
         users = rng.choice(800, 100, replace=False)
         found = Audit(sampled, several[users], users, several.sizes, False).mean(AP)
         held += found.low <= AP(several).mean() <= found.high
-    assert held >= 26
+    assert held >= 12
 
 
 # What is given
@@ -281,7 +281,7 @@ def test_the_first_users_are_the_fewest_that_could_be_enough(width):
 
 def test_the_first_users_are_a_random_choice():
     sampled, often = Ranks([1] * 12, 11), np.zeros(12)
-    for seed in range(160):
+    for seed in range(80):
         plan = inference.plan_audit(Recall @ 1, 0.5, sampled, 1000, rng=seed)
         often[plan.users[: plan.first]] += 1
     assert plan.first < len(plan.users) < 12

@@ -1,11 +1,12 @@
 """What limits under "decreasing" cannot see: against runs at sizes that are not in the record."""
 
+import csv
 import json
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from record_blind import POPULATIONS, failures, log_uniform, run_of
+from record_blind import FILE, POPULATIONS, failures, log_uniform, run_of
 
 import recsample as rs
 from recsample.inference import blind_spot
@@ -80,6 +81,21 @@ def test_the_blind_spot_shrinks_with_samples_and_users_and_grows_with_the_pool(s
         found.reverse()
     assert all(a <= b for a, b in pairwise(found)) and found[0] < found[-1]
     assert all(b <= 0.2 * n for b, (n, _, _) in zip(sorted(found), sorted(sizes)))
+
+
+def test_limits_fail_as_often_as_at_the_worst_of_the_sizes_around():
+    """Between 30 and 100 items for each drawn one, 10 and 100 of these, 1,000 and 10,000 users."""
+    record = csv.DictReader(FILE.read_text(encoding="utf-8").splitlines())
+    around = [
+        float(row["value"])
+        for row in record
+        if row["part"] == "fails"
+        and int(row["n_items"]) / int(row["m"]) in (30, 100)
+        and row["m"] in ("10", "100")
+        and row["n_instances"] in ("1000", "10000")
+    ]
+    assert len(around) == 8 and min(around) < max(around)
+    assert blind_spot(50 * 40, 40, 3_000).fails == max(around)
 
 
 def test_nothing_is_hidden_where_nearly_all_is_drawn():

@@ -5,14 +5,18 @@ from math import lgamma
 
 import numpy as np
 import pytest
-from scipy import interpolate, optimize, special
+from scipy import optimize, special
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, BiasVariance, Ranks, Recall, UniformSampling, inference
-from recsample.inference.distribution import em, sampled_counts
+from recsample.inference.distribution import (
+    expectation_maximisation,
+    maximum_entropy,
+    sampled_counts,
+)
 from recsample.sampling import large_pools
 
-METHODS = ["em", "mes", "spline"]
+METHODS = ["em", "mes"]
 
 
 def some_run(n, m, size=400, replace=False, seed=0):
@@ -69,7 +73,7 @@ def test_refuses_what_is_no_run_of_the_sampler(sampled, message):
 
 def test_refuses_an_unknown_method_and_a_small_pool():
     sampled, sampler = some_run(30, 6)
-    with pytest.raises(ValueError, match="method must be 'em', 'mes' or 'spline', got 'EM'"):
+    with pytest.raises(ValueError, match="method must be 'em' or 'mes', got 'EM'"):
         inference.rank_distribution(sampled, sampler, 30, "EM")
     for method in METHODS:
         with pytest.raises(ValueError, match="n_items"):
@@ -85,11 +89,7 @@ def test_is_a_distribution_and_what_the_method_gives(method, replace):
     sampled, sampler = some_run(80, 9, replace=replace)
     p = inference.rank_distribution(sampled, sampler, 80, method)
     assert p.shape == (80,) and p.min() >= 0 and p.sum() == pytest.approx(1, abs=1e-12)
-    alone = {
-        "em": inference.expectation_maximisation,
-        "mes": inference.maximum_entropy,
-        "spline": lambda *run: inference.log_spline(*run).distribution,
-    }[method](sampled, sampler, 80)
+    alone = {"em": expectation_maximisation, "mes": maximum_entropy}[method](sampled, sampler, 80)
     assert np.array_equal(p, alone)
 
 
@@ -121,7 +121,7 @@ def test_does_not_depend_on_the_order_of_the_instances(method):
 def test_em_is_the_loop_over_the_instances(replace):
     sampled, sampler = some_run(25, 6, size=60, replace=replace)
     for iterations in (1, 2, 7):
-        p = inference.expectation_maximisation(sampled, sampler, 25, iterations=iterations)
+        p = expectation_maximisation(sampled, sampler, 25, iterations=iterations)
         slow = em_by_instance(sampled, sampler.law(25).tolist(), iterations)
         assert p == pytest.approx(slow, rel=1e-11)
 
@@ -131,9 +131,7 @@ def test_em_raises_the_likelihood():
     law = sampler.law(60)
     steps = [*range(1, 30), 100, 1000]
     likelihood = [
-        log_likelihood(
-            sampled, law, inference.expectation_maximisation(sampled, sampler, 60, iterations=i)
-        )
+        log_likelihood(sampled, law, expectation_maximisation(sampled, sampler, 60, iterations=i))
         for i in steps
     ]
     assert (np.diff(likelihood) > 0).all()
@@ -141,7 +139,7 @@ def test_em_raises_the_likelihood():
 
 def test_em_of_everything_sampled_is_the_histogram():
     ranks = Ranks([1, 1, 4, 5, 5, 5], 6)
-    p = inference.expectation_maximisation(ranks, UniformSampling(5), 6, iterations=1)
+    p = expectation_maximisation(ranks, UniformSampling(5), 6, iterations=1)
     assert p == pytest.approx(np.array([2, 0, 0, 1, 3, 0]) / 6)
 
 
@@ -149,7 +147,7 @@ def test_em_of_everything_sampled_is_the_histogram():
 def test_em_refuses_other_iterations(iterations):
     sampled, sampler = some_run(30, 6)
     with pytest.raises(ValueError, match="iterations must be"):
-        inference.expectation_maximisation(sampled, sampler, 30, iterations=iterations)
+        expectation_maximisation(sampled, sampler, 30, iterations=iterations)
 
 
 # Maximum entropy
@@ -175,17 +173,17 @@ def test_maximum_entropy_solves_the_primal_problem(weight):
         constraints={"type": "eq", "fun": lambda p: p.sum() - 1},
         options={"ftol": 1e-14, "maxiter": 2000},
     )
-    p = inference.maximum_entropy(sampled, sampler, n, weight=weight)
+    p = maximum_entropy(sampled, sampler, n, weight=weight)
     assert loss(p) <= found.fun + 1e-9
     assert p == pytest.approx(found.x, abs=2e-5)
 
 
 def test_maximum_entropy_between_fit_and_uniform():
     sampled, sampler = some_run(60, 12)
-    flat = inference.maximum_entropy(sampled, sampler, 60, weight=1e9)
+    flat = maximum_entropy(sampled, sampler, 60, weight=1e9)
     assert flat == pytest.approx(np.full(60, 1 / 60), rel=1e-4)
     entropy = [
-        special.entr(inference.maximum_entropy(sampled, sampler, 60, weight=w)).sum()
+        special.entr(maximum_entropy(sampled, sampler, 60, weight=w)).sum()
         for w in (0.01, 0.1, 1, 10, 100)
     ]
     assert (np.diff(entropy) > 0).all()
@@ -193,7 +191,7 @@ def test_maximum_entropy_between_fit_and_uniform():
 
 def test_maximum_entropy_where_no_instance_has_most_sampled_ranks():
     sampler = UniformSampling(50)
-    p = inference.maximum_entropy(Ranks([1] * 1000, 51), sampler, 500)
+    p = maximum_entropy(Ranks([1] * 1000, 51), sampler, 500)
     assert p[0] == p.max() and p[200:].sum() < 1e-3
 
 
@@ -201,91 +199,7 @@ def test_maximum_entropy_where_no_instance_has_most_sampled_ranks():
 def test_maximum_entropy_refuses_other_weights(weight):
     sampled, sampler = some_run(30, 6)
     with pytest.raises(ValueError, match="weight must be a finite number above 0"):
-        inference.maximum_entropy(sampled, sampler, 30, weight=weight)
-
-
-# Spline
-
-
-@pytest.fixture(scope="module")
-def fitted():
-    """A run, its spline, and the spline's basis and parameters, read off the public fields."""
-    n, size = 300, 2000
-    sampled, sampler = some_run(n, 30, size)
-    fit = inference.log_spline(sampled, sampler, n, parameters=5)
-    basis = fit.gradient / fit.distribution[:, None]
-    basis -= basis.mean(axis=0)
-    return sampled, sampler.law(n), fit, basis, basis.T @ np.log(fit.distribution) / n
-
-
-def test_spline_is_a_natural_cubic_one(fitted):
-    _, _, fit, _, _ = fitted
-    x = np.log1p(np.arange(300) * 31 / 300)
-    knots = np.linspace(0, x[-1], 6)
-    log_p = np.log(fit.distribution)
-    # Through any values at the knots there is one natural spline; take them by least squares.
-    unit = [interpolate.CubicSpline(knots, row, bc_type="natural")(x) for row in np.eye(6)]
-    rest = np.linalg.lstsq(np.array(unit).T, log_p, rcond=None)[1]
-    assert rest[0] < 1e-18 * (log_p @ log_p)
-
-
-def test_spline_has_orthonormal_columns_that_give_its_distribution(fitted):
-    _, _, fit, basis, theta = fitted
-    assert basis.T @ basis / 300 == pytest.approx(np.eye(5), abs=1e-10)
-    assert special.softmax(basis @ theta) == pytest.approx(fit.distribution, rel=1e-9)
-
-
-def test_spline_maximises_the_penalised_likelihood(fitted):
-    sampled, law, _, basis, theta = fitted
-
-    def objective(t):
-        return log_likelihood(sampled, law, special.softmax(basis @ t)) - t @ t / 2
-
-    slope = optimize.approx_fprime(theta, objective, 1e-6)
-    elsewhere = optimize.approx_fprime(np.zeros(5), objective, 1e-6)
-    assert np.abs(slope).max() < 1e-2 < 1e-4 * np.abs(elsewhere).max()
-
-
-def test_spline_covariance_by_finite_differences(fitted):
-    _, law, fit, basis, theta = fitted
-
-    def q(t):
-        return special.softmax(basis @ t) @ law
-
-    step = 1e-5 * np.eye(5)
-    slopes = np.array([(q(theta + h) - q(theta - h)) / 2e-5 for h in step])
-    information = 2000 * (slopes / q(theta)) @ slopes.T
-    inverse = np.linalg.inv(information + np.eye(5))
-    assert fit.covariance == pytest.approx(inverse @ information @ inverse, rel=1e-5)
-    mean, error = fit.mean(AP)
-    ap = 1 / np.arange(1, 301)
-    by_difference = [(ap @ special.softmax(basis @ (theta + h)) - mean) / 1e-5 for h in step]
-    assert error == pytest.approx(np.sqrt(by_difference @ fit.covariance @ by_difference), rel=1e-3)
-
-
-@pytest.mark.thorough
-def test_spline_standard_error_against_repetition(fitted):
-    truth, sampler, repetitions = fitted[2].distribution, UniformSampling(30), 300
-    rng = np.random.default_rng(1)
-    metrics = [AP, AUC, Recall @ 10]
-    found = np.empty((repetitions, len(metrics), 2))
-    for i in range(repetitions):
-        ranks = Ranks(rng.choice(np.arange(1, 301), size=3000, p=truth), 300)
-        fit = inference.log_spline(sampler.draw(ranks, rng), sampler, 300, parameters=5)
-        found[i] = [fit.mean(metric) for metric in metrics]
-    mean, error = found.transpose(2, 0, 1)
-    exact = np.array([inference.plug_in(metric, truth) for metric in metrics])
-    ratio = mean.std(axis=0) / error.mean(axis=0)
-    assert (0.88 < ratio).all() and (ratio < 1.12).all()
-    covered = (np.abs(mean - exact) < 1.96 * error).mean(axis=0)
-    assert (0.91 < covered).all() and (covered < 0.98).all()
-
-
-@pytest.mark.parametrize("parameters", [1, 30, 0, 2.5])
-def test_spline_refuses_other_numbers_of_parameters(parameters):
-    sampled, sampler = some_run(30, 6)
-    with pytest.raises(ValueError, match="parameters must be"):
-        inference.log_spline(sampled, sampler, 30, parameters=parameters)
+        maximum_entropy(sampled, sampler, 30, weight=weight)
 
 
 # Plug-in estimates and priors
@@ -361,20 +275,7 @@ def test_best_gamma_refuses(size, c, message):
         inference.best_gamma(size, c)
 
 
-@pytest.mark.parametrize("replace", [False, True])
-def test_em_of_several_runs_is_that_of_each(replace):
-    sampler = UniformSampling(6, replace)
-    runs = [Ranks(ranks, 7) for ranks in ([1, 1, 2], [7, 7, 7, 7], [1, 2, 3, 4, 5, 6, 7], [3] * 9)]
-    counts = np.stack([sampled_counts(run, sampler) for run in runs], axis=1)
-    law = sampler.law(40)
-    several, _ = em(counts, law, np.full((40, len(runs)), 1 / 40), 25)
-    for run, p in zip(runs, several.T):
-        assert p == pytest.approx(em_by_instance(run, law, 25), abs=1e-13)
-        alone = inference.expectation_maximisation(run, sampler, 40, iterations=25)
-        assert p == pytest.approx(alone, abs=1e-15)
-
-
-@pytest.mark.parametrize("method", ["em", "mes", "spline"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("sampler", [rs.InverseSampling(), rs.UniformSampling, 100])
 def test_refuses_other_samplers(method, sampler):
     with pytest.raises(ValueError, match="sampler must be UniformSampling, such as .*, got "):
@@ -395,7 +296,7 @@ def test_learned_prior_corrects_better_than_the_uniform_one():
 
 
 @pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.parametrize("method", ["em", "mes", "spline"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("n", "m"), [(800, 8), (2_000, 60)])
 def test_few_ranks_give_the_same_as_all_of_them(n, m, method, replace, monkeypatch):
     sampler = UniformSampling(m, replace)
@@ -406,13 +307,3 @@ def test_few_ranks_give_the_same_as_all_of_them(n, m, method, replace, monkeypat
         found.append(inference.rank_distribution(sampled, sampler, n, method))
     assert found[1].shape == (n,) and found[1].sum() == pytest.approx(1, abs=1e-12)
     assert found[1] == pytest.approx(found[0], rel=1e-10, abs=1e-12 / n)
-
-
-def test_the_errors_of_a_spline_over_few_ranks_are_the_same(monkeypatch):
-    sampler, fits = UniformSampling(30), []
-    sampled = sampler.draw(Ranks(np.arange(1, 1_501, 3), 1_500), rng=0)
-    for small in (2**40, 0):
-        monkeypatch.setattr(large_pools, "_SMALL", small)
-        fits.append(inference.log_spline(sampled, sampler, 1_500))
-    assert fits[1].covariance == pytest.approx(fits[0].covariance, rel=1e-9, abs=1e-15)
-    assert fits[1].mean(rs.AP) == pytest.approx(fits[0].mean(rs.AP), rel=1e-10)

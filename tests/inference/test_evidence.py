@@ -6,6 +6,7 @@ from thorough import thorough
 
 import recsample as rs
 from recsample.inference import limits
+from recsample.inference.comparison import compared
 from recsample.inference.likelihood.evidence import Evidence
 
 
@@ -22,6 +23,30 @@ def test_items_of_a_user_that_vary_against_each_other_make_no_limits_closer(user
         assert evidence.clustering(rs.NDCG) == 1
     else:
         assert evidence.clustering(rs.NDCG) == share > 1.1
+
+
+def test_items_of_a_user_that_go_together_count_as_one():
+    """Both are hits or none is, and everything is ranked: limits are those of a binomial share."""
+    hits = np.random.default_rng(0).random(2000) < 0.3
+    ranks, metric = rs.Ranks([[1, 2] if hit else [60, 61] for hit in hits], 100), rs.Recall @ 5
+    found = limits(metric, ranks, 100)
+    reach = 1.96 * np.sqrt(hits.mean() * (1 - hits.mean()) / 2000)
+    ends = hits.mean() - reach, hits.mean() + reach
+    assert (found.low, found.high) == pytest.approx(ends, abs=0.1 * reach)
+
+
+def test_a_difference_of_recommenders_that_vary_against_each_other():
+    """Where one has a hit the other has none, and everything is ranked: it is 1 or -1."""
+    hits = np.arange(2000) % 2 == 0
+    a, b = (
+        Evidence(rs.Ranks(np.where(one, 1, 60), 100), 100, False, [rs.Recall @ 5])
+        for one in (hits, ~hits)
+    )
+    found = compared(rs.Recall @ 5, a, b, "none", 0.95)
+    reach = 1.96 / np.sqrt(2000)
+    assert (found.low, found.high) == pytest.approx((-reach, reach), abs=0.1 * reach)
+    alike = compared(rs.Recall @ 5, a, a, "none", 0.95)  # no wider than of independent ones
+    assert alike.high - alike.low < 1.5 * reach
 
 
 def hump(seed):

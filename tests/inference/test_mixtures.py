@@ -129,9 +129,13 @@ def test_where_every_column_fits_the_extreme_one_is_reached():
     assert path[-1].mean == pytest.approx(1.0, abs=1e-3)
 
 
-def test_a_mean_that_cannot_vary_has_a_path_of_one_point():
-    group = some_group(np.random.default_rng(0))._replace(mean=np.ones(7))
-    assert len(extremes([group], [fitted(group.law, group.counts)], 1, 3.84)) == 1
+def test_of_a_mean_that_cannot_vary_the_luck_of_the_instances_is_left():
+    """Of 100 instances, each a hit or not by the toss of a coin."""
+    group = Mixture(np.ones((1, 1)), np.array([100.0]), np.array([0.5]), np.array([0.5]), 1.0)
+    path = extremes([group], [np.ones(1)], 1, 3.84)
+    assert len(path) == 1
+    for sign in (-1, 1):
+        assert limit(path, sign, 3.84) == pytest.approx(0.5 + sign * (3.84 * 0.25 / 100) ** 0.5)
 
 
 def by_exchange(group, tilt, steps=150):

@@ -82,19 +82,16 @@ def test_plausible_ranks_of_several_items_are_those_of_independent_ones(order):
     assert head[column.steps < 50 - order].sum() == pytest.approx(expected, abs=0.05)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("level", [0.1, 0.95])
-def test_an_estimate_is_within_its_limits(level):
-    rng, m = np.random.default_rng(1), 10
-    columns = [[1] * 50, [m + 1] * 50, [1, 1], [1, m + 1], [1] * 99 + [m + 1], [1] + [m + 1] * 99]
-    for n_users in (2, 40, 400):
-        columns += [1 + rng.binomial(m, rng.beta(a, 2, n_users)) for a in (0.1, 0.5, 2)]
-    for column in columns:
-        for n_items in (15, 3000):
-            for metric in (rs.Recall @ 1, rs.AP):
-                found = limits(metric, rs.Ranks(column, m + 1), n_items, level=level)
-                assert not found.low > found.value and not found.value > found.high
-                assert 0 <= found.value <= 1
+@pytest.mark.parametrize("column", [[1] * 50, [1, 11], [1] * 99 + [11]])
+def test_an_estimate_is_within_its_limits(column):
+    """Of limits that are seldom right, where it is outside of them by itself."""
+    sampled, outside = rs.Ranks(column, 11), 0
+    for metric in (rs.Recall @ 1, rs.AP):
+        estimate = Evidence(sampled, 15, False, [metric]).estimate(metric)
+        found = limits(metric, sampled, 15, level=0.1)
+        outside += not found.low <= estimate <= found.high
+        assert 0 <= found.low <= found.value <= found.high <= 1
+    assert outside
 
 
 def test_the_error_on_a_population_that_had_no_part_in_the_choice():
@@ -144,7 +141,7 @@ def test_the_estimate_is_the_harmonic_mean_where_what_is_plausible_is_clearly_lo
 
 
 def test_the_record_says_that_no_cut_off_is_much_the_worse_for_it():
-    path = Path(rs.__file__).parent / "data" / "recorded_estimates.csv"
+    path = Path(__file__).parents[2] / "book" / "data" / "estimates.csv"
     ratios, cells = {}, 0
     for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
         # Errors that three printed digits do not show count as this one.

@@ -86,16 +86,6 @@ def test_what_a_mean_without_its_variance_allows_is_a_convex_programme(sign):
     assert least == pytest.approx(best.fun, abs=2e-3)
 
 
-def test_the_likeliest_distribution_fits_the_numbers():
-    weights = np.r_[0.3, 0.25, 0.15, np.full(9, 0.3 / 9)]
-    names = ["HR@1", "HR@2", "MRR"]
-    values = [round(a_mean(a, every_law() @ weights, M + 1), 3) for a in names]
-    reading = Reading(STUDY, {"": as_printed(names, values)}, [rs.RR], 0.01)
-    for name, value in zip(names, values):
-        error = (value * (1 - value) / USERS) ** 0.5
-        assert abs(reading.likely(rs.metric(name), "", "none") - value) < error
-
-
 def test_numbers_that_clash_are_found_among_others():
     printed = as_printed(["HR@3", "HR@1", "HR@4", "HR@2"], [0.52, 0.5, 0.55, 0.25])
     reading = Reading(STUDY, {"": printed}, [rs.RR], 0.01)

@@ -186,7 +186,6 @@ def test_limits_take_users_and_not_items_as_the_unit():
 
 @pytest.mark.thorough
 def test_limits_hold_where_pools_differ_and_tell_of_the_rank():
-    """The case in which certified limits held in none of forty runs."""
     held, runs = 0, 10
     metric, size = rs.Recall @ 20, 2000
     small = np.arange(size) < size // 2

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import recsample as rs
-from recsample.inference.comparison import compared
-from recsample.inference.likelihood.evidence import Evidence
 from recsample.metrics.base import Metric
 
 TIMES = 100
@@ -55,41 +53,11 @@ def test_a_report_is_in_its_units(metric):
     assert found.pairs["ahead"].nunique() == 1
 
 
-@pytest.mark.parametrize("batches", [np.zeros(300, int), np.arange(300) % 20])
-@pytest.mark.parametrize("items", [None, np.random.default_rng(0).random((2, 499))])
-@pytest.mark.parametrize("metric", [rs.AUC, rs.PercentileRank], ids=str)
-def test_a_comparison_on_shared_lists_is_in_its_units(metric, items, batches):
-    sampled = [rs.UniformSampling(20).draw(ranks(e), 0) for e in (0.9, 0.5)]
-    both = metric, InPercent(metric)
-    runs = [
-        Evidence(one, 500, False, both, batches=batches, items=None if items is None else items[k])
-        for k, one in enumerate(sampled)
-    ]
-    plain, scaled = (compared(one, *runs, "none", 0.95) for one in both)
-    assert np.allclose(np.multiply(TIMES, plain[:3]), scaled[:3])
-    assert scaled.probability == pytest.approx(plain.probability, nan_ok=True)
-    limits = [runs[0].limits(one, "none", 0.95) for one in both]
-    assert np.allclose(np.multiply(TIMES, limits[0]), limits[1])
-
-
 @pytest.mark.parametrize("metric", [rs.AP, rs.RR, rs.AUC, rs.NDCG, rs.RBP(0.8)], ids=str)
 @pytest.mark.parametrize("design", [rs.InverseSampling(), rs.InverseSampling(9)], ids=str)
 def test_the_variance_of_a_design_is_in_its_units(metric, design):
     plain, scaled = (design.variance(one, ranks(0.9)) for one in (metric, InPercent(metric)))
     assert np.allclose(TIMES**2 * plain, scaled)
-
-
-def test_a_plan_is_in_its_units():
-    """Precision at 10 of one relevant item is a tenth of recall."""
-    sampled = rs.UniformSampling(20).draw(ranks(0.9), 0)
-    found = rs.report(sampled, metrics=["Recall@10", "Precision@10", "AUC", InPercent(rs.AUC)])
-    for metric, other, times in (
-        ("Recall@10", "Precision@10", 0.1),
-        ("AUC", str(InPercent(rs.AUC)), TIMES),
-    ):
-        other = next(one for one in found.ranked.metrics if str(one) == other)
-        users = [found.plan(*ask)["users"] for ask in ((metric, 0.04), (other, 0.04 * times))]
-        assert users[0].equals(users[1])
 
 
 @dataclass(frozen=True, repr=False)

@@ -74,29 +74,9 @@ CALLS = {
     "scaled": lambda metric: consistency.scaled(metric, UNIFORM, N_ITEMS),
     "properties": lambda metric: consistency.properties(UNIFORM, N_ITEMS, [metric]),
     "limits": lambda metric: inference.limits(metric, RUN, N_ITEMS),
-    "sharp_bounds": lambda metric: inference.sharp_bounds(
-        metric, np.full(M + 1, 1 / (M + 1)), UNIFORM, N_ITEMS
-    ),
-    "certified_interval": lambda metric: inference.certified_interval(
-        metric, RUN, UNIFORM, N_ITEMS
-    ),
     "plug_in": lambda metric: inference.plug_in(metric, FLAT),
-    "LogSpline.mean": lambda metric: inference.log_spline(RUN, UNIFORM, N_ITEMS).mean(metric),
-    "standard_errors": lambda metric: inference.standard_errors(metric, RUN, UNIFORM, N_ITEMS),
     "paired_comparison": lambda metric: inference.paired_comparison(metric, *PAIR),
-    "bootstrap_order": lambda metric: inference.bootstrap_order(metric, *PAIR, 0, repetitions=9),
-    "compare_pairs": lambda metric: inference.compare_pairs(TOY, [metric]),
     "order_probability": lambda metric: inference.order_probability(metric, *PAIR, UNIFORM),
-    "shared_covariance": lambda metric: inference.shared_covariance(
-        metric, *PAIR, UNIFORM, [1, 8, 0, 19]
-    ),
-    "required_samples": lambda metric: inference.required_samples(metric, *PAIR, probability=0.6),
-    "required_samples, made": lambda metric: inference.required_samples(
-        lambda sampler: metric, *PAIR, probability=0.6
-    ),
-    "required_samples_from_pilot": lambda metric: inference.required_samples_from_pilot(
-        metric, RUN, RUN[::-1], UNIFORM, N_ITEMS, 0, repetitions=1, largest=2
-    ),
     "estimators": lambda metric: paper.estimators(metric, M, N_ITEMS),
     "figure4": lambda metric: paper.figure4(metric, n_items=N_ITEMS, m=M),
     "figure6": lambda metric: paper.figure6([M], TOY, metric=metric),

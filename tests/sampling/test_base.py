@@ -382,13 +382,8 @@ inference, consistency = rs.inference, rs.sampling.consistency
 
 # Where the run of a sampler is read, or looked ahead to: what is made for m uniform draws is read.
 OF_SAMPLED = {
-    "standard_errors": lambda metric: inference.standard_errors(metric, RUN, UNIFORM, N_ITEMS),
     "order_probability": lambda metric: inference.order_probability(metric, *EXACT, UNIFORM),
-    "shared_covariance": lambda metric: inference.shared_covariance(
-        metric, *EXACT, UNIFORM, [1, 8, 0, 19]
-    ),
     "paired_comparison": lambda metric: inference.paired_comparison(metric, RUN, RUN),
-    "compare_pairs": lambda metric: inference.compare_pairs({"a": RUN, "b": RUN}, [metric]),
     "compare": lambda metric: rs.compare({"a": RUN}, [metric]),
     "metric(ranks)": lambda metric: metric(RUN),
     "bias_and_variance": lambda metric: rs.experiments.bias_and_variance(
@@ -410,14 +405,7 @@ def test_sampled_ranks_are_read_by_what_is_made_for_them(place):
 # Where a metric of exact ranks is asked for: no correction is one.
 OF_EXACT = {
     "report": lambda metric: rs.report(RUN, m=M, n_items=N_ITEMS, metrics=[metric]),
-    "certified_interval": lambda metric: inference.certified_interval(
-        metric, RUN, UNIFORM, N_ITEMS
-    ),
-    "sharp_bounds": lambda metric: inference.sharp_bounds(
-        metric, np.full(6, 1 / 6), UNIFORM, N_ITEMS
-    ),
     "plug_in": lambda metric: inference.plug_in(metric, np.full(N_ITEMS, 1 / N_ITEMS)),
-    "log_spline": lambda metric: inference.log_spline(RUN, UNIFORM, N_ITEMS).mean(metric),
     "counterexample": lambda metric: consistency.counterexample(metric, UNIFORM, N_ITEMS),
     "scaled": lambda metric: consistency.scaled(metric, UNIFORM, N_ITEMS),
     "properties": lambda metric: consistency.properties(UNIFORM, N_ITEMS, [metric]),
@@ -428,10 +416,6 @@ OF_EXACT = {
     "figure4": lambda metric: rs.experiments.figure4(metric, n_items=N_ITEMS, m=M),
     "bias_and_variance of it": lambda metric: rs.experiments.bias_and_variance(
         {"it": AP}, metric, UNIFORM, N_ITEMS
-    ),
-    "required_samples": lambda metric: inference.required_samples(metric, *EXACT),
-    "required_samples_from_pilot": lambda metric: inference.required_samples_from_pilot(
-        metric, RUN, RUN, UNIFORM, N_ITEMS, 0, repetitions=1
     ),
 }
 
@@ -445,32 +429,13 @@ def test_a_correction_is_no_metric_of_exact_ranks(place, correction):
         OF_EXACT[place](CORRECTIONS[correction])
 
 
-def test_planning_makes_the_correction_for_each_number_of_samples():
-    calls = [
-        lambda made: inference.required_samples(made, *EXACT, probability=0.6),
-        lambda made: inference.required_samples_from_pilot(
-            made, RUN, RUN, UNIFORM, N_ITEMS, 0, repetitions=1
-        ),
-    ]
-    for call in calls:
-        call(lambda sampler: rs.BiasVariance(AP, sampler, N_ITEMS, gamma=0.01))
-        for name in ("uniform", "doubling"):
-            with pytest.raises(ValueError, match=r"metric must read what UniformSampling\(m=\d+,"):
-                call(lambda sampler, name=name: CORRECTIONS[name])
-
-
 # What only ranks can be asked for, or only uniform sampling
 
 OF_RANKS = {
     "metric": lambda seen: AP(seen),
     "report": lambda seen: rs.report(seen, m=M, n_items=N_ITEMS),
     "compare": lambda seen: rs.compare({"a": seen}, [AP]),
-    "standard_errors": lambda seen: inference.standard_errors(AP, seen, UNIFORM, N_ITEMS),
     "rank_distribution": lambda seen: inference.rank_distribution(seen, UNIFORM, N_ITEMS),
-    "certified_interval": lambda seen: inference.certified_interval(AP, seen, UNIFORM, N_ITEMS),
-    "required_samples_from_pilot": lambda seen: inference.required_samples_from_pilot(
-        AP, seen, seen, UNIFORM, N_ITEMS, 0
-    ),
     "expect": lambda seen: UNIFORM.expect(AP, seen),
     "draw": lambda seen: UNIFORM.draw(seen, 0),
     "pmf": lambda seen: UNIFORM.pmf(seen),
@@ -496,11 +461,7 @@ OF_SAMPLER = {
         {"sampled": AP}, AP, way, N_ITEMS
     ),
     "order_probability": lambda way: inference.order_probability(AP, *EXACT, way),
-    "shared_covariance": lambda way: inference.shared_covariance(AP, *EXACT, way, [0] * 4),
-    "standard_errors": lambda way: inference.standard_errors(AP, RUN, way, N_ITEMS),
     "rank_distribution": lambda way: inference.rank_distribution(RUN, way, N_ITEMS),
-    "certified_interval": lambda way: inference.certified_interval(AP, RUN, way, N_ITEMS),
-    "sharp_bounds": lambda way: inference.sharp_bounds(AP, np.full(6, 1 / 6), way, N_ITEMS),
     "rank estimate": lambda way: rs.RankEstimate(AP, way, N_ITEMS),
 }
 

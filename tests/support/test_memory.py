@@ -119,6 +119,11 @@ ASKED = {
         "a distribution over n_items=1000000 ranks",
         "smaller n_items",
     ),
+    "prior": (
+        lambda: inference.plausible_prior(10**6),
+        "a plausible prior over n_items=1000000 ranks",
+        "smaller n_items",
+    ),
     "report": (
         lambda: rs.report(SAMPLED, n_items=N),
         "the law of what .* n_items=4000, m=500",

@@ -3,14 +3,15 @@
 import coverage_studies
 import numpy as np
 import pytest
+from coverage_of_limits import populations
 from scipy import stats
 
 import recsample as rs
-from recsample.inference import coverage
 from recsample.inference.comparison import Comparison, compared
 from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.planning import users_to_rank
 
-FLAT = coverage.populations(1000)["r^-0.6"]
+FLAT = populations(1000)["r^-0.6"]
 
 
 def drawn_from(population, n, rng):
@@ -22,41 +23,19 @@ def drawn_from(population, n, rng):
 def test_pairs_are_judged_by_the_exact_difference():
     a, b = (rs.datasets.recorded_ranks()[name] for name in "XY")
     study = coverage_studies.coverage_of_pairs(
-        a, b, n_instances=500, metrics=["AUC"], repetitions=20
+        a, b, n_instances=500, metrics=["AUC"], repetitions=8
     )
     row = study.loc[("report", "AUC")]
-    assert row["held"] >= 0.8
-    assert row["decided"] >= 0.9
+    assert row["held"] >= 0.75
+    assert row["decided"] >= 0.75
     assert row["right"] == 1
-
-
-def test_designs_and_plans_and_pilots_are_measured():
-    study = coverage_studies.coverage_of_designs(FLAT, n_instances=300, repetitions=40)
-    assert study.index.tolist() == ["one run", "Student"]
-    assert study["held"].between(0.75, 1).all()
-    plans = coverage_studies.coverage_of_plans(
-        FLAT, m=20, n_instances=500, metrics=["Recall@10"], repetitions=3
-    )
-    assert plans.loc[("rank all items", "Recall@10"), "offered"] == 1
-    assert plans["width"].between(0.3, 1.2).all()
-    ranks = rs.Ranks(range(1, 301), 1000), rs.Ranks(range(150, 450), 1000)
-    pilots = coverage_studies.coverage_of_pilots(
-        *ranks, m=20, n_instances=200, metrics=["AUC"], repetitions=2
-    )
-    assert pilots.loc["AUC", "planned"] > 0
-
-
-def test_a_pilot_of_equals_has_nothing_to_plan():
-    ranks = rs.Ranks(range(1, 301), 1000)
-    with pytest.raises(ValueError, match="must differ in their mean AUC, got the same"):
-        coverage_studies.coverage_of_pilots(ranks, ranks, m=20, metrics=["AUC"], repetitions=2)
 
 
 def test_intervals_that_are_too_narrow_are_found_out():
     """A correction with a steep bias: its interval misses nearly always, the limits do not."""
-    steep = coverage.populations(1000)["r^-1.5"]
+    steep = populations(1000)["r^-1.5"]
     study = coverage_studies.coverage_of_others(
-        steep, m=20, n_instances=1000, metrics=["AP"], repetitions=10
+        steep, m=20, n_instances=1000, metrics=["AP"], repetitions=5
     )
     assert study.loc[("BV 0.1", "AP"), "held"] == 0
     assert study.loc[("decreasing", "AP"), "held"] >= 0.8
@@ -156,51 +135,16 @@ def test_a_run_decides_where_0_is_not_in_the_interval(monkeypatch, low, high, de
         assert study["right"] == (low > 0)
 
 
-def test_a_plan_is_for_a_share_of_the_width():
-    """A run of as many users with their exact ranks has limits wider than a tenth."""
-    plans = coverage_studies.coverage_of_plans(
-        FLAT, m=20, n_instances=300, metrics=["Recall@10"], share=0.1, repetitions=1
-    )
-    assert plans.index.tolist() == [("rank all items", "Recall@10")]
-
-
 def test_a_plan_costs_the_more_the_fewer_users_would_do():
     """For limits of a share of hits, a fifth as wide as those of a report."""
     how = dict(m=20, n_instances=500, metrics=["Recall@10"], share=0.2, rng=3)
     plans = coverage_studies.coverage_of_plans(FLAT, repetitions=1, **how)
     rng = np.random.default_rng(3)
     sampled = rs.UniformSampling(20).draw(drawn_from(FLAT, 500, rng), rng)
-    found = rs.report(sampled, n_items=1000, drawn="uniform", metrics=["Recall@10"])
-    low, high = found.table.loc["Recall@10", ["low", "high"]]
-    width, share = 0.2 * (high - low), FLAT.chances[:10].sum()
-    planned = found.plan("Recall@10", width).loc["rank all items", "users"]
+    metric, evidence = rs.Recall @ 10, Evidence(sampled, 1000, False, [rs.Recall @ 10])
+    low, high, share = *evidence.limits(metric, "decreasing", 0.95), FLAT.chances[:10].sum()
+    width = 0.2 * (high - low)
+    planned = users_to_rank(metric, width, evidence).others
     needed = 4 * 1.96**2 * share * (1 - share) / width**2
-    cost = plans.loc[("rank all items", "Recall@10"), "cost"]
+    cost = plans.loc["Recall@10", "cost"]
     assert cost == pytest.approx(planned / needed, rel=0.03)
-
-
-def test_pilots_are_judged_by_what_the_exact_ranks_need():
-    a, b = rs.Ranks(np.arange(1, 101), 400), rs.Ranks(np.arange(12, 112), 400)
-    study = coverage_studies.coverage_of_pilots(
-        a, b, m=15, n_instances=100, metrics=["AUC"], repetitions=3, rng=2
-    )
-    rng, sampler, found = np.random.default_rng(2), rs.UniformSampling(15), []
-    for _ in range(3):
-        which = rng.integers(0, 100, 100)
-        ranks = a[which], b[which]
-        pilots = [sampler.draw(one, rng) for one in ranks]
-        said = rs.inference.required_samples_from_pilot(
-            rs.AUC, *pilots, sampler, 400, rng, repetitions=50
-        )
-        needed = rs.inference.required_samples(rs.AUC, *ranks, probability=0.95)
-        chance = rs.inference.order_probability(rs.AUC, *ranks, rs.UniformSampling(said.high))
-        found.append([needed, said.high, said.low <= needed <= said.high, chance >= 0.95])
-    needed, planned, held, enough = np.transpose(found)
-    expected = {
-        "needed": np.median(needed),
-        "planned": np.median(planned),
-        "cost": np.median(planned / needed),
-        "held": held.mean(),
-        "enough": enough.mean(),
-    }
-    assert study.loc["AUC"].to_dict() == pytest.approx(expected)

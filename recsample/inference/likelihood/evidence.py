@@ -1,4 +1,4 @@
-"""What a run of sampled ranks says under each assumption, computed once for all metrics."""
+"""A run of sampled ranks, and what it says of the exact metrics under each assumption."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from recsample._support.arrays import counted, summed
+from recsample._support.arrays import summed
 from recsample._support.checks import one_or_each, refuse_first
-from recsample._support.numerics import limits_of_bounded_mean, limits_of_mean, mean_of
+from recsample._support.numerics import limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import once
 from recsample.inference.likelihood.mixtures import Mixture, extremes, fitted, limit
@@ -25,43 +25,33 @@ from recsample.inference.likelihood.strata import (
     observed,
     strata_of,
 )
-from recsample.metrics.base import Metric, ends_of, values_at_ends
+from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import exact_metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import rows_of
 from recsample.ranks.counts import RankCounts
 
-# Of a test whether data contradict an assumption: so many simulated runs, and so small a chance.
-_REPETITIONS, SURPRISE = 40, 0.01
-# Where a surprise is what refutes a study, it is found from more of them.
-_MORE = 200
-# So small a chance refutes what is stated of the draws, and with it all that would rest on it.
-REFUTED = 1e-4
-# So small that more simulated runs would not change what it means.
-_CERTAIN = 1e-12
-# Expected counts below this, of what was observed, are no place to begin a fit from.
+# p-values below which the data contradict an assumption, and the statement of how items were drawn.
+SURPRISE, REFUTED = 0.01, 1e-4
+# Simulated runs for a p-value. Of the statement, which may refute a whole study, more are made,
+# unless it is so small already that they would not matter.
+_REPETITIONS, _MORE, _CERTAIN = 40, 200, 1e-12
+# A fit does not start from weights that expect less than this of something that was observed.
 _RARE = 0.01
-# Five lists of like sizes, or more, show by how much lists differ.
-_MANY_LISTS = 4.5
-# Of so many shares of counts at the most it is seen.
-_SHARES = 128
-# Of fewer lists: counts are possible above so small a share of how often a limit may be wrong.
-_POSSIBLE = 0.05
-# How much of an estimate is what is plausible, and how many times it must be passed for that.
+# An estimate is a mean of two: the weight of the plausible one, and how far below the other it must
+# be to count.
 _PLAUSIBLE, _CLEARLY = 2 / 3, 1.1
 # Where so much of every pool is drawn, the places are all but known, and no assumption is needed.
 _NEARLY_ALL = 0.9
 
 
 class Evidence:
-    """The strata of a run, and their fits in each class.
+    """A run of sampled ranks: its strata, and how each class of distributions fits them.
 
-    Of `RankCounts`, `sampled` are the different ranks, and `counts` says how many instances each of
-    them stands for; of `Ranks` it is None. It is one of `n_columns` that are tested together. Where
-    instances share lists, `batches` are the numbers of these, all 0 for one list. `items` say, if
-    that is known, how the listed items take the share of pairs in which the relevant item is ahead:
-    as values with this share as their mean.
+    Of `RankCounts`, `sampled` holds the different ranks, and `counts` how many instances each of
+    them stands for; of `Ranks` it is None. `n_columns` is the number of recommenders of the study,
+    whose draws are tested together.
     """
 
     def __init__(
@@ -71,8 +61,6 @@ class Evidence:
         replace: bool,
         metrics: Sequence[Metric],
         n_columns: int = 1,
-        batches: Integers | None = None,
-        items: Floats | None = None,
     ) -> None:
         self.sampled, self.counts = rows_of(sampled, "sampled")
         self.replace, self.n_instances, self.n_columns = replace, len(sampled), n_columns
@@ -86,29 +74,17 @@ class Evidence:
         drawn = min(min(s.n_draws) / s.pool for s in self.strata)
         self.is_nearly_all = not replace and drawn >= _NEARLY_ALL
         self.known: dict[tuple, Any] = {}
-        self.batches, self.items, self.effect = batches, items, 1.0
-        self.n_lists = (
-            np.inf if batches is None else _like_sizes(counted(batches, int(batches.max()) + 1))
-        )
-        self.is_few_lists = self.n_lists < _MANY_LISTS
-        if batches is not None and not self.is_few_lists:
-            # So many times as many instances would tell as little, if they shared nothing.
-            self.effect = _effect_of(self.sampled.rows, batches)
-            self.strata = [
-                s._replace(counts=tuple(c / self.effect for c in s.counts)) for s in self.strata
-            ]
 
     @once
     def columns(self, assumption: Assumption) -> list[Columns]:
-        """The extreme distributions of each stratum; all there are, where nearly all is drawn."""
+        """The extreme distributions of each stratum in the class that an assumption names."""
         used: Assumption = "none" if self.is_nearly_all else assumption
         return [columns_of(s, used, self.replace, self.cutoffs) for s in self.strata]
 
     @once
     def mixtures(self, metric: Metric, assumption: Assumption) -> list[Mixture]:
         """What was observed of each stratum, with the metric of each column."""
-        n_told = self.n_instances / self.effect
-        return mixtures_of(self.strata, self.columns(assumption), metric, n_told)
+        return mixtures_of(self.strata, self.columns(assumption), metric, self.n_instances)
 
     @once
     def best(self, assumption: Assumption) -> list[Floats]:
@@ -120,25 +96,25 @@ class Evidence:
     def smoothed(self) -> list[Floats]:
         """Weights of smooth distributions, found by the EM algorithm from equal ones.
 
-        It is stopped long before it converges, after 2 sqrt(N) steps for N relevant items: that it
-        starts from a flat distribution and goes on for longer where there are more data is what
-        makes its estimates less wrong than those of the best fit, but where nearly all is drawn.
+        It is stopped long before it converges, after 2 sqrt(N) steps for N relevant items. The flat
+        start, and more steps where there are more data, make its estimates better than those of the
+        best fit, except where nearly all is drawn.
         """
         if self.is_nearly_all:
             return self.best("none")
         flat = [np.full(c.law.shape[1], 1 / c.law.shape[1]) for c in self.columns("smooth")]
-        return self._climbed("smooth", flat, 2)
+        return self._em_fit("smooth", flat, 2)
 
     @cached_property
     def plausible(self) -> list[Floats]:
         """Weights of decreasing distributions, found by a few steps from what is plausible."""
         start = [plausible_weights(s, self.replace, self.cutoffs) for s in self.strata]
-        # Nothing is left out that might have been observed.
+        # No weight is 0, or what was observed might be impossible.
         start = [(1 - 1e-6) * w + 1e-6 / len(w) for w in start]
-        return self._climbed("decreasing", start, 0.25)
+        return self._em_fit("decreasing", start, 0.25)
 
-    def _climbed(self, assumption, start, pace):
-        """Weights after so many times sqrt(N) steps of the EM algorithm, for N relevant items."""
+    def _em_fit(self, assumption, start, pace):
+        """Weights after pace * sqrt(N) steps of the EM algorithm, for N relevant items."""
         steps = round(pace * np.sqrt(sum(sum(c.sum() for c in s.counts) for s in self.strata)))
         found = []
         for stratum, column, weights in zip(self.strata, self.columns(assumption), start):
@@ -154,21 +130,20 @@ class Evidence:
         return mean_of(metric(self.sampled), self.counts)
 
     def estimate(self, metric: Metric) -> float:
-        """The mean of the metric: unbiased for a linear one, else a mean of two estimates.
+        """The mean of the metric: unbiased for a linear one, else made of two estimates.
 
-        The one lets the data speak, from a flat start; the other begins with what is plausible.
-        Where the first is clearly higher it is mostly too high, and the estimate is a harmonic mean
-        with 1.1 times the other, which counts twice; elsewhere it is the first. It may be outside
-        of limits: whoever prints it prints the nearest of them instead. Where nearly all is drawn
-        it is that of the best fit.
+        One is by the EM algorithm from a flat start, the other from what is plausible. Where the
+        first is clearly higher it is mostly too high, and the estimate is the harmonic mean with
+        1.1 times the other, which counts twice; elsewhere it is the first. Where nearly all is
+        drawn it is that of the best fit. It may be outside of the limits: then print the nearest.
         """
         if isinstance(metric.shape, Linear):
             return self.mean(metric)
         if self.is_nearly_all:
             fits = zip(self.mixtures(metric, "none"), self.best("none"))
             return float(sum(one.share * (one.mean @ weights) for one, weights in fits))
-        # Both are measured from the worst value that there can be, so that their ratio means
-        # something, and a metric of which less is better is turned round.
+        # Measured from the worst value that there can be, so that their ratio means something. The
+        # sign makes more better.
         sign = 1 if metric.higher_is_better else -1
         both = self.mixtures(metric, "smooth"), self.mixtures(metric, "decreasing")
         flat, likely = (
@@ -178,101 +153,32 @@ class Evidence:
         worst = min(sum(one.share * (sign * one.mean).min() for one in found) for found in both)
         above = flat - worst
         lower = min(above, _CLEARLY * (likely - worst))
-        together = _PLAUSIBLE * above + (1 - _PLAUSIBLE) * lower
-        return float(sign * (worst + (above * lower / together if together > 0 else 0.0)))
+        weighted = _PLAUSIBLE * above + (1 - _PLAUSIBLE) * lower
+        return float(sign * (worst + (above * lower / weighted if weighted > 0 else 0.0)))
 
     def limits(self, metric: Metric, assumption: Assumption, level: float) -> tuple[float, float]:
         """Between which numbers the mean of the metric lies."""
         if isinstance(metric.shape, Linear):
-            return self.limits_of(
-                metric(self.sampled), level, ends_of(metric, self.sampled), self.items_of(metric)
-            )
-        if self.is_few_lists:
-            return self._limits_whatever_is_shared(metric, level)
+            ends = ends_of(metric, self.sampled)
+            return limits_of_mean(metric(self.sampled), level, self.counts, ends)
         mixtures, best = self.mixtures(metric, assumption), self.best(assumption)
-        # Items of one instance vary together, so that what is observed tells that much less.
-        reach = self.quantile(level) * self.clustering(metric)
+        # Items of one instance are correlated, so that their counts tell less: a design effect.
+        reach = float(special.chdtri(1, 1 - level)) * self.clustering(metric)
         low, high = (limit(extremes(mixtures, best, s, reach), s, reach) for s in (-1, 1))
-        return self._possible(metric, assumption, low, high)
-
-    def _possible(self, metric, assumption, low, high):
-        """Limits without the users' own luck: what the metric can be at all."""
-        mixtures = self.mixtures(metric, assumption)
+        # Limits for these instances may lie beyond any mean that the metric can have.
         least, most = (sum(g.share * f(g.mean) for g in mixtures) for f in (np.min, np.max))
         return float(max(low, least)) + 0.0, float(min(high, most))
 
-    def limits_of(
-        self, values: Floats, level: float, ends: tuple[float, float], items: Floats | None = None
-    ) -> tuple[float, float]:
-        """The limits of the mean of values between two ends, one for each of the `sampled`."""
-        if self.batches is None:
-            return limits_of_mean(values, level, self.counts, ends)
-        # No wider than of so many values, each of another item for another user.
-        m = int(self.sampled.n_irrelevant.min())
-        mean, n = mean_of(values, self.counts), min(self.n_instances, m)
-        low, high = limits_of_bounded_mean(mean, n, level, ends)
-        if items is not None:  # the users could be others too
-            both = _reached(items, np.arange(len(items)), 1, ends, level)
-            own = limits_of_mean(values, level, ends=ends)
-            reach = [np.hypot(mean - one, mean - other) for one, other in zip(both, own)]
-            return max(low, float(mean - reach[0])), min(high, float(mean + reach[1]))
-        if self.is_few_lists:
-            return low, high
-        least, most = _reached(values, self.batches, m, ends, level)
-        return max(low, least), min(high, most)
-
-    def items_of(self, metric: Metric) -> Floats | None:
-        """How the items take the mean of a linear metric, if that is known and lists are few."""
-        if self.items is None or not self.is_few_lists:
-            return None
-        first, last = values_at_ends(metric)
-        return last + (first - last) * self.items
-
-    def quantile(self, level: float) -> float:
-        """The square of how many standard errors limits reach, by chi-square or Student's t."""
-        if self.batches is None:
-            return float(special.chdtri(1, 1 - level))
-        return _students(self.n_lists, level)
-
-    def probability(self, z: float) -> float:
-        """How sure it is that something is above 0 of which `quantile` says that it is z off."""
-        if self.batches is None:
-            return float(special.ndtr(z))
-        n = self.n_lists
-        return float(special.stdtr(n - 1, z * np.sqrt((n - 1) / n)))
-
-    def _limits_whatever_is_shared(self, metric, level):
-        """Limits of the mean over these instances, however their counts depend on each other.
-
-        Each instance has limits of its own. By how much they miss its metric has a small mean, and
-        by Markov's inequality the mean over all instances is seldom many times larger.
-        """
-        each, ends = (1 - level) / 2, [0.0, 0.0]
-        for stratum, column, group in zip(
-            self.strata, self.columns("none"), self.mixtures(metric, "none")
-        ):
-            n_draws = np.cumsum([m + 1 for m in stratum.n_draws])[:-1]
-            for counts, law in zip(stratum.counts, np.split(column.law, n_draws)):
-                for side, sign in enumerate((-1, 1)):
-                    # What is missed passes its mean over `each` with no more than this chance.
-                    own, missed = _own_limits(law, sign * group.mean, _POSSIBLE * each)
-                    total = counts @ own + counts.sum() * missed / each
-                    ends[side] += sign * total / self.n_instances
-        return self._possible(metric, "none", *ends)
-
     def clustering(self, metric: Metric) -> float:
-        """By how much relevant items of one instance vary together: 1 if they do not.
-
-        Of instances that share lists, those of one list, beyond what all counts do.
-        """
-        if self.batches is None and (self.sampled.n_relevant == 1).all():
+        """The design effect of several relevant items per instance; 1 if they are independent."""
+        if (self.sampled.n_relevant == 1).all():
             return 1.0
         return clustering(self.deviations(metric))
 
     def deviations(self, metric: Metric) -> tuple[Floats, Floats]:
-        """How far what the items of each instance add is off its mean, and the sum of squares.
+        """For each instance the sum of its items' deviations from their mean, and of the squares.
 
-        What a relevant item adds is taken as its mean given the sampled rank.
+        What a relevant item adds to the metric is taken as its mean given the sampled rank.
         """
         rows = self.sampled.rows
         m = self.sampled.n_irrelevant[rows.instance]
@@ -288,12 +194,11 @@ class Evidence:
                 off[mine] = given[start + rows.above[mine] + rows.ties[mine] // 2]
                 start += one + 1
             off[stratum.rows] -= off[stratum.rows].mean()
-        part = rows.instance if self.batches is None else self.batches[rows.instance]
         n = len(self.sampled)
-        return summed(part, off, n), summed(part, self.effect * off**2, n)
+        return summed(rows.instance, off, n), summed(rows.instance, off**2, n)
 
     def contradicts(self, metric: Metric, assumption: Assumption) -> bool:
-        """Whether the data contradict an assumption, or the draws that every metric rests on."""
+        """Whether the data contradict an assumption, or the draws as they are stated."""
         if self.fit < REFUTED:
             return True
         if isinstance(metric.shape, Linear) or assumption == "none":
@@ -302,52 +207,50 @@ class Evidence:
 
     @property
     def fit(self) -> float:
-        """The chance that any column of the study fits the stated draws as badly as this one."""
+        """The p-value of the stated draws, corrected for all recommenders of the study."""
         return float(np.minimum(1.0, self.misfit("none") * self.n_columns))
 
     @once
     def misfit(self, assumption: Assumption) -> float:
-        """The chance of data that fit as badly as these, if the assumption were true.
+        """The p-value of an assumption; of "none", that of the draws as they are stated.
 
-        Simulated from the best fit of the class. The misfit is measured against the best fit
-        without any assumption; where there is none, against the observed counts themselves. Of few
-        lists it is not known.
+        By runs that are simulated from the best fit of the class. The statistic is that of the
+        likelihood ratio, against the best fit without any assumption; of "none", against the
+        observed counts themselves.
         """
-        if self.is_few_lists:
-            return float("nan")
         of_class = zip(self.columns(assumption), self.best(assumption))
         without = zip(self.columns("none"), self.best("none"))
         each = list(zip(self.strata, of_class, without))
-        observed = sum(_misfit(s.counts, fit, free, assumption) for s, fit, free in each)
+        observed = sum(_ratio(s.counts, fit, free, assumption) for s, fit, free in each)
         cells = sum(sum((c > 0).sum() for c in s.counts) for s in self.strata)
         if observed < (cells if assumption == "none" else len(self.strata)):
             return 1.0  # what chance alone brings about
-        again: list[list[float]] = []
-        rng, above, chance = np.random.default_rng(0), 0, 1.0
+        simulated: list[list[float]] = []
+        rng, larger, chance = np.random.default_rng(0), 0, 1.0
         for repetitions in (_REPETITIONS, _MORE) if assumption == "none" else (_REPETITIONS,):
-            while len(again) < max(4, -(-repetitions // len(self.strata))):
-                again.append(
-                    [_misfit(_drawn(s, *fit, rng), fit, free, assumption) for s, fit, free in each]
+            while len(simulated) < max(4, -(-repetitions // len(self.strata))):
+                simulated.append(
+                    [_ratio(_drawn(s, *fit, rng), fit, free, assumption) for s, fit, free in each]
                 )
-                # So large a misfit would be no surprise: the rest need not be simulated.
-                above += sum(again[-1]) >= observed
-                if above == 2:
+                # So large a statistic would be no surprise: the rest need not be simulated.
+                larger += sum(simulated[-1]) >= observed
+                if larger == 2:
                     return 1.0
             orders = [s.order if assumption == "none" else 0 for s in self.strata]
-            chance = _tail(observed, np.array(again), orders)
+            chance = _tail(observed, np.array(simulated), orders)
             if not _CERTAIN < chance < SURPRISE:
                 break
         return chance
 
 
-def _tail(observed, again, orders):
-    """The chance of so large a sum of misfits, from simulated ones of each stratum.
+def _tail(observed, simulated, orders):
+    """The chance of so large a sum of statistics, from simulated ones of each stratum.
 
-    The items of a user may depend on each other in any way, so those of different orders add up as
-    if they always were large together.
+    The items of a user may depend on each other in any way, so the standard deviations of different
+    orders add up, as of what is perfectly correlated.
     """
-    # Strata of the same order are of different users, whose misfits are independent.
-    mean, each = again.mean(axis=0).sum(), again.var(axis=0, ddof=1)
+    # Strata of the same order are of different users, whose statistics are independent.
+    mean, each = simulated.mean(axis=0).sum(), simulated.var(axis=0, ddof=1)
     if observed <= mean:
         return 1.0
     spread = np.sqrt(summed(np.array(orders), each, max(orders) + 1)).sum()
@@ -361,9 +264,9 @@ def supported(metric: Metric, *runs: Evidence) -> Assumption | None:
 
     A linear metric needs none.
     """
-    linear = isinstance(metric.shape, Linear) or any(run.is_few_lists for run in runs)
-    rungs: tuple[Assumption, ...] = ("none",) if linear else ("decreasing", "none")
-    return next((a for a in rungs if not any(run.contradicts(metric, a) for run in runs)), None)
+    linear = isinstance(metric.shape, Linear)
+    tried: tuple[Assumption, ...] = ("none",) if linear else ("decreasing", "none")
+    return next((a for a in tried if not any(run.contradicts(metric, a) for run in runs)), None)
 
 
 def _drawn(stratum, column, weights, rng):
@@ -376,10 +279,10 @@ def _drawn(stratum, column, weights, rng):
     ]
 
 
-def _misfit(counts, of_class, free, assumption):
+def _ratio(counts, of_class, free, assumption):
     """Twice what the log-likelihood loses by an assumption.
 
-    Both classes come as their columns, and the weights that fit best what was observed.
+    Both classes come as their columns, and the weights that fit the observed counts best.
     """
     value = _highest_likelihood(counts, *of_class)
     if assumption == "none":
@@ -397,79 +300,10 @@ def _highest_likelihood(counts, column, weights):
 
 
 def clustering(*deviations: tuple[Floats, Floats]) -> float:
-    """The variance of sums over instances, over that of independent parts; at least 1."""
-    together = np.sum([off for off, _ in deviations], axis=0)
-    apart = np.sum([squares for _, squares in deviations])
-    return max(1.0, float((together**2).sum() / apart)) if apart > 0 else 1.0
-
-
-def _like_sizes(sizes):
-    """Of how many parts of one size a mean is as much as of parts of these sizes."""
-    return float(sizes.sum() ** 2 / (sizes.astype(float) ** 2).sum())
-
-
-def _students(n, level):
-    """The square of Student's quantile for n parts, and what their own mean hides of a variance."""
-    return float(special.stdtrit(n - 1, (1 + level) / 2) ** 2 * n / (n - 1))
-
-
-def _reached(values, part, m, ends, level):
-    """Student's limits of a mean of values that vary together within each part."""
-    reach = np.sqrt(_students(_like_sizes(counted(part, int(part.max()) + 1)), level))
-    low, high = with_one_more(values, part, m, ends)
-    return float(low[0] - reach * low[1]), float(high[0] + reach * high[1])
-
-
-def with_one_more(
-    values: Floats, part: Integers, m: int, ends: tuple[float, float]
-) -> list[tuple[float, float]]:
-    """A mean and its error, of values that vary together within each part: a list of m items.
-
-    As if one list had one more item, the worst of all, and the best of all: few items may matter,
-    and be missing by chance.
-    """
-    n_parts, found = int(part.max()) + 1, []
-    sizes, sums = counted(part, n_parts), summed(part, values, n_parts)
-    for sign, end in zip((-1, 1), ends):
-        # It joins the list that is furthest on its own side.
-        place, with_one = int(np.argmax(sign * sums / sizes)), sums.copy()
-        with_one[place] += (end * sizes[place] - sums[place]) / m
-        mean = float(with_one.sum() / len(values))
-        found.append((mean, float(np.linalg.norm(with_one - mean * sizes)) / len(values)))
-    return found
-
-
-def _effect_of(rows, batches):
-    """How much more counts vary from list to list than if instances shared none; at least 1.
-
-    Of the shares of the counts up to each number, whose variances are added up, as if in one list
-    there had been one more item that is above all: lists that happen to lack it look alike.
-    """
-    above = rows.above + rows.ties // 2
-    part, n = batches[rows.instance], min(int(above.max()) + 1, _SHARES)
-    above = above * n // (int(above.max()) + 1)
-    seen = counted(part * n + above, (int(part.max()) + 1) * n)
-    seen = seen.reshape(-1, n).astype(float)
-    up_to = seen.cumsum(axis=1)
-    share = up_to[:, :-1].sum(axis=0) / len(part)
-    together = ((up_to[:, :-1] - up_to[:, -1:] * share) ** 2).sum()
-    together += (seen**2).sum(axis=1).max()
-    apart = (share * (1 - share)).sum() * len(part)
-    return max(1.0, float(together / max(apart, 1.0)))
-
-
-def _own_limits(law, values, rare):
-    """An upper limit of an instance's value for each count, and the most it is passed on average.
-
-    `law` has a row for each count and a column for each place, with these values.
-    """
-    # A place is possible for a count if neither so few nor so many would be rare there.
-    at_least = law[::-1].cumsum(axis=0)[::-1]
-    possible = np.minimum(law.cumsum(axis=0), at_least) > rare
-    possible[:, :-1] |= possible[:, 1:].copy()  # places between two columns too
-    possible[:, 1:] |= possible[:, :-1].copy()
-    limits = np.where(possible, values, -np.inf).max(axis=1, initial=values.min())
-    return limits, (law * np.maximum(values - limits[:, None], 0.0)).sum(axis=0).max()
+    """The variance of sums over instances, over that of sums of independent items; at least 1."""
+    sums = np.sum([off for off, _ in deviations], axis=0)
+    independent = np.sum([squares for _, squares in deviations])
+    return max(1.0, float((sums**2).sum() / independent)) if independent > 0 else 1.0
 
 
 def checked_sizes(sampled: Ranks, n_items: ArrayLike, replace: bool) -> Integers:

@@ -5,7 +5,7 @@ does. The limits are the smallest and the largest mean of the metric under all o
 class: "one-at-a-time strict bounds" (see `limits`), here with the likelihood as the measure of fit.
 Twice the loss of log-likelihood may be as large as the quantile of chi-square with one degree of
 freedom, since one number is bounded at a time. There are classes in which that is not enough;
-how often the limits hold is measured by `recsample.inference.coverage`.
+how often the limits hold is measured by ``scripts/record_coverage.py``.
 
 ==============  ==================================================================================
 "none"          the ranks may be distributed in any way
@@ -15,7 +15,6 @@ how often the limits hold is measured by `recsample.inference.coverage`.
 ==============  ==================================================================================
 
 That "decreasing" is false hardly shows at the best ranks (see `recsample.inference.blind_spot`).
-Another assumption is ``falling`` of `recsample.inference.certified_interval`: in the whole list.
 
 Beyond the best fifth any distribution is allowed; and everywhere, whatever the assumption, where
 nine tenths of every pool or more were drawn without replacement. With several relevant items per
@@ -91,7 +90,7 @@ def limits(
     n_items : int or array_like of int, shape (instances,)
         Sizes of the pools that were drawn from, the relevant items included.
     assumption : {"none", "decreasing", "smooth"}, optional
-        What is assumed of the distribution of the exact ranks, see `strict_limits`.
+        What is assumed of the distribution of the exact ranks, as listed above.
     level : float, optional
         How often the limits are to hold.
     replace : bool, optional

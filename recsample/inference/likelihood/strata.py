@@ -1,9 +1,9 @@
 """Sampled ranks sorted into strata, each with one distribution of the exact ranks.
 
-Relevant items belong to one stratum whose instances have about as large pools and as many relevant
-items, and that have the same order in their instances: the best, the second best ... Of a pool of N
-irrelevant items, a outrank the relevant one, and s of the m drawn ones do, s ~ H(N, a, m) or B(m, a
-/ N). How a is distributed in a stratum is unknown; an assumption names the class of distributions:
+A stratum holds relevant items of instances with about equal pools and numbers of relevant items,
+which have the same order there: the best, the second best ... Of a pool of N irrelevant items, a
+outrank the relevant one, and s of the m drawn ones do, s ~ H(N, a, m) or B(m, a / N). How a is
+distributed in a stratum is unknown; an assumption names the class of distributions:
 
     none        any distribution,
     decreasing  compared with a random ranking, no place is more frequent than a better one,
@@ -40,10 +40,10 @@ HEAD = 0.2
 # Pools, and numbers of relevant items, within a tenth of each other are taken together, in strata
 # of some 200 instances or more.
 _RATIO, _ENOUGH = 1.1, 200
-# Places are told apart one by one at the head of the list and by steps of some 3 % behind it, and
-# everywhere by a third of the standard deviation of what is observed: in the arcsine of the root of
-# the share of the list that deviation is the same everywhere. Where nearly all items are drawn it
-# is less than a place.
+# Places are taken together in steps: of one place at the head of the list, of some 3 % behind it,
+# and nowhere of more than a third of the standard deviation of the observed count. In the arcsine
+# of the root of the share of the list that deviation is the same everywhere; where nearly all items
+# are drawn it is less than a place.
 _ONE_BY_ONE, _STEPS, _PER_DEVIATION = 60, 300, 3
 
 
@@ -54,21 +54,19 @@ class Stratum(NamedTuple):
     n_relevant: int  # relevant items of each instance, about
     order: int  # they are the order-th best of these
     n_draws: tuple[int, ...]  # the different numbers of drawn items
-    counts: tuple[
-        Floats, ...
-    ]  # for each, how many of the items have s = 0, ..., m drawn ones above
+    counts: tuple[Floats, ...]  # for each, of how many items s = 0, ..., m drawn ones are above
     rows: Integers  # of the sampled ranks
 
 
 def strata_of(
     sampled: Ranks, sizes: Integers, replace: bool, counts: Integers | None = None
 ) -> list[Stratum]:
-    """The strata of all relevant items; `sizes` are those of the pools that were drawn from.
+    """The strata of all relevant items, drawn for from pools of these sizes.
 
-    With `counts` each of the ranks is that of so many instances with one relevant item.
+    With `counts` each row stands for so many instances with one relevant item.
     """
     rows, n_relevant = sampled.rows, sampled.n_relevant
-    # With the fewest columns that there can be, so that what is too large is refused at once.
+    # Refuse what is too large even with the fewest columns, before any work.
     _law_fits(_STEPS, int(sampled.n_irrelevant.max()), int(sizes.max()))
     pool = sizes - n_relevant
     many = np.ones(len(sampled), np.int64) if counts is None else counts
@@ -87,7 +85,7 @@ def strata_of(
             seen.append(_counts(rows.above[mine], rows.ties[mine], many[rows.instance[mine]], one))
         # Without replacement no more can be drawn than there are.
         weights = None if counts is None else counts[instance]
-        # Nor does rounding lead beyond the largest pool, which 2^53 may be next to.
+        # Rounding must not exceed the largest pool, which may be close to 2^53.
         mean = min(round(mean_of(pool[instance], weights)), int(pool[instance].max()))
         typical = max(mean, 1 if replace else int(n_draws[-1]))
         relevant = max(round(mean_of(n_relevant[instance], weights)), int(order))
@@ -98,10 +96,7 @@ def strata_of(
 
 
 def _bins(values, many):
-    """A number for each of the values, the same for those within a tenth of each other.
-
-    Each of the values is that of so many instances.
-    """
+    """Number the values, each of so many instances: the same within a tenth of each other."""
     (different,), which = different_rows([values])
     count = summed(which, many, len(different))
     bins, first, held = np.zeros(len(different), np.int64), different[0], 0
@@ -115,7 +110,7 @@ def _bins(values, many):
 
 
 def _counts(above, ties, many, m):
-    """How many have s = 0, ..., m above; a tied one in equal parts for all that it may be."""
+    """How many have s = 0, ..., m above; a tied one counts in equal parts for all its places."""
     row = owners(ties + 1)
     s = above[row] + places_in(ties + 1)
     return summed(s, many[row] / (ties[row] + 1), m + 1)
@@ -125,7 +120,7 @@ class Columns(NamedTuple):
     """The extreme distributions of a class, in one stratum, as far as the head; then the tail."""
 
     law: Floats  # shape (observations, columns), for each number of draws in turn
-    head: Floats  # shape (columns of the head, steps): the weights of the steps of places
+    head: Floats  # shape (columns of the head, steps): the weights of the steps
     steps: Integers  # the last place a of each step
     tail: Integers  # the single places of the tail
 
@@ -158,7 +153,7 @@ def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
             # Within a step the decay is not felt, but for steps of one place.
         head = head[head.sum(axis=1) > 0]
         head /= head.sum(axis=1, keepdims=True)
-    laws = [law_of(pool, m, replace, head, steps, tail) for m in n_draws]
+    laws = [_law_of(pool, m, replace, head, steps, tail) for m in n_draws]
     return Columns(np.concatenate(laws), head, steps, tail)
 
 
@@ -175,9 +170,7 @@ def _steps(last, order, n_draws, replace, cutoffs):
     return steps[(steps >= 0) & (steps <= last)]
 
 
-def law_of(
-    pool: int, m: int, replace: bool, head: Floats, steps: Integers, tail: Integers
-) -> Floats:
+def _law_of(pool, m, replace, head, steps, tail):
     """The law of the count of m draws under each column, shape (m + 1, columns)."""
     sampler = UniformSampling(m, replace)
     n_items = pool + 1
@@ -200,7 +193,7 @@ def _law_fits(n_columns, m, n_items):
 
 
 def mixtures_of(
-    strata: Sequence[Stratum], columns: Sequence[Columns], metric: Metric, n_instances: float
+    strata: Sequence[Stratum], columns: Sequence[Columns], metric: Metric, n_instances: int
 ) -> list[Mixture]:
     """What the mixtures need to know of each stratum, for a metric."""
     found = []
@@ -213,9 +206,9 @@ def mixtures_of(
 
 def observed(counts: Sequence[Floats], column: Columns) -> tuple[Floats, Floats]:
     """The law of what was observed at least once, under each column, and how often it was."""
-    joined = np.concatenate(counts)
-    seen = joined > 0
-    return np.maximum(column.law[seen], 1e-300), joined[seen]
+    in_turn = np.concatenate(counts)
+    seen = in_turn > 0
+    return np.maximum(column.law[seen], 1e-300), in_turn[seen]
 
 
 def _moments(stratum, column, metric):
