@@ -21,22 +21,22 @@ def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> In
     array = array_of(name, values)
     if array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be whole numbers, got {shown(values)}")
-    flat = array.reshape(-1)
-    # Beyond it a float no longer holds every whole number. NaN is on neither side.
-    end = np.float64(2**53)
-    bad = ~((flat > -end) & (flat < end))
-    if array.dtype.kind == "f":
-        bad |= flat != np.floor(flat)
-    if lowest is not None:
-        bad |= ~(flat >= lowest)
-    if bad.any():
-        where = int(np.argmax(bad))
-        allowed = "whole numbers" if array.ndim else "a whole number"
-        allowed += "" if lowest is None else f" of at least {lowest}"
-        allowed += " below 2**53" if flat[where] <= -end or flat[where] >= end else ""
-        place = f" (at position {where})" if array.ndim else ""
-        raise ValueError(f"{name} must be {allowed}, got {flat[where]}{place}")
+    allowed = "whole numbers" if array.ndim else "a whole number"
+    allowed += "" if lowest is None else f" of at least {lowest}"
+    end = np.float64(2**53)  # beyond it a float no longer holds every whole number
+    _refuse_entry(name, f"{allowed} below 2**53", array, (array <= -end) | (array >= end))
+    bad = array != np.floor(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+    _refuse_entry(name, allowed, array, bad if lowest is None else bad | (array < lowest))
     return array.astype(np.int64)
+
+
+def _refuse_entry(name, allowed, array, bad):
+    """Refuse the first entry of an array that is bad, with its place."""
+    if bad.any():
+        where = np.unravel_index(np.argmax(bad), array.shape)
+        index = ", ".join(map(str, where))
+        place = f" (at position {index if array.ndim == 1 else f'({index})'})" if array.ndim else ""
+        raise ValueError(f"{name} must be {allowed}, got {array[where]}{place}")
 
 
 def one_or_each(
@@ -66,14 +66,9 @@ def numbers(name: str, values: object) -> NDArray[Any]:
 def finite_numbers(name: str, values: object, *, lowest: float = -np.inf) -> Floats:
     """``values`` as a float array of the same shape; NaN, infinite or too low is refused."""
     array = numbers(name, values).astype(np.float64)
-    bad = ~(np.isfinite(array) & (array >= lowest))
-    if bad.any():
-        where = np.unravel_index(np.argmax(bad), array.shape)
-        allowed = "finite numbers" if array.ndim else "a finite number"
-        allowed += "" if lowest == -np.inf else f" of at least {lowest}"
-        index = ", ".join(str(i) for i in where)
-        place = f" (at position {index if array.ndim == 1 else f'({index})'})" if array.ndim else ""
-        raise ValueError(f"{name} must be {allowed}, got {array[where]}{place}")
+    allowed = "finite numbers" if array.ndim else "a finite number"
+    allowed += "" if lowest == -np.inf else f" of at least {lowest}"
+    _refuse_entry(name, allowed, array, ~(np.isfinite(array) & (array >= lowest)))
     return array
 
 
