@@ -37,10 +37,8 @@ from .metrics import RPrecision as RPrecision
 from .metrics import compare as compare
 from .metrics import metric as metric
 from .ranks import RankCounts as RankCounts
-from .ranks import RankedItems as RankedItems
 from .ranks import Ranks as Ranks
 from .ranks import predicted_ranks as predicted_ranks
-from .ranks import ranked_items as ranked_items
 from .sampling import Design as Design
 from .sampling import DoublingSampling as DoublingSampling
 from .sampling import EarlyStopping as EarlyStopping

@@ -435,10 +435,6 @@ REFUSED = {
     "segment of one": (lambda: evaluate().by(["a", "b"]), "at least two users each, got 1 in 'a'"),
     "not complete": (lambda: evaluate(complete="yes"), "must be True or False, got 'yes'"),
     # Data
-    "a list of libraries": (
-        lambda: rs.metrics.peers.evaluate(["ranx"], "map@10", ranks),
-        "library must be one of",
-    ),
     "a list of data sets": (
         lambda: rs.datasets.load_movielens(name=["ml-1m"]),
         "name must be 'ml-100k', 'ml-1m', 'ml-10m', 'ml-20m' or 'ml-25m', got ['ml-1m']",
@@ -487,10 +483,6 @@ REFUSED = {
     "an array for a gain": (
         lambda: rs.metrics.graded.dcg([1, 2], gain=np.array([1, 2])),
         "gain must be 'linear' or 'exponential', got array",
-    ),
-    "an array for a library": (
-        lambda: rs.metrics.peers.counterparts(10, np.array([1, 2])),
-        "library must be one of",
     ),
     "True for a seed": (lambda: sampler.draw(ranks, True), "rng must be a whole number"),
     "lists of seeds": (lambda: sampler.draw(ranks, [[1], [2, 3]]), "got [[1], [2, 3]]"),

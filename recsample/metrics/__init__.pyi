@@ -1,6 +1,5 @@
 from . import averages as averages
 from . import base as base
-from . import feedback as feedback
 from . import graded as graded
 from . import names as names
 from . import peers as peers

@@ -10,7 +10,7 @@ tiles of any size, for any number of threads, and for any library that multiplie
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import ceil
 from typing import Any
 
@@ -157,28 +157,6 @@ def scored_pools(scores, relevant, exclude):
     return source, relevant, exclude
 
 
-def outranking(source: Given, relevant, exclude) -> Iterator[tuple[slice, Any, Any]]:
-    """Which candidates are above the user's one relevant item, and which are tied with it.
-
-    Some users at a time, with the slice of these.
-    """
-    n_users, n_items = source.shape
-    for rows in row_blocks(n_users, n_items, TILE):
-        users = np.arange(rows.start, rows.stop)
-        own = source.of(users, relevant.indices[rows])
-        low, high = source.around(users, own)
-        tile = source.rows(users)(slice(0, n_items))
-        above = tile > high[:, None]
-        tied = (tile >= low[:, None]) & ~above
-        row, item = np.divmod(np.flatnonzero(tied & (low < high)[:, None]), n_items)
-        strength = source.of(users[row], item)
-        above[row, item], tied[row, item] = strength > own[row], strength == own[row]
-        for sets in (relevant[rows], exclude[rows]):
-            left_out = owners(np.diff(sets.indptr)), sets.indices
-            above[left_out] = tied[left_out] = False
-        yield rows, above, tied
-
-
 def standings(
     source: Given, relevant: sparse.csr_matrix, exclude: sparse.csr_matrix, working_memory: float
 ) -> tuple[Integers, Integers]:
@@ -263,10 +241,10 @@ def _together(pairs, many):
 def _limits(relevant, exclude, working_memory):
     """How many threads there are, and how many scores, and relevant and excluded items, on each."""
     half = positive_float("working_memory", working_memory) * 2**20 / 2
-    most = _most_left_out(relevant, exclude)
+    most = int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
     if _BYTES_LEFT_OUT * most > half:
         raise ValueError(
-            f"working_memory must be at least {least_memory(relevant, exclude)} (MiB) "
+            f"working_memory must be at least {ceil(2 * _BYTES_LEFT_OUT * most / 2**20)} (MiB) "
             f"for a user with {most} relevant and excluded items, got {working_memory}"
         )
     n_threads = 1
@@ -275,15 +253,6 @@ def _limits(relevant, exclude, working_memory):
     each = half / n_threads
     n_left_out = min(int(each // _BYTES_LEFT_OUT), relevant.nnz + exclude.nnz)
     return n_threads, max(1, min(TILE, int(each // _BYTES))), n_left_out
-
-
-def least_memory(relevant: sparse.csr_matrix, exclude: sparse.csr_matrix) -> int:
-    """The least `working_memory` for the user with most relevant and excluded items, in MiB."""
-    return ceil(2 * _BYTES_LEFT_OUT * _most_left_out(relevant, exclude) / 2**20)
-
-
-def _most_left_out(relevant, exclude):
-    return int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
 
 
 def _shape(n_users, n_items, numbers):

@@ -1,5 +1,4 @@
 import recsample.ranks
-import recsample.ranks.items
 import recsample.sampling.sequential
 
 from . import base as base
@@ -30,10 +29,8 @@ from .sequential.stopping import EarlyStopping as EarlyStopping
 from .sequential.two_phase import TwoPhase as TwoPhase
 from .uniform import UniformSampling as UniformSampling
 
-RankedItems = recsample.ranks.items.RankedItems
 doubling = recsample.sampling.sequential.doubling
 early_stopping = recsample.sampling.sequential.stopping
 inverse = recsample.sampling.sequential.inverse
-ranked_items = recsample.ranks.items
 scanning = recsample.sampling.sequential.scanning
 two_phase = recsample.sampling.sequential.two_phase

@@ -5,41 +5,17 @@ something else, both numbers are computed by hand. Those who want the comparison
 for want of a library find the commands in the reason, and all of them in requirements-peers.txt.
 """
 
-import functools
-import os
-import re
-import sys
 from math import log2
-from pathlib import Path
 
 import numpy as np
 import pytest
+from libraries import LIBRARIES, evaluate, evaluate_scores
 
 import recsample as rs
 from recsample import Ranks
 from recsample.metrics import peers
 
-# Compiled, ranx takes minutes when it is first used.
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
-
-ROOT = Path(__file__).parents[2]
 CUTOFFS = (1, 5, 10, 100)
-
-
-@functools.cache
-def reason(library):
-    return peers.missing(library)
-
-
-def evaluate(library, *args, by=peers.evaluate):
-    """What the library says; the test is skipped where it is missing."""
-    if reason(library):
-        pytest.skip(reason(library))
-    return by(library, *args)
-
-
-def evaluate_scores(library, *args):
-    return evaluate(library, *args, by=peers.evaluate_scores)
 
 
 def random_lists(seed=0, instances=50):
@@ -391,126 +367,13 @@ def test_smallest_step_between_scores_that_is_no_tie(library, name, step):
     assert smaller[0] == smaller[1]
 
 
-# --- What is missing or wrong is said ---
+# --- The table ---
 
 
-def test_ties_of_0_are_none():
-    untied = Ranks([[1, 4], [3]], 20, ties=[[0, 0], [0]])
-    assert peers.evaluate("implicit", "map@5", untied).tolist() == [3 / 4, 1 / 3]
+def test_the_table_knows_these_libraries():
+    assert {c.library for c in peers.counterparts(5)} == {*LIBRARIES}
 
 
-@pytest.mark.parametrize("library", peers.LIBRARIES)
-def test_missing_library_says_how_it_is_installed(monkeypatch, library):
-    found = peers.LIBRARIES[library]
-    monkeypatch.setitem(sys.modules, found.module, None)
-    message = re.escape(f"{library} cannot be imported (") + ".*" + re.escape(found.install)
-    assert re.match(message, peers.missing(library))
-    with pytest.raises(ImportError, match=message):
-        peers.evaluate(library, "map@5", TOY)
-
-
-def test_every_library_is_in_the_requirements():
-    lines = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("requirements*.txt"))
-    for library in peers.LIBRARIES.values():
-        assert re.search(rf"^(--no-deps )?{library.distribution}[=>]", lines, re.M), library
-
-
-@pytest.mark.parametrize(
-    ("library", "metric"),
-    [
-        ("ranx", "nonsense@5"),
-        ("ranx", "map@-5"),
-        ("pytrec_eval", "nonsense_5"),
-        ("ir_measures", "nonsense@5"),
-        ("ir_measures", "RR@-2"),
-        ("ir_measures", "RR(cutoff=-2)"),
-        ("ir_measures", "SetF(0.5)"),
-        ("RecTools", "Nonsense(k=5)"),
-        ("RecTools", "MAP"),
-        ("implicit", "nonsense@5"),
-        ("implicit", "map"),
-    ],
-)
-def test_unknown_metric_is_refused(library, metric):
-    message = f"metric must be one that {library} computes, got '{re.escape(metric)}' "
-    with pytest.raises(ValueError, match=message):
-        evaluate(library, metric, TOY)
-
-
-@pytest.mark.parametrize("metric", ["P_0", "map_cut_00", "AP@0", "MAP(k=0)"])
-def test_cut_off_of_0_is_refused(metric):
-    """trec_eval ends the process at one."""
-    with pytest.raises(ValueError, match="metric must have a cut-off of at least 1, got"):
-        peers.evaluate("implicit", metric, TOY)
-
-
-def test_unknown_library_is_refused():
-    message = "library must be one of ranx, pytrec_eval, .*, got 'sklearn'"
-    with pytest.raises(ValueError, match=message):
-        peers.evaluate("sklearn", "map@5", TOY)
-    with pytest.raises(ValueError, match=message):
-        peers.missing("sklearn")
-    with pytest.raises(ValueError, match=message):
-        peers.counterparts(5, "sklearn")
-
-
-def test_bad_cut_off_of_the_catalogue_is_refused():
+def test_a_bad_cut_off_is_refused():
     with pytest.raises(ValueError, match="k must be a whole number of at least 1, got 0"):
         peers.counterparts(0)
-
-
-def test_rankings_that_no_library_can_be_given_are_refused():
-    with pytest.raises(ValueError, match="ranks must be Ranks, got list"):
-        peers.evaluate("implicit", "map@5", [1, 4])
-    for ties in (2, [2, 0], [[0], [2, 0]]):
-        values = [[4], [1, 5]] if ties == [[0], [2, 0]] else [1, 4]
-        with pytest.raises(ValueError, match="ranks must have no ties, got <Ranks: 2 instances"):
-            peers.evaluate("implicit", "map@5", Ranks(values, 20, ties=ties))
-    with pytest.raises(ValueError, match="must have a relevant item, got none in instance 1"):
-        peers.evaluate("implicit", "map@5", Ranks([[1], []], 20))
-    with pytest.raises(ValueError, match="one entry for each of 2 instances, got 1"):
-        peers.evaluate_scores("implicit", "map@5", [[1, 2], [2, 1]], [[0]])
-
-
-@pytest.mark.parametrize(
-    ("scores", "relevant", "message"),
-    [
-        ([[1, np.nan]], [[0]], r"scores\[0\] must not be NaN, got NaN for item 1"),
-        ([["a"]], [[0]], r"scores\[0\] must be an array of numbers, got \['a'\]"),
-        ([1, 2], [[0], [0]], r"scores\[0\] must be a list, got 1"),
-        (3, [[0]], "scores must hold one list for each instance, got 3"),
-        ([], [], "scores must hold at least one instance, got none"),
-        ([[1, 2]], [[0.7]], r"relevant\[0\] must be whole numbers of at least 0, got 0.7"),
-        ([[1, 2], [2, 1]], [[0], [-1]], r"relevant\[1\] must be .* of at least 0, got -1"),
-        ([[1, 2]], [0], r"relevant\[0\] must be a list, got 0"),
-        ([[1, 2]], 0, "relevant must hold one list for each instance, got 0"),
-        ([[1, 2]], ["0"], r"relevant\[0\] must be whole numbers, got '0'"),
-    ],
-)
-@pytest.mark.parametrize("library", ["implicit", "pytrec_eval"])
-def test_scores_and_items_that_are_none_are_refused(library, scores, relevant, message):
-    with pytest.raises(ValueError, match=message):
-        evaluate_scores(library, {"implicit": "map@2"}.get(library, "map"), scores, relevant)
-
-
-@pytest.mark.parametrize("library", peers.LIBRARIES)
-@pytest.mark.parametrize("metric", [None, 5, ["map@5"]])
-def test_a_metric_is_a_name(library, metric):
-    with pytest.raises(ValueError, match="metric must be a name such as 'map@5', got"):
-        evaluate(library, metric, TOY)
-
-
-@pytest.mark.parametrize("metric", ["P", "recall", "ndcg_cut"])
-def test_a_family_of_metrics_is_refused(metric):
-    """pytrec_eval returns all cut-offs of one, several numbers for each instance."""
-    message = f"metric must have one value for each of 2 instances, got '{metric}' with [0-9]+"
-    with pytest.raises(ValueError, match=message):
-        evaluate("pytrec_eval", metric, TOY)
-
-
-@pytest.mark.parametrize(
-    ("library", "name"), [("implicit", "map@3"), ("RecTools", "MAP(k=3)"), ("pytrec_eval", "map")]
-)
-def test_a_relevant_item_that_is_listed_twice_counts_once(library, name):
-    found = evaluate_scores(library, name, [[3, 2, 1]] * 2, [[0, 2], [2, 0, 0]])
-    assert found[0] == found[1] == pytest.approx((1 + 2 / 3) / 2)

@@ -94,8 +94,6 @@ DOORS = {
     for how, relevant in {"one": ONE, "several": SEVERAL, "many": MANY}.items()
 }
 DOORS |= {
-    "sets of items": lambda scores: rs.ranked_items(scores, ONE, TRAIN),
-    "sets of items under factors": lambda scores: rs.ranked_items(factors(scores), ONE, TRAIN),
     "a table": evaluated(long, PLACES == 0),
     "a table, several": evaluated(long, SEVERAL),
     "a short table": evaluated(short, PLACES == 0, complete=True),
@@ -111,9 +109,6 @@ DOORS |= {
         scores, sparse.csr_matrix(SEVERAL), LISTS
     ),
     "given lists under factors": lambda scores: rs.given_ranks(factors(scores), ONE, LISTS),
-    "lists of known items": lambda scores: rs.sampling.GivenLists(LISTS).draw(
-        rs.ranked_items(scores, ONE), 0
-    ),
     "a scan": scanned(ONE),
     "a scan, several": scanned(sparse.csr_matrix(SEVERAL)),
     "factors by blocks": by_blocks,
