@@ -1,7 +1,3 @@
-import recsample.evaluation.command_line
-import recsample.ranks.counts
-import recsample.ranks.engines
-
 from . import corrections as corrections
 from . import datasets as datasets
 from . import evaluation as evaluation
@@ -16,6 +12,7 @@ from .corrections import BiasVariance as BiasVariance
 from .corrections import ConstrainedLeastSquares as ConstrainedLeastSquares
 from .corrections import MinimalBias as MinimalBias
 from .corrections import RankEstimate as RankEstimate
+from .evaluation import engines as engines
 from .evaluation import evaluate as evaluate
 from .evaluation import report as report
 from .metrics import AP as AP
@@ -52,9 +49,5 @@ from .sampling import TwoPhase as TwoPhase
 from .sampling import UniformSampling as UniformSampling
 from .sampling import given_ranks as given_ranks
 from .sampling import uniform_lists as uniform_lists
-
-command_line = recsample.evaluation.command_line
-counts = recsample.ranks.counts
-scale = recsample.ranks.engines
 
 __version__: str

@@ -567,7 +567,7 @@ REFUSED = {
         "scores that floats hold, up to 2**53 on either side, got 1152921504606846977",
     ),
     "scores of a join that floats do not tell apart": (
-        lambda: rs.scale.ranks_of_scores(
+        lambda: rs.engines.ranks_of_scores(
             pd.DataFrame(SCORES | {"score": [2**60, 2**60 + 1, 1, 2]}), pd.DataFrame(HELD_OUT)
         ),
         "got one for user 1, or a whole number beyond 2**53, which floats do not hold",
@@ -856,7 +856,7 @@ def test_what_polars_has_and_numpy_has_not():
         with pytest.raises(ValueError, match=said):
             rs.evaluate(polars.DataFrame(SCORES | {"user": user}), held_out)
     with pytest.raises(ValueError, match="ids of the types that they have in scores"):
-        rs.scale.ranks_of_scores(
+        rs.engines.ranks_of_scores(
             polars.DataFrame(SCORES), held_out.with_columns(polars.col("user").cast(float) + 0.5)
         )
 

@@ -79,19 +79,6 @@ def test_stubs_can_be_read_in_any_encoding():
         assert stub.read_text(encoding="utf-8").isascii(), stub
 
 
-def test_names_that_moved_go_on_working():
-    assert rs.scale.ranks_of_scores is rs.ranks.ranks_of_scores
-    assert rs.counts.RankCounts is rs.RankCounts
-    assert callable(rs.command_line.main)
-    assert rs.inference.reporting.report is rs.inference.report is rs.evaluation.report
-    assert rs.inference.Result is rs.evaluation.results.Result is rs.inference.results.Result
-    assert rs.inference.strict_limits.limits is rs.inference.limits
-    assert rs.inference.studies.under_sampling is rs.experiments.under_sampling
-    assert rs.sampling.early_stopping.EarlyStopping is rs.EarlyStopping
-    for name in ("doubling", "inverse", "scanning", "two_phase"):
-        assert getattr(rs.sampling, name) is getattr(rs.sampling.sequential, name)
-
-
 # Loading
 
 

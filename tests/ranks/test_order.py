@@ -9,12 +9,13 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from frames import FRAMES, pytestmark  # noqa: F401
 from scipy import sparse
-from test_engines import FRAMES, pytestmark  # noqa: F401
 from test_standings import compiled  # noqa: F401
 
 import recsample as rs
-from recsample.ranks import engines, order, thresholds
+from recsample.evaluation import engines
+from recsample.ranks import order, thresholds
 
 N_USERS, N_ITEMS = 6, 60
 RNG = np.random.default_rng(0)

@@ -5,11 +5,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from frames import FRAMES, cluster, parquet, pytestmark, spark  # noqa: F401
 from scipy import sparse
-from test_engines import FRAMES, cluster, parquet, pytestmark, spark  # noqa: F401
 
 from recsample import RankCounts, predicted_ranks
-from recsample.ranks import engines
+from recsample.evaluation import engines
 
 N_USERS, N_ITEMS = 60, 40
 RNG = np.random.default_rng(0)

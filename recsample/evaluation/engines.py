@@ -66,9 +66,9 @@ def ranks_of_block(
     Examples
     --------
     >>> import pandas as pd
-    >>> from recsample.ranks.engines import ranks_of_block
+    >>> import recsample as rs
     >>> block = pd.DataFrame({"user": ["ann"], "factors": [[1.0, 0.5]], "item": [2]})
-    >>> ranks_of_block(block, [[2, 1], [0, 1], [1, 1]])
+    >>> rs.engines.ranks_of_block(block, [[2, 1], [0, 1], [1, 1]])
       user  rank  n_items  ties
     0  ann     2        3     0
     """
@@ -163,7 +163,7 @@ def ranks_of_factors(
     >>> import pandas as pd
     >>> import recsample as rs
     >>> users = pd.DataFrame({"user": [7, 8], "factors": [[1.0, 0.5], [0.0, 1.0]], "item": [2, 0]})
-    >>> rs.scale.ranks_of_factors(users, [[2, 1], [0, 1], [1, 1]])["rank"].tolist()
+    >>> rs.engines.ranks_of_factors(users, [[2, 1], [0, 1], [1, 1]])["rank"].tolist()
     [2, 1]
     """
     items = _checked_factors(item_factors)
@@ -227,7 +227,7 @@ def ranks_of_scores(
     >>> import recsample as rs
     >>> scores = pd.DataFrame({"user": [7, 7, 7], "item": [1, 2, 3], "score": [0.5, 0.9, 0.5]})
     >>> held_out = pd.DataFrame({"user": [7], "item": [1]})
-    >>> rs.scale.ranks_of_scores(scores, held_out)
+    >>> rs.engines.ranks_of_scores(scores, held_out)
        user  rank  n_items  ties
     0     7     2        3     1
     """
