@@ -3,7 +3,5 @@ from . import counts as counts
 from . import predicted as predicted
 from . import provenance as provenance
 from .base import Ranks as Ranks
-from .base import Rows as Rows
 from .counts import RankCounts as RankCounts
 from .predicted import predicted_ranks as predicted_ranks
-from .provenance import Drawn as Drawn

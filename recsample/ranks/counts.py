@@ -26,7 +26,7 @@ from recsample._support.numerics import mean_of, variance_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import frozen
 from recsample.ranks.base import Ranks, listed, refuse_several
-from recsample.ranks.provenance import Drawn, Remembering, together
+from recsample.ranks.provenance import Drawn, WithDrawn, drawn_of_parts
 
 # Ranks are counted in blocks of about this many: what is made of a block on the way is small.
 _BLOCK = 2**20
@@ -34,7 +34,7 @@ _BLOCK = 2**20
 _BYTES_OF_ROW = 250
 
 
-class RankCounts(Remembering):
+class RankCounts(WithDrawn):
     """How many instances have which rank, for instances with one relevant item each.
 
     They stand for the `Ranks` of all these instances where it does not matter which instance has
@@ -104,7 +104,7 @@ class RankCounts(Remembering):
     def __len__(self) -> int:
         return int(self.counts.sum())
 
-    def _entries(self) -> int:
+    def _n_pools(self) -> int:
         return len(self.counts)
 
     def __repr__(self) -> str:
@@ -140,7 +140,9 @@ class RankCounts(Remembering):
             (one.ranks.rows.rank, one.counts, one.ranks.sizes, one.ranks.rows.ties) for one in parts
         ]
         rank, counts, sizes, ties = map(np.concatenate, zip(*columns))
-        return _drawn_as(cls(rank, counts, sizes, ties=ties), together([p.drawn for p in parts]))
+        return _drawn_as(
+            cls(rank, counts, sizes, ties=ties), drawn_of_parts([p.drawn for p in parts])
+        )
 
     @classmethod
     def of(
