@@ -25,6 +25,12 @@ class Counterpart(NamedTuple):
         where none has.
     note : str
         What it is instead, where no metric of this package is the same.
+
+    Examples
+    --------
+    >>> from recsample.metrics import peers
+    >>> peers.Counterpart("ranx", "map@5", "AP@5", "AP(relevant)@5").agrees
+    False
     """
 
     library: str
@@ -35,7 +41,14 @@ class Counterpart(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the metric is what its name suggests."""
+        """Whether the metric is what its name suggests.
+
+        Examples
+        --------
+        >>> from recsample.metrics import peers
+        >>> peers.Counterpart("ranx", "mrr@5", "RR@5", "RR@5").agrees
+        True
+        """
         return self.namesake == self.same_as
 
 
