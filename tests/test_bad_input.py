@@ -435,6 +435,10 @@ REFUSED = {
     "segment of one": (lambda: evaluate().by(["a", "b"]), "at least two users each, got 1 in 'a'"),
     "not complete": (lambda: evaluate(complete="yes"), "must be True or False, got 'yes'"),
     # Data
+    "a list of libraries": (
+        lambda: rs.metrics.peers.evaluate(["ranx"], "map@10", ranks),
+        "library must be one of",
+    ),
     "a list of data sets": (
         lambda: rs.datasets.load_movielens(name=["ml-1m"]),
         "name must be 'ml-100k', 'ml-1m', 'ml-10m', 'ml-20m' or 'ml-25m', got ['ml-1m']",
@@ -483,6 +487,10 @@ REFUSED = {
     "an array for a gain": (
         lambda: rs.metrics.graded.dcg([1, 2], gain=np.array([1, 2])),
         "gain must be 'linear' or 'exponential', got array",
+    ),
+    "an array for a library": (
+        lambda: rs.metrics.peers.counterparts(10, np.array([1, 2])),
+        "library must be one of",
     ),
     "True for a seed": (lambda: sampler.draw(ranks, True), "rng must be a whole number"),
     "lists of seeds": (lambda: sampler.draw(ranks, [[1], [2, 3]]), "got [[1], [2, 3]]"),
@@ -567,7 +575,7 @@ REFUSED = {
         "scores that floats hold, up to 2**53 on either side, got 1152921504606846977",
     ),
     "scores of a join that floats do not tell apart": (
-        lambda: rs.engines.ranks_of_scores(
+        lambda: rs.scale.ranks_of_scores(
             pd.DataFrame(SCORES | {"score": [2**60, 2**60 + 1, 1, 2]}), pd.DataFrame(HELD_OUT)
         ),
         "got one for user 1, or a whole number beyond 2**53, which floats do not hold",
@@ -856,7 +864,7 @@ def test_what_polars_has_and_numpy_has_not():
         with pytest.raises(ValueError, match=said):
             rs.evaluate(polars.DataFrame(SCORES | {"user": user}), held_out)
     with pytest.raises(ValueError, match="ids of the types that they have in scores"):
-        rs.engines.ranks_of_scores(
+        rs.scale.ranks_of_scores(
             polars.DataFrame(SCORES), held_out.with_columns(polars.col("user").cast(float) + 0.5)
         )
 

@@ -79,6 +79,20 @@ def test_stubs_can_be_read_in_any_encoding():
         assert stub.read_text(encoding="utf-8").isascii(), stub
 
 
+def test_names_that_moved_go_on_working():
+    assert rs.scale.ranks_of_scores is rs.ranks.ranks_of_scores
+    assert rs.counts.RankCounts is rs.RankCounts
+    assert callable(rs.command_line.main)
+    assert rs.inference.reporting.report is rs.inference.report is rs.evaluation.report
+    assert rs.inference.Result is rs.evaluation.results.Result is rs.inference.results.Result
+    assert rs.inference.strict_limits.limits is rs.inference.limits
+    assert rs.inference.studies.under_sampling is rs.experiments.under_sampling
+    assert rs.sampling.RankedItems is rs.sampling.ranked_items.RankedItems is rs.RankedItems
+    assert rs.sampling.early_stopping.EarlyStopping is rs.EarlyStopping
+    for name in ("doubling", "inverse", "scanning", "two_phase"):
+        assert getattr(rs.sampling, name) is getattr(rs.sampling.sequential, name)
+
+
 # Loading
 
 
@@ -139,7 +153,7 @@ def test_metrics_need_numpy_alone():
         "rs.AP.of_rank([1, 2], 9), rs.metrics.at_mean_rank('rr', ranks)",
         "rs.RankCounts([1, 2], [3, 4], 9).mean('ap'), rs.metrics.expected_percentile_rank(ranks)",
         "rs.metrics.graded, rs.metrics.ratings, rs.metrics.peers, rs.metrics.averages",
-        "rs.metrics.sets.precision([1, 2], [2, 3])",
+        "rs.metrics.sets.precision([1, 2], [2, 3]), rs.metrics.feedback.preference([1, 0], 0.5)",
     ]
     modules = run(
         f"import sys, recsample as rs; ranks = rs.Ranks([1, 2], 9); {'; '.join(uses)}; "

@@ -1,6 +1,3 @@
-import recsample.ranks
-import recsample.sampling.sequential
-
 from . import base as base
 from . import consistency as consistency
 from . import given_lists as given_lists
@@ -28,9 +25,3 @@ from .sequential.scanning import Scan as Scan
 from .sequential.stopping import EarlyStopping as EarlyStopping
 from .sequential.two_phase import TwoPhase as TwoPhase
 from .uniform import UniformSampling as UniformSampling
-
-doubling = recsample.sampling.sequential.doubling
-early_stopping = recsample.sampling.sequential.stopping
-inverse = recsample.sampling.sequential.inverse
-scanning = recsample.sampling.sequential.scanning
-two_phase = recsample.sampling.sequential.two_phase

@@ -45,6 +45,18 @@ VALUES = {
         lambda: rs.RankCounts([3], [5], 9, ties=[2]),
         lambda: Ranks([3, 1], 9, ties=[2, 0]),
     ],
+    "RankedItems": [
+        lambda: rs.RankedItems(above([1, 0, 0, 0]), [3], above([0, 1, 0, 0]), ids=["a"]),
+        lambda: rs.RankedItems(above([0, 0, 1, 0]), [3], above([0, 1, 0, 0]), ids=["a"]),
+        lambda: rs.RankedItems(above([1, 0, 0, 0]), [2], above([0, 1, 0, 0]), ids=["a"]),
+        lambda: rs.RankedItems(above([1, 0, 0, 0]), [3], above([0, 0, 1, 0]), ids=["a"]),
+        lambda: rs.RankedItems(above([1, 0, 0, 0]), [3], above([0, 1, 0, 0]), ids=["b"]),
+        lambda: rs.RankedItems(
+            above([1, 0, 0, 0]), [3], above([0, 1, 0, 0]), tied=above([0, 0, 1, 0]), ids=["a"]
+        ),
+        lambda: rs.RankedItems(above([1, 0, 0, 0, 0]), [3], above([0, 1, 0, 0, 1]), ids=["a"]),
+        lambda: Ranks([2], 3, ids=["a"]),
+    ],
     "Interactions": [
         lambda: Interactions.from_pairs([0, 0, 1], [0, 1, 2], [2, 1]),
         lambda: Interactions.from_pairs([0, 1, 1], [0, 1, 2], [2, 0]),
@@ -190,6 +202,7 @@ def test_what_is_given_is_copied():
     prior, items = np.arange(1.0, 10), above([1, 0, 0])
     made = [
         Ranks(values, sizes, ties=ties),
+        rs.RankedItems(items, [2]),
         rs.PopularitySampling(1, weights),
         observed(rs.InverseSampling(), position=position),
         rs.BiasVariance(AP, UniformSampling(4), 9, gamma=0.1, prior=prior),
