@@ -165,11 +165,3 @@ def refuse_shared(relevant, exclude):
             "relevant and exclude must not share an item, "
             f"got item {both.col[0]} for user {both.row[0]}"
         )
-
-
-def disjoint_sets(relevant, exclude, n_users, n_items):
-    """The relevant and the excluded items as sets, which must not share an item."""
-    exclude = item_sets("exclude", exclude, n_users, n_items)
-    relevant = relevant_sets(relevant, n_users, n_items)
-    refuse_shared(relevant, exclude)
-    return relevant, exclude

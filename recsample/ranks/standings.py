@@ -22,7 +22,13 @@ from recsample._support.arrays import counted, owners, places_in, repeated, row_
 from recsample._support.checks import fits_in_memory, positive_float, refuse_first
 from recsample._support.typing import Floats, Integers
 from recsample.ranks import order
-from recsample.ranks.scores import checked_scores, disjoint_sets, pair_scores
+from recsample.ranks.scores import (
+    checked_scores,
+    item_sets,
+    pair_scores,
+    refuse_shared,
+    relevant_sets,
+)
 from recsample.ranks.threads import number_of_threads, on_threads
 from recsample.ranks.thresholds import fastest
 
@@ -151,7 +157,9 @@ def scored_pools(scores, relevant, exclude):
     if isinstance(source, Product) and not (source.bounded and order.is_the_score()):
         source = Pairwise(*scores)
     n_users, n_items = source.shape
-    relevant, exclude = disjoint_sets(relevant, exclude, n_users, n_items)
+    exclude = item_sets("exclude", exclude, n_users, n_items)
+    relevant = relevant_sets(relevant, n_users, n_items)
+    refuse_shared(relevant, exclude)
     message = "exclude must leave an item to rank, got 0 items left for user {at}"
     refuse_first(np.diff(exclude.indptr) == n_items, message)
     return source, relevant, exclude

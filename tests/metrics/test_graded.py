@@ -1,7 +1,6 @@
 """Graded gains, against sums written out place by place and against the metrics of ranks."""
 
 import warnings
-from fractions import Fraction
 from itertools import permutations
 from math import fsum, log2
 
@@ -37,33 +36,11 @@ def slow_ndcg(grades, k, gain, judged=None, lowest=0):
 
 
 class TestByHand:
-    # The places 1 to 5 are discounted by log2 of 2, 3, 4, 5 and 6; two of these are 1 and 2.
     grades = [2, 3, 3, 1, 2]
-    linear = Fraction(2) + 3 / Fraction(log2(3)) + Fraction(3, 2) + 1 / Fraction(log2(5))
-    linear += 2 / Fraction(log2(6))
-    ideal_linear = Fraction(3) + 3 / Fraction(log2(3)) + Fraction(2, 2) + 2 / Fraction(log2(5))
-    ideal_linear += 1 / Fraction(log2(6))
-    exponential = Fraction(3) + 7 / Fraction(log2(3)) + Fraction(7, 2) + 1 / Fraction(log2(5))
-    exponential += 3 / Fraction(log2(6))
-    ideal_exponential = Fraction(7) + 7 / Fraction(log2(3)) + Fraction(3, 2)
-    ideal_exponential += 3 / Fraction(log2(5)) + 1 / Fraction(log2(6))
 
     def test_cumulative_gain(self):
         assert cg(self.grades) == 11
         assert [cg(self.grades, k) for k in (1, 2, 5, 9)] == [2, 5, 11, 11]
-
-    def test_discounted(self):
-        assert dcg(self.grades) == pytest.approx(float(self.linear), rel=1e-15)
-        value = dcg(self.grades, gain="exponential")
-        assert value == pytest.approx(float(self.exponential), rel=1e-15)
-        assert round(dcg(self.grades), 2) == 6.60 and round(value, 2) == 12.51
-
-    def test_normalised(self):
-        linear = float(self.linear / self.ideal_linear)
-        exponential = float(self.exponential / self.ideal_exponential)
-        assert ndcg(self.grades) == pytest.approx(linear, rel=1e-15)
-        assert ndcg(self.grades, gain="exponential") == pytest.approx(exponential, rel=1e-15)
-        assert (round(linear, 3), round(exponential, 3)) == (0.924, 0.857)
 
     def test_the_ideal_list_is_cut_off_too(self):
         # 2 + 3/log2(3) over 3 + 3/log2(3): the ideal takes the best two of the whole list.

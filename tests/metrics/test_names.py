@@ -51,26 +51,17 @@ def test_every_beta_parses_back(beta):
     [
         ("NCDG@10", "name must be that of a metric, got 'NCDG@10'; nearest: .*NDCG"),
         ("mmr", "got 'mmr'; nearest: RR"),
-        ("hot", "got 'hot'; nearest: HitRate"),
         ("rankscore", r"got 'rankscore'; nearest: RankScore\(5\)"),
         ("rbp", r"got 'rbp'; nearest: RBP\(0.8\)"),
-        ("f", "got 'f'; nearest: F1"),
         ("", "got ''; nearest: AUC, Precision, Recall, F1, .*Accuracy, PercentileRank, RankSc"),
         (3, "got 3; nearest: AUC"),
         ("AP(5)", "over must be 'best', 'relevant', 'hits' or 'k', got '5'"),
-        ("NDCG(5)", r"got 'NDCG\(5\)'; nearest: NDCG"),
         ("F0@10", "beta must be a finite number above 0, got '0'"),
         ("F1x@10", "beta must be a finite number above 0, got '1x'"),
         ("RBP(1)", "persistence must be between 0 and 1, both excluded, got '1'"),
-        ("RBP(-1)", "persistence must be between 0 and 1, both excluded, got '-1'"),
-        ("rprecision@3", "RPrecision takes no cut-off, got @ 3"),
         ("ndcg@-1", "cutoff must be a whole number of at least 1, got '-1'"),
-        ("ndcg@2.5", "cutoff must be a whole number of at least 1, got '2.5'"),
         ("ndcg@1e1", "cutoff must be a whole number of at least 1, got '1e1'"),
         ("ndcg@", "got 'ndcg@'; nearest: NDCG"),
-        ("ndcg@5@3", "got 'ndcg@5@3'; nearest: NDCG"),
-        ("hit_rat@5", "got 'hit_rat@5'; nearest: HitRate"),
-        ("ndcg@0", "cutoff must be a whole number of at least 1, got 0"),
         ("ndcg@ten", "cutoff must be a whole number of at least 1, got 'ten'"),
         ("auc@10", "AUC takes no cut-off, got @ 10"),
         ("RankScore(x)", "half_life must be a finite number above 0, got 'x'"),
@@ -168,13 +159,6 @@ def test_a_class_can_be_made_again_as_by_a_cell_that_is_run_twice(registered):
     body = {"name": "own", "__module__": "elsewhere"}
     with pytest.raises(ValueError, match=r"got 'own', which is .*test_names\.Own"):
         type("Own", (Metric,), body)
-
-
-def test_a_module_that_is_run_and_imported_is_one(registered, monkeypatch):
-    monkeypatch.setitem(sys.modules, "one", sys.modules[__name__])
-    first = made("Own")
-    type("Own", (first,), {"name": "Own", "__module__": "one"})
-    assert registered["own"].__module__ == "one"
 
 
 def test_what_inherits_its_name_or_makes_it_in_the_constructor_takes_none(registered):

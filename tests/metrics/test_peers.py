@@ -78,7 +78,7 @@ def by_hand(counterpart, k, lists):
 
 # --- Every metric of the catalogue, over fifty rankings ---
 
-# implicit fills up lists that are longer than the catalogue, see below.
+# implicit fills up lists that are longer than the catalogue.
 CASES = {
     c: pytest.param(c, k, id=f"{c.library}-{c.metric}")
     for k in CUTOFFS
@@ -129,104 +129,6 @@ def test_what_still_differs_with_one_relevant_item():
         "Accuracy",
         "auc@5",
     }
-
-
-# --- One ranking by hand: k = 5, hits on ranks 1 and 4, with 3 and with 8 relevant items ---
-
-TOY = Ranks([[1, 4, 9], [1, 4, 9, 10, 11, 12, 13, 14]], n_items=20)
-
-DCG = 1 + 1 / log2(5)
-IDEAL = {places: sum(1 / log2(i + 1) for i in range(1, places + 1)) for places in (3, 5, 8)}
-AHEAD = [0 + 2 + 6, 0 + 2 + 6 * 6]  # irrelevant items ahead of the relevant ones, summed
-
-OURS = {
-    "AP@5": (3 / 2 / 3, 3 / 2 / 5),
-    "AP(relevant)@5": (3 / 2 / 3, 3 / 2 / 8),
-    "AP(hits)@5": (3 / 2 / 2, 3 / 2 / 2),
-    "AP(k)@5": (3 / 2 / 5, 3 / 2 / 5),
-    "NDCG@5": (DCG / IDEAL[3], DCG / IDEAL[5]),
-    "DCG@5": (DCG, DCG),
-    "Precision@5": (2 / 5, 2 / 5),
-    "Recall@5": (2 / 3, 2 / 8),
-    "F1@5": (2 * 2 / (5 + 3), 2 * 2 / (5 + 8)),
-    "RPrecision": (1 / 3, 2 / 8),
-    "HitRate@5": (1, 1),
-    "Accuracy": (1, 1),
-    "AUC": (1 - AHEAD[0] / (3 * 17), 1 - AHEAD[1] / (8 * 12)),
-}
-THEIRS = {
-    ("ranx", "hits@5"): (2, 2),
-    ("ranx", "map@5"): (3 / 2 / 3, 3 / 2 / 8),
-    ("ranx", "ndcg@5"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("ranx", "ndcg_burges@5"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("pytrec_eval", "map_cut_5"): (3 / 2 / 3, 3 / 2 / 8),
-    ("pytrec_eval", "ndcg_cut_5"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("ir_measures", "AP@5"): (3 / 2 / 3, 3 / 2 / 8),
-    ("ir_measures", "nDCG@5"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("ir_measures", "Accuracy"): (1 - AHEAD[0] / (3 * 17), 1 - AHEAD[1] / (8 * 12)),
-    ("RecTools", "MAP(k=5)"): (3 / 2 / 3, 3 / 2 / 8),
-    ("RecTools", "MAP(k=5, divide_by_k=True)"): (3 / 2 / 5, 3 / 2 / 5),
-    ("RecTools", "NDCG(k=5)"): (DCG / IDEAL[5], DCG / IDEAL[5]),
-    ("RecTools", "NDCG(k=5, divide_by_achievable=True)"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("RecTools", "Precision(k=5)"): (2 / 5, 2 / 5),
-    ("RecTools", "Precision(k=5, r_precision=True)"): (2 / 3, 2 / 5),
-    ("implicit", "map@5"): (3 / 2 / 3, 3 / 2 / 5),
-    ("implicit", "ndcg@5"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("implicit", "precision@5"): (2 / 3, 2 / 5),
-    # Of the three irrelevant items in the first 5 places two stand below one hit, one below both.
-    ("implicit", "auc@5"): ((4 + 14 * (2 + 3) / 2) / (3 * 17), (4 + 9 * (2 + 8) / 2) / (8 * 12)),
-}
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_this_package_on_one_ranking(name):
-    np.testing.assert_allclose(rs.metric(name)(TOY), OURS[name], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(("library", "name"), THEIRS)
-def test_library_on_one_ranking(library, name):
-    found = evaluate(library, name, TOY)
-    np.testing.assert_allclose(found, THEIRS[library, name], rtol=0, atol=1e-12)
-
-
-# --- Lists that end early ---
-
-
-@pytest.mark.parametrize(
-    ("library", "name", "expected"),
-    [
-        ("ranx", "ndcg", DCG / IDEAL[8]),
-        ("ranx", "ndcg@5", DCG / IDEAL[5]),
-        ("pytrec_eval", "ndcg", DCG / IDEAL[8]),
-        ("pytrec_eval", "ndcg_cut_5", DCG / IDEAL[5]),
-        ("ir_measures", "nDCG", DCG / IDEAL[8]),
-        ("ir_measures", "nDCG@5", DCG / IDEAL[5]),
-        ("ranx", "map", 3 / 2 / 8),
-        ("pytrec_eval", "map", 3 / 2 / 8),
-        ("ir_measures", "AP", 3 / 2 / 8),
-        ("ranx", "precision", 2 / 5),
-        ("ranx", "precision@10", 2 / 10),
-        ("pytrec_eval", "P_10", 2 / 10),
-        ("ir_measures", "P@10", 2 / 10),
-        ("pytrec_eval", "set_F", 2 * 2 / (5 + 8)),
-        ("ir_measures", "SetF", 2 * 2 / (5 + 8)),
-        ("ranx", "f1", 2 * 2 / (5 + 8)),
-        ("RecTools", "Precision(k=10)", 2 / 10),
-        ("RecTools", "MAP(k=10)", 3 / 2 / 8),
-    ],
-)
-def test_a_list_of_five_items(library, name, expected):
-    """Without a cut-off the ideal of NDCG goes on below the list: .3619 instead of .4852."""
-    relevant = [0, 3, *range(8, 14)]
-    found = evaluate_scores(library, name, [[5, 4, 3, 2, 1]], [relevant])
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
-def test_auc_of_implicit_is_the_area_only_where_the_whole_catalogue_is_shown():
-    lists = [rel for rel in random_lists(seed=1, instances=300) if len(rel) == 30]
-    ranks = ranks_of(lists)
-    np.testing.assert_allclose(evaluate("implicit", "auc@30", ranks), rs.AUC(ranks), atol=1e-12)
-    assert np.abs(evaluate("implicit", "auc@5", ranks) - rs.AUC(ranks)).max() > 0.1
 
 
 # --- Ties: 101 items with the same score, and each of them in turn the relevant one ---

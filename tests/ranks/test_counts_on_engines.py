@@ -4,7 +4,6 @@ import os
 import signal
 import threading
 import time
-import weakref
 from itertools import cycle
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 from frames import FRAMES, cluster, parquet, pytestmark, spark  # noqa: F401
 
 from recsample import RankCounts
-from recsample.ranks import counts
 
 COLUMNS = ["rank", "n_items", "ties"]
 
@@ -176,27 +174,6 @@ class TestPaths:
         part = RankCounts.from_frame(folder / "part-1.parquet")
         (folder / "part-1.parquet").rename(folder / "part[1].parquet")
         assert RankCounts.from_frame(folder / "part[1].parquet") == part
-
-    def test_the_connection_lives_as_long_as_what_is_read_from_it(self, tmp_path, monkeypatch):
-        """With some DuckDBs a table outlives its connection, with others it does not."""
-        duckdb = pytest.importorskip("duckdb")
-        connect, made, alive = duckdb.connect, [], []
-
-        def recorded(*arguments, **options):
-            connection = connect(*arguments, **options)
-            made.append(weakref.ref(connection))
-            return connection
-
-        def watched(*arguments):
-            alive.append(made[0]())
-            return count_groups(*arguments)
-
-        count_groups = counts.count_groups
-        monkeypatch.setattr(duckdb, "connect", recorded)
-        monkeypatch.setattr(counts, "count_groups", watched)
-        assert RankCounts.from_frame(parquet(tmp_path, TABLE)) == EXPECTED
-        with pytest.raises(duckdb.ConnectionException):  # and no longer
-            alive[0].execute("select 1")
 
 
 class TestClusters:

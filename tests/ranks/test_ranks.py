@@ -4,9 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from reference import rank_and_ties
 from scipy import sparse
 from scipy.stats import chisquare
 from tied import orders, ranks_of, tied_scores
@@ -369,22 +366,6 @@ def test_ranks_of_ranks_are_refused():
             Ranks(values, 10)
 
 
-def brute_force(scores, relevant, exclude):
-    """Ranks and ties of each user's relevant items, best first, and the sizes of the pools."""
-    ranks, ties, pools = [], [], []
-    for user, row in enumerate(scores):
-        found = [rank_and_ties(row, item, relevant[user], exclude[user]) for item in relevant[user]]
-        # Relevant items with one score stand at consecutive ranks.
-        found = sorted(found)
-        for i in range(1, len(found)):
-            if found[i][0] <= found[i - 1][0]:
-                found[i] = (found[i - 1][0] + 1, found[i][1])
-        ranks.append([rank for rank, _ in found])
-        ties.append([tied for _, tied in found])
-        pools.append(len(row) - len(exclude[user]))
-    return ranks, ties, pools
-
-
 def matrix(sets, n_items, kind=sparse.csr_matrix):
     dense = np.zeros((len(sets), n_items))
     for user, items in enumerate(sets):
@@ -392,45 +373,7 @@ def matrix(sets, n_items, kind=sparse.csr_matrix):
     return kind(dense)
 
 
-@st.composite
-def evaluations(draw, one_each):
-    """Scores with many ties, and disjoint relevant and excluded items."""
-    n_users, n_items = draw(st.integers(1, 5)), draw(st.integers(1, 9))
-    row = st.lists(st.integers(-2, 2), min_size=n_items, max_size=n_items)
-    scores = draw(st.lists(row, min_size=n_users, max_size=n_users))
-    relevant, exclude = [], []
-    for _ in range(n_users):
-        order = draw(st.permutations(range(n_items)))
-        first = 1 if one_each else draw(st.integers(0, n_items))
-        last = draw(st.integers(first, n_items if first else n_items - 1))
-        relevant.append(set(order[:first]))
-        exclude.append(set(order[first:last]))
-    return np.array(scores, dtype=float), relevant, exclude
-
-
 class TestPredictedRanks:
-    @settings(max_examples=80, deadline=None)
-    @given(evaluations(one_each=True))
-    def test_one_relevant_item_against_brute_force(self, evaluation):
-        scores, relevant, exclude = evaluation
-        values, ties, pools = brute_force(scores, relevant, exclude)
-        items = [min(items) for items in relevant]
-        ranks = predicted_ranks(scores, items, matrix(exclude, scores.shape[1]))
-        assert ranks.values.tolist() == [v for [v] in values]
-        assert ranks.ties.tolist() == [t for [t] in ties]
-        assert ranks.n_items.tolist() == pools
-
-    @settings(max_examples=80, deadline=None)
-    @given(evaluations(one_each=False))
-    def test_several_relevant_items_against_brute_force(self, evaluation):
-        scores, relevant, exclude = evaluation
-        n_items = scores.shape[1]
-        values, ties, pools = brute_force(scores, relevant, exclude)
-        ranks = predicted_ranks(scores, matrix(relevant, n_items), matrix(exclude, n_items))
-        assert [v.tolist() for v in ranks.values] == values
-        assert [t.tolist() for t in ranks.ties] == ties
-        assert ranks.n_items.tolist() == pools
-
     @pytest.mark.parametrize("kind", [sparse.coo_matrix, sparse.csc_matrix, sparse.csr_array])
     def test_every_sparse_format(self, kind):
         scores = [[3.0, 2, 1, 0]] * 2
