@@ -387,6 +387,10 @@ class TestExpectedPercentileRank:
         found = expected_percentile_rank(Ranks(values, n_items), weights)
         assert found == pytest.approx(total / 10.5)
 
+    def test_weights_stay_with_their_items(self):
+        found = expected_percentile_rank(Ranks([[9, 1]], 9), [[3, 1]])
+        assert found == pytest.approx(0.75)
+
     def test_tied_items_have_the_middle_of_their_places(self):
         scores, relevant = [3, 1, 1, 1, 1, 0], [1, 3, 5]
         row = np.zeros((1, 6))

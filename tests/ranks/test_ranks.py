@@ -150,6 +150,15 @@ class TestEachAlone:
             assert alone.values.tolist() == [1 + int((others > x).sum()) for x in mine]
             assert alone.ties.tolist() == [int((others == x).sum()) for x in mine]
 
+    def test_what_is_known_of_draws(self):
+        """Several relevant items of an instance are ranked among the same drawn ones."""
+        one, several = Ranks([3, 1], 9), Ranks([[3, 1], [2]], 9)
+        for ranks, how in ((one, "uniform"), (several, "shared")):
+            drawn = ranks.drawn_as("uniform", True, [20, 30]).each_alone().drawn
+            assert (drawn.how, drawn.replace) == (how, True)
+        assert drawn.n_items.tolist() == [19, 19, 30]
+        assert several.each_alone().drawn is None
+
     def test_nothing_relevant(self):
         with pytest.raises(ValueError, match="at least one relevant item, got none"):
             Ranks([[], []], n_items=4).each_alone()
