@@ -1,8 +1,8 @@
 """Metrics for item recommendation: exact, sampled and corrected."""
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-_found, __dir__, __all__ = opened(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name):
@@ -10,4 +10,4 @@ def __getattr__(name):
         from importlib.metadata import version
 
         return version("recsample")
-    return _found(name)
+    return _load(name)

@@ -1,8 +1,8 @@
-"""How the figures are drawn, and how the best value of a table is marked.
+"""How the paper's figures are drawn, and how the best value of a table is marked.
 
-Most functions take the data that `recsample.experiments` returns, draw on an axes `ax` (a new one
-where none is given) and return the axes. Each recommender, metric and estimator has one colour,
-marker and line, told apart under every common form of colour blindness, in grey and in the dark.
+Most functions take data of `recsample.experiments`, draw on an axes `ax` (by default a new one) and
+return it. Each recommender, metric and estimator has one colour, marker and line, which differ
+under every common form of colour blindness, in grey and in the dark theme.
 """
 
 from __future__ import annotations
@@ -25,14 +25,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
     from pandas.io.formats.style import Styler
 
-    from recsample.corrections.minimal_bias import RegularisationPath
-    from recsample.sampling.consistency import Scaled
 
-
-# Orange is what is sampled or wrong, green what is exact or right, and nothing else.
+# Orange stands for what is sampled or wrong, green for what is exact or right, and nothing else.
 ORANGE, GREEN = "#ae5500", "#217a59"
 BLUE, RED, GREY = "#00407f", "#9a3324", "#858585"
 # From light to dark, so that they differ in grey as well; the lightest stands out on white.
@@ -59,10 +55,6 @@ ESTIMATOR = {
     "BV 0.01": (PURPLES[2], "-."),
     "BV 0.001": (PURPLES[3], ":"),
 }
-# What an evaluation can do, by kind. What is not listed corrects a fixed sample, or reads it.
-DESIGN = ["inverse sampling", "inverse sampling, cap", "BV 0.1, doubling", "two phases"]
-DESIGN += ["early stopping", "rank everything"]
-KIND = {"Sampled": ("sampled, uncorrected", ORANGE), **dict.fromkeys(DESIGN, ("designs", GREEN))}
 STYLE = {
     # So wide that a phone, which shows it on 343 pixels, has capitals 7 pixels high.
     "figure.figsize": (5.4, 3.4),
@@ -82,7 +74,7 @@ STYLE = {
 }
 # Blue, orange, grey and green for dark paper.
 _ON_DARK = ("#8cc4ff", "#f0a35c", "#5c5c5c", "#63cda6")
-# Letters on a line of a picture of a result: of a recommender's name, and of what is said above.
+# Letters on a line of the figure of a result: of a recommender's name, and of the title.
 _NAME, _TITLE = 30, 64
 INKED = ["axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "text.color"]
 
@@ -140,10 +132,10 @@ def label_lines(ax: Axes, places: Mapping[str, tuple[float, float]] | None = Non
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        With its scales and limits set: the room between the names depends on them, and a line
-        that leaves the axes is named at its last point inside.
+        With its scales and limits set. A line that leaves the axes has its name at its last point
+        inside.
     places : mapping of str to tuple of float, optional
-        Where names begin instead, as (x, y), for lines that are apart elsewhere.
+        Where names begin instead, as (x, y).
 
     Examples
     --------
@@ -178,10 +170,10 @@ def best_in_bold(table: pd.DataFrame, decimals: int) -> Styler:
     Parameters
     ----------
     table : pandas.DataFrame of float
-        One row per recommender. Of several levels of the index one is named "recommender", and
-        rows are compared that differ in it alone.
+        One row per recommender; with several levels of the index, rows are compared that differ in
+        the level "recommender" alone.
     decimals : int
-        Shown of each number. Values that look the same are marked alike.
+        Digits of each number. Values that look the same are marked alike.
 
     Returns
     -------
@@ -288,38 +280,6 @@ def sampled_weight(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def sampled_rank_law(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """The law of the sampled rank for a few true ranks.
-
-    Parameters
-    ----------
-    data : pandas.DataFrame
-        One column per true rank, holding probabilities, indexed by the sampled rank.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import recsample as rs
-    >>> law = rs.UniformSampling(9).law(50)
-    >>> ax = rs.plotting.sampled_rank_law(pd.DataFrame({r: law[r - 1] for r in (1, 25)}))
-    >>> ax.get_ylabel()
-    'probability'
-    """
-    ax = _axes(ax, data)
-    for r, colour, marker in zip(data, _shades(data.shape[1]), cycle("os^Dv")):
-        likely = data[r][data[r] > 5e-4]  # the others would be drawn along the bottom
-        ax.plot(likely, "-", color=colour, marker=marker, markersize=4)
-        top = likely[likely > 0.95 * likely.max()]
-        _write(ax, f"rank {r:,}", (top.index[-1], top.iloc[-1]), colour, (5, 5))
-    ax.set(xlabel="sampled rank", ylabel="probability")
-    return ax
-
-
 def corrected_values(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Figure 4, left: what each estimator reads at each sampled rank.
 
@@ -365,63 +325,6 @@ def corrected_expectation(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return _draw_estimators(ax, data, xlabel="predicted rank", ylabel="expected metric")
 
 
-def sampled_against_exact(values: Mapping[str, Scaled], ax: Axes | None = None) -> Axes:
-    """What sampling makes of each metric, against what the metric is: a diagonal if consistent.
-
-    Parameters
-    ----------
-    values : mapping of str to recsample.sampling.consistency.Scaled, by metric
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> found = {"AP": rs.sampling.consistency.scaled(rs.AP, rs.UniformSampling(5), n_items=20)}
-    >>> rs.plotting.sampled_against_exact(found).get_xlabel()
-    'exact metric, scaled'
-    """
-    ax = _axes(ax)
-    _check_mapping(values)
-    for name, (colour, *_, line) in _looks(METRIC, values).items():
-        ax.plot(*values[name], linestyle=line, color=colour, label=name)
-    ax.set(xlabel="exact metric, scaled", ylabel="expected sampled metric, scaled")
-    ax.set_aspect("equal")
-    ax.legend()
-    return ax
-
-
-def percentile_rank_cdf(values: Mapping[str, ArrayLike], ax: Axes | None = None) -> Axes:
-    """The share of instances whose percentile rank is at most x, for each recommender.
-
-    Parameters
-    ----------
-    values : mapping of str to array_like of float, shape (instances,)
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> ranks = rs.datasets.recorded_ranks()["X"]
-    >>> rs.plotting.percentile_rank_cdf({"X": rs.PercentileRank(ranks)}).get_xlabel()
-    'percentile rank'
-    """
-    _check_mapping(values)
-    ax = _axes(ax)
-    for name, (colour, _, line) in _looks(RECOMMENDER, values).items():
-        ax.ecdf(values[name], color=colour, linestyle=line, label=name)
-    ax.set(xlabel="percentile rank", ylabel="share of instances", xlim=(0, 1))
-    _legend_below(ax)
-    return ax
-
-
 def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Figure 5: how many instances have a predicted rank in each bucket.
 
@@ -449,46 +352,6 @@ def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="predicted rank", ylabel="number of users", yscale="log")
     ends = data.iloc[-1]
     _write_names(ax, [(name, (edges[-1], ends[name]), looks[name][0]) for name in data])
-    return ax
-
-
-def regularisation_path(
-    path: RegularisationPath, optimum: float | None = None, ax: Axes | None = None
-) -> Axes:
-    """What each further direction of the minimal bias problem buys, and what it costs.
-
-    Parameters
-    ----------
-    path : recsample.corrections.minimal_bias.RegularisationPath
-    optimum : float, optional
-        The smallest possible rms bias, drawn as a level.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> best = rs.MinimalBias(rs.AP, rs.UniformSampling(m=4), n_items=20)
-    >>> rs.plotting.regularisation_path(best.path).get_yscale()
-    'log'
-    """
-    if not hasattr(path, "singular_value"):
-        raise ValueError(f"path must be what MinimalBias.path gives, got {shown(path)}")
-    ax = _axes(ax)
-    directions = np.arange(1, len(path.singular_value) + 1)
-    ax.plot(directions, path.largest_value, ":", color=RED, label="largest value")
-    # The first direction is a constant: its variance is 0, which a logarithmic axis cannot show.
-    spread = np.sqrt(path.mean_variance[1:])
-    ax.plot(directions[1:], spread, "--", color=PLUM, label="standard deviation")
-    ax.plot(directions, np.sqrt(path.squared_bias), "-", color=BLUE, label="rms bias")
-    if optimum is not None:
-        ends = directions[[0, -1]]
-        ax.plot(ends, [optimum] * 2, "-.", color="black", linewidth=1, label="optimal rms bias")
-    ax.set(yscale="log", xlabel="number of directions kept", ylabel="value")
-    label_lines(ax)
     return ax
 
 
@@ -545,59 +408,16 @@ def trade_off(
     return ax
 
 
-def error_against_cost(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """What each method costs per user, and how far its mean is off: a mark, or a line over m.
-
-    A mark is at the root mean square over the recommenders, with a bar from the smallest to the
-    largest error. Errors below 0.01, and so those of exact methods, are drawn at 0.01. Orange is
-    the metric among the sampled items, grey what corrects a sample of fixed size or estimates
-    from it, green a design that draws until enough is known.
-
-    Parameters
-    ----------
-    data : pandas.DataFrame, one metric of what `studies.error_against_cost` returns
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> ranks = {"Y": rs.Ranks([1, 4, 40] * 50, n_items=201)}
-    >>> table = rs.inference.studies.error_against_cost(ranks, samples=[50], most=100)
-    >>> rs.plotting.error_against_cost(table.loc["AP"]).get_ylabel()
-    'error, points'
-    """
-    _check_columns("data", data, ["cost", "error"], ["method", "setting"])
-    if "metric" in data.index.names:
-        raise ValueError("data must be of one metric, such as data.loc['AP'], got several")
-    ax = _axes(ax)
-    for method in data.index.unique("method"):
-        kind, colour = KIND.get(method, ("corrections and estimates", GREY))
-        shown = data.loc[method].clip(lower=0.01)
-        by_setting = shown.assign(square=shown["error"] ** 2).groupby(level="setting")
-        cost, error = by_setting["cost"].mean(), by_setting["error"]
-        ax.vlines(cost, error.min(), error.max(), color=colour, linewidth=1)
-        middle = by_setting["square"].mean() ** 0.5
-        ax.plot(cost, middle, "o-", color=colour, label=kind)
-    ax.set(xscale="log", yscale="log", xlabel="items looked at per user", ylabel="error, points")
-    _legend_below(ax, columns=3)
-    return ax
-
-
-def values_with_limits(table: pd.DataFrame, said: str = "", lower: Collection[str] = ()) -> Figure:
+def values_with_limits(table: pd.DataFrame, title: str = "", lower: Collection[str] = ()) -> Figure:
     """Values with their limits, a panel for each metric, the best recommender on top.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        The table of a `recsample.inference.Result`; NaN is left out. Further columns are drawn
-        where it has them: ``sampled``; ``exact``; ``low without`` and ``high without``, limits
-        without the assumption.
-    said : str, optional
-        What the limits assume, to stand above the panels.
+        The table of a `recsample.evaluation.Result`; NaN is left out. Columns that it may have:
+        ``sampled``; ``exact``; ``low without`` and ``high without``, limits without the assumption.
+    title : str, optional
+        Such as what the limits assume.
     lower : collection of str, optional
         Metrics of which less is better.
 
@@ -620,10 +440,10 @@ def values_with_limits(table: pd.DataFrame, said: str = "", lower: Collection[st
     names = table.index.droplevel("metric") if table.index.nlevels > 1 else [""] * len(table)
     rows = table.assign(name=[fill(" ".join(str(one).split()), _NAME) for one in names])
     parts = {metric: rows[metric_of == metric] for metric in dict.fromkeys(metric_of)}
-    # In lines of text: each recommender has as much room as the longest name, and a mark at least.
+    # In lines of text: each recommender has the height of the longest name, and of a mark at least.
     deep = 1.5 + rows["name"].str.count("\n").max()
     heights = [max(2.5, deep * len(part)) for part in parts.values()]
-    title, line = fill(said, _TITLE), 1.1 * plt.rcParams["font.size"] / 72
+    title, line = fill(title, _TITLE), 1.1 * plt.rcParams["font.size"] / 72
     n_lines = sum(heights) + 3.5 * len(parts) + title.count("\n") + 6
     figure, axes = plt.subplots(
         len(parts),
@@ -697,11 +517,6 @@ def _check_columns(name, table, columns=(), levels=()):
         )
 
 
-def _check_mapping(values):
-    if not isinstance(values, Mapping) or not values:
-        raise ValueError(f"values must map names to what is drawn, got {shown(values)}")
-
-
 def _best_of_recommenders(table):
     if table.index.nlevels == 1:
         return table.max()
@@ -715,7 +530,7 @@ def _best_of_recommenders(table):
 
 
 def _axes(ax, *tables):
-    """The axes to draw on, new ones if need be; of one figure each are the tables."""
+    """The axes to draw on, by default new ones; each table must have one index."""
     for table in tables:
         _check_table(table)
     if ax is None:
@@ -738,33 +553,26 @@ def _draw_estimators(ax, data, **labels):
 
 
 def _looks(fixed, names):
-    """The look of each name: the fixed one, or else colour, marker and line that no other has.
+    """The look of each name: the fixed one, or else a colour and a line that no other has.
 
-    The colours are those of the style's cycle. Where they are used up, only the dash differs; after
-    five colours in five dashes looks repeat.
+    The colours are those of the style's cycle, first those that no fixed look has. Where they are
+    used up, only the dash differs; after five colours in five dashes looks repeat.
     """
     looks = {}
     for name in names:
         if name in fixed and fixed[name] not in looks.values():
             looks[name] = fixed[name]
+    colours = extra("matplotlib").rcParams["axes.prop_cycle"].by_key()["color"]
+    taken = {look[0] for look in looks.values()}
     used = {(look[0], look[-1]) for look in looks.values()}
-    spare = (look for look in _all_looks(looks.values()) if (look[0], look[-1]) not in used)
+    colours = sorted(colours, key=lambda colour: colour in taken)
+    every = (
+        (colour, "DvPX"[i % 4], LINES[(i + turn) % len(LINES)])
+        for turn in count()  # each turn gives every colour the next line
+        for i, colour in enumerate(colours)
+    )
+    spare = (look for look in every if (look[0], look[-1]) not in used)
     return {name: looks.get(name) or next(spare) for name in names}
-
-
-def _all_looks(taken):
-    """Colours, markers and lines, all combinations in turn; those not taken come first."""
-    parts_taken = {part for look in taken for part in look}
-
-    def free_first(parts):
-        return sorted(parts, key=lambda part: part in parts_taken)
-
-    style = extra("matplotlib").rcParams
-    colours = free_first(style["axes.prop_cycle"].by_key()["color"])
-    markers, lines = free_first("DvPX"), free_first(LINES)
-    for turn in count():  # each turn gives every colour the next line
-        for i, colour in enumerate(colours):
-            yield colour, markers[i % len(markers)], lines[(i + turn) % len(lines)]
 
 
 def _shades(n):
@@ -798,11 +606,11 @@ def _write_names(ax, ends):
     ends = sorted(ends, key=lambda end: end[1][1])
     points = [point for _, point, _ in ends] + [(ends[0][1][0], low)]
     *height, bottom = ax.transData.transform(points)[:, 1] * 72 / ax.figure.dpi
-    # The smallest moves that leave a line of room between neighbours, and none below the axes.
+    # The smallest moves that leave a line between neighbours, and put none below the axes.
     size = extra("matplotlib").rcParams["font.size"]
-    room = 1.2 * size * np.arange(len(ends))
-    place = _nearest_increasing(height - room) + room
-    place = np.maximum(place, bottom + size / 2 + room)
+    lines = 1.2 * size * np.arange(len(ends))
+    place = _nearest_increasing(height - lines) + lines
+    place = np.maximum(place, bottom + size / 2 + lines)
     for (name, point, colour), dy in zip(ends, place - height):
         _write_name(ax, name, point, colour, (6, dy))
 
@@ -810,7 +618,7 @@ def _write_names(ax, ends):
 def _nearest_increasing(values):
     """The nearest numbers, in squares, of which none is less than the one before.
 
-    Neighbours that are out of order share their mean. SciPy has it too, and is not loaded for it.
+    Neighbours that are out of order share their mean: isotonic regression without SciPy.
     """
     means, sizes = [], []
     for value in values:

@@ -64,7 +64,7 @@ class _Recommender(ABC):
         ------
         ValueError
             If `train` is not sparse, holds a negative, infinite or NaN entry, or no event at all,
-            and if what is learnt does not fit in memory.
+            and if the model does not fit in memory.
 
         Examples
         --------
@@ -75,7 +75,7 @@ class _Recommender(ABC):
         """
         events = _events(train)
         self._learn(events)
-        self._train = events  # last: what was interrupted has learnt nothing
+        self._train = events  # last, so that a fit that was interrupted is no fit
         return self
 
     def scores(self, users: ArrayLike) -> Floats:
@@ -179,7 +179,7 @@ class _Recommender(ABC):
 
     def _fitted(self):
         if self._train is None:
-            raise RuntimeError(f"{self} has learnt nothing yet: call fit(train) first")
+            raise RuntimeError(f"{self} is not fitted: call fit(train) first")
         return self._train
 
 
@@ -229,9 +229,8 @@ class MatrixFactorization(_Recommender):
     rank.
 
     The loss is not convex, but on MovieLens-1M all of ten random starts ended in one minimum (up
-    to a rotation of the factors): after 200 iterations their Recall@10 is 7.72 to 7.73 %.
-    Stopped after 15, they spread from 7.6 to 8.0 %. The same seed gives the same factors on the
-    same machine, whatever its number of cores.
+    to a rotation of the factors): after 200 iterations their Recall@10 is 7.72 to 7.73 %, after 15
+    still 7.6 to 8.0 %. The same seed gives the same factors on the same machine.
 
     Examples
     --------
@@ -263,8 +262,8 @@ class MatrixFactorization(_Recommender):
             warnings.simplefilter("ignore", tqdm.TqdmWarning)
             als = extra("implicit.als")
         alpha, scale = self.alpha, 1 + self.alpha
-        # BLAS threads slow implicit down (it warns of them) and change the order of sums. Threads
-        # of implicit's own change nothing, but stall each other where the cores are busy.
+        # BLAS threads slow implicit down (it warns of them) and change the order of sums; its own
+        # threads stall each other where the cores are busy.
         bar = {"desc": "matrix factorisation", "unit": "iteration", "delay": 10}
         with (
             extra("threadpoolctl").threadpool_limits(1, "blas"),  # which comes with implicit
@@ -300,21 +299,19 @@ class ItemKNN(_Recommender):
         The exponent :math:`q` of eq. (27), which sharpens the cosine between two items' users:
         :math:`s_{ij} = \cos(i, j)^q`.
     n_neighbors : int, optional
-        Eq. (28): :math:`s_{ij}` is kept where :math:`i` is among the `n_neighbors` items most
-        similar to :math:`j`. None keeps them all, :math:`s_{ii} = 1` included; with neighbours,
-        an item is not its own neighbour and :math:`s_{ii}` is dropped. Of equally similar items
-        at the border those with the lower index are kept.
+        Eq. (28): :math:`s_{ij}` counts where :math:`i` is among the `n_neighbors` items most
+        similar to :math:`j`, the item itself left out. None: all count, :math:`s_{ii} = 1` too.
+        Of items that are equally similar those with the lower index come first.
 
     Notes
     -----
     The published numbers are those of the *numerator* of eq. (30),
     :math:`\hat y(u, i) = \sum_{j: (u,j) \in H} s''_{ij}`. With the denominator, the norm of
-    eq. (29) would cancel. They also need the selection as it stands above; printed next to
-    eq. (28) is the one of the :math:`j` nearest to :math:`i`.
+    eq. (29) would cancel. They also need the selection above; printed next to eq. (28) is that of
+    the :math:`j` nearest to :math:`i`.
 
-    A score of 0 is exactly 0. Other scores are sums, which rounding makes depend on the order of
-    the items; they are therefore rounded to 40 binary (12 decimal) digits, so that items with the
-    same score are tied however the sums were formed.
+    A score is a sum, which in floating point depends on the order of its terms. Scores are rounded
+    to 40 binary (12 decimal) digits, so that equal ones are tied however the sums were formed.
 
     Examples
     --------
@@ -352,16 +349,16 @@ class ItemKNN(_Recommender):
         return self._from.T
 
     def _learn(self, train: sparse.csr_matrix) -> None:
-        # Transposed, row j of `kept` holds column j of s': one row for each item in a history.
-        kept = _squared_cosines(train, self.n_neighbors)
+        # Transposed, row j holds column j of s': what j adds to the score of each item.
+        nearest = _squared_cosines(train, self.n_neighbors)
         # A factor common to row i of s' does not change s''. With the row's largest entry as 1,
         # no exponent is too large.
-        largest = kept.max(axis=0).toarray().ravel()
-        kept.data = (kept.data / largest[kept.indices]) ** (self.exponent / 2)
-        norm = np.sqrt(summed(kept.indices, kept.data**2, len(largest)))
-        kept.data /= norm[kept.indices]
+        largest = nearest.max(axis=0).toarray().ravel()
+        nearest.data = (nearest.data / largest[nearest.indices]) ** (self.exponent / 2)
+        norm = np.sqrt(summed(nearest.indices, nearest.data**2, len(largest)))
+        nearest.data /= norm[nearest.indices]
         # Dense where that takes less memory: 8 bytes for every number against 12 for a non-zero.
-        self._from = kept.toarray() if 12 * kept.nnz > 8 * len(norm) ** 2 else kept
+        self._from = nearest.toarray() if 12 * nearest.nnz > 8 * len(norm) ** 2 else nearest
 
     def _scores(self, users):
         # Whatever the storage, a sparse row times a matrix adds up in the order of the history,
@@ -374,7 +371,7 @@ class ItemKNN(_Recommender):
 
 
 def _squared_cosines(train, n_neighbors):
-    """CSR matrix: row j holds the squared cosine of i and j for the items i that are kept for j."""
+    """CSR matrix: row j holds the squared cosine of i and j for the items i that count for j."""
     tqdm = extra("tqdm").tqdm
     by_item = train.T.tocsr().astype(float)
     n_events = np.diff(by_item.indptr)

@@ -9,18 +9,18 @@ from pathlib import Path
 import recsample
 
 
-def _opened(room):
-    """The modules that the stub of a room lists, and those of the rooms among them."""
-    stub = Path(room.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+def _listed(package):
+    """The modules that the stub of a package lists, and those of the packages among them."""
+    stub = Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
     for name in re.findall(r"^from \. import (\w+) as \1$", stub, re.M):
-        module = importlib.import_module(f"{room.__name__}.{name}")
+        module = importlib.import_module(f"{package.__name__}.{name}")
         yield module
         if hasattr(module, "__path__"):
-            yield from _opened(module)
+            yield from _listed(module)
 
 
-# Rooms too: what they offer is defined in their modules.
-MODULES = [*_opened(recsample)]
+# Packages too: what they offer is defined in their modules.
+MODULES = [*_listed(recsample)]
 
 
 def offered(module):

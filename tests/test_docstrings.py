@@ -34,7 +34,7 @@ def lacking(name):
 
 @pytest.mark.thorough
 def test_docstrings_are_complete():
-    assert len(DOCUMENTED) > 200
+    assert len(DOCUMENTED) > 100
     assert {name: found for name in DOCUMENTED if (found := lacking(name))} == {}
 
 

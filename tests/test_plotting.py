@@ -20,7 +20,6 @@ from scipy import optimize
 from thorough import thorough
 from traitlets.config import Config
 
-import recsample as rs
 from recsample import experiments, plotting
 
 matplotlib.use("Agg")
@@ -79,22 +78,6 @@ def test_names_stand_where_they_are_put_and_else_where_a_line_leaves_the_axes(ax
     ax.set_xlim(0, 1.5)
     plotting.label_lines(ax, {"put": (0.5, 1.2)})
     assert {text.get_text(): text.xy for text in ax.texts} == {"put": (0.5, 1.2), "leaving": (1, 4)}
-
-
-def test_names_of_grey_lines_can_be_read(ax):
-    ax.plot([1, 2], [1, 2], color=plotting.GREY, label="grey")
-    plotting.label_lines(ax)
-    (name,) = ax.texts
-    for theme in GROUND:
-        assert contrast(plotting.GREY, theme) < 4.5 < contrast(name.get_color(), theme)
-
-
-def test_distributions_side_by_side_share_one_legend():
-    left, right = plotting.panels(1, 2)
-    for part in (left, right):
-        plotting.percentile_rank_cdf({"X": [0.1, 0.2]}, part)
-    assert len(left.figure.legends) == 1 and left.get_legend() is right.get_legend() is None
-    plt.close(left.figure)
 
 
 def test_panels_share_one_legend():
@@ -177,14 +160,6 @@ def alike(one, other, theme, grey=10):
     return found | ({"grey"} if abs(eyes["full"][0][0] - eyes["full"][1][0]) < grey else set())
 
 
-def test_the_check_finds_what_is_alike():
-    assert alike("#d55e00", "#8a8a00", "light") == {"protanopia", "deuteranopia", "grey"}
-    assert alike("#0072b2", "#c0392b", "light") == {"grey"}
-    assert alike("#1f77b4", "#1f77c0", "light") == {*SIGHT, "grey"}
-    assert contrast("yellow", "light") < 3 and contrast("#dddddd", "dark") < 3
-    assert contrast("black", "light") == pytest.approx(21)
-
-
 @pytest.mark.parametrize("theme", GROUND)
 @pytest.mark.parametrize("names", ["ABC", "XYZ"])
 def test_recommenders_differ_in_every_way(names, theme):
@@ -212,18 +187,6 @@ def test_lines_of_one_figure_stand_out_and_differ_in_dash_or_in_grey(looks, them
         assert contrast(colour, theme) >= 3
     for (one, line), (other, other_line) in combinations(looks, 2):
         assert line != other_line or "grey" not in alike(one, other, theme, grey=15)
-
-
-def test_capitals_are_seven_pixels_high_on_a_phone():
-    with matplotlib.rc_context():
-        plotting.use_style()
-        figure, ax = plt.subplots()
-        ax.set_xlabel("H")
-        figure.canvas.draw()
-        text = matplotlib.textpath.TextPath((0, 0), "H", size=ax.xaxis.label.get_fontsize())
-        column = 375 - 2 * 16  # pixels: the width of a phone without the margins of the page
-        assert text.get_extents().height / (72 * figure.get_figwidth()) * column >= 7
-        plt.close(figure)
 
 
 def test_a_notebook_gets_the_same_drawing_on_every_run(monkeypatch):
@@ -260,17 +223,6 @@ def test_sampled_weight_and_corrections_draw_every_column(ax):
         assert list(by_label(ax)) == list(part)
 
 
-def test_sampled_rank_law_names_each_peak_and_leaves_out_what_cannot_be_seen(ax):
-    law = rs.UniformSampling(20).law(1000)
-    data = pd.DataFrame({r: law[r - 1] for r in (2, 500)}, index=np.arange(1, 22))
-    plotting.sampled_rank_law(data, ax)
-    assert [text.get_text() for text in ax.texts] == ["rank 2", "rank 500"]
-    for line, text, r in zip(ax.lines, ax.texts, data):
-        assert line.get_ydata().tolist() == data[r][data[r] > 5e-4].tolist()
-        assert text.xy[1] == data[r][text.xy[0]] > 0.95 * data[r].max()
-    assert len(ax.lines[1].get_ydata()) < 21
-
-
 def test_rank_histogram_spans_the_buckets(ax):
     data = pd.DataFrame({"X": [3.0, 1.0]}, index=pd.Index([100, 200], name="last rank"))
     plotting.rank_histogram(data, ax)
@@ -279,66 +231,9 @@ def test_rank_histogram_spans_the_buckets(ax):
     assert steps.values.tolist() == [3.0, 1.0]
 
 
-def test_regularisation_path_shows_bias_and_spread_of_every_direction(ax):
-    correction = rs.MinimalBias(rs.AP, rs.UniformSampling(4), n_items=30)
-    plotting.regularisation_path(correction.path, optimum=correction.optimal_squared_bias, ax=ax)
-    lines, path = by_label(ax), correction.path
-    drawn = {
-        "rms bias": ([1, 2, 3, 4, 5], np.sqrt(path.squared_bias)),
-        # The variance of the first, a constant, is 0, which has no place on the axis.
-        "standard deviation": ([2, 3, 4, 5], np.sqrt(path.mean_variance[1:])),
-        "largest value": ([1, 2, 3, 4, 5], path.largest_value),
-        "optimal rms bias": ([1, 5], [correction.optimal_squared_bias] * 2),
-    }
-    assert set(lines) == set(drawn)
-    for name, (x, y) in drawn.items():
-        assert lines[name].get_xdata().tolist() == x
-        assert lines[name].get_ydata() == pytest.approx(y)
-    assert np.ptp(path.mean_variance[1:]) > 0.1  # far from its root
-
-
-def test_error_against_cost_draws_the_root_mean_square_and_the_extremes(ax):
-    index = pd.MultiIndex.from_product(
-        [["BV 0.1", "early stopping"], ["X", "Y", "Z"], [50, 200]],
-        names=["method", "recommender", "setting"],
-    )
-    data = pd.DataFrame(
-        {
-            "cost": [50.0, 200, 52, 203, 57, 206] + [700.0, 700, 710, 710, 720, 720],
-            "error": [3.0, 0.5, 4.0, 0.7, 12.0, 0.1] + [0.0] * 6,
-        },
-        index=index,
-    )
-    plotting.error_against_cost(data, ax)
-    lines = by_label(ax)
-    assert list(lines) == ["corrections and estimates", "designs"]
-    correction, design = lines.values()
-    assert correction.get_xdata() == pytest.approx([53, 203])
-    rms = [np.sqrt((9 + 16 + 144) / 3), np.sqrt((0.25 + 0.49 + 0.01) / 3)]
-    assert correction.get_ydata() == pytest.approx(rms)
-    assert design.get_ydata() == pytest.approx([0.01, 0.01])
-    assert [correction.get_color(), design.get_color()] == [plotting.GREY, plotting.GREEN]
-    bars = [bar.tolist() for bar in ax.collections[0].get_segments()]
-    assert bars == [
-        [pytest.approx([53, 3]), pytest.approx([53, 12])],
-        [pytest.approx([203, 0.1]), pytest.approx([203, 0.7])],
-    ]
-
-
-def test_trade_off_draws_bias_against_spread(ax):
-    curve = pd.DataFrame({"rms bias": [0.1, 0.2], "std": [0.4, 0.3]}, index=[0.01, 0.1])
-    plotting.trade_off(curve, ax=ax)
-    line = ax.lines[0].get_xydata()
-    assert sorted(map(sorted, line.tolist())) == [[0.1, 0.4], [0.2, 0.3]]
-
-
 def drawn_foreign(names, ax):
     """Every function with one look per name, on names that have no fixed one."""
-    ranks = {name: [0.1, 0.5, 0.9] for name in names}
-    table = pd.DataFrame(ranks, index=[1, 10, 100])
-    yield plotting.percentile_rank_cdf(ranks, ax)
-    scaled = rs.sampling.consistency.scaled(rs.AP, rs.UniformSampling(3), 20)
-    yield plotting.sampled_against_exact(dict.fromkeys(names, scaled), ax)
+    table = pd.DataFrame({name: [0.1, 0.5, 0.9] for name in names}, index=[1, 10, 100])
     for draw in (
         plotting.metric_by_rank,
         plotting.metric_by_samples,
@@ -355,6 +250,7 @@ def drawn_foreign(names, ax):
         (("BPR", "X", "Z"), lambda: None),
         (("F1@10", "AP", "RBP(0.8)", "AUC"), plotting.use_style),
         (("BV 1", "mine", "CLS"), plotting.use_style),
+        (("AUC", "one", "two", "three", "four"), plotting.use_style),
         (tuple(range(5)), plotting.use_style),
         (tuple(range(5)), lambda: None),
     ],
@@ -381,21 +277,24 @@ def test_names_with_the_same_fixed_look_are_told_apart():
     assert len({(colour, line) for colour, _, line in looks.values()}) == 3
 
 
+def curves(names):
+    return pd.DataFrame(dict.fromkeys(names, [0.1, 0.5]), index=[1, 10])
+
+
 def test_known_names_keep_their_look_beside_foreign_ones(ax):
-    values = {name: [0.1, 0.5] for name in ("BPR", "X", "EASE", "Y")}
-    lines = by_label(plotting.percentile_rank_cdf(values, ax))
+    lines = by_label(plotting.metric_by_samples(curves(["BPR", "X", "EASE", "Y"]), ax))
     for name in "XY":
-        colour, _, line = plotting.RECOMMENDER[name]
-        assert (lines[name].get_color(), lines[name].get_linestyle()) == (colour, line)
+        colour, marker, line = plotting.RECOMMENDER[name]
+        drawn = lines[name].get_color(), lines[name].get_marker(), lines[name].get_linestyle()
+        assert drawn == (colour, marker, line)
 
 
 @pytest.mark.parametrize("known", [(), ("Y",), ("X", "Y", "Z")])
 def test_more_names_than_colours_still_differ(ax, known):
-    values = dict.fromkeys([*known, *range(12)], [0.1, 0.5])
     with matplotlib.rc_context():
         plotting.use_style()
-        lines = plotting.percentile_rank_cdf(values, ax).lines
-    assert len({(line.get_color(), str(line._dash_pattern)) for line in lines}) == len(values)
+        lines = plotting.metric_by_samples(curves([*known, *range(20)]), ax).lines
+    assert len({(line.get_color(), str(line._dash_pattern)) for line in lines}) == 20 + len(known)
 
 
 @pytest.mark.parametrize(
@@ -442,13 +341,6 @@ def test_the_best_recommender_stands_on_top():
     on_screen = {name: ax.transData.transform((0, y))[1] for name, y in height.items()}
     assert on_screen["a"] > on_screen["b"] > on_screen["none"]
     assert ax.lines[0].get_xdata()[:2].tolist() == [0.3, 0.2]
-
-
-def test_limits_reach_from_the_low_to_the_high_one():
-    names, table = pd.Index(["AP"], name="metric"), {"value": [0.3], "low": [0.1], "high": [0.4]}
-    (ax,) = plotting.values_with_limits(pd.DataFrame(table, names)).axes
-    (drawn,) = ax.collections[0].get_segments()
-    assert drawn.tolist() == [[0.1, 0.0], [0.4, 0.0]]
 
 
 def picture_of(n_recommenders, n_metrics):
@@ -549,11 +441,6 @@ def test_markers_of_lines_that_coincide_stand_beside_each_other(ax):
     assert not any(one & other for one, other in combinations(marked, 2))
 
 
-def test_a_peak_is_named_at_its_right_end(ax):
-    plotting.sampled_rank_law(pd.DataFrame({7: [0.1, 0.3, 0.3, 0.29, 0.01]}, np.arange(1, 6)), ax)
-    assert [(text.get_text(), text.xy) for text in ax.texts] == [("rank 7", (4, 0.29))]
-
-
 def test_trade_off_marks_and_names_whole_powers_of_ten(ax):
     gammas = [1.0, 0.3, 0.1, 0.03, 1e-4]
     curve = pd.DataFrame({"rms bias": [5.0, 4, 3, 2, 1], "std": [0.1, 0.2, 0.3, 0.4, 0.5]}, gammas)
@@ -562,12 +449,6 @@ def test_trade_off_marks_and_names_whole_powers_of_ten(ax):
     assert list(map(tuple, ax.lines[1].get_xydata().tolist())) == whole
     assert [text.xy for text in ax.texts] == whole
     assert [text.get_text() for text in ax.texts] == ["1", "0.1", "$10^{-4}$"]
-
-
-SEVERAL = pd.DataFrame(
-    {"cost": [1.0], "error": [1.0]},
-    index=pd.MultiIndex.from_tuples([("AP", "X", 1)], names=["metric", "method", "setting"]),
-)
 
 
 @pytest.mark.parametrize(
@@ -580,12 +461,7 @@ SEVERAL = pd.DataFrame(
         (lambda: plotting.panels(0, 1), "rows must be a whole number of at least 1, got 0"),
         (lambda: plotting.best_in_bold(3, 2), "table must be a dataframe of pandas"),
         (lambda: plotting.trade_off({}), "curve must be a dataframe of pandas"),
-        (lambda: plotting.error_against_cost(None), "data must be a dataframe of pandas"),
-        (lambda: plotting.error_against_cost(SEVERAL), "data must be of one metric"),
         (lambda: plotting.values_with_limits([1]), "table must be a dataframe of pandas"),
-        (lambda: plotting.regularisation_path(3), "path must be what MinimalBias.path gives"),
-        (lambda: plotting.percentile_rank_cdf([]), "values must map names to what is drawn"),
-        (lambda: plotting.sampled_against_exact(None), "values must map names to what is drawn"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(draw, message):

@@ -105,9 +105,9 @@ def test_the_commands_run(few, monkeypatch, capsys, command):
     said = {
         "evaluate": "sampled",
         "report": "Recall@10 is estimated at",
-        "plan": "draw until enough",
+        "plan": "users",
+        "published": "3 printed numbers of 6,040 users",
     }
-    said["published"] = "3 printed numbers of 6,040 users"
     printed = capsys.readouterr().out
     assert said[arguments[0]] in printed
     if arguments[0] == "report":

@@ -86,15 +86,6 @@ def test_similarity_has_rows_of_norm_one_or_zero():
     assert kept.sum(axis=0).max() <= 2 < kept.sum(axis=1).max()
 
 
-def test_neighbours_that_are_equally_near_are_taken_in_order_of_their_index():
-    # Items 1, 2 and 3 are equally similar to item 0: they share one user with it and have two.
-    train = sparse.csr_matrix([[1, 1, 1, 1], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
-    scores = ItemKNN(1, 2).fit(train).scores([0])
-    similarity = ItemKNN(1, 2).fit(train).similarity.toarray()
-    assert (similarity[:, 0] > 0).tolist() == [False, True, True, False]
-    assert scores[0, 3] == 0  # nobody's neighbour: items 1 and 2 are nearer or come first
-
-
 def test_the_same_terms_in_another_order_are_a_tie():
     # 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in floating point; after rounding to 40 digits it is.
     sums = np.array([(0.1 + 0.2) + 0.3, (0.3 + 0.2) + 0.1])
@@ -145,14 +136,6 @@ def test_item_knn_does_not_depend_on_the_order_of_users(model, made):
     assert (again.ties == ranks.ties[users]).all()
 
 
-def test_y_does_not_depend_on_the_order_of_items(made):
-    # Z may, through the neighbours that are equally near.
-    place = np.random.default_rng(0).permutation(made.n_items)
-    moved = interactions(made.train[:, np.argsort(place)], place[made.held_out])
-    ranks, again = ItemKNN(3).fit(made.train).ranks(made), ItemKNN(3).fit(moved.train).ranks(moved)
-    assert (again.values == ranks.values).all() and (again.ties == ranks.ties).all()
-
-
 # ---------------------------------------------------------------------------- ALS
 
 
@@ -198,26 +181,13 @@ def test_als_ends_where_the_papers_loss_is_stationary(made, alpha, regularizatio
     assert max(abs(slope(1.1 * users, items)) for _ in range(3)) > 1
 
 
-def test_scores_are_products_of_factors(made):
-    model = MatrixFactorization(4, n_iterations=5).fit(made.train)
-    expected = [[np.dot(model.user_factors[u], v) for v in model.item_factors] for u in (3, 100)]
-    np.testing.assert_allclose(model.scores([3, 100]), expected, rtol=1e-12)
-
-
 def test_the_same_seed_gives_the_same_ranks(made):
     def ranks(rng):
         model = MatrixFactorization(8, regularization=0.5, n_iterations=10, rng=rng)
         return model.fit(made.train).ranks(made).values
 
     assert (ranks(5) == ranks(np.random.default_rng(5))).all()
-    assert (ranks(5) == ranks(5)).all()
     assert (ranks(5) != ranks(6)).any()
-
-
-def test_fitting_again_starts_afresh(made):
-    model = MatrixFactorization(4, n_iterations=10)
-    first = model.fit(made.train).user_factors
-    assert (model.fit(made.train).user_factors == first).all()
 
 
 # ---------------------------------------------------------------------------- both kinds
@@ -279,15 +249,11 @@ def test_only_the_pattern_of_the_training_matrix_counts(model, made):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_quick_work_is_silent(model, made, capfd):
-    model.fit(made.train).ranks(made)
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("model", MODELS, ids=str)
-def test_long_work_shows_its_progress(model, made, capfd, monkeypatch):
+def test_long_work_shows_its_progress_and_quick_work_none(model, made, capfd, monkeypatch):
     tqdm = pytest.importorskip("tqdm")
     plain = tqdm.tqdm
+    model.fit(made.train).ranks(made)
+    assert capfd.readouterr() == ("", "")
     monkeypatch.setattr(tqdm, "tqdm", lambda *a, **k: plain(*a, **(k | {"delay": 0})))
     model.fit(made.train).ranks(made)
     bars = capfd.readouterr().err
@@ -339,13 +305,12 @@ def test_more_than_fits_in_memory_is_refused(monkeypatch, made):
     "make, message",
     [
         (lambda: MatrixFactorization(0), "n_factors must be .* at least 1, got 0"),
-        (lambda: MatrixFactorization(2.5), "n_factors must be .* got 2.5"),
         (lambda: MatrixFactorization(alpha=0), "alpha must be a finite number above 0, got 0"),
         (lambda: MatrixFactorization(regularization=-1), "regularization must be .* got -1"),
         (lambda: MatrixFactorization(n_iterations=0), "n_iterations must be .* got 0"),
         (lambda: ItemKNN(0), "exponent must be a finite number above 0, got 0"),
-        (lambda: ItemKNN(float("nan")), "exponent must be .* got nan"),
-        (lambda: ItemKNN(1, 0), "n_neighbors must be .* at least 1, got 0"),
+        (lambda: ItemKNN(1, 2.5), "n_neighbors must be a whole number of at least 1, got 2.5"),
+        (lambda: MatrixFactorization(rng="a"), "rng must be a whole number of at least 0"),
     ],
 )
 def test_settings_are_checked(make, message):
@@ -353,7 +318,6 @@ def test_settings_are_checked(make, message):
         make()
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize(
     "train, message",
     [
@@ -365,25 +329,21 @@ def test_settings_are_checked(make, message):
         (sparse.csr_matrix((2, 3)), r"at least one event, got none in shape \(2, 3\)"),
     ],
 )
-def test_training_matrices_are_checked(model, train, message):
+def test_training_matrices_are_checked(train, message):
     with pytest.raises(ValueError, match=message):
-        model.fit(train)
+        ItemKNN().fit(train)
 
 
 @pytest.mark.parametrize("model", [MatrixFactorization(), ItemKNN()], ids=str)
 def test_nothing_works_before_fit(model, made):
-    with pytest.raises(RuntimeError, match=r"has learnt nothing yet: call fit\(train\) first"):
+    with pytest.raises(RuntimeError, match=r"is not fitted: call fit\(train\) first"):
         model.scores([0])
-    with pytest.raises(RuntimeError, match="has learnt nothing yet"):
+    with pytest.raises(RuntimeError, match="is not fitted"):
         model.ranks(made)
-
-
-def test_similarity_before_fit():
-    with pytest.raises(RuntimeError, match="has learnt nothing yet"):
+    with pytest.raises(RuntimeError, match="is not fitted"):
         _ = ItemKNN().similarity
 
 
-@pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize(
     "users, message",
     [
@@ -393,17 +353,18 @@ def test_similarity_before_fit():
         (3, r"users must be a list of users, got an array of shape \(\)"),
     ],
 )
-def test_users_are_checked(model, made, users, message):
+def test_users_are_checked(made, users, message):
     with pytest.raises(ValueError, match=message):
-        model.fit(made.train).scores(users)
+        ItemKNN().fit(made.train).scores(users)
 
 
 def test_interactions_of_another_shape_are_refused(made):
     other = make_interactions(30, 80, 900)
-    with pytest.raises(
-        ValueError, match=r"shape of the training matrix, \(120, 80\), got \(30, 80\)"
-    ):
-        ItemKNN().fit(made.train).ranks(other)
+    fitted = ItemKNN().fit(made.train)
+    with pytest.raises(ValueError, match=r"the training matrix, \(120, 80\), got \(30, 80\)"):
+        fitted.ranks(other)
+    with pytest.raises(ValueError, match="interactions must be Interactions, got None"):
+        fitted.ranks(None)
 
 
 # ---------------------------------------------------------------------------- the real data
@@ -432,24 +393,5 @@ def test_x_retrained_from_another_start_agrees_with_the_recorded_one(movielens):
     assert (ranks.n_items == recorded.n_items).all()
 
 
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: MatrixFactorization(alpha="a"), "alpha must be a finite number above 0, got 'a'"),
-        (lambda: MatrixFactorization(rng="a"), "rng must be a whole number of at least 0"),
-        (lambda: ItemKNN(1, 2.5), "n_neighbors must be a whole number of at least 1"),
-    ],
-)
-def test_refused_settings(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
 def test_settings_are_kept_as_numbers():
     assert ItemKNN("3", 10.0).n_neighbors == 10 and ItemKNN("3").exponent == 3.0
-
-
-def test_ranks_need_interactions():
-    fitted = ItemKNN().fit(sparse.csr_matrix([[1, 0], [1, 1]]))
-    with pytest.raises(ValueError, match="interactions must be Interactions, got None"):
-        fitted.ranks(None)

@@ -1,1 +1,1 @@
-"""What every room needs and no reader asks for."""
+"""What several packages use and no reader asks for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -149,20 +150,14 @@ def generator(rng: Rng) -> np.random.Generator:
     """``rng`` as a numpy Generator: a seed, a Generator that is advanced, or None."""
     if isinstance(rng, np.random.RandomState):
         rng = rng._bit_generator  # what NumPy 2.2 and newer take from it by themselves
-    given: Any = rng  # NumPy would read True as 1, lists of lists, and itself into the ground
-    seeds = given if isinstance(given, (list, tuple, range, np.ndarray)) else [given]
-    try:
-        if all(isinstance(one, _SEEDS) and not isinstance(one, bool) for one in seeds):
-            return np.random.default_rng(given)
-    except (TypeError, ValueError):
-        pass
-    allowed = "a whole number of at least 0 or a numpy Generator"
-    raise ValueError(f"rng must be {allowed}, got {shown(rng)}")
+    whole = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool)  # NumPy: True is 1
+    if not (rng is None or isinstance(rng, _GENERATORS) or (whole and rng >= 0)):
+        allowed = "a whole number of at least 0 or a numpy Generator"
+        raise ValueError(f"rng must be {allowed}, got {shown(rng)}")
+    return np.random.default_rng(rng)
 
 
-# What NumPy makes random numbers of.
-_SEEDS: tuple[type, ...] = (int, np.integer, type(None), np.random.SeedSequence)
-_SEEDS += (np.random.Generator, np.random.BitGenerator)
+_GENERATORS = np.random.Generator, np.random.BitGenerator, np.random.SeedSequence
 
 
 def is_missing(value: Any) -> bool:
@@ -262,14 +257,9 @@ def available() -> float:
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # no sysconf on Windows
         machine = 8 * 2**30
-    # Binder's hubs, and others, name the limit in a variable as well.
-    given = [os.environ.get("MEM_LIMIT", ""), *map(_content, _LIMITS)]
+    given = [os.environ.get("MEM_LIMIT", "")]  # set by Binder's hubs, and others
+    for file in _LIMITS:
+        with suppress(OSError):
+            given.append(Path(file).read_text(encoding="utf-8").strip())
+    # Without a limit it is a word, "max".
     return min([machine, *(float(limit) for limit in given if limit.isdecimal())])
-
-
-def _content(file: str) -> str:
-    """What a file says; nothing where there is none. Without a limit it is a word, "max"."""
-    try:
-        return Path(file).read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""

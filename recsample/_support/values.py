@@ -79,11 +79,9 @@ def _hashable(part: Any) -> object:
 # What does not depend on the data is computed once.
 
 
-# Of one function, what was used last is kept up to this many bytes.
+# The results of one function that were used last, up to so many bytes, are stored.
 _MOST = 2**26
 Arrays = TypeVar("Arrays", bound="tuple[NDArray, ...]")
-
-
 Found = TypeVar("Found")
 
 

@@ -1,10 +1,10 @@
-"""What undoes sampling: metrics for sampled ranks that estimate the exact metric.
+"""Corrections: metrics for sampled ranks that estimate the exact metric.
 
 Section 5 of the paper: `rank_estimate` (5.1), `minimal_bias` and `constrained`, which never rises
-with the sampled rank (5.2), `bias_variance` (5.3); `by_pool` has a correction for each pool.
+with the sampled rank (5.2), `bias_variance` (5.3).
 Chapters: corrected_metrics, minimal_bias, bias_variance, corrections_movielens.
 """
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-__getattr__, __dir__, __all__ = opened(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

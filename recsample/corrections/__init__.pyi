@@ -1,14 +1,11 @@
 from . import base as base
 from . import bias_variance as bias_variance
-from . import by_pool as by_pool
 from . import constrained as constrained
 from . import minimal_bias as minimal_bias
 from . import rank_estimate as rank_estimate
 from .base import Correction as Correction
 from .base import LeastSquaresCorrection as LeastSquaresCorrection
 from .bias_variance import BiasVariance as BiasVariance
-from .by_pool import PooledCorrection as PooledCorrection
-from .by_pool import corrected_by_pool as corrected_by_pool
 from .constrained import ConstrainedLeastSquares as ConstrainedLeastSquares
 from .minimal_bias import MinimalBias as MinimalBias
 from .minimal_bias import RegularisationPath as RegularisationPath

@@ -1,26 +1,25 @@
-"""What undoes sampling: metrics for sampled ranks that estimate the exact metric.
+"""Corrections: metrics for sampled ranks that estimate the exact metric, section 5 of the paper.
 
 A corrected metric is a vector x of m + 1 numbers, one for each sampled rank. On a sampled rank r~
-it reads x[r~]; over the sampling its mean is
+it is x[r~]; its mean over the sampling,
 
     E[x | r] = sum over s of p(s | r) x_s,
 
-and how close that comes to the exact M(r), on average over the ranks r = 1, ..., n, is its bias.
+should be close to the exact M(r), on average over the ranks r = 1, ..., n.
 
 With L relevant items per instance the metric is a sum of terms f_i(r_i), best item first, and each
 term has a vector of its own, for the number s_i of sampled items ahead of the i-th. Nothing is lost
-by that: let the relevant items be a uniformly random subset of the pool, and the sampling be
-without replacement. Then, among all functions of the vector of sampled ranks, a sum of functions
-of one s_i each has the least bias, and the best compromise of eq. (24). Under that prior i - 1 of
-the L relevant items are ahead of the i-th, and
+by that: if the relevant items are a uniformly random subset of the pool and the sampling is without
+replacement, then among all functions of the vector of sampled ranks a sum of functions of one s_i
+each has the least bias, and the best compromise of eq. (24). There
 
     a_i ~ BetaBinomial(N; i, L + 1 - i),  P(a) = C(a + i - 1, a) C(N - a + L - i, N - a) / C(n, L),
 
-is what takes the place of the uniform prior over the ranks. Under another prior each term is the
-best function of its s_i, but their sum need not be.
+irrelevant items are ahead of the i-th, which takes the place of the uniform prior over the ranks.
+Under another prior each term is the best function of its s_i, but their sum need not be.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
-KDD 2020, https://doi.org/10.1145/3394486.3403226, section 5.
+KDD 2020, https://doi.org/10.1145/3394486.3403226.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted
 from recsample._support.checks import finite_numbers, fits_in_memory, positive_int, refuse_first
-from recsample._support.typing import Floats, Integers
+from recsample._support.typing import Floats
 from recsample._support.values import Value, frozen
 from recsample.metrics.base import Metric, warned_of_nan
 from recsample.metrics.names import exact_metric
@@ -48,26 +47,24 @@ class Correction(Value, Metric):
     """A metric on sampled ranks that estimates a metric on all items.
 
     The base of `RankEstimate`, `MinimalBias`, `ConstrainedLeastSquares` and `BiasVariance`. It
-    reads the observations of one kind of sampler or design, and refuses others: the count among m
-    uniform items (one made for draws with replacement reads draws without it too, as in the paper's
-    tables), or what a design with a law observes, `HasLaw`.
+    reads sampled ranks of one m, and refuses others. One made for draws with replacement reads
+    draws without it too, as in the paper's tables.
 
     Parameters
     ----------
     metric : Metric or str
         What is estimated.
     sampler : Sampler or Design
-        How the observations come about; see `HasLaw`.
+        One whose observations have a law given the rank, see `HasLaw`.
     n_items : int
-        Size of the pool that they come from.
+        Size of the pool.
     own : dict of str to Any, optional
-        What a subclass adds: attributes that tell two corrections apart.
+        Attributes that a subclass adds, and that tell two corrections apart.
 
     Attributes
     ----------
     values : ndarray of float, shape (m + 1,)
-        The corrected metric at the observations 0, ..., m, for a sampler the sampled ranks
-        1, ..., m + 1, of a single relevant item.
+        The corrected metric at the sampled ranks 1, ..., m + 1 of a single relevant item.
 
     Examples
     --------
@@ -109,11 +106,6 @@ class Correction(Value, Metric):
     def prior(self) -> Floats:
         """The weights, with sum 1, of the ranks over which errors are averaged: by default uniform.
 
-        Raises
-        ------
-        ValueError
-            For more ranks than the memory can hold.
-
         Examples
         --------
         >>> import recsample as rs
@@ -128,7 +120,7 @@ class Correction(Value, Metric):
 
         Examples
         --------
-        Over the ranks 1, 2, 3 the expectation of this estimate is off by 0, 1/6 and 0:
+        At the ranks 1, 2, 3 this estimate is off by 0, 1/6 and 0 on average:
 
         >>> import recsample as rs
         >>> estimate = rs.RankEstimate(rs.AP, rs.UniformSampling(m=1), n_items=3)
@@ -172,12 +164,12 @@ class Correction(Value, Metric):
         Raises
         ------
         ValueError
-            If `order` exceeds `n_relevant`, if the metric is no sum over the relevant items, and
-            for a pool that is too small.
+            If `order` exceeds `n_relevant`, the metric is no sum over the relevant items, or the
+            pool is too small.
 
         Examples
         --------
-        The two terms of AUC, 1/2 - a_i / (2 N), are linear, and met exactly:
+        The two terms of AUC, 1/2 - a_i / (2 N), are linear:
 
         >>> import recsample as rs
         >>> estimate = rs.RankEstimate(rs.AUC, rs.UniformSampling(m=2), n_items=6)
@@ -218,7 +210,7 @@ class Correction(Value, Metric):
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
         rank, order, n_relevant, n_items = (np.ravel(column) for column in columns)
-        check_drawn(self, n_relevant, n_items)
+        self._check_drawn(n_relevant, n_items)
         values = np.empty(len(rank))
         for size in np.flatnonzero(counted(n_relevant, 0)).tolist():
             mine = n_relevant == size
@@ -226,6 +218,17 @@ class Correction(Value, Metric):
             i, ahead = order[mine], rank[mine] - order[mine]
             values[mine] = self._values_by_order(size)[i - 1, ahead]
         return values.reshape(columns[0].shape)
+
+    def _check_drawn(self, n_relevant, n_items):
+        """Refuse other ranks than those among m drawn items and the relevant ones."""
+        if isinstance(self.sampler, Design):
+            raise ValueError(
+                f"{self} reads what {self.sampler} observes, which is no ranking: the estimate is "
+                "design.of(correction, observed)"
+            )
+        wanted = n_relevant + self.sampler.m
+        message = "ranks must be sampled ranks with n_items = m + {} = {} for {}, got n_items = {}"
+        refuse_first(n_items != wanted, message, n_relevant, wanted, str(self), n_items)
 
     def _rows(self, order: int = 1, n_relevant: int = 1) -> tuple[Floats, large_pools.Places]:
         """Ranks that stand for all of the pool: the law at each, and the exact term."""
@@ -258,9 +261,9 @@ class LeastSquaresCorrection(Correction):
     sampler : UniformSampling
     n_items : int
     prior : array_like of float, shape (n_items,), or None
-        Weights of the ranks; None for uniform ones. With several relevant items None takes them
-        for a random subset of the pool, which is a firm belief and often a wrong one; weights are
-        those of a = 0, 1, ... irrelevant items above, the same for each relevant item.
+        Weights of the ranks; None for uniform ones. With several relevant items None takes these
+        for a random subset of the pool, which is often wrong; weights are those of a = 0, 1, ...
+        irrelevant items above, the same for each relevant item.
     own : dict of str to Any, optional
         As of `Correction`.
 
@@ -313,14 +316,13 @@ class LeastSquaresCorrection(Correction):
 
     @abstractmethod
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
-        """The values that minimise the squared errors: all that a further correction must say.
+        """The values that minimise the squared errors: all that a further correction has to define.
 
         Parameters
         ----------
         law : ndarray of float, shape (rows, m + 1)
-            Of the observation at each rank. In a small pool there is a row for every rank, in a
-            large one for as many as tell every sum over the ranks of products of two of these
-            numbers to rounding; their ranks need not be whole.
+            Of the observation at each rank. A large pool has rows for a few places in it, not all
+            whole ranks, with weights that give sums over all ranks to rounding.
         target : ndarray of float, shape (rows,)
             The exact metric at each rank.
         prior : ndarray of float, shape (rows,)
@@ -339,19 +341,6 @@ class LeastSquaresCorrection(Correction):
         >>> corrected.solve(law, 1 / np.arange(1.0, 4), np.full(3, 1 / 3)).round(4)
         array([0.8333, 0.3889])
         """
-
-
-def check_drawn(correction: Correction, n_relevant: Integers, n_items: Integers) -> None:
-    """Refuse other ranks than those among m drawn items and the relevant ones."""
-    sampler = correction.sampler
-    if isinstance(sampler, Design):
-        raise ValueError(
-            f"{correction} reads what {sampler} observes, which is no ranking: the estimate is "
-            "design.of(correction, observed)"
-        )
-    wanted = n_relevant + sampler.m
-    message = "ranks must be sampled ranks with n_items = m + {} = {} for {}, got n_items = {}"
-    refuse_first(n_items != wanted, message, n_relevant, wanted, str(correction), n_items)
 
 
 def _errors_of(values, law, rows):
@@ -397,7 +386,6 @@ def normalised_prior(prior: ArrayLike | None, n_items: int) -> Floats:
         raise ValueError(
             f"prior must have shape ({n_items},), one weight a rank, got {weights.shape}"
         )
-
     if not weights.any():
         raise ValueError("prior must hold a weight above 0, got only zeros")
     weights = weights / weights.max()  # whose sum cannot overflow

@@ -25,13 +25,13 @@ class BiasVariance(LeastSquaresCorrection):
     n_items : int
         Size n of the pool.
     gamma : float
-        The price of variance, at least 1e-10. Below that use `MinimalBias`. At 1 the result is the
-        posterior mean of the metric, eq. (26). The paper has 0.1 for its study of 6,040 users and
-        3,500 items; no number is right everywhere, and a wrong one leaves a bias that no standard
-        error shows. `recsample.inference.best_gamma` suits it to the number of users.
+        The price of variance, at least 1e-10; for less use `MinimalBias`. At 1 the result is the
+        posterior mean of the metric, eq. (26). The paper has 0.1 for its 6,040 users and 3,500
+        items. A wrong one leaves a bias that no standard error shows;
+        `recsample.inference.best_gamma` suits it to the number of users.
     prior : array_like of float, shape (n_items,), optional
-        Weights of the ranks, not negative, under which every sampled rank can come about; they are
-        normalised. By default uniform.
+        Weights of the ranks, at least 0, under which every sampled rank is possible. By default
+        uniform.
 
     Examples
     --------

@@ -20,10 +20,9 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
     x_1 >= x_2 >= ... >= x_(m+1) (reversed for a metric where lower is better), and to x >= 0 if
     `nonnegative`.
 
-    The law is not diagonal, so this is no isotonic regression. Written in the decrements of x it is
-    a non-negative least-squares problem whose columns are distribution functions of the sampled
-    rank: a monotone correction is a mixture of sampled Recall@j curves. An orthogonal reduction
-    leaves m + 1 rows; the active-set method of Lawson and Hanson [1]_ then ends at the optimum.
+    In the decrements of x this is a non-negative least-squares problem, whose columns are
+    distribution functions of the sampled rank: a monotone correction is a mixture of sampled
+    Recall@j curves. The active-set method of Lawson and Hanson [1]_ ends at the optimum.
 
     Where the metric can be met without bias, as AUC can, the optimum is flat: E[x | r] is right to
     rounding, x itself to one or two digits. With a prior on fewer than m + 1 ranks there may be
@@ -78,10 +77,10 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
         matrix, right = reduced[: law.shape[1], :-1], reduced[: law.shape[1], -1]
         # For a metric that falls with the rank: x_s = d_s + d_(s+1) + ... + d_(m+1), all but the
         # last d at least 0. One that rises is the mirror image.
-        turn = slice(None, None, 1 if self.higher_is_better else -1)
-        steps = np.cumsum(matrix[:, turn], axis=1)
+        order = slice(None, None, 1 if self.higher_is_better else -1)
+        steps = np.cumsum(matrix[:, order], axis=1)
         decrements = self._nonnegative_solution(steps, right)
-        return np.cumsum(decrements[::-1])[::-1][turn]
+        return np.cumsum(decrements[::-1])[::-1][order]
 
     def _nonnegative_solution(self, steps, right):
         from scipy import linalg

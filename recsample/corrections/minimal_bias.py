@@ -48,15 +48,14 @@ class RegularisationPath(NamedTuple):
 class MinimalBias(LeastSquaresCorrection):
     """The least biased correction that double precision can state, eq. (21).
 
-    The exact minimiser, eq. (22), is of no use beyond small m: its values alternate in sign and
-    grow like the inverse of the smallest singular value of the problem (10^27 at m = 100). Floating
-    point can neither find them nor sum over the law with them. So the problem is solved along its
-    well determined directions only: those with a singular value of at least 1.5e-8 of the largest,
-    the square root of the machine precision. `squared_bias` against `optimal_squared_bias` shows
-    what that costs. Where m is so small that no direction is left out, the result is eq. (22).
+    The values of the exact minimiser, eq. (22), alternate in sign and grow like the inverse of the
+    smallest singular value of the problem (10^27 at m = 100), too large for floating point. So the
+    problem is solved along the directions with a singular value of at least 1.5e-8 of the largest,
+    the square root of the machine precision; for small m these are all. `squared_bias` against
+    `optimal_squared_bias` shows what the others would bring.
 
-    Even so the values reach 10^5 at m = 100, and with them the standard deviation of the estimate:
-    `path` shows bias and variance direction by direction. For estimates use `BiasVariance`.
+    Even so the values reach 10^5 at m = 100, and with them the standard deviation of the estimate.
+    For estimates use `BiasVariance`.
 
     Parameters
     ----------
@@ -88,12 +87,9 @@ class MinimalBias(LeastSquaresCorrection):
     def path(self) -> RegularisationPath:
         """Bias, variance and size of the solution with 1, 2, ..., `directions` directions.
 
-        For one relevant item.
-
         Examples
         --------
-        The first solution of the example above is a constant, the mean 11/18 of 1, 1/2 and 1/3, the
-        second the line:
+        First the constant 11/18, the mean of 1, 1/2 and 1/3, then the line of the example above:
 
         >>> import recsample as rs
         >>> path = rs.MinimalBias(rs.AP, rs.UniformSampling(m=1), n_items=3).path
@@ -116,9 +112,9 @@ class MinimalBias(LeastSquaresCorrection):
         # An orthogonal reduction to m + 2 rows first, so that the decomposition is small.
         reduced = linalg.qr(np.column_stack([white, right]), mode="r")[0]
         left, singular, directions = linalg.svd(reduced[:, :-1], full_matrices=False)
-        kept = singular >= np.sqrt(np.finfo(float).eps)
-        singular, directions = singular[kept], directions[kept]
-        along = left.T[kept] @ reduced[:, -1]
+        well = singular >= np.sqrt(np.finfo(float).eps)
+        singular, directions = singular[well], directions[well]
+        along = left.T[well] @ reduced[:, -1]
         # Eq. (22), direction by direction.
         solutions = np.cumsum((along / singular)[:, None] * directions, axis=0) / scale
         missed = right @ right - np.cumsum(along**2)
@@ -132,7 +128,7 @@ class MinimalBias(LeastSquaresCorrection):
 
     @property
     def directions(self) -> int:
-        """How many of the m + 1 directions are kept.
+        """How many of the m + 1 directions are solved for.
 
         Examples
         --------
@@ -146,13 +142,12 @@ class MinimalBias(LeastSquaresCorrection):
     def optimal_squared_bias(self) -> float:
         """The minimum of eq. (21), found without forming its minimiser.
 
-        E[x | r] is a polynomial of degree at most m in r, and every such polynomial is the
-        expectation of some x. So the minimum is the distance of M from these polynomials, and
-        orthogonal polynomials, built one by one against all before, give it stably.
+        The expectations E[x | r] are the polynomials of degree at most m in r. So the minimum is
+        the distance of M from these, which orthogonal polynomials give stably.
 
         Examples
         --------
-        The least-squares line of the example above is off by 1/18, -1/9 and 1/18:
+        The line of the example above is off by 1/18, -1/9 and 1/18:
 
         >>> import recsample as rs
         >>> best = rs.MinimalBias(rs.AP, rs.UniformSampling(m=1), n_items=3)
@@ -160,15 +155,10 @@ class MinimalBias(LeastSquaresCorrection):
         1.0
         """
         n_items, m = self.n_items, min(self.sampler.m, self.n_items - 1)
-        exact, jumps = (
-            partial(self._exact, order=1, n_relevant=1),
-            large_pools.jumps_of(self.metric, 1, 1),
-        )
-        if (
-            large_pools.compressible(self.sampler, n_items - 1)
-            and not self._given
-            and jumps is not None
-        ):
+        exact = partial(self._exact, order=1, n_relevant=1)
+        jumps = large_pools.jumps_of(self.metric, 1, 1)
+        few = large_pools.compressible(self.sampler, n_items - 1) and not self._given
+        if few and jumps is not None:
             belief = self._belief(1, 1)
             above, prior, target, _ = large_pools.places_of(
                 n_items - 1, large_pools.polynomials(m), exact, jumps, belief

@@ -29,8 +29,7 @@ class RankEstimate(Correction):
         r^ is rounded down, as in the paper, or the metric is interpolated between the two ranks
         next to it, which keeps AUC unbiased.
     plus_one : bool, optional
-        Divide by m + 1 instead of m. That is how the paper's Table 3 was computed; it
-        underestimates the rank, so the default is eq. (20) as printed.
+        Divide by m + 1 instead of m, as for the paper's Table 3. That underestimates the rank.
 
     Examples
     --------

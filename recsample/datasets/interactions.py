@@ -1,4 +1,4 @@
-"""Interactions of users with items, one item of each user held out: a reader's, or synthetic."""
+"""Interactions of users with items, one item of each user held out: your own, or synthetic."""
 
 from __future__ import annotations
 
@@ -184,8 +184,8 @@ class Interactions(Value):
     ) -> Interactions:
         """Interactions from a dataframe of any library, one row per event.
 
-        Users and items are numbered as by `from_pairs`. What is held out is said by one of `time`
-        and `held_out`.
+        Users and items are numbered as by `from_pairs`. One of `time` and `held_out` defines
+        what is held out.
 
         Parameters
         ----------
@@ -226,13 +226,17 @@ class Interactions(Value):
         """
         if (time is None) == (held_out is None):
             raise ValueError(
-                "one of time, a column, and held_out must say what is held out, "
+                "one of time, a column, and held_out must be given, "
                 f"got {'none' if time is None else 'both'}"
             )
         if time is None:
             users, items = _ids_in("frame", frame, user, item)
             if is_frame(held_out):
-                held_out = _one_each(*_ids_in("held_out", held_out, user, item))
+                whose, which = _ids_in("held_out", held_out, user, item)
+                held_out = dict(zip(whose.tolist(), which.tolist()))
+                if len(held_out) < len(whose):
+                    got = f"{len(whose)} rows for {len(held_out)} users"
+                    raise ValueError(f"held_out must hold one item for each user, got {got}")
             return cls.from_pairs(users, items, held_out)
         wanted = {"user": user, "item": item, "time": time}
         *ids, times = read_columns("frame", frame, wanted)
@@ -240,12 +244,12 @@ class Interactions(Value):
         user_of, times = np.unique(users, return_inverse=True)[1], as_times("frame", times)
         last = last_events(user_of, times)
         data = cls.from_pairs(users, items, items[last])
-        alone = data.user_ids[np.diff(data.train.indptr) == 0]
-        if len(alone):
-            more = f" and of {len(alone) - 1:,} more" if len(alone) > 1 else ""
+        single = data.user_ids[np.diff(data.train.indptr) == 0]
+        if len(single):
+            more = f" and of {len(single) - 1:,} more" if len(single) > 1 else ""
             raise ValueError(
                 "frame must hold at least two different items of each user, one of them to train "
-                f"on, got one of {shown(alone[0])}{more}: take users with a single item out first"
+                f"on, got one of {shown(single[0])}{more}: take users with a single item out first"
             )
         at_last = (times == times[last][user_of]) & (items != items[last][user_of])
         if at_last.any():
@@ -387,16 +391,6 @@ def _ids_in(name, frame, user, item):
     """The ids of users and items in a dataframe."""
     columns = read_columns(name, frame, {"user": user, "item": item})
     return tuple(as_ids(name, column) for column in columns)
-
-
-def _one_each(users, items):
-    """The item of each user, as a mapping."""
-    found = dict(zip(users.tolist(), items.tolist()))
-    if len(found) < len(users):
-        known, counts = np.unique(users, return_counts=True)
-        got = f"{counts.max()} for {shown(known[np.argmax(counts)])}"
-        raise ValueError(f"held_out must hold one item for each user, got {got}")
-    return found
 
 
 def last_events(user, time):

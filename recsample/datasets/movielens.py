@@ -1,14 +1,15 @@
-"""The files of MovieLens: where they are published, and what must be in them.
+"""The files of MovieLens: where they are published, and how they are read.
 
-Every line is checked, so that a file that is truncated, damaged or not the right one is refused
-with the line where that shows.
+What is downloaded, and a given list, must have the checksum of what was published; a given table of
+ratings must have the published numbers of ratings and users.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
-import re
+import warnings
 import zipfile
 import zlib
 from contextlib import contextmanager
@@ -36,9 +37,9 @@ def load_movielens(
     Movies are numbered by their first appearance in the file of ratings, users by their UserID;
     the ids of the source stand in ``item_ids`` and ``user_ids``.
 
-    Without `path` the official archive is downloaded once (checksum verified) and kept in the
-    folder that the environment variable ``RECSAMPLE_DATA`` names, or else in the operating system's
-    folder for caches. The largest data set needs 3 GB of memory.
+    Without `path` the official archive is downloaded once (checksum verified) into the folder that
+    the environment variable ``RECSAMPLE_DATA`` names, or else the operating system's folder for
+    caches. The largest data set needs 3 GB of memory.
 
     Parameters
     ----------
@@ -82,10 +83,10 @@ def load_movielens(
     FileNotFoundError
         If there is no such data at `path`.
     OSError
-        If what was downloaded cannot be kept, in a folder without room for it, say.
+        If what was downloaded cannot be stored.
     ValueError
-        For a damaged or wrong file: the message names it, the line (1-based) and what was expected.
-        Also for an unknown `name` or `split`, and for the paper's split of another size.
+        For a file that is not the published one, an unknown `name` or `split`, and the paper's
+        split of another size.
 
     Notes
     -----
@@ -108,13 +109,22 @@ def load_movielens(
         raise ValueError(f'split must be "last" for {name}: the paper has MovieLens-1M only')
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"path must be the path of an archive or a folder, got {shown(path)}")
-    user, movie, timestamp, folders = read_ratings(path, name)
+    kind = SIZES[name]
+    file, user, movie, timestamp, folders = read_ratings(path, name)
     movie_ids, item = _by_first_appearance(movie)
     if split == "last" or name != "ml-1m":
         held_out = item[last_events(user, timestamp)]
     else:
-        held_out = read_held_out(folders, user, item, len(movie_ids))
+        held_out = read_held_out(folders)
     data = Interactions.from_pairs(user, item, held_out)
+    # One event of each user is held out, no other is lost, and no item comes from elsewhere.
+    n_train = kind.n_ratings - kind.n_users
+    if (data.train.nnz, data.n_items) != (n_train, len(movie_ids)):
+        raise ValueError(
+            f"{file} must rate no movie twice for a user, and the held-out one of each user, got "
+            f"{data.train.nnz:,} training events of {data.n_items:,} movies, where "
+            f"{n_train:,} of {len(movie_ids):,} are left"
+        )
     return Interactions(data.train, data.held_out, data.user_ids, movie_ids)
 
 
@@ -152,27 +162,18 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
     """
     if path is not None and not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"path must be the path of a file or a folder, got {shown(path)}")
-    file = Path(download(NEGATIVES, "load_negatives")) if path is None else _find_negatives(path)
-    content = file.read_bytes()
-    if file.suffix == ".gz":
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(
-                f"{file} must be an intact gzip file, got a damaged one: {error}"
-            ) from error
-    line = rb"\(\d{1,9},\d{1,9}\)(?:\t\d{1,9}){%d}" % N_NEGATIVES
-    lines = content.splitlines()
-    _check_lines(file, lines, line, f"(user,item) and {N_NEGATIVES} items")
-    if len(lines) != N_USERS:
-        raise ValueError(f"{file} must have {N_USERS} lines, one per user, got {len(lines)}")
-    entries = content.decode().translate(str.maketrans("(),", "   "))
-    table = np.fromstring(entries, dtype=np.int64, sep=" ").reshape(N_USERS, -1)
-    user, listed = table[:, 0], table[:, 2:]
-    _refuse_line(file, user != np.arange(N_USERS), user, "the users 0, 1, 2, ... in order")
-    largest = listed.max(axis=1)
-    _refuse_line(file, largest >= N_ITEMS, largest, f"items below {N_ITEMS}")
-    return listed
+    names = [name + end for name in (NEGATIVES, "ncf.test.negative") for end in ("", ".gz")]
+    if path is None:
+        file = Path(download(NEGATIVES, "load_negatives"))
+    else:
+        file = _first_file([Path(path), *(Path(path, name) for name in names)])
+    if file is None:
+        raise FileNotFoundError(
+            f"path must be a file of negatives or a folder with one, got {path}"
+        )
+    # Each line holds (user,item) and then its negatives.
+    lines = _published(file, NEGATIVES).decode().splitlines()
+    return np.array([line.split("\t")[1:] for line in lines], dtype=np.int64)
 
 
 def _by_first_appearance(ids):
@@ -189,25 +190,16 @@ class Published(NamedTuple):
 
     table: str  # of the ratings, in the archive
     separator: str
-    fields: str
-    header: bool
-    rating: str  # what a rating may be, as a regular expression
     n_ratings: int
     n_users: int
-    last_user: int
 
 
-_STARS, _HALF = "[1-5]", r"(?:0\.5|[1-4](?:\.[05])?|5(?:\.0)?)"
-_TABS = "\t", "user id, item id, rating, timestamp", False
-_COLONS = "::", "UserID::MovieID::Rating::Timestamp", False
-_COMMAS = ",", "userId,movieId,rating,timestamp", True
 SIZES = {
-    "ml-100k": Published("ml-100k/u.data", *_TABS, _STARS, 100_000, 943, 943),
-    "ml-1m": Published("ml-1m/ratings.dat", *_COLONS, _STARS, 1_000_209, 6_040, 6_040),
-    # Users are numbered up to 71,567, of whom 69,878 have ratings.
-    "ml-10m": Published("ml-10M100K/ratings.dat", *_COLONS, _HALF, 10_000_054, 69_878, 71_567),
-    "ml-20m": Published("ml-20m/ratings.csv", *_COMMAS, _HALF, 20_000_263, 138_493, 138_493),
-    "ml-25m": Published("ml-25m/ratings.csv", *_COMMAS, _HALF, 25_000_095, 162_541, 162_541),
+    "ml-100k": Published("ml-100k/u.data", "\t", 100_000, 943),
+    "ml-1m": Published("ml-1m/ratings.dat", "::", 1_000_209, 6_040),
+    "ml-10m": Published("ml-10M100K/ratings.dat", "::", 10_000_054, 69_878),
+    "ml-20m": Published("ml-20m/ratings.csv", ",", 20_000_263, 138_493),  # these two with a header
+    "ml-25m": Published("ml-25m/ratings.csv", ",", 25_000_095, 162_541),
 }
 # Of MovieLens-1M, the held-out events of the split that the paper uses, and the negatives published
 # with that split.
@@ -227,8 +219,7 @@ CHECKSUMS = {
     HELD_OUT: "sha256:231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
     NEGATIVES: "sha256:127853228a76b7d21c0481e8ef8d00dd009cd5c88670dbdd9e9debfdb9f93de4",
 }
-N_USERS, N_ITEMS, N_NEGATIVES = 6_040, 3_706, 99
-# Lines are read in blocks of this many bytes: as objects, 25 million of them would take gigabytes.
+# Tables are read in blocks of this many bytes: 25 million lines of text would take gigabytes.
 _BLOCK = 2**26
 
 
@@ -237,9 +228,11 @@ def download(name, loader):
     pooch, requests = extra("pooch"), extra("requests")
     folder = Path(os.environ.get("RECSAMPLE_DATA") or pooch.os_cache("recsample"))
     try:
-        # pooch writes to a temporary file and moves it here only if the checksum is right.
-        kept = {"fname": name, "path": folder, "progressbar": True}
-        return pooch.retrieve(URLS[name], CHECKSUMS[name], **kept)
+        # pooch writes to a temporary file and moves it here only if the checksum is right; a wrong
+        # one it refuses with a ValueError that has both.
+        return pooch.retrieve(
+            URLS[name], CHECKSUMS[name], fname=name, path=folder, progressbar=True
+        )
     except requests.RequestException as error:
         other = "The file of that name there is not the published one (its checksum differs). "
         there = other if (folder / name).exists() else ""
@@ -249,51 +242,64 @@ def download(name, loader):
         ) from error
     except OSError as error:
         raise OSError(
-            f"{name} could not be kept in {folder} ({error}). Let RECSAMPLE_DATA name a folder "
+            f"{name} could not be stored in {folder} ({error}). Let RECSAMPLE_DATA name a folder "
             f"that can be written to and has room, or say where the file is: {loader}(path=...)."
-        ) from error
-    except ValueError as error:
-        raise ValueError(
-            f"what {URLS[name]} delivered is not the published {name}: its checksum differs from "
-            f"the expected {CHECKSUMS[name]}; nothing was kept"
         ) from error
 
 
 def read_ratings(path, name):
-    """The users, movies and timestamps of all ratings, and the folders where the split may be."""
+    """The file of ratings, its users, movies and times, and the folders where the split may be."""
     kind, archive = SIZES[name], f"{name}.zip"
     source = Path(download(archive, "load_movielens") if path is None else path)
     source, folders = _find_ratings(source, archive, kind.table)
-    with _opened(source, kind.table) as (file, stream):
-        user, movie, timestamp = _parse(
-            file, stream, kind.separator, kind.fields, kind.rating, kind.header
+    with _table(source, kind.table) as (file, stream), warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # where NumPy cannot read on
+        try:
+            user, movie, timestamp = _columns(stream, kind.separator)
+        except (ValueError, DeprecationWarning) as error:
+            raise ValueError(
+                f"{file} must hold a user, a movie, a rating and a time in each line, with "
+                f"{kind.separator!r} between them, got a file that cannot be read so: {error}"
+            ) from error
+    n_users = len(np.unique(user))
+    if (len(user), n_users) != (kind.n_ratings, kind.n_users):
+        raise ValueError(
+            f"{file} must have {kind.n_ratings:,} ratings of {kind.n_users:,} users, "
+            f"got {len(user):,} of {n_users:,}"
         )
-    _check_ratings(file, kind, user, movie)
-    return user, movie, timestamp, folders
+    return file, user, movie, timestamp, folders
+
+
+def _columns(stream, separator):
+    """Users, movies and times, as whole numbers."""
+    if separator == ",":
+        stream.readline()  # the header
+    parts = [np.empty((3, 0), np.int64)]
+    while block := stream.read(_BLOCK) + stream.readline():
+        numbers = block.replace(separator.encode(), b" ").decode("ascii")
+        table = np.fromstring(numbers, sep=" ").reshape(-1, 4)
+        parts.append(table[:, [0, 1, 3]].T.astype(np.int64))
+    return np.concatenate(parts, axis=1)
 
 
 def _find_ratings(source, archive, table):
     """The archive or the table of ratings, and the folders where its companion may be."""
-    folder, name = table.split("/")
-    if source.is_dir():
-        for place in (source, source / folder):
-            if (place / name).is_file():
-                return place / name, [place, source]
-        if not (source / archive).is_file():
-            raise FileNotFoundError(
-                f"path must hold {name}, {table} or {archive}, "
-                f"got the folder {source} with none of them"
-            )
-        source = source / archive
-    if not source.is_file():
+    name = table.split("/")[1]
+    found = _first_file([source, source / name, source / table, source / archive])
+    if found is None:
         raise FileNotFoundError(
-            f"path must be the archive {archive} or a folder, got {source}, which does not exist"
+            f"path must be the archive {archive}, the file {name} or a folder with one of them or "
+            f"with {table}, got {source}"
         )
-    return source, [source.parent]
+    return found, [found.parent, source]
+
+
+def _first_file(paths):
+    return next((path for path in paths if path.is_file()), None)
 
 
 @contextmanager
-def _opened(source, table):
+def _table(source, table):
     """The table of ratings as a stream, from the file itself or from the archive, with its name."""
     if source.name == table.split("/")[1]:
         with source.open("rb") as stream:
@@ -314,78 +320,27 @@ def _opened(source, table):
         ) from error
 
 
-def read_held_out(folders, user, item, n_items):
-    """The held-out item of each user, from the published list, checked against the ratings."""
+def read_held_out(folders):
+    """The held-out item of each user, from the published list: user, item, rating and time."""
     names = (HELD_OUT, "ncf.test.rating")
-    found = [folder / name for folder in folders for name in names if (folder / name).is_file()]
-    file = found[0] if found else Path(download(HELD_OUT, "load_movielens"))
-    with file.open("rb") as stream:
-        fields = "user, item, rating, timestamp"
-        listed, held_out, _ = _parse(file, stream, "\t", fields, _STARS)
-    n_users = SIZES["ml-1m"].n_users
-    if len(listed) != n_users:
-        raise ValueError(f"{file} must have {n_users} lines, one per user, got {len(listed)}")
-    _refuse_line(file, listed != np.arange(n_users), listed, "the users 0, 1, 2, ... in order")
-    rated = np.isin(np.arange(n_users) * n_items + held_out, (user - 1) * n_items + item)
-    rated &= held_out < n_items
-    _refuse_line(file, ~rated, held_out, "an item that the user has rated")
-    return held_out
+    found = _first_file(folder / name for folder in folders for name in names)
+    file = found or Path(download(HELD_OUT, "load_movielens"))
+    return np.loadtxt(_published(file, HELD_OUT).splitlines(), dtype=np.int64, usecols=1)
 
 
-def _parse(file, stream, separator, fields, rating, header=False):
-    """Three columns of a table of ratings, users, items and times, every line of it checked."""
-    pattern = separator.join([r"\d{1,10}", r"\d{1,10}", rating, r"\d{1,10}"])
-    if header and (first := stream.readline()).rstrip(b"\r\n") != fields.encode():
-        raise ValueError(f"{file}, line 1, must be the header {fields}, got {_text(first)}")
-    line, number, parts = b"\n", int(header), [np.empty((0, 4))]
-    while lines := stream.readlines(_BLOCK):
-        _check_lines(file, lines, (pattern + r"\r?\n?").encode(), fields, number)
-        number, line = number + len(lines), lines[-1]
-        numbers = b"".join(lines).replace(separator.encode(), b" ").decode()
-        parts.append(np.fromstring(numbers, sep=" ").reshape(-1, 4))
-    if not line.endswith(b"\n"):
-        raise ValueError(f"{file} must end with a line end, got a last line {number} cut short")
-    return np.concatenate(parts)[:, [0, 1, 3]].astype(np.int64).T
-
-
-def _check_lines(file, lines, pattern, fields, before=0):
-    """Refuse the first line that does not match a pattern: what that wants is told by `fields`."""
-    matches = re.compile(pattern).fullmatch
-    if not all(map(matches, lines)):
-        number, line = next((i, line) for i, line in enumerate(lines, 1) if not matches(line))
-        raise ValueError(f"{file}, line {before + number}, must be {fields}, got {_text(line)}")
-
-
-def _text(line):
-    return repr(line[:80].rstrip(b"\r\n").decode(errors="replace"))
-
-
-def _check_ratings(file, kind, user, movie):
-    if len(user) != kind.n_ratings:
-        raise ValueError(f"{file} must have {kind.n_ratings} ratings, got {len(user)} lines")
-    outside = (user < 1) | (user > kind.last_user)
-    _refuse_line(file, outside, user, f"a UserID from 1 to {kind.last_user}", kind.header)
-    n_users = len(np.unique(user))
-    if n_users != kind.n_users:
-        raise ValueError(f"{file} must have ratings of {kind.n_users} users, got {n_users}")
-    pair = user * (movie.max() + 1) + movie
-    repeated = np.ones(len(pair), bool)
-    repeated[np.unique(pair, return_index=True)[1]] = False
-    expected = "a MovieID that the user has not rated before"
-    _refuse_line(file, repeated, movie, expected, kind.header)
-
-
-def _refuse_line(file, bad, values, expected, header=False):
-    if bad.any():
-        row = int(np.argmax(bad))
+def _published(file, name):
+    """The content of a file, which must be the published one, also with line ends of Windows."""
+    try:
+        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(
-            f"{file}, line {row + 1 + header}, must have {expected}, got {values[row]}"
+            f"{file} must be an intact gzip file, got a damaged one: {error}"
+        ) from error
+    content = content.replace(b"\r\n", b"\n")
+    checksum = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    if checksum != CHECKSUMS[name]:
+        raise ValueError(
+            f"{file} must be the published {name} with the checksum {CHECKSUMS[name]}, "
+            f"got a file with {checksum}"
         )
-
-
-def _find_negatives(path):
-    names = [name + end for name in (NEGATIVES, "ncf.test.negative") for end in ("", ".gz")]
-    for file in [Path(path), *(Path(path, name) for name in names)]:
-        if file.is_file():
-            return file
-    raise FileNotFoundError(f"path must be a file of negatives or a folder with one, got {path}")
+    return content

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from recsample._support.extras import extra
-from recsample._support.typing import Floats
 from recsample.ranks.base import Ranks
 
 if TYPE_CHECKING:
@@ -58,14 +57,14 @@ def recorded_several() -> dict[str, Ranks]:
 
 
 @contextmanager
-def _opened(name):
+def _arrays_in(name):
     """The arrays of a file that ships with the package."""
     with (resources.files("recsample") / "data" / name).open("rb") as file, np.load(file) as arrays:
         yield arrays
 
 
 def _ranks_in(name):
-    with _opened(name) as arrays:
+    with _arrays_in(name) as arrays:
         return _ranks_from(arrays)
 
 
@@ -122,7 +121,7 @@ def recorded_lists() -> dict[str, RecordedLists]:
     <Ranks: 6040 instances, 6040 ranks, 99 to 100 items, 1 tied>
     """
     pd = extra("pandas")
-    with _opened("recorded_lists.npz") as arrays:
+    with _arrays_in("recorded_lists.npz") as arrays:
 
         def read(lists):
             marked = {name.partition("_"): array for name, array in arrays.items()}
@@ -136,58 +135,3 @@ def recorded_lists() -> dict[str, RecordedLists]:
             )
 
         return {"published": read("published"), "lowest ids": read("lowest")}
-
-
-class RecordedPopularity(NamedTuple):
-    """How popular the movies above the held-out ones are; what `recorded_popularity` returns.
-
-    Parameters
-    ----------
-    events : Ranks
-        The ranks in a catalogue that lists each movie once per training event, and once more.
-        Popularity sampling from the movies is uniform sampling from that catalogue.
-    popular : ndarray of float, shape (users,)
-        The mean square of 1[above] / (N q) for a movie drawn in proportion to its popularity, with
-        q the chance of drawing it. A tied movie counts half.
-    mixed : ndarray of float, shape (users,)
-        The same with the mean popularity added to that of each movie.
-
-    Examples
-    --------
-    >>> from recsample.datasets.recorded import recorded_popularity
-    >>> recorded_popularity()["X"].popular.shape
-    (6040,)
-    """
-
-    events: Ranks
-    popular: Floats
-    mixed: Floats
-
-
-def recorded_popularity() -> dict[str, RecordedPopularity]:
-    """How popular the movies are that outrank the held-out ones on MovieLens-1M, as shipped.
-
-    Popularity is the number of a movie's training events plus 1. Users and recommenders are those
-    of `recorded_ranks`; ``recorded_popularity.md`` beside the file says how it was made.
-
-    Returns
-    -------
-    dict of str to RecordedPopularity
-        For ``"X"``, ``"Y"`` and ``"Z"``.
-
-    Examples
-    --------
-    The first user's held-out movie, and the place of its first event among those of all movies:
-
-    >>> from recsample.datasets.recorded import recorded_popularity, recorded_ranks
-    >>> ranks, events = recorded_ranks()["X"], recorded_popularity()["X"].events
-    >>> int(ranks.values[0]), int(events.values[0])
-    (45, 71351)
-    """
-    with _opened("recorded_popularity.npz") as arrays:
-        return {
-            name: RecordedPopularity(
-                events, *(arrays[f"{kind}_{name}"].astype(float) for kind in ("popular", "mixed"))
-            )
-            for name, events in _ranks_from(arrays).items()
-        }

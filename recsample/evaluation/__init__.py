@@ -1,11 +1,10 @@
-"""Tables in, tables out.
+"""Tables in, tables out, in four phases: match, rank, infer, say.
 
-`evaluating` goes from scores and held-out items to a table in three phases: `matching`, ranking,
-`saying`. `reporting` has sampled ranks for the last one, `published` the numbers of a table.
-`command_line` does the same with files.
+`evaluating` goes through all of them, from scores and held-out items to a table. `reporting`
+begins with sampled ranks, `published` with printed numbers. `command_line` does this with files.
 Chapters: evaluate, report, reread.
 """
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-__getattr__, __dir__, __all__ = opened(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from recsample._support.arrays import summed
-from recsample._support.typing import Floats
+from recsample._support.typing import Floats, Integers
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.ranking import DCG, DiscountedGain, NormalizedDCG
+from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.graded import Graded
 
@@ -48,7 +49,39 @@ def values_of(metric: Metric, ranks: Ranks) -> Floats:
     return metric(ranks)
 
 
-def span_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
+def values_without(metric: Metric, ranks: Ranks, missed: Integers) -> Floats:
+    """The same where the last relevant items of each user, so many, are never found."""
+    if not metric.additive:  # and within a cut-off: beyond it nothing is found
+        rows = ranks.rows
+        beyond = np.where(_is_last(ranks, missed), rows.rank + metric.cutoff, rows.rank)
+        return metric(ranks.at(beyond, ranks.sizes + metric.cutoff))
+    rows, n_relevant = ranks.rows, ranks.n_relevant
+    owner = rows.instance
+    if isinstance(ranks, Graded) and uses_grades(metric, ranks.grade):
+        term = terms(metric, ranks)
+    else:
+        term = metric.term(rows.rank, rows.order, n_relevant[owner], ranks.sizes[owner])
+    out = np.where(_is_last(ranks, missed), term, 0.0)
+    return values_of(metric, ranks) - summed(owner, out, len(ranks))
+
+
+def _is_last(ranks, missed):
+    rows = ranks.rows
+    return rows.order > (ranks.n_relevant - missed)[rows.instance]
+
+
+def check_found(metrics: Sequence[Metric]) -> None:
+    """Refuse metrics that have no value where a relevant item is never found."""
+    for one in metrics:
+        at_a_cutoff = one.additive or one.cutoff is not None
+        if isinstance(one.shape, Linear) or not (one.higher_is_better and at_a_cutoff):
+            raise ValueError(
+                f"metrics must be 0 for an item that is never found where unlisted is 'missed', "
+                f"got {one}, which needs its rank: leave it out, or take unlisted='below' or 'open'"
+            )
+
+
+def ends_with_grades(metric: Metric, ranks: Ranks) -> tuple[float, float]:
     """A lowest and a highest value for users whose relevant items have any of these grades."""
     low, high = ends_of(metric, ranks)
     if not (isinstance(ranks, Graded) and uses_grades(metric, ranks.grade)):
@@ -57,20 +90,3 @@ def span_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
     if DIVIDES[type(metric)]:
         return low * least / most, high
     return low * least, high * most
-
-
-def grades_said(metrics: Sequence[Metric], grades: Sequence[float]) -> str:
-    """What metrics make of several grades, or of one that is a gain."""
-    used = [str(m) for m in metrics if uses_grades(m, grades)]
-    other = [str(m) for m in metrics if str(m) not in used]
-    said = []
-    if used:
-        ends = " to ".join(dict.fromkeys(f"{grade:g}" for grade in (grades[0], grades[-1])))
-        said.append(f"Gains in {_listing(used)} are linear, the grades themselves ({ends}).")
-    if other and len(grades) > 1:
-        said.append(f"In {_listing(other)} every grade above 0 counts alike.")
-    return " ".join(said)
-
-
-def _listing(names):
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

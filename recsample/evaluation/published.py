@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as replaced
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
-from itertools import combinations, product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,27 +12,19 @@ from numpy.typing import ArrayLike
 from recsample._support import checks
 from recsample._support.checks import shown
 from recsample._support.extras import extra
-from recsample._support.numerics import LEVEL, PERCENT
-from recsample._support.values import once
+from recsample.evaluation.infer import Reread
+from recsample.evaluation.options import REPORTED, check_word
 from recsample.evaluation.reporting import MANY, refuse_corrections
 from recsample.evaluation.results import Result
-from recsample.evaluation.saying import Ranked, better, usual
-from recsample.inference.blind import BlindSpot, blind_spot
-from recsample.inference.comparison import Comparison
+from recsample.evaluation.say import among, as_printed
 from recsample.inference.likelihood.evidence import check_additive
-from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
-from recsample.inference.published import Printed, Reading, Study, terms_of
+from recsample.inference.published import Printed, Study
 from recsample.metrics.base import Metric, ends_of
-from recsample.metrics.names import chosen_metrics, exact_metric, metric
-from recsample.metrics.ranking import AveragePrecision
+from recsample.metrics.names import chosen_metrics, exact_metric
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_names
-from recsample.ranks.provenance import one_of_the_ways
 
 __all__ = ["from_published"]
-
-# What a table may print besides, and what could then be decided.
-_FURTHER = ("HR@1", "HR@5", "HR@10", "HR@20", "HR@50", "NDCG@5", "NDCG@10", "NDCG@20", "MRR", "AUC")
 
 
 def from_published(
@@ -83,8 +71,7 @@ def from_published(
     Returns
     -------
     Result
-        Without estimates. Its pairs are decided where the limits of their difference exclude 0, and
-        its notes say which further number would decide the others, if it were the most likely one.
+        Without estimates. Its pairs are decided where the limits of their difference exclude 0.
 
     Raises
     ------
@@ -95,7 +82,7 @@ def from_published(
     Examples
     --------
     >>> import recsample as rs
-    >>> found = rs.inference.from_published(
+    >>> found = rs.from_published(
     ...     {"HR@10": 0.67, "NDCG@10": 0.396},
     ...     m=100, n_items=(1_390, 3_690), n_users=6_040, drawn="uniform", metrics=["Recall@10"])
     >>> low, high = found.table.loc["Recall@10", ["low", "high"]]
@@ -103,7 +90,7 @@ def from_published(
     True
     """
     extra("pandas")
-    if one_of_the_ways("drawn", drawn) != "uniform":
+    if check_word("drawn", drawn, REPORTED) != "uniform":
         raise ValueError(
             f"drawn must be 'uniform' for the numbers of a table, got {drawn!r}: of other draws "
             "they say nothing about the exact metrics"
@@ -121,12 +108,20 @@ def from_published(
     for one in asked:
         check_additive(one)
     studies = _studies(m, n_items, n_users, replace)
-    return Result(Reread(runs=runs, metrics=tuple(asked), named=named, studies=studies))
+    found = Reread(runs=runs, metrics=tuple(asked), named=named, studies=studies)
+    if not found.readings:
+        name, clash = found.clashes[0][0]
+        raise ValueError(
+            f"{_called(name)} must be possible together for {among(found)}, got "
+            f"{', '.join(map(as_printed, clash))}: look for a misprint, for another cut-off, m, "
+            "n_items or draw, or for numbers that are each the best of many epochs"
+        )
+    return Result(found)
 
 
 def _numbers(name, values):
     """The numbers of a recommender, as they were printed; what is missing is left out."""
-    of = f"values of {name!r}" if name else "values"
+    of = _called(name)
     if not isinstance(values, Mapping):
         raise ValueError(
             f"{of} must be numbers by metric, as those of all other recommenders are, got "
@@ -138,6 +133,10 @@ def _numbers(name, values):
     if len({one.metric for one in found}) < len(found):
         raise ValueError(f"{of} must hold each metric once, got {list(values)}")
     return tuple(found)
+
+
+def _called(name):
+    return f"values of {name!r}" if name else "values"
 
 
 def _is_missing(value):
@@ -183,240 +182,3 @@ def _studies(m, n_items, n_users, replace):
             raise ValueError(f"m must be less than n_items, {low}, without replacement, got {one}")
         found += [Study(one, (low, high), users, way) for way in ways if way or one < low]
     return tuple(found)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Reread(Ranked):
-    """Printed numbers of recommenders, for which each of several studies may have been made."""
-
-    studies: tuple[Study, ...]
-    has_estimates: ClassVar[bool] = False
-    columns_of_pairs = (*Comparison._fields, "assumption", "ahead")
-
-    @property
-    def pairable(self) -> bool:
-        return False  # values of single users are not printed
-
-    @cached_property
-    def known(self) -> dict[tuple, Any]:
-        """What `once` keeps."""
-        return {}
-
-    @cached_property
-    def readings(self) -> tuple[Reading, ...]:
-        """Those under which the numbers of every recommender are possible."""
-        found = self._read(self.runs, sum(map(len, self.runs.values())))
-        clashes = [
-            [(name, clash) for name in self.runs if (clash := one.clash(name))] for one in found
-        ]
-        sound = tuple(one for one, clashing in zip(found, clashes) if not clashing)
-        if not sound:
-            self._refuse(*clashes[0][0])
-        return sound
-
-    def _read(self, runs, n_numbers):
-        """All that may have been done, with limits for so many numbers at once."""
-        # Of one relevant item, AP within the best k is the share of k or of 1.
-        of_cut = {n.metric for run in runs.values() for n in run if _is_cut(n.metric)}
-        divisors = [{}, {one: replaced(one, over="k") for one in of_cut}][: 1 + bool(of_cut)]
-        found = []
-        for study, other in product(self.studies, divisors):
-            read = {
-                name: [n._replace(metric=other.get(n.metric, n.metric)) for n in run]
-                for name, run in runs.items()
-            }
-            found.append(Reading(study, read, self.metrics, (1 - LEVEL) / n_numbers))
-        return found
-
-    def _refuse(self, name, numbers):
-        of = f"values of {name!r}" if name else "values"
-        clashing = ", ".join(map(_as_printed, numbers))
-        raise ValueError(
-            f"{of} must be possible together for {self._among()}, got {clashing}: look for a "
-            "misprint, for another cut-off, m, n_items or draw, or for numbers that are each the "
-            "best of many epochs"
-        )
-
-    @cached_property
-    def ladder(self) -> Mapping[tuple[str, Metric, str], dict[str, float]]:
-        return {
-            (name, one, a): dict(zip(("low", "high"), self._limits(self.readings, name, one, a)))
-            for name, one, a in product(self.runs, self.metrics, ASSUMPTIONS)
-        }
-
-    def _limits(self, readings, name, metric, assumption):
-        """Limits that hold whichever reading is right; NaN where none explains the numbers."""
-        return _hull(one.limits(name, metric, assumption) for one in readings)
-
-    def row(self, name: str, metric: Metric) -> dict[str, Any]:
-        assumed = self.ladder[name, metric, "decreasing"]
-        used = "none" if np.isnan(assumed["low"]) else "decreasing"
-        sampled = [n.value for n in self.runs[name] if self._is_same(n.metric, metric)]
-        known = {"sampled": sampled[0] if sampled else np.nan, "assumption": used}
-        return {"value": np.nan, **self.ladder[name, metric, used], **known}
-
-    def _is_same(self, one, other):
-        """Whether they are of one relevant item, as Recall and the hit rate are."""
-        return np.array_equal(*(terms_of(each, self.studies[0].m) for each in (one, other)))
-
-    @cached_property
-    def blind(self) -> BlindSpot | None:
-        if not any(row["assumption"] == "decreasing" for row in self.rows.values()):
-            return None
-        spots = [blind_spot(s.pools[1], s.m, s.n_users) for s in self.studies]
-        # How often limits from a whole column fail is not recorded of those from its means.
-        return max(spots, key=lambda one: one.ranks)._replace(fails=np.nan)
-
-    @cached_property
-    def pairs(self) -> Mapping[tuple[str, str, Metric], dict[str, Any]]:
-        found = {}
-        for (a, b), one in product(combinations(self.runs, 2), self.metrics):
-            both = {self.rows[name, one]["assumption"] for name in (a, b)}
-            weaker: Assumption = "none" if "none" in both else "decreasing"
-            low, high = self._difference(self.readings, a, b, one, weaker)
-            sign = 1 if low > 0 else -1 if high < 0 else 0
-            ahead = better(one, a, b, sign) if sign else "undecided"
-            apart = Comparison(np.nan, low, high, np.nan)._asdict()
-            found[a, b, one] = apart | {"assumption": weaker, "ahead": ahead}
-        return found
-
-    def _difference(self, readings, a, b, metric, assumption):
-        """Limits of a difference, whichever reading is right for both."""
-        each = [[one.limits(name, metric, assumption) for name in (a, b)] for one in readings]
-        return _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if None not in (a, b))
-
-    @property
-    def alarms(self) -> tuple[str, ...]:
-        """Of undecided pairs, which further number would decide them."""
-        undecided = [
-            (*pair, row) for pair, row in self.pairs.items() if row["ahead"] == "undecided"
-        ]
-        said = []
-        for a, b, one, row in undecided:
-            deciding = [
-                f"{name}, if it were {likely[a]:.3f} and {likely[b]:.3f}"
-                for name, likely in self._deciding(a, b, one, row["assumption"])
-            ]
-            if deciding:
-                said.append(f"{a} - {b}, {one}: undecided; decided by {', or '.join(deciding)}")
-        if len(said) < len(undecided):
-            others = "the others" if said else "them"
-            said.append(
-                f"{len(undecided)} of {len(self.pairs)} pairs are undecided, and no single further "
-                f"number at its likeliest value would decide {others}, of {', '.join(_FURTHER)}"
-            )
-        return tuple(said)
-
-    def _deciding(self, a, b, metric, assumption):
-        """Further numbers that would decide a pair, each with its likeliest values."""
-        further = self._further(assumption)
-
-        def decide(*names):
-            readings = self._with_further(assumption, *names)
-            low, high = self._difference(readings, a, b, metric, assumption)
-            return low > 0 or high < 0
-
-        # What all of them together do not decide none of them does.
-        if not further or not decide(*further):
-            return []
-        return [(name, likely) for name, likely in further.items() if decide(name)]
-
-    @once
-    def _further(self, assumption):
-        """What might be printed too: the likeliest value of each recommender by its name."""
-        first, printed = self.readings[0], [n.metric for run in self.runs.values() for n in run]
-        asked = [(name, metric(name)) for name in _FURTHER]
-        return {
-            name: {run: first.likely(one, run, assumption) for run in self.runs}
-            for name, one in asked
-            if (one.cutoff or 1) <= first.study.m
-            and not any(self._is_same(one, other) for other in printed)
-        }
-
-    @once
-    def _with_further(self, assumption, *names):
-        """All readings with such numbers, at the error that one of them for each would leave."""
-        likely, total = self._further(assumption), sum(map(len, self.runs.values()))
-        runs = {
-            run: (*numbers, *(_rounded(name, likely[name][run], numbers) for name in names))
-            for run, numbers in self.runs.items()
-        }
-        return self._read(runs, total + len(runs))
-
-    def plan(self, metric: Metric | str, width: float) -> Any:
-        raise ValueError("a plan is made from a column of sampled ranks, got printed numbers")
-
-    def head(self) -> str:
-        n = sum(map(len, self.runs.values()))
-        return (
-            f"{n} printed number{'s' * (n > 1)} of {self.studies[0].n_users:,} users with one "
-            f"held-out item each, ranked among {self._among()}, anew for each user, as stated by "
-            "whoever reads the table."
-        )
-
-    def _among(self):
-        """What was ranked among, as far as it is known."""
-        several = " or ".join(dict.fromkeys(f"{one.m:,}" for one in self.studies))
-        low, high = (size - 1 for size in self.studies[0].pools)
-        pools = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        how = {one.replace: "with" if one.replace else "without" for one in self.studies}
-        return (
-            f"m = {several} of {pools} irrelevant items, drawn uniformly "
-            f"{' or '.join(how.values())} replacement"
-        )
-
-    def limits_said(self) -> str:
-        return (
-            f"{self._usual()} All limits hold at once ({PERCENT}). Numbers that are each the best "
-            "of many epochs, and draws of another kind, are not covered."
-        )
-
-    def _usual(self):
-        found = {row["assumption"] for row in self.rows.values()}
-        if "decreasing" not in found:
-            return "Limits assume nothing of the ranks."
-        blind = f" {self.blind}".rstrip()
-        other = " Where the numbers contradict it ('contradicted') limits do not." * (
-            "none" in found
-        )
-        return f"Limits assume that {usual()}; those called 'without' do not.{other}{blind}"
-
-    def sentence(self, name: str, metric: Metric) -> str:
-        row, free = self.rows[name, metric], self.ladder[name, metric, "none"]
-        limits = "{low:.3f} and {high:.3f}"
-        numbers = ", ".join(map(_as_printed, self.runs[name]))
-        assumed = (
-            "without an assumption about the ranks, because the printed numbers contradict the "
-            f"usual one, that {usual()}"
-        )
-        if row["assumption"] == "decreasing":
-            assumed = (
-                f"if {usual()}; without that assumption these numbers say between "
-                f"{limits.format(**free)}. {self.blind}".rstrip(". ")
-            )
-        return (
-            f"{metric} is between {limits.format(**row)} ({PERCENT} limits, for all "
-            f"{self.head()[:-1]}, at once) {assumed}. Printed were {numbers}; that none of them is "
-            "the best of many epochs is assumed too."
-        )
-
-
-def _hull(limits):
-    """From the lowest to the highest of some limits; NaN where there are none."""
-    ends = [one for one in limits if one is not None]
-    return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (np.nan,) * 2
-
-
-def _rounded(name, value, run):
-    """A number as it would be printed beside those of a recommender."""
-    half = run[-1].half
-    return Printed(metric(name), round(value / (2 * half)) * 2 * half, half, name)
-
-
-def _is_cut(asked):
-    return isinstance(asked, AveragePrecision) and asked.cutoff is not None and asked.over == "best"
-
-
-def _as_printed(number):
-    digits = max(0, round(-np.log10(2 * number.half)))
-    return f"{number.name} = {number.value:.{digits}f}"

@@ -12,8 +12,9 @@ from recsample._support import checks
 from recsample._support.extras import extra
 from recsample._support.frames import aligned, labels_of
 from recsample._support.typing import Integers
+from recsample.evaluation.infer import Audited, Sampled
+from recsample.evaluation.options import REPORTED, check_word
 from recsample.evaluation.results import Result
-from recsample.evaluation.saying import Audited, Sampled, Shared
 from recsample.inference.audit import chances_of, exact_ranks
 from recsample.inference.likelihood.evidence import checked_sizes
 from recsample.metrics.base import Metric
@@ -22,7 +23,6 @@ from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_names, check_same_ids, rows_of
 from recsample.ranks.counts import RankCounts
-from recsample.ranks.provenance import one_of_the_ways
 from recsample.sampling.base import Observed
 
 __all__ = ["report"]
@@ -42,7 +42,6 @@ def report(
     n_items: ArrayLike | None = None,
     *,
     drawn: str | None = None,
-    batches: ArrayLike | None = None,
     replace: bool | None = None,
     exact: Any = None,
     chosen: ArrayLike = "random",
@@ -71,20 +70,11 @@ def report(
     n_items : int or array_like of int, shape (instances,), optional
         Sizes of the pools that were drawn from, the relevant items included; of `RankCounts`, one
         for each of their rows. What a sampler of this package has drawn knows it.
-    drawn : {"uniform", "shared", "popular", "unknown"}, optional
+    drawn : {"uniform", "popular", "unknown"}, optional
         How the items were drawn, which ranks do not tell: "uniform" is at random with equal
-        chances, anew for each instance; "shared" is the same, but one list for all instances or
-        for each of `batches`; of no other draws anything can be said here. Needed unless a sampler
-        of this package has drawn, whose ranks remember it; what they remember cannot be overruled,
-        by `m`, `n_items` and `replace` neither.
-    batches : array_like, shape (instances,), optional
-        Of ``drawn="shared"``, which instances share a list, by labels that are numbers or text;
-        without it there is one list. A pandas Series is matched by its index. From five lists on,
-        limits are by batches. Of fewer the limits hold whatever instances have in common, and are
-        wide but for metrics linear in the rank. Where each instance is ranked among the relevant
-        items of its batch, these are uniform draws from the relevant items of all instances, if
-        batches were formed at random: `n_items` is then the number of instances, and the metrics
-        are those of a ranking of these items, in which popular ones occur often.
+        chances, anew for each instance; of other draws nothing can be said without `exact`. Needed
+        unless a sampler of this package has drawn, whose ranks remember it; what they remember
+        cannot be overruled, by `m`, `n_items` and `replace` neither.
     replace : bool, optional
         Whether items were drawn with replacement. Needed where it is not known and a tenth of a
         pool or more was drawn; of less it is taken for False.
@@ -146,35 +136,35 @@ def report(
     check_names("sampled", given)
     labels = _labels(given)
     m, n_items = aligned("m", m, labels), aligned("n_items", n_items, labels)
-    batches = aligned("batches", batches, labels)
     runs = {name: _ranks_of(one, m, labels) for name, one in given.items()}
     _check_same(runs)
-    draws = draws_of(runs, n_items, drawn, replace, batches, audited=exact is not None)
+    draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None)
     counted = any(isinstance(run, RankCounts) for run in runs.values())
-    ranked = (Sampled if draws.batches is None else Shared)(
+    found = Sampled(
         runs=runs,
         metrics=tuple(asked),
         named=given is sampled,
         notes=(_UNPAIRED,) if counted and len(runs) > 1 else (),
         **draws._asdict(),
     )
-    return Result(ranked if exact is None else _audited(ranked, exact, chosen))
+    return Result(found if exact is None else _audited(found, exact, chosen))
 
 
-def _audited(ranked, exact, chosen):
+def _audited(sampled, exact, chosen):
     """The same with exact ranks of some instances, by which all else is said."""
-    if not ranked.pairable:
+    if not sampled.pairable:
         raise ValueError("exact must come with Ranks: RankCounts do not say who was audited")
     given = exact if isinstance(exact, Mapping) else {"": exact}
-    if list(given) != list(ranked.runs) and set(given) != set(ranked.runs):
+    wanted = list(sampled.runs) if sampled.named else "one recommender"
+    if list(given) != list(sampled.runs) and set(given) != set(sampled.runs):
         raise ValueError(
-            f"exact must hold ranks of {list(ranked.runs) if ranked.named else 'one recommender'}, "
-            f"by the names of sampled, got {list(given) if given is exact else checks.shown(exact)}"
+            f"exact must hold ranks of {wanted}, by the names of sampled, got "
+            f"{list(given) if given is exact else checks.shown(exact)}"
         )
-    how = ranked.n_items, ranked.replace
+    how = sampled.n_items, sampled.replace
     found = {
-        name: exact_ranks(given[name], run, checked_sizes(run, *how), ranked.replace)
-        for name, run in ranked.runs.items()
+        name: exact_ranks(given[name], run, checked_sizes(run, *how), sampled.replace)
+        for name, run in sampled.runs.items()
     }
     users, _ = next(iter(found.values()))
     other = [name for name, (one, _) in found.items() if not np.array_equal(users, one)]
@@ -183,18 +173,17 @@ def _audited(ranked, exact, chosen):
             "exact must hold the same instances of each recommender, got other ones for "
             f"{other[0]!r} than for {next(iter(found))!r}"
         )
-    chances = [chances_of(chosen, run, users) for run in ranked.runs.values()]
+    chances = [chances_of(chosen, run, users) for run in sampled.runs.values()]
     by_name = {name: ranks for name, (_, ranks) in found.items()}
-    return ranked.turned(Audited, exact=by_name, audited=users, chances=chances[0])
+    return Audited(exact=by_name, audited=users, chances=chances[0], **sampled.__getstate__())
 
 
 class Draws(NamedTuple):
-    """How uniform draws were made: from which pools, by whose word, and which share a list."""
+    """How uniform draws were made: from which pools, and by whose word."""
 
     n_items: Integers
     replace: bool
     stated: bool
-    batches: Integers | None
 
 
 def draws_of(
@@ -202,7 +191,6 @@ def draws_of(
     n_items: ArrayLike | None,
     drawn: str | None,
     replace: bool | None,
-    batches: ArrayLike | None = None,
     *,
     audited: bool = False,
 ) -> Draws:
@@ -211,11 +199,11 @@ def draws_of(
     Where users were `audited`, it does not matter how items were drawn.
     """
     if drawn is not None:
-        one_of_the_ways("drawn", drawn)
+        check_word("drawn", drawn, REPORTED)
     known = [run.drawn for run in runs.values() if run.drawn is not None]
     stated = len(known) < len(runs)
     if stated and not audited:
-        check_uniform("drawn", one_of_the_ways("drawn", drawn))
+        check_uniform("drawn", check_word("drawn", drawn, REPORTED))
     for one in known:
         if not audited:
             check_uniform("sampled", one.how)
@@ -234,42 +222,17 @@ def draws_of(
     sizes = checks.whole_numbers("n_items", n_items, lowest=2)
     if replace is None:
         replace = _check_few(runs, sizes)
-    shared = "shared" in {drawn, *(one.how for one in known)}
-    if not shared and batches is not None:
-        raise ValueError(
-            f"batches must be None unless drawn is 'shared', got {checks.shown(batches)}: draws "
-            "anew for each instance have none"
-        )
-    lists = _lists_of(batches, next(iter(runs.values()))) if shared else None
-    return Draws(sizes, checks.true_or_false("replace", replace), stated, lists)
-
-
-def _lists_of(batches, run):
-    """The number of each instance's list."""
-    if batches is None:
-        return np.zeros(len(rows_of(run)[0]), np.int64)
-    if isinstance(run, RankCounts):
-        raise ValueError("batches must be None for RankCounts, which do not tell instances apart")
-    labels = checks.array_of("batches", batches)
-    if labels.shape != (len(run),):
-        raise ValueError(
-            f"batches must have a label for each of {len(run)} instances, got shape {labels.shape}"
-        )
-    numbers = extra("pandas").factorize(labels)[0]
-    checks.refuse_first(
-        numbers < 0, "batches must have a label for each instance, got none in instance {at}"
-    )
-    return numbers.astype(np.int64)
+    return Draws(sizes, checks.true_or_false("replace", replace), stated)
 
 
 def check_uniform(name: str, how: str) -> None:
     """Refuse draws that ranks do not tell the exact metrics of."""
-    if how not in ("uniform", "shared"):
+    if how != "uniform":
         raise ValueError(
-            f"{name} must be {'' if name == 'drawn' else 'drawn '}'uniform' or 'shared' to tell "
-            f"the exact metrics, got {how!r}: draw uniformly anew for each instance, take a design "
-            "without bias such as rs.ImportanceSampling or rs.InverseSampling, or rank all items "
-            "for some instances chosen at random, and give their ranks as exact="
+            f"{name} must be {'' if name == 'drawn' else 'drawn '}'uniform' to tell the exact "
+            f"metrics, got {how!r}: draw uniformly anew for each instance, draw until enough is "
+            "known, as rs.InverseSampling does, or rank all items for some instances chosen at "
+            "random, and give their ranks as exact="
         )
 
 

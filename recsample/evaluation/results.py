@@ -17,9 +17,12 @@ from recsample._support.checks import array_of, is_missing, shown
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.values import Value
-from recsample.evaluation.saying import Ranked, rests_on
+from recsample.evaluation import say
+from recsample.evaluation.infer import Inferred, Reread, Sampled
 from recsample.inference.blind import BlindSpot
+from recsample.inference.ways import ways_to
 from recsample.metrics.base import Metric
+from recsample.metrics.names import the_metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +42,8 @@ class Result(Value):
 
     Parameters
     ----------
-    ranked : Ranked
-        The ranks that all is said of, which `per_instance`, `by` and `plan` ask too.
+    inferred : Inferred
+        All numbers, which `per_instance`, `by` and `plan` ask too.
 
     Attributes
     ----------
@@ -51,8 +54,7 @@ class Result(Value):
         next to it, where the data speak against it), ``low`` and ``high``. Where items were
         sampled ``sampled``, the metric of the ranks as given, and ``assumption``, what the limits
         rest on ("none", "decreasing", "audit", or "" without any). Of an audit ``low_for_others``
-        and ``high_for_others``, limits for other users like these. Of a design ``scored``, items
-        per user.
+        and ``high_for_others``, limits for other users like these.
     ladder : pandas.DataFrame
         ``low`` and ``high`` under each assumption, NaN where the data contradict it.
     fit : pandas.DataFrame
@@ -85,7 +87,7 @@ class Result(Value):
     (1, 5)
     """
 
-    ranked: Ranked
+    inferred: Inferred
     head: str
     table: pd.DataFrame
     ladder: pd.DataFrame
@@ -96,36 +98,32 @@ class Result(Value):
     blind: BlindSpot | None
     counts: pd.DataFrame | None
 
-    def __init__(self, ranked: Ranked) -> None:
-        counts = {key: {"count": n} for key, n in (ranked.counts or {}).items()}
-        fit = {(name,): row for name, row in ranked.fit.items()}
-        named, rungs = ranked.named, ("low", "high")
-        grades = ranked.grades_said(*ranked.metrics)
+    def __init__(self, inferred: Inferred) -> None:
+        counts = {key: {"count": n} for key, n in (inferred.counts or {}).items()}
+        fit = {(name,): row for name, row in inferred.fit.items()}
+        named, rungs = inferred.named, ("low", "high")
         tables = {
-            "table": (ranked.rows, _LEVELS, named, ()),
-            "ladder": (ranked.ladder, [*_LEVELS, "assumption"], named, rungs),
-            "pairs": (ranked.pairs, ["a", "b", "metric"], True, ranked.columns_of_pairs),
+            "table": (inferred.rows, _LEVELS, named, ()),
+            "ladder": (inferred.ladder, [*_LEVELS, "assumption"], named, rungs),
+            "pairs": (inferred.pairs, ["a", "b", "metric"], True, inferred.columns_of_pairs),
             "fit": (fit, ["recommender"], True, ("p_value", "p_corrected")),
             "counts": (counts, ["recommender", "what"], True, None),
         }
         vars(self).update(
             {name: _table(*one) for name, one in tables.items()},
-            ranked=ranked,
-            blind=ranked.blind,
-            head=" ".join(filter(None, (ranked.head(), grades, ranked.limits_said()))),
-            sentences=tuple(
-                f"{name}: " * named + f"{ranked.sentence(name, m)} {ranked.grades_said(m)}".rstrip()
-                for name, m in ranked.rows
-            ),
-            notes=(*ranked.notes, *ranked.alarms, *ranked.contradictions, *ranked.divisors),
+            inferred=inferred,
+            blind=inferred.blind,
+            head=say.headline(inferred),
+            sentences=say.sentences(inferred),
+            notes=say.notes(inferred),
         )
 
     def _content(self):
-        return (self.ranked,)  # all else follows from it
+        return (self.inferred,)  # all else follows from it
 
     def __str__(self) -> str:
         shown, pairs = self._shown(), self._differences()
-        names = shown.index.unique(0) if self.ranked.named else []
+        names = shown.index.unique(0) if self.inferred.named else []
         numbers, legend = {}, []
         if len(names) and max(map(_width, (shown, pairs))) > _WIDTH:
             numbers = {name: str(i) for i, name in enumerate(names, 1)}
@@ -134,7 +132,7 @@ class Result(Value):
             shown, pairs = shown.rename(index=numbers, level=0), self._differences(numbers)
         parts = [fill(self.head, _WIDTH), "", *legend, _text(shown)]
         if len(pairs):
-            n_pairs = len(self.pairs) // len(self.ranked.metrics)
+            n_pairs = len(self.pairs) // len(self.inferred.metrics)
             at_once = f", for all {n_pairs} pairs of a metric at once" * (n_pairs > 1)
             is_bound = "assumption" in self.pairs and (self.pairs["assumption"] == "bound").any()
             bounds = "; bounds in brackets" * bool(is_bound)
@@ -164,14 +162,12 @@ class Result(Value):
             is_sampled = "sampled" in row
             cells = {"sampled": _number(row["sampled"])} if is_sampled else {}
             cells |= {"corrected" if is_sampled else "value": value, "limits": limits}
-            if "scored" in row:
-                cells["scored"] = f"{row['scored']:.0f}"
             if "low without" in row:
-                free, word = _limits(row["low without"], row["high without"]), rests_on(row)
+                free, word = _limits(row["low without"], row["high without"]), say.rests_on(row)
                 cells["without"] = free if word == "decreasing" else word
             rows.append(cells)
         table = extra("pandas").DataFrame(rows, self.table.index).rename(index=_on_one_line)
-        if not self.ranked.has_estimates:
+        if isinstance(self.inferred, Reread):
             table = table.drop(columns="corrected")
         return table.rename_axis(index=[None] * table.index.nlevels)
 
@@ -197,7 +193,7 @@ class Result(Value):
         """The table as it leaves: numbers, and in each row what they are."""
         table = self._with_free_limits().assign(level=LEVEL).reset_index()
         if "low without" in table:
-            table["assumption"] = table.apply(rests_on, axis=1)
+            table["assumption"] = table.apply(say.rests_on, axis=1)
         if "sampled" in table:
             table = table.rename(columns={"value": "corrected", "sampled": _SAMPLED})
         return table
@@ -226,13 +222,13 @@ class Result(Value):
         0  ann    AUC   1.00
         1  bob    AUC   0.75
         """
-        pd, ids = extra("pandas"), self.ranked.ids
+        pd, ids = extra("pandas"), self.inferred.ids
         parts = [
             pd.DataFrame({"user": ids, "recommender": name, "metric": str(m), "value": one})
-            for (name, m), one in self.ranked.values.items()
+            for (name, m), one in self.inferred.values.items()
         ]
         table = pd.concat(parts, ignore_index=True)
-        return table if self.ranked.named else table.drop(columns="recommender")
+        return table if self.inferred.named else table.drop(columns="recommender")
 
     def by(self, segments: Any) -> pd.DataFrame:
         """The table of each segment of the users.
@@ -260,7 +256,7 @@ class Result(Value):
         >>> found.by(["new", "new", "old", "old"])["value"].round(3).tolist()
         [0.875, 0.75]
         """
-        ids = self.ranked.ids
+        ids = self.inferred.ids
         members: dict[Any, list[int]] = {}
         for i, name in enumerate(_segments(segments, ids)):
             if not isinstance(name, Hashable):
@@ -272,8 +268,8 @@ class Result(Value):
         for name, which in members.items():
             if len(which) < 2:
                 raise ValueError(f"segments must hold at least two users each, got 1 in {name!r}")
-            rows = self.ranked.part(np.array(which)).rows
-            found[name] = _table(rows, _LEVELS, self.ranked.named).assign(users=len(which))
+            rows = self.inferred.part(np.array(which)).rows
+            found[name] = _table(rows, _LEVELS, self.inferred.named).assign(users=len(which))
         return extra("pandas").concat(found, names=["segment"])
 
     def plot(self, exact: Result | None = None) -> Figure:
@@ -312,11 +308,11 @@ class Result(Value):
             if len(missing):
                 raise ValueError(
                     "exact must hold the same recommenders and metrics, got none for "
-                    f"{shown(missing[0])}: evaluate them without a sampler"
+                    f"{shown(missing[0])}: evaluate them among all items"
                 )
             table = table.assign(exact=exact.table["value"])
-        lower = [str(one) for one in self.ranked.metrics if not one.higher_is_better]
-        return plotting.values_with_limits(table, self.ranked.limits_said(), lower)
+        lower = [str(one) for one in self.inferred.metrics if not one.higher_is_better]
+        return plotting.values_with_limits(table, say.limits_said(self.inferred), lower)
 
     def to_latex(self) -> str:
         """The table for LaTeX, with what it says of itself as its caption. Needs ``booktabs``.
@@ -449,7 +445,14 @@ class Result(Value):
         >>> "rank all items" in found.plan("Recall@10", width=0.1).index
         True
         """
-        return self.ranked.plan(metric, width)
+        found = self.inferred
+        if type(found) is not Sampled or found.named:
+            raise ValueError(
+                "a plan is made from the sampled ranks of one recommender: report it alone"
+            )
+        if (asked := the_metric(metric)) not in found.metrics:
+            raise ValueError(f"metric must be one of {[*map(str, found.metrics)]}, got {metric!r}")
+        return ways_to(asked, width, found.evidence[""])
 
 
 def _without_nan(row):

@@ -1,9 +1,8 @@
-"""The paper's tables and figures, and studies beyond them.
+"""The paper's tables and figures.
 
-`paper` has those of the paper, `studies` compares the methods of this package.
 Chapters: corrections_movielens, movielens, reproduction.
 """
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-__getattr__, __dir__, __all__ = opened(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

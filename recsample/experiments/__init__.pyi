@@ -1,10 +1,8 @@
 from . import paper as paper
-from . import studies as studies
 from .paper import MOVIELENS_METRICS as MOVIELENS_METRICS
 from .paper import TOY_METRICS as TOY_METRICS
 from .paper import CorrectedMetric as CorrectedMetric
 from .paper import as_printed as as_printed
-from .paper import beside_printed as beside_printed
 from .paper import bias_and_variance as bias_and_variance
 from .paper import estimators as estimators
 from .paper import figure1 as figure1
@@ -15,12 +13,8 @@ from .paper import figure5 as figure5
 from .paper import figure6 as figure6
 from .paper import order_changes as order_changes
 from .paper import printed_table as printed_table
-from .paper import smallest_sample_in_order as smallest_sample_in_order
 from .paper import table1 as table1
 from .paper import table2 as table2
 from .paper import table3 as table3
 from .paper import table4 as table4
 from .paper import toy_ranks as toy_ranks
-from .studies import comparison_of_estimators as comparison_of_estimators
-from .studies import error_against_cost as error_against_cost
-from .studies import under_sampling as under_sampling

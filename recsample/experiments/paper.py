@@ -1,7 +1,7 @@
-"""The tables and figures of the paper, computed: each function returns the data of one of them.
+"""The tables and figures of the paper: each function computes the data of one of them.
 
-Tables are tidy pandas DataFrames, indexed by (metric, recommender, estimator). `as_printed` lays
-them out as the paper does, `recsample.plotting` draws the figures.
+Tables are pandas DataFrames indexed by metric, recommender and estimator. `as_printed` lays them
+out as the paper does, `recsample.plotting` draws the figures.
 
 Reference: W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation", KDD 2020,
 https://doi.org/10.1145/3394486.3403226.
@@ -9,7 +9,6 @@ https://doi.org/10.1145/3394486.3403226.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
@@ -30,21 +29,21 @@ from recsample._support.checks import (
 )
 from recsample._support.extras import extra
 from recsample._support.frames import table_of
-from recsample._support.typing import Floats, Rng
+from recsample._support.typing import Rng
 from recsample.corrections.base import average_errors, normalised_prior
 from recsample.corrections.bias_variance import BiasVariance
 from recsample.corrections.constrained import ConstrainedLeastSquares
 from recsample.corrections.rank_estimate import RankEstimate
-from recsample.experiments import runs
+from recsample.datasets.recorded import recorded_ranks
 from recsample.metrics.averages import compare
 from recsample.metrics.base import Metric
 from recsample.metrics.names import exact_metric, the_metric
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.metrics.shapes import Geometric, Logarithmic, Reciprocal
 from recsample.ranks.base import Ranks
-from recsample.ranks.checks import check_ranks, check_recommenders, mean_pool_size
+from recsample.ranks.checks import check_recommenders, mean_pool_size
 from recsample.sampling import large_pools
-from recsample.sampling.base import HasLaw, check_law
+from recsample.sampling.base import HasLaw, check_law, check_readable, check_sampler
 from recsample.sampling.uniform import UniformSampling
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def toy_ranks() -> dict[str, Ranks]:
 
 
 def printed_table(number: int) -> pd.DataFrame:
-    """What the paper prints in one of its tables, 3 and 4 in percent. Nothing is computed from it.
+    """What the paper prints in one of its tables, 3 and 4 in percent.
 
     Parameters
     ----------
@@ -96,46 +95,11 @@ def printed_table(number: int) -> pd.DataFrame:
     30.01
     """
     pd = extra("pandas")
-    whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-    if not whole or number not in (1, 2, 3, 4):
-        raise ValueError(
-            f"number must be one of the paper's tables 1, 2, 3, 4, got {shown(number)}"
-        )
+    if isinstance(number, bool) or number not in (1, 2, 3, 4):
+        raise ValueError(f"number must be one of the paper's tables, 1 to 4, got {shown(number)}")
     with resources.files("recsample").joinpath("data/printed_tables.csv").open("rb") as file:
         rows = pd.read_csv(file)
     return rows[rows.pop("table") == number].set_index(_INDEX)
-
-
-def beside_printed(table: pd.DataFrame, number: int) -> pd.DataFrame:
-    """A computed table with what the paper prints beside it.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame, as `table2`, `table3` or `table4` returns
-    number : {2, 3, 4}
-
-    Returns
-    -------
-    pandas.DataFrame
-        The rows that the paper prints too, with the columns "printed mean" and "printed std".
-
-    Examples
-    --------
-    >>> from recsample import experiments
-    >>> both = experiments.beside_printed(experiments.table2(repetitions=2), 2)
-    >>> both.loc[("AP", "C", "Sampled"), ["mean", "printed mean"]].round(3).tolist()
-    [0.326, 0.325]
-    """
-    _check_levels(table, _INDEX)
-    printed = printed_table(number).rename(columns=lambda name: f"printed {name}")
-    return table.join(printed, how="inner")
-
-
-def _check_levels(table, levels):
-    """Refuse what is no table of the estimators, as the functions here return it."""
-    names = list(getattr(getattr(table, "index", None), "names", []))
-    if not hasattr(table, "columns") or not set(levels) <= set(names):
-        raise ValueError(f"table must be a dataframe indexed by {levels}, got {shown(table)}")
 
 
 def table1() -> pd.DataFrame:
@@ -168,15 +132,15 @@ def table2(
     m : int, optional
         Number of sampled items.
     replace : bool, optional
-        Draw with replacement.
     repetitions : int, optional
+        How often they are drawn.
     rng : int or numpy.random.Generator, optional
 
     Returns
     -------
     pandas.DataFrame
         "mean" and "std" from the law of the sampled rank, "repeated mean" and "repeated std" over
-        the repetitions, by metric, recommender and estimator ("Exact", "Sampled").
+        the repetitions, of the estimators "Exact" and "Sampled".
 
     Examples
     --------
@@ -187,16 +151,16 @@ def table2(
     """
     sampler = UniformSampling(m, replace=replace)
     targets = {metric: {"Sampled": metric} for metric in TOY_METRICS}
-    law = _law_table(toy_ranks(), targets, sampler)
-    return _with_repetitions(law, _repeated_means(toy_ranks(), targets, sampler, repetitions, rng))
+    found = _law_and_repetitions(toy_ranks(), targets, sampler, repetitions, rng)
+    return _with_repetitions(*found)
 
 
 def estimators(metric: Metric | str, m: int, n_items: int) -> dict[str, Metric]:
     """The estimators of Table 3, with the settings that the published numbers were computed with.
 
     The corrections use the binomial law and one pool size for all users, the rank estimate divides
-    by m + 1, and constrained least squares keeps its values at 0 or above. The book's chapter on
-    the reproduction shows how these were found; the paper does not say.
+    by m + 1, and constrained least squares has values of at least 0. The paper does not say so; the
+    book's chapter on the reproduction shows how this was found.
 
     Parameters
     ----------
@@ -207,7 +171,7 @@ def estimators(metric: Metric | str, m: int, n_items: int) -> dict[str, Metric]:
     Returns
     -------
     dict of str to Metric
-        "Sampled" (the metric itself), "Rank Estimate", "CLS", "BV 1", "BV 0.1" to "BV 0.001".
+        "Sampled" (the metric itself), "Rank Estimate", "CLS", "BV 1" to "BV 0.001".
 
     Examples
     --------
@@ -252,18 +216,18 @@ def table3(
     >>> table.loc[[("AUC", "Y", "Exact"), ("AUC", "Y", "Sampled")], "mean"].round(2).tolist()
     [71.43, 71.43]
     """
-    ranks = runs.given_or_recorded(ranks)
+    ranks = _given_or_recorded(ranks)
     return 100 * _with_repetitions(*_movielens_runs(ranks, m, repetitions, rng))
 
 
 def table4(
     ranks: Mapping[str, Ranks] | None = None, *, m: int = 100, repetitions: int = 100, rng: Rng = 0
 ) -> pd.DataFrame:
-    """Table 4: how often a sampled evaluation puts a pair of recommenders in the right order.
+    """Table 4: how often a sampled evaluation has two recommenders in the right order, in percent.
 
-    In percent. From the law: the difference of two means over thousands of users is normal, so the
-    chance of the right order is Phi(difference / its standard deviation), the recommenders being
-    sampled independently. The repetitions count.
+    From the law: the difference of two means over thousands of users is nearly normal, so the
+    chance of the right order is Phi(difference / its standard deviation), where the recommenders
+    are sampled independently.
 
     Parameters
     ----------
@@ -274,8 +238,8 @@ def table4(
     Returns
     -------
     pandas.DataFrame
-        "mean" (the chance from the law) and "repeated mean" (the share of the repetitions), by
-        metric, recommender (the pair, "X vs Y") and estimator.
+        "mean", the chance from the law, and "repeated mean", the share of the repetitions; the
+        recommender is a pair, "X vs Y".
 
     Examples
     --------
@@ -288,7 +252,7 @@ def table4(
 
     from scipy import special
 
-    ranks = runs.given_or_recorded(ranks)
+    ranks = _given_or_recorded(ranks)
     law, repeated = _movielens_runs(ranks, m, repetitions, rng)
     sampled = law.drop("Exact", level="estimator").index
     cells = dict.fromkeys((metric, estimator) for metric, _, estimator in sampled)
@@ -311,7 +275,7 @@ def table4(
 def as_printed(
     table: pd.DataFrame, decimals: int, *, mean: str = "mean", std: str = "std"
 ) -> pd.DataFrame:
-    """A tidy table in the paper's layout: rows by metric and recommender, columns by estimator.
+    """A table in the paper's layout: rows by metric and recommender, columns by estimator.
 
     Parameters
     ----------
@@ -331,7 +295,9 @@ def as_printed(
     >>> experiments.as_printed(experiments.printed_table(3), 2).loc[("AP", "X"), "CLS"]
     '3.58 ± 0.06'
     """
-    _check_levels(table, ["estimator"])
+    names = getattr(getattr(table, "index", None), "names", [])
+    if "estimator" not in names:
+        raise ValueError(f"table must be a dataframe indexed by {_INDEX}, got {shown(table)}")
     if mean not in table.columns:
         raise ValueError(f"mean must be a column of table, got {shown(mean)}")
     decimals = int(whole_numbers("decimals", decimals, lowest=0))
@@ -367,14 +333,9 @@ def figure1(n_items: int = 10_000) -> pd.DataFrame:
     """
     pd = extra("pandas")
     n_items = positive_int("n_items", n_items)
-    fits_in_memory(
-        80 * n_items, f"the metrics of n_items={n_items} ranks", "choose a smaller n_items"
-    )
     r = np.arange(1, n_items + 1)
-    return pd.DataFrame(
-        {str(metric): metric.of_rank(r, n_items) for metric in TOY_METRICS},
-        index=pd.Index(r, name="rank"),
-    )
+    columns = {str(metric): metric.of_rank(r, n_items) for metric in TOY_METRICS}
+    return pd.DataFrame(columns, pd.Index(r, name="rank"))
 
 
 def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> pd.DataFrame:
@@ -383,7 +344,7 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
     Parameters
     ----------
     samples : sequence of int, optional
-        Numbers m of sampled items. By default 40, from 1 to all 9,999, evenly spaced in logarithm.
+        Numbers m of sampled items; by default 40, from 1 to all 9,999, evenly spaced in logarithm.
     replace : bool, optional
 
     Returns
@@ -398,9 +359,9 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
     [[0.636, 0.341, 0.326]]
     """
 
-    samples = runs.checked_samples(_log_spaced(9_999, 40) if samples is None else samples)
+    samples = _checked_samples(_log_spaced(9_999, 40) if samples is None else samples)
     ranks = toy_ranks()
-    expected = _expected_together(ranks)
+    expected = _expected_of_all(ranks)
     rows = {
         (str(metric), m): expected(metric, UniformSampling(m, replace=replace))
         for metric in TOY_METRICS
@@ -409,14 +370,14 @@ def figure2(samples: Sequence[int] | None = None, *, replace: bool = False) -> p
     return table_of(rows, ["metric", "m"])
 
 
-def _expected_together(ranks):
-    """What expects a metric of all recommenders at once: of few users in the time of one."""
-    unnamed = [Ranks(r.values, r.n_items, ties=r.ties) for r in ranks.values()]
-    together = Ranks.concatenate(unnamed)
+def _expected_of_all(ranks):
+    """A function that expects a metric of all recommenders in one call, which takes less time."""
+    each = [Ranks(r.values, r.n_items, ties=r.ties) for r in ranks.values()]
+    joined = Ranks.concatenate(each)
     ends = np.cumsum([len(r) for r in ranks.values()])[:-1]
 
     def expected(metric, sampler):
-        values = sampler.expect(metric, together)
+        values = sampler.expect(metric, joined)
         return {name: part.mean() for name, part in zip(ranks, np.split(values, ends))}
 
     return expected
@@ -431,28 +392,27 @@ def order_changes(
 ) -> list[tuple[int, str]]:
     """How the order of recommenders under a sampled metric changes with the number of samples.
 
-    One more item never makes the sampled rank better, so the expected metric never rises with m;
-    and one that falls ever more slowly with the rank does so with m. So from m = h down to a
-    smaller m = l, x is at least on the line that rises from h as steeply as right after it, and y
-    at most on the line between its own values at l and h. Where the first line is above the second
-    at both ends, x is ahead at every m between. Only where this does not settle the order is the
-    interval halved.
+    The expected metric never rises with m, and where the metric is convex in the rank it is convex
+    in m. So from m = h down to a smaller m = l, x is at least on the line that rises from h as
+    steeply as right after it, and y at most on the line between its own values at l and h. Where
+    the first line is above the second at both ends, x is ahead at every m between; else the
+    interval is halved.
 
     Parameters
     ----------
     metric : Metric or str
-        One of which more is better, that never rises with the rank, and whose value at a rank does
-        not depend on m; or AUC, whose expectation does not.
+        More is better; it never rises with the rank, and at a rank does not depend on m. Or AUC,
+        whose expectation does not.
     ranks : dict of str to Ranks, default A, B and C
     samples : sequence of int, optional
-        Numbers m of sampled items, ascending; by default every m up to all items but one.
+        Numbers m of sampled items, ascending; by default all up to the smallest pool.
     replace : bool, optional
 
     Returns
     -------
     list of (int, str)
-        The m at which an order begins, and the names from best to worst. Recommenders whose values
-        agree to twelve digits are joined by "=", in the order in which they came.
+        The m at which an order begins, and the names from best to worst; "=" is between those whose
+        values agree to twelve digits.
 
     Examples
     --------
@@ -461,15 +421,15 @@ def order_changes(
     [(1, 'A > C > B'), (73, 'A > B > C'), (277, 'A > C > B')]
     """
     ranks = toy_ranks() if ranks is None else check_recommenders(ranks)
-    metric, largest = the_metric(metric), runs.largest_sample(ranks)
+    metric, largest = the_metric(metric), _largest_sample(ranks)
     if not metric.higher_is_better:
         raise ValueError(f"metric must be one of which more is better, got {metric}")
     every = range(1, largest + 1)
-    samples = runs.checked_samples(every if samples is None else samples)
-    expected = _expected_together(ranks)
-    # Of two more items let x and y say whether each outranks the relevant one, with s others. They
-    # come in a random order, so f(s) - 2 f(s + x) + f(s + x + y) has the mean of what both cause,
-    # x y (f(s) - 2 f(s + 1) + f(s + 2)): it is not negative where f is convex.
+    samples = _checked_samples(every if samples is None else samples)
+    expected = _expected_of_all(ranks)
+    # Why convex in m: let x and y, 0 or 1, say whether each of two more items outranks the relevant
+    # one, as s others do. They come in a random order, so f(s) - 2 f(s + x) + f(s + x + y) has the
+    # mean of x y (f(s) - 2 f(s + 1) + f(s + 2)), which is not negative where f is convex.
     is_convex = isinstance(metric.shape, (Geometric, Logarithmic, Reciprocal))
 
     @cache
@@ -529,26 +489,24 @@ def figure3(
     [1.0, 1.0, 1.0, 1.0]
     """
     pd = extra("pandas")
-    samples = runs.checked_samples(samples)
+    samples = _checked_samples(samples)
     r = np.arange(1, positive_int("largest_rank", largest_rank) + 1)
     ranks = Ranks(r, n_items)
     parts = {}
     for metric in TOY_METRICS:
-        columns: dict[str | int, Floats] = {"exact": metric.of_rank(r, n_items)}
-        for m in samples:
-            columns[int(m)] = UniformSampling(m, replace=replace).expect(metric, ranks)
-        parts[str(metric)] = pd.DataFrame(columns, index=pd.Index(r, name="rank"))
+        sampled = {m: UniformSampling(m, replace=replace).expect(metric, ranks) for m in samples}
+        columns = {"exact": metric.of_rank(r, n_items), **sampled}
+        parts[str(metric)] = pd.DataFrame(columns, pd.Index(r, name="rank"))
     return pd.concat(parts, names=["metric"])
 
 
 class CorrectedMetric(NamedTuple):
-    """The two sides of Figure 4.
+    """The two sides of Figure 4, a column for each estimator.
 
     Parameters
     ----------
     values, expected : pandas.DataFrame
-        What each estimator (a column) reads at each sampled rank, and on average at each rank
-        1, ..., n, there with a first column "Exact".
+        The value at each sampled rank, and the mean at each rank, there beside "Exact".
 
     Examples
     --------
@@ -603,11 +561,11 @@ def bias_and_variance(
     *,
     prior: ArrayLike | None = None,
 ) -> pd.DataFrame:
-    """How far estimators of a metric are off and how much they vary, averaged over the ranks.
+    """Bias and standard deviation of estimators of a metric, averaged over the ranks.
 
-    Let b(r) = E[x | r] - M(r) and v(r) = Var[x | r] for an estimator x of the metric M, and p(r)
-    the weights of the ranks. The mean bias is the sum of p(r) b(r). The squares of the rms bias and
-    of the standard deviation are the sums of p(r) b(r)^2 and p(r) v(r), the two parts of eq. (24).
+    For an estimator x of the metric M and weights p(r) of the ranks, the mean bias is the sum of
+    p(r) b(r) with b(r) = E[x | r] - M(r). The squares of the rms bias and of the standard deviation
+    are the sums of p(r) b(r)^2 and p(r) Var[x | r], the two parts of eq. (24).
 
     Parameters
     ----------
@@ -647,7 +605,7 @@ def bias_and_variance(
     law, rows = large_pools.compressed(check_law(sampler), pool, exact, jumps, belief)
     if not isinstance(estimators, Mapping) or not len(estimators):
         raise ValueError(f"estimators must map names to metrics, got {shown(estimators)}")
-    values = np.stack([runs.values_at(e, sampler) for e in estimators.values()], axis=1)
+    values = np.stack([_values_at(one, sampler) for one in estimators.values()], axis=1)
     bias, squared_bias, variance = average_errors(values, law, rows.target[:, None], rows.weight)
     columns = {
         "mean bias": bias,
@@ -669,7 +627,7 @@ def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd
     Returns
     -------
     pandas.DataFrame
-        Expected numbers of instances, ties spread evenly; a row per bucket, by its last rank.
+        Expected numbers of instances, ties spread evenly, by the last rank of each bucket.
 
     Examples
     --------
@@ -679,11 +637,9 @@ def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd
     [1.0, 1.0]
     """
     pd = extra("pandas")
-    ranks = runs.given_or_recorded(ranks)
+    ranks = _given_or_recorded(ranks)
     width = positive_int("width", width)
     largest = max(int(np.max(r.n_items)) for r in ranks.values())
-    n_buckets = -(-largest // width)
-    fits_in_memory(40 * len(ranks) * n_buckets, f"{n_buckets} buckets", "choose a larger width")
     ends = np.arange(width, largest + width, width)
     counts = {name: np.diff(_number_up_to(ends, r), prepend=0.0) for name, r in ranks.items()}
     return pd.DataFrame(counts, index=pd.Index(ends, name="last rank"))
@@ -719,67 +675,21 @@ def figure6(
     56.51
     """
 
-    ranks = runs.given_or_recorded(ranks)
+    ranks = _given_or_recorded(ranks)
     gamma = positive_float("gamma", gamma)
-    samples = runs.checked_samples(
-        _log_spaced(runs.largest_sample(ranks), 20, first=10) if samples is None else samples
+    samples = _checked_samples(
+        _log_spaced(_largest_sample(ranks), 20, first=10) if samples is None else samples
     )
-    rows, expected = {}, _expected_together(ranks)
-    for name, used in {"Sampled": None, f"BV {gamma:g}": gamma}.items():
+    rows, expected = {}, _expected_of_all(ranks)
+    for name, corrects in {"Sampled": False, f"BV {gamma:g}": True}.items():
         for m in samples:
-            means = expected(_read_with(metric, used, m, ranks), UniformSampling(m))
+            read = metric
+            if corrects:  # for the law with replacement, and one pool size for all
+                assumed = UniformSampling(m, replace=True)
+                read = BiasVariance(metric, assumed, mean_pool_size(ranks), gamma=gamma)
+            means = expected(read, UniformSampling(m))
             rows[(name, m)] = {label: 100 * mean for label, mean in means.items()}
     return table_of(rows, ["estimator", "m"])
-
-
-def smallest_sample_in_order(
-    worse: Ranks, better: Ranks, *, metric: Metric | str = Recall @ 10, gamma: float | None = None
-) -> int:
-    """An m at which the expected sampled metric turns to the right order of two recommenders.
-
-    Found by bisection between 1 and the smallest pool: the order is right with m samples, and wrong
-    with m - 1, unless m is 1. Of other changes nothing is said.
-
-    Parameters
-    ----------
-    worse, better : Ranks
-        Of which the exact metric says that the second is better.
-    metric : Metric or str, optional
-    gamma : float, optional
-        Of the bias-variance correction; None: uncorrected.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If the exact metric does not have `better` ahead of `worse`.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> toy = rs.experiments.toy_ranks()
-    >>> rs.experiments.smallest_sample_in_order(toy["A"], toy["C"], metric=rs.AP)
-    434
-    """
-    pair = {"worse": check_ranks(worse, "worse"), "better": check_ranks(better, "better")}
-    metric = the_metric(metric)
-    sign = 1 if metric.higher_is_better else -1
-    if not sign * metric(better).mean() > sign * metric(worse).mean():
-        raise ValueError(f"better must have a better mean {metric} than worse, and has not")
-
-    expected = _expected_together(pair)
-
-    def in_order(m):
-        means = expected(_read_with(metric, gamma, m, pair), UniformSampling(m))
-        return sign * means["better"] > sign * means["worse"]
-
-    largest = runs.largest_sample(pair)
-    if not in_order(largest):
-        raise ValueError(f"better must be ahead of worse with m = {largest} samples, and is not")
-    return 1 + bisect_left(range(1, largest), True, key=in_order)
 
 
 def _number_up_to(ends, ranks):
@@ -788,37 +698,58 @@ def _number_up_to(ends, ranks):
     return [np.clip(end + 1 - ranks.values, 0, places) @ (1 / places) for end in ends]
 
 
-def _read_with(metric, gamma, m, ranks):
-    """The metric as it is, or corrected where there is a gamma."""
-    if gamma is None:
-        return metric
-    assumed = UniformSampling(m, replace=True)
-    return BiasVariance(metric, assumed, mean_pool_size(ranks), gamma=gamma)
-
-
 def _movielens_runs(ranks, m, repetitions, rng):
     """What Tables 3 and 4 are made of: the law of every estimator, and its repetitions."""
     targets = {metric: estimators(metric, m, mean_pool_size(ranks)) for metric in MOVIELENS_METRICS}
-    sampler = UniformSampling(m)
-    law = _law_table(ranks, targets, sampler)
-    return law, _repeated_means(ranks, targets, sampler, repetitions, rng)
+    return _law_and_repetitions(ranks, targets, UniformSampling(m), repetitions, rng)
 
 
-def _law_table(ranks, targets, sampler):
-    """Mean and standard deviation of every estimator for every recommender, from the law."""
-    keys, values = runs.values_of_estimators(targets, sampler)
-    of_law = {
-        name: dict(zip(keys, zip(*runs.mean_and_std(values, sampler.pmf(r)))))
-        for name, r in ranks.items()
-    }
-    rows = {}
+def _law_and_repetitions(ranks, targets, sampler, repetitions, rng):
+    """Of every estimator a row with mean and std by the law, and its mean in each repetition.
+
+    `targets` has the estimators of each metric by name. All read the same draws.
+    """
+    repetitions, rng = positive_int("repetitions", repetitions), generator(rng)
+    keys = [(metric, estimator) for metric, found in targets.items() for estimator in found]
+    read = [_values_at(targets[metric][estimator], sampler) for metric, estimator in keys]
+    values = np.stack(read, axis=1)
+    fits_in_memory(
+        8 * len(ranks) * repetitions * sum(values.shape),
+        f"the results of repetitions={repetitions} with m={sampler.m}",
+        "choose fewer repetitions",
+    )
+    of_law = {name: _mean_and_std(values, sampler.pmf(r)) for name, r in ranks.items()}
+    shares = {name: np.empty((repetitions, len(values))) for name in ranks}
+    for i in range(repetitions):
+        for name, r in ranks.items():
+            drawn = sampler.draw(r, rng).values
+            shares[name][i] = counted(drawn - 1, len(values)) / len(r)
+    means = {name: share @ values for name, share in shares.items()}
+    rows, repeated = {}, {}
     for metric, found in targets.items():
         for name, r in ranks.items():
             rows[str(metric), name, "Exact"] = {"mean": metric(r).mean(), "std": np.nan}
             for estimator in found:
-                both = of_law[name][metric, estimator]
-                rows[str(metric), name, estimator] = dict(zip(["mean", "std"], both))
-    return table_of(rows, _INDEX)
+                key, k = (str(metric), name, estimator), keys.index((metric, estimator))
+                rows[key] = {kind: array[k] for kind, array in of_law[name].items()}
+                repeated[key] = means[name][:, k]
+    return table_of(rows, _INDEX), repeated
+
+
+def _values_at(estimator, sampler):
+    """What a metric or a correction reads at each of the m + 1 observations of a sampler."""
+    estimator = check_readable(estimator, sampler)
+    if estimator.sampler is not None:  # a correction for these observations
+        return estimator.values
+    m = check_sampler(sampler).m
+    return estimator.of_rank(np.arange(1, m + 2), m + 1)
+
+
+def _mean_and_std(values, law):
+    """Of each estimator's mean over the instances, from the laws of these."""
+    each = law @ values
+    variance = np.maximum(law @ values**2 - each**2, 0).sum(axis=0)
+    return {"mean": each.mean(axis=0), "std": np.sqrt(variance) / len(law)}
 
 
 def _with_repetitions(table, repeated):
@@ -831,31 +762,26 @@ def _with_repetitions(table, repeated):
     return table.join(pd.DataFrame(found).rename_axis(_INDEX))
 
 
-def _repeated_means(ranks, targets, sampler, repetitions, rng):
-    """The mean of every estimator in each repetition of the sampling, all on the same draws."""
-    rng = generator(rng)
-    keys, values = runs.values_of_estimators(targets, sampler)
-    repetitions = positive_int("repetitions", repetitions)
-    fits_in_memory(
-        8 * len(ranks) * repetitions * (len(values) + len(keys)),
-        f"the results of repetitions={repetitions} with m={sampler.m}",
-        "choose fewer repetitions",
-    )
-    shares = {name: np.empty((repetitions, len(values))) for name in ranks}
-    for i in range(repetitions):
-        for name, r in ranks.items():
-            drawn = sampler.draw(r, rng).values
-            shares[name][i] = counted(drawn - 1, len(values)) / len(r)
-    means = {name: share @ values for name, share in shares.items()}
-    return {
-        (str(metric), name, estimator): means[name][:, k]
-        for k, (metric, estimator) in enumerate(keys)
-        for name in ranks
-    }
+def _given_or_recorded(ranks):
+    """The given ranks, checked, or the recorded ones of X, Y and Z."""
+    return recorded_ranks() if ranks is None else check_recommenders(ranks)
+
+
+def _checked_samples(samples):
+    """Several numbers of samples, as a list."""
+    checked = whole_numbers("samples", samples, lowest=1)
+    if checked.ndim != 1 or not len(checked):
+        raise ValueError(f"samples must be a list of at least one number, got {shown(samples)}")
+    return checked.tolist()
+
+
+def _largest_sample(ranks):
+    """How many items can be drawn without replacement for every instance."""
+    return min(int(r.n_irrelevant.min()) for r in ranks.values())
 
 
 def _order(values):
-    """The names from best to worst; those that only rounding tells apart as they came."""
+    """The names from best to worst; those that differ by rounding alone in the order given."""
     best_first = sorted(values, key=values.get, reverse=True)
     level = [best_first[:1]]
     for x, y in zip(best_first, best_first[1:]):

@@ -6,6 +6,6 @@ hold without an assumption, `comparison` how sure an order is, `planning` how ma
 Chapters: estimation, bounds, inference, coverage, audit.
 """
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-__getattr__, __dir__, __all__ = opened(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,10 +1,3 @@
-import recsample.evaluation
-import recsample.evaluation.published
-import recsample.evaluation.reporting
-import recsample.evaluation.results
-import recsample.experiments
-import recsample.inference.likelihood
-
 from . import audit as audit
 from . import blind as blind
 from . import bounds as bounds
@@ -41,11 +34,3 @@ from .likelihood.limits import limits as limits
 from .planning import RequiredSamples as RequiredSamples
 from .planning import required_samples as required_samples
 from .planning import required_samples_from_pilot as required_samples_from_pilot
-
-Result = recsample.evaluation.results.Result
-from_published = recsample.evaluation.published.from_published
-report = recsample.evaluation.reporting.report
-reporting = recsample.evaluation.reporting
-results = recsample.evaluation.results
-strict_limits = recsample.inference.likelihood.limits
-studies = recsample.experiments.studies

@@ -28,7 +28,6 @@ from recsample._support.frames import table_of
 from recsample._support.numerics import limits_of_mean, mean_of, probability_above_0, standard_error
 from recsample._support.typing import Floats, Rng
 from recsample.corrections.base import Correction
-from recsample.corrections.by_pool import PooledCorrection
 from recsample.inference.distribution import check_uniform, expectation_maximisation, sampled_counts
 from recsample.inference.likelihood.evidence import Evidence, clustering, supported, with_one_more
 from recsample.inference.likelihood.mixtures import extremes, limit
@@ -206,7 +205,7 @@ def paired_comparison(
     ValueError
         For different instances, fewer than two, values that are undefined, ranks among clearly
         different numbers of items (twice as many; of drawn ones, a quarter more), and a correction
-        for another sampler than `UniformSampling` and `PooledSampling`.
+        for another sampler than `UniformSampling`.
 
     Examples
     --------
@@ -218,7 +217,7 @@ def paired_comparison(
     """
     level = checks.share("level", level)
     differences = differences_of(metric, a, b)
-    if isinstance(metric, (Correction, PooledCorrection)):
+    if isinstance(metric, Correction):
         exact = _of_exact_means(metric, a, b, level)
         return exact._replace(difference=float(differences.mean()))
     standard_error(differences)  # refuses fewer than two
@@ -228,9 +227,7 @@ def paired_comparison(
 
 
 def _of_exact_means(correction, a, b, level):
-    # Pooled draws leave a set of different items, as draws without replacement do.
-    pooled = isinstance(correction, PooledCorrection)
-    replace = not pooled and check_uniform(correction.sampler).replace
+    replace = check_uniform(correction.sampler).replace
     metric, n_items = correction.metric, correction.n_items
     runs = [Evidence(ranks, n_items, replace, [metric], 2) for ranks in (a, b)]
     assumption = supported(metric, *runs)

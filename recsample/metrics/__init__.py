@@ -6,6 +6,6 @@ libraries are the same: `peers`.
 Chapters: metrics, field_metrics, judgements, conformance.
 """
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-__getattr__, __dir__, __all__ = opened(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted, entries_of
 from recsample._support.typing import Floats
@@ -35,13 +34,10 @@ class Graded(Ranks):
         return Graded(super().__getitem__(users), self.grade[which], self.places[which])
 
 
-def with_grades(ranks: Ranks, scores: Floats, grades: Floats, behind: ArrayLike = 0.0) -> Graded:
-    """The ranks with the grades of the relevant items, which stand user by user.
-
-    Where they have no score, and are not tied, `behind` says in which order they stand.
-    """
-    rows, strength = ranks.rows, order.strength(scores)
-    keys = np.stack(np.broadcast_arrays(behind, -strength, rows.instance))
+def with_grades(ranks: Ranks, scores: Floats, grades: Floats) -> Graded:
+    """The ranks with the grades of the relevant items, which stand user by user."""
+    rows = ranks.rows
+    keys = np.stack([-order.strength(scores), rows.instance])
     best_first = np.lexsort(keys)
     keys = keys[:, best_first]
     starts = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))

@@ -7,6 +7,6 @@ Chapters: sampled_metrics, rank_distribution, expected_metrics, metrics_under_sa
 several_items, popularity, sample_everyone_used.
 """
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-__getattr__, __dir__, __all__ = opened(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -31,8 +31,8 @@ class PooledSampling(Sampler):
     among the D different items drawn. D is random; but whatever it is, every set of D irrelevant
     items is equally likely: to exchange two items in every list of draws leaves the probability of
     the list as it is, and takes each set of D items to each other one. So this is `UniformSampling`
-    without replacement, of a random size: given D, its laws and its corrections apply with m = D,
-    see `PooledCorrection`. Sampled ranks have D + L as ``n_items``, one number per instance.
+    without replacement, of a random size: given D, its laws apply with m = D.
+    Sampled ranks have D + L as ``n_items``, one number per instance.
 
     Every instance must have a relevant and an irrelevant item. An expectation takes O(L^2 m^2)
     operations for each relevant item and a variance O(L^3 m^2) for each different instance, or

@@ -15,7 +15,7 @@ from thorough import thorough
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, Recall
-from recsample.evaluation.evaluating import generators
+from recsample.evaluation.rank import generators
 
 RNG = np.random.default_rng
 METRICS = [Recall @ 3, NDCG @ 3, AP, AUC]
@@ -149,7 +149,7 @@ def test_any_dataframe_gives_what_a_count_by_hand_gives(library, n_relevant, sha
     tables, expected = counted_by_hand(n_relevant, share)
     scores, held_out, train = map(library, tables)
     # A share of all scores is no list of the best: the others are counted as tied below.
-    found = rs.evaluate({"one": scores}, held_out, train=train, metrics=METRICS, complete=True)
+    found = rs.evaluate({"one": scores}, held_out, train=train, metrics=METRICS, unlisted="below")
     for metric, values in expected.items():
         exact = list(values.values())
         row = found.table.loc[("one", metric)]
@@ -271,9 +271,8 @@ def test_kinds_of_scores_may_be_mixed(n_relevant, library):
         (None, matrices, [AP, AUC]),
         (None, tables, [AP]),
         (rs.UniformSampling(6), tables, [AUC]),
-        (rs.InverseSampling(), matrices, [AP]),
     ):
-        options = {"train": known, "metrics": metrics, "sampler": sampler, "complete": True}
+        options = {"train": known, "metrics": metrics, "among": sampler, "unlisted": "below"}
         together = rs.evaluate(models, relevant, **options)
         for name, scores in models.items():
             every = range(N_ITEMS) if name in ("list", "table") else None
@@ -283,7 +282,7 @@ def test_kinds_of_scores_may_be_mixed(n_relevant, library):
             pd.testing.assert_frame_equal(mine, alone.per_instance)
     lists = rs.uniform_lists(6, (held_out + train).tocsr(), rng=0)
     lists = pd.DataFrame({"user": np.repeat(np.arange(N_USERS), 6), "item": lists.ravel()})
-    options = {"train": train, "negatives": lists, "drawn": "uniform", "complete": True}
+    options = {"train": train, "among": lists, "drawn": "uniform", "unlisted": "below"}
     together = rs.evaluate(models, held_out, metrics=[AUC], **options)
     for name, scores in models.items():
         every = range(N_ITEMS) if name in ("list", "table") else None
@@ -438,53 +437,37 @@ class TestWhatDoesNotMatch:
     def test_scores_of_minus_infinity_are_as_no_scores(self):
         best = self.scores["score"] > 2
         masked = self.scores.assign(score=self.scores["score"].where(best, -np.inf))
-        found = self.evaluated(scores=masked)
-        listed = self.evaluated(scores=self.scores[best], complete=True)
-        ranked = self.scores[~best].merge(self.train, how="left", indicator=True)
-        n_ranked = (ranked["_merge"] == "left_only").sum()
-        assert self.counted(found, "scores of -inf", "one") == n_ranked > 0
-        pd.testing.assert_frame_equal(found.table, listed.table)
-        without = self.counted(found, "held-out items without a score", "one", said=False)
-        in_list = self.scores[best].merge(self.held_out)
-        assert without == N_USERS - len(in_list) > 0
+        for word in ("below", "open"):
+            found = self.evaluated(scores=masked, unlisted=word)
+            listed = self.evaluated(scores=self.scores[best], unlisted=word)
+            pd.testing.assert_frame_equal(found.table, listed.table)
+            assert found.head == listed.head
 
     def test_users_without_any_score(self):
-        found = self.evaluated(scores=self.scores[self.scores["user"] != "u7"], complete=True)
-        assert self.counted(found, "users without any score", "one") == 1
+        found = self.evaluated(scores=self.scores[self.scores["user"] != "u7"], unlisted="below")
+        assert f"lists of 0 to {N_ITEMS} of " in found.head
         pool = N_ITEMS - (self.train["user"] == "u7").sum()
         each = found.per_instance.set_index(["user", "metric"])["value"]
         assert each["u7", "AUC"] == pytest.approx(0.5)
         assert each["u7", "Recall@3"] == pytest.approx(3 / pool)
 
-    def test_training_items_that_nothing_else_knows(self):
+    def test_training_items_that_nothing_else_knows_are_in_the_catalogue(self):
         users = sorted(set(self.train["user"]))[:2]
         few = pd.DataFrame({"user": users, "item": ["old", "older"]})
-        found = self.evaluated(train=pd.concat([self.train, few]))
-        what = "training rows of items without any score"
-        assert self.counted(found, what) == 2
-        grown = self.train.assign(item="old " + self.train["item"]).head(N_ITEMS)
-        with pytest.raises(ValueError, match="^train must hold the items of the other tables, .*"):
-            self.evaluated(train=pd.concat([self.train, grown]))
+        train = pd.concat([self.train, few])
+        with pytest.raises(ValueError, match="^unlisted must say .* got None for lists of"):
+            self.evaluated(train=train)
+        every = [*(f"i{i}" for i in range(N_ITEMS)), "old", "older"]
+        stated = self.evaluated(train=train, items=every, unlisted="below")
+        pd.testing.assert_frame_equal(
+            self.evaluated(train=train, unlisted="below").table, stated.table
+        )
+        known = self.evaluated(train=train, items=every[:-2])
+        assert self.counted(known, "training rows of items that are not in items") == 2
+        self.same(known)
         other = self.train.assign(item="item " + self.train["item"].str[1:])
-        with pytest.raises(ValueError, match="^train must hold the items of the other tables, .*"
-                           "are these ids of the same kind.*items="):  # fmt: skip
+        with pytest.raises(ValueError, match="^train must hold items that another table knows"):
             self.evaluated(train=other)
-        every = [*(f"i{i}" for i in range(N_ITEMS)), *set(other["item"])]
-        assert len(self.evaluated(train=other, items=every).table)
-        best = self.scores.sort_values("score").groupby("user").tail(3)
-        with pytest.raises(ValueError, match="^train must hold the items of the other tables"):
-            self.evaluated(scores=best, train=other)
-
-    def test_lists_of_the_best_may_leave_most_training_items_out(self):
-        old = pd.DataFrame({"user": ["u1"] * 99, "item": [f"old {i}" for i in range(99)]})
-        best = self.scores.sort_values("score").groupby("user").tail(3)
-        train = pd.concat([self.train, old])
-        found = self.evaluated(scores=best, train=train)
-        assert self.counted(found, "training rows of items without any", said=False) >= 99
-        same = self.scores.assign(score=self.scores["item"].str[1:].astype(float))
-        same = same.sort_values("score").groupby("user").tail(3)  # few different items in all
-        both = rs.evaluate({"best": best, "same": same}, self.held_out, train=train)
-        assert not any("training rows of" in note for note in both.notes)
 
     def test_users_without_train(self):
         without = set(self.held_out["user"]) - set(self.train["user"])
@@ -507,7 +490,7 @@ class TestWhatDoesNotMatch:
                 self.evaluated(scores=self.scores.assign(**{what: other}))
         one = f"{what[0]}3"
         part = self.scores[what].where(self.scores[what] != one, one + ".0")
-        found = self.evaluated(scores=self.scores.assign(**{what: part}))
+        found = self.evaluated(scores=self.scores.assign(**{what: part}), unlisted="below")
         told = f"ids of {what}s in scores of 'one' that only case, white space or .0 tells from"
         assert self.counted(found, told) == 1
 
@@ -518,10 +501,12 @@ class TestWhatDoesNotMatch:
         found = self.evaluated(items=few)
         out = ~self.scores["item"].isin(few)
         assert self.counted(found, "scores of items that are not in items", "one") == out.sum()
-        more = self.evaluated(items=[*every, "new", "newer"])
+        more = self.evaluated(items=[*every, "new", "newer"], unlisted="below")
         at_most = more.per_instance.query("metric == 'AUC'")["value"].to_numpy()
         assert (at_most > self.clean.per_instance.query("metric == 'AUC'")["value"]).all()
-        with pytest.raises(ValueError, match="items must hold all held-out items, got none that"):
+        with pytest.raises(
+            ValueError, match=r"items must hold all held-out items, got \d+ of 40 rows"
+        ):
             self.evaluated(items=few[1:])
 
 
@@ -531,7 +516,8 @@ def test_the_lowest_of_all_numbers_is_a_score():
         {"user": [1, 1], "item": [7, 8], "score": [-np.finfo(float).max, -(10.0**308)]}
     )
     held_out = pd.DataFrame({"user": [1], "item": [7]})
-    found = rs.evaluate(scores, held_out, items=[7, 8, 9, 10], metrics=["AP", "AUC"])
+    stated = {"items": [7, 8, 9, 10], "unlisted": "below"}
+    found = rs.evaluate(scores, held_out, **stated, metrics=["AP", "AUC"])
     assert found.table["value"].tolist() == pytest.approx([1 / 2, 2 / 3])
 
 
@@ -539,12 +525,12 @@ def test_draws_by_a_sampler_are_reported():
     scores, held_out, train = made_up(RNG(8))
     models = {"a": scores, "b": scores.assign(score=-scores["score"])}
     sampler = rs.UniformSampling(m=6)
-    found = rs.evaluate(models, held_out, train=train, metrics=METRICS, sampler=sampler, rng=1)
+    found = rs.evaluate(models, held_out, train=train, metrics=METRICS, among=sampler, rng=1)
     assert list(found.table.columns) == ["value", "low", "high", "sampled", "assumption"]
     exact = rs.evaluate(models, held_out, train=train, metrics=METRICS).table["value"]
     assert ((found.table["low"] <= exact) & (exact <= found.table["high"])).mean() > 0.8
     assert set(found.ladder.index.names) == {"recommender", "metric", "assumption"}
-    again = rs.evaluate(models, held_out, train=train, metrics=[AUC], sampler=sampler, rng=1)
+    again = rs.evaluate(models, held_out, train=train, metrics=[AUC], among=sampler, rng=1)
     pd.testing.assert_frame_equal(found.table.loc[again.table.index], again.table)
 
 
@@ -553,7 +539,7 @@ def test_draws_by_a_sampler_are_reported():
     [
         (rs.UniformSampling(m=15), lambda: 2),
         thorough(rs.UniformSampling(m=15), lambda: RNG(2)),
-        (rs.InverseSampling(), lambda: np.random.RandomState(2)),
+        (rs.PooledSampling(m=15), lambda: np.random.RandomState(2)),
     ],
 )
 def test_what_is_drawn_for_a_recommender_depends_on_no_other(sampler, seed):
@@ -565,7 +551,7 @@ def test_what_is_drawn_for_a_recommender_depends_on_no_other(sampler, seed):
             held_out,
             train=train,
             metrics=["AUC"],
-            sampler=sampler,
+            among=sampler,
             rng=seed(),
         )
         return found.table.xs("AUC", level="metric")
@@ -587,38 +573,11 @@ def test_draws_are_reported_as_they_were_made(replace):
     _, _, dense, _, held_out, train = numbered()
     ranks = rs.predicted_ranks(dense, held_out.indices, train)
     sampler = rs.UniformSampling(m=15, replace=replace)
-    found = rs.evaluate(dense, held_out, train=train, metrics=["AP"], sampler=sampler, rng=2)
+    found = rs.evaluate(dense, held_out, train=train, metrics=["AP"], among=sampler, rng=2)
     run = sampler.draw(ranks, rng=2)
     expected = rs.report(run, n_items=ranks.sizes, metrics=["AP"], replace=replace)
     pd.testing.assert_frame_equal(found.table, expected.table)
     assert found.head == expected.head
-
-
-def test_a_design_estimates_without_bias_and_names_its_cost():
-    _, _, dense, table, held_out, train = numbered()
-    exact = rs.evaluate(table, frame_of(held_out), train=frame_of(train), metrics=["AP"])
-    exact = exact.table.loc["AP", "value"]
-    runs = [
-        rs.evaluate(
-            dense, held_out, train=train, metrics=["AP"], sampler=rs.InverseSampling(), rng=seed
-        ).table.loc["AP"]
-        for seed in range(30)
-    ]
-    values = np.array([row["value"] for row in runs])
-    assert abs(values.mean() - exact) < 4 * stats.sem(values)
-    assert 1 <= runs[0]["scored"] <= N_ITEMS
-
-
-def test_the_cost_of_a_design_is_the_mean_over_users_and_recommenders():
-    _, _, dense, _, held_out, train = numbered()
-    models, design = {"a": dense, "b": -dense}, rs.EarlyStopping(3)
-    found = rs.evaluate(models, held_out, train=train, metrics=["Recall@3"], sampler=design)
-    costs = [
-        design.cost(rs.predicted_ranks(scores, held_out.indices, train)).mean()
-        for scores in models.values()
-    ]
-    assert f"on average scores {sum(costs) / 2:.0f} of " in found.head
-    assert len({f"{cost:.0f}" for cost in [*costs, sum(costs) / 2]}) > 1
 
 
 class TestMessagesSpeakOfEvaluate:
@@ -627,37 +586,26 @@ class TestMessagesSpeakOfEvaluate:
     def setup_method(self):
         _, _, self.dense, self.table, self.held_out, self.train = numbered()
 
-    @pytest.mark.parametrize(
-        ("sampler", "most"),
-        [
-            (rs.UniformSampling(21), 20),
-            (rs.TwoPhase(21, 3, 0.5), 20),
-            (rs.DoublingSampling(3, 21), 20),
-        ],
-        ids=str,
-    )
-    def test_more_items_than_there_are(self, sampler, most):
-        wanted = f"^sampler must draw at most {most} items, .* for user 0 .*, got 21$"
+    def test_more_items_than_there_are(self):
+        sampler = rs.UniformSampling(21)
+        wanted = "^among must fit .*: among must draw at most 20 items, .* for user 0 .*, got 21$"
         with pytest.raises(ValueError, match=wanted):
-            rs.evaluate(self.dense, self.held_out, train=self.train, sampler=sampler)
+            rs.evaluate(self.dense, self.held_out, train=self.train, among=sampler)
 
     def test_as_many_items_as_there_are_and_more_of_them_with_replacement(self):
         for sampler in (
             rs.UniformSampling(20),
             rs.UniformSampling(50, replace=True),
             rs.PooledSampling(50),
-            rs.InverseSampling(),
         ):
-            rs.evaluate(
-                self.dense, self.held_out, train=self.train, sampler=sampler, metrics=["AUC"]
-            )
+            rs.evaluate(self.dense, self.held_out, train=self.train, among=sampler, metrics=["AUC"])
 
     def test_one_user(self):
-        with pytest.raises(ValueError, match=r"^held_out must leave at least two users .* sampled"):
-            rs.evaluate(self.dense[:1], [3], sampler=rs.UniformSampling(5))
+        with pytest.raises(ValueError, match=r"^held_out must leave at least two users .* drawn"):
+            rs.evaluate(self.dense[:1], [3], among=rs.UniformSampling(5))
         lists = pd.DataFrame({"user": [0, 0], "item": [4, 5]})
-        with pytest.raises(ValueError, match=r"^held_out must leave at least two .* negatives"):
-            rs.evaluate(self.dense[:1], [3], negatives=lists, drawn="uniform")
+        with pytest.raises(ValueError, match=r"^held_out must leave at least two .* drawn"):
+            rs.evaluate(self.dense[:1], [3], among=lists, drawn="uniform")
         assert np.isnan(rs.evaluate(self.dense[:1], [3]).table["low"]).all()
 
     @pytest.mark.parametrize("held_out", [None, 3])
@@ -695,87 +643,18 @@ class TestMessagesSpeakOfEvaluate:
         correction = rs.MinimalBias(AP, rs.UniformSampling(5), N_ITEMS)
         for sampler in (None, rs.UniformSampling(5)):
             with pytest.raises(ValueError, match=r"^metrics must hold no corrections"):
-                rs.evaluate(self.dense, self.held_out, metrics=[correction], sampler=sampler)
+                rs.evaluate(self.dense, self.held_out, metrics=[correction], among=sampler)
         run = rs.Ranks([1, 2, 3], 6)
         with pytest.raises(ValueError, match=r"^metrics must hold no corrections"):
             rs.report(run, n_items=N_ITEMS, metrics=[correction])
 
-    def test_a_design_for_other_metrics_or_users(self):
-        wrong = r"^sampler must fit held_out and metrics: metric must be AP, .* got Recall@3"
-        with pytest.raises(ValueError, match=wrong):
-            rs.evaluate(
-                self.dense, self.held_out, sampler=rs.InverseSampling(), metrics=[Recall @ 3]
-            )
-        *_, several, _ = numbered(2)
-        wrong = r"^sampler must fit held_out and metrics: ranks must hold one relevant item"
-        with pytest.raises(ValueError, match=wrong):
-            rs.evaluate(self.dense, several, sampler=rs.DoublingSampling(2, 4), metrics=["AP"])
 
-    def test_a_design_that_asks_for_items(self):
-        design = rs.ImportanceSampling(3, np.ones(N_ITEMS))
-        with pytest.raises(ValueError, match=r"^sampler must be a design that reads ranks alone"):
-            rs.evaluate(self.dense, self.held_out, sampler=design)
-
-
-@pytest.mark.parametrize("block", [1, 3 * N_ITEMS])
-def test_scores_of_minus_infinity_are_counted_over_all_blocks(monkeypatch, block):
-    monkeypatch.setattr("recsample.ranks.predicted.BLOCK", block)
-    _, _, dense, _, held_out, train = numbered()
-    masked, last = (
-        np.where(train.toarray() > 0, -np.inf, dense),
-        "scores of -inf, ranked last and tied",
-    )
-    masked[:, 3] = -np.inf
-    found = rs.evaluate({"one": masked}, held_out, train=train, metrics=["AP"])
-    new_to = len(masked) - train[:, [3]].nnz
-    assert found.counts.loc[("one", last), "count"] == new_to  # who has it, knows it
-
-
-def test_minus_infinity_for_most_items_is_not_taken_for_a_score():
-    _, _, dense, _, held_out, train = numbered()
-    candidates = np.arange(dense.shape[1]) % 4 == 0
-    masked = np.where(candidates, dense, -np.inf)
-    with pytest.raises(ValueError, match=r"scores must say more than -inf of most items, got it"):
-        rs.evaluate(masked, held_out, train=train, metrics=["AP"])
-    below = rs.evaluate(masked, held_out, train=train, metrics=["Recall@2"], complete=True)
-    assert below.table.loc["Recall@2", "value"] > 0
-
-
-class TestPlacesGivenAsScores:
-    """Places in a list, best first, are no scores, for which higher is better."""
-
-    def setup_method(self):
-        self.dense = RNG(1).normal(size=(N_USERS, N_ITEMS))
-        self.places = 1 + np.argsort(np.argsort(-self.dense, axis=1), axis=1)
-
-    def test_a_column_that_is_called_a_rank(self):
-        best = self.places <= 5
-        user, item = np.nonzero(best)
-        listed = pd.DataFrame({"user": user, "item": item, "rank": self.places[best]})
-        held_out = pd.DataFrame({"user": np.arange(N_USERS), "item": np.arange(N_USERS) % N_ITEMS})
-        given = {"metrics": ["Recall@5"], "items": range(N_ITEMS)}
-        with pytest.raises(ValueError, match="^scores must be higher for better items, got 1 to"):
-            rs.evaluate(listed, held_out, score="rank", **given)
-        listed["rank"] *= -1
-        rs.evaluate(listed, held_out, score="rank", **given)
-
-    def test_arrays(self):
-        held_out = np.argmax(self.dense + RNG(0).normal(size=self.dense.shape), axis=1)
-        for order in (self.places, self.places - 1, np.argsort(-self.dense, axis=1)):
-            with pytest.raises(ValueError, match="^scores of 'a' must hold the score of each item"):
-                rs.evaluate({"a": order}, held_out, metrics=["RR"])
-        descending = N_ITEMS - self.places
-        found = rs.evaluate(descending, held_out, metrics=["RR"])
-        by_hand = np.mean(1 / self.places[np.arange(N_USERS), held_out])
-        assert found.table.loc["RR", "value"] == pytest.approx(by_hand)
-
-    def test_items_and_their_scores_are_no_factors(self):
-        best = np.argsort(-self.dense, axis=1)[:, :5]
-        scores = np.take_along_axis(self.dense, best, axis=1)
-        with pytest.raises(
-            ValueError, match="^scores must be a pair of factors, got whole numbers"
-        ):
-            rs.evaluate((best, scores), np.zeros(N_USERS, int), metrics=["RR"])
+def test_items_and_their_scores_are_no_factors():
+    dense = RNG(1).normal(size=(N_USERS, N_ITEMS))
+    best = np.argsort(-dense, axis=1)[:, :5]
+    scores = np.take_along_axis(dense, best, axis=1)
+    with pytest.raises(ValueError, match="^scores must be a pair of factors, got whole numbers"):
+        rs.evaluate((best, scores), np.zeros(N_USERS, int), metrics=["RR"])
 
 
 class TestRelevance:
@@ -832,33 +711,6 @@ class TestRelevance:
             rs.evaluate(np.eye(3), [0, 1, 2], relevance="x")
 
 
-class TestPlacesAsScores:
-    def placed(self, rng, n_users=60, n=30, first=1):
-        places = rng.permuted(np.tile(np.arange(n), (n_users, 1)), axis=1) + first
-        held_out = np.array([np.flatnonzero(row == first + rng.geometric(0.2) - 1)[0]
-                             for row in places])  # fmt: skip
-        table = pd.DataFrame(places).stack().rename_axis(["user", "item"]).reset_index(name="score")
-        return table, pd.DataFrame({"user": range(n_users), "item": held_out})
-
-    @pytest.mark.parametrize("first", [0, 1])
-    def test_they_are_refused_and_negated_they_pass(self, first):
-        table, held_out = self.placed(np.random.default_rng(0), first=first)
-        with pytest.raises(ValueError, match="^scores must be higher for better items.*negate it"):
-            rs.evaluate(table, held_out)
-        turned = rs.evaluate(table.assign(score=-table["score"]), held_out, metrics=["AUC"])
-        descending = table.assign(score=30 + first - table["score"])
-        found = rs.evaluate(descending, held_out, metrics=["AUC"])
-        assert found == turned and found.table.loc["AUC", "value"] > 0.7
-
-    def test_a_random_recommender_may_have_them(self):
-        rng = np.random.default_rng(1)
-        for _ in range(20):
-            table, held_out = self.placed(rng)
-            held_out["item"] = rng.integers(0, 30, len(held_out))
-            found = rs.evaluate(table, held_out, metrics=["AUC"])
-            assert any("as places in a list are: if they are" in note for note in found.notes)
-
-
 def test_whole_numbers_that_floats_would_tie_keep_their_order_or_are_refused():
     scores = 2**60 + np.arange(12).reshape(3, 4)
     lists = pd.DataFrame({"user": [0, 1, 2], "item": [1, 0, 0]})
@@ -870,7 +722,7 @@ def test_whole_numbers_that_floats_would_tie_keep_their_order_or_are_refused():
     for given in (scores, scores.astype(np.uint64), scores.tolist(), Model(scores)):
         assert rs.evaluate(given, [0, 1, 2]) == exact
         with pytest.raises(ValueError, match=r"^scores must be numbers that floats hold, up to 2"):
-            rs.evaluate(given, [0, 1, 2], negatives=lists, drawn="uniform")
+            rs.evaluate(given, [0, 1, 2], among=lists, drawn="uniform")
     with pytest.raises(ValueError, match=r"^scores must be numbers that floats hold, up to 2"):
         rs.evaluate((scores, np.ones((5, 4))), [0, 1, 2])
 
@@ -905,7 +757,7 @@ class TestGivenNegatives:
     def test_ranks_are_those_among_the_lists(self):
         scores, held_out, train, lists = self.tables()
         found = rs.evaluate(
-            scores, held_out, train=train, negatives=lists, drawn="uniform", metrics=METRICS
+            scores, held_out, train=train, among=lists, drawn="uniform", metrics=METRICS
         )
         asked = pd.concat([lists, held_out])
         listed = scores.merge(asked)
@@ -922,13 +774,13 @@ class TestGivenNegatives:
 
     @pytest.mark.parametrize("block", [2**22, 3 * N_ITEMS])
     def test_factors_and_arrays_give_the_same(self, monkeypatch, block):
-        monkeypatch.setattr("recsample.ranks.predicted.BLOCK", block)
+        monkeypatch.setattr("recsample.ranks.sources.BLOCK", block)
         users, items, dense, table, held_out, train = numbered()
         lists = rs.uniform_lists(8, (held_out + train).tocsr(), rng=0)
         lists = pd.DataFrame({"user": np.repeat(np.arange(N_USERS), 8), "item": lists.ravel()})
         tables = [
             rs.evaluate(
-                one, held_out, train=train, negatives=lists, drawn="uniform", metrics=[AP, AUC]
+                one, held_out, train=train, among=lists, drawn="uniform", metrics=[AP, AUC]
             ).table
             for one in (dense, (users, items), Model(dense))
         ]
@@ -943,22 +795,21 @@ class TestGivenNegatives:
         scores[1, 4] = np.nan
         lists = pd.DataFrame({"user": [0, 0, 1, 1, 2, 2], "item": [1, 2, 2, 4, 1, 3]})
         with pytest.raises(ValueError, match="got NaN for user 1, item 4"):
-            rs.evaluate(scores, [0, 0, 0], negatives=lists, drawn="uniform", metrics=["AUC"])
+            rs.evaluate(scores, [0, 0, 0], among=lists, drawn="uniform", metrics=["AUC"])
 
     def test_what_should_not_be_listed_is_left_out_and_counted(self):
         scores, held_out, train, lists = self.tables()
         wrong = pd.concat([lists, lists.iloc[:2], held_out.iloc[:3], train.iloc[:4]])
         clean = rs.evaluate(
-            scores, held_out, train=train, negatives=lists, drawn="uniform", metrics=METRICS
+            scores, held_out, train=train, among=lists, drawn="uniform", metrics=METRICS
         )
         found = rs.evaluate(
-            scores, held_out, train=train, negatives=wrong, drawn="uniform", metrics=METRICS
+            scores, held_out, train=train, among=wrong, drawn="uniform", metrics=METRICS
         )
         pd.testing.assert_frame_equal(found.table, clean.table)
         counts = found.counts["count"].droplevel("recommender")
-        assert counts["negatives that repeat another one, left out"] == 2
-        assert counts["negatives that are held-out items of the user, left out"] == 3
-        assert counts["negatives that are training items of the user, left out"] == 4
+        assert counts["rows of among that repeat another one, left out"] == 2
+        assert counts["rows of among that are training items of the user, left out"] == 4
 
     def test_of_lists_that_are_not_uniform_nothing_is_said(self):
         scores, held_out, train, _ = self.tables()
@@ -969,7 +820,7 @@ class TestGivenNegatives:
             rows += [(user, item) for item in new[:6]]
         lists = pd.DataFrame(rows, columns=["user", "item"])
         found = rs.evaluate(
-            scores, held_out, train=train, negatives=lists, drawn="uniform", metrics=METRICS
+            scores, held_out, train=train, among=lists, drawn="uniform", metrics=METRICS
         )
         assert found.table[["value", "low", "high"]].isna().all(axis=None)
         assert "do not look like uniform draws" in str(found)
@@ -979,10 +830,10 @@ class TestGivenNegatives:
         self, monkeypatch, p, uniform
     ):
         tests = pd.DataFrame({"p-value": [0.5, p]})
-        monkeypatch.setattr("recsample.evaluation.evaluating.uniformity", lambda *_: tests)
+        monkeypatch.setattr("recsample.evaluation.rank.uniformity", lambda *_: tests)
         scores, held_out, train, lists = self.tables()
         found = rs.evaluate(
-            scores, held_out, train=train, negatives=lists, drawn="uniform", metrics=["AUC"]
+            scores, held_out, train=train, among=lists, drawn="uniform", metrics=["AUC"]
         )
         assert found.table["value"].notna().all() == uniform
 
@@ -992,7 +843,7 @@ class TestGivenNegatives:
         lists = pd.DataFrame(rs.uniform_lists(7, relevant, rng=0)).stack().droplevel(1)
         lists = lists.rename_axis("user").reset_index(name="item")
         scores = RNG(12).random((200, 15))
-        found = rs.evaluate(scores, held_out, negatives=lists, drawn="uniform", metrics=["AUC"])
+        found = rs.evaluate(scores, held_out, among=lists, drawn="uniform", metrics=["AUC"])
         assert found.table["value"].notna().all()
 
 
@@ -1050,22 +901,12 @@ class TestResult:
     def test_segments_of_sampled_runs(self):
         sampler = rs.UniformSampling(m=6)
         found = rs.evaluate(
-            self.scores, self.held_out, train=self.train, metrics=["AP"], sampler=sampler
+            self.scores, self.held_out, train=self.train, metrics=["AP"], among=sampler
         )
         apart = found.by([1, "1"] * (N_USERS // 2))
         assert apart.index.unique("segment").tolist() == [1, "1"]
         parts = found.by(["x", "y"] * (N_USERS // 2))
         assert parts["sampled"].mean() == pytest.approx(found.table["sampled"].iloc[0])
-
-    def test_segments_of_a_design_have_costs_of_their_own(self):
-        _, _, dense, _, held_out, train = numbered()
-        ranks, design = rs.predicted_ranks(dense, held_out.indices, train), rs.InverseSampling()
-        found = rs.evaluate(dense, held_out, train=train, metrics=["AP"], sampler=design)
-        cost = design.cost(ranks)
-        cheap = cost < np.median(cost)
-        parts = found.by(np.where(cheap, "cheap", "dear"))["scored"].droplevel("metric")
-        assert parts["cheap"] == pytest.approx(cost[cheap].mean())
-        assert parts["dear"] == pytest.approx(cost[~cheap].mean())
 
     def test_text_html_latex_markdown_json_and_a_picture(self):
         text, page = str(self.found), self.found._repr_html_()
@@ -1090,7 +931,7 @@ class TestResult:
         _, _, dense, _, held_out, train = numbered()
         models, known = {"a": dense, "b": -dense}, {"held_out": held_out, "train": train}
         exact = rs.evaluate(models, **known, metrics=["AUC", "AP"])
-        sampled = rs.evaluate(models, **known, metrics=["AP"], sampler=rs.UniformSampling(9))
+        sampled = rs.evaluate(models, **known, metrics=["AP"], among=rs.UniformSampling(9))
         with pytest.raises(ValueError, match=r"exact must hold .* got none for \('a', 'AUC'\)"):
             exact.plot(sampled)
         figure = sampled.plot(exact)
@@ -1104,7 +945,7 @@ class TestResult:
         assert "within the best fifth" in " ".join(figure.get_suptitle().split())
         import_module("matplotlib.pyplot").close("all")
 
-    @pytest.mark.parametrize("how", ["exact", "sampled", "design", "lists", "report", "counts"])
+    @pytest.mark.parametrize("how", ["exact", "sampled", "lists", "report", "counts"])
     def test_a_result_is_data(self, how):
         """Pickled or copied, it is equal and goes on answering."""
         _, _, dense, _, held_out, train = numbered()
@@ -1126,12 +967,10 @@ class TestResult:
                     n_items=n_items,
                     metrics=["AP"],
                 )
-            samplers = {"sampled": rs.UniformSampling(9), "design": rs.InverseSampling()}
+            sampler = rs.UniformSampling(9) if how == "sampled" else None
             if how == "lists":
-                return evaluated(
-                    negatives=lists.assign(item=lists["item"] + 2 * seed), drawn="uniform"
-                )
-            return evaluated([(AP, AUC)[seed]], sampler=samplers.get(how), rng=seed)
+                return evaluated(among=lists.assign(item=lists["item"] + 2 * seed), drawn="uniform")
+            return evaluated([(AP, AUC)[seed]], among=sampler, rng=seed)
 
         found, halves = made(0), np.arange(N_USERS) % 2
         apart = None if how in ("counts", "lists") else found.by(halves)

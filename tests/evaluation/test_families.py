@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import recsample as rs
+import recsample.evaluation.infer
 from recsample.inference.comparison import step_down
 
 SIZE = 0.05
@@ -116,12 +117,12 @@ def test_a_pair_whose_numbers_contradict_each_other_is_undecided_and_says_so(mon
     runs = table(np.random.default_rng(0), [8, 0])
     usual = evaluated(runs)
     assert usual.pairs["ahead"].tolist() == ["a"] and usual.notes == ()
-    of = rs.evaluation.saying.of_differences
+    of = rs.evaluation.infer.of_differences
 
     def turned(differences, level, ends):
         return of(differences, level, ends)._replace(difference=-0.01)
 
-    monkeypatch.setattr("recsample.evaluation.saying.of_differences", turned)
+    monkeypatch.setattr("recsample.evaluation.infer.of_differences", turned)
     found = evaluated(runs)
     assert found.pairs["ahead"].tolist() == ["undecided"]
     assert found.notes[0].startswith("a - b, AUC: undecided, since the limits of the difference")

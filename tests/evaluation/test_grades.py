@@ -90,7 +90,7 @@ def test_complete_scores_with_ties():
 def test_what_lists_leave_out_is_between_the_worst_and_the_best_order(seed):
     tables = made_up(seed)
     best = tables[0].sort_values("score", kind="stable").groupby("user").tail(3)
-    found = evaluated(best, *tables[1:]).table
+    found = evaluated(best, *tables[1:], unlisted="open").table
     unlisted = (best, *tables[1:])
     for metric in METRICS:
         ends = []
@@ -105,13 +105,13 @@ def test_what_lists_leave_out_is_between_the_worst_and_the_best_order(seed):
             assert row["value"] == pytest.approx(low) == pytest.approx(high), metric
     assert (found["assumption"] == "bound").any()
     # In a catalogue of unknown size what is not listed may add nothing.
-    least = evaluated(best, *tables[1:], items=None).table.loc["DCG"]
+    least = evaluated(best, *tables[1:], items=None, unlisted="open").table.loc["DCG"]
     listed = tables[1].merge(best[["user", "item"]])
     without = [np.mean(values_by_hand((best, listed, tables[2]), "DCG", u)) for u in range(12)]
     assert (
         least["low"] == pytest.approx(np.mean(without)) and least["low"] < found.loc["DCG", "low"]
     )
-    below = evaluated(best, *tables[1:], complete=True).table["value"]
+    below = evaluated(best, *tables[1:], unlisted="below").table["value"]
     by_hand = [np.mean(values_by_hand(unlisted, "NDCG", user)) for user in range(12)]
     assert below["NDCG"] == pytest.approx(np.mean(by_hand), rel=1e-12)
 
@@ -185,7 +185,7 @@ def test_where_items_are_sampled_grades_are_refused():
     scores, held_out, train = made_up(0)
     negatives = pd.DataFrame([(u, i) for u in range(12) for i in range(N_ITEMS)],
                              columns=["user", "item"])  # fmt: skip
-    ways = ({"sampler": rs.UniformSampling(1)}, {"negatives": negatives, "drawn": "unknown"})
+    ways = ({"among": rs.UniformSampling(1)}, {"among": negatives, "drawn": "unknown"})
     for way in ways:
         with pytest.raises(ValueError, match="^relevance must leave out grades where NDCG@2 is"):
             evaluated(scores, held_out, train, **way)

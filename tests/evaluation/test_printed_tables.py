@@ -14,7 +14,7 @@ def table_of(ranks, names, n_items, m, rng):
 
 
 def read(values=TABLE, **changes):
-    return rs.inference.from_published(values, **STUDY | changes)
+    return rs.from_published(values, **STUDY | changes)
 
 
 def ends(found, metric="HitRate@10"):
@@ -73,7 +73,7 @@ def test_numbers_that_clash_are_named():
         read({"X": TABLE, "Y": {"HR@10": "0.520", "HR@1": "0.500", "HR@5": "0.250"}})
 
 
-def test_pairs_are_decided_or_the_number_that_would_is_named():
+def test_pairs_are_decided_by_the_limits_of_their_difference():
     rng, n, m, users = np.random.default_rng(0), 200, 100, 5_000
     elsewhere, half = rng.integers(1, n, users), rng.random(users) < 0.5
     first = np.where(half, 1, elsewhere)
@@ -88,11 +88,6 @@ def test_pairs_are_decided_or_the_number_that_would_is_named():
     found, ahead = pairs_of(["HR@10", "NDCG@10"])
     assert ahead == ["A", "undecided"]
     assert found.pairs["low"].iloc[0] > 0
-    assert "A - B, Recall@10: undecided; decided by HR@5, if it were" in found.notes[0]
-    more, ahead = pairs_of(["HR@5", "HR@10", "NDCG@10"])
-    assert ahead == ["A", "A"] or "undecided" in ahead  # the likeliest value is not the true one
-    none, ahead = pairs_of(["HR@10"])
-    assert ahead == ["undecided"] * 2 and "no single further number" in none.notes[0]
 
 
 def test_where_less_is_better_the_lower_mean_is_ahead():
@@ -119,7 +114,7 @@ def test_it_is_said_as_other_results_are():
 @pytest.mark.parametrize(
     ("values", "changes", "message"),
     [
-        (TABLE, {"drawn": None}, "drawn must say how"),
+        (TABLE, {"drawn": None}, "drawn must be 'uniform' ("),
         (TABLE, {"drawn": "popular"}, "drawn must be 'uniform' for the numbers of a table"),
         ({"HR@10": 67.0}, {}, "from 0 to 1 for 'HR@10', got 67.0: of percentages"),
         ({"HR@10": "much"}, {}, "must be numbers, got 'much' for 'HR@10'"),

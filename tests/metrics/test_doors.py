@@ -96,20 +96,16 @@ CALLS = {
     "figure4": lambda metric: paper.figure4(metric, n_items=N_ITEMS, m=M),
     "figure6": lambda metric: paper.figure6([M], TOY, metric=metric),
     "order_changes": lambda metric: paper.order_changes(metric, TOY),
-    "smallest_sample_in_order": lambda metric: paper.smallest_sample_in_order(
-        OTHER, EXACT, metric=metric
-    ),
     "bias_and_variance": lambda metric: paper.bias_and_variance(
         {"it": metric}, metric, UNIFORM, N_ITEMS
     ),
-    "under_sampling": lambda metric: paper.under_sampling(TOY, UNIFORM, [metric]),
     "report": lambda metric: rs.report(RUN, m=M, n_items=N_ITEMS, metrics=[metric]).table,
     "plan_audit": lambda metric: rs.inference.plan_audit(metric, 0.5, RUN, N_ITEMS, 0),
     "Result.plan": lambda metric: rs.report(RUN, m=M, n_items=N_ITEMS, metrics=["recall@5"]).plan(
         metric, 0.5
     ),
     "from_published": lambda metric: (
-        rs.inference.from_published(
+        rs.from_published(
             {"HR@1": "0.2"}, m=M, n_items=N_ITEMS, n_users=99, drawn="uniform", metrics=[metric]
         ).table
     ),

@@ -421,9 +421,6 @@ OF_EXACT = {
     "counterexample": lambda metric: consistency.counterexample(metric, UNIFORM, N_ITEMS),
     "scaled": lambda metric: consistency.scaled(metric, UNIFORM, N_ITEMS),
     "properties": lambda metric: consistency.properties(UNIFORM, N_ITEMS, [metric]),
-    "under_sampling": lambda metric: inference.studies.under_sampling(
-        {"a": EXACT[0]}, UNIFORM, [metric]
-    ),
     "a correction of it": lambda metric: rs.BiasVariance(metric, UNIFORM, N_ITEMS, gamma=0.1),
     "a correction of it, for all items": lambda metric: rs.MinimalBias(metric, UNIFORM, M + 1),
     "a rank estimate of it": lambda metric: rs.RankEstimate(metric, UNIFORM, N_ITEMS),
@@ -495,7 +492,6 @@ OF_SAMPLER = {
     "counterexample": lambda way: consistency.counterexample(AP, way, N_ITEMS),
     "scaled": lambda way: consistency.scaled(AP, way, N_ITEMS),
     "properties": lambda way: consistency.properties(way, N_ITEMS, [AP]),
-    "under_sampling": lambda way: inference.studies.under_sampling({"a": EXACT[0]}, way, [AP]),
     "bias_and_variance": lambda way: rs.experiments.bias_and_variance(
         {"sampled": AP}, AP, way, N_ITEMS
     ),

@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 import recsample as rs
-from recsample.corrections.by_pool import PooledCorrection
 from recsample.ranks.base import Ranks
 from recsample.sampling import PooledSampling
 from recsample.sampling.laws import different_pmf
@@ -226,129 +225,6 @@ def test_corrections_are_refused_where_the_size_is_random():
             ValueError, match=r"metric must read what PooledSampling\(m=2\) gives, got BiasVar"
         ):
             method(corrected, ranks)
-
-
-# The same correction for every number of different items, pool size by pool size.
-MAKERS = {
-    "bias and variance": lambda metric, n: (
-        lambda drawn: rs.BiasVariance(metric, drawn, n, gamma=0.1)
-    ),
-    "constrained": lambda metric, n: lambda drawn: rs.ConstrainedLeastSquares(metric, drawn, n),
-    "rank estimate": lambda metric, n: lambda drawn: rs.RankEstimate(metric, drawn, n),
-    "minimal bias": lambda metric, n: lambda drawn: rs.MinimalBias(metric, drawn, n),
-}
-
-
-@pytest.mark.parametrize("kind", MAKERS)
-@pytest.mark.parametrize(("ranks", "n_items", "ties", "m"), CASES)
-def test_moments_of_corrections_by_enumeration(kind, ranks, n_items, ties, m):
-    law = law_of(ranks, n_items, ties, m)
-    chance = np.array(list(law.values())) / sum(law.values())
-    sampled = Ranks([list(values) for values, _ in law], [size for _, size in law])
-    given = Ranks([ranks], n_items, ties=[[ties] * len(ranks)])
-    for metric in (rs.AP, rs.AUC, rs.Recall @ 2):
-        corrected = PooledCorrection(MAKERS[kind](metric, n_items), PooledSampling(m))
-        values = corrected(sampled)
-        mean = chance @ values
-        variance = chance @ (values - mean) ** 2
-        assert PooledSampling(m).expect(corrected, given)[0] == pytest.approx(mean, abs=1e-9)
-        assert PooledSampling(m).variance(corrected, given)[0] == pytest.approx(variance, abs=1e-9)
-        if metric == rs.AUC and kind == "minimal bias":  # met exactly whatever the size
-            assert mean == pytest.approx(rs.AUC(given)[0], abs=1e-9)
-
-
-def test_a_pooled_correction_solves_the_least_squares_problem_of_each_size():
-    """The compromise of bias and variance, from the hypergeometric law of the size."""
-    n, gamma = 30, 0.1
-    corrected = PooledCorrection(MAKERS["bias and variance"](rs.AP, n), PooledSampling(9))
-    sampled = PooledSampling(9).draw(Ranks(np.arange(1, n + 1), n), rng=0)
-    assert len(set(sampled.n_irrelevant.tolist())) > 2
-    exact = 1 / np.arange(1, n + 1)
-    for rank, size, value in zip(sampled.values, sampled.n_irrelevant, corrected(sampled)):
-        law = stats.hypergeom.pmf(np.arange(size + 1), n - 1, np.arange(n)[:, None], size)
-        # gamma E[x^2 | r] + (1 - gamma) E[x | r]^2 - 2 E[x | r] M(r), the gradient of which is 0
-        matrix = gamma * np.diag(law.sum(axis=0)) + (1 - gamma) * law.T @ law
-        assert value == pytest.approx(np.linalg.solve(matrix, law.T @ exact)[rank - 1], rel=1e-8)
-
-
-@pytest.mark.thorough
-def test_a_pooled_correction_in_simulated_runs():
-    """Means over runs with their standard errors; and what is off is so at the mean size as well.
-
-    A bias that differed from that of uniform draws would come from the law of the sizes.
-    """
-    weights = np.arange(1.0, 501) ** -0.8
-    chosen = np.random.default_rng(0).choice(np.arange(1, 501), 400, p=weights / weights.sum())
-    ranks, sampler = Ranks(chosen, 500), PooledSampling(50)
-    corrected = PooledCorrection(MAKERS["bias and variance"](rs.NDCG @ 10, 500), sampler)
-    runs = [sampler.draw(ranks, rng) for rng in range(40)]
-    means = np.array([corrected(run).mean() for run in runs])
-    expected, error = sampler.expect(corrected, ranks).mean(), means.std(ddof=1) / np.sqrt(40)
-    assert abs(means.mean() - expected) < 4 * error
-    assert means.std(ddof=1) == pytest.approx(sampler.std_of_mean(corrected, ranks), rel=0.4)
-    exact = (rs.NDCG @ 10)(ranks).mean()
-    size = round(float(sampler.sizes(499) @ np.arange(51)))
-    alike = rs.UniformSampling(size).expect(corrected.of_size(size), ranks).mean()
-    assert expected - exact == pytest.approx(alike - exact, abs=0.001)
-    assert abs(expected - exact) < abs(sampler.expect(rs.NDCG @ 10, ranks).mean() - exact)
-
-
-def test_several_kinds_of_instances_are_corrected_as_each_alone():
-    ranks = Ranks([[3], [1, 4], [2, 3, 7], [5, 8]], [9, 9, 10, 9])
-    sampler = PooledSampling(2)
-    corrected = PooledCorrection(MAKERS["rank estimate"](rs.AP, 10), sampler)
-    mean, variance = sampler.moments(corrected, ranks)
-    for i in range(4):
-        assert sampler.moments(corrected, ranks[i : i + 1]) == (
-            pytest.approx(mean[i : i + 1]),
-            pytest.approx(variance[i : i + 1]),
-        )
-
-
-def test_the_limits_of_a_difference_are_those_of_the_report():
-    sampler, n = PooledSampling(10), 40
-    a, b = (Ranks(np.random.default_rng(i).permutation(200) % 40 // (2 - i) + 1, n) for i in (0, 1))
-    runs = {"a": sampler.draw(a, 0), "b": sampler.draw(b, 1)}
-    corrected = PooledCorrection(MAKERS["bias and variance"](rs.AP, n), sampler)
-    found = rs.inference.paired_comparison(corrected, runs["a"], runs["b"])
-    row = rs.report(runs, n_items=n, metrics=[rs.AP]).pairs.loc[("a", "b", "AP")]
-    assert tuple(row[["low", "high", "probability"]]) == pytest.approx(tuple(found[1:]))
-    means = [corrected(one).mean() for one in runs.values()]
-    assert found.difference == pytest.approx(means[0] - means[1])
-
-
-def test_a_pooled_correction_reads_pooled_draws_of_its_m_and_nothing_else():
-    corrected = PooledCorrection(MAKERS["rank estimate"](rs.AP, 9), PooledSampling(2))
-    ranks = Ranks([3, 5], 9)
-    for other in (rs.UniformSampling(2), PooledSampling(3)):
-        with pytest.raises(ValueError, match="which is made for PooledSampling"):
-            other.expect(corrected, ranks)
-    with pytest.raises(ValueError, match=r"ranks must be among 1 to 2 drawn items .* got 8"):
-        corrected(ranks)
-    with pytest.raises(ValueError, match="metric must be a metric of exact ranks"):
-        rs.report(Ranks([1, 2], 3), n_items=99, drawn="uniform", metrics=[corrected])
-
-
-@pytest.mark.parametrize(
-    ("make", "sampler", "said"),
-    [
-        (
-            lambda drawn: rs.AP,
-            PooledSampling(2),
-            "make must give a correction for Uniform.* got AP",
-        ),
-        (
-            lambda drawn: rs.RankEstimate(rs.AP, rs.UniformSampling(2), 9),
-            PooledSampling(2),
-            r"make must give a correction for UniformSampling\(m=1",
-        ),
-        (rs.AP, rs.UniformSampling(2), "sampler must be PooledSampling, got UniformSampling"),
-        (5, PooledSampling(2), "make must be a function from a sampler to a correction, got 5"),
-    ],
-)
-def test_a_pooled_correction_refuses(make, sampler, said):
-    with pytest.raises(ValueError, match=said):
-        PooledCorrection(make, sampler)
 
 
 def test_simulated_metrics_at_the_size_of_movielens():

@@ -83,12 +83,13 @@ def test_everything_that_counts_runs_with_narrow_indices(narrow):
     for metric in (rs.AP, rs.NDCG @ 3, rs.AUC, rs.metric("AP(hits)@3")):
         assert np.isfinite(metric(ranks)).all()
         for sampler in (rs.UniformSampling(5), rs.UniformSampling(5, True), rs.PooledSampling(2)):
-            assert np.isfinite(sampler.variance(metric, ranks)).all()
+            assert np.isfinite(sampler.expect(metric, ranks)).all()
+            assert np.isfinite(sampler.variance(metric, one)).all()
             assert np.isfinite(metric(sampler.draw(ranks, 0))).all()
     for design in (rs.InverseSampling(), rs.InverseSampling(cap=4)):
         assert np.isfinite(design.variance(rs.AP, one)).all()
         assert np.isfinite(design.estimate(rs.NDCG, ranks, 0)).all()
-    assert np.isfinite(rs.TwoPhase(5, 3, 0.5).cost(one)).all()
+    assert np.isfinite(rs.EarlyStopping(3).cost(one)).all()
     sampled = rs.UniformSampling(9).draw(one, 0)
     assert rs.inference.rank_distribution(sampled, rs.UniformSampling(9), 30).sum() > 0.999
     assert len(rs.Ranks.concatenate([ranks[1:], ranks])) == 5
@@ -101,24 +102,16 @@ def test_everything_that_counts_runs_with_narrow_indices(narrow):
 # The functions
 
 
-def test_each_value_is_repeated_as_often_as_said():
+def test_values_are_repeated_counted_and_summed():
     assert repeated([5, 6, 7], np.array([2, 0, 1])).tolist() == [5, 5, 7]
-    assert repeated(np.array(["a", "b"]), np.array([1, 2])).tolist() == ["a", "b", "b"]
-
-
-def test_counts_are_of_64_bits_and_as_many_as_asked_for():
-    found = counted(np.array([0, 2, 2]), 4)
+    found, nothing = counted(np.array([0, 2, 2]), 4), np.array([], int)
     assert found.tolist() == [1, 0, 2, 0] and found.dtype == np.int64
-    assert counted(np.array([], int), 2).tolist() == [0, 0]
-
-
-def test_sums_are_floats_even_of_nothing():
+    assert counted(nothing, 2).tolist() == [0, 0]
     assert summed(np.array([0, 2, 2]), [1.5, 1.0, -3.0], 4).tolist() == [1.5, 0.0, -2.0, 0.0]
-    empty = summed(np.array([], int), [], 2)
-    assert empty.tolist() == [0.0, 0.0] and empty.dtype == float
+    assert summed(nothing, [], 2).tolist() == [0.0, 0.0] and summed(nothing, [], 2).dtype == float
 
 
-@pytest.mark.parametrize(("rows", "kinds"), [(0, 2), (1, 2), (50, 2), (50, 1), (400, 9)])
+@pytest.mark.parametrize(("rows", "kinds"), [(0, 2), (50, 2), (50, 1), (400, 9)])
 def test_different_rows_are_those_of_numpy(rows, kinds):
     table = np.random.default_rng(rows).integers(-kinds, kinds, (rows, 3))
     found, which = different_rows(list(table.T))
@@ -127,7 +120,7 @@ def test_different_rows_are_those_of_numpy(rows, kinds):
     assert which.tolist() == of_row.reshape(-1).tolist()
 
 
-@pytest.mark.parametrize("lengths", [[2, 0, 3], [1], [0, 0], [4, 1, 1, 0, 2]])
+@pytest.mark.parametrize("lengths", [[2, 0, 3], [0, 0]])
 def test_lists_one_after_the_other(lengths):
     lists, n = [], 0
     for length in lengths:
@@ -142,8 +135,8 @@ def test_lists_one_after_the_other(lengths):
         assert function(given.astype(np.int32)).dtype == np.int64
 
 
-@pytest.mark.parametrize("block", [None, 1, 10, 35, 10**9])
-@pytest.mark.parametrize("n_rows, row_length", [(1, 5), (7, 5), (100, 3), (3, 10**6)])
+@pytest.mark.parametrize("block", [None, 1, 10, 35])
+@pytest.mark.parametrize("n_rows, row_length", [(7, 5), (100, 3), (3, 10**6)])
 def test_blocks_of_rows_cover_all_and_hold_no_more_than_asked_for(n_rows, row_length, block):
     parts = row_blocks(n_rows, row_length, block)
     assert [row for part in parts for row in range(part.start, part.stop)] == list(range(n_rows))

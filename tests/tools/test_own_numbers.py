@@ -76,7 +76,7 @@ def test_a_printed_table_has_the_limits_of_from_published():
     text = "model\tHR@10\tNDCG@10\nX\t0.670\t0.396"
     how = {"m": "100", "items": "1390 3690", "users": "6,040", "metrics": ""}
     found = rows(asked(text, kind="printed", **how))
-    wanted = rs.inference.from_published(
+    wanted = rs.from_published(
         {"X": {"HR@10": "0.670", "NDCG@10": "0.396"}},
         m=100,
         n_items=(1390, 3690),

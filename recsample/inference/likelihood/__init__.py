@@ -5,6 +5,6 @@ what they say of a metric, `limits` what follows for a reader.
 Chapters: report, bounds.
 """
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-__getattr__, __dir__, __all__ = opened(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

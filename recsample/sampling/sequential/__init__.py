@@ -5,6 +5,6 @@ small, `doubling` looks at twice as many. They work on ranks or on a `Scan` of r
 Chapters: sequential, your_study.
 """
 
-from recsample._support.rooms import opened
+import lazy_loader
 
-__getattr__, __dir__, __all__ = opened(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

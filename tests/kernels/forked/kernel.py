@@ -32,7 +32,6 @@ IMPORTED = [
     "psutil",
     "recsample.datasets",
     "recsample.experiments",
-    "recsample.inference.coverage",
     "recsample.evaluation.reporting",
     "recsample.plotting",
     "scipy.optimize",

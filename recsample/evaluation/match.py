@@ -11,29 +11,21 @@ import numpy as np
 from scipy import sparse
 
 from recsample._support import frames
-from recsample._support.arrays import counted
-from recsample._support.checks import array_of, shown, whole_numbers
+from recsample._support.checks import array_of, positive_int, shown, whole_numbers
 from recsample._support.extras import extra
 from recsample._support.typing import Floats
-from recsample.evaluation.candidates import doubts, is_short, pools_of
-from recsample.evaluation.causes import at_the_top
 from recsample.ranks.checks import check_names
-from recsample.ranks.predicted import Listed, Source, Study, WholeRows, is_rows
-from recsample.ranks.scores import item_sets, keys_of, sets_of, without
+from recsample.ranks.scores import item_sets, sets_of, without
+from recsample.ranks.sources import Listed, Source, Study, WholeRows, is_rows
 
 # How it ends what is counted and no reason to act.
 USUAL = (
     "scores of items in train, which are not ranked",
     "of users who are not evaluated, left out",
-    "training rows of items without any score or held-out row",
 )
-_SCORES_IN_TRAIN, _OF_OTHERS, _UNKNOWN_IN_TRAIN = USUAL
+_SCORES_IN_TRAIN, _OF_OTHERS = USUAL
 # So many different items are not all unknown by accident.
 _MANY = 20
-# By so many standard deviations the held-out items of a recommender are off the middle, and in a
-# column of such a name places are looked for.
-_CLEAR = 3
-_PLACES = ("rank", "ranking", "position", "pos", "place")
 
 
 @dataclass(frozen=True)
@@ -41,9 +33,8 @@ class Matched:
     """Recommenders, users and items that fit each other: what the second phase is given.
 
     `sources` are by the names of the recommenders, "" for one that is not `named`; `lists` are the
-    items of each user to rank among, None for all items; `counts` says what did not match. What
-    is not listed is known to be below where scores are `complete`; the catalogue is `stated`, or
-    what occurs in the tables. `notes` are doubts.
+    items of each user to rank among, None for the catalogue; `counts` says what did not match. The
+    size of the catalogue `is_known` where it was stated, or some scores are of all that occurs.
     """
 
     study: Study
@@ -51,9 +42,7 @@ class Matched:
     named: bool
     lists: Any  # sets of items, or None
     counts: Mapping[tuple[str, str], int]
-    complete: bool
-    stated: bool
-    notes: tuple[str, ...] = ()
+    is_known: bool
 
 
 class _Table(NamedTuple):
@@ -69,11 +58,10 @@ def match_ids(
     scores: Any,
     held_out: Any,
     train: Any,
-    negatives: Any,
-    complete: bool,
     items: Any,
+    among: Any,
+    relevance: Any,
     columns: Mapping[str, str],
-    relevance: Any = ...,
 ) -> Matched:
     """Match users and items by their ids; what does not match is counted.
 
@@ -87,6 +75,8 @@ def match_ids(
     tables = {"held_out": _held_out(held_out, pair, relevance, counts)}
     if train is not None:
         tables["train"] = _pairs("train", train, pair)
+    if among is not None:
+        tables["among"] = _pairs("among", among, pair)
     read = {name: _read(_called(name), one, scored) for name, one in given.items()}
     rows = {name: one for name, one in read.items() if isinstance(one, WholeRows)}
     listed = {name: one for name, one in read.items() if isinstance(one, _Table)}
@@ -96,30 +86,23 @@ def match_ids(
     found = tables | {_called(name): table for name, table in listed.items()}
     _check_kinds(found, bool(rows))
     _check_spelling(found, counts)
-    if not rows:
+    if rows:
+        _check_numbers(found, rows)
+    elif items is None or np.ndim(items) == 0:
         _refuse_unknown(found)
-    catalogue = _numbered_items(found, rows, items) if rows else _named_items(found, items)
-    if "train" in tables and items is None and not rows:
-        _check_known(tables, list(listed.values()), counts)
-    study = _study(tables, catalogue, counts)
-    notes = [
-        note
-        for name, table in listed.items()
-        for note in _places_doubted(name, columns["score"], table, study)
-    ]
-    for name, one in rows.items():
-        _refuse_order(name, one, study)
-    known = {name: _listed(name, one, study, counts, complete) for name, one in listed.items()}
-    lists, short = None, {name: one for name, one in known.items() if is_short(one, study)}
-    if isinstance(negatives, str):
-        lists = _candidates(short, study)
-    elif negatives is not None:
-        lists = _lists(_pairs("negatives", negatives, pair), study, counts)
-    elif not complete:
-        notes += _doubts(short, study)
-    sources: dict[str, Source] = {name: (rows | known)[name] for name in given}
-    stated = bool(rows) or items is not None
-    return Matched(study, sources, named, lists, counts, complete, stated, tuple(notes))
+    catalogue, n_items = _catalogue(found, rows, items)
+    for one in rows.values():
+        one.columns = None if items is None or np.ndim(items) == 0 else np.asarray(catalogue)
+    study = _study(tables, catalogue, n_items, counts)
+    sources: dict[str, Source] = {
+        name: rows[name] if name in rows else _listed(name, listed[name], study, counts)
+        for name in given
+    }
+    lists = None if among is None else _lists(tables["among"], study, counts)
+    whole = (isinstance(one, Listed) and one.lengths(study) for one in sources.values())
+    is_known = bool(rows) or items is not None
+    is_known |= any(np.array_equal(lengths, study.sizes) for lengths in whole)
+    return Matched(study, sources, named, lists, counts, is_known)
 
 
 def _recommenders(scores, model):
@@ -298,97 +281,54 @@ def _check_spelling(found, counts):
 
 
 def _refuse_unknown(found):
-    """Refuse held-out items of which no other table knows a single one."""
-    ids = found["held_out"].item.ids
-    others = [table.item.ids for name, table in found.items() if name != "held_out"]
-    if others and len(ids) >= _MANY and (frames.joined(*others).get_indexer(ids) < 0).all():
-        raise ValueError(
-            f"held_out must hold items that another table knows, got {len(ids):,} of which none "
-            f"does: {shown(ids[0])} here, {shown(others[0][0])} there"
-        )
+    """Refuse a table of many items of which no other table knows a single one."""
+    for name, table in found.items():
+        ids = table.item.ids
+        others = [other.item.ids for key, other in found.items() if key != name]
+        if others and len(ids) >= _MANY and (frames.joined(*others).get_indexer(ids) < 0).all():
+            raise ValueError(
+                f"{name} must hold items that another table knows, got {len(ids):,} of which none "
+                f"does: {shown(ids[0])} here, {shown(others[0][0])} there"
+            )
 
 
-def _check_known(tables, listed, counts):
-    """Count rows of train with items that nothing else knows; refuse ids of another kind."""
-    (ids, which), held_out = tables["train"].item, tables["held_out"].item.ids
-    scored = frames.joined(*(table.item.ids for table in listed))
-    here = frames.joined(scored, held_out)
-    unknown = here.get_indexer(ids) < 0
-    whole = any(
-        2 * len(table.item.which) >= len(table.user.ids) * len(table.item.ids)
-        and (frames.joined(table.item.ids).get_indexer(held_out) >= 0).all()
-        for table in listed
+def _catalogue(found, rows, items):
+    """The items that can be recommended, as far as they have names, and how many there are."""
+    known = (
+        extra("pandas").RangeIndex(next(iter(rows.values())).n_items)
+        if rows
+        else frames.joined(*(table.item.ids for table in found.values()))
     )
-    counts["", _UNKNOWN_IN_TRAIN + ", ranked last" * whole] = unknown[which].sum()
-    majority = 2 * unknown.sum() > len(ids)
-    # Lists of the best leave out many items of train, but hold few that it does not have.
-    grown = 2 * unknown.sum() > len(here)
-    others = majority and 2 * scored.isin(ids).sum() < len(scored)
-    if others or whole and (majority or grown):
-        raise ValueError(
-            f"train must hold the items of the other tables, got {unknown.sum():,} of {len(ids):,} "
-            "different items without any score or held-out row, such as "
-            f"{shown(ids[np.argmax(unknown)])}: are these ids of the same kind? If they can be "
-            "recommended too, or never can, items= names those that can"
-        )
-
-
-def _places_doubted(name, column, table, study):
-    """Refuse scores that are the places 1 to n of each user's list, best first; a note in doubt."""
-    user, score = table.user.which, table.score
-    length = counted(user, len(table.user.ids))
-    first = score.min()
-    if first not in (0, 1) or length.max() < 2 or not (score < length[user] + first).all():
-        return ()
-    whole = (score == np.floor(score)).all()
-    if not whole or len(np.unique(user * (length.max() + 1) + score)) < len(score):
-        return ()
-    index = extra("pandas").Index
-    row, column_of, known = _places(table, index(study.users), index(study.items))
-    mine = np.zeros(len(score), bool)
-    mine[known] = np.isin(row[known] * len(study.items) + column_of[known], keys_of(study.relevant))
-    z = at_the_top(score[mine] - first, length[user][mine])
-    got = f"{first:g} to the length of the list for each user, as places in a list are"
-    if z < -_CLEAR or (z < _CLEAR and str(column).lower() in _PLACES):
-        raise ValueError(f"{_called(name)} must be higher for better items, got {got}: negate it")
-    if z < _CLEAR:
-        return (f"{_called(name)} are {got}: if they are, negate them",)
-    return ()
-
-
-def _refuse_order(name, rows, study):
-    """Refuse arrays of places, and of items in order, where scores are asked for."""
-    first = rows.numbered_from
-    if first is None:
-        return
-    place = rows.of(study, *study.held_out) - first
-    z = at_the_top(place, np.full(len(place), rows.n_items))
-    if z < -_CLEAR or (z < _CLEAR and len(place) >= _MANY):
-        raise ValueError(
-            f"{_called(name)} must hold the score of each item in its column, higher for better "
-            "items, got the same numbers from 0 or 1 on for each user, with held-out items not at "
-            "the high end: negate places in a list; items in their order, as argsort gives them, "
-            "do not tell the scores"
-        )
-
-
-def _named_items(found, items):
-    """All items that can be recommended, where tables name them."""
     if items is None:
-        return frames.joined(*(table.item.ids for table in found.values()))
+        return known, len(known)
+    if np.ndim(items) == 0 and not frames.is_frame(items):
+        n_items = positive_int("items", items)
+        if n_items < len(known) or (rows and n_items > len(known)):
+            where = "scores have a column for" if rows else "the tables name"
+            raise ValueError(
+                f"items must be their number, at least as many as {where}, {len(known):,}, or the "
+                f"ids of those that are ranked, got {n_items:,}"
+            )
+        return known, n_items
     named = array_of("items", items, None if hasattr(items, "dtype") else object)
     if named.ndim != 1 or not len(named):
-        raise ValueError(f"items must be a list of at least one id, got {shown(items)}")
+        raise ValueError(
+            f"items must be a number, or a list of at least one id, got {shown(items)}"
+        )
     named = frames.same_kind_ids("items", named)
     if frames.kind_of(named) != (kind := frames.kind_of(found["held_out"].item.ids)):
         raise ValueError(f"items must be {kind} as in held_out, got {frames.kind_of(named)}")
-    return frames.joined(named)
+    catalogue = frames.joined(named)
+    if rows and (unknown := catalogue.difference(known)).size:
+        raise ValueError(
+            f"items must be numbers of columns of scores, from 0 to {len(known) - 1}, got "
+            f"{unknown[0]}"
+        )
+    return catalogue, len(catalogue)
 
 
-def _numbered_items(found, rows, items):
-    """All items that can be recommended, where arrays number them; and so they do the users."""
-    if items is not None:
-        raise ValueError("items must be None where scores are arrays: these have all items")
+def _check_numbers(found, rows):
+    """Refuse tables with users or items that arrays, which number them, do not have."""
     n_items = next(one.n_items for one in rows.values())
     n_users = next((one.n_users for one in rows.values() if one.n_users is not None), None)
     for name, table in found.items():
@@ -400,7 +340,6 @@ def _numbered_items(found, rows, items):
                     f"{name} must number {what} from 0 to {end - 1}, as the scores do, "
                     f"got {outside[0]}"
                 )
-    return extra("pandas").RangeIndex(n_items)
 
 
 def _places(table, users, items):
@@ -418,7 +357,7 @@ def _refuse_strangers(name, row, table, users):
         )
 
 
-def _study(tables, catalogue, counts):
+def _study(tables, catalogue, n_items, counts):
     """Who is evaluated on what."""
     held_out = tables["held_out"]
     users = frames.joined(held_out.user.ids)
@@ -427,8 +366,8 @@ def _study(tables, catalogue, counts):
     if not known.all():
         ids, which = held_out.item
         raise ValueError(
-            "items must hold all held-out items, "
-            f"got none that is {shown(ids[which[np.argmin(known)]])}"
+            f"items must hold all held-out items, got {(~known).sum():,} of {len(known):,} rows of "
+            f"held_out with others, such as {shown(ids[which[np.argmin(known)]])}"
         )
     relevant, given = sets_of(row, column, shape), (row, column)
     counts["", "held-out rows that repeat another one, counted once"] = len(row) - relevant.nnz
@@ -446,7 +385,9 @@ def _study(tables, catalogue, counts):
     counts["", "users without any other held-out item, left out"] = len(users) - len(left)
     if not len(left):
         raise ValueError("held_out must hold items that are not in train, got none")
-    study = Study(np.asarray(users)[left], np.asarray(catalogue), new[left], exclude[left].tocsr())
+    study = Study(
+        np.asarray(users)[left], np.asarray(catalogue), new[left], exclude[left].tocsr(), n_items
+    )
     if held_out.score is None or (held_out.score == 1).all():  # which is no grade
         return study
     return _with_grades(study, *given, held_out.score, left)
@@ -478,7 +419,7 @@ def _known_to(study, table, counts, name, whose, what):
     return row, column, known
 
 
-def _listed(name, table, study, counts, complete):
+def _listed(name, table, study, counts):
     """The scores of a dataframe, as far as they are of users and items of the study."""
     what = "of items that are not in items"
     row, column, known = _known_to(study, table, counts, name, "scores", what)
@@ -493,74 +434,19 @@ def _listed(name, table, study, counts, complete):
             f"{_called(name)} must hold each pair of user and item once, "
             f"got user {shown(study.users[user])} with item {shown(study.items[item])} twice"
         )
-    found = Listed(key, score, study, complete)
+    found = Listed(key, score, study)
     counts[name, _SCORES_IN_TRAIN] = found.in_train
-    is_known, pools = pools_of(found, study)
-    full = (found.lengths == pools).mean() >= 0.9 and is_known.mean() >= 0.5
-    unknown = (~is_known[study.held_out[1]]).sum() * full
-    counts[name, "held-out items without any score, though all others have them"] = unknown
     return found
 
 
-def _doubts(short, study):
-    """Refuse lists of candidates, which tell nothing without a statement; notes where in doubt."""
-    notes = []
-    for name, (why, certain) in doubts(short, study).items():
-        cure = (
-            "give negatives='listed' (and drawn=) to rank among the items that are listed, or "
-            "complete=True if "
-            "those that are not are known to be below"
-        )
-        if certain:
-            raise ValueError(
-                f"{_called(name)} must list the best items of each user, or all, got what looks "
-                f"like lists of candidates ({why}): {cure}"
-            )
-        notes.append(f"{_called(name)} may be lists of candidates ({why}): {cure}")
-    return notes
-
-
-def _candidates(short, study):
-    """The items that short lists hold beside the held-out ones, the same for all recommenders."""
-    if not short:
-        raise ValueError(
-            "negatives must be None where scores hold all items of each user, got 'listed': name "
-            "the candidates by a dataframe"
-        )
-    (first, one), *others = short.items()
-    relevant, n_items = keys_of(study.relevant), len(study.items)
-    keys = np.setdiff1d(one.key, relevant)
-    for name, other in others:
-        alone = np.setdiff1d(np.setxor1d(keys, other.key), relevant)
-        if len(alone):
-            user, item = divmod(int(alone[0]), n_items)
-            raise ValueError(
-                "negatives='listed' must find the same candidates in all scores, got "
-                f"{shown(study.items[item])} for user {shown(study.users[user])} in only one of "
-                f"{first!r} and {name!r}: give them as a dataframe, or evaluate one by one"
-            )
-    return _filled("scores", sets_of(*np.divmod(keys, n_items), study.relevant.shape), study)
-
-
-def _filled(name, lists, study):
-    """The lists, unless one of them is empty."""
-    empty = np.diff(lists.indptr) == 0
-    if empty.any():
-        raise ValueError(
-            f"{name} must hold an item to rank among for every user who is evaluated, "
-            f"got none for {shown(study.users[np.argmax(empty)])}"
-        )
-    return lists
-
-
 def _lists(table, study, counts):
-    """The listed negatives of each user, as sets."""
-    what = "that no other table knows"
-    row, column, known = _known_to(study, table, counts, "", "negatives", what)
+    """The items to rank among of each user, as sets without the relevant ones."""
+    row, column, known = _known_to(
+        study, table, counts, "", "rows of among", "of items not in items"
+    )
     lists = sets_of(row[known], column[known], study.relevant.shape)
-    counts["", "negatives that repeat another one, left out"] = known.sum() - lists.nnz
-    for what, sets in (("held-out", study.relevant), ("training", study.exclude)):
-        right = without(lists, sets)
-        left_out = f"negatives that are {what} items of the user, left out"
-        counts["", left_out], lists = lists.nnz - right.nnz, right
-    return _filled("negatives", lists, study)
+    counts["", "rows of among that repeat another one, left out"] = known.sum() - lists.nnz
+    lists = without(lists, study.relevant)
+    new = without(lists, study.exclude)
+    counts["", "rows of among that are training items of the user, left out"] = lists.nnz - new.nnz
+    return new

@@ -1,0 +1,509 @@
+"""The third phase of an evaluation: values, limits and differences, from ranks.
+
+There is a class for each kind of ranks. Each computes the same plain tables, by recommender, metric
+and what else, and no words.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from itertools import chain, combinations, product
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from recsample._support.numerics import LEVEL, limits_of_mean, mean_of
+from recsample._support.typing import Floats, Integers
+from recsample._support.values import Value
+from recsample.evaluation.grades import ends_with_grades, values_of, values_without
+from recsample.evaluation.rank import Lists, Ranked
+from recsample.inference.audit import Audit
+from recsample.inference.blind import BlindSpot, blind_spot
+from recsample.inference.comparison import Comparison, compared, of_differences, step_down
+from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
+from recsample.inference.published import Printed, Reading, Study, terms_of
+from recsample.metrics.base import Metric
+from recsample.metrics.ranking import AveragePrecision
+from recsample.metrics.shapes import Linear
+from recsample.ranks.base import Ranks
+
+Rows = Mapping[tuple[str, Metric], dict[str, Any]]
+Pairs = Mapping[tuple[str, str, Metric], dict[str, Any]]
+Rungs = Mapping[tuple[str, Metric, str], dict[str, float]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Inferred(Value):
+    """What ranks of recommenders say of metrics.
+
+    `runs` are by the names of the recommenders, "" for one that is not `named`; `counts` says how
+    often what did not match, by recommender and in words, and `notes` what of it is unusual;
+    `grades` are the different ones of the held-out items; `lists` says how long lists of scores
+    are, where they leave items out.
+    """
+
+    runs: Mapping[str, Any]  # Ranks, RankCounts, or printed numbers
+    metrics: tuple[Metric, ...]
+    named: bool
+    notes: tuple[str, ...] = ()
+    counts: Mapping[tuple[str, str], int] | None = None
+    grades: tuple[float, ...] = ()
+    lists: Lists | None = None
+    columns_of_pairs: ClassVar[tuple[str, ...]] = (*Comparison._fields, "ahead")
+
+    def _content(self):
+        parts = self.__getstate__().values()
+        each = ((*p, *p.values()) if isinstance(p, Mapping) else (p,) for p in parts)
+        return tuple(chain.from_iterable(each))
+
+    def __getstate__(self):
+        """The fields; what is computed from them is computed again."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @property
+    def first(self) -> Any:
+        """Of one recommender: users and pools are those of all."""
+        return next(iter(self.runs.values()))
+
+    @property
+    def pairable(self) -> bool:
+        """Whether the values of single users are known, so that recommenders can be compared."""
+        return all(isinstance(run, Ranks) for run in self.runs.values())
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """The users."""
+        if not self.pairable:
+            raise ValueError("this result does not know the values of single users")
+        return np.arange(len(self.first)) if self.first.ids is None else self.first.ids
+
+    @cached_property
+    def values(self) -> Mapping[tuple[str, Metric], Floats]:
+        """The value of each metric for each user; NaN where it is undefined, or not known."""
+        return {(n, m): _values(m, run) for n, run in self.runs.items() for m in self.metrics}
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Values and limits by recommender and metric."""
+        return {(name, m): self.row(name, m) for name in self.runs for m in self.metrics}
+
+    @property
+    def ladder(self) -> Rungs:
+        """Limits by recommender, metric and assumption; none where nothing is assumed."""
+        return {}
+
+    @property
+    def fit(self) -> Mapping[str, dict[str, float]]:
+        """How well what was stated of the draws fits, by recommender; none where none were made."""
+        return {}
+
+    @property
+    def blind(self) -> BlindSpot | None:
+        """What the limits cannot see; None where none rest on "decreasing"."""
+        return None
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Differences by both recommenders and metric."""
+        both = list(combinations(self.runs, 2)) if self.pairable else []
+        # So narrow a chance of error for each pair of a metric that they all hold at once.
+        level = 1 - (1 - LEVEL) / max(1, len(both))
+        found = {(*p, m): self.difference(*p, m, level) for p in both for m in self.metrics}
+        for metric in self.metrics:
+            ahead = np.array([found[(*p, metric)]["probability"] for p in both])
+            rejected = step_down(2 * np.minimum(ahead, 1 - ahead), 1 - LEVEL)
+            for pair, is_rejected in zip(both, rejected):
+                one = found[(*pair, metric)]
+                found[(*pair, metric)] = one | self._decided(*pair, metric, one, is_rejected)
+        return found
+
+    def _decided(self, a, b, metric, found, is_rejected):
+        """Who is ahead, if 0 is rejected and no other number says the opposite."""
+        low, high, chance = (found[what] for what in ("low", "high", "probability"))
+        sign = np.sign(chance - 0.5) if is_rejected else 1 if low > 0 else -1 if high < 0 else 0
+        apart = self.rows[a, metric]["value"] - self.rows[b, metric]["value"]
+        if sign == 0 or any(sign * x < 0 for x in (apart, found["difference"], chance - 0.5)):
+            return {"ahead": "undecided"}
+        end = {"low": max(low, 0.0)} if sign > 0 else {"high": min(high, 0.0)}
+        return end | {"ahead": better(metric, a, b, sign)}
+
+    def part(self, users: Integers, **changes: Any) -> Inferred:
+        """The same for some of the users."""
+        return replace(self, runs={name: run[users] for name, run in self.runs.items()}, **changes)
+
+    @abstractmethod
+    def row(self, name: str, metric: Metric) -> dict[str, Any]:
+        """A value and its limits."""
+
+    @abstractmethod
+    def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
+        """Of two means, and its limits."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Exact(Inferred):
+    """All that there is to rank is ranked: each user has a value, a mean the limits of a mean.
+
+    As of `Ranked`, users have so many items that are `missed`, never found; with the ranks of the
+    `best` case these are items in an order that nobody knows, which leaves bounds. Beyond a
+    catalogue that is not `is_known` there may be more of them. If `is_task`, the users were ranked
+    among candidates of their own.
+    """
+
+    missed: Mapping[str, Integers] = field(default_factory=dict)
+    best: Mapping[str, Ranks] = field(default_factory=dict)
+    is_known: bool = True
+    is_task: bool = False
+
+    @cached_property
+    def bounds(self) -> Mapping[tuple[str, Metric], tuple[Floats, Floats]]:
+        """The lowest and the highest value of each metric for each user."""
+        return {(n, m): self._bounds(n, m) for n in self.runs for m in self.metrics}
+
+    def _bounds(self, name, metric):
+        run = self.runs[name]
+        if name not in self.missed:
+            return (_values(metric, run),) * 2
+        if name not in self.best:
+            return (values_without(metric, run, self.missed[name]),) * 2
+        worst, best = _values(metric, run), _values(metric, self.best[name])
+        if not self.is_known:
+            if isinstance(metric.shape, Linear):  # in a large catalogue whatever is listed is high
+                best = np.full(len(best), metric.of_rank(1, 2))
+            elif metric.additive:  # and what is not listed may be as far down as one likes
+                worst = values_without(metric, run, self.missed[name])
+        return np.minimum(worst, best), np.maximum(worst, best)
+
+    @cached_property
+    def values(self) -> Mapping[tuple[str, Metric], Floats]:
+        return {key: np.where(low == high, low, np.nan) for key, (low, high) in self.bounds.items()}
+
+    @cached_property
+    def undefined(self) -> Mapping[Metric, int]:
+        """For how many users each metric is undefined, whoever ranks."""
+        lows = {m: self.bounds[next(iter(self.runs)), m][0] for m in self.metrics}
+        return {m: int(np.isnan(low).sum()) for m, low in lows.items()}
+
+    def is_bounded(self, name: str, metric: Metric) -> bool:
+        """Whether there are bounds in place of a value."""
+        low, high = self.bounds[name, metric]
+        return bool((low < high).any())
+
+    @cached_property
+    def ends(self) -> Mapping[Metric, tuple[float, float]]:
+        """The lowest and the highest value that each metric can have."""
+        found = {m: ends_with_grades(m, self.first) for m in self.metrics}
+        if self.missed:  # of nothing found a metric is 0
+            found = {m: (min(low, 0.0), max(high, 0.0)) for m, (low, high) in found.items()}
+        return found
+
+    def part(self, users: Integers, **changes: Any) -> Inferred:
+        some = {what: _of_users(getattr(self, what), users) for what in ("missed", "best")}
+        return super().part(users, lists=None, **some, **changes)
+
+    def row(self, name: str, metric: Metric) -> dict[str, Any]:
+        rests = {"assumption": ""} if self.best else {}
+        if self.is_bounded(name, metric):
+            low, high = (float(np.nanmean(end)) for end in self.bounds[name, metric])
+            return {"value": np.nan, "low": low, "high": high, "assumption": "bound"}
+        values = _defined(self.values[name, metric])
+        found = {"value": float(values.mean()) if len(values) else np.nan}
+        if len(values) < 2:
+            return found | dict.fromkeys(("low", "high"), np.nan) | rests
+        low, high = limits_of_mean(values, LEVEL, ends=self.ends[metric])
+        least, most = self.ends[metric]
+        return found | {"low": max(low, least), "high": min(high, most)} | rests
+
+    def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
+        rests = {"assumption": ""} if self.best else {}
+        if self.is_bounded(a, metric) or self.is_bounded(b, metric):
+            (low_a, high_a), (low_b, high_b) = (self.bounds[name, metric] for name in (a, b))
+            low, high = (float(np.nanmean(end)) for end in (low_a - high_b, high_a - low_b))
+            return Comparison(np.nan, low, high, np.nan)._asdict() | {"assumption": "bound"}
+        differences = _defined(self.values[a, metric] - self.values[b, metric])
+        if len(differences) < 2:
+            mean = float(differences.mean()) if len(differences) else np.nan
+            return Comparison(mean, np.nan, np.nan, np.nan)._asdict() | rests
+        low, high = self.ends[metric]
+        least, most = low - high, high - low
+        found = of_differences(differences, level, (least, most))
+        found = found._replace(low=max(found.low, least), high=min(found.high, most))
+        return found._asdict() | rests
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Uncorrected(Inferred):
+    """Ranks among drawn items that say nothing of the others.
+
+    Where they are said to be `drawn` uniformly, they do not look like it.
+    """
+
+    drawn: str
+    has_train: bool
+
+    @property
+    def pairs(self) -> Pairs:
+        return {}
+
+    def part(self, users: Integers, **changes: Any) -> Inferred:
+        raise ValueError("this result has nothing to say of segments: see its sentences")
+
+    def row(self, name: str, metric: Metric) -> dict[str, Any]:
+        values = _defined(self.values[name, metric])
+        sampled = float(values.mean()) if len(values) else np.nan
+        unknown = dict.fromkeys(("value", "low", "high"), np.nan)
+        return unknown | {"sampled": sampled, "assumption": ""}
+
+    def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sampled(Inferred):
+    """Ranks among items that were drawn uniformly from pools of `n_items`."""
+
+    n_items: Integers
+    replace: bool
+    stated: bool  # by whoever asks, and not known to this package
+    columns_of_pairs = (*Comparison._fields, "assumption", "ahead")
+
+    @cached_property
+    def evidence(self) -> Mapping[str, Evidence]:
+        """What each run says under each assumption."""
+        how, n = (self.n_items, self.replace, self.metrics), len(self.runs)
+        return {name: Evidence(run, *how, n) for name, run in self.runs.items()}
+
+    @cached_property
+    def fit(self) -> Mapping[str, dict[str, float]]:
+        return {
+            name: {"p_value": one.misfit("none"), "p_corrected": one.fit}
+            for name, one in self.evidence.items()
+        }
+
+    @cached_property
+    def ladder(self) -> Rungs:
+        rungs: dict[tuple[str, Metric, str], dict[str, float]] = {}
+        for (name, one), metric, a in product(self.evidence.items(), self.metrics, ASSUMPTIONS):
+            none = one.contradicts(metric, a)
+            ends = (np.nan, np.nan) if none else one.limits(metric, a, LEVEL)
+            rungs[name, metric, a] = dict(zip(("low", "high"), ends))
+        return rungs
+
+    @cached_property
+    def blind(self) -> BlindSpot | None:
+        if not any(row["assumption"] == "decreasing" for row in self.rows.values()):
+            return None
+        one = next(iter(self.evidence.values()))
+        n, m = (mean_of(size, one.counts) for size in (one.sizes, one.sampled.n_irrelevant))
+        return blind_spot(round(n), round(m), one.n_instances)
+
+    def part(self, users: Integers, **changes: Any) -> Inferred:
+        sizes = np.broadcast_to(self.n_items, len(self.first))[users]
+        return super().part(users, n_items=sizes, **changes)
+
+    def row(self, name: str, metric: Metric) -> dict[str, Any]:
+        evidence = self.evidence[name]
+        used = supported(metric, evidence) or ""
+        limits = self.ladder.get((name, metric, used), {"low": np.nan, "high": np.nan})
+        known = used == "decreasing" or (used and isinstance(metric.shape, Linear))
+        value = evidence.estimate(metric) if known else np.nan
+        # An estimate outside of the limits would be one that the data speak against.
+        within = float(np.clip(value, limits["low"], limits["high"]))
+        return {"value": within, **limits, "sampled": evidence.mean(metric), "assumption": used}
+
+    def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
+        """Under the weaker of the assumptions that the two rest on."""
+        both = self.evidence[a], self.evidence[b]
+        weaker = supported(metric, *both)
+        if weaker is None:
+            return dict.fromkeys(Comparison._fields, np.nan) | {"assumption": ""}
+        return compared(metric, *both, weaker, level)._asdict() | {"assumption": weaker}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Audited(Sampled):
+    """Exact ranks of some users beside the sampled ranks of all, however items were drawn.
+
+    `chances` says how likely each user was to be audited; without them the choice was random.
+    """
+
+    exact: Mapping[str, Ranks]
+    audited: Integers
+    chances: Floats | None
+    fit: ClassVar[Mapping[str, Any]] = {}  # of the draws nothing is assumed
+    ladder: ClassVar[Rungs] = {}
+
+    @cached_property
+    def audits(self) -> Mapping[str, Audit]:
+        """Of each recommender."""
+        sizes = np.broadcast_to(self.n_items, len(self.first))
+        return {
+            name: Audit(run, self.exact[name], self.audited, sizes, self.replace, self.chances)
+            for name, run in self.runs.items()
+        }
+
+    def part(self, users: Integers, **changes: Any) -> Inferred:
+        inside = np.isin(self.audited, users)
+        if inside.sum() < 2:
+            raise ValueError(
+                "segments must hold at least two audited users each, got "
+                f"{inside.sum()} among {len(users)} users"
+            )
+        return super().part(
+            users,
+            exact={name: ranks[np.flatnonzero(inside)] for name, ranks in self.exact.items()},
+            audited=np.searchsorted(users, self.audited[inside]),
+            chances=None if self.chances is None else self.chances[users],
+        )
+
+    def row(self, name: str, metric: Metric) -> dict[str, Any]:
+        found = self.audits[name].mean(metric)
+        known = {"sampled": float(self.values[name, metric].mean()), "assumption": "audit"}
+        others = {"low_for_others": found.low_for_others, "high_for_others": found.high_for_others}
+        return {"value": found.value, "low": found.low, "high": found.high} | known | others
+
+    def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
+        found = self.audits[a].difference(self.audits[b], metric, level)
+        return found.compared(level)._asdict() | {"assumption": "audit"}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reread(Inferred):
+    """Printed numbers of recommenders, for which each of several studies may have been made."""
+
+    studies: tuple[Study, ...]
+    columns_of_pairs = (*Comparison._fields, "assumption", "ahead")
+
+    @property
+    def pairable(self) -> bool:
+        return False  # values of single users are not printed
+
+    @cached_property
+    def every_reading(self) -> Sequence[Reading]:
+        """All that may have been done, with limits for all numbers at once."""
+        n_numbers = sum(map(len, self.runs.values()))
+        # Of one relevant item, AP within the best k is the share of k or of 1.
+        of_cut = {n.metric for run in self.runs.values() for n in run if _is_cut(n.metric)}
+        divisors = [{}, {one: replace(one, over="k") for one in of_cut}][: 1 + bool(of_cut)]
+        found = []
+        for study, other in product(self.studies, divisors):
+            read = {
+                name: [n._replace(metric=other.get(n.metric, n.metric)) for n in run]
+                for name, run in self.runs.items()
+            }
+            found.append(Reading(study, read, self.metrics, (1 - LEVEL) / n_numbers))
+        return found
+
+    @cached_property
+    def clashes(self) -> Sequence[list[tuple[str, list[Printed]]]]:
+        """Under each reading, the recommenders with numbers that cannot all be, and these."""
+        return [
+            [(name, clash) for name in self.runs if (clash := one.clash(name))]
+            for one in self.every_reading
+        ]
+
+    @cached_property
+    def readings(self) -> Sequence[Reading]:
+        """Those under which the numbers of every recommender are possible."""
+        return [one for one, clashing in zip(self.every_reading, self.clashes) if not clashing]
+
+    @cached_property
+    def ladder(self) -> Rungs:
+        return {
+            (name, one, a): dict(
+                zip(("low", "high"), _hull(r.limits(name, one, a) for r in self.readings))
+            )
+            for name, one, a in product(self.runs, self.metrics, ASSUMPTIONS)
+        }
+
+    def row(self, name: str, metric: Metric) -> dict[str, Any]:
+        assumed = self.ladder[name, metric, "decreasing"]
+        used = "none" if np.isnan(assumed["low"]) else "decreasing"
+        m = self.studies[0].m  # Recall and the hit rate of one relevant item are one
+        same = [
+            n.value
+            for n in self.runs[name]
+            if np.array_equal(terms_of(n.metric, m), terms_of(metric, m))
+        ]
+        known = {"sampled": same[0] if same else np.nan, "assumption": used}
+        return {"value": np.nan, **self.ladder[name, metric, used], **known}
+
+    @cached_property
+    def blind(self) -> BlindSpot | None:
+        if not any(row["assumption"] == "decreasing" for row in self.rows.values()):
+            return None
+        spots = [blind_spot(s.pools[1], s.m, s.n_users) for s in self.studies]
+        # How often limits from a whole column fail is not recorded of those from its means.
+        return max(spots, key=lambda one: one.ranks)._replace(fails=np.nan)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        both = product(combinations(self.runs, 2), self.metrics)
+        return {(a, b, one): self.difference(a, b, one, LEVEL) for (a, b), one in both}
+
+    def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
+        rest = {self.rows[name, metric]["assumption"] for name in (a, b)}
+        weaker: Assumption = "none" if "none" in rest else "decreasing"
+        each = [[one.limits(name, metric, weaker) for name in (a, b)] for one in self.readings]
+        low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if None not in (a, b))
+        sign = 1 if low > 0 else -1 if high < 0 else 0
+        ahead = better(metric, a, b, sign) if sign else "undecided"
+        apart = Comparison(np.nan, low, high, np.nan)._asdict()
+        return apart | {"assumption": weaker, "ahead": ahead}
+
+
+def infer(
+    ranked: Ranked, metrics: Sequence[Metric], drawn: str | None, has_train: bool
+) -> Inferred:
+    """What ranks of scores say, by what was drawn."""
+    about: dict[str, Any] = {
+        "runs": ranked.runs,
+        "metrics": tuple(metrics),
+        "named": ranked.named,
+        "notes": ranked.notes,
+        "counts": ranked.counts,
+        "grades": ranked.grades,
+        "lists": ranked.lists,
+    }
+    if drawn in (None, "all"):
+        by_list = {"missed": ranked.missed, "best": ranked.best, "is_known": ranked.is_known}
+        return Exact(is_task=drawn == "all", **by_list, **about)
+    if drawn != "uniform" or not ranked.looks_uniform:
+        return Uncorrected(drawn=drawn, has_train=has_train, **about)
+    return Sampled(n_items=ranked.pools, replace=False, stated=True, **about)
+
+
+def better(metric: Metric, a: str, b: str, sign: int) -> str:
+    """The better of two recommenders, where the metric of the first less the second has a sign."""
+    return a if (sign > 0) == metric.higher_is_better else b
+
+
+def _values(metric: Metric, ranks: Any) -> Floats:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what is undefined is counted
+        return values_of(metric, ranks)
+
+
+def _defined(values: ArrayLike) -> Floats:
+    found = np.asarray(values)
+    return found[~np.isnan(found)]
+
+
+def _of_users(by_name, users):
+    return {name: one[users] for name, one in by_name.items()}
+
+
+def _hull(limits):
+    """From the lowest to the highest of some limits; NaN where there are none."""
+    ends = [one for one in limits if one is not None]
+    return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else (np.nan,) * 2
+
+
+def _is_cut(asked):
+    return isinstance(asked, AveragePrecision) and asked.cutoff is not None and asked.over == "best"

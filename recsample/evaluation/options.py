@@ -1,0 +1,80 @@
+"""What is stated in a word of how items were ranked: once, for Python and for the command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from recsample._support.checks import is_one_of, shown
+
+# What an item is that the scores of a user do not list.
+UNLISTED: Mapping[str, str] = {
+    "missed": "never found, as most libraries count lists of the best items",
+    "below": "tied behind the listed ones",
+    "open": "behind the listed ones in an order that nobody knows, which leaves bounds",
+    "out": "not ranked: what is listed are the candidates, and drawn= says how they were drawn",
+}
+# How the items were drawn that held-out ones are ranked among.
+DRAWN: Mapping[str, str] = {
+    "uniform": "at random with equal chances, anew for each user",
+    "popular": "popular items more often",
+    "unknown": "otherwise, or nobody knows",
+    "all": "nothing was drawn: these are all the items that there are to rank",
+}
+# Of ranks that exist already: what they are among.
+REPORTED: Mapping[str, str] = {word: DRAWN[word] for word in ("uniform", "popular", "unknown")}
+
+# What may stand together: the kind of `among`, the words of `unlisted`, those of `drawn`.
+_ANY, _BEHIND = (None, "missed", "below", "open"), (None, "below")
+_TOGETHER: tuple[tuple[str, tuple[str | None, ...], tuple[str | None, ...]], ...] = (
+    ("nothing", _ANY, (None,)),
+    ("nothing", ("out",), tuple(DRAWN)),
+    ("a dataframe", _ANY, ("all",)),
+    ("a dataframe", _BEHIND, tuple(REPORTED)),
+    ("a sampler", _BEHIND, (None,)),
+)
+
+
+def check_together(among: str, unlisted: Any, drawn: Any) -> None:
+    """Refuse what has no meaning; `among` is "nothing", "a dataframe" or "a sampler"."""
+    check_word("unlisted", unlisted, UNLISTED, or_none=True)
+    check_word("drawn", drawn, DRAWN, or_none=True)
+    rows = [(words, ways) for kind, words, ways in _TOGETHER if kind == among]
+    where = f"where among is {among}"
+    allowed = {way for words, ways in rows if unlisted in words for way in ways}
+    if not allowed:
+        every = dict.fromkeys(word for words, _ in rows for word in words)
+        raise ValueError(f"unlisted must be {_listing(every)} {where}, got {unlisted!r}")
+    if drawn not in allowed:
+        # A word that another `unlisted` goes with is told by what is allowed beside this one.
+        raise ValueError(
+            f"drawn must be {_listing(w for w in (None, *DRAWN) if w in allowed)} {where} and "
+            f"unlisted is {unlisted!r}, got {drawn!r}"
+        )
+
+
+def check_word(name: str, value: Any, words: Mapping[str, str], or_none: bool = False) -> Any:
+    """``value``; what is none of the words is refused, and what each of them means is said."""
+    if not (or_none and value is None) and not (value is not None and is_one_of(value, words)):
+        raise ValueError(f"{name} must be {with_meanings(words)}, got {shown(value)}{_cure(value)}")
+    return value
+
+
+def with_meanings(words: Mapping[str, str]) -> str:
+    """All words, and what each of them means."""
+    *others, last = (f"{word!r} ({what})" for word, what in words.items())
+    return f"{', '.join(others)}, or {last}"
+
+
+def _cure(value):
+    if value != "shared":
+        return ""
+    return (
+        ": of lists that users share, rank all items for some users chosen at random, and give "
+        "their ranks to report as exact="
+    )
+
+
+def _listing(words: Iterable[str | None]) -> str:
+    *others, last = map(repr, words)
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,213 @@
+"""The second phase of an evaluation: where the held-out items stand among what is stated."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recsample._support.arrays import split
+from recsample._support.checks import shown
+from recsample._support.typing import Integers
+from recsample.evaluation.match import USUAL, Matched
+from recsample.evaluation.options import UNLISTED, with_meanings
+from recsample.ranks.base import Ranks
+from recsample.ranks.scores import keys_of, without
+from recsample.ranks.sources import Standing, standing_among
+from recsample.sampling.base import Sampler
+from recsample.sampling.list_checks import uniformity
+from recsample.sampling.pooled import PooledSampling
+
+# Lists that uniform draws would give this seldom are not taken for such.
+_SURPRISE = 1e-4
+
+
+class Lists(NamedTuple):
+    """How long the lists of scores are, of how many items, and what they hold of the held-out."""
+
+    unlisted: str | None  # what is not listed, in a word
+    lengths: tuple[int, int]  # the shortest and the longest
+    of: tuple[int, int]
+    held: tuple[int, int]  # by the recommenders that hold the fewest and the most
+    n_held_out: int
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Recommenders, ranked for the same users: what the third phase is given.
+
+    `runs` are by the names of the recommenders, "" for one that is not `named`. Of the relevant
+    items of each user, the last `missed` are not found. Where items that are not listed stand
+    anywhere behind the others, `runs` have them at the very end, and `best` right behind the list.
+    """
+
+    runs: Mapping[str, Ranks]
+    named: bool
+    counts: Mapping[tuple[str, str], int]
+    notes: tuple[str, ...]
+    grades: tuple[float, ...]
+    lists: Lists | None
+    missed: Mapping[str, Integers] = field(default_factory=dict)
+    best: Mapping[str, Ranks] = field(default_factory=dict)
+    # Whether the catalogue is all there is: else it may hold more than occurs in the tables.
+    is_known: bool = True
+    # Of drawn lists: from how many items each was drawn, and how unlike uniform draws they are.
+    pools: Integers | None = None
+    p_value: float = 1.0
+
+    @property
+    def first(self) -> Ranks:
+        """Of one recommender: users and pools are those of all."""
+        return next(iter(self.runs.values()))
+
+    @property
+    def looks_uniform(self) -> bool:
+        """Whether lists are such as uniform draws give more than once in 10,000 studies."""
+        return self.p_value >= _SURPRISE
+
+
+def rank(matched: Matched, unlisted: str | None, drawn: str | None) -> Ranked:
+    """Rank among the catalogue, or among lists, with what is not listed as it is stated."""
+    study, lists = matched.study, matched.lists
+    if unlisted == "out":
+        lists = _the_same_lists(matched)
+    sources = matched.sources.items()
+    if lists is None:
+        found = {name: source.standing(study) for name, source in sources}
+    else:
+        found = {name: standing_among(source, study, lists) for name, source in sources}
+    short = {name: one for name, one in found.items() if one.is_short}
+    sizes = study.sizes if unlisted == "out" else next(iter(found.values())).ranks.sizes
+    about = _about(found, sizes, unlisted) if short or unlisted == "out" else None
+    if short and unlisted is None:
+        _ask(short, about, lists is not None, has_train=bool(study.exclude.nnz))
+    grades = () if study.grades is None else tuple(map(float, np.unique(study.grades)))
+    known: dict[str, Any] = {
+        "named": matched.named,
+        "counts": {key: int(n) for key, n in matched.counts.items()},
+        "notes": tuple(
+            f"{name}: " * bool(name) + f"{what}: {n:,}"
+            for (name, what), n in matched.counts.items()
+            if n and not what.endswith(USUAL)
+        ),
+        "grades": grades,
+        "lists": about,
+        "is_known": matched.is_known,
+    }
+    if drawn in ("uniform", "popular", "unknown"):
+        known |= _of_draws(matched, lists, drawn)
+    if unlisted in ("missed", "open"):
+        last = {name: one.with_unlisted(last=True) for name, one in short.items()}
+        known |= {"runs": {name: one.ranks for name, one in found.items()} | last}
+        if unlisted == "missed":
+            out = {name: _per_user(one) for name, one in short.items()}
+            return Ranked(missed=out, **known)
+        best = {name: one.with_unlisted(last=False) for name, one in short.items()}
+        return Ranked(best=best, missed={n: _per_user(one) for n, one in short.items()}, **known)
+    return Ranked(runs={name: one.ranks for name, one in found.items()}, **known)
+
+
+def draw(ranked: Ranked, sampler: Sampler, rng: np.random.Generator) -> Mapping[str, Ranks]:
+    """Ranks among items that a sampler draws."""
+    pool, ids = ranked.first.n_irrelevant, ranked.first.ids
+    needed = 1 if isinstance(sampler, PooledSampling) or sampler.replace else sampler.m
+    if pool.min() < needed:
+        raise ValueError(
+            f"among must draw at most {pool.min()} items, which is all that there are for user "
+            f"{shown(ids[np.argmin(pool)])} beside the relevant ones, got {needed}"
+        )
+    rngs = generators(ranked.runs, rng) if ranked.named else {"": rng}
+    return {name: sampler.draw(one, rngs[name]) for name, one in ranked.runs.items()}
+
+
+def generators(names, rng):
+    """Random numbers for each name, which depend on no other name and are the same everywhere."""
+    base = int(rng.integers(2**63))
+    hashed = {name: hashlib.sha256(name.encode("utf-8", "surrogatepass")) for name in names}
+    return {name: np.random.default_rng([base, *one.digest()]) for name, one in hashed.items()}
+
+
+def _per_user(standing: Standing) -> NDArray[Any]:
+    """How many relevant items of each user are not listed."""
+    instance = standing.ranks.rows.instance[standing.unlisted]
+    return np.bincount(instance, minlength=len(standing.ranks))
+
+
+def _about(found, sizes, unlisted):
+    lengths = np.concatenate([one.lengths for one in found.values()])
+    held = [int((~one.unlisted).sum()) for one in found.values()]
+    ends = ((int(min(x)), int(max(x))) for x in (lengths, sizes, held))
+    return Lists(unlisted, *ends, len(next(iter(found.values())).ranks.rows.rank))
+
+
+def _ask(short, about, is_among, has_train):
+    """Refuse what leaves open where items stand that are not listed."""
+    name = next(iter(short))
+    scores = f"scores of {name!r}" if name else "scores"
+    words = {word: what for word, what in UNLISTED.items() if word != "out" or not is_among}
+    known = "" if has_train or is_among else ": what users know already goes into train="
+    raise ValueError(
+        f"unlisted must say what items are that {scores} do not list, {with_meanings(words)}, got "
+        f"None for {lists_said(about)}{known}"
+    )
+
+
+def lists_said(lists: Lists) -> str:
+    """What lists hold, in words."""
+    ends = lists.lengths, lists.of, lists.held
+    lengths, of, held = (f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in ends)
+    return (
+        f"lists of {lengths} of {of} items, which hold {held} of {lists.n_held_out:,} held-out ones"
+    )
+
+
+def _the_same_lists(matched):
+    """The irrelevant items that all recommenders list, with all held-out ones among them."""
+    study, (first, *_) = matched.study, matched.sources
+    listed = {name: source.listed(study) for name, source in matched.sources.items()}
+    for name, one in listed.items():
+        other = np.setxor1d(keys_of(one), keys_of(listed[first]))
+        if len(other):
+            user, item = divmod(int(other[0]), len(study.items))
+            raise ValueError(
+                "unlisted must not be 'out' where recommenders list different items, got "
+                f"{shown(study.items[item])} for user {shown(study.users[user])} in only one of "
+                f"{first!r} and {name!r}: give the candidates as among="
+            )
+    missing = without(study.relevant, listed[first])
+    if missing.nnz:
+        user, item = (int(one[0]) for one in missing.nonzero())
+        raise ValueError(
+            f"unlisted must not be 'out' where held-out items are not listed, got {missing.nnz:,} "
+            f"of {study.relevant.nnz:,} such as {shown(study.items[item])} of user "
+            f"{shown(study.users[user])}: give the candidates as among=, or another word"
+        )
+    return without(listed[first], study.relevant)
+
+
+def _of_draws(matched, lists, drawn):
+    """What there is to know of lists that were drawn."""
+    study = matched.study
+    empty = np.diff(lists.indptr) == 0
+    if empty.any():
+        raise ValueError(
+            "drawn items must be there to rank among for every user who is evaluated, got none "
+            f"for {shown(study.users[np.argmax(empty)])}"
+        )
+    if drawn != "uniform":
+        return {}
+    if not matched.is_known:
+        raise ValueError(
+            "items must say from how many items lists were drawn, by their number or their ids, "
+            "where no scores are of all items and drawn is 'uniform', got None"
+        )
+    own = study.exclude + study.relevant
+    own.resize(own.shape[0], study.n_items)
+    tests = uniformity(split(lists.indices.astype(np.int64), np.diff(lists.indptr)), own)
+    if study.n_items > len(study.items):  # items without a name have no place in an order
+        tests = tests.loc[["item counts"]]
+    return {"pools": study.sizes, "p_value": float(tests["p-value"].min()) * len(tests)}

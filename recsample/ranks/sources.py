@@ -1,0 +1,304 @@
+"""Where scores come from: a dataframe that lists some items, or whole rows of scores.
+
+A source knows the scores of the users of a study. A score of -inf is none: the item is not listed.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from recsample._support.arrays import counted, owners, row_blocks
+from recsample._support.checks import numbers, shown
+from recsample._support.extras import extra
+from recsample._support.typing import Floats, Integers, Sparse
+from recsample.ranks import order
+from recsample.ranks.base import Ranks
+from recsample.ranks.graded import Graded, with_grades
+from recsample.ranks.predicted import ranked, ranks_from
+from recsample.ranks.scores import (
+    BLOCK,
+    checked_scores,
+    keys_of,
+    pair_scores,
+    pairs_of,
+    sets_of,
+    unrounded,
+)
+
+
+class Study(NamedTuple):
+    """Who is evaluated on what. Users are rows, items columns."""
+
+    users: NDArray[Any]  # their ids
+    items: NDArray[Any]
+    relevant: sparse.csr_matrix
+    exclude: sparse.csr_matrix
+    n_items: int  # also those that have no column, because no table names them
+    grades: Floats | None = None  # of the relevant items, user by user
+
+    @property
+    def n_relevant(self) -> Integers:
+        return np.diff(self.relevant.indptr).astype(np.int64)
+
+    @property
+    def held_out(self) -> tuple[Integers, Integers]:
+        """The user and the item, by their numbers, of each relevant item, user by user."""
+        return pairs_of(self.relevant)
+
+    @property
+    def one_each(self) -> bool:
+        return bool((self.n_relevant == 1).all())
+
+    @property
+    def sizes(self) -> Integers:
+        """How many items are ranked for each user."""
+        return self.n_items - np.diff(self.exclude.indptr).astype(np.int64)
+
+
+class Standing(NamedTuple):
+    """Where the relevant items stand by one source, with all that it does not list tied behind.
+
+    Of the items that are ranked for a user, so many are listed as `lengths` says.
+    """
+
+    ranks: Ranks
+    lengths: Integers
+
+    @property
+    def is_short(self) -> bool:
+        """Whether something is not listed."""
+        return bool((self.lengths < self.ranks.sizes).any())
+
+    @property
+    def unlisted(self) -> NDArray[np.bool_]:
+        """Which of the relevant items, by the rows of the ranks, are not listed."""
+        rows = self.ranks.rows
+        return rows.rank > self.lengths[rows.instance]
+
+    def with_unlisted(self, *, last: bool) -> Ranks:
+        """The ranks with what is not listed at the very end, or right behind the list.
+
+        By grades the worst of them comes first there, and the best here.
+        """
+        ranks, rows, moved = self.ranks, self.ranks.rows, self.unlisted
+        ties = np.where(moved, 0, rows.ties)
+        above = rows.above + np.where(moved, rows.ties, 0) * last
+        one_each = bool((ranks.n_relevant == 1).all())
+        found = ranks_from(above, ties, ranks.n_relevant, ranks.sizes, one_each, ranks.ids)
+        if not isinstance(ranks, Graded):
+            return found
+        worst_first = np.where(moved, ranks.grade, 0) * (1 if last else -1)
+        order = np.lexsort((worst_first, rows.order * ~moved, moved, rows.instance))
+        place = np.where(moved, found.rows.rank, ranks.places.rows.rank)
+        alone = np.where(moved, 0, ranks.places.rows.ties)
+        places = Ranks(place, ranks.sizes[rows.instance], ties=alone)
+        return Graded(found, ranks.grade[order], places)
+
+
+class Source(Protocol):
+    """Scores of the users of a study, wherever they come from."""
+
+    def standing(self, study: Study) -> Standing:
+        """Among all items."""
+
+    def of(self, study: Study, user: Integers, item: Integers) -> Floats:
+        """Scores of pairs, by the numbers of row and column; -inf where there is none."""
+
+    def listed(self, study: Study) -> Sparse:
+        """Which items have a score, users by items, without those that are not ranked."""
+
+
+class Listed:
+    """Scores of some items of each user.
+
+    They come with their pairs of a user and an item as numbers user * items + item, ascending.
+    `in_train` of them are excluded from the study.
+    """
+
+    def __init__(self, key: Integers, score: Floats, study: Study) -> None:
+        in_train = np.isin(key, keys_of(study.exclude))
+        self.in_train, ranked = int(in_train.sum()), (score > -np.inf) & ~in_train
+        self.key, self.score = key[ranked], score[ranked]
+
+    def standing(self, study: Study) -> Standing:
+        irrelevant = ~np.isin(self.key, keys_of(study.relevant))
+        user = self.key // len(study.items)
+        own = self.of(study, *study.held_out)
+        ranks = _ranks_among(user[irrelevant], self.score[irrelevant], study, own, study.sizes)
+        return Standing(ranks, self.lengths(study))
+
+    def lengths(self, study: Study) -> Integers:
+        """How many of the ranked items of each user are listed."""
+        return counted(self.key // len(study.items), len(study.users))
+
+    def of(self, study: Study, user: Integers, item: Integers) -> Floats:
+        key = user * len(study.items) + item
+        if not len(self.key):
+            return np.full(len(key), -np.inf)
+        place = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
+        return np.where(self.key[place] == key, self.score[place], -np.inf)
+
+    def listed(self, study: Study) -> Sparse:
+        return sets_of(*np.divmod(self.key, len(study.items)), study.relevant.shape)
+
+
+class WholeRows:
+    """Scores of all items for each user: an array, a pair of factors, or ``scores(users)``.
+
+    Of these items, `columns` are ranked; all where it is None.
+    """
+
+    def __init__(self, given: Any, name: str = "scores") -> None:
+        self._given, self._asked, self._name = given, _scores_users(given), name
+        self.columns: NDArray[Any] | None = None
+        self.n_users, self.n_items = None, 0  # None for users whom only the object knows
+        if self._asked:
+            self.n_items = self._block(np.zeros(1, np.int64)).shape[1]
+        elif sparse.issparse(given):
+            raise ValueError(
+                f"{name} must be an array, a pair of factors, a dataframe or an object with "
+                f"scores(users), got a sparse matrix: {shown(given)}; an item without a stored "
+                "entry may have the score 0 or none, which a dataframe says"
+            )
+        else:
+            self._given = checked_scores(given)
+            pair = isinstance(self._given, tuple)
+            self.n_users, self.n_items = map(len, self._given) if pair else self._given.shape
+
+    def standing(self, study: Study) -> Standing:
+        parts, lengths = [], study.sizes
+        for rows, scores in self._blocks(study):
+            relevant, exclude = study.relevant[rows], study.exclude[rows]
+            one_each = relevant.indices.astype(np.int64) if study.one_each else relevant
+            if not isinstance(scores, tuple):
+                lengths[rows] -= _unlisted(scores, exclude).sum(axis=1)
+            ids = study.users[rows]
+            parts.append(ranked(scores, one_each, exclude, ids=ids, name=self._name))
+        ranks = Ranks.concatenate(parts)
+        if study.grades is not None:
+            ranks = with_grades(ranks, self.of(study, *study.held_out), study.grades)
+        return Standing(ranks, lengths)
+
+    def of(self, study: Study, user: Integers, item: Integers) -> Floats:
+        found = np.empty(len(user))
+        for rows, scores in self._blocks(study):
+            mine = (user >= rows.start) & (user < rows.stop)
+            row, column = user[mine] - rows.start, item[mine]
+            if isinstance(scores, tuple):
+                users, items = scores
+                found[mine] = pair_scores(users, items, row, column)
+            else:
+                found[mine] = unrounded(scores[row, column])
+        order.refuse_nan(found, study.users[user], item, self._name)
+        return found
+
+    def listed(self, study: Study) -> Sparse:
+        parts = []
+        for rows, scores in self._blocks(study):
+            some = np.ones(study.relevant[rows].shape, bool)
+            if not isinstance(scores, tuple):
+                some = scores > -np.inf
+            some[study.exclude[rows].nonzero()] = False
+            parts.append(sparse.csr_matrix(some))
+        return sparse.vstack(parts, format="csr")
+
+    def _block(self, users):
+        """The scores of users by their numbers, shape (users, items), or a pair of factors."""
+        columns = slice(None) if self.columns is None else self.columns
+        if isinstance(self._given, tuple) and not self._asked:
+            return self._given[0][users], self._given[1][columns]
+        if not self._asked:
+            return self._given[users][:, columns]
+        found = numbers("scores(users)", self._given.scores(users))
+        if found.ndim != 2 or len(found) != len(users) or self.n_items not in (0, found.shape[1]):
+            items = f"{self.n_items} items, as for user 0" if self.n_items else "items"
+            raise ValueError(
+                f"scores(users) must have shape ({len(users)}, {items}), got {found.shape}"
+            )
+        return found[:, columns]
+
+    def _blocks(self, study):
+        """Some users of a study at a time, with their scores."""
+        seen = sys.stderr.isatty() or "ipykernel" in sys.modules
+        tqdm = extra("tqdm", "tables").tqdm
+        # Under factors no scores are formed here, and the items are looked through once a block.
+        factors = isinstance(self._given, tuple) and not self._asked
+        blocks = row_blocks(len(study.users), self.n_items, BLOCK * (256 if factors else 1))
+        # Where it could be seen, the reader's own TQDM_DISABLE decides.
+        unseen = {} if seen else {"disable": True}
+        users = study.users.astype(np.int64)
+        for rows in tqdm(blocks, desc="users", unit="block", delay=2, leave=False, **unseen):
+            yield rows, self._block(users[rows])
+
+
+def standing_among(source: Source, study: Study, lists: Sparse) -> Standing:
+    """Where the relevant items stand among these irrelevant items of each user."""
+    user, item = pairs_of(lists)
+    score, own = source.of(study, user, item), source.of(study, *study.held_out)
+    scored, n_users = score > -np.inf, len(study.users)
+    sizes = np.diff(lists.indptr).astype(np.int64) + study.n_relevant
+    lengths = counted(user[scored], n_users) + counted(study.held_out[0][own > -np.inf], n_users)
+    return Standing(_ranks_among(user[scored], score[scored], study, own, sizes), lengths)
+
+
+def is_rows(source: Any) -> bool:
+    """Whether it is a source of whole rows of scores."""
+    is_array = isinstance(source, (tuple, list)) or hasattr(source, "__array__")
+    return is_array or _scores_users(source)
+
+
+def _scores_users(source):
+    return callable(getattr(source, "scores", None)) and not isinstance(source, type)
+
+
+def _unlisted(scores, exclude):
+    """Which of the ranked items have no score."""
+    none = scores == -np.inf
+    if none.any():
+        none[exclude.nonzero()] = False
+    return none
+
+
+def _ranks_among(user, score, study, own, sizes):
+    """Ranks of the relevant items among irrelevant ones with a score and a user, and all others.
+
+    The relevant items' `own` scores stand user by user, -inf for none; of each user so many items
+    are ranked as `sizes` says. Items without a score are tied behind the others.
+    """
+    n_relevant = study.n_relevant
+    mine, listed = owners(n_relevant), counted(user, len(n_relevant))
+    if study.one_each:
+        above, tied = _beside_one(user, score, own)
+    else:
+        above, tied = _beside_several(user, score, own, mine)
+    none = own == -np.inf
+    above[none] = listed[mine[none]]
+    tied[none] = (sizes - n_relevant - listed)[mine[none]]
+    best_first = np.lexsort((tied, above, mine))
+    above, tied = above[best_first], tied[best_first]
+    ranks = ranks_from(above, tied, n_relevant, sizes, study.one_each, study.users)
+    return ranks if study.grades is None else with_grades(ranks, own, study.grades)
+
+
+def _beside_one(user, score, own):
+    """How many irrelevant items of the user are above the relevant one, and tied with it."""
+    strength, mine = order.strength(score), order.strength(own)[user]
+    return tuple(counted(user[which], len(own)) for which in (strength > mine, strength == mine))
+
+
+def _beside_several(user, score, own, mine):
+    """The same for each of several relevant items, of the users `mine`."""
+    strengths = order.strength(np.concatenate([score, own]))
+    different, level = np.unique(strengths, return_inverse=True)
+    # Users one after the other, and within each by ascending strength.
+    steps = len(different) + 1
+    of_others = np.sort(user * steps + level[: len(score)])
+    of_own = mine * steps + level[len(score) :]
+    not_higher = np.searchsorted(of_others, of_own, side="right")
+    above = np.searchsorted(of_others, (mine + 1) * steps) - not_higher
+    return above, not_higher - np.searchsorted(of_others, of_own, side="left")
