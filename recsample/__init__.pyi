@@ -36,7 +36,6 @@ from .metrics import compare as compare
 from .metrics import metric as metric
 from .ranks import RankCounts as RankCounts
 from .ranks import Ranks as Ranks
-from .ranks import engines as engines
 from .ranks import predicted_ranks as predicted_ranks
 from .sampling import Design as Design
 from .sampling import DoublingSampling as DoublingSampling
