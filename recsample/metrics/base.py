@@ -164,8 +164,8 @@ class Metric(ABC):
         Parameters
         ----------
         rank, order, n_relevant, n_items : ndarray of int
-            r_i, i, L and n, which broadcast: it is the i-th best ranked of L relevant items, and
-            stands in place r_i of n.
+            Of the i-th best ranked of L relevant items, at rank r_i among n items: r_i, i, L and
+            n, which broadcast.
 
         Returns
         -------
