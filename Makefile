@@ -86,7 +86,7 @@ engines:
 
 clusters: environment
 	@$(INSTALL) --requirement requirements-engines.txt
-	$(BIN)/python -m pytest -q -m clusters tests/ranks/test_engines.py tests/ranks/test_scale.py
+	$(BIN)/python -m pytest -q -m clusters tests/ranks/test_counts_on_engines.py tests/evaluation/test_engines.py
 
 # In an environment of its own with the newest versions: some ask for others than the rest.
 peers:

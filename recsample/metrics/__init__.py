@@ -1,8 +1,8 @@
 """What a ranking is worth.
 
 Of ranks: the metrics of the field (`ranking`), what makes a metric (`base`, `shapes`), their names
-and their means. Of grades, sets and ratings: `graded`, `sets`, `ratings`; `feedback` for what was
-consumed. What other libraries say of the same ranking: `peers`.
+and their means. Of grades, sets and ratings: `graded`, `sets`, `ratings`. Which metrics of other
+libraries are the same: `peers`.
 Chapters: metrics, field_metrics, judgements, conformance.
 """
 

@@ -30,8 +30,8 @@ def compare(
 ) -> pd.DataFrame:
     """Recommenders by metrics: the mean of each metric over the instances of each recommender.
 
-    One instance without a value, such as one without a relevant item, makes the mean NaN, and a
-    warning says so.
+    One instance without a value, such as one without a relevant item, makes the mean NaN, with a
+    warning.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def compare(
         The predicted ranks of each recommender, over the same instances in the same order.
     metrics : sequence of Metric or str
     errors : bool, optional
-        Add the standard error of each mean, over other instances like these. For a difference on
-        the same instances see `recsample.inference.compare_pairs`: two such errors say little.
+        Add the standard error of each mean, over other instances like these. It says little of a
+        difference on the same instances: see `recsample.inference.paired_comparison`.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def compare(
     ------
     ValueError
         For no recommender, different numbers of instances, pools that differ by more than a factor
-        of two on average, as exact and sampled ranks do, and errors of fewer than two instances.
+        of two on average, as of exact and sampled ranks, and errors of fewer than two instances.
 
     Examples
     --------
@@ -63,8 +63,6 @@ def compare(
          AUC  Recall@50
     A  0.990        0.0
     B  0.555        0.4
-    >>> rs.compare({"B": b}, [rs.AUC], errors=True).loc["B", "AUC"].round(3).to_dict()
-    {'mean': 0.555, 'standard error': 0.197}
     """
     pd = extra("pandas")
     check_recommenders(ranks, counted=True)
@@ -86,8 +84,8 @@ def compare(
 def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:
     """The metric at the mean rank that tied items have in a random order.
 
-    Some libraries report this under ties. Unless the metric is linear in the rank, as AUC is, it is
-    not the mean of the metric, which ``metric(ranks)`` gives.
+    Some libraries report this. Unless the metric is linear in the rank, as AUC is, it is not the
+    mean of the metric, which ``metric(ranks)`` gives.
 
     Parameters
     ----------
@@ -99,12 +97,12 @@ def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:
     Returns
     -------
     ndarray of float, shape (instances,)
-        NaN where the metric is undefined, with a warning.
+        NaN, with a warning, where the metric is undefined.
 
     Raises
     ------
     ValueError
-        For anything but `Ranks` and a metric that is a sum over the relevant items.
+        For anything but `Ranks`, and a metric that is no sum over the relevant items.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""What a metric is: a sum over the relevant items of an instance.
+"""A metric is a sum over the relevant items of an instance.
 
 Every metric here is
 
     M(R) = sum over i of f_i(r_i),        r_1 < r_2 < ... < r_L,
 
-over the relevant items, best ranked first, where ``f_i`` knows only the rank ``r_i``, the order
-``i``, the number of relevant items ``L`` and the size of the pool ``n``. A metric is its `term`
-``f_i``; all else follows. (Only ``AP(hits)`` with a cut-off is no such sum, and treated apart.)
+over the relevant items, best ranked first, where the `term` ``f_i`` depends only on the rank
+``r_i``, the order ``i``, the number of relevant items ``L`` and the size of the pool ``n``. (Only
+``AP(hits)`` with a cut-off is no such sum.)
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
@@ -49,32 +49,32 @@ def warned_of_nan(metric: Metric, values: Floats) -> Floats:
     return values
 
 
-# The classes of all metrics that have a name, by their names and aliases as `spelt` writes them.
+# The classes of all metrics that have a name, by their names and aliases, `normalized`.
 REGISTERED: dict[str, type[Metric]] = {}
 # F2 is F(2): a number may stand right behind this one name.
 NUMBERED = re.compile(r"f(\d.*|\.\d+)")
 
 
-def spelt(name: str) -> str:
+def normalized(name: str) -> str:
     """A name as it is looked up: case, spaces, hyphens, underscores and the 2 of F2 are ignored."""
-    lower = joined(name)
+    lower = lowered(name)
     return "f" if NUMBERED.fullmatch(lower) else re.sub(r"[\s_-]", "", lower)
 
 
-def joined(name: str) -> str:
-    """A name in small letters, F-1 as f1; in F1e-7 the hyphen belongs to the number."""
+def lowered(name: str) -> str:
+    """A name in lower case, F-1 as f1; in F1e-7 the hyphen belongs to the number."""
     return re.sub(r"^f[\s_-]+(?=[\d.])", "f", name.lower())
 
 
 def _register(cls):
-    """Take the names of a class down; those of another class are refused."""
+    """Register a class by its names; those of another class are refused."""
     aliases = vars(cls).get("aliases", ())
     if isinstance(aliases, str):  # each letter would be one
         raise ValueError(f"aliases must be a tuple of names, got {aliases!r}")
     names = [vars(cls)["name"], *aliases]
     for name in names:
-        known = REGISTERED.get(spelt(name))
-        if not spelt(name) or re.search("[()@]", name):
+        known = REGISTERED.get(normalized(name))
+        if not normalized(name) or re.search("[()@]", name):
             raise ValueError(f"name must be one without brackets and @, got {name!r}")
         # A class may be made again, as by a cell of a notebook that is run twice.
         if known is not None and _origin(known) != _origin(cls):
@@ -82,7 +82,7 @@ def _register(cls):
                 f"name must be one that no other metric has, got {name!r}, which is "
                 f"{known.__module__}.{known.__qualname__}"
             )
-    REGISTERED.update({spelt(name): cls for name in names})
+    REGISTERED.update({normalized(name): cls for name in names})
 
 
 def _origin(cls):
@@ -94,15 +94,8 @@ def _origin(cls):
 _Self = TypeVar("_Self", bound="Metric")
 
 
-class Drawn(Protocol):
-    """What a metric needs to know of the sampler or design whose observations it reads.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> rs.UniformSampling(m=100).same_kind(rs.UniformSampling(m=50))
-    False
-    """
+class SamplerOrDesign(Protocol):
+    """What a correction, as a metric, needs to know of the sampler or design that it is for."""
 
     def same_kind(self, other: object) -> bool: ...
 
@@ -112,12 +105,12 @@ class Metric(ABC):
 
     Use the ready-made metrics `AUC`, `AP`, `NDCG`, ... and cut them off with ``@``: only ranks up
     to the cut-off count. Called with ranks, a metric gives its values; called with options, the
-    same metric with these, ``AP(over="relevant")``. Metrics are values: they compare equal by
-    definition, hash, and print the name that `metric` parses.
+    same metric with these, ``AP(over="relevant")``. Metrics compare equal by definition, and print
+    the name that `metric` parses.
 
     To add one, derive a frozen data class with a `name` and a `term`, and a `cutoff` if it takes
-    one. Everything works with it at once. A name that another metric has is refused where the class
-    is made, a `shape` that `term` has not where the metric is first used.
+    one. A name that another metric has is refused where the class is made, a `shape` that `term`
+    has not where the metric is first used.
 
     Attributes
     ----------
@@ -157,7 +150,7 @@ class Metric(ABC):
     needs_cutoff: bool = False
     higher_is_better: bool = True
     additive: bool = True
-    sampler: Drawn | None = None
+    sampler: SamplerOrDesign | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -171,8 +164,8 @@ class Metric(ABC):
         Parameters
         ----------
         rank, order, n_relevant, n_items : ndarray of int
-            It has the rank r_i, 1 is best, and is the i-th best ranked of the L relevant items of
-            its instance, among n ranked items. The four have one shape or broadcast.
+            Of the i-th best ranked of L relevant items, at rank r_i among n items: r_i, i, L and
+            n, which broadcast.
 
         Returns
         -------
@@ -190,8 +183,8 @@ class Metric(ABC):
     def shape(self) -> Shape:
         """What is known of `term` as a function of the rank, by which closed forms are chosen.
 
-        One of `recsample.metrics.shapes`; a plain `Shape` says that nothing is known. Any other
-        promises that `term` is a formula that holds between whole ranks too.
+        One of `recsample.metrics.shapes`; for a plain `Shape` nothing is known. For any other the
+        formula of `term` holds between whole ranks too.
 
         Examples
         --------
@@ -213,18 +206,18 @@ class Metric(ABC):
         ----------
         ranks : Ranks
         **options
-            In place of ranks: what the metric that is returned has otherwise than this one.
+            In place of ranks: the options of the metric to return that differ from this one's.
 
         Returns
         -------
         ndarray of float, shape (instances,)
-            NaN, with a warning, where the metric is undefined: without relevant item, and for AUC
-            and percentile rank without irrelevant item.
+            NaN, with a warning, where the metric is undefined: without a relevant item, and for AUC
+            and percentile rank without an irrelevant one.
 
         Raises
         ------
         ValueError
-            For anything but `Ranks`, a cut-off that is lacking, and an option that it has not.
+            For anything but `Ranks`, a missing cut-off, and an unknown option.
         """
         if ranks is None and options:
             return self._with(options)
@@ -253,7 +246,7 @@ class Metric(ABC):
         def term(rank):
             return gain(rows.instance, rows.order, rank) + np.zeros(len(rank))
 
-        # Where relevant items tie with irrelevant ones only, the shape may say their means.
+        # Where relevant items tie with irrelevant ones only, some shapes give their means at once.
         if rows.ties.any() and (rows.group == 1).all():
             with np.errstate(divide="ignore", invalid="ignore"):
                 means = mean_by_shape(self.shape, term, rows.rank, rows.ties)
@@ -281,7 +274,7 @@ class Metric(ABC):
         Raises
         ------
         ValueError
-            For a rank that is no whole number from 1 to `n_items`, and a cut-off that is lacking.
+            For a rank that is no whole number from 1 to `n_items`, and a missing cut-off.
 
         Examples
         --------
@@ -316,17 +309,6 @@ class Metric(ABC):
             raise ValueError(f"{self} takes no cut-off, got @ {cutoff!r}")
         cutoff = positive_int("cutoff", cutoff)
         return dataclasses.replace(self, cutoff=cutoff)
-
-    def check_cutoff(self) -> None:
-        """Refuse, by a ValueError, a metric that needs a cut-off and has none.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> (rs.Recall @ 10).check_cutoff()
-        """
-        if self.needs_cutoff and self.cutoff is None:
-            raise ValueError(f"{self.name} needs a cut-off: write {self.name} @ 10")
 
     def label(self) -> str:
         """The name with its options, without the cut-off.
@@ -392,8 +374,8 @@ class Metric(ABC):
 def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
     """The lowest and the highest value in pools like these, of the worst and of the best ranks.
 
-    For each number of relevant items the smallest and the largest pool tell. A metric that is worth
-    more at a worse rank than at a better one is refused: it has its ends elsewhere.
+    They are looked for in the smallest and the largest pool of each number of relevant items. A
+    metric that is better at a worse rank is refused, because its ends are elsewhere.
     """
     most = np.zeros(int(ranks.n_relevant.max()) + 1, np.int64)
     np.maximum.at(most, ranks.n_relevant, ranks.sizes)
@@ -413,7 +395,7 @@ def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
 
 
 def values_at_ends(metric: Metric) -> Floats:
-    """Of a linear metric, at the top and at the bottom of a list, which is as well one of two."""
+    """Of a linear metric, at the top and at the bottom of a list: of two items, as of any other."""
     return metric.of_rank([1, 2], 2)
 
 
@@ -429,11 +411,12 @@ def _number(name, text):
 
 def check_usable(metric: Metric) -> None:
     """Refuse a metric that lacks a cut-off that it needs, or has not the shape that it declares."""
-    metric.check_cutoff()
+    if metric.needs_cutoff and metric.cutoff is None:
+        raise ValueError(f"{metric.name} needs a cut-off: write {metric.name} @ 10")
     if type(metric.shape) is not Shape:
         try:
             hash(metric)
-        except TypeError:  # not frozen, or with a list among its options: looked at each time
+        except TypeError:  # not frozen, or with a list among its options: checked each time
             _check_shape.__wrapped__(metric)
         else:
             _check_shape(metric)
@@ -472,9 +455,10 @@ def _check_shape(metric: Metric) -> None:
 
 
 def _check_falls(metric, n_relevant, n_items):
-    """Refuse a metric that is worth more at a worse rank, as a look at some ranks tells.
+    """Refuse a metric that is better at a worse rank.
 
-    These are the first ones, those around the cut-off, and others ever farther apart.
+    The ranks that are tried are the first ones, those around the cut-off, and others at ever larger
+    distances.
     """
     sign, way = (1, "rise") if metric.higher_is_better else (-1, "fall")
     pool = int(n_items - n_relevant)

@@ -1,11 +1,7 @@
 """What a ranking is worth where relevance has grades: stars, or irrelevant, useful, perfect.
 
-A rank alone does not say how relevant the item there is, so these functions start from the grades
-of the recommended items in the order of the list, for one list or for many,
-
-    DCG = sum over the places i of gain(grade_i) / log2(i + 1),
-
-and NDCG divides by the DCG of the ideal order. With the grades 0 and 1 it is `recsample.NDCG`.
+The functions take the grades of the recommended items in the order of the list, for one list or
+for many. With the grades 0 and 1, NDCG is that of `recsample.NDCG`.
 
 Reference: K. Järvelin, J. Kekäläinen, "Cumulated Gain-Based Evaluation of IR Techniques", ACM
 TOIS 20(4), 2002, https://doi.org/10.1145/582415.582418.
@@ -85,10 +81,9 @@ def dcg(
 
     .. math:: \mathrm{DCG} = \sum_{i=1}^k \frac{\mathrm{gain}(\mathrm{grade}_i)}{\log_2(i + 1)}
 
-    The linear gain is the grade itself; the exponential one, more in favour of the highest grades,
-    :math:`2^{\mathrm{grade}} - 1` (C. Burges et al., "Learning to Rank using Gradient Descent",
-    ICML 2005). For the grades 0 and 1 the two agree. Perfect is the descending order of the grades,
-    worst the ascending one; a random order gives the mean gain times the sum of
+    The linear gain is the grade itself; the exponential one is :math:`2^{\mathrm{grade}} - 1`
+    (C. Burges et al., "Learning to Rank using Gradient Descent", ICML 2005). Perfect is the
+    descending order of the grades, worst the ascending one; random, the mean gain times the sum of
     :math:`1 / \log_2(i + 1)`.
 
     Parameters
@@ -134,9 +129,9 @@ def ndcg(
 ) -> float | Floats:
     r"""Normalised discounted cumulative gain: `dcg` over that of the ideal list.
 
-    The ideal list holds the `judged` grades in descending order, and is cut off at k like the list
-    itself. Perfect 1; random, for a random order of all judged items, the mean gain times the sum
-    of :math:`1 / \log_2(i + 1)` over the DCG of the ideal; worst 0 where `lowest` is 0 and k items
+    The ideal list holds the `judged` grades in descending order, cut off at k like the list itself.
+    Perfect 1; random, for a random order of all judged items, the mean gain times the sum of
+    :math:`1 / \log_2(i + 1)` over the DCG of the ideal; worst 0 where `lowest` is 0 and k items
     have that grade.
 
     Parameters
@@ -146,12 +141,12 @@ def ndcg(
     gain : {"linear", "exponential"}, optional
         All three as of `dcg`.
     judged : array_like of float, or sequence of array_likes, optional
-        The grades of all items that the user could have been recommended, in any order; items of
-        the lowest grade may be left out. None takes those of the list itself: then one that misses
-        the best items is not punished for it.
+        The grades of all items that could have been recommended, in any order; items of the lowest
+        grade may be left out. None takes those of the list itself, so that a list that misses the
+        best items loses nothing.
     lowest : float, optional
         The lowest grade of the scale. A list shorter than `k`, or without `k` than `judged`, is
-        filled up with it, and the ideal list likewise.
+        filled up with it, and so is the ideal list.
 
     Returns
     -------
@@ -165,12 +160,9 @@ def ndcg(
 
     Examples
     --------
+    Two users; the list of the second misses an item of grade 3:
+
     >>> from recsample.metrics.graded import ndcg
-    >>> round(ndcg([3, 0, 2]), 4)                           # (3 + 2/2) / (3 + 2/log2(3))
-    0.9386
-
-    Two users; the second has an item of grade 3 that the list misses:
-
     >>> ndcg([[3, 0, 2], [0, 2]], k=2, judged=[[3, 2, 0], [3, 2, 0]]).round(4)
     array([0.7039, 0.2961])
     """
@@ -246,8 +238,8 @@ def _first(lists, places, lowest):
     """The lists cut off at, or filled up to, so many places; None leaves them as they are."""
     if places is None:
         return lists
-    # The lowest grade 0 adds nothing to a sum, so that nothing has to be filled up.
     shorter = np.minimum(lists.length, places)
+    # A lowest grade of 0 adds nothing to the sum.
     length = shorter if lowest == 0 else np.full_like(shorter, places)
     fits_in_memory(
         40 * length.sum(dtype=float),
@@ -255,8 +247,8 @@ def _first(lists, places, lowest):
         "choose a smaller cut-off",
     )
     first = lists._replace(grade=np.full(length.sum(), lowest), length=length)
-    kept = lists.place <= repeated(shorter, lists.length)
-    first.grade[first.place <= shorter[first.instance]] = lists.grade[kept]
+    within = lists.place <= repeated(shorter, lists.length)
+    first.grade[first.place <= shorter[first.instance]] = lists.grade[within]
     return first
 
 
@@ -273,7 +265,7 @@ def _sums(lists, gain, discounted=True):
 
 
 def _check_judged(listed, judged, lowest):
-    """Refuse judged grades that lack one of the list: NDCG could exceed 1."""
+    """Refuse judged grades without one of the list's, with which NDCG could exceed 1."""
     if (judged.several, len(judged.length)) != (listed.several, len(listed.length)):
         shapes = [f"{len(x.length)} lists" if x.several else "one list" for x in (judged, listed)]
         raise ValueError(

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from recsample._support.checks import shown
-from recsample.metrics.base import NUMBERED, REGISTERED, Metric, check_usable, joined, spelt
+from recsample.metrics.base import NUMBERED, REGISTERED, Metric, check_usable, lowered, normalized
 from recsample.metrics.ranking import AP  # with it, all of the field's metrics register
 
 __all__ = ["every_metric", "metric"]
@@ -20,8 +20,8 @@ __all__ = ["every_metric", "metric"]
 def metric(name: str) -> Metric:
     """The metric of a given name, as ``str`` of a metric prints it.
 
-    Case does not matter, nor do spaces, hyphens and underscores. Names in use elsewhere, the
-    `aliases` of each metric, are understood too: MRR is RR, MAP is AP, Hits and HR are HitRate.
+    Case does not matter, nor do spaces, hyphens and underscores. The `aliases` of each metric are
+    read too: MRR is RR, MAP is AP, Hits and HR are HitRate.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def metric(name: str) -> Metric:
 
 
 def _read(name, wanted):
-    """The metric of a name; what is none is refused in the words of the caller."""
+    """The metric of a name; for another name the message starts with `wanted`."""
     found = re.fullmatch(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@\s*([\w.+-]+))?\s*", str(name))
     base, option, cutoff = found.groups() if found else (str(name), None, None)
     known = _known(base, option)
     if known is None:
-        near = get_close_matches(spelt(base), labels := _labels(), n=3, cutoff=0.3)
+        near = get_close_matches(normalized(base), labels := _labels(), n=3, cutoff=0.3)
         near = [labels[n] for n in near] or [*labels.values()]
         raise ValueError(f"{wanted}, got {name!r}; nearest: {', '.join(near)}")
     if cutoff is None:
@@ -62,7 +62,7 @@ def _read(name, wanted):
 
 def _known(base, option):
     """The metric without a cut-off that a name and an option stand for, None if there is none."""
-    cls, number = REGISTERED.get(spelt(base)), NUMBERED.fullmatch(joined(base))
+    cls, number = REGISTERED.get(normalized(base)), NUMBERED.fullmatch(lowered(base))
     if cls is None or (number and option is not None):
         return None
     if number:
@@ -82,12 +82,12 @@ def _options_of(cls):
 
 
 def every_metric() -> list[Metric]:
-    """All metrics that have a name, without a cut-off, those of one's own among them.
+    """All metrics that have a name, without a cut-off, including those of your own.
 
     Returns
     -------
     list of Metric
-        Each with its options by default, if it has these, and with those of its `examples`.
+        Each with its default options, if there are any, and with those of its `examples`.
 
     Examples
     --------
@@ -101,21 +101,21 @@ def every_metric() -> list[Metric]:
 
 
 def _labels():
-    """The name of the first metric of each class, by how it is spelt."""
+    """The name of the first metric of each class, by its normalized form."""
     labels: dict[type, str] = {}
     for one in every_metric():
         labels.setdefault(type(one), one.label())
     return {label.lower(): label for label in labels.values()}
 
 
-# The metrics that a function is given, by themselves or by their names.
+# Metrics as arguments: a metric, or its name.
 
 _ONE = f"metric must be a Metric such as {AP} or Recall @ 10, or the name of one"
 _SEVERAL = f"metrics must hold metrics such as {AP} or Recall @ 10, or their names"
 
 
 def the_metric(metric: Metric | str, wanted: str = _ONE) -> Metric:
-    """The metric, its name read; what is none, or lacks a cut-off that it needs, is refused."""
+    """The metric of an argument; anything else, and a missing cut-off, are refused."""
     if isinstance(metric, str):
         metric = _read(metric, wanted)
     if not isinstance(metric, Metric):
@@ -125,7 +125,7 @@ def the_metric(metric: Metric | str, wanted: str = _ONE) -> Metric:
 
 
 def exact_metric(metric: Metric | str) -> Metric:
-    """The metric, its name read; a correction, which reads what was sampled, is refused."""
+    """The metric of an argument; a correction, which is for sampled ranks, is refused."""
     found = the_metric(metric)
     if found.sampler is not None:
         raise ValueError(
@@ -136,7 +136,7 @@ def exact_metric(metric: Metric | str) -> Metric:
 
 
 def chosen_metrics(metrics: Sequence[Metric | str]) -> list[Metric]:
-    """The different metrics of a list, their names read; one that is empty is refused."""
+    """The different metrics of a list that is an argument; an empty one is refused."""
     if isinstance(metrics, (str, Metric)) or not np.iterable(metrics):
         raise ValueError(f"metrics must be a list of metrics, got {shown(metrics)}")
     found = [the_metric(one, _SEVERAL) for one in metrics]

@@ -1,8 +1,8 @@
 """The field's metrics: what a ranking is worth, from the ranks of its relevant items.
 
-Each is a frozen data class that says what one relevant item contributes, its `term`, and which
-shape that has (`recsample.metrics.base` makes the rest of it). Ready-made ones stand at the end.
-Ranks beyond the `cutoff` do not count: ``DCG @ 10`` sets it to 10.
+Each is a frozen data class with a `term`, what one relevant item contributes, and its shape; all
+else is in `recsample.metrics.base`. Ready-made ones stand at the end of the module. Ranks beyond
+the `cutoff` do not count: ``DCG @ 10`` sets it to 10.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
@@ -54,7 +54,7 @@ class AreaUnderCurve(Metric):
 
 
 class _FirstPlaces(Metric):
-    """Of an item it counts only whether it stands in the first k places."""
+    """A metric for which it counts only whether an item stands in the first k places."""
 
     needs_cutoff = True
 
@@ -135,8 +135,6 @@ class FScore(_FirstPlaces):
     >>> import recsample as rs
     >>> (rs.F1 @ 5)(rs.Ranks([[1, 4, 9]], n_items=20))     # precision 2/5, recall 2/3
     array([0.5])
-    >>> rs.metrics.FScore(2) @ 5
-    F2@5
     """
 
     beta: float = 1.0
@@ -227,7 +225,7 @@ class AveragePrecision(Metric):
         return _uncut(self, Reciprocal())
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
-        # "hits" gets here with one relevant item or no cut-off: then every hit counts.
+        # "hits" only with one relevant item or no cut-off: then every hit counts.
         divisor = {
             "best": self.best_places(n_relevant),
             "relevant": n_relevant,
@@ -238,7 +236,7 @@ class AveragePrecision(Metric):
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
-        """Whether it is a sum over the relevant items: not where the number of hits divides it.
+        """Whether it is a sum over the relevant items: not if divided by the number of hits.
 
         Examples
         --------
@@ -571,16 +569,14 @@ def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None)
     Eq. (8) of Y. Hu, Y. Koren, C. Volinsky, "Collaborative Filtering for Implicit Feedback
     Datasets", ICDM 2008: the percentile rank of an item is (r - 1) / (n - 1). Random 1/2; of L of n
     items perfect (L - 1) / 2 / (n - 1), and worst as far from 1. For one relevant item per instance
-    and equal weights it is the mean of `PercentileRank`, which counts only the irrelevant items
-    ahead.
+    and equal weights it is the mean of `PercentileRank`.
 
     Parameters
     ----------
     ranks : Ranks
         The consumed items of each user. Tied items count at the middle of their ties.
     consumption : array_like of float, optional
-        What the user consumed in the test period, at least 0, in the shape of ``ranks.values``. By
-        default equal.
+        How much the user consumed of each item, in the shape of ``ranks.values``; by default equal.
 
     Returns
     -------

@@ -1,7 +1,6 @@
 """How far predicted ratings are from the ratings that users gave.
 
-These errors ask another question than the metrics of this package's other modules: they know
-nothing of a ranking, and a recommender with a smaller error need not recommend better items.
+A recommender with smaller errors need not recommend better items: they know nothing of a ranking.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ def mae(predicted: ArrayLike, actual: ArrayLike) -> float:
 
     .. math:: \frac 1 n \sum_{i=1}^n |\hat r_i - r_i|
 
-    Perfect 0, no upper bound. The best constant prediction, the median of the ratings, gets their
-    mean absolute deviation from it.
+    Perfect 0, no upper bound. The best constant prediction is the median of the ratings.
 
     Parameters
     ----------
@@ -48,8 +46,7 @@ def mse(predicted: ArrayLike, actual: ArrayLike) -> float:
 
     .. math:: \frac 1 n \sum_{i=1}^n (\hat r_i - r_i)^2
 
-    Perfect 0, no upper bound. The best constant prediction, the mean of the ratings, gets their
-    variance.
+    Perfect 0, no upper bound. The best constant prediction is the mean of the ratings.
 
     Parameters
     ----------
@@ -74,8 +71,7 @@ def rmse(predicted: ArrayLike, actual: ArrayLike) -> float:
 
     .. math:: \sqrt{\frac 1 n \sum_{i=1}^n (\hat r_i - r_i)^2}
 
-    Perfect 0, no upper bound, never below `mae`. The best constant prediction, the mean of the
-    ratings, gets their standard deviation.
+    Perfect 0, no upper bound, never below `mae`.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """What a set of recommended items is worth, whatever their order, and what is covered at all.
 
-`precision`, `recall` and `f_score` compare the recommended and the relevant items of one user. For
+`precision`, `recall` and `f_score` compare the recommended and the relevant items of one user; for
 the first k items of a ranking they are ``Precision @ k`` and so on of `recsample.metrics`. The two
-coverages look at what was recommended to all users, relevant or not.
+coverages are of what was recommended to all users, relevant or not.
 
 Reference: C. Manning, P. Raghavan, H. Schütze, "Introduction to Information Retrieval", Cambridge
 University Press 2008, section 8.3.
@@ -99,9 +99,8 @@ def f_score(
                 = \frac{(1 + \beta^2) \, \text{hits}}
                        {\beta^2 \, |\text{relevant}| + |\text{recommended}|}
 
-    The second form also holds without a hit, where P = R = 0. For k recommended and L relevant
-    among n items: perfect with min(L, k) hits, random with kL / n hits, worst 0 while there are k
-    irrelevant items.
+    The second form also holds without a hit. Perfect with min(L, k) hits of k recommended and L
+    relevant among n items, random with kL / n hits, worst 0 while there are k irrelevant items.
 
     Parameters
     ----------
@@ -140,7 +139,7 @@ def f_score(
 def user_coverage(recommended: Iterable[Iterable[Hashable]]) -> float:
     """User coverage: the share of users for whom the recommender has a recommendation.
 
-    Between 0 and 1. It knows nothing of relevance: a random recommender covers every user.
+    Between 0 and 1, whatever is relevant: a random recommender covers every user.
 
     Parameters
     ----------
@@ -168,7 +167,7 @@ def user_coverage(recommended: Iterable[Iterable[Hashable]]) -> float:
 def item_coverage(recommended: Iterable[Iterable[Hashable]], n_items: int) -> float:
     """Item coverage: the share of the catalogue that is recommended to at least one user.
 
-    Between 0 and 1. It knows nothing of relevance: k random items for each of U users cover
+    Between 0 and 1, whatever is relevant: k random items for each of U users cover
     1 - (1 - k / n)^U of n items on average, usually more than a good recommender does.
 
     Parameters

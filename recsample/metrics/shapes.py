@@ -1,8 +1,8 @@
 """The forms that metrics have as functions of a rank, by which closed forms are chosen.
 
-With everything but the rank held fixed, most metrics are one of a few simple functions. What
-sampling makes of these has a closed form, which `recsample.sampling` looks up by the shape. A
-metric names its own, `Metric.shape`, and a cut-off changes it: AP is `Reciprocal`, AP@10 a `Shape`.
+With everything but the rank held fixed, most metrics are one of a few simple functions, whose
+expectations under sampling have closed forms: `recsample.sampling` looks them up by the shape that
+a metric declares, `Metric.shape`.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
@@ -24,7 +24,7 @@ __all__ = ["Geometric", "Linear", "Logarithmic", "Reciprocal", "Shape", "Step"]
 
 @dataclass(frozen=True)
 class Shape:
-    """A metric of which nothing is known: what follows for it is summed over a law.
+    """A metric of which nothing is known: its expectations are sums over a law.
 
     Examples
     --------
@@ -38,8 +38,8 @@ class Shape:
 class Linear(Shape):
     """A linear function of the rank, such as AUC. Sampling keeps its expectation, eq. (17).
 
-    Its values at the top and at the bottom are the same in lists of any length. The mean rank is
-    lower among few items, so it is not of this shape, but a plain `Shape`.
+    Its values at the top and at the bottom are the same in lists of any length, as those of the
+    mean rank are not.
 
     Examples
     --------
@@ -131,12 +131,10 @@ class Logarithmic(Shape):
     """
 
 
-# Whether a metric has the shape that it declares.
-#
-# A closed form that is chosen by a wrong shape gives wrong numbers and no error, so a few values
-# are looked at before a metric is used.
+# Whether a metric has the shape that it declares: a closed form that is chosen by a wrong shape
+# gives wrong numbers and no error, so a few values are checked before a metric is used.
 
-# Up to here values may differ that a formula gives in two ways.
+# How much values may differ that are computed by two formulas.
 _ROUNDING = 1e-9
 
 
@@ -166,18 +164,13 @@ def has_shape(shape: Shape, value: Callable[[Integers], Floats], rank: Integers,
     return np.allclose(values, form, rtol=_ROUNDING, atol=1e-290)
 
 
-# The mean of a metric over consecutive ranks, as a relevant item has them that ties with others.
-#
-# For most shapes it follows from the value on the first of these ranks, without a look at each.
-# That is what makes the metrics of a recommender fast that scores most items alike.
-
-
 def mean_by_shape(
     shape: Shape, value: Callable[[Integers], Floats], rank: Integers, ties: Integers
 ) -> Floats | None:
-    """The mean of ``value(r)`` over r = rank, ..., rank + ties of each item.
+    """The mean of ``value(r)`` over r = rank, ..., rank + ties of each tied item.
 
-    None where the shape says nothing of it, or the ranks are so far apart that it is no gain.
+    For most shapes it follows from the value on the first of these ranks, which is fast where most
+    items have one score. None for others, and where the ranks are too far apart for that.
     """
     match shape:
         case Linear():
@@ -193,7 +186,7 @@ def mean_by_shape(
 
 
 def _in_proportion(factor, value, rank, ties):
-    """The mean of a multiple of `factor`, which is the same for all and so needed once a rank."""
+    """The mean of a multiple of `factor`, which is computed once for each rank."""
     first, end = rank.min(), (rank + ties).max() + 1
     if end - first > (ties + 1).sum():
         return None
@@ -202,8 +195,8 @@ def _in_proportion(factor, value, rank, ties):
     )
     factors = factor(np.arange(first, end))
     start = (rank - first).astype(np.intp, copy=False)
-    # Every second sum leads from the end of an item to the start of the next one, which is not far
-    # where they are in order.
+    # Every second sum is that between the end of an item and the start of the next one, which is
+    # short where they are in order.
     order, sums = np.argsort(start), np.empty(len(start))
     ends = np.column_stack([start, start + ties + 1])[order].ravel().astype(np.intp, copy=False)
     sums[order] = np.add.reduceat(np.append(factors, 0.0), ends)[::2]

@@ -1,7 +1,6 @@
-"""Where the relevant items stand, and who outranks whom: two scores are compared here alone.
+"""Where the relevant items stand, and which item outranks which: only here scores are compared.
 
-`base` holds ranks, `predicted` finds them in scores, `items` knows which items they are, `counts`
-keeps how many of each there are, `engines` finds them where tables are too large for the memory.
+`base` holds ranks, `predicted` finds them in scores, `counts` keeps how many of each there are.
 Chapters: metrics, ties, scale.
 """
 

@@ -1,16 +1,7 @@
 from . import base as base
 from . import counts as counts
-from . import engines as engines
-from . import items as items
 from . import predicted as predicted
 from . import provenance as provenance
 from .base import Ranks as Ranks
-from .base import Rows as Rows
 from .counts import RankCounts as RankCounts
-from .engines import ranks_of_block as ranks_of_block
-from .engines import ranks_of_factors as ranks_of_factors
-from .engines import ranks_of_scores as ranks_of_scores
-from .items import RankedItems as RankedItems
-from .items import ranked_items as ranked_items
 from .predicted import predicted_ranks as predicted_ranks
-from .provenance import Drawn as Drawn

@@ -1,8 +1,8 @@
 """Where the relevant items of each instance stand in a ranking.
 
 An *instance* is one evaluation case: a user, a query, a context. Its relevant items stand at
-certain *ranks* (1 is best) among ``n_items`` ranked items. Everything else in this package starts
-from these ranks: a metric is a function of them, sampling changes them, a correction undoes that.
+certain *ranks* (1 is best) among ``n_items`` ranked items. A metric is a function of these ranks,
+sampling changes them, and a correction undoes that.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from recsample._support.extras import extra
 from recsample._support.frames import as_ids, chosen_names, coded, column_names, read_columns
 from recsample._support.typing import Integers, Rng
 from recsample._support.values import frozen, locked
-from recsample.ranks.provenance import Remembering, alone, some_of, together
+from recsample.ranks.provenance import WithDrawn, drawn_apart, drawn_of_parts, drawn_of_some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,8 +45,8 @@ class Rows(NamedTuple):
     Parameters
     ----------
     instance, order, rank : ndarray of int, shape (relevant items,)
-        The instance of the relevant item, 0-based; its order among the relevant items there,
-        1-based; its rank, 1-based, with ties in the best case.
+        The instance of the relevant item, 0-based; its order among the relevant items there and
+        its rank, both 1-based, with ties in the best case.
     ties, group, place : ndarray of int, shape (relevant items,)
         How many irrelevant items have its score; how many relevant ones, itself included; its
         place among these, 1-based.
@@ -98,22 +98,20 @@ class Rows(NamedTuple):
         return Rows(*(column[which] for column in self))
 
 
-class Ranks(Remembering):
+class Ranks(WithDrawn):
     """Where the relevant items of each instance stand in a ranking of n items.
-
-    They cannot be changed, and are equal (``==``) where they hold the same.
 
     Parameters
     ----------
     values : array_like of int
-        Predicted ranks, 1 is best: shape (instances,) where every instance has one relevant item,
-        otherwise one sequence of ranks per instance, of any length, in any order.
+        Ranks, 1 is best: shape (instances,) where every instance has one relevant item, otherwise
+        one sequence of ranks per instance, of any length, in any order.
     n_items : int or array_like of int
         Size of the ranked pool, the relevant items included: one number, or one per instance.
     ties : int or array_like of int, optional
         How many irrelevant items score exactly the same as the relevant one; `values` is then the
-        best case, and ``values + ties`` the worst. One number, or the same shape as `values`.
-        Relevant items that share one score stand at consecutive ranks and name the same ties.
+        best case, and ``values + ties`` the worst. One number, or the shape of `values`. Relevant
+        items that share one score stand at consecutive ranks and name the same ties.
     ids : array_like, optional
         The name of each instance, such as the user's id: numbers or strings, shape (instances,).
 
@@ -126,7 +124,7 @@ class Ranks(Remembering):
     rows : Rows
         One row per relevant item, best ranked first: what metrics and samplers read.
     drawn : Drawn or None
-        How the items were drawn among which these are ranked; None where nothing says so.
+        How the items were drawn that these are ranked among; None where nothing says so.
 
     Raises
     ------
@@ -137,14 +135,11 @@ class Ranks(Remembering):
 
     Examples
     --------
-    Three instances with one relevant item each, and two with two and one:
-
     >>> import recsample as rs
     >>> rs.Ranks([212, 2, 743], n_items=10_000)[1:] == rs.Ranks([2, 743], n_items=10_000)
     True
-    >>> several = rs.Ranks([[3, 5], [1]], n_items=10)
-    >>> several.n_relevant, several.n_irrelevant
-    (array([2, 1]), array([8, 9]))
+    >>> rs.Ranks([[3, 5], [1]], n_items=10).n_irrelevant
+    array([8, 9])
     """
 
     n_items: int | Integers
@@ -183,7 +178,7 @@ class Ranks(Remembering):
         refuse_first(flat > sizes[instance], high, flat, instance)
         rank = flat.astype(np.int64)
         tie = _ties_like(ties, n_relevant, nested)
-        rows = _arranged(rank, tie, n_relevant)
+        rows = _sorted_rows(rank, tie, n_relevant)
         _check_rows(rows, sizes)
         vars(self).update(
             n_items=int(sizes[0]) if np.ndim(n_items) == 0 else locked(sizes),
@@ -211,20 +206,20 @@ class Ranks(Remembering):
         return f"<Ranks: {len(self)} instances, {len(self._rank)} ranks, {items} items{tied}>"
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
-        """Refused: else NumPy would index to the bottom, where there are still `Ranks`."""
+        """Refused: NumPy would index without end, since ``ranks[0]`` are `Ranks` again."""
         raise ValueError("Ranks are no array of numbers, as their values are")
 
     def __getitem__(self, users: Any) -> Ranks:
         """The Ranks of some of the instances: a number, a slice, a mask, or a list of numbers."""
         which = self._numbers(users)
         entries, lengths = entries_of(self.n_relevant, which), self.n_relevant[which]
-        values = _in_form(self._rank[entries], lengths, self._nested)
-        ties = _in_form(self._tie[entries], lengths, self._nested)
+        values = _as_given(self._rank[entries], lengths, self._nested)
+        ties = _as_given(self._tie[entries], lengths, self._nested)
         n_items = self.n_items if isinstance(self.n_items, int) else self.n_items[which]
         ids = None if self.ids is None else self.ids[which]
         ties = ties if self._one_tie is None else self._one_tie
         found = Ranks(values, n_items, ties=ties, ids=ids)
-        return found if self.drawn is None else found._with(some_of(self.drawn, which))
+        return found if self.drawn is None else found._with_drawn(drawn_of_some(self.drawn, which))
 
     def _numbers(self, users):
         """The numbers of the chosen instances, at least one."""
@@ -235,7 +230,7 @@ class Ranks(Remembering):
         try:
             which = np.atleast_1d(np.arange(len(self))[users])
         except (IndexError, TypeError, ValueError, OverflowError):
-            # At an IndexError Python ends a loop over the instances.
+            # An IndexError, by which Python ends a loop over the instances.
             got = f"of {len(self)} instances, got {shown(users)}"
             raise IndexError(wanted + got) from None
         if which.ndim != 1:
@@ -254,7 +249,7 @@ class Ranks(Remembering):
         >>> rs.Ranks([[5, 3], [1]], n_items=10).values
         (array([5, 3]), array([1]))
         """
-        return _in_form(self._rank, self.n_relevant, self._nested)
+        return _as_given(self._rank, self.n_relevant, self._nested)
 
     @property
     def ties(self) -> int | Integers | tuple[Integers, ...]:
@@ -268,7 +263,7 @@ class Ranks(Remembering):
         """
         if self._one_tie is not None:
             return self._one_tie
-        return _in_form(self._tie, self.n_relevant, self._nested)
+        return _as_given(self._tie, self.n_relevant, self._nested)
 
     @classmethod
     def concatenate(cls, parts: Iterable[Ranks]) -> Ranks:
@@ -276,7 +271,8 @@ class Ranks(Remembering):
 
         Parameters
         ----------
-        parts : iterable of Ranks, at least one, all with names of the instances or none
+        parts : iterable of Ranks
+            At least one; all with names of the instances, or none.
 
         Returns
         -------
@@ -296,10 +292,10 @@ class Ranks(Remembering):
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("_rank", "_tie", "n_relevant", "sizes")
         )
-        nested, ids = any(part._nested for part in parts), _joined(named) if named else None
-        values, ties = (_in_form(flat, lengths, nested) for flat in (rank, tie))
+        nested, ids = any(part._nested for part in parts), _all_names(named) if named else None
+        values, ties = (_as_given(flat, lengths, nested) for flat in (rank, tie))
         found = Ranks(values, sizes, ties=ties, ids=ids)
-        return found._with(together([part.drawn for part in parts]))
+        return found._with_drawn(drawn_of_parts([part.drawn for part in parts]))
 
     def to_frame(self) -> pd.DataFrame:
         """The ranks as a table: one row per relevant item, best ranked first in each instance.
@@ -307,16 +303,15 @@ class Ranks(Remembering):
         Returns
         -------
         pandas.DataFrame
-            Columns "user" (the name of the instance; without names its number, 0-based), "rank",
-            "n_items" and "ties".
+            Columns "user" (the name of the instance, or its number, 0-based), "rank", "n_items" and
+            "ties".
 
         Examples
         --------
         >>> import recsample as rs
-        >>> rs.Ranks([5, 1], n_items=10, ids=["ann", "bob"]).to_frame()
+        >>> rs.Ranks([5], n_items=10, ids=["ann"]).to_frame()
           user  rank  n_items  ties
         0  ann     5       10     0
-        1  bob     1       10     0
         """
         rows, sizes = self.rows, self.sizes[self.rows.instance]
         names = np.arange(len(self)) if self.ids is None else self.ids
@@ -342,17 +337,16 @@ class Ranks(Remembering):
         n_items : str or int, optional
             The column with the sizes of the pools, or one size for all.
         user : str or None, optional
-            The column with the names of the instances. None takes each row for an instance of its
-            own, without a name.
+            The column with the names of the instances; None for an instance in each row.
         rank : str, optional
         ties : str or int, optional
-            The column with the numbers of tied irrelevant items, or one number for all. By default
-            the column "ties" if there is one, otherwise 0.
+            The column with the numbers of tied irrelevant items, or one number for all; by default
+            the column "ties" if there is one, else 0.
 
         Returns
         -------
         Ranks
-            Instances in the order in which they come first, with their names as ``ids``.
+            Instances in the order in which they first come, with their names as ``ids``.
 
         Raises
         ------
@@ -378,9 +372,9 @@ class Ranks(Remembering):
         lengths, by_instance = counted(which, len(ids)), np.argsort(which, kind="stable")
         nested = bool((lengths > 1).any())
         for use in {"rank", "ties"} & {*wanted}:
-            given[use] = _in_form(given[use][by_instance], lengths, nested)
+            given[use] = _as_given(given[use][by_instance], lengths, nested)
         if "n_items" in wanted:
-            given["n_items"] = _one_of_each(given["n_items"], which, ids)
+            given["n_items"] = _size_of_each(given["n_items"], which, ids)
         if all(isinstance(one, str) for one in ids):
             ids = ids.astype(str)
         return cls(given["rank"], given["n_items"], ties=given["ties"], ids=ids)
@@ -388,8 +382,8 @@ class Ranks(Remembering):
     def each_alone(self) -> Ranks:
         """Every relevant item as an instance of its own, ranked among the irrelevant items only.
 
-        That is the evaluation that ranks each held-out item without the others: at rank r_i - i + 1
-        among n - L + 1 items, tied with the same irrelevant ones.
+        Of L relevant items the i-th best ranked stands at r_i - i + 1 among n - L + 1 items, tied
+        with the same irrelevant ones.
 
         Returns
         -------
@@ -399,7 +393,7 @@ class Ranks(Remembering):
         Raises
         ------
         ValueError
-            If there is no relevant item.
+            Without any relevant item.
 
         Examples
         --------
@@ -416,7 +410,7 @@ class Ranks(Remembering):
             ties=self.rows.ties,
             ids=None if self.ids is None else self.ids[instance],
         )
-        return found._with(alone(self.drawn, self.n_relevant))
+        return found._with_drawn(drawn_apart(self.drawn, self.n_relevant))
 
     def at(self, rank: ArrayLike, n_items: ArrayLike) -> Ranks:
         """The same instances with their relevant items at other ranks, without ties.
@@ -443,7 +437,7 @@ class Ranks(Remembering):
                 f"rank must hold one number for each of the {len(self._rank)} relevant items, "
                 f"got an array of shape {flat.shape}"
             )
-        return Ranks(_in_form(flat, self.n_relevant, self._nested), n_items, ids=self.ids)
+        return Ranks(_as_given(flat, self.n_relevant, self._nested), n_items, ids=self.ids)
 
     def break_ties(
         self, how: Literal["random", "optimistic", "pessimistic"], rng: Rng = None
@@ -461,7 +455,7 @@ class Ranks(Remembering):
         Returns
         -------
         Ranks
-            Where the ranks are given as lists, the best rank of each comes first.
+            As lists where these ranks are lists, the best first.
 
         Examples
         --------
@@ -473,7 +467,7 @@ class Ranks(Remembering):
             ahead = _random_ahead(self.rows, generator(rng))
         else:
             ahead = self.rows.ties * (how == "pessimistic")
-        return self.at(self.rows.rank + ahead, self.n_items)._with(self.drawn)
+        return self.at(self.rows.rank + ahead, self.n_items)._with_drawn(self.drawn)
 
 
 def _random_ahead(rows, rng):
@@ -481,9 +475,9 @@ def _random_ahead(rows, rng):
     ahead = np.zeros_like(rows.ties)
     if not rows.ties.any():
         return ahead
-    alone = rows.group == 1
-    ahead[alone] = rng.integers(0, rows.ties[alone], endpoint=True)
-    for start in np.flatnonzero(~alone & (rows.place == 1)):
+    single = rows.group == 1
+    ahead[single] = rng.integers(0, rows.ties[single], endpoint=True)
+    for start in np.flatnonzero(~single & (rows.place == 1)):
         size = rows.group[start]
         places = np.sort(rng.choice(size + rows.ties[start], size, replace=False))
         ahead[start : start + size] = places - np.arange(size)
@@ -518,13 +512,13 @@ def _names(ids, n_instances):
     return frozen(names)
 
 
-def _joined(parts):
-    """Names one after the other; where they are of several kinds, as the objects that they are."""
+def _all_names(parts):
+    """The names of several parts; as objects where they are of several kinds."""
     several = len({names.dtype.kind for names in parts}) > 1
     return np.concatenate([names.astype(object) for names in parts] if several else parts)
 
 
-def _one_of_each(sizes, which, ids):
+def _size_of_each(sizes, which, ids):
     """The size of the pool of each instance, from that of each row."""
     found = np.empty(len(ids), np.int64)
     found[which] = sizes
@@ -552,21 +546,21 @@ def listed(parts: Any, kind: type) -> list[Any]:
     return found
 
 
-def _in_form(flat, lengths, nested):
-    """Numbers in the form in which `flattened` has met them: as they are, or a list for each."""
+def _as_given(flat, lengths, nested):
+    """Flat numbers in the form in which they were given: an array, or a list for each instance."""
     return tuple(split(flat, lengths)) if nested else flat
 
 
-def _arranged(rank, ties, n_relevant):
-    """The rows by ascending rank within each instance, with groups of equal score found."""
+def _sorted_rows(rank, ties, n_relevant):
+    """Rows by ascending rank within each instance, with the groups that share a score."""
     instance = owners(n_relevant)
-    if (n_relevant == 1).all():  # each is in order, and its group, by itself
+    if (n_relevant == 1).all():  # nothing to sort, nor to group
         one = locked(np.ones(len(rank), np.int64))
         return Rows(locked(instance), one, locked(rank), locked(ties), one, one)
     if ((instance[1:] == instance[:-1]) & (rank[1:] < rank[:-1])).any():
         by_rank = np.lexsort((rank, instance))
         rank, ties = rank[by_rank], ties[by_rank]
-    # Consecutive ranks with the same ties can only be one group: apart, their ties would overlap.
+    # Consecutive ranks with the same ties are one group: as two, their ties would overlap.
     starts, next_to = np.ones(len(rank), bool), rank[1:] == rank[:-1] + 1
     alike = (instance[1:] == instance[:-1]) & (ties[1:] == ties[:-1]) & (ties[1:] > 0)
     starts[1:] = ~(alike & next_to)

@@ -1,8 +1,7 @@
-"""How many instances have which rank: ranks of one relevant item an instance, counted.
+"""Ranks with weights: the different ranks of many instances, and how many instances have each.
 
-Everything that this package says of such instances, but for the comparison of two recommenders user
-by user, depends on how often each rank occurs and on nothing else. So a hundred million ranks are
-as good as a table of the different ones.
+Of instances with one relevant item each, a mean over the instances depends on how often each rank
+occurs and on nothing else, so a hundred million ranks are as good as a table of the different ones.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from recsample._support.numerics import mean_of, variance_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import frozen
 from recsample.ranks.base import Ranks, listed, refuse_several
-from recsample.ranks.provenance import Drawn, Remembering, together
+from recsample.ranks.provenance import Drawn, WithDrawn, drawn_of_parts
 
 # Ranks are counted in blocks of about this many: what is made of a block on the way is small.
 _BLOCK = 2**20
@@ -35,13 +34,12 @@ _BLOCK = 2**20
 _BYTES_OF_ROW = 250
 
 
-class RankCounts(Remembering):
+class RankCounts(WithDrawn):
     """How many instances have which rank, for instances with one relevant item each.
 
     They stand for the `Ranks` of all these instances where it does not matter which instance has
     which rank: in `recsample.report`, `recsample.compare`, `UniformSampling.draw`, `std_of_mean`
-    and most of `recsample.inference`; `mean` applies a metric to them. They cannot be changed, and
-    are equal (``==``) where they say the same.
+    and most of `recsample.inference`. `mean` applies a metric to them.
 
     Parameters
     ----------
@@ -49,7 +47,7 @@ class RankCounts(Remembering):
         Ranks, 1 is best, and how many instances have them. Rows that are the same are added up,
         rows of no instance left out.
     n_items, ties : int or array_like of int, shape (rows,)
-        As of `Ranks`; `ties` are optional.
+        As of `Ranks`.
 
     Attributes
     ----------
@@ -58,13 +56,13 @@ class RankCounts(Remembering):
     counts : ndarray of int64, shape (rows,)
         How many instances each of them stands for.
     drawn : Drawn or None
-        As of `Ranks`; sizes of the pools are remembered where all are the same.
+        As of `Ranks`; with the size of the pools where all have one.
 
     Raises
     ------
     ValueError
-        As `Ranks`, for counts that are no whole numbers of at least 0 or add up to 2**53 or more,
-        and without any instance.
+        As `Ranks`; for counts below 0, not whole, or that add up to 2**53 or more, and without any
+        instance.
 
     Examples
     --------
@@ -106,7 +104,7 @@ class RankCounts(Remembering):
     def __len__(self) -> int:
         return int(self.counts.sum())
 
-    def _entries(self) -> int:
+    def _n_pools(self) -> int:
         return len(self.counts)
 
     def __repr__(self) -> str:
@@ -142,7 +140,9 @@ class RankCounts(Remembering):
             (one.ranks.rows.rank, one.counts, one.ranks.sizes, one.ranks.rows.ties) for one in parts
         ]
         rank, counts, sizes, ties = map(np.concatenate, zip(*columns))
-        return _remember(cls(rank, counts, sizes, ties=ties), together([p.drawn for p in parts]))
+        return _drawn_as(
+            cls(rank, counts, sizes, ties=ties), drawn_of_parts([p.drawn for p in parts])
+        )
 
     @classmethod
     def of(
@@ -150,15 +150,15 @@ class RankCounts(Remembering):
     ) -> RankCounts:
         """Count ranks.
 
-        A column of numbers is counted by blocks, and never made into `Ranks`: with one size of the
-        pool and no ties about as fast as `numpy.bincount`.
+        A column of numbers with one size of the pool and no ties is counted about as fast as by
+        `numpy.bincount`.
 
         Parameters
         ----------
         ranks : Ranks, or array_like of int, shape (instances,)
             With one relevant item per instance.
         n_items, ties : int or array_like of int, shape (instances,), optional
-            As of `Ranks`, which know them themselves.
+            As of `Ranks`, of a column of numbers only.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class RankCounts(Remembering):
                 raise ValueError("Ranks know their n_items and ties: give them alone")
             refuse_several(ranks)
             counts = cls.of(ranks.rows.rank, ranks.n_items, ties=ranks.rows.ties)
-            return _remember(counts, ranks.drawn)
+            return _drawn_as(counts, ranks.drawn)
         refuse_frame("ranks", ranks, "RankCounts.from_frame reads it, or choose one column")
         if n_items is None:
             raise ValueError("n_items must be given with a column of ranks: the sizes of the pools")
@@ -190,16 +190,13 @@ class RankCounts(Remembering):
                 "ranks must be one-dimensional with at least one rank, "
                 f"got an array of shape {column.shape}"
             )
-        sizes = whole_numbers("n_items", n_items, lowest=1)
-        tied = _like(column, "ties", ties, 0)
+        sizes, tied = whole_numbers("n_items", n_items, lowest=1), _like(column, "ties", ties, 0)
         if sizes.ndim == 0 and len(column) >= sizes and not np.any(ties):
             counts = _histogram(column, int(sizes))
             return cls(np.arange(1, len(counts) + 1), counts, n_items)
-        columns = _like(column, "n_items", sizes, 1), column, tied
-        blocks = [[one[rows] for one in columns] for rows in row_blocks(len(column), 1, _BLOCK)]
-        added = [_added_up(block, np.ones(len(block[0]), np.int64)) for block in blocks]
-        sizes, rank, tie = map(np.concatenate, zip(*(rows for rows, _ in added)))
-        return cls(rank, np.concatenate([number for _, number in added]), sizes, ties=tie)
+        rank, sizes = whole_numbers("ranks", column), _like(column, "n_items", sizes, 1)
+        blocks = row_blocks(len(rank), 1, _BLOCK)
+        return cls.concatenate([cls(rank[i], 1, sizes[i], ties=tied[i]) for i in blocks])
 
     @classmethod
     def from_frame(
@@ -211,10 +208,9 @@ class RankCounts(Remembering):
         ties: str | int | None = None,
         counts: str | None = None,
     ) -> RankCounts:
-        """Count the ranks of a table where the data lie: only the different ones are brought here.
+        """Count the ranks of a table, which is grouped by its own engine, lazily.
 
-        The table is grouped by its own engine, lazily. DuckDB reads a path, also where the files
-        are larger than the memory.
+        DuckDB reads a path, also where the files are larger than the memory.
 
         Parameters
         ----------
@@ -234,7 +230,7 @@ class RankCounts(Remembering):
         ------
         ValueError
             For a missing column or value, Parquet files that DuckDB cannot read, and as
-            `RankCounts`; `counts` may be whole numbers kept as floats.
+            `RankCounts`.
         FileNotFoundError
             For a path without Parquet files.
 
@@ -265,7 +261,7 @@ class RankCounts(Remembering):
         Returns
         -------
         float
-            What ``function(ranks).mean()`` is for the `Ranks` of all instances, up to rounding.
+            As ``function(ranks).mean()`` for the `Ranks` of all instances, up to rounding.
 
         Raises
         ------
@@ -282,8 +278,6 @@ class RankCounts(Remembering):
 
     def variance(self, function: Callable[[Ranks], ArrayLike] | str) -> float:
         """The variance of a metric over the instances, with N - 1 in the denominator.
-
-        That over N, for N instances, is the squared standard error of the mean.
 
         Parameters
         ----------
@@ -311,7 +305,7 @@ class RankCounts(Remembering):
 
     def _values(self, function: Callable[[Ranks], ArrayLike] | str) -> Floats:
         if isinstance(function, str):
-            from recsample import metrics  # by the front door: ranks know of no metric
+            from recsample import metrics  # loaded only here: ranks do not depend on metrics
 
             wanted = "function must be a metric, its name, or another function of Ranks"
             function = metrics.names.the_metric(function, wanted)
@@ -328,8 +322,8 @@ class RankCounts(Remembering):
         return values
 
 
-def _remember(counts: RankCounts, drawn: Drawn | None) -> RankCounts:
-    """The counts with what is known of the draws: which rows are of which pool is lost."""
+def _drawn_as(counts: RankCounts, drawn: Drawn | None) -> RankCounts:
+    """The counts with what is known of the draws, but for which row is of which pool."""
     if drawn is None:
         return counts
     sizes = drawn.n_items
@@ -346,13 +340,9 @@ def _histogram(column, n_items):
         block = column[rows]
         if block.dtype.kind not in "iu":
             block = whole_numbers("ranks", block)
-        try:
-            found = counted(block, 0)
-        except ValueError:  # below 0, which it has found out on the way
-            found = np.ones(1, np.int64)
-        if found[0] or len(found) > len(counts):
+        if block.min() < 1 or block.max() > n_items:
             _check(block, n_items, 0)
-        counts[: len(found)] += found
+        counts += counted(block, n_items + 1)
     return counts[1:]
 
 

@@ -1,9 +1,9 @@
-"""Who outranks whom: said here, and nowhere else.
+"""Which of two items outranks the other: the one place that compares scores.
 
 Every score has a *strength*. An item of higher strength is above another, and one of the same
-strength is tied with it. All of this package compares strengths alone: of arrays, factors, tables
-and lists, in a scan, and in the expression that an engine computes. So for another order, such as
-one in which scores tie that agree in two decimals, `strength` changes and nothing else.
+strength is tied with it. All of this package compares strengths: of arrays, factors, tables and
+lists, in a scan, and in the expression that an engine computes. So for another order, such as one
+in which scores tie that agree in two decimals, only `strength` changes.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# The strength of what is not ranked, or has no score: below all others, and tied with its like.
+# The strength of what is not ranked, or has no score: below all others, and tied with each other.
 UNRANKED = -np.inf
 Scores = TypeVar("Scores")
 
 
 def strength(scores: Scores) -> Scores:
-    """What decides between scores, higher is better: they themselves.
+    """What is compared of scores, higher is better: the scores themselves.
 
-    They are an array, or a column as an expression of Narwhals. So it takes what both have, such as
-    ``-scores`` or ``scores.round(2)``. NaN has to stay NaN.
+    They are an array, or a column as an expression of Narwhals, so only what both have can be
+    used, such as ``-scores`` or ``scores.round(2)``. NaN has to stay NaN.
     """
     return scores
 
@@ -34,7 +34,7 @@ def is_the_score() -> bool:
 
 
 def strengths_of(scores: NDArray) -> NDArray:
-    """Strengths of an array that doubles hold, or where no double does, others in their order."""
+    """The strengths of an array, or where doubles cannot hold them, their ranks in its order."""
     found = strength(scores)
     whole, limit = found.dtype.kind in "iu", 2**53
     if whole and (found.dtype.itemsize < 8 or (found.min() >= -limit and found.max() <= limit)):

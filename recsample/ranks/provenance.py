@@ -1,4 +1,4 @@
-"""How the items were drawn among which something is ranked, as the ranks remember it."""
+"""How the items were drawn that relevant items are ranked among, as their ranks remember it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ WAYS = {
     "popular": "popular items more often",
     "unknown": "otherwise, or nobody knows",
 }
-Some = TypeVar("Some", bound="Remembering")
+Some = TypeVar("Some", bound="WithDrawn")
 
 
 class Drawn(NamedTuple):
-    """How the items were drawn among which something is ranked: `Ranks.drawn`.
+    """How the items were drawn that relevant ones are ranked among: `Ranks.drawn`.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class Drawn(NamedTuple):
     replace : bool or None
         Whether with replacement; None where that is not known.
     n_items : ndarray of int or None
-        The sizes of the pools that were drawn from, the relevant items included: one for each
-        instance, of `RankCounts` for each row. None where they are not known.
+        The sizes of the pools that were drawn from, the relevant items included, for each instance
+        or row of `RankCounts`. None where they are not known.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Drawn(NamedTuple):
     n_items: Integers | None
 
 
-class Remembering(Value):
+class WithDrawn(Value):
     """Ranks that know how the items were drawn; it plays no part in whether they are equal."""
 
     drawn: Drawn | None = None
@@ -59,9 +59,7 @@ class Remembering(Value):
     def drawn_as(
         self: Some, how: str, replace: bool | None = None, n_items: ArrayLike | None = None
     ) -> Some:
-        """The same ranks, which remember how the items were drawn.
-
-        Samplers of this package do so by themselves; one of your own may.
+        """The same ranks, which remember how the items were drawn, as after `Sampler.draw`.
 
         Parameters
         ----------
@@ -83,17 +81,17 @@ class Remembering(Value):
         'popular'
         """
         if n_items is not None:
-            n_items = locked(one_or_each("n_items", n_items, self._entries(), lowest=1).copy())
+            n_items = locked(one_or_each("n_items", n_items, self._n_pools(), lowest=1).copy())
         known = replace if replace is None else true_or_false("replace", replace)
-        return self._with(Drawn(one_of_the_ways("how", how), known, n_items))
+        return self._with_drawn(Drawn(one_of_the_ways("how", how), known, n_items))
 
-    def _with(self: Some, drawn: Drawn | None) -> Some:
+    def _with_drawn(self: Some, drawn: Drawn | None) -> Some:
         found = copy(self)
         vars(found)["drawn"] = drawn
         return found
 
-    def _entries(self) -> int:
-        """For how many entries the size of the pool is remembered."""
+    def _n_pools(self) -> int:
+        """How many sizes of pools there are to remember."""
         return len(self)  # type: ignore[arg-type]
 
 
@@ -105,15 +103,15 @@ def one_of_the_ways(name: str, how: Any) -> str:
     return how
 
 
-def some_of(drawn: Drawn | None, which: Integers) -> Drawn | None:
-    """The same for some of the instances."""
+def drawn_of_some(drawn: Drawn | None, which: Integers) -> Drawn | None:
+    """What is known of some of the instances."""
     if drawn is None or drawn.n_items is None:
         return drawn
     return drawn._replace(n_items=locked(drawn.n_items[which]))
 
 
-def alone(drawn: Drawn | None, n_relevant: Integers) -> Drawn | None:
-    """The same where each relevant item becomes an instance, which share what was drawn."""
+def drawn_apart(drawn: Drawn | None, n_relevant: Integers) -> Drawn | None:
+    """What is known where each relevant item becomes an instance: those of one share the draw."""
     if drawn is None:
         return None
     shared = drawn.how == "uniform" and (n_relevant > 1).any()
@@ -123,7 +121,7 @@ def alone(drawn: Drawn | None, n_relevant: Integers) -> Drawn | None:
     return Drawn("shared" if shared else drawn.how, drawn.replace, sizes)
 
 
-def together(parts: Sequence[Drawn | None]) -> Drawn | None:
+def drawn_of_parts(parts: Sequence[Drawn | None]) -> Drawn | None:
     """What is known of several parts: "unknown" where they were drawn in different ways."""
     known = [part for part in parts if part is not None]
     if not known:

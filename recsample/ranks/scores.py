@@ -1,7 +1,6 @@
 """Scores of users and items, and sets of items for each user, as arguments that are checked.
 
-What is ranked, drawn from or looked up starts here. Every set of items is a canonical boolean CSR
-matrix, users by items.
+Every set of items is a canonical boolean CSR matrix, users by items.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def item_sets(name, matrix, n_users, n_items):
         raise ValueError(f"{wanted}, got a dense {kind}: scipy.sparse.csr_matrix({name}) makes one")
     if matrix.shape != (n_users, n_items):
         raise ValueError(f"{wanted}, got {matrix.shape}")
-    if matrix.format == "csr" and matrix.nnz:  # SciPy believes what it is built from
+    if matrix.format == "csr" and matrix.nnz:  # SciPy does not check what it is built from
         refuse_unknown(name, matrix.indices[: matrix.nnz], n_items)
     known = matrix.format == "csr" and matrix.has_canonical_format
     if known and matrix.data[: matrix.nnz].all() and not np.isnan(matrix.data).any():
@@ -115,7 +114,7 @@ def sets_of(row, column, shape):
 
 
 def without(sets, others):
-    """The sets without what the others hold."""
+    """The items of each set that are not in the other one of the same user."""
     found = sparse.csr_matrix(sets > sets.multiply(others))
     found.eliminate_zeros()
     found.sort_indices()
@@ -123,7 +122,7 @@ def without(sets, others):
 
 
 def pairs_of(sets):
-    """The users and the items of the elements of the sets, by their numbers."""
+    """The user and the item of each element of the sets, by their numbers."""
     return owners(np.diff(sets.indptr).astype(np.int64)), sets.indices.astype(np.int64)
 
 
@@ -166,11 +165,3 @@ def refuse_shared(relevant, exclude):
             "relevant and exclude must not share an item, "
             f"got item {both.col[0]} for user {both.row[0]}"
         )
-
-
-def disjoint_sets(relevant, exclude, n_users, n_items):
-    """The relevant and the excluded items as sets, which must not share an item."""
-    exclude = item_sets("exclude", exclude, n_users, n_items)
-    relevant = relevant_sets(relevant, n_users, n_items)
-    refuse_shared(relevant, exclude)
-    return relevant, exclude

@@ -1,16 +1,16 @@
 """How many candidates score higher than each relevant item, and how many exactly the same.
 
 Scores are compared tile by tile, some users by some items, small enough for the cache of a core.
-Under factors the score of an item is what `pair_scores` says. A tile of the matrix product is near
-these scores, no further off than its rounding can take it. Most items are clear of the relevant
-one by more than that, and the few others are scored one by one. So the counts are the same for
-tiles of any size, for any number of threads, and for any library that multiplies matrices.
+Under factors the score of an item is that of `pair_scores`. A tile of the matrix product differs
+from these scores by its rounding, which has a bound. Most items differ from the relevant one by
+more than the bound, and the few others are scored one by one. So the counts are the same for tiles
+of any size, for any number of threads, and for any library that multiplies matrices.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import ceil
 from typing import Any
 
@@ -22,7 +22,13 @@ from recsample._support.arrays import counted, owners, places_in, repeated, row_
 from recsample._support.checks import fits_in_memory, positive_float, refuse_first
 from recsample._support.typing import Floats, Integers
 from recsample.ranks import order
-from recsample.ranks.scores import checked_scores, disjoint_sets, pair_scores
+from recsample.ranks.scores import (
+    checked_scores,
+    item_sets,
+    pair_scores,
+    refuse_shared,
+    relevant_sets,
+)
 from recsample.ranks.threads import number_of_threads, on_threads
 from recsample.ranks.thresholds import fastest
 
@@ -44,13 +50,13 @@ _BYTES_RANK = 300
 class Given:
     """Scores that are compared one by one: those of an array."""
 
-    ids: NDArray[Any] | None = None  # by which a message calls the users; None for their numbers
-    name = "scores"  # by which it calls the scores
+    ids: NDArray[Any] | None = None  # of the users in a message; None for their numbers
+    name = "scores"  # of the argument in a message
 
     def __init__(self, scores: NDArray[Any]) -> None:
         self.shape = scores.shape
         self._strengths = order.strengths_of(scores)
-        # A double holds them all by now, and a single what it can hold.
+        # A double holds them all now.
         self._dtype = np.result_type(self._strengths.dtype, np.float32)
 
     def of(self, user: Integers, item: Integers) -> NDArray[Any]:
@@ -58,13 +64,13 @@ class Given:
         return self._strengths[user, item].astype(self._dtype)
 
     def around(self, user: Integers, strength: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Between which bounds entries of tiles are near to a strength, and not clear of it."""
+        """The bounds outside of which an entry of a tile is surely above or below a strength."""
         return strength, strength
 
     def rows(self, users: Integers) -> Callable[[slice], NDArray[Any]]:
         """A function from a slice of items to a tile: these users by these items, row by row.
 
-        It may be written to, and what was made before may be overwritten by the next.
+        The caller may write to the tile; the next one may overwrite it.
         """
 
         def tile(items):
@@ -81,7 +87,7 @@ class Given:
 
 
 class Pairwise(Given):
-    """Scores under factors, each computed by itself: where a product says too little of them."""
+    """Scores under factors, each computed by itself: where the rounding of products is unknown."""
 
     def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
         self.shape = len(users), len(items)
@@ -97,7 +103,7 @@ class Pairwise(Given):
 
 
 class Product(Pairwise):
-    """Scores under factors, of which tiles of the matrix product say most."""
+    """Scores under factors, most of which are compared by tiles of the matrix product."""
 
     def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
         super().__init__(users, items)
@@ -134,7 +140,7 @@ class Product(Pairwise):
         def tile(items):
             theirs = self._items[items].T
             size = len(mine) * theirs.shape[1]
-            # The last tile is done with, and its memory is at hand: to get more takes long.
+            # The memory of the last tile is used again, because to get more takes long.
             room = getattr(self._of_thread, "room", self._items[:0, 0])
             if len(room) < size:
                 self._of_thread.room = room = np.empty(size, mine.dtype)
@@ -144,39 +150,19 @@ class Product(Pairwise):
 
 
 def scored_pools(scores, relevant, exclude):
-    """The scores, and the relevant and the excluded items as sets that fit them and each other."""
+    """The scores, the relevant and the excluded items, checked against each other."""
     scores = checked_scores(scores)
     source: Any = Product(*scores) if isinstance(scores, tuple) else Given(scores)
-    # A rounded product bounds scores, and so says who is stronger only where these are compared.
+    # A rounded product bounds scores, and so strengths only where these are the scores.
     if isinstance(source, Product) and not (source.bounded and order.is_the_score()):
         source = Pairwise(*scores)
     n_users, n_items = source.shape
-    relevant, exclude = disjoint_sets(relevant, exclude, n_users, n_items)
+    exclude = item_sets("exclude", exclude, n_users, n_items)
+    relevant = relevant_sets(relevant, n_users, n_items)
+    refuse_shared(relevant, exclude)
     message = "exclude must leave an item to rank, got 0 items left for user {at}"
     refuse_first(np.diff(exclude.indptr) == n_items, message)
     return source, relevant, exclude
-
-
-def outranking(source: Given, relevant, exclude) -> Iterator[tuple[slice, Any, Any]]:
-    """Which candidates are above the user's one relevant item, and which are tied with it.
-
-    Some users at a time, with the slice of these.
-    """
-    n_users, n_items = source.shape
-    for rows in row_blocks(n_users, n_items, TILE):
-        users = np.arange(rows.start, rows.stop)
-        own = source.of(users, relevant.indices[rows])
-        low, high = source.around(users, own)
-        tile = source.rows(users)(slice(0, n_items))
-        above = tile > high[:, None]
-        tied = (tile >= low[:, None]) & ~above
-        row, item = np.divmod(np.flatnonzero(tied & (low < high)[:, None]), n_items)
-        strength = source.of(users[row], item)
-        above[row, item], tied[row, item] = strength > own[row], strength == own[row]
-        for sets in (relevant[rows], exclude[rows]):
-            left_out = owners(np.diff(sets.indptr)), sets.indices
-            above[left_out] = tied[left_out] = False
-        yield rows, above, tied
 
 
 def standings(
@@ -195,7 +181,7 @@ def standings(
     own = source.of(user, relevant.indices)
     if (lengths > 1).any():
         own = _best_first(own, user, n_users)
-    # Those of one user that are tied stand side by side, and are looked at once.
+    # Relevant items of one user that are tied are neighbours, and are compared only once.
     new = np.ones(len(own), bool)
     new[1:] = (user[1:] != user[:-1]) | (own[1:] != own[:-1])
     number, own, user = np.cumsum(new) - 1, own[new], user[new]
@@ -225,14 +211,15 @@ def standings(
                 above[mine] += found[0]
                 ties[mine] += np.where(low[mine] == high[mine], found[1], 0)
 
-        for which, item in _together(near(), numbers // 8):
+        for which, item in _in_batches(near(), numbers // 8):
             strength = source.of(user[which], item)
             # Numbers of the same type are added in a tenth of the time that others take.
             np.add.at(above, which, (strength > own[which]).astype(np.int64))
             np.add.at(ties, which, (strength == own[which]).astype(np.int64))
 
     on_threads(n_threads, count, _row_blocks(ends, height, n_left_out))
-    # Where what is left out would be tied as well, everything is that is not above.
+    # In tiles, what is left out has the lowest strength, too. A relevant item of that strength is
+    # tied with every irrelevant one that is not above.
     lowest = own == order.UNRANKED
     others = n_items - np.diff(ends)[user[lowest]]
     ties[lowest] = others - above[lowest]
@@ -247,12 +234,12 @@ def _best_first(own, user, n_users):
     return sparse.csr_matrix(in_order, shape=(1, n_users)).tocsc().data
 
 
-def _together(pairs, many):
-    """The same pairs of arrays, joined until they hold so many entries."""
+def _in_batches(pairs, many):
+    """The same pairs of arrays, put together until they hold so many entries."""
     waiting, n = [], 0
     for pair in pairs:
         waiting.append(pair)
-        n += len(pair[0]) + 20  # what two arrays take by themselves
+        n += len(pair[0]) + 20  # two arrays take as much memory as some 20 entries
         if n > many:
             yield map(np.concatenate, zip(*waiting))
             waiting, n = [], 0
@@ -263,10 +250,10 @@ def _together(pairs, many):
 def _limits(relevant, exclude, working_memory):
     """How many threads there are, and how many scores, and relevant and excluded items, on each."""
     half = positive_float("working_memory", working_memory) * 2**20 / 2
-    most = _most_left_out(relevant, exclude)
+    most = int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
     if _BYTES_LEFT_OUT * most > half:
         raise ValueError(
-            f"working_memory must be at least {least_memory(relevant, exclude)} (MiB) "
+            f"working_memory must be at least {ceil(2 * _BYTES_LEFT_OUT * most / 2**20)} (MiB) "
             f"for a user with {most} relevant and excluded items, got {working_memory}"
         )
     n_threads = 1
@@ -275,15 +262,6 @@ def _limits(relevant, exclude, working_memory):
     each = half / n_threads
     n_left_out = min(int(each // _BYTES_LEFT_OUT), relevant.nnz + exclude.nnz)
     return n_threads, max(1, min(TILE, int(each // _BYTES))), n_left_out
-
-
-def least_memory(relevant: sparse.csr_matrix, exclude: sparse.csr_matrix) -> int:
-    """The least `working_memory` for the user with most relevant and excluded items, in MiB."""
-    return ceil(2 * _BYTES_LEFT_OUT * _most_left_out(relevant, exclude) / 2**20)
-
-
-def _most_left_out(relevant, exclude):
-    return int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
 
 
 def _shape(n_users, n_items, numbers):

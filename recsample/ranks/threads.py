@@ -1,7 +1,7 @@
 """Parts of some work at the same time, on as many threads as linear algebra would use.
 
-Linear algebra gains little from a second thread where its results are looked at once they are
-there, and its waiting threads are in the way of others. Each part on a thread of its own is faster.
+Where each product is followed by comparisons, several threads in linear algebra gain little. One
+thread for each part of the whole work is faster.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from recsample._support.extras import extra
 
-T = TypeVar("T")
-# How many threads linear algebra has is said for the whole process, so by one call at a time.
+Part = TypeVar("Part")
+# The number of threads of linear algebra is set for the whole process, so by one call at a time.
 _BUSY = threading.Lock()
 
 
@@ -27,11 +27,11 @@ def number_of_threads() -> int:
     return max((one["num_threads"] for one in libraries if one["user_api"] == "blas"), default=1)
 
 
-def on_threads(number: int, function: Callable[[T], None], parts: Iterable[T]) -> None:
+def on_threads(number: int, function: Callable[[Part], None], parts: Iterable[Part]) -> None:
     """Call a function with each part, on so many threads.
 
-    Where these are several, linear algebra has one thread in each. While another call is at it, all
-    parts are done by this thread.
+    Where these are several, linear algebra has one thread in each. While another call is running,
+    all parts are done by this thread.
     """
     if number == 1 or not _BUSY.acquire(blocking=False):
         for part in parts:

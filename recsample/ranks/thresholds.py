@@ -6,8 +6,8 @@ The thresholds of all rows are one after the other, and rows with more of them c
 
 Where they are few, every number is compared with every bound. Where they are many, numbers and
 bounds go into buckets first, by a function that never decreases. So the numbers of a higher bucket
-are above and those of a lower one below, and only those of the same are compared. Where most are in
-such buckets, a row is sorted.
+are above and those of a lower one below, and only those of the same bucket are compared. Where most
+numbers are in the buckets of bounds, the row is sorted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Pairs = Iterator[tuple[Integers, Integers]]
 def fastest(n_comparisons: int) -> Callable[..., Pairs]:
     """`compared` or `compared_by`, compiled if that is worth it here."""
     worth = _WORTH_LOADING if "numba" in sys.modules else _WORTH_LOADING_NUMBA
-    # Numba may be told to leave it to Python, number by number.
+    # With NUMBA_DISABLE_JIT the kernel would run in Python, number by number.
     compiles = find_spec("numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
     if n_comparisons >= worth and compiles:
         return partial(compared_by, compiled_counts())
@@ -47,8 +47,8 @@ def fastest(n_comparisons: int) -> Callable[..., Pairs]:
 def compared(numbers, n_thresholds: Integers, low, high, counts: Integers) -> Pairs:
     """Count how many numbers are above and how many near each threshold of their row.
 
-    The two rows of `counts` are filled with that. If the bounds differ, the numbers that are near
-    are told one by one: which threshold, and which column.
+    These fill the two rows of `counts`. Where the two bounds of a threshold differ, each number
+    that is near is yielded: which threshold, and which column.
     """
     first = starts_of(n_thresholds)
     many = int(np.count_nonzero(n_thresholds >= _MANY))
@@ -77,7 +77,7 @@ def compared_by(kernel, numbers, n_thresholds, low, high, counts):
     if many:
         some = numbers[:many], n_thresholds[:many], low[:done], high[:done]
         yield from compared(*some, counts[:, :done])
-    columns = np.empty((len(low), 4), np.int32)  # of those that are near: seldom there are more
+    columns = np.empty((len(low), 4), np.int32)  # of numbers that are near: seldom more than four
     kernel(numbers[many:], first[many:], n_thresholds[many:], low, high, above, near, columns)
     which = done + np.flatnonzero((near[done:] > 0) & (low[done:] < high[done:]))
     few = near[which] <= columns.shape[1]
@@ -107,7 +107,7 @@ def _bits(comparison, numbers, bounds):
     found = np.empty((n_rows, -(-width // 64) * 64), bool)
     found[:, width:] = False
     with np.errstate():
-        # A larger buffer holds more than a row, and is filled with the bound for each number.
+        # NumPy fills a larger buffer, of more than a row, with the bound for each number.
         np.setbufsize(256)
         comparison(numbers, bounds[:, None], out=found[:, :width])
     return np.packbits(found.reshape(-1)).view(np.uint64).reshape(n_rows, -1)
@@ -149,7 +149,7 @@ def _by_buckets(numbers, n_thresholds, low, high, counts):
     place = np.flatnonzero(mixed.ravel()[buckets])
     inside = buckets[place]
     at = best[inside]
-    while len(place):  # at the next threshold of the same bucket, and so on
+    while len(place):  # then at the next threshold of the same bucket, and so on
         number = numbers.reshape(-1)[place]
         is_above = number > high[at]
         is_near = (number >= low[at]) & ~is_above
@@ -188,14 +188,11 @@ def _buckets(n_thresholds, low, high, n_buckets):
     return bucket
 
 
-# What is compiled, where Numba is installed: the same counts as NumPy's, with fewer passes.
-
-
 @cache
 def compiled_counts() -> Callable[..., None]:
-    """Counts as `compared` of `recsample.ranks.thresholds` does, compiled.
+    """A kernel that counts as `compared` does with fewer passes, compiled by Numba.
 
-    Into `above` and `near`, and the columns of the first that are near into the rows of `columns`.
+    It fills `above` and `near`, and the rows of `columns` with the first columns that are near.
     """
     numba = extra("numba")
 
@@ -226,5 +223,5 @@ def compiled_counts() -> Callable[..., None]:
 
     try:
         return numba.njit(nogil=True, cache=True)(counts)
-    except RuntimeError:  # nowhere to keep it
+    except RuntimeError:  # no folder to cache it in
         return numba.njit(nogil=True)(counts)

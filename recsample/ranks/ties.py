@@ -17,8 +17,7 @@ WITHOUT_AVERAGES = "break the ties of ranks at random, by break_ties, or cut the
 def mean_over_ties(gain, ranks, cutoff=None):
     """What all relevant items of an instance add, in expectation over the random order of ties.
 
-    `gain` of the instance, the order and the rank of relevant items is what each adds; beyond the
-    cut-off that is nothing.
+    ``gain(instance, order, rank)`` is what each relevant item adds; beyond the cut-off, nothing.
     """
     rows = ranks.rows
     places = rows.ties + 1
@@ -62,8 +61,8 @@ def orders_of_ties(rows, places):
     if shared.any():
         kinds, which = different_rows([ties[shared], group[shared], place[shared]])
         laws = [ties_ahead(*kind) for kind in np.transpose(kinds)]
-        kept = zip(which, places[shared])
-        weight[repeated(shared, places)] = np.concatenate([laws[i][:count] for i, count in kept])
+        best = [laws[i][:count] for i, count in zip(which, places[shared])]
+        weight[repeated(shared, places)] = np.concatenate(best)
     return *spread, weight
 
 

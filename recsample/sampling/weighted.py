@@ -19,7 +19,6 @@ from recsample._support.checks import (
 from recsample._support.typing import Floats, Integers, Rng
 from recsample._support.values import Value, frozen
 from recsample.ranks.base import Ranks
-from recsample.ranks.items import RankedItems
 
 # A positive weight below this share of the largest would overflow where one divides by it.
 _LOWEST = 1e-300
@@ -129,9 +128,9 @@ class WeightedDraws(Value):
         return np.concatenate([(~block).astype(float) @ self._relative for block in blocks])
 
 
-def check_ranked(ranks: Any) -> RankedItems:
+def check_ranked(ranks: Any) -> Any:
     """``ranks``; those that do not know which items are above are refused."""
-    if not isinstance(ranks, RankedItems):
+    if not hasattr(ranks, "excluded"):
         raise ValueError(
             "ranks must be RankedItems, which know which items outrank the relevant one (see "
             f"ranked_items), got {type(ranks).__name__}"

@@ -18,8 +18,6 @@ OTHER = Ranks([8, 30, 4, 25], N_ITEMS)
 RUN = UNIFORM.draw(Ranks([3, 9, 1, 20, 7, 7], N_ITEMS), 0)
 PAIR = EXACT, OTHER
 TOY = {"a": EXACT, "b": OTHER}
-ITEMS = rs.ranked_items([[0.9, 0.1, 0.2, 0.5]] * 2, relevant=[3, 2])
-WEIGHTS = [2, 1, 1, 7]
 FLAT = np.full(N_ITEMS, 1 / N_ITEMS)
 inference, consistency, paper = rs.inference, rs.sampling.consistency, rs.experiments
 
@@ -39,9 +37,6 @@ def ways_of(way, ranks=EXACT):
 WAYS = {
     "UniformSampling": ways_of(UNIFORM),
     "PooledSampling": ways_of(rs.PooledSampling(M)),
-    "PopularitySampling": ways_of(rs.PopularitySampling(2, WEIGHTS, replace=True), ITEMS),
-    "GivenLists": ways_of(rs.sampling.GivenLists([[0], [1]]), ITEMS),
-    "ImportanceSampling": ways_of(rs.ImportanceSampling(2, WEIGHTS, replace=True), ITEMS),
     "InverseSampling": ways_of(rs.InverseSampling())
     | {
         "estimated_variance": lambda metric: rs.InverseSampling().estimated_variance(

@@ -1,7 +1,6 @@
 """Graded gains, against sums written out place by place and against the metrics of ranks."""
 
 import warnings
-from fractions import Fraction
 from itertools import permutations
 from math import fsum, log2
 
@@ -37,33 +36,11 @@ def slow_ndcg(grades, k, gain, judged=None, lowest=0):
 
 
 class TestByHand:
-    # The places 1 to 5 are discounted by log2 of 2, 3, 4, 5 and 6; two of these are 1 and 2.
     grades = [2, 3, 3, 1, 2]
-    linear = Fraction(2) + 3 / Fraction(log2(3)) + Fraction(3, 2) + 1 / Fraction(log2(5))
-    linear += 2 / Fraction(log2(6))
-    ideal_linear = Fraction(3) + 3 / Fraction(log2(3)) + Fraction(2, 2) + 2 / Fraction(log2(5))
-    ideal_linear += 1 / Fraction(log2(6))
-    exponential = Fraction(3) + 7 / Fraction(log2(3)) + Fraction(7, 2) + 1 / Fraction(log2(5))
-    exponential += 3 / Fraction(log2(6))
-    ideal_exponential = Fraction(7) + 7 / Fraction(log2(3)) + Fraction(3, 2)
-    ideal_exponential += 3 / Fraction(log2(5)) + 1 / Fraction(log2(6))
 
     def test_cumulative_gain(self):
         assert cg(self.grades) == 11
         assert [cg(self.grades, k) for k in (1, 2, 5, 9)] == [2, 5, 11, 11]
-
-    def test_discounted(self):
-        assert dcg(self.grades) == pytest.approx(float(self.linear), rel=1e-15)
-        value = dcg(self.grades, gain="exponential")
-        assert value == pytest.approx(float(self.exponential), rel=1e-15)
-        assert round(dcg(self.grades), 2) == 6.60 and round(value, 2) == 12.51
-
-    def test_normalised(self):
-        linear = float(self.linear / self.ideal_linear)
-        exponential = float(self.exponential / self.ideal_exponential)
-        assert ndcg(self.grades) == pytest.approx(linear, rel=1e-15)
-        assert ndcg(self.grades, gain="exponential") == pytest.approx(exponential, rel=1e-15)
-        assert (round(linear, 3), round(exponential, 3)) == (0.924, 0.857)
 
     def test_the_ideal_list_is_cut_off_too(self):
         # 2 + 3/log2(3) over 3 + 3/log2(3): the ideal takes the best two of the whole list.
@@ -85,17 +62,6 @@ class TestByHand:
         # A scale from 1 has no undefined ideal: nothing could have been better.
         assert ndcg([1, 1], 3, lowest=1) == 1
 
-    def test_the_ideal_of_the_list_itself_forgives_what_is_missing(self):
-        assert ndcg([1, 0], 2) == 1
-        assert ndcg([1, 0], 2, judged=[3, 3, 1]) == pytest.approx(1 / (3 + 3 / log2(3)))
-
-    def test_three_ideals_that_are_in_use(self):
-        # Hits at 1 and 4 and a cut-off at 5, with 3 and with 8 relevant items.
-        hits = [1, 0, 0, 1, 0]
-        assert ndcg(hits, 5, judged=[1] * 3) == pytest.approx(0.6714, abs=5e-5)
-        assert ndcg(hits, 5, judged=[1] * 8) == pytest.approx(0.4852, abs=5e-5)
-        assert ndcg(hits, 5) == pytest.approx(0.8772, abs=5e-5)
-
 
 class TestDefinitions:
     @settings(max_examples=80, deadline=None)
@@ -109,20 +75,6 @@ class TestDefinitions:
                     expected = slow_ndcg(grades, k, gain, judged)
                     value = ndcg(grades, k, gain=gain, judged=judged)
                     assert value == pytest.approx(expected, rel=1e-14, abs=0)
-
-    @settings(max_examples=50, deadline=None)
-    @given(some_grades, cutoffs, st.lists(st.integers(1, 6), max_size=5), st.integers(1, 2))
-    def test_against_the_slow_reference_on_a_scale_from_above_0(self, grades, k, others, lowest):
-        grades, others = ([max(g, lowest) for g in some] for some in (grades, others))
-        places = len(grades) if k is None else k
-        assert cg(grades, k, lowest=lowest) == sum((grades + [lowest] * places)[:places])
-        for gain in GAINS:
-            expected = slow_dcg(grades, k, gain, lowest)
-            assert dcg(grades, k, gain=gain, lowest=lowest) == pytest.approx(expected, rel=1e-14)
-            for judged in (None, others + grades):
-                expected = slow_ndcg(grades, k, gain, judged, lowest)
-                value = ndcg(grades, k, gain=gain, judged=judged, lowest=lowest)
-                assert value == pytest.approx(expected, rel=1e-14, abs=0)
 
     @settings(max_examples=40, deadline=None)
     @given(st.lists(some_grades, min_size=1, max_size=5), cutoffs, st.sampled_from([0, 1]))
@@ -150,13 +102,6 @@ class TestDefinitions:
 
 class TestProperties:
     @settings(max_examples=40, deadline=None)
-    @given(st.lists(st.integers(0, 1), min_size=1, max_size=10), cutoffs)
-    def test_the_two_gains_agree_for_binary_grades(self, grades, k):
-        assert dcg(grades, k) == dcg(grades, k, gain="exponential")
-        if any(grades):
-            assert ndcg(grades, k) == ndcg(grades, k, gain="exponential")
-
-    @settings(max_examples=40, deadline=None)
     @given(st.sets(st.integers(1, 12), min_size=1, max_size=6), st.integers(1, 15))
     def test_binary_grades_give_the_metric_of_ranks(self, relevant, k):
         ranks = rs.Ranks([sorted(relevant)], n_items=10**6)
@@ -174,18 +119,6 @@ class TestProperties:
             assert ndcg(shown, k, **options) == ndcg(grades, k, **options)
 
     @settings(max_examples=40, deadline=None)
-    @given(some_grades.filter(any), st.integers(1, 8), st.randoms())
-    def test_the_order_below_k_does_not_matter(self, grades, k, random):
-        moved = grades[:k] + random.sample(grades[k:], len(grades[k:]))
-        judged = random.sample(grades, len(grades)) + [1]
-        assert cg(moved) == cg(grades)
-        for gain in GAINS:
-            for options in ({}, {"judged": judged}):
-                before = ndcg(grades, k, gain=gain, **options)
-                assert ndcg(moved, k, gain=gain, **options) == before
-            assert dcg(moved, k, gain=gain) == dcg(grades, k, gain=gain)
-
-    @settings(max_examples=40, deadline=None)
     @given(some_grades.filter(any), cutoffs, some_grades, st.sampled_from([0, 1]))
     def test_between_0_and_1_and_1_in_the_ideal_order(self, grades, k, others, lowest):
         grades, others = ([max(g, lowest) for g in some] for some in (grades, others))
@@ -199,16 +132,6 @@ class TestProperties:
             assert ndcg(sorted(grades, reverse=True), k, **options) == 1
             value = ndcg(grades, k or len(judged), judged=known, **options)
             assert value == pytest.approx(ndcg(grades, k, judged=judged, **options), rel=1e-14)
-
-    @settings(max_examples=40, deadline=None)
-    @given(some_grades.filter(any), st.data())
-    def test_a_better_grade_further_up_is_never_worth_less(self, grades, data):
-        i, j = data.draw(st.tuples(*[st.integers(0, len(grades) - 1)] * 2))
-        i, j = sorted((i, j))
-        better = list(grades)
-        better[i], better[j] = max(grades[i], grades[j]), min(grades[i], grades[j])
-        for gain in GAINS:
-            assert ndcg(better, gain=gain) >= ndcg(grades, gain=gain) - 1e-15
 
     @every_gain
     @pytest.mark.parametrize("k", [None, 1, 3])
@@ -224,13 +147,6 @@ class TestProperties:
         assert ndcg(orders, k, gain=gain).mean() == pytest.approx(values.mean() / values.max())
         assert ndcg([0, 0, 0], k, gain=gain, judged=judged) == 0
 
-    def test_many_long_lists(self):
-        rng = np.random.default_rng(0)
-        grades = rng.integers(0, 6, size=(3000, 100))
-        expected = (grades[:, :20] / np.log2(np.arange(2, 22))).sum(axis=1)
-        np.testing.assert_allclose(dcg(grades, 20), expected, rtol=1e-13)
-        assert dcg([[5], [1]], k=2**40).tolist() == [5, 1]  # nothing has to be filled up
-
 
 class TestUndefined:
     @every_gain
@@ -245,12 +161,6 @@ class TestUndefined:
         with pytest.warns(UserWarning, match="for 1 of 1 instances") as log:
             assert np.isnan(ndcg([0, 0], gain=gain, judged=[0, 0, 0]))
         assert len(log) == 1 and log[0].filename == __file__
-
-    def test_the_same_warning_as_the_metric_of_ranks(self):
-        with pytest.warns(UserWarning) as log:
-            ndcg([[0], [1]], 5)
-            (rs.NDCG @ 5)(rs.Ranks([[], [1]], n_items=9))
-        assert str(log[0].message) == str(log[1].message)
 
     def test_no_gain_in_the_list_but_among_the_judged_is_0(self):
         with warnings.catch_warnings():

@@ -6,7 +6,7 @@ from all_metrics import ALL, CUT_OFF
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, RBP, Ranks, RankScore, Recall
-from recsample.metrics import AveragePrecision, FScore
+from recsample.metrics.ranking import AveragePrecision, FScore
 
 
 @pytest.mark.parametrize(

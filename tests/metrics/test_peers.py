@@ -5,41 +5,17 @@ something else, both numbers are computed by hand. Those who want the comparison
 for want of a library find the commands in the reason, and all of them in requirements-peers.txt.
 """
 
-import functools
-import os
-import re
-import sys
 from math import log2
-from pathlib import Path
 
 import numpy as np
 import pytest
+from libraries import LIBRARIES, evaluate, evaluate_scores
 
 import recsample as rs
 from recsample import Ranks
 from recsample.metrics import peers
 
-# Compiled, ranx takes minutes when it is first used.
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
-
-ROOT = Path(__file__).parents[2]
 CUTOFFS = (1, 5, 10, 100)
-
-
-@functools.cache
-def reason(library):
-    return peers.missing(library)
-
-
-def evaluate(library, *args, by=peers.evaluate):
-    """What the library says; the test is skipped where it is missing."""
-    if reason(library):
-        pytest.skip(reason(library))
-    return by(library, *args)
-
-
-def evaluate_scores(library, *args):
-    return evaluate(library, *args, by=peers.evaluate_scores)
 
 
 def random_lists(seed=0, instances=50):
@@ -102,7 +78,7 @@ def by_hand(counterpart, k, lists):
 
 # --- Every metric of the catalogue, over fifty rankings ---
 
-# implicit fills up lists that are longer than the catalogue, see below.
+# implicit fills up lists that are longer than the catalogue.
 CASES = {
     c: pytest.param(c, k, id=f"{c.library}-{c.metric}")
     for k in CUTOFFS
@@ -155,169 +131,6 @@ def test_what_still_differs_with_one_relevant_item():
     }
 
 
-# --- One ranking by hand: k = 5, hits on ranks 1 and 4, with 3 and with 8 relevant items ---
-
-TOY = Ranks([[1, 4, 9], [1, 4, 9, 10, 11, 12, 13, 14]], n_items=20)
-
-DCG = 1 + 1 / log2(5)
-IDEAL = {places: sum(1 / log2(i + 1) for i in range(1, places + 1)) for places in (3, 5, 8)}
-AHEAD = [0 + 2 + 6, 0 + 2 + 6 * 6]  # irrelevant items ahead of the relevant ones, summed
-
-OURS = {
-    "AP@5": (3 / 2 / 3, 3 / 2 / 5),
-    "AP(relevant)@5": (3 / 2 / 3, 3 / 2 / 8),
-    "AP(hits)@5": (3 / 2 / 2, 3 / 2 / 2),
-    "AP(k)@5": (3 / 2 / 5, 3 / 2 / 5),
-    "NDCG@5": (DCG / IDEAL[3], DCG / IDEAL[5]),
-    "DCG@5": (DCG, DCG),
-    "Precision@5": (2 / 5, 2 / 5),
-    "Recall@5": (2 / 3, 2 / 8),
-    "F1@5": (2 * 2 / (5 + 3), 2 * 2 / (5 + 8)),
-    "RPrecision": (1 / 3, 2 / 8),
-    "HitRate@5": (1, 1),
-    "Accuracy": (1, 1),
-    "AUC": (1 - AHEAD[0] / (3 * 17), 1 - AHEAD[1] / (8 * 12)),
-}
-THEIRS = {
-    ("ranx", "hits@5"): (2, 2),
-    ("ranx", "map@5"): (3 / 2 / 3, 3 / 2 / 8),
-    ("ranx", "ndcg@5"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("ranx", "ndcg_burges@5"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("pytrec_eval", "map_cut_5"): (3 / 2 / 3, 3 / 2 / 8),
-    ("pytrec_eval", "ndcg_cut_5"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("ir_measures", "AP@5"): (3 / 2 / 3, 3 / 2 / 8),
-    ("ir_measures", "nDCG@5"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("ir_measures", "Accuracy"): (1 - AHEAD[0] / (3 * 17), 1 - AHEAD[1] / (8 * 12)),
-    ("RecTools", "MAP(k=5)"): (3 / 2 / 3, 3 / 2 / 8),
-    ("RecTools", "MAP(k=5, divide_by_k=True)"): (3 / 2 / 5, 3 / 2 / 5),
-    ("RecTools", "NDCG(k=5)"): (DCG / IDEAL[5], DCG / IDEAL[5]),
-    ("RecTools", "NDCG(k=5, divide_by_achievable=True)"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("RecTools", "Precision(k=5)"): (2 / 5, 2 / 5),
-    ("RecTools", "Precision(k=5, r_precision=True)"): (2 / 3, 2 / 5),
-    ("implicit", "map@5"): (3 / 2 / 3, 3 / 2 / 5),
-    ("implicit", "ndcg@5"): (DCG / IDEAL[3], DCG / IDEAL[5]),
-    ("implicit", "precision@5"): (2 / 3, 2 / 5),
-    # Of the three irrelevant items in the first 5 places two stand below one hit, one below both.
-    ("implicit", "auc@5"): ((4 + 14 * (2 + 3) / 2) / (3 * 17), (4 + 9 * (2 + 8) / 2) / (8 * 12)),
-}
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_this_package_on_one_ranking(name):
-    np.testing.assert_allclose(rs.metric(name)(TOY), OURS[name], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(("library", "name"), THEIRS)
-def test_library_on_one_ranking(library, name):
-    found = evaluate(library, name, TOY)
-    np.testing.assert_allclose(found, THEIRS[library, name], rtol=0, atol=1e-12)
-
-
-def test_the_clashes_as_printed():
-    def printed(values):
-        return [f"{value:.4f}".lstrip("0") for value in values]
-
-    assert printed(OURS["AP@5"]) == [".5000", ".3000"]
-    assert printed(OURS["AP(relevant)@5"]) == [".5000", ".1875"]
-    assert printed(OURS["AP(hits)@5"]) == [".7500", ".7500"]
-    assert printed(OURS["AP(k)@5"]) == [".3000", ".3000"]
-    assert printed(OURS["NDCG@5"]) == [".6714", ".4852"]
-    assert printed(THEIRS["RecTools", "NDCG(k=5)"]) == [".4852", ".4852"]
-    assert 1 / ndcg_of_all_places([1] + 10 * [0], 10) == pytest.approx(4.5436, abs=5e-5)
-
-
-# --- Lists that end early ---
-
-
-@pytest.mark.parametrize(
-    ("library", "name", "expected"),
-    [
-        ("ranx", "ndcg", DCG / IDEAL[8]),
-        ("ranx", "ndcg@5", DCG / IDEAL[5]),
-        ("pytrec_eval", "ndcg", DCG / IDEAL[8]),
-        ("pytrec_eval", "ndcg_cut_5", DCG / IDEAL[5]),
-        ("ir_measures", "nDCG", DCG / IDEAL[8]),
-        ("ir_measures", "nDCG@5", DCG / IDEAL[5]),
-        ("ranx", "map", 3 / 2 / 8),
-        ("pytrec_eval", "map", 3 / 2 / 8),
-        ("ir_measures", "AP", 3 / 2 / 8),
-        ("ranx", "precision", 2 / 5),
-        ("ranx", "precision@10", 2 / 10),
-        ("pytrec_eval", "P_10", 2 / 10),
-        ("ir_measures", "P@10", 2 / 10),
-        ("pytrec_eval", "set_F", 2 * 2 / (5 + 8)),
-        ("ir_measures", "SetF", 2 * 2 / (5 + 8)),
-        ("ranx", "f1", 2 * 2 / (5 + 8)),
-        ("RecTools", "Precision(k=10)", 2 / 10),
-        ("RecTools", "MAP(k=10)", 3 / 2 / 8),
-    ],
-)
-def test_a_list_of_five_items(library, name, expected):
-    """Without a cut-off the ideal of NDCG goes on below the list: .3619 instead of .4852."""
-    relevant = [0, 3, *range(8, 14)]
-    found = evaluate_scores(library, name, [[5, 4, 3, 2, 1]], [relevant])
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("library", "name", "weight"),
-    [
-        ("pytrec_eval", "set_F_0.5", 0.5),
-        ("ir_measures", "SetF(beta=0.5)", 0.5),
-        ("RecTools", "F1Beta(k=5, beta=0.5)", 0.5**2),
-    ],
-)
-def test_beta_is_squared_in_some_libraries_only(library, name, weight):
-    p, r = 2 / 5, 2 / 8
-    found = evaluate_scores(library, name, [[5, 4, 3, 2, 1]], [[0, 3, *range(8, 14)]])
-    np.testing.assert_allclose(found, (1 + weight) * p * r / (weight * p + r), rtol=1e-12)
-
-
-def test_implicit_fills_up_with_item_0_when_k_exceeds_the_catalogue():
-    """The second user's relevant item is that item: she gets a NDCG of 8.02."""
-    scores, n = [np.arange(101, 0, -1)] * 2, 101
-    found = evaluate_scores("implicit", "ndcg@150", scores, [[5], [0]])
-    again = sum(1 / log2(place + 1) for place in range(n + 1, 151))
-    np.testing.assert_allclose(found, [1 / log2(7), 1 + again], rtol=1e-12)
-    assert round(found[1], 2) == 8.02
-
-
-def test_implicit_pools_the_precision_of_all_users():
-    """One hit of one that is possible, none of five: a sixth, where the mean is a half."""
-    evaluation = pytest.importorskip("implicit.evaluation")
-    from implicit.bpr import BayesianPersonalizedRanking
-    from scipy import sparse
-
-    model = BayesianPersonalizedRanking(factors=1, use_gpu=False, num_threads=1)
-    model.user_factors, model.item_factors = np.ones((2, 1)), np.arange(20.0, 0, -1)[:, None]
-    relevant = sparse.csr_matrix(([1] * 9, ([0] + [1] * 8, [0, *range(10, 18)])), shape=(2, 20))
-    pooled = evaluation.ranking_metrics_at_k(
-        model, sparse.csr_matrix((2, 20)), relevant, K=5, show_progress=False
-    )
-    assert pooled["precision"] == pytest.approx(1 / 6)
-    each = evaluate("implicit", "precision@5", Ranks([[1], range(11, 19)], 20))
-    assert each.mean() == 1 / 2
-
-
-def test_auc_of_implicit_is_the_area_only_where_the_whole_catalogue_is_shown():
-    lists = [rel for rel in random_lists(seed=1, instances=300) if len(rel) == 30]
-    ranks = ranks_of(lists)
-    np.testing.assert_allclose(evaluate("implicit", "auc@30", ranks), rs.AUC(ranks), atol=1e-12)
-    assert np.abs(evaluate("implicit", "auc@5", ranks) - rs.AUC(ranks)).max() > 0.1
-
-
-def test_auc_of_implicit_on_movielens_is_half_plus_half_the_hit_rate():
-    """.54 where the area is .89: a user without a hit in the first ten places counts a half."""
-    ranks = rs.datasets.recorded_ranks()["X"]
-    rank, n = ranks.values, ranks.n_items
-    expected = np.where(rank <= 10, (n - rank) / (n - 1), (n - 1 - 10) / (n - 1) / 2)
-    found = evaluate("implicit", "auc@10", Ranks(rank[:200], n[:200]))
-    np.testing.assert_allclose(found, expected[:200], rtol=0, atol=1e-12)
-    hit_rate = (rs.HitRate @ 10)(ranks).mean()
-    assert abs(expected.mean() - (1 + hit_rate) / 2) < 0.002
-    assert f"{expected.mean():.2f} {rs.AUC(ranks).mean():.2f}" == "0.54 0.89"
-
-
 # --- Ties: 101 items with the same score, and each of them in turn the relevant one ---
 
 N = 101
@@ -327,11 +140,6 @@ EXPECTED = sum(1 / r for r in range(1, N + 1)) / N
 def of_every_item(library, name):
     """The value for each of the items, if that is the relevant one."""
     return evaluate_scores(library, name, [np.full(N, 0.5)] * N, [[item] for item in range(N)])
-
-
-def test_this_package_averages_over_the_order_of_ties():
-    found = rs.RR(Ranks([1], n_items=N, ties=N - 1))[0]
-    assert found == pytest.approx(EXPECTED, rel=1e-12) and f"{found:.4f}" == "0.0515"
 
 
 @pytest.mark.parametrize(
@@ -352,165 +160,13 @@ def test_a_constant_scorer_gets_anything_between_the_extremes(library, name):
     assert found.mean() == pytest.approx(EXPECTED, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("library", "name", "rank_of_item"),
-    [
-        ("pytrec_eval", "recip_rank", lambda item: N - item),  # the last name first
-        ("ir_measures", "RR", lambda item: N - item),
-        ("ir_measures", "RR@101", lambda item: item + 1),  # the first name first
-        ("RecTools", "MRR(k=101)", lambda item: item + 1),  # as it was given them
-        ("implicit", "map@101", lambda item: N - item),  # the highest number first
-        ("implicit", "map@10", lambda item: 10 - item if item < 10 else np.inf),  # of the lowest 10
-    ],
-)
-def test_ids_decide_ties(library, name, rank_of_item):
-    expected = [1 / rank_of_item(item) for item in range(N)]
-    np.testing.assert_allclose(of_every_item(library, name), expected, rtol=1e-12)
+# --- The table ---
 
 
-@pytest.mark.parametrize(
-    ("library", "name", "step"),
-    [
-        ("ranx", "mrr", 2**-52),
-        ("pytrec_eval", "recip_rank", 2**-23),
-        ("ir_measures", "RR", 2**-23),
-        ("ir_measures", "RR@3", 2**-52),
-        ("RecTools", "MRR(k=3)", 2**-52),
-        ("implicit", "map@3", 2**-52),
-    ],
-)
-def test_smallest_step_between_scores_that_is_no_tie(library, name, step):
-    """trec_eval compares scores in single precision, although what it returns is double."""
-
-    def reciprocal_ranks(step):
-        scores = [[1 + step * place for place in order] for order in ([0, 1, 2], [2, 1, 0])]
-        return evaluate_scores(library, name, scores, [[0], [0]])
-
-    np.testing.assert_allclose(reciprocal_ranks(step), [1 / 3, 1], rtol=1e-12)
-    smaller = reciprocal_ranks(step / 8)
-    assert smaller[0] == smaller[1]
+def test_the_table_knows_these_libraries():
+    assert {c.library for c in peers.counterparts(5)} == {*LIBRARIES}
 
 
-# --- What is missing or wrong is said ---
-
-
-def test_ties_of_0_are_none():
-    untied = Ranks([[1, 4], [3]], 20, ties=[[0, 0], [0]])
-    assert peers.evaluate("implicit", "map@5", untied).tolist() == [3 / 4, 1 / 3]
-
-
-@pytest.mark.parametrize("library", peers.LIBRARIES)
-def test_missing_library_says_how_it_is_installed(monkeypatch, library):
-    found = peers.LIBRARIES[library]
-    monkeypatch.setitem(sys.modules, found.module, None)
-    message = re.escape(f"{library} cannot be imported (") + ".*" + re.escape(found.install)
-    assert re.match(message, peers.missing(library))
-    with pytest.raises(ImportError, match=message):
-        peers.evaluate(library, "map@5", TOY)
-
-
-def test_every_library_is_in_the_requirements():
-    lines = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("requirements*.txt"))
-    for library in peers.LIBRARIES.values():
-        assert re.search(rf"^(--no-deps )?{library.distribution}[=>]", lines, re.M), library
-
-
-@pytest.mark.parametrize(
-    ("library", "metric"),
-    [
-        ("ranx", "nonsense@5"),
-        ("ranx", "map@-5"),
-        ("pytrec_eval", "nonsense_5"),
-        ("ir_measures", "nonsense@5"),
-        ("ir_measures", "RR@-2"),
-        ("ir_measures", "RR(cutoff=-2)"),
-        ("ir_measures", "SetF(0.5)"),
-        ("RecTools", "Nonsense(k=5)"),
-        ("RecTools", "MAP"),
-        ("implicit", "nonsense@5"),
-        ("implicit", "map"),
-    ],
-)
-def test_unknown_metric_is_refused(library, metric):
-    message = f"metric must be one that {library} computes, got '{re.escape(metric)}' "
-    with pytest.raises(ValueError, match=message):
-        evaluate(library, metric, TOY)
-
-
-@pytest.mark.parametrize("metric", ["P_0", "map_cut_00", "AP@0", "MAP(k=0)"])
-def test_cut_off_of_0_is_refused(metric):
-    """trec_eval ends the process at one."""
-    with pytest.raises(ValueError, match="metric must have a cut-off of at least 1, got"):
-        peers.evaluate("implicit", metric, TOY)
-
-
-def test_unknown_library_is_refused():
-    message = "library must be one of ranx, pytrec_eval, .*, got 'sklearn'"
-    with pytest.raises(ValueError, match=message):
-        peers.evaluate("sklearn", "map@5", TOY)
-    with pytest.raises(ValueError, match=message):
-        peers.missing("sklearn")
-    with pytest.raises(ValueError, match=message):
-        peers.counterparts(5, "sklearn")
-
-
-def test_bad_cut_off_of_the_catalogue_is_refused():
+def test_a_bad_cut_off_is_refused():
     with pytest.raises(ValueError, match="k must be a whole number of at least 1, got 0"):
         peers.counterparts(0)
-
-
-def test_rankings_that_no_library_can_be_given_are_refused():
-    with pytest.raises(ValueError, match="ranks must be Ranks, got list"):
-        peers.evaluate("implicit", "map@5", [1, 4])
-    for ties in (2, [2, 0], [[0], [2, 0]]):
-        values = [[4], [1, 5]] if ties == [[0], [2, 0]] else [1, 4]
-        with pytest.raises(ValueError, match="ranks must have no ties, got <Ranks: 2 instances"):
-            peers.evaluate("implicit", "map@5", Ranks(values, 20, ties=ties))
-    with pytest.raises(ValueError, match="must have a relevant item, got none in instance 1"):
-        peers.evaluate("implicit", "map@5", Ranks([[1], []], 20))
-    with pytest.raises(ValueError, match="one entry for each of 2 instances, got 1"):
-        peers.evaluate_scores("implicit", "map@5", [[1, 2], [2, 1]], [[0]])
-
-
-@pytest.mark.parametrize(
-    ("scores", "relevant", "message"),
-    [
-        ([[1, np.nan]], [[0]], r"scores\[0\] must not be NaN, got NaN for item 1"),
-        ([["a"]], [[0]], r"scores\[0\] must be an array of numbers, got \['a'\]"),
-        ([1, 2], [[0], [0]], r"scores\[0\] must be a list, got 1"),
-        (3, [[0]], "scores must hold one list for each instance, got 3"),
-        ([], [], "scores must hold at least one instance, got none"),
-        ([[1, 2]], [[0.7]], r"relevant\[0\] must be whole numbers of at least 0, got 0.7"),
-        ([[1, 2], [2, 1]], [[0], [-1]], r"relevant\[1\] must be .* of at least 0, got -1"),
-        ([[1, 2]], [0], r"relevant\[0\] must be a list, got 0"),
-        ([[1, 2]], 0, "relevant must hold one list for each instance, got 0"),
-        ([[1, 2]], ["0"], r"relevant\[0\] must be whole numbers, got '0'"),
-    ],
-)
-@pytest.mark.parametrize("library", ["implicit", "pytrec_eval"])
-def test_scores_and_items_that_are_none_are_refused(library, scores, relevant, message):
-    with pytest.raises(ValueError, match=message):
-        evaluate_scores(library, {"implicit": "map@2"}.get(library, "map"), scores, relevant)
-
-
-@pytest.mark.parametrize("library", peers.LIBRARIES)
-@pytest.mark.parametrize("metric", [None, 5, ["map@5"]])
-def test_a_metric_is_a_name(library, metric):
-    with pytest.raises(ValueError, match="metric must be a name such as 'map@5', got"):
-        evaluate(library, metric, TOY)
-
-
-@pytest.mark.parametrize("metric", ["P", "recall", "ndcg_cut"])
-def test_a_family_of_metrics_is_refused(metric):
-    """pytrec_eval returns all cut-offs of one, several numbers for each instance."""
-    message = f"metric must have one value for each of 2 instances, got '{metric}' with [0-9]+"
-    with pytest.raises(ValueError, match=message):
-        evaluate("pytrec_eval", metric, TOY)
-
-
-@pytest.mark.parametrize(
-    ("library", "name"), [("implicit", "map@3"), ("RecTools", "MAP(k=3)"), ("pytrec_eval", "map")]
-)
-def test_a_relevant_item_that_is_listed_twice_counts_once(library, name):
-    found = evaluate_scores(library, name, [[3, 2, 1]] * 2, [[0, 2], [2, 0, 0]])
-    assert found[0] == found[1] == pytest.approx((1 + 2 / 3) / 2)

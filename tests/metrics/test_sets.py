@@ -25,18 +25,6 @@ def counted(recommended, relevant):
 
 
 class TestDefinitions:
-    def test_five_of_ten_and_three_of_five_among_twenty_relevant(self):
-        relevant = [f"item {i}" for i in range(20)]
-        ten = relevant[:5] + ["a", "b", "c", "d", "e"]
-        five = ["a", relevant[7], "b", relevant[19], relevant[0]]
-        assert precision(ten, relevant) == 5 / 10
-        assert recall(ten, relevant) == 5 / 20
-        assert precision(five, relevant) == 3 / 5
-        assert recall(five, relevant) == 3 / 20
-        # F1 = 2PR / (P + R): 2 * 1/2 * 1/4 / (3/4), and 2 * 3/5 * 3/20 / (15/20)
-        assert f_score(ten, relevant) == pytest.approx(1 / 3, rel=1e-15)
-        assert f_score(five, relevant) == pytest.approx(6 / 25, rel=1e-15)
-
     @settings(max_examples=80, deadline=None)
     @given(items, items, st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2), Fraction(7)]))
     def test_against_fractions(self, recommended, relevant, beta):
@@ -86,19 +74,6 @@ class TestProperties:
         assert precision(a, b) == recall(b, a)
         assert f_score(a, b, 2) == pytest.approx(f_score(b, a, 1 / 2))
         assert f_score(a, b) == pytest.approx(f_score(b, a))
-
-    @settings(max_examples=50, deadline=None)
-    @given(items, items, st.randoms())
-    def test_order_does_not_matter(self, recommended, relevant, random):
-        moved = random.sample(recommended, len(recommended))
-        for score in (precision, recall, f_score):
-            assert score(moved, relevant) == score(recommended, relevant)
-
-    @settings(max_examples=50, deadline=None)
-    @given(items, items, st.floats(1e-3, 1e3))
-    def test_the_f_score_lies_between_precision_and_recall(self, recommended, relevant, beta):
-        low, high = sorted([precision(recommended, relevant), recall(recommended, relevant)])
-        assert low - 1e-15 <= f_score(recommended, relevant, beta) <= high + 1e-15
 
     @pytest.mark.parametrize(
         "beta, limit", [(1e-200, precision), (1e-9, precision), (1e200, recall)]
@@ -161,10 +136,6 @@ class TestCoverage:
         assert item_coverage(self.users, n_items=12) == 3 / 12
         assert type(user_coverage(self.users)) is type(item_coverage(self.users, 12)) is float
 
-    def test_all_and_nothing(self):
-        assert user_coverage([[], []]) == item_coverage([[], []], 5) == 0
-        assert user_coverage([[3]]) == item_coverage([[0, 1], [2, 1]], 3) == 1
-
     @settings(max_examples=40, deadline=None)
     @given(st.lists(some_items, min_size=1, max_size=6))
     def test_against_counts(self, users):
@@ -172,9 +143,6 @@ class TestCoverage:
         covered = [i for i in range(13) if any(i in u for u in users)]
         assert item_coverage(users, 13) == float(Fraction(len(covered), 13))
         assert user_coverage(users[::-1]) == user_coverage(iter(users)) == user_coverage(users)
-
-    def test_an_array_of_users(self):
-        assert item_coverage(np.array([[0, 1], [3, 1]]), 4) == 3 / 4
 
     def test_random_lists_cover_what_the_docstring_says(self):
         n, k, n_users = 5, 2, 3

@@ -8,8 +8,9 @@ from all_metrics import ALL, CUT_OFF, UNCUT
 
 import recsample as rs
 from recsample import AP, AUC, DCG, NDCG, RBP, RR, Accuracy, PercentileRank, RankScore, RPrecision
-from recsample.metrics import AveragePrecision, Metric
+from recsample.metrics import Metric
 from recsample.metrics.base import check_usable
+from recsample.metrics.ranking import AveragePrecision
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
 
 N = 60
@@ -165,11 +166,6 @@ def test_a_shape_that_is_true_is_accepted(case):
     check_usable(declared(*RIGHT[case]))
 
 
-@pytest.mark.parametrize("metric", ALL, ids=str)
-def test_every_metric_of_the_package_has_its_shape(metric):
-    check_usable(metric)
-
-
 @pytest.mark.parametrize(
     "metric",
     [
@@ -269,17 +265,3 @@ def test_a_value_that_is_undefined_does_not_hide_the_others(at_one):
     assert Hidden(1.0).of_rank([2, 4], 9).tolist() == [1 / 2, 1 / 4]
     with pytest.raises(ValueError, match="must have the shape that it declares"):
         Hidden(2.0).of_rank([2, 4], 9)
-
-
-def test_one_with_a_list_among_its_options_is_looked_at_too():
-    @dataclass(frozen=True)
-    class Listed(Metric):
-        weights: list
-        shape = Reciprocal()
-
-        def term(self, rank, order, n_relevant, n_items):
-            return self.weights[0] / rank ** self.weights[1]
-
-    assert Listed([2, 1]).of_rank([1, 2], 9).tolist() == [2, 1]
-    with pytest.raises(ValueError, match="must have the shape that it declares"):
-        Listed([2, 2]).of_rank([1, 2], 9)

@@ -27,13 +27,6 @@ def test_it_is_the_mean_of_the_values_on_all_ranks(metric):
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=str)
-def test_untied_ranks_among_tied_ones_keep_their_values(metric):
-    ranks = tied_ranks()
-    untied = rs.Ranks(ranks.values, ranks.sizes)
-    assert np.array_equal(metric(ranks)[ranks.ties == 0], metric(untied)[ranks.ties == 0])
-
-
-@pytest.mark.parametrize("metric", METRICS, ids=str)
 def test_several_items_agree_with_the_sum_over_all_their_orders(metric, monkeypatch):
     ranks = rs.Ranks([[2, 30, 77], [5], [1, 200]], 300, ties=[[4, 0, 100], [295], [9, 100]])
     by_shape = metric(ranks)

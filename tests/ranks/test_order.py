@@ -1,7 +1,8 @@
-"""Who outranks whom is said in one place: with another rule there, every door follows.
+"""Which item outranks which is one function: with another rule in it, every ranking follows.
 
-A rule that compares something else of the scores is as good as other scores. So each door, with
-the rule changed, has to say of some scores what it said before of those that the rule makes.
+A rule that compares something else of the scores is as good as other scores. So each function that
+ranks, with the rule changed, has to find of some scores what it found before of those that the rule
+makes of them.
 """
 
 from functools import cache
@@ -9,12 +10,13 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from frames import FRAMES, pytestmark  # noqa: F401
 from scipy import sparse
-from test_engines import FRAMES, pytestmark  # noqa: F401
 from test_standings import compiled  # noqa: F401
 
 import recsample as rs
-from recsample.ranks import engines, order, thresholds
+from recsample.evaluation import engines
+from recsample.ranks import order, thresholds
 
 N_USERS, N_ITEMS = 6, 60
 RNG = np.random.default_rng(0)
@@ -71,7 +73,7 @@ def scanned(relevant):
     return found
 
 
-def joined(library):
+def by_engine(library):
     make = FRAMES[library]
     return lambda scores: rs.RankCounts.from_frame(
         engines.ranks_of_scores(make(long(scores)), make(HELD_OUT))
@@ -88,32 +90,27 @@ def as_they_are(scores):
     return scores
 
 
-DOORS = {
+RANKINGS = {
     f"{name}, {how}": ranked(form, relevant)
     for name, form in {"an array": as_they_are, "factors": factors}.items()
     for how, relevant in {"one": ONE, "several": SEVERAL, "many": MANY}.items()
 }
-DOORS |= {
-    "sets of items": lambda scores: rs.ranked_items(scores, ONE, TRAIN),
-    "sets of items under factors": lambda scores: rs.ranked_items(factors(scores), ONE, TRAIN),
+RANKINGS |= {
     "a table": evaluated(long, PLACES == 0),
     "a table, several": evaluated(long, SEVERAL),
-    "a short table": evaluated(short, PLACES == 0, complete=True),
-    "a short table, several": evaluated(short, SEVERAL, complete=True),
+    "a short table": evaluated(short, PLACES == 0, unlisted="below"),
+    "a short table, several": evaluated(short, SEVERAL, unlisted="below"),
     "an array that is evaluated": evaluated(as_they_are, SEVERAL),
     "factors that are evaluated": evaluated(factors, SEVERAL),
     "a model that is evaluated": evaluated(Model, SEVERAL),
     "listed items that are evaluated": evaluated(
-        long, PLACES == 0, negatives=long(SCORES, (PLACES >= 30) & (PLACES < 50)), drawn="uniform"
+        long, PLACES == 0, among=long(SCORES, (PLACES >= 30) & (PLACES < 50)), drawn="uniform"
     ),
     "given lists": lambda scores: rs.given_ranks(scores, ONE, LISTS),
     "given lists, several": lambda scores: rs.given_ranks(
         scores, sparse.csr_matrix(SEVERAL), LISTS
     ),
     "given lists under factors": lambda scores: rs.given_ranks(factors(scores), ONE, LISTS),
-    "lists of known items": lambda scores: rs.sampling.GivenLists(LISTS).draw(
-        rs.ranked_items(scores, ONE), 0
-    ),
     "a scan": scanned(ONE),
     "a scan, several": scanned(sparse.csr_matrix(SEVERAL)),
     "factors by blocks": by_blocks,
@@ -125,22 +122,22 @@ RULES = {
 
 
 @cache
-def usual(door):
-    return DOORS[door](SCORES)
+def usual(name):
+    return RANKINGS[name](SCORES)
 
 
-def follows(monkeypatch, door, rule):
-    wanted = DOORS[door](RULES[rule](SCORES))
-    assert usual(door) != wanted
+def follows(monkeypatch, name, rule):
+    wanted = RANKINGS[name](RULES[rule](SCORES))
+    assert usual(name) != wanted
     with monkeypatch.context() as patch:
         patch.setattr(order, "strength", RULES[rule])
-        assert DOORS[door](SCORES) == wanted
+        assert RANKINGS[name](SCORES) == wanted
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("door", DOORS)
-def test_every_door_follows_the_rule(monkeypatch, door, rule):
-    follows(monkeypatch, door, rule)
+@pytest.mark.parametrize("name", RANKINGS)
+def test_every_ranking_follows_the_rule(monkeypatch, name, rule):
+    follows(monkeypatch, name, rule)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +145,7 @@ def test_every_door_follows_the_rule(monkeypatch, door, rule):
     [pytest.param(one, marks=[pytest.mark.thorough] if one == "dask" else []) for one in FRAMES],
 )
 def test_every_engine_follows_the_rule(monkeypatch, library):
-    monkeypatch.setitem(DOORS, library, joined(library))
+    monkeypatch.setitem(RANKINGS, library, by_engine(library))
     follows(monkeypatch, library, "equal to one decimal")
 
 

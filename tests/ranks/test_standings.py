@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from thorough import thorough
 
-import recsample as rs
 from recsample import predicted_ranks
 from recsample.ranks import standings, thresholds
 from recsample.ranks.scores import pair_scores
@@ -421,10 +420,6 @@ def test_memory_is_bounded(working_memory, n_users, share, norm):
     assert peak < working_memory * 2**20 + beside + 300 * len(ranks.rows.rank)
 
 
-def test_more_memory_than_can_be_counted():
-    assert predicted_ranks([[0.5, 0.2]], [0], working_memory=1e18).values.tolist() == [1]
-
-
 def test_several_threads_share_the_memory(three_threads):
     one, none = as_sets([{0}, {1}], 1000), as_sets([set(), set()], 1000)
     n_threads, numbers, n_left_out = standings._limits(one, none, 1)
@@ -453,25 +448,6 @@ def test_too_little_memory_is_refused_beforehand(monkeypatch):
     monkeypatch.setattr("recsample._support.checks.available", lambda: 1000.0)
     with pytest.raises(ValueError, match="ranking 2 relevant items takes .* GiB, and at most half"):
         predicted_ranks([[1, 2]] * 2, [0, 1])
-
-
-def test_ranked_items_are_the_same():
-    rng = RNG(7)
-    users, items = entangled(rng, 25, 200, 9, np.float32)
-    relevant = rng.integers(200, size=25)
-    exclude = as_sets([set(range(10)) - {int(own)} for own in relevant], 200)
-    found = rs.ranked_items((users, items), relevant, exclude)
-    expected = predicted_ranks((users, items), relevant, exclude)
-    assert found.values.tolist() == expected.values.tolist()
-    assert found.ties.tolist() == expected.ties.tolist()
-    lists = [np.setdiff1d(np.arange(200), np.append(np.arange(10), own))[:180] for own in relevant]
-    given = rs.given_ranks((users, items), relevant, lists)
-    alone = np.ones((25, 200), bool)
-    for row, own, listed in zip(alone, relevant, lists):
-        row[listed] = row[own] = False
-    listed = predicted_ranks((users, items), relevant, sparse.csr_matrix(alone))
-    assert given.values.tolist() == listed.values.tolist()
-    assert given.ties.tolist() == listed.ties.tolist()
 
 
 def test_a_product_of_too_many_factors_bounds_nothing():

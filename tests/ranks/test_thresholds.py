@@ -162,17 +162,6 @@ def test_crowded_rows_are_sorted_where_thresholds_are_many(compared_rows):
     assert compared_rows == []
 
 
-@pytest.mark.parametrize("dtype", KINDS)
-def test_thresholds_that_are_equal_or_next_to_each_other(monkeypatch, dtype):
-    monkeypatch.setattr(thresholds, "_CROWDED", 1)
-    rng = np.random.default_rng(2)
-    rows = rng.normal(size=(4, 300)).astype(dtype)
-    values = np.repeat(rows[:, :7], 6, axis=1)
-    values[1] = rows[1, 0]
-    values[2, ::2] = np.nextafter(values[2, ::2], dtype(INF))
-    check(rows, [with_bounds(v, 0, dtype) for v in values])
-
-
 def few_and_all_near():
     rows = np.zeros((3, 1000), np.float32)
     rows[0, 1:-1] = 5

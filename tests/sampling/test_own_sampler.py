@@ -286,7 +286,7 @@ def test_a_metric_of_ones_own():
     assert tied == pytest.approx([values[1:5].mean()])
     assert metric(Ranks([[1, 3, 9]], 40)) == pytest.approx([(1 + 0.6) / 3])
     # No closed form is known of it, so everything is summed over the law.
-    assert metric.shape == rs.metrics.Shape()
+    assert metric.shape == rs.metrics.shapes.Shape()
     for replace in (False, True):
         sampler = rs.UniformSampling(M, replace)
         at = metric.of_rank(np.arange(1, M + 2), M + 1)

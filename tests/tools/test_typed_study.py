@@ -31,7 +31,7 @@ assert_type(scored, rs.Ranks)
 assert_type(ranks.n_relevant, Integers)
 assert_type(several.values, Integers | tuple[Integers, ...])
 
-assert_type(NDCG @ 10, rs.metrics.NormalizedDCG)
+assert_type(NDCG @ 10, rs.metrics.ranking.NormalizedDCG)
 assert_type(rs.RankScore(5).half_life, float)
 assert_type(rs.metric("recall@10"), rs.metrics.Metric)
 assert_type(AP(ranks), Floats)

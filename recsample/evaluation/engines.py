@@ -31,103 +31,6 @@ if TYPE_CHECKING:
 _TYPES = {"rank": "int64", "n_items": "int64", "ties": "int64"}
 
 
-def ranks_of_block(
-    block: pd.DataFrame,
-    item_factors: ArrayLike,
-    *,
-    user: str = "user",
-    factors: str = "factors",
-    item: str = "item",
-    exclude: str | None = None,
-) -> pd.DataFrame:
-    """The exact rank of the held-out item of each user of a block.
-
-    Parameters
-    ----------
-    block : pandas.DataFrame
-        One row per user.
-    item_factors : array_like of float, shape (items, d)
-        A score is the inner product of a user's factors and an item's.
-    user, factors, item, exclude : str, optional
-        The columns of the user's id; of its factors, a list of d numbers; of the held-out item, its
-        row in `item_factors`; and, if named, of a list of items not ranked, as the training set.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns "user", "rank", "n_items" and "ties", one row per user, as of `Ranks.to_frame`.
-
-    Raises
-    ------
-    ValueError
-        For no dataframe, a missing column, factors that are not d numbers each, items that are no
-        rows of `item_factors`, and as `predicted_ranks`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from recsample.ranks.engines import ranks_of_block
-    >>> block = pd.DataFrame({"user": ["ann"], "factors": [[1.0, 0.5]], "item": [2]})
-    >>> ranks_of_block(block, [[2, 1], [0, 1], [1, 1]])
-      user  rank  n_items  ties
-    0  ann     2        3     0
-    """
-    pd = extra("pandas")
-    if not isinstance(block, pd.DataFrame):
-        raise ValueError(f"block must be a dataframe of pandas, got {shown(block)}")
-    names = {"user": user, "factors": factors, "item": item}
-    chosen_columns("block", block, names if exclude is None else names | {"exclude": exclude})
-    items = _checked_factors(item_factors)
-    users = block[user].to_numpy()
-    if not len(users):  # the blocks of an engine may be empty
-        return pd.DataFrame({"user": users, **dict.fromkeys(_TYPES, [])}).astype(_TYPES)
-    rows = _lists_in(block, factors, users, items.shape[1])
-    known = None
-    if exclude is not None:
-        lists = _lists_in(block, exclude, users)
-        of = owners(np.array([len(one) for one in lists], np.int64))
-        where = of, _items_in(exclude, np.concatenate(lists), users[of], len(items))
-        known = sparse.csr_matrix((np.ones(len(of), bool), where), shape=(len(users), len(items)))
-    held_out = _items_in(item, block[item].to_numpy(), users, len(items))
-    found = predicted_ranks((np.stack(rows), items), held_out, known)
-    columns = {"rank": found.values, "n_items": found.sizes, "ties": found.ties}
-    return pd.DataFrame({"user": users, **columns})
-
-
-def _checked_factors(item_factors):
-    """The factors of the items as an array, as it came: float32 stays float32."""
-    checked = finite_numbers("item_factors", item_factors)
-    if checked.ndim != 2:
-        raise ValueError(f"item_factors must have shape (items, d), got {checked.shape}")
-    return np.asarray(item_factors)
-
-
-def _lists_in(block, column, users, length=None):
-    """The lists of numbers of a column, as arrays; of one length, if it is given."""
-    rows = []
-    for user, one in zip(users, block[column]):
-        row = np.asarray(one) if np.iterable(one) else np.asarray(None)
-        if row.shape == (0,):
-            row = row.astype(np.int64)  # whatever a list of nothing is said to hold
-        if row.ndim != 1 or row.dtype.kind not in "iuf" or length not in (None, len(row)):
-            a_list = "a list of numbers" if length is None else f"{length} numbers"
-            raise ValueError(
-                f"column {column!r} must hold {a_list} for each user"
-                f"{', as item_factors for each item' * (length is not None)}, "
-                f"got {shown(one)} for user {shown(user)}"
-            )
-        rows.append(row)
-    return rows
-
-
-def _items_in(column, values, users, n_items):
-    """Numbers of items, of these users."""
-    name, got = f"column {column!r}", ", the rows of item_factors, got "
-    items = whole_numbers(name, values)
-    refuse_unknown(name, items, n_items, users, got)
-    return items
-
-
 def ranks_of_factors(
     users: Any,
     item_factors: ArrayLike,
@@ -142,21 +45,25 @@ def ranks_of_factors(
     Parameters
     ----------
     users : dataframe of pandas, Dask or PySpark
-        As of `ranks_of_block`, such as a folder of Parquet files read by Dask or Spark.
+        One row per user, such as a folder of Parquet files read by Dask or Spark.
     item_factors : array_like of float, shape (items, d)
-        They have to fit into the memory of each worker, beside a block of users.
+        A score is the inner product of a user's factors and an item's. They have to fit into the
+        memory of each worker, beside a block of users.
     user, factors, item, exclude : str, optional
-        As of `ranks_of_block`.
+        The columns of the user's id; of its factors, a list of d numbers; of the held-out item, its
+        row in `item_factors`; and, if named, of a list of items not ranked, as the training set.
 
     Returns
     -------
     dataframe
-        Of the same library, as of `ranks_of_block`; of Dask and PySpark not computed yet.
+        Of the same library, columns "user", "rank", "n_items" and "ties" as of `Ranks.to_frame`,
+        one row per user; of Dask and PySpark not computed yet.
 
     Raises
     ------
     ValueError
-        For other frames, and as `ranks_of_block`, of the rows when they are computed.
+        For other frames and a missing column; for factors that are not d numbers each, items that
+        are no rows of `item_factors`, and as `predicted_ranks`, when the rows are computed.
 
     Examples
     --------
@@ -166,11 +73,14 @@ def ranks_of_factors(
     >>> rs.engines.ranks_of_factors(users, [[2, 1], [0, 1], [1, 1]])["rank"].tolist()
     [2, 1]
     """
-    items = _checked_factors(item_factors)
+    items = finite_numbers("item_factors", item_factors)
+    if items.ndim != 2:
+        raise ValueError(f"item_factors must have shape (items, d), got {items.shape}")
+    items = np.asarray(item_factors)  # float32 stays float32
     names = {"user": user, "factors": factors, "item": item}
     wanted = names if exclude is None else names | {"exclude": exclude}
     implementation = chosen_columns("users", users, wanted).implementation
-    block: Any = partial(ranks_of_block, **names, exclude=exclude)
+    block: Any = partial(_ranks_of_block, **names, exclude=exclude)
     if implementation.is_pandas():
         return block(users, items)
     if implementation.is_dask():
@@ -190,12 +100,58 @@ def _each_block(blocks: Iterator[pd.DataFrame], block: Any, items: Any) -> Itera
         yield block(one, items.value)
 
 
+def _ranks_of_block(block, items, user, factors, item, exclude):
+    """The table of ranks of a block of users, a dataframe of pandas."""
+    pd, users = extra("pandas"), block[user].to_numpy()
+    if not len(users):  # the blocks of an engine may be empty
+        return pd.DataFrame({"user": users, **dict.fromkeys(_TYPES, [])}).astype(_TYPES)
+    rows = _lists_in(block, factors, users, items.shape[1])
+    known = None
+    if exclude is not None:
+        lists = _lists_in(block, exclude, users)
+        owner = owners(np.array([len(one) for one in lists], np.int64))
+        where = owner, _items_in(exclude, np.concatenate(lists), users[owner], len(items))
+        entries = np.ones(len(owner), bool)
+        known = sparse.csr_matrix((entries, where), shape=(len(users), len(items)))
+    held_out = _items_in(item, block[item].to_numpy(), users, len(items))
+    found = predicted_ranks((np.stack(rows), items), held_out, known)
+    columns = {"rank": found.values, "n_items": found.sizes, "ties": found.ties}
+    return pd.DataFrame({"user": users, **columns})
+
+
+def _lists_in(block, column, users, length=None):
+    """The lists of numbers of a column, as arrays; of one length, if it is given."""
+    rows = []
+    for user, one in zip(users, block[column]):
+        row = np.asarray(one) if np.iterable(one) else np.asarray(None)
+        if row.shape == (0,):
+            row = row.astype(np.int64)  # a list of nothing may have any type
+        if row.ndim != 1 or row.dtype.kind not in "iuf" or length not in (None, len(row)):
+            a_list = "a list of numbers" if length is None else f"{length} numbers"
+            raise ValueError(
+                f"column {column!r} must hold {a_list} for each user"
+                f"{', as item_factors for each item' * (length is not None)}, "
+                f"got {shown(one)} for user {shown(user)}"
+            )
+        rows.append(row)
+    return rows
+
+
+def _items_in(column, values, users, n_items):
+    """The numbers of items in a column, where each belongs to one of the users."""
+    name, got = f"column {column!r}", ", the rows of item_factors, got "
+    items = whole_numbers(name, values)
+    refuse_unknown(name, items, n_items, users, got)
+    return items
+
+
 def ranks_of_scores(
     scores: Any, held_out: Any, *, user: str = "user", item: str = "item", score: str = "score"
 ) -> Any:
     """The exact ranks of held-out items in a long table of scores, by joining and grouping.
 
-    Where a user has several held-out items, each is ranked alone, as of `Ranks.each_alone`.
+    Where a user has several held-out items, each is ranked without the others, as by
+    `Ranks.each_alone`.
 
     Parameters
     ----------

@@ -5,11 +5,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from frames import FRAMES, cluster, parquet, pytestmark, spark  # noqa: F401
 from scipy import sparse
-from test_engines import FRAMES, cluster, parquet, pytestmark, spark  # noqa: F401
 
 from recsample import RankCounts, predicted_ranks
-from recsample.ranks import engines
+from recsample.evaluation import engines
 
 N_USERS, N_ITEMS = 60, 40
 RNG = np.random.default_rng(0)
@@ -49,7 +49,7 @@ class TestFactors:
         same(engines.ranks_of_factors(TABLE, ITEMS), expected(ALL))
 
     def test_an_empty_block(self):
-        found = engines.ranks_of_block(TABLE.iloc[:0], ITEMS)
+        found = engines.ranks_of_factors(TABLE.iloc[:0], ITEMS)
         assert found.dtypes.to_dict() == expected().dtypes.to_dict() and not len(found)
 
     def test_nobody_has_a_training_set(self):
@@ -104,12 +104,8 @@ class TestFactors:
     def test_what_is_no_frame_is_refused(self):
         with pytest.raises(ValueError, match="users must be a dataframe, got 3"):
             engines.ranks_of_factors(3, ITEMS)
-        with pytest.raises(ValueError, match="block must be a dataframe of pandas, got 3"):
-            engines.ranks_of_block(3, ITEMS)
-        with pytest.raises(ValueError, match="block must have the column 'place'"):
-            engines.ranks_of_block(TABLE, ITEMS, item="place")
         with pytest.raises(ValueError, match="item_factors must be an array of numbers, got "):
-            engines.ranks_of_block(TABLE, [[1, 2], [2]])
+            engines.ranks_of_factors(TABLE, [[1, 2], [2]])
 
     def test_an_empty_list_of_any_type(self):
         table = TABLE.assign(train=[np.array([], object)] * N_USERS)

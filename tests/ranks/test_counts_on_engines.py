@@ -1,28 +1,17 @@
 """The same counts from every engine: in this process, on clusters, and when a worker dies."""
 
 import os
-import shutil
 import signal
-import sys
 import threading
 import time
-import weakref
 from itertools import cycle
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from frames import FRAMES, cluster, parquet, pytestmark, spark  # noqa: F401
 
 from recsample import RankCounts
-from recsample.ranks import counts
-
-pytestmark = [
-    # Narwhals says at every use that a plug-in of its own is to read Dask one day.
-    pytest.mark.filterwarnings("ignore:Dask support is moving"),
-    # PySpark says that it does not know all of the newest pandas, of which nothing is used here.
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
-]
 
 COLUMNS = ["rank", "n_items", "ties"]
 
@@ -37,68 +26,6 @@ def table(n=3000, seed=0):
 
 TABLE = table()
 EXPECTED = RankCounts.of(TABLE["rank"], TABLE["n_items"], ties=TABLE["ties"])
-
-
-def parquet(folder, frame=TABLE, parts=4):
-    for i in range(parts):
-        frame.iloc[i::parts].to_parquet(folder / f"part-{i}.parquet")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def spark():
-    """Two executors of Spark, processes of their own that are started again when they die."""
-    sql = pytest.importorskip("pyspark.sql")
-    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    home = Path(os.environ.setdefault("SPARK_HOME", str(Path(sql.__file__).parents[1])))
-    soon = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # short work is not worth the best code
-    options = {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": soon,
-        "spark.executor.extraJavaOptions": soon,
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-    }
-    builder = sql.SparkSession.builder.master("local-cluster[2,1,1024]")
-    for key, value in options.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    application = session.sparkContext.applicationId
-    yield session
-    session.stop()
-    shutil.rmtree(home / "work" / application)  # what its workers logged
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Two workers of Dask, processes of their own that are started again when they die."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            host="127.0.0.1",
-        ) as local,
-        distributed.Client(local) as client,
-    ):
-        yield client
-
-
-def in_polars(frame):
-    return pytest.importorskip("polars").from_pandas(frame)
-
-
-FRAMES = {
-    "pandas": lambda frame: frame,
-    "polars": in_polars,
-    "polars, lazily": lambda frame: in_polars(frame).lazy(),
-    "pyarrow": lambda frame: pytest.importorskip("pyarrow").Table.from_pandas(frame),
-    "duckdb": lambda frame: pytest.importorskip("duckdb").from_df(frame),
-    "dask": lambda frame: pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3),
-}
 
 
 # Counts of two rows, and what the message says of them.
@@ -150,10 +77,6 @@ class TestFrames:
         found = RankCounts.from_frame(FRAMES[library](renamed), 62, rank="place", ties=2)
         assert found == RankCounts.of(TABLE["rank"], 62, ties=2)
 
-    def test_rows_that_are_counted_already(self, library):
-        grouped = TABLE.groupby(COLUMNS, as_index=False).size()
-        assert RankCounts.from_frame(FRAMES[library](grouped), counts="size") == EXPECTED
-
     def test_counts_of_parts_are_added_up(self, library):
         some = np.arange(len(TABLE)) % 3 == 0
         parts = [
@@ -197,7 +120,7 @@ class TestFrames:
 class TestPaths:
     def test_a_folder_a_file_and_a_pattern(self, tmp_path):
         pytest.importorskip("duckdb")
-        folder = parquet(tmp_path)
+        folder = parquet(tmp_path, TABLE)
         for path in (folder, str(folder), f"{folder}/part-*.parquet"):
             assert RankCounts.from_frame(path) == EXPECTED
         parts = [RankCounts.from_frame(folder / f"part-{i}.parquet") for i in range(4)]
@@ -225,14 +148,14 @@ class TestPaths:
             RankCounts.from_frame(f"{scheme}://localhost/ranks.parquet")
         assert asked == []
         # Nor by what stands in a path that is here.
-        assert RankCounts.from_frame(parquet(tmp_path)) == EXPECTED
+        assert RankCounts.from_frame(parquet(tmp_path, TABLE)) == EXPECTED
         for setting in ("autoinstall_known_extensions", "autoload_known_extensions"):
             assert asked[0][setting] is False
 
     @pytest.mark.parametrize("damage", ["empty", "noise", "cut", "page"])
     def test_a_damaged_file_among_good_ones(self, damage, tmp_path):
         pytest.importorskip("duckdb")
-        last = parquet(tmp_path) / "part-3.parquet"
+        last = parquet(tmp_path, TABLE) / "part-3.parquet"
         good = last.read_bytes()
         page = good[:4] + bytes(5000) + good[5004:]  # columns, but not what is said of them
         damaged = {"empty": b"", "noise": b"no table", "cut": good[:-9], "page": page}
@@ -247,80 +170,24 @@ class TestPaths:
         pytest.importorskip("duckdb")
         folder = tmp_path / "runs [1]*"
         folder.mkdir()
-        assert RankCounts.from_frame(parquet(folder)) == EXPECTED
+        assert RankCounts.from_frame(parquet(folder, TABLE)) == EXPECTED
         part = RankCounts.from_frame(folder / "part-1.parquet")
         (folder / "part-1.parquet").rename(folder / "part[1].parquet")
         assert RankCounts.from_frame(folder / "part[1].parquet") == part
 
-    def test_the_connection_lives_as_long_as_what_is_read_from_it(self, tmp_path, monkeypatch):
-        """With some DuckDBs a table outlives its connection, with others it does not."""
-        duckdb = pytest.importorskip("duckdb")
-        connect, made, alive = duckdb.connect, [], []
-
-        def recorded(*arguments, **options):
-            connection = connect(*arguments, **options)
-            made.append(weakref.ref(connection))
-            return connection
-
-        def watched(*arguments):
-            alive.append(made[0]())
-            return count_groups(*arguments)
-
-        count_groups = counts.count_groups
-        monkeypatch.setattr(duckdb, "connect", recorded)
-        monkeypatch.setattr(counts, "count_groups", watched)
-        assert RankCounts.from_frame(parquet(tmp_path)) == EXPECTED
-        with pytest.raises(duckdb.ConnectionException):  # and no longer
-            alive[0].execute("select 1")
-
-    def test_what_is_neither(self):
-        with pytest.raises(ValueError, match="frame must be a dataframe, got 3"):
-            RankCounts.from_frame(3)
-
 
 class TestClusters:
-    def test_spark(self, spark, tmp_path):
-        frame = spark.read.parquet(str(parquet(tmp_path)))
+    def test_spark(self, spark, tmp_path):  # noqa: F811
+        frame = spark.read.parquet(str(parquet(tmp_path, TABLE)))
         assert RankCounts.from_frame(frame) == EXPECTED
         assert RankCounts.from_frame(frame, 60, ties=0) == RankCounts.of(TABLE["rank"], 60)
 
-    def test_an_executor_of_spark_that_is_killed_changes_nothing(self, spark, tmp_path):
-        psutil = pytest.importorskip("psutil")
-        table, folder, n_parts, stuck = TABLE, str(tmp_path), 8, 5
-
-        def read(blocks):
-            """Parts of the table; the first to read one of them leaves a mark and never ends."""
-            from pyspark import TaskContext
-
-            attempt = TaskContext.get().attemptNumber()
-            for block in blocks:
-                for part in block["id"]:
-                    with open(f"{folder}/{part}-{attempt}-{os.getpid()}", "wb"):
-                        pass
-                    while part == stuck and attempt == 0:
-                        time.sleep(0.1)
-                    yield table.iloc[part::n_parts]
-
-        schema = "user long, rank long, n_items long, ties long"
-        frame = spark.range(n_parts, numPartitions=n_parts).mapInPandas(read, schema)
-        counting = Counting(frame)
-        reader = counting.wait_for(lambda: next(tmp_path.glob(f"{stuck}-0-*"), None))
-        parents = psutil.Process(int(reader.name.split("-")[2])).parents()
-        executors = [p for p in parents if "CoarseGrainedExecutorBackend" in " ".join(p.cmdline())]
-        assert len(executors) == 1 and spark.sparkContext.master.startswith("local-cluster[2")
-        executors[0].kill()
-        assert counting.result() == EXPECTED
-        # It was in the middle: the part that it was reading was read again by another.
-        again = next(tmp_path.glob(f"{stuck}-1-*"))
-        assert again.name.split("-")[2] != reader.name.split("-")[2]
-        assert not executors[0].is_running()
-
-    def test_dask(self, cluster, tmp_path):
+    def test_dask(self, cluster, tmp_path):  # noqa: F811
         dd = pytest.importorskip("dask.dataframe")
-        frame = dd.read_parquet(parquet(tmp_path))
+        frame = dd.read_parquet(parquet(tmp_path, TABLE))
         assert RankCounts.from_frame(frame) == EXPECTED
 
-    def test_a_worker_that_is_killed_changes_nothing(self, cluster, tmp_path):
+    def test_a_worker_that_is_killed_changes_nothing(self, cluster, tmp_path):  # noqa: F811
         dd = pytest.importorskip("dask.dataframe")
         seen = tmp_path / "seen"
         seen.mkdir()
