@@ -34,7 +34,6 @@ from recsample.metrics.ranking import AP, AUC, NDCG, Recall
 from recsample.ranks.predicted import Standing, by_item
 from recsample.ranks.provenance import WAYS, one_of_the_ways
 from recsample.sampling.base import Design, Sampler
-from recsample.sampling.importance import ImportanceSampling
 from recsample.sampling.list_checks import uniformity
 from recsample.sampling.pooled import PooledSampling
 from recsample.sampling.uniform import UniformSampling
@@ -104,7 +103,7 @@ def evaluate(
     metrics : sequence of Metric or str, optional
     sampler : UniformSampling, PooledSampling or Design, optional
         Rank among sampled items instead: what `report` says of them, or a design's estimates
-        without bias, with their cost. Not `ImportanceSampling`, which has to know the items.
+        without bias, with their cost.
     negatives : dataframe or "listed", optional
         Rank among these items of each user instead, columns `user` and `item`, such as a published
         list; or "listed": among those that tables of scores list, where these hold a sampled
@@ -216,11 +215,6 @@ def _check_word(negatives, complete):
 
 
 def _check_sampler(sampler):
-    if isinstance(sampler, ImportanceSampling):
-        raise ValueError(
-            "sampler must be a design that reads ranks alone, got ImportanceSampling, which has to "
-            "know which items outrank the relevant one: draw by it from rs.ranked_items"
-        )
     if not isinstance(sampler, (UniformSampling, PooledSampling, Design, type(None))):
         raise ValueError(
             "sampler must be UniformSampling, PooledSampling, a Design or None, got "

@@ -16,21 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._support.arrays import counted, different_rows, owners, repeated
-from recsample._support.checks import (
-    generator,
-    numbers,
-    one_or_each,
-    positive_int,
-    refuse_first,
-    shown,
-    whole_numbers,
-)
+from recsample._support.arrays import different_rows
+from recsample._support.checks import numbers, one_or_each, refuse_first, shown, whole_numbers
 from recsample._support.typing import Floats, Integers, Rng
 from recsample._support.values import Value, frozen
 from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
-from recsample.metrics.ranking import RR
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_one_relevant, check_ranks, rows_of
 from recsample.ranks.counts import RankCounts
@@ -38,7 +29,7 @@ from recsample.ranks.counts import RankCounts
 if TYPE_CHECKING:
     from recsample.sampling.sequential.scanning import Scan
 
-__all__ = ["Design", "HasLaw", "Observed", "Sampler", "SumsOverLaw", "verify_law"]
+__all__ = ["Design", "HasLaw", "Observed", "Sampler", "SumsOverLaw"]
 
 
 # What is drawn for gives what is drawn: ranks, or where the sampler counts, counts of ranks.
@@ -525,6 +516,16 @@ class HasLaw(Protocol):
 # Checks of samplers, designs, what reads them, and what designs have observed.
 
 
+def check_one_at_most(ranks: Ranks, what: str) -> Ranks:
+    """``ranks``; several relevant items, which vary together, are refused."""
+    message = (
+        f"ranks must have one relevant item per instance for {what}, got {{}} in instance {{at}}: "
+        "draw a few times, and take the mean and the variance of the results"
+    )
+    refuse_first(ranks.n_relevant > 1, message, ranks.n_relevant)
+    return ranks
+
+
 def check_readable(metric: Metric | str, drawn: Sampler | Design) -> Metric:
     """The metric, its name read; a correction for other observations than these is refused."""
     metric = the_metric(metric)
@@ -590,7 +591,7 @@ class SumsOverLaw(Sampler):
     """A sampler whose sampled rank depends on the rank alone, and everything follows from its law.
 
     To write one, derive a frozen data class with a number `m` of drawn items, `law` and `draw`. One
-    relevant item per instance; `verify_law` looks whether what is drawn has the law.
+    relevant item per instance.
 
     Examples
     --------
@@ -614,7 +615,6 @@ class SumsOverLaw(Sampler):
     ...         return ranks.at(1 + (drawn.min(axis=0) < above), n_items=2)
     >>> BetterOfTwo().expect(rs.AUC, rs.Ranks([1, 6], n_items=11))
     array([1.  , 0.25])
-    >>> rs.sampling.verify_law(BetterOfTwo(), n_items=11, rng=0)
     """
 
     m: int
@@ -671,99 +671,3 @@ class SumsOverLaw(Sampler):
 def _law_of_tied(law, rank, ties):
     """With `ties` each of the ranks from the best on is equally likely: the mean of their laws."""
     return law[rank - 1 : rank + ties].mean(axis=0)
-
-
-def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000) -> None:
-    """Refuse a sampler that does not draw as its law says, or whose expectations are of another.
-
-    The test of a sampler of one's own: silence means that nothing was found. One that is right is
-    refused once in a million times.
-
-    Parameters
-    ----------
-    sampler : Sampler
-        One with a law, see `HasLaw`.
-    n_items : int
-        Size of the pool.
-    rng : int, numpy.random.Generator or None
-    draws : int, optional
-        For each of at most twenty ranks, and for one that is tied.
-
-    Raises
-    ------
-    ValueError
-        For what has no law, a law that is none, draws that do not follow it or not `rng`, and
-        expectations that are not sums over it.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> rs.sampling.verify_law(rs.UniformSampling(9), n_items=100, rng=0)
-    """
-    check_law(check_sampler(sampler))
-    n_items, draws = positive_int("n_items", n_items), positive_int("draws", draws)
-    law, m = numbers("law", sampler.law(n_items)), sampler.m  # type: ignore[attr-defined]
-    if law.shape != (n_items, m + 1):
-        raise ValueError(f"law must have shape {(n_items, m + 1)} for {sampler}, got {law.shape}")
-    if not (law >= 0).all() or abs(law.sum(axis=1) - 1).max() > 1e-9:
-        raise ValueError(f"law must have rows of probabilities with sum 1 for {sampler}")
-    rank = np.unique(np.geomspace(1, n_items, 20).round().astype(np.int64))
-    # And the middle one tied with all below it, so that each rank from there on is equally likely.
-    rank = np.append(rank, rank[(len(rank) - 1) // 2])
-    ties = np.append(np.zeros(len(rank) - 1, np.int64), n_items - rank[-1])
-    expected = np.array([_law_of_tied(law, r, t) for r, t in zip(rank, ties)])
-    ranks = Ranks(rank, n_items, ties=ties)
-    rng = generator(rng)
-    drawn = sampler.draw(ranks[owners(np.full(len(rank), draws))], rng)
-    share = _shares(drawn, expected.shape)
-    off = abs(np.cumsum(share - expected, axis=1))
-    off[(share > 0) & (expected == 0)] = np.inf  # what cannot be was drawn
-    # By the inequality of Dvoretzky, Kiefer and Wolfowitz, for all ranks at once.
-    if off.max() > np.sqrt(np.log(2 * len(rank) * 1e6) / (2 * draws)):
-        i, s = (int(place) for place in np.unravel_index(off.argmax(), off.shape))
-        raise ValueError(
-            f"draw must follow the law of {sampler}: that at most {s} of {m} items are ahead of "
-            f"rank {rank[i]} of {n_items}, with {ties[i]} ties, has the chance "
-            f"{expected[i, : s + 1].sum():.4f}, and was so in {share[i, : s + 1].sum():.4f} of the "
-            "draws"
-        )
-    if expected.max(axis=1).min() < 0.9:  # otherwise two draws may well be the same
-        _check_rng(sampler, ranks[owners(np.full(len(rank), 100))], int(rng.integers(2**62)))
-    values = 1 / np.arange(1.0, m + 2)
-    mean = expected @ values
-    variance, found = expected @ values**2 - mean**2, sampler.moments(RR, ranks)
-    # Any of these methods may have a closed form of its own.
-    for method, what, one, other in (
-        ("moments", "mean", found[0], mean),
-        ("moments", "variance", found[1], variance),
-        ("expect", "mean", sampler.expect(RR, ranks), mean),
-        ("variance", "variance", sampler.variance(RR, ranks), variance),
-    ):
-        if not np.allclose(one, other, rtol=1e-9, atol=1e-12):
-            i = int(abs(one - other).argmax())
-            raise ValueError(
-                f"{method} must be sums over the law of {sampler}: the {what} of RR on rank "
-                f"{rank[i]} of {n_items}, with {ties[i]} ties, is {other[i]:.6g}, got {one[i]:.6g}"
-            )
-
-
-def _check_rng(sampler, ranks, seed):
-    """Refuse a draw that is random by other means than its generator, or by none."""
-    first, again, other = (sampler.draw(ranks, one).rows.rank for one in (seed, seed, seed + 1))
-    if (first != again).any():
-        raise ValueError(f"draw of {sampler} must take all that is random from rng, and does not")
-    if (first == other).all():
-        raise ValueError(f"draw of {sampler} must depend on rng, and gives the same for two seeds")
-
-
-def _shares(sampled, shape):
-    """How often each number of items ahead was drawn for each rank, as a share."""
-    n_ranks, n_counts = shape
-    if len(sampled) % n_ranks or (sampled.sizes != n_counts).any() or sampled.rows.ties.any():
-        raise ValueError(
-            f"draw must give a rank without ties among {n_counts} items for each instance, "
-            f"got {sampled}"
-        )
-    draws = len(sampled) // n_ranks
-    place = sampled.rows.above + n_counts * repeated(np.arange(n_ranks), draws)
-    return counted(place, n_ranks * n_counts).reshape(shape) / draws

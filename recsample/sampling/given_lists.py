@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from recsample._support.arrays import counted, flattened, owners, places_in, repeated, split, summed
+from recsample._support.arrays import counted, flattened, owners, repeated
 from recsample._support.checks import (
     fits_in_memory,
     generator,
@@ -25,9 +25,7 @@ from recsample._support.checks import (
     shown,
     whole_numbers,
 )
-from recsample._support.typing import Floats, Integers, Rng, Sparse
-from recsample._support.values import Value, frozen
-from recsample.metrics.base import Metric
+from recsample._support.typing import Integers, Rng, Sparse
 from recsample.ranks.base import Ranks
 from recsample.ranks.order import refuse_nan
 from recsample.ranks.predicted import predicted_ranks
@@ -38,12 +36,9 @@ from recsample.ranks.scores import (
     pair_scores,
     refuse_shared,
     relevant_sets,
-    without,
 )
-from recsample.sampling.base import Sampler
-from recsample.sampling.weighted import check_ranked
 
-__all__ = ["GivenLists", "given_ranks", "lowest_ids", "uniform_lists"]
+__all__ = ["given_ranks", "lowest_ids", "uniform_lists"]
 
 
 # What `given_ranks` may leave out on request; an item that does not exist is always an error.
@@ -131,72 +126,6 @@ def given_ranks(
         np.zeros(n_users, np.int64) if one_each else sparse.csr_matrix(is_relevant),
         exclude=sparse.csr_matrix(~filled),
     )
-
-
-class GivenLists(Sampler, Value):
-    """Rank among items that were listed before, the same in every run.
-
-    Nothing is drawn but a random order of tied items. With published lists of negatives it shows
-    what a study of these lists reports, where all exact ranks are known. Its methods take
-    `RankedItems`, of as many instances as there are lists. Without ties the variance is 0, and a
-    correction is refused: the lists have no law.
-
-    Parameters
-    ----------
-    lists : array_like of int, shape (instances, m), or sequence of sequences of int
-        The listed items of each instance: candidates of it, each once. Lists may differ in length.
-
-    Examples
-    --------
-    Item 0 outranks the relevant item 3, and is on the first list only:
-
-    >>> import recsample as rs
-    >>> ranked = rs.ranked_items([[.9, .1, .2, .5]] * 2, relevant=[3, 3])
-    >>> rs.sampling.GivenLists([[0, 1], [1, 2]]).draw(ranked, rng=0).values
-    array([2, 1])
-    """
-
-    lists: tuple[Integers, ...]
-
-    def __init__(self, lists: ArrayLike | Sequence[ArrayLike]) -> None:
-        entries = read_lists(lists, None, "lists")
-        vars(self).update(lists=tuple(map(frozen, split(entries.item, entries.length))))
-
-    def _content(self) -> tuple[Any, ...]:
-        return self.lists
-
-    def __repr__(self) -> str:
-        return f"GivenLists({len(self.lists)} lists)"
-
-    def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
-        return self._among_listed(self._checked(ranks)).break_ties("random", generator(rng))
-
-    def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
-        metric, ranked = self._asked(metric, ranks)
-        given = self._among_listed(ranked)
-        places = given.rows.ties + 1
-        instance = owners(places)
-        rank = given.rows.rank[instance] + places_in(places)
-        value = metric.of_rank(rank, given.sizes[instance])
-        mean = summed(instance, value, len(given)) / places
-        square = summed(instance, (value - mean[instance]) ** 2, len(given)) / places
-        return mean, square
-
-    def _checked(self, ranks):
-        return check_ranked(ranks)
-
-    def _among_listed(self, ranked):
-        """The ranks among the listed items, with ties."""
-        entries = read_lists(self.lists, len(ranked), "lists")
-        relevant = relevant_sets(ranked.relevant, *ranked.above.shape)
-        left_out = without(ranked.excluded, relevant)
-        right_entries(entries, relevant, left_out, ranked.above.shape[1], name="lists")
-        among = (
-            np.asarray(items[entries.user, entries.item]).ravel()
-            for items in (ranked.above, ranked.tied)
-        )
-        above, tied = (counted(entries.user[inside], len(ranked)) for inside in among)
-        return Ranks(1 + above, 1 + entries.length, ties=tied, ids=ranked.ids)
 
 
 def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:

@@ -21,7 +21,7 @@ TOY = {"a": EXACT, "b": OTHER}
 ITEMS = rs.ranked_items([[0.9, 0.1, 0.2, 0.5]] * 2, relevant=[3, 2])
 WEIGHTS = [2, 1, 1, 7]
 FLAT = np.full(N_ITEMS, 1 / N_ITEMS)
-inference, consistency, paper = rs.inference, rs.sampling.consistency, rs.experiments
+inference, paper = rs.inference, rs.experiments
 
 
 def ways_of(way, ranks=EXACT):
@@ -39,9 +39,6 @@ def ways_of(way, ranks=EXACT):
 WAYS = {
     "UniformSampling": ways_of(UNIFORM),
     "PooledSampling": ways_of(rs.PooledSampling(M)),
-    "PopularitySampling": ways_of(rs.PopularitySampling(2, WEIGHTS, replace=True), ITEMS),
-    "GivenLists": ways_of(rs.sampling.GivenLists([[0], [1]]), ITEMS),
-    "ImportanceSampling": ways_of(rs.ImportanceSampling(2, WEIGHTS, replace=True), ITEMS),
     "InverseSampling": ways_of(rs.InverseSampling())
     | {
         "estimated_variance": lambda metric: rs.InverseSampling().estimated_variance(
@@ -49,7 +46,6 @@ WAYS = {
         )
     },
     "EarlyStopping": ways_of(rs.EarlyStopping(10)),
-    "TwoPhase": ways_of(rs.TwoPhase(10, k=10, probability=0.5)),
 }
 CORRECTIONS = {
     "BiasVariance": partial(rs.BiasVariance, gamma=0.1),
@@ -70,9 +66,6 @@ CALLS = {
     "compare": lambda metric: rs.compare(TOY, [metric]),
     "RankCounts.mean": lambda metric: rs.RankCounts([1, 5], [2, 1], 40).mean(metric),
     "RankCounts.variance": lambda metric: rs.RankCounts([1, 5], [2, 1], 40).variance(metric),
-    "counterexample": lambda metric: consistency.counterexample(metric, UNIFORM, N_ITEMS),
-    "scaled": lambda metric: consistency.scaled(metric, UNIFORM, N_ITEMS),
-    "properties": lambda metric: consistency.properties(UNIFORM, N_ITEMS, [metric]),
     "limits": lambda metric: inference.limits(metric, RUN, N_ITEMS),
     "sharp_bounds": lambda metric: inference.sharp_bounds(
         metric, np.full(M + 1, 1 / (M + 1)), UNIFORM, N_ITEMS
@@ -127,7 +120,6 @@ CALLS = {
 ELSEWHERE = {
     *(f"Sampler.{name}" for name in ("expect", "variance", "moments")),
     *(f"Design.{name}" for name in ("expect", "variance", "of", "estimate")),
-    *(f"DoublingSampling.{name}" for name in ("expect", "variance", "of")),
     *("Correction.__init__", "LeastSquaresCorrection.__init__"),
     *("std_of_mean", "SumsOverLaw.moments", "coverage", "errors_of_corrections"),
     *(f"coverage_of_{what}" for what in ("pairs", "pilots", "plans")),

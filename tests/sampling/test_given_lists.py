@@ -257,10 +257,3 @@ def test_published_lists_of_a_constant_scorer(ml_1m, movielens):
     assert (ranks.values == 1).all() and (ranks.ties == ranks.n_items - 1).all()
     assert np.bincount(ranks.n_items)[99:].tolist() == [156, 5884]
     assert rs.AUC(ranks) == pytest.approx(0.5)
-
-
-def test_what_is_wrong_with_lists_is_said_of_the_lists():
-    ranked = rs.ranked_items(SCORES, [0, 3])
-    for lists in ([[1, 1], [0, 1]], [[1, 2], [0, 9]], [[0, 1], [0, 1]], [[1, 2]]):
-        with pytest.raises(ValueError, match="^lists must (not )?hold"):
-            rs.sampling.GivenLists(lists).draw(ranked, rng=0)

@@ -458,8 +458,7 @@ class TestMoments:
 
     @both_ways
     def test_both_moments_at_once(self, replace):
-        ranks = Ranks([[2, 9], [5], [30, 31, 40]], 60, ties=[[0, 4], [3], [7, 7, 0]])
-        sampler = UniformSampling(8, replace)
+        ranks, sampler = Ranks([9, 5, 40], 60, ties=[4, 3, 0]), UniformSampling(8, replace)
         for M in ALL:
             mean, variance = sampler.moments(M, ranks)
             assert mean == pytest.approx(sampler.expect(M, ranks), abs=1e-13)

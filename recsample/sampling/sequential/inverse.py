@@ -49,7 +49,7 @@ class InverseSampling(Design):
     ==================  ============================================================
 
     that is for AP, RR, RBP, rank score, AUC, percentile rank, DCG and NDCG, all without a cut-off.
-    (With one, g is huge: use `EarlyStopping` or `TwoPhase`.) With several relevant items the
+    (With one, g is huge: use `EarlyStopping`.) With several relevant items the
     drawing goes on until the best of them is outranked, each has its own T, and the estimates of
     their parts of the metric add up; `variance` is for one relevant item per instance. `cost` is
     (N + 1) / (a + 1) without a cap, all N where nothing outranks the relevant item.
@@ -283,7 +283,7 @@ def estimable(metric: Metric | str) -> Metric:
     if not isinstance(metric.shape, (Linear, Reciprocal, Geometric, Logarithmic)):
         raise ValueError(
             "metric must be AP, RR, NDCG, DCG, RBP, RankScore, AUC or PercentileRank without a "
-            f"cut-off for inverse sampling, got {metric}; for a cut-off use EarlyStopping, TwoPhase"
+            f"cut-off for inverse sampling, got {metric}; for a cut-off use EarlyStopping"
         )
     return metric
 

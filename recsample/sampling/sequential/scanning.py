@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from recsample._support.arrays import owners, places_in, repeated, row_blocks, split
-from recsample._support.checks import numbers, positive_int, refuse_first, shown, whole_numbers
+from recsample._support.checks import numbers, positive_int, shown, whole_numbers
 from recsample._support.typing import Integers, Sparse
 from recsample.ranks import order
 from recsample.ranks.base import Ranks
@@ -260,14 +260,6 @@ def check_scan(scan: Any) -> Scan:
     """``scan``; what is none is refused."""
     if not isinstance(scan, Scan):
         raise ValueError(f"scan must be a Scan, got {shown(scan)}")
-    return scan
-
-
-def check_new(scan: Scan) -> Scan:
-    """``scan``; one that has been advanced, past what a design must see first, is refused."""
-    check_scan(scan)
-    message = "scan must be a new Scan, with no item looked at, got {} items looked at for user "
-    refuse_first(scan.scored > 0, message + "{at}", scan.scored)
     return scan
 
 
