@@ -1,9 +1,5 @@
 """Ranks among given lists, against counting; and the lists that are drawn, against their laws."""
 
-from collections import Counter
-from fractions import Fraction
-from itertools import permutations, product
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -222,28 +218,6 @@ def test_uniform_lists_refuse():
 
 
 # Lowest ids
-
-
-def test_lowest_ids_follow_the_algorithm():
-    # Five items, of which item 1 is excluded; two of four draws are kept.
-    law, draws = Counter(), product(range(5), repeat=4)
-    for kept, times in Counter(tuple(sorted(set(one) - {1})[:2]) for one in draws).items():
-        others = [i for i in (0, 2, 3, 4) if i not in kept]
-        needed = 2 - len(kept)
-        ways = [extra for extra in permutations(others, needed)]
-        for extra in ways:
-            law[tuple(sorted([*kept, *extra]))] += Fraction(times, len(ways) * 5**4)
-    n = 5_000
-    exclude = sparse.csr_matrix(np.tile([0, 1, 0, 0, 0], (n, 1)))
-    found = Counter(map(tuple, np.sort(given_lists.lowest_ids(2, exclude, rng=0)).tolist()))
-    assert set(found) == set(law)
-    expected = [float(n * law[pair]) for pair in law]
-    assert stats.chisquare([found[pair] for pair in law], expected).pvalue > 0.01
-
-
-def test_lowest_ids_refuse():
-    with pytest.raises(ValueError, match="must leave at least m=3 items, got 2 for user 0"):
-        given_lists.lowest_ids(3, sparse.csr_matrix([[1, 0, 0]]), rng=0)
 
 
 # Published lists
