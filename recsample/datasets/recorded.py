@@ -88,8 +88,8 @@ class RecordedLists(NamedTuple):
         By kind, the number of users whose list has the fault.
     counts, uniformity : pandas.DataFrame
         How often each item is listed, with the mean and the spread of that for uniform draws,
-        rounded; what `recsample.sampling.list_checks.uniformity` returns. Candidates are all movies but the user's training events, and for "lowest ids" but the
-        held-out movie.
+        rounded; what `recsample.sampling.list_checks.uniformity` returns. Candidates are all movies
+        but the user's training events, and for "lowest ids" but the held-out movie.
 
     Examples
     --------

@@ -47,9 +47,8 @@ class UniformSampling(Sampler):
     alone against m items of its own, take ``ranks.each_alone()`` in place of the ranks.
 
     Where relevant items are tied with irrelevant ones, a random order of the tied items is drawn
-    first; every method belongs to that two-step experiment. Ranks are drawn from their law, without
-    drawing any items: m + L are ranked, the best relevant one of an instance comes first, and
-    `RankCounts` take no longer for more instances.
+    first. Ranks are drawn from their law, without drawing any items; `RankCounts` take no longer
+    for more instances.
 
     Expectations are eq. (16), exactly. Closed forms are used where they exist: (17) for linear
     metrics such as AUC, (18) for steps, (19) for the best item's part of AP and RR, and with

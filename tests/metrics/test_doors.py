@@ -118,8 +118,8 @@ CALLS = {
 # Abstract ones, which every sampler and design above stands for; what reads a correction alone, the
 # name of which nobody can ask for; studies that take minutes.
 ELSEWHERE = {
-    *(f"Sampler.{name}" for name in ("expect", "variance", "moments")),
-    *(f"Design.{name}" for name in ("expect", "variance", "of", "estimate")),
+    *("expect", "variance", "Sampler.expect", "Sampler.variance", "Sampler.moments"),
+    *(f"Design.{name}" for name in ("of", "estimate")),
     *("Correction.__init__", "LeastSquaresCorrection.__init__"),
     *("std_of_mean", "SumsOverLaw.moments", "coverage", "errors_of_corrections"),
     *(f"coverage_of_{what}" for what in ("pairs", "pilots", "plans")),
