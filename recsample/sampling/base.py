@@ -187,8 +187,9 @@ class Sampler(_Drawing):
 
         Returns
         -------
-        mean, variance : ndarray of float, shape (instances,)
+        mean : ndarray of float, shape (instances,)
             NaN for an instance without relevant item, with a warning; some samplers refuse it.
+        variance : ndarray of float, shape (instances,)
 
         Raises
         ------

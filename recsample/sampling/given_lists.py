@@ -100,8 +100,8 @@ def given_ranks(
     if not kinds or not all(is_one_of(kind, _DROPPABLE) for kind in drop):
         raise ValueError(f"drop must hold kinds of {list(_DROPPABLE)}, got {shown(drop)}")
     lists = read_lists(negatives, n_users)
-    kept = right_entries(lists, sets, exclude, n_items, drop)
-    user, item = lists.user[kept], lists.item[kept]
+    right = right_entries(lists, sets, exclude, n_items, drop)
+    user, item = lists.user[right], lists.item[right]
     length = counted(user, n_users)
     message = "negatives must hold an item for every user, got none for user {at}"
     refuse_first(length == 0, message)
@@ -171,7 +171,7 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
 
 
 def _scores_of(scores, candidates):
-    """The scores of each user's candidates; of a pair of factors, these products alone."""
+    """The scores of each user's candidates; of a pair of factors, only these products."""
     if not isinstance(scores, tuple):
         return np.take_along_axis(scores, candidates, axis=1)
     n_users, width = candidates.shape

@@ -70,7 +70,7 @@ _EXPONENT, _ELLIPSES, _APART = 56.0, np.linspace(0.05, 4.0, 80), 0.9
 _CURVED = np.cosh(_ELLIPSES[:, None] + 1j * np.linspace(0, np.pi, 33))
 # The errors that are left in values at all places.
 _EXPONENT_OF_VALUES = 36.0
-# So many places are looked at together where each has a weight of its own.
+# So many places are taken at once where each has a weight of its own.
 _AT_ONCE = 2**14
 
 
@@ -85,7 +85,7 @@ class Places(NamedTuple):
     above: Floats  # they need not be whole
     weight: Floats  # with sum 1
     target: Floats  # the metric
-    missed: float  # the mean square of what the metric has beside `target`
+    missed: float  # the mean square of what the metric has besides `target`
 
 
 class Belief(NamedTuple):
@@ -103,7 +103,7 @@ class Curves(NamedTuple):
     growth: Callable[[Floats], Floats]  # the log of their largest value where |x| + |1 - x| = c
 
 
-# For sums of the metric alone.
+# For sums of the metric only.
 _CONSTANT = Curves(1, np.zeros_like)
 
 
@@ -388,9 +388,10 @@ def _fewer(places, n_nodes):
     from_first = 2 * (weight @ (above > (first + last) / 2)) <= weight.sum()
     origin, length = (first - 1, last - first + 1) if from_first else (last + 1, first - last - 1)
     root = np.sqrt(weight)
-    basis, diagonal, beside = orthogonal_polynomials((above - origin) / length, root, n_nodes)
+    scaled = (above - origin) / length
+    basis, diagonal, off_diagonal = orthogonal_polynomials(scaled, root, n_nodes)
     unit = np.eye(len(basis), order="F")
-    nodes, _, vectors, failed = lapack.dpteqr(diagonal, beside, unit, 2)
+    nodes, _, vectors, failed = lapack.dpteqr(diagonal, off_diagonal, unit, 2)
     if failed:
         raise linalg.LinAlgError(f"no Gauss rule was found for {len(above)} places ({failed})")
     chance, part = vectors[0], basis @ (root * target)
@@ -409,13 +410,13 @@ def orthogonal_polynomials(place: Floats, root: Floats, number: int) -> tuple[Fl
 
     By Lanczos: the next one is the place times the last, less what it has of those before. They are
     fewer than `number` where all but rounding of the weight is at so few places. The recurrence is
-    the diagonal of the Jacobi matrix, and what stands beside it.
+    the diagonal of the Jacobi matrix, and its off-diagonal.
     """
 
     from scipy import linalg
 
     basis = np.empty((number, len(place)))
-    diagonal, beside = np.empty((2, number))
+    diagonal, off_diagonal = np.empty((2, number))
     column, size = root, linalg.norm(root)
     for k in range(number):
         basis[k] = column / size
@@ -424,7 +425,7 @@ def orthogonal_polynomials(place: Floats, root: Floats, number: int) -> tuple[Fl
         diagonal[k] = basis[k] @ column
         for _ in range(2):  # once more, against rounding
             column = column - basis[: k + 1].T @ (basis[: k + 1] @ column)
-        size = beside[k] = linalg.norm(column)
+        size = off_diagonal[k] = linalg.norm(column)
         if size < 1e-14 * before:
             break
-    return basis[: k + 1], diagonal[: k + 1], beside[:k]
+    return basis[: k + 1], diagonal[: k + 1], off_diagonal[:k]

@@ -54,7 +54,7 @@ def check_laws(n_instances, m, bytes_each):
 def likely_counts(above, pool, m, replace):
     """Blocks of targets, as arrays of rows, each with the slice of the counts that matter to them.
 
-    All others together have a chance below 1e-19. Targets are taken in the order of their means, so
+    All others have a chance below 1e-19. Targets are taken in the order of their means, so
     that much the same counts matter to those of a block.
     """
     first, end = _within_reach(above, pool, m, replace, 46)
@@ -377,11 +377,11 @@ def log_lost(left, x, steps):
             factors = np.log(low / (low + x[few][:, None]))
         log[few] = np.where(np.arange(_SERIES) < first[few][:, None], factors, 0.0).sum(axis=1)
     low, steps = np.maximum(left + first, 1.0), steps - first
-    up, beside = low + steps, low + x
+    up, over = low + steps, low + x
     both = up + x
     log += (low - 0.5) * np.log1p((x / low) * (steps / both))
-    log -= steps * np.log1p(x / up) + x * np.log1p(steps / beside)
-    return log + (_tail(up) - _tail(low)) - (_tail(both) - _tail(beside))
+    log -= steps * np.log1p(x / up) + x * np.log1p(steps / over)
+    return log + (_tail(up) - _tail(low)) - (_tail(both) - _tail(over))
 
 
 def _tail(x):
@@ -437,8 +437,8 @@ def pmf_blocks(targets: Targets, m: int, replace: bool) -> Iterator[tuple[slice,
             few = _loses_digits(part.above, part.ties, part.pool, m)
             at = np.flatnonzero(tied & (part.group == 1) & ~few)
             if len(at):
-                alone = part.of(at)
-                pmf[at] = mean_law_without(alone.above, alone.ties, alone.pool, m)
+                single = part.of(at)
+                pmf[at] = mean_law_without(single.above, single.ties, single.pool, m)
                 tied[at] = False
         known: dict[tuple, Floats] = {}
         for i in np.flatnonzero(tied):
@@ -457,9 +457,9 @@ def likely_blocks(
     That is the law up to rounding, where `pmf_blocks` has every digit of the smallest chance.
     """
     untied, tied = np.flatnonzero(targets.ties == 0), np.flatnonzero(targets.ties)
-    alone = targets.of(untied)
-    for rows, counts in likely_counts(alone.above, alone.pool, m, replace):
-        part = alone.of(rows)
+    some = targets.of(untied)
+    for rows, counts in likely_counts(some.above, some.pool, m, replace):
+        part = some.of(rows)
         law = partial(count_pmf, part.above, part.pool, m, replace, counts=counts)
         yield untied[rows], counts, law
     for rows, pmf in pmf_blocks(targets.of(tied), m, replace):

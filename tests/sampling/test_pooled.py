@@ -236,14 +236,6 @@ def test_many_draws_leave_nothing_to_chance():
     assert [v.tolist() for v in drawn.values] == [[2, 5], [1, 8]]
 
 
-def test_draws_follow_the_seed_and_keep_the_order():
-    ranks = Ranks(np.arange(1, 1001), 1000)
-    draws = [PooledSampling(5).draw(ranks, rng) for rng in (4, np.random.default_rng(4), 5)]
-    assert (draws[0].values == draws[1].values).all()
-    assert (draws[0].values != draws[2].values).any()
-    assert draws[0].values[:10].mean() < 1.5 and draws[0].values[-10:].mean() > 5
-
-
 @pytest.mark.parametrize(
     ("ranks", "message"),
     [

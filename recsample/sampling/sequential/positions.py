@@ -121,9 +121,9 @@ def survival(above, ties, pool, last):
     )
     pool = np.broadcast_to(pool, above.shape)
     chance = np.empty((len(above), last + 1))
-    alone, tied = np.flatnonzero(ties == 0), np.flatnonzero(ties)
-    if len(alone):
-        chance[alone] = _none_above(above[alone], pool[alone], last)
+    sure, tied = np.flatnonzero(ties == 0), np.flatnonzero(ties)
+    if len(sure):
+        chance[sure] = _none_above(above[sure], pool[sure], last)
     if len(tied):
         above, ties, pool = above[tied], ties[tied], pool[tied]
         first, behind = (
