@@ -152,7 +152,13 @@ def test_given_the_size_the_law_is_that_of_uniform_sampling():
 
 
 def test_instances_of_all_kinds_at_once():
-    kinds = [([3], 6, 0, 2), ([1, 4], 9, 0, 2), ([2], 5, 2, 2), ([2, 3, 7], 7, 0, 2)]
+    kinds = [
+        ([3], 6, 0, 2),
+        ([1, 4], 9, 0, 2),
+        ([2], 5, 2, 2),
+        ([2], 7, 2, 2),
+        ([2, 3, 7], 7, 0, 2),
+    ]
     together = Ranks(
         [r for r, *_ in kinds],
         [n for _, n, *_ in kinds],
@@ -164,7 +170,7 @@ def test_instances_of_all_kinds_at_once():
         expected = [sampler.expect(metric, ranks)[0] for ranks in alone]
         assert sampler.expect(metric, together) == pytest.approx(expected, abs=1e-14)
     drawn = sampler.draw(together, rng=0)
-    assert drawn.n_relevant.tolist() == [1, 2, 1, 3]
+    assert drawn.n_relevant.tolist() == [1, 2, 1, 1, 3]
     assert (drawn.n_irrelevant <= sampler.m * drawn.n_relevant).all()
 
 
