@@ -38,15 +38,11 @@ from .ranks import RankCounts as RankCounts
 from .ranks import Ranks as Ranks
 from .ranks import predicted_ranks as predicted_ranks
 from .sampling import Design as Design
-from .sampling import DoublingSampling as DoublingSampling
 from .sampling import EarlyStopping as EarlyStopping
-from .sampling import ImportanceSampling as ImportanceSampling
 from .sampling import InverseSampling as InverseSampling
 from .sampling import Observed as Observed
 from .sampling import PooledSampling as PooledSampling
-from .sampling import PopularitySampling as PopularitySampling
 from .sampling import Sampler as Sampler
-from .sampling import TwoPhase as TwoPhase
 from .sampling import UniformSampling as UniformSampling
 from .sampling import given_ranks as given_ranks
 from .sampling import uniform_lists as uniform_lists

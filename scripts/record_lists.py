@@ -13,12 +13,13 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from record_ranks import RECOMMENDERS, read_pairs, versions
 from scipy import sparse
 
 from recsample.datasets.movielens import load_movielens, load_negatives
-from recsample.sampling.given_lists import given_ranks, lowest_ids
-from recsample.sampling.list_checks import faults, item_counts, uniformity
+from recsample.sampling.given_lists import given_ranks
+from recsample.sampling.list_checks import faults, uniformity
 
 PROVENANCE = """# X, Y and Z on given lists of negatives, MovieLens-1M
 
@@ -28,8 +29,8 @@ It describes two sets of lists, one list of 99 movies for each of the {n_users:,
 
 - `published`: those of `datasets.load_negatives`, published with neural collaborative filtering
   (He et al., WWW 2017). {relevant} users have their own held-out movie in their list.
-- `lowest`: those of `sampling.given_lists.lowest_ids(99, exclude, rng=0)`, with the training events
-  and the held-out movies excluded.
+- `lowest`: those of a sampler that keeps the lowest numbers (`lowest_ids` in the script), with the
+  training events and the held-out movies excluded.
 
 What it holds of each, the name with the prefix `published_` or `lowest_`:
 
@@ -54,6 +55,31 @@ Where it comes from:
 Licence: MovieLens may be used for research and may not be redistributed. This file holds no rating,
 says of no user which movies were rated, and holds no list.
 """
+
+
+def lowest_ids(m, exclude, rng):
+    """Lists as WarpRec drew them: of 2 m draws the m lowest numbers that are not excluded.
+
+    Where fewer are left, further ones are drawn one by one.
+    """
+    n_users, n_items = exclude.shape
+    lists = np.empty((n_users, m), np.int64)
+    for row, excluded in zip(lists, np.split(exclude.indices, exclude.indptr[1:-1])):
+        candidates = np.delete(np.arange(n_items), excluded)
+        drawn = np.unique(rng.integers(n_items, size=2 * m))
+        lowest = np.intersect1d(drawn, candidates, assume_unique=True)[:m]
+        others = np.setdiff1d(candidates, lowest, assume_unique=True)
+        row[:] = np.append(lowest, rng.choice(others, m - len(lowest), replace=False))
+    return lists
+
+
+def item_counts(lists, exclude):
+    """How often each item is listed, and the mean and spread of that for uniform draws."""
+    n_users, n_items = exclude.shape
+    share = lists.shape[1] / (n_items - np.diff(exclude.indptr))
+    mean, variance = (each.sum() - exclude.T @ each for each in (share, share * (1 - share)))
+    observed = np.bincount(lists.ravel(), minlength=n_items)
+    return pd.DataFrame({"observed": observed, "expected": mean, "std": np.sqrt(variance)})
 
 
 def main():
@@ -81,7 +107,10 @@ def main():
     )
     both = sparse.csr_matrix(data.train + held_out)
     # The published lists may hold the held-out movie, the others may not.
-    lists = {"published": (published, data.train), "lowest": (lowest_ids(99, both, rng=0), both)}
+    lists = {
+        "published": (published, data.train),
+        "lowest": (lowest_ids(99, both, np.random.default_rng(0)), both),
+    }
     arrays = {}
     for name, (listed, exclude) in lists.items():
         # Rounded, since from the exact numbers one could tell who has rated a movie that few have.

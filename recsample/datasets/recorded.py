@@ -86,9 +86,9 @@ class RecordedLists(NamedTuple):
     faults : pandas.Series
         By kind, the number of users whose list has the fault.
     counts, uniformity : pandas.DataFrame
-        As `item_counts`, rounded, and `uniformity` of `recsample.sampling.list_checks` return them.
-        Candidates are all movies but the user's training events, and for "lowest ids" but the
-        held-out movie.
+        How often each item is listed, with the mean and the spread of that for uniform draws,
+        rounded; what `recsample.sampling.list_checks.uniformity` returns. Candidates are all movies
+        but the user's training events, and for "lowest ids" but the held-out movie.
 
     Examples
     --------
@@ -111,8 +111,8 @@ def recorded_lists() -> dict[str, RecordedLists]:
     Returns
     -------
     dict of str to RecordedLists
-        "published" for the lists that `load_negatives` reads, and "lowest ids" for lists drawn by
-        `recsample.sampling.given_lists.lowest_ids`.
+        "published" for the lists that `load_negatives` reads, and "lowest ids" for lists of a
+        sampler that keeps the lowest item numbers.
 
     Examples
     --------

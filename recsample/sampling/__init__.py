@@ -1,10 +1,8 @@
 """How irrelevant items are drawn, and the law of what is seen.
 
-A `Sampler` gives ranks again (`uniform`, `pooled`, `popularity`, `given_lists`), a `Design` gives
-an estimate (`importance` and those of `sequential`); `base` says what each must do. `list_checks`
-says whether given lists can be trusted, `consistency` which metrics survive sampling.
-Chapters: sampled_metrics, rank_distribution, expected_metrics, metrics_under_sampling,
-several_items, popularity, sample_everyone_used.
+A `Sampler` gives ranks again (`uniform`, `pooled`), a `Design` gives an estimate (those of
+`sequential`); `base` says what each must do. `given_lists` ranks among lists that were drawn
+before, `list_checks` says whether these can be trusted.
 """
 
 import lazy_loader

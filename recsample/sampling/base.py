@@ -1,9 +1,8 @@
 """The two kinds of experiment: a sampler gives ranks again, a design gives an estimate.
 
 A `Sampler` draws a number of items and ranks the relevant ones among them: the result is a shorter
-ranking, `Ranks` like any other. A `Design` draws until enough is known, or weighs what it draws by
-its chances: what it has seen, `Observed`, is no ranking, and an estimate of a metric is read off
-it.
+ranking, `Ranks` like any other. A `Design` draws until enough is known: what it has seen,
+`Observed`, is no ranking, and an estimate of a metric is read off it.
 """
 
 from __future__ import annotations
@@ -16,37 +15,76 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._support.arrays import counted, different_rows, owners, repeated
-from recsample._support.checks import (
-    generator,
-    numbers,
-    one_or_each,
-    positive_int,
-    refuse_first,
-    shown,
-    whole_numbers,
-)
+from recsample._support.arrays import different_rows
+from recsample._support.checks import numbers, one_or_each, refuse_first, shown, whole_numbers
 from recsample._support.typing import Floats, Integers, Rng
 from recsample._support.values import Value, frozen
 from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
-from recsample.metrics.ranking import RR
 from recsample.ranks.base import Ranks
-from recsample.ranks.checks import check_one_relevant, check_ranks, rows_of
+from recsample.ranks.checks import check_one_relevant, rows_of
 from recsample.ranks.counts import RankCounts
 
 if TYPE_CHECKING:
     from recsample.sampling.sequential.scanning import Scan
 
-__all__ = ["Design", "HasLaw", "Observed", "Sampler", "SumsOverLaw", "verify_law"]
+__all__ = ["Design", "HasLaw", "Observed", "Sampler", "SumsOverLaw"]
 
 
 # What is drawn for gives what is drawn: ranks, or where the sampler counts, counts of ranks.
 Drawable = TypeVar("Drawable", Ranks, RankCounts)
 
 
-class _Drawing:
+class _Drawing(ABC):
     """What samplers and designs have in common."""
+
+    @abstractmethod
+    def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
+        """The expectation, for each instance, of a metric on sampled ranks, or of an estimate.
+
+        Parameters
+        ----------
+        metric : Metric or str
+        ranks : Ranks
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Examples
+        --------
+        Recommender C of the paper's Table 2 has an average precision of .101, and reports .326:
+
+        >>> import recsample as rs
+        >>> c = rs.Ranks([212, 2, 743, 5342, 1548], n_items=10_000)
+        >>> round(float(rs.UniformSampling(99).expect(rs.AP, c).mean()), 3)
+        0.326
+        >>> round(float(rs.InverseSampling().expect(rs.AP, c).mean()), 3)
+        0.101
+        """
+
+    @abstractmethod
+    def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
+        """The variance, for each instance, of a metric on sampled ranks, or of an estimate.
+
+        Parameters
+        ----------
+        metric : Metric or str
+        ranks : Ranks
+            One relevant item per instance.
+
+        Returns
+        -------
+        ndarray of float, shape (instances,)
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.UniformSampling(99).variance(rs.Recall @ 10, rs.Ranks([1, 90, 900], 1000)).round(3)
+        array([0.   , 0.237, 0.   ])
+        >>> rs.InverseSampling().variance(rs.AP, rs.Ranks([1, 40, 900], n_items=1_000)).round(6)
+        array([0.      , 0.000571, 0.      ])
+        """
 
     def std_of_mean(self, metric: Metric | str, ranks: Ranks | RankCounts) -> float:
         """Standard deviation, over repeated drawing, of the mean over the instances.
@@ -57,6 +95,7 @@ class _Drawing:
         ----------
         metric : Metric or str
         ranks : Ranks or RankCounts
+            One relevant item per instance.
 
         Returns
         -------
@@ -67,15 +106,13 @@ class _Drawing:
         >>> import recsample as rs
         >>> round(rs.UniformSampling(99).std_of_mean(rs.AUC, rs.Ranks([100, 500], 1000)), 4)
         0.0278
-        >>> round(rs.InverseSampling().std_of_mean(rs.AP, rs.Ranks([1, 40, 900], 1_000)), 4)
-        0.008
         """
         rows, counts = rows_of(ranks)
-        variance = self.variance(metric, rows)  # type: ignore[attr-defined]  # of either kind
+        variance = self.variance(metric, rows)
         return float(np.sqrt(variance.sum() if counts is None else counts @ variance) / len(ranks))
 
     def same_kind(self, other: object) -> bool:
-        """Whether what this gives can be read by what is made for another sampler or design.
+        """Whether what this gives can be read by what is made for another: by default an equal one.
 
         Parameters
         ----------
@@ -84,7 +121,6 @@ class _Drawing:
         Returns
         -------
         bool
-            By default whether they are equal.
 
         Examples
         --------
@@ -99,13 +135,13 @@ class _Drawing:
         return bool(self == other)
 
 
-class Sampler(_Drawing, ABC):
+class Sampler(_Drawing):
     """A way to draw some of the irrelevant items, among which the relevant ones are ranked.
 
-    To write one, derive a class with `draw` and `moments`; the rest follows. One whose sampled rank
-    depends on the rank alone may have a `HasLaw.law` too, and then the least-squares corrections
-    work for it. Samplers are values: frozen data classes, equal where they were given the same.
-    What they cannot draw from, or read, all methods refuse with a `ValueError`.
+    To write one, derive a frozen data class with `draw` and `moments`; the rest follows. One whose
+    sampled rank depends on the rank alone may have a `HasLaw.law` too, and then the least-squares
+    corrections work for it. What they cannot draw from, or read, all methods refuse with a
+    `ValueError`.
 
     Examples
     --------
@@ -147,7 +183,7 @@ class Sampler(_Drawing, ABC):
         metric : Metric or str
             A `Correction` must be made for sampling of this kind.
         ranks : Ranks
-            Averaged over a random order of tied items.
+            One relevant item per instance. Averaged over a random order of tied items.
 
         Returns
         -------
@@ -158,7 +194,8 @@ class Sampler(_Drawing, ABC):
         Raises
         ------
         ValueError
-            For ranks that cannot be sampled from, and what is no metric, or reads other sampling.
+            For ranks that cannot be sampled from, several relevant items of an instance, and what
+            is no metric, or reads other sampling.
 
         Examples
         --------
@@ -168,64 +205,20 @@ class Sampler(_Drawing, ABC):
         (array([0.901, 0.501]), array([0.0008, 0.0023]))
         """
 
+    # Metrics are checked here, since a `moments` of one's own may not do so.
+
     def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
-        """The expectation of a metric on the sampled ranks, for each instance.
-
-        Parameters
-        ----------
-        metric : Metric or str
-        ranks : Ranks
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Examples
-        --------
-        Recommender C of the paper's Table 2 has an average precision of .101, and reports .326:
-
-        >>> import recsample as rs
-        >>> c = rs.Ranks([212, 2, 743, 5342, 1548], n_items=10_000)
-        >>> round(float(rs.UniformSampling(99).expect(rs.AP, c).mean()), 3)
-        0.326
-        """
-        # Metrics are read here too: what others derive need not begin with `_asked`.
         return self.moments(check_readable(metric, self), ranks)[0]
 
     def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
-        """The variance of a metric on the sampled ranks, for each instance.
-
-        Parameters
-        ----------
-        metric : Metric or str
-        ranks : Ranks
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.UniformSampling(99).variance(rs.Recall @ 10, rs.Ranks([1, 90, 900], 1000)).round(3)
-        array([0.   , 0.237, 0.   ])
-        """
         return self.moments(check_readable(metric, self), ranks)[1]
 
-    def _asked(self, metric: Metric | str, ranks: Any) -> tuple[Metric, Any]:
-        """What is asked for: a metric that this can answer, of ranks that it can sample from."""
-        return check_readable(metric, self), self._checked(ranks)
 
-    def _checked(self, ranks: Any) -> Any:
-        """``ranks``; those that cannot be sampled from are refused."""
-        return check_ranks(ranks)
+class Design(_Drawing):
+    """A way to draw until enough is known, and what is read off.
 
-
-class Design(_Drawing, ABC):
-    """A way to draw until enough is known, or to weigh what is drawn, and what is read off.
-
-    `expect`, `variance` and `std_of_mean` are those of the estimate. Designs are values, as
-    samplers are, and all methods refuse with a `ValueError` what they cannot draw from, or read.
+    `expect`, `variance` and `std_of_mean` are those of the estimate. Designs are frozen data
+    classes, as samplers are, and refuse with a `ValueError` what they cannot draw from, or read.
 
     Examples
     --------
@@ -243,7 +236,6 @@ class Design(_Drawing, ABC):
         ranks : Ranks
             Tied items are put in a random order.
         rng : int, numpy.random.Generator or None
-            A seed, a generator that is advanced, or None for fresh entropy.
 
         Examples
         --------
@@ -261,7 +253,7 @@ class Design(_Drawing, ABC):
         scan : Scan
             Advanced as far as the design needs.
         rng : int, numpy.random.Generator or None, optional
-            For designs that toss a coin on the way.
+            For designs that draw at random on the way.
 
         Raises
         ------
@@ -286,6 +278,7 @@ class Design(_Drawing, ABC):
         Parameters
         ----------
         metric : Metric or str
+            One that the design can estimate.
         observed : Observed
             Of this design.
 
@@ -293,57 +286,12 @@ class Design(_Drawing, ABC):
         -------
         ndarray of float, shape (instances,)
 
-        Raises
-        ------
-        ValueError
-            For a metric that the design cannot estimate, and for what is no observation of it.
-
         Examples
         --------
         >>> import recsample as rs
         >>> design = rs.InverseSampling()
         >>> design.of(rs.AP, design.draw(rs.Ranks([1, 40, 900], n_items=1_000), rng=0))
         array([1.   , 0.003, 0.001])
-        """
-
-    @abstractmethod
-    def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
-        """The expectation of the estimate, for each instance.
-
-        Parameters
-        ----------
-        metric : Metric or str
-        ranks : Ranks
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.InverseSampling().expect(rs.AP, rs.Ranks([1, 40, 900], n_items=1_000)).round(4)
-        array([1.    , 0.025 , 0.0011])
-        """
-
-    @abstractmethod
-    def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
-        """The variance of the estimate, for each instance.
-
-        Parameters
-        ----------
-        metric : Metric or str
-        ranks : Ranks
-
-        Returns
-        -------
-        ndarray of float, shape (instances,)
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.InverseSampling().variance(rs.AP, rs.Ranks([1, 40, 900], n_items=1_000)).round(6)
-        array([0.      , 0.000571, 0.      ])
         """
 
     @abstractmethod
@@ -401,7 +349,7 @@ class Observed(Value):
         How many relevant items each instance has; an array as well.
     **columns : array_like
         What was seen, by name: one entry per instance, or per relevant item, those of an instance
-        together and the best of them first. Which names there are is said by the design.
+        together and the best of them first. The design says which names there are.
 
     Examples
     --------
@@ -475,10 +423,7 @@ class Observed(Value):
 
 @runtime_checkable
 class HasLaw(Protocol):
-    """What a least-squares correction needs of a sampler or design.
-
-    The observation must be one of ``m + 1``, the number s = 0, ..., m (for a sampler, how many
-    drawn items outrank the relevant one), whose law depends on the rank of the relevant item alone.
+    """What a least-squares correction needs of a sampler: that the rank alone decides its law.
 
     Examples
     --------
@@ -490,7 +435,7 @@ class HasLaw(Protocol):
 
     @property
     def m(self) -> int:
-        """One less than the number of different observations.
+        """The largest number of drawn items that outrank the relevant one.
 
         Examples
         --------
@@ -500,7 +445,7 @@ class HasLaw(Protocol):
         """
 
     def law(self, n_items: int) -> Floats:
-        """The law of the observation for every rank of a pool.
+        """The law of how many drawn items outrank the relevant one, for every rank of a pool.
 
         Parameters
         ----------
@@ -522,75 +467,11 @@ class HasLaw(Protocol):
         """
 
 
-# Checks of samplers, designs, what reads them, and what designs have observed.
-
-
-def check_readable(metric: Metric | str, drawn: Sampler | Design) -> Metric:
-    """The metric, its name read; a correction for other observations than these is refused."""
-    metric = the_metric(metric)
-    made_for = metric.sampler
-    if made_for is not None and not made_for.same_kind(drawn):
-        raise ValueError(
-            f"metric must read what {drawn} gives, got {metric}, which is made for {made_for}"
-        )
-    return metric
-
-
-def check_sampler(sampler: Any, or_design: bool = False) -> Any:
-    """``sampler``; a design where none will do, and what is neither, is refused."""
-    if isinstance(sampler, Design) and not or_design:
-        raise ValueError(
-            f"sampler must be a sampler, which gives ranks again, got the design {shown(sampler)}: "
-            "what it observes is no ranking"
-        )
-    if not isinstance(sampler, (Sampler, Design)):
-        raise ValueError(
-            f"sampler must be a sampler such as UniformSampling(100), got {shown(sampler)}"
-        )
-    return sampler
-
-
-def check_law(sampler: Any) -> HasLaw:
-    """``sampler``, or design; one whose observation has no law given the rank alone is refused."""
-    if not isinstance(check_sampler(sampler, or_design=True), HasLaw):
-        raise ValueError(
-            "sampler must have a law that depends on the rank alone, as UniformSampling(100) has, "
-            f"got {shown(sampler)}"
-        )
-    return sampler
-
-
-def check_observed(observed: Any, design: Design) -> Observed:
-    """``observed``; what is no observation of the design is refused."""
-    if not isinstance(observed, Observed):
-        raise ValueError(f"observed must be what {design} observes, got {shown(observed)}")
-    if not design.same_kind(observed.design):
-        raise ValueError(f"observed must be of {design}, got one of {observed.design}")
-    return observed
-
-
-def column_of(observed: Observed, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """What was observed under a name; refused where it is missing or has another shape."""
-    if name not in observed.columns:
-        raise ValueError(
-            f"observed must hold {name!r} for {observed.design}, got {', '.join(observed.columns)}"
-        )
-    column = observed[name]
-    if column.shape != shape:
-        raise ValueError(
-            f"{name} must have shape {shape} for {observed.design}, got {column.shape}"
-        )
-    return column
-
-
-# A way of drawing of one's own, of which the law is known.
-
-
 class SumsOverLaw(Sampler):
     """A sampler whose sampled rank depends on the rank alone, and everything follows from its law.
 
     To write one, derive a frozen data class with a number `m` of drawn items, `law` and `draw`. One
-    relevant item per instance; `verify_law` looks whether what is drawn has the law.
+    relevant item per instance.
 
     Examples
     --------
@@ -614,7 +495,6 @@ class SumsOverLaw(Sampler):
     ...         return ranks.at(1 + (drawn.min(axis=0) < above), n_items=2)
     >>> BetterOfTwo().expect(rs.AUC, rs.Ranks([1, 6], n_items=11))
     array([1.  , 0.25])
-    >>> rs.sampling.verify_law(BetterOfTwo(), n_items=11, rng=0)
     """
 
     m: int
@@ -626,7 +506,6 @@ class SumsOverLaw(Sampler):
         Parameters
         ----------
         n_items : int
-            Size of the pool, the relevant item included.
 
         Examples
         --------
@@ -641,8 +520,7 @@ class SumsOverLaw(Sampler):
         Parameters
         ----------
         ranks : Ranks
-            One relevant item per instance. Where it is tied with t irrelevant ones, each of the
-            t + 1 ranks is equally likely, and the law is the mean of theirs.
+            One relevant item per instance. With t ties the law is the mean of t + 1 ranks' laws.
 
         Returns
         -------
@@ -658,7 +536,8 @@ class SumsOverLaw(Sampler):
         rows = check_one_relevant(ranks).rows
         kinds, which = different_rows([rows.rank, rows.ties, ranks.sizes])
         laws = {n: self.law(n) for n in set(kinds[2].tolist())}
-        means = [_law_of_tied(laws[n], r, t) for r, t, n in np.transpose(kinds).tolist()]
+        cases = np.transpose(kinds).tolist()
+        means = [laws[n][rank - 1 : rank + ties].mean(axis=0) for rank, ties, n in cases]
         return np.reshape(means, (-1, self.m + 1))[which]
 
     def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
@@ -668,102 +547,68 @@ class SumsOverLaw(Sampler):
         return mean, (pmf * (values - mean[:, None]) ** 2).sum(axis=1)
 
 
-def _law_of_tied(law, rank, ties):
-    """With `ties` each of the ranks from the best on is equally likely: the mean of their laws."""
-    return law[rank - 1 : rank + ties].mean(axis=0)
+# Checks of samplers, what reads them, and what designs have observed.
 
 
-def verify_law(sampler: Sampler, n_items: int, rng: Rng, *, draws: int = 10_000) -> None:
-    """Refuse a sampler that does not draw as its law says, or whose expectations are of another.
+def check_one_at_most(ranks: Ranks, what: str) -> Ranks:
+    """``ranks``; several relevant items, which vary together, are refused."""
+    message = (
+        f"ranks must have one relevant item per instance for {what}, got {{}} in instance {{at}}: "
+        "draw a few times, and take the mean and the variance of the results"
+    )
+    refuse_first(ranks.n_relevant > 1, message, ranks.n_relevant)
+    return ranks
 
-    The test of a sampler of one's own: silence means that nothing was found. One that is right is
-    refused once in a million times.
 
-    Parameters
-    ----------
-    sampler : Sampler
-        One with a law, see `HasLaw`.
-    n_items : int
-        Size of the pool.
-    rng : int, numpy.random.Generator or None
-    draws : int, optional
-        For each of at most twenty ranks, and for one that is tied.
-
-    Raises
-    ------
-    ValueError
-        For what has no law, a law that is none, draws that do not follow it or not `rng`, and
-        expectations that are not sums over it.
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> rs.sampling.verify_law(rs.UniformSampling(9), n_items=100, rng=0)
-    """
-    check_law(check_sampler(sampler))
-    n_items, draws = positive_int("n_items", n_items), positive_int("draws", draws)
-    law, m = numbers("law", sampler.law(n_items)), sampler.m  # type: ignore[attr-defined]
-    if law.shape != (n_items, m + 1):
-        raise ValueError(f"law must have shape {(n_items, m + 1)} for {sampler}, got {law.shape}")
-    if not (law >= 0).all() or abs(law.sum(axis=1) - 1).max() > 1e-9:
-        raise ValueError(f"law must have rows of probabilities with sum 1 for {sampler}")
-    rank = np.unique(np.geomspace(1, n_items, 20).round().astype(np.int64))
-    # And the middle one tied with all below it, so that each rank from there on is equally likely.
-    rank = np.append(rank, rank[(len(rank) - 1) // 2])
-    ties = np.append(np.zeros(len(rank) - 1, np.int64), n_items - rank[-1])
-    expected = np.array([_law_of_tied(law, r, t) for r, t in zip(rank, ties)])
-    ranks = Ranks(rank, n_items, ties=ties)
-    rng = generator(rng)
-    drawn = sampler.draw(ranks[owners(np.full(len(rank), draws))], rng)
-    share = _shares(drawn, expected.shape)
-    off = abs(np.cumsum(share - expected, axis=1))
-    off[(share > 0) & (expected == 0)] = np.inf  # what cannot be was drawn
-    # By the inequality of Dvoretzky, Kiefer and Wolfowitz, for all ranks at once.
-    if off.max() > np.sqrt(np.log(2 * len(rank) * 1e6) / (2 * draws)):
-        i, s = (int(place) for place in np.unravel_index(off.argmax(), off.shape))
+def check_readable(metric: Metric | str, drawn: Sampler | Design) -> Metric:
+    """The metric, its name read; a correction for other observations than these is refused."""
+    metric = the_metric(metric)
+    made_for = metric.sampler
+    if made_for is not None and not made_for.same_kind(drawn):
         raise ValueError(
-            f"draw must follow the law of {sampler}: that at most {s} of {m} items are ahead of "
-            f"rank {rank[i]} of {n_items}, with {ties[i]} ties, has the chance "
-            f"{expected[i, : s + 1].sum():.4f}, and was so in {share[i, : s + 1].sum():.4f} of the "
-            "draws"
+            f"metric must read what {drawn} gives, got {metric}, which is made for {made_for}"
         )
-    if expected.max(axis=1).min() < 0.9:  # otherwise two draws may well be the same
-        _check_rng(sampler, ranks[owners(np.full(len(rank), 100))], int(rng.integers(2**62)))
-    values = 1 / np.arange(1.0, m + 2)
-    mean = expected @ values
-    variance, found = expected @ values**2 - mean**2, sampler.moments(RR, ranks)
-    # Any of these methods may have a closed form of its own.
-    for method, what, one, other in (
-        ("moments", "mean", found[0], mean),
-        ("moments", "variance", found[1], variance),
-        ("expect", "mean", sampler.expect(RR, ranks), mean),
-        ("variance", "variance", sampler.variance(RR, ranks), variance),
-    ):
-        if not np.allclose(one, other, rtol=1e-9, atol=1e-12):
-            i = int(abs(one - other).argmax())
-            raise ValueError(
-                f"{method} must be sums over the law of {sampler}: the {what} of RR on rank "
-                f"{rank[i]} of {n_items}, with {ties[i]} ties, is {other[i]:.6g}, got {one[i]:.6g}"
-            )
+    return metric
 
 
-def _check_rng(sampler, ranks, seed):
-    """Refuse a draw that is random by other means than its generator, or by none."""
-    first, again, other = (sampler.draw(ranks, one).rows.rank for one in (seed, seed, seed + 1))
-    if (first != again).any():
-        raise ValueError(f"draw of {sampler} must take all that is random from rng, and does not")
-    if (first == other).all():
-        raise ValueError(f"draw of {sampler} must depend on rng, and gives the same for two seeds")
-
-
-def _shares(sampled, shape):
-    """How often each number of items ahead was drawn for each rank, as a share."""
-    n_ranks, n_counts = shape
-    if len(sampled) % n_ranks or (sampled.sizes != n_counts).any() or sampled.rows.ties.any():
+def check_sampler(sampler: Any) -> Sampler:
+    """``sampler``; a design, which gives no ranks, and what is neither, is refused."""
+    if not isinstance(sampler, Sampler):
+        which = ", a design, which gives no ranks" if isinstance(sampler, Design) else ""
         raise ValueError(
-            f"draw must give a rank without ties among {n_counts} items for each instance, "
-            f"got {sampled}"
+            f"sampler must be a sampler such as UniformSampling(100), got {shown(sampler)}{which}"
         )
-    draws = len(sampled) // n_ranks
-    place = sampled.rows.above + n_counts * repeated(np.arange(n_ranks), draws)
-    return counted(place, n_ranks * n_counts).reshape(shape) / draws
+    return sampler
+
+
+def check_law(sampler: Any) -> HasLaw:
+    """``sampler``; one whose sampled rank has no law given the rank alone is refused."""
+    if not isinstance(check_sampler(sampler), HasLaw):
+        raise ValueError(
+            "sampler must have a law that depends on the rank alone, as UniformSampling(100) has, "
+            f"got {shown(sampler)}"
+        )
+    return sampler  # type: ignore[return-value]  # a sampler and a protocol
+
+
+def check_observed(observed: Any, design: Design) -> Observed:
+    """``observed``; what is no observation of the design is refused."""
+    if not isinstance(observed, Observed):
+        raise ValueError(f"observed must be what {design} observes, got {shown(observed)}")
+    if not design.same_kind(observed.design):
+        raise ValueError(f"observed must be of {design}, got one of {observed.design}")
+    return observed
+
+
+def column_of(observed: Observed, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """What was observed under a name; refused where it is missing or has another shape."""
+    if name not in observed.columns:
+        raise ValueError(
+            f"observed must hold {name!r} for {observed.design}, got {', '.join(observed.columns)}"
+        )
+    column = observed[name]
+    if column.shape != shape:
+        raise ValueError(
+            f"{name} must have shape {shape} for {observed.design}, got {column.shape}"
+        )
+    return column

@@ -1,9 +1,7 @@
 """Negatives that were drawn before: a list of items for each user, against which to rank.
 
 Many studies rank the held-out item among a published list of negatives instead of drawing anew.
-`given_ranks` turns scores and such lists into sampled ranks, `GivenLists` does it where the items
-above are known. Negatives drawn properly come from `uniform_lists`. `lowest_ids` repeats a mistake
-of WarpRec, so that it can be seen what this leads to.
+`given_ranks` turns scores and such lists into sampled ranks; `uniform_lists` draws lists.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from recsample._support.arrays import counted, flattened, owners, places_in, repeated, split, summed
+from recsample._support.arrays import counted, flattened, owners, repeated, split
 from recsample._support.checks import (
     fits_in_memory,
     generator,
@@ -25,9 +23,7 @@ from recsample._support.checks import (
     shown,
     whole_numbers,
 )
-from recsample._support.typing import Floats, Integers, Rng, Sparse
-from recsample._support.values import Value, frozen
-from recsample.metrics.base import Metric
+from recsample._support.typing import Integers, Rng, Sparse
 from recsample.ranks.base import Ranks
 from recsample.ranks.order import refuse_nan
 from recsample.ranks.predicted import predicted_ranks
@@ -38,12 +34,9 @@ from recsample.ranks.scores import (
     pair_scores,
     refuse_shared,
     relevant_sets,
-    without,
 )
-from recsample.sampling.base import Sampler
-from recsample.sampling.weighted import check_ranked
 
-__all__ = ["GivenLists", "given_ranks", "lowest_ids", "uniform_lists"]
+__all__ = ["given_ranks", "uniform_lists"]
 
 
 # What `given_ranks` may leave out on request; an item that does not exist is always an error.
@@ -67,8 +60,7 @@ def given_ranks(
     Parameters
     ----------
     scores : array_like of float, shape (users, items), or pair of arrays
-        As `predicted_ranks` takes them. Only the scores of relevant and listed items are looked at,
-        and only these products are formed of a pair of factors.
+        As `predicted_ranks` takes them. Only those of relevant and listed items are looked at.
     relevant : array_like of int, shape (users,), or sparse matrix, shape (users, items)
         As `predicted_ranks` takes them.
     negatives : array_like of int, shape (users, m), or sequence of sequences of int
@@ -108,8 +100,8 @@ def given_ranks(
     if not kinds or not all(is_one_of(kind, _DROPPABLE) for kind in drop):
         raise ValueError(f"drop must hold kinds of {list(_DROPPABLE)}, got {shown(drop)}")
     lists = read_lists(negatives, n_users)
-    kept = right_entries(lists, sets, exclude, n_items, drop)
-    user, item = lists.user[kept], lists.item[kept]
+    right = right_entries(lists, sets, exclude, n_items, drop)
+    user, item = lists.user[right], lists.item[right]
     length = counted(user, n_users)
     message = "negatives must hold an item for every user, got none for user {at}"
     refuse_first(length == 0, message)
@@ -131,72 +123,6 @@ def given_ranks(
         np.zeros(n_users, np.int64) if one_each else sparse.csr_matrix(is_relevant),
         exclude=sparse.csr_matrix(~filled),
     )
-
-
-class GivenLists(Sampler, Value):
-    """Rank among items that were listed before, the same in every run.
-
-    Nothing is drawn but a random order of tied items. With published lists of negatives it shows
-    what a study of these lists reports, where all exact ranks are known. Its methods take
-    `RankedItems`, of as many instances as there are lists. Without ties the variance is 0, and a
-    correction is refused: the lists have no law.
-
-    Parameters
-    ----------
-    lists : array_like of int, shape (instances, m), or sequence of sequences of int
-        The listed items of each instance: candidates of it, each once. Lists may differ in length.
-
-    Examples
-    --------
-    Item 0 outranks the relevant item 3, and is on the first list only:
-
-    >>> import recsample as rs
-    >>> ranked = rs.ranked_items([[.9, .1, .2, .5]] * 2, relevant=[3, 3])
-    >>> rs.sampling.GivenLists([[0, 1], [1, 2]]).draw(ranked, rng=0).values
-    array([2, 1])
-    """
-
-    lists: tuple[Integers, ...]
-
-    def __init__(self, lists: ArrayLike | Sequence[ArrayLike]) -> None:
-        entries = read_lists(lists, None, "lists")
-        vars(self).update(lists=tuple(map(frozen, split(entries.item, entries.length))))
-
-    def _content(self) -> tuple[Any, ...]:
-        return self.lists
-
-    def __repr__(self) -> str:
-        return f"GivenLists({len(self.lists)} lists)"
-
-    def draw(self, ranks: Ranks, rng: Rng) -> Ranks:
-        return self._among_listed(self._checked(ranks)).break_ties("random", generator(rng))
-
-    def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
-        metric, ranked = self._asked(metric, ranks)
-        given = self._among_listed(ranked)
-        places = given.rows.ties + 1
-        instance = owners(places)
-        rank = given.rows.rank[instance] + places_in(places)
-        value = metric.of_rank(rank, given.sizes[instance])
-        mean = summed(instance, value, len(given)) / places
-        square = summed(instance, (value - mean[instance]) ** 2, len(given)) / places
-        return mean, square
-
-    def _checked(self, ranks):
-        return check_ranked(ranks)
-
-    def _among_listed(self, ranked):
-        """The ranks among the listed items, with ties."""
-        entries = read_lists(self.lists, len(ranked), "lists")
-        relevant = relevant_sets(ranked.relevant, *ranked.above.shape)
-        left_out = without(ranked.excluded, relevant)
-        right_entries(entries, relevant, left_out, ranked.above.shape[1], name="lists")
-        among = (
-            np.asarray(items[entries.user, entries.item]).ravel()
-            for items in (ranked.above, ranked.tied)
-        )
-        above, tied = (counted(entries.user[inside], len(ranked)) for inside in among)
-        return Ranks(1 + above, 1 + entries.length, ties=tied, ids=ranked.ids)
 
 
 def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
@@ -228,64 +154,24 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
     >>> rs.uniform_lists(2, exclude, rng=0).tolist()
     [[2, 3], [1, 0]]
     """
-    m, exclude = _checked_lists(m, exclude)
-    rng = generator(rng)
-    candidates = candidates_of(exclude, m)
-    return np.stack([rng.choice(items, m, replace=False) for items in candidates])
-
-
-def lowest_ids(m: int, exclude: Sparse, rng: Rng) -> Integers:
-    """Lists of negatives from a sampler with a mistake: it keeps the lowest item numbers.
-
-    For each user 2 m items are drawn with replacement, excluded ones are left out, the rest is
-    sorted and made unique, and the first m are kept. Where fewer are left, further candidates are
-    drawn one by one.
-
-    Parameters
-    ----------
-    m : int
-    exclude : sparse matrix, shape (users, items)
-    rng : int or numpy.random.Generator
-        These, and what is refused, as of `uniform_lists`.
-
-    Returns
-    -------
-    ndarray of int, shape (users, m)
-        Without repetition within a user.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> from recsample.sampling import given_lists
-    >>> lists = given_lists.lowest_ids(10, sparse.csr_matrix((100, 1000)), rng=0)
-    >>> round(float((lists >= 500).mean()), 2)  # the upper half is hardly ever listed
-    0.1
-    """
-    m, exclude = _checked_lists(m, exclude)
-    rng = generator(rng)
-    lists = np.empty((exclude.shape[0], m), np.int64)
-    for row, candidates in zip(lists, candidates_of(exclude, m)):
-        drawn = np.unique(rng.integers(exclude.shape[1], size=2 * m))
-        kept = np.intersect1d(drawn, candidates, assume_unique=True)[:m]
-        others = np.setdiff1d(candidates, kept, assume_unique=True)
-        row[:] = np.append(kept, rng.choice(others, m - len(kept), replace=False))
-    return lists
-
-
-def _checked_lists(m, exclude):
-    """What lists are drawn from; those that the memory cannot hold are refused."""
     m, exclude = positive_int("m", m), as_excluded(exclude)
-    n_users = exclude.shape[0]
+    n_users, n_items = exclude.shape
     fits_in_memory(
         16 * n_users * m,
         f"lists of m={m} items for {n_users} users",
         "choose a smaller m, or exclude for fewer users at a time",
     )
-    return m, exclude
+    left = n_items - np.diff(exclude.indptr)
+    refuse_first(
+        left < m, f"exclude must leave at least m={m} items, got {{}} for user {{at}}", left
+    )
+    rng, every = generator(rng), np.arange(n_items)
+    candidates = (np.delete(every, excluded) for excluded in split(exclude.indices, n_items - left))
+    return np.stack([rng.choice(items, m, replace=False) for items in candidates])
 
 
 def _scores_of(scores, candidates):
-    """The scores of each user's candidates; of a pair of factors, these products alone."""
+    """The scores of each user's candidates; of a pair of factors, only these products."""
     if not isinstance(scores, tuple):
         return np.take_along_axis(scores, candidates, axis=1)
     n_users, width = candidates.shape
@@ -304,19 +190,15 @@ class Lists(NamedTuple):
     length: Integers
 
 
-def read_lists(lists: Any, n_users: int | None, name: str = "negatives") -> Lists:
-    """Lists of whole numbers, one for each user, entry by entry; of any number of users for None.
-
-    As the argument of this name.
-    """
-    flat, length, nested = flattened(name, lists)
-    if not nested or n_users not in (None, len(length)):
-        users = "user" if n_users is None else f"of the {n_users} users"
+def read_lists(negatives: Any, n_users: int) -> Lists:
+    """Lists of whole numbers, one for each user, entry by entry."""
+    flat, length, nested = flattened("negatives", negatives)
+    if not nested or len(length) != n_users:
         raise ValueError(
-            f"{name} must hold a list of items for each {users}, "
+            f"negatives must hold a list of items for each of the {n_users} users, "
             f"got {len(length)} {'lists' if nested else 'numbers'}"
         )
-    return Lists(owners(length), whole_numbers(name, flat), length)
+    return Lists(owners(length), whole_numbers("negatives", flat), length)
 
 
 _SHOWN = {
@@ -348,18 +230,13 @@ def wrong_entries(lists, relevant, exclude, n_items):
 
 
 def right_entries(
-    lists: Lists,
-    relevant: Any,
-    exclude: Any,
-    n_items: int,
-    drop: Collection[str] = (),
-    name: str = "negatives",
+    lists: Lists, relevant: Any, exclude: Any, n_items: int, drop: Collection[str] = ()
 ) -> NDArray[np.bool_]:
     """Which entries are not wrong; lists with a wrong one of a kind not to `drop` are refused."""
     right = np.ones(len(lists.item), bool)
     for kind, wrong in wrong_entries(lists, relevant, exclude, n_items).items():
         if kind not in drop:
-            message = f"{name} must not hold {_SHOWN[kind]}, got item {{}} for user {{}}"
+            message = f"negatives must not hold {_SHOWN[kind]}, got item {{}} for user {{}}"
             refuse_first(wrong, message, lists.item, lists.user)
         right &= ~wrong
     return right
@@ -371,15 +248,3 @@ def as_excluded(exclude):
         shape = getattr(exclude, "shape", type(exclude).__name__)
         raise ValueError(f"exclude must be a sparse matrix of shape (users, items), got {shape}")
     return item_sets("exclude", exclude, *exclude.shape)
-
-
-def candidates_of(exclude, m):
-    """The candidates of each user, at least m of them."""
-    for user in range(exclude.shape[0]):
-        out = exclude.indices[exclude.indptr[user] : exclude.indptr[user + 1]]
-        items = np.delete(np.arange(exclude.shape[1]), out)
-        if len(items) < m:
-            raise ValueError(
-                f"exclude must leave at least m={m} items, got {len(items)} for user {user}"
-            )
-        yield items

@@ -54,7 +54,7 @@ from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Step
 from recsample.ranks.ties import ties_ahead
 from recsample.sampling.base import HasLaw
-from recsample.sampling.laws import average_without, count_pmf, gauss_on_points
+from recsample.sampling.laws import count_pmf, gauss_on_points
 from recsample.sampling.uniform import UniformSampling
 
 # Laws of up to so many numbers (32 MiB) are taken as they are.
@@ -68,13 +68,9 @@ _DEGREES = 16
 # the upper half of each, from one end to the other.
 _EXPONENT, _ELLIPSES, _APART = 56.0, np.linspace(0.05, 4.0, 80), 0.9
 _CURVED = np.cosh(_ELLIPSES[:, None] + 1j * np.linspace(0, np.pi, 33))
-# Blocks whose smallest value is bounded: their width in the same deviations, how many points for
-# each degree, and the errors that are left there.
-_NARROW, _POINTS, _EXPONENT_OF_VALUES = 1 / 8, 6, 36.0
-# The nodes for a sum between two neighbours of these points. They are about 1/100 of a deviation
-# apart, so that 3 nodes leave errors of 4e-16.
-_BETWEEN = 4
-# So many places are looked at together where each has a weight of its own.
+# The errors that are left in values at all places.
+_EXPONENT_OF_VALUES = 36.0
+# So many places are taken at once where each has a weight of its own.
 _AT_ONCE = 2**14
 
 
@@ -89,7 +85,7 @@ class Places(NamedTuple):
     above: Floats  # they need not be whole
     weight: Floats  # with sum 1
     target: Floats  # the metric
-    missed: float  # the mean square of what the metric has beside `target`
+    missed: float  # the mean square of what the metric has besides `target`
 
 
 class Belief(NamedTuple):
@@ -107,7 +103,7 @@ class Curves(NamedTuple):
     growth: Callable[[Floats], Floats]  # the log of their largest value where |x| + |1 - x| = c
 
 
-# For sums of the metric alone.
+# For sums of the metric only.
 _CONSTANT = Curves(1, np.zeros_like)
 
 
@@ -184,104 +180,6 @@ def law_at(sampler: UniformSampling, above: Floats, pool: int) -> Floats:
         every = np.full(len(above[part]), float(pool))
         law[part] = count_pmf(above[part], every, sampler.m, sampler.replace)
     return law
-
-
-class Net(NamedTuple):
-    """Places between which sums of the laws and a metric cannot fall far."""
-
-    above: Floats  # shape (places,), in order; they need not be whole
-    start: NDArray[np.intp]  # shape (blocks,): where the places of each block begin
-    slack: Floats  # shape (blocks,)
-
-    def lowest(self, values: Floats) -> float:
-        """A lower bound of the values at all places, from those at the places of the net."""
-        low, high = (f.reduceat(values, self.start) for f in (np.minimum, np.maximum))
-        # With c the middle and h half the range, |f - c| <= C h: f >= low + h - C h.
-        return float((low - self.slack * (high - low) / 2).min())
-
-
-def net_of(sampler: HasLaw, pool: int, jumps: Jumps, whole: bool = False) -> Net:
-    """The places at which sums of the laws, and of a metric with these jumps, are looked at.
-
-    In a block such a sum is a polynomial of some degree d but for rounding. At Chebyshev points it
-    comes close to its extremes, by the theorem of Ehlich and Zeller [1]_:
-
-        largest |f| in the block <= C * largest |f| at the points,  C = 1 / cos(d g / 2),
-
-    with the largest gap g between two points, as angles. Taken for f less the middle of its values
-    at the points, it is nowhere further below the smallest of these than (C - 1) / 2 of their
-    range. Where laws are not compressed, these are all places. If `whole`, the points are rounded,
-    and gaps are counted where a whole number was left out: that this is enough is tested, and does
-    not follow from the theorem.
-
-    References
-    ----------
-    .. [1] H. Ehlich, K. Zeller, "Schwankung von Polynomen zwischen Gitterpunkten", Mathematische
-       Zeitschrift 86, 1964.
-    """
-    if jumps is None or not compressible(sampler, pool):
-        return Net(np.arange(pool + 1.0), np.zeros(1, np.intp), np.zeros(1))
-    curves = _curves_of(sampler, pool, _NARROW)
-    edges = _blocks(pool, curves, jumps)
-    places, slack = [], []
-    for first, end in zip(edges[:-1], edges[1:]):
-        n_nodes = _n_nodes(first, end, pool, curves, True, _EXPONENT_OF_VALUES)
-        n_points = _POINTS * n_nodes
-        if end - first <= n_points:
-            places.append(np.arange(float(first), end))
-            slack.append(0.0)
-            continue
-        length, near = end - 1 - first, np.cos(_chebyshev(n_points))
-        at = np.concatenate([[0.0], length * (1 - near) / 2, [length]])
-        at = np.unique(np.rint(at)) if whole else at
-        gap = np.diff(np.arccos(1 - 2 * at / length))[np.diff(at) > 1 if whole else ...]
-        places.append(first + at)
-        # C - 1 of the theorem, for the degree that so many nodes are enough for.
-        slack.append(1 / np.cos((n_nodes - 1) * gap.max(initial=0.0) / 2) - 1)
-    sizes = np.array([len(part) for part in places])
-    return Net(np.concatenate(places), np.cumsum(sizes) - sizes, np.array(slack))
-
-
-def means_up_to(
-    sampler: UniformSampling, above: Floats, pool: int, target: Target, jumps: Jumps
-) -> tuple[Floats, Floats]:
-    """The means of the laws, and of the metric, over the places up to each of these, the last N.
-
-    As functions of the last place these are polynomials and smooth where the laws and the metric
-    are: a mean over u of p(s | u a), and nowhere larger for complex a.
-    """
-    last = above.astype(np.int64)
-    fits_in_memory(
-        8 * len(last) * (sampler.m + 1), f"the law of {len(last)} ranks", "choose a smaller m"
-    )
-    law = np.empty((len(last), sampler.m + 1))
-    if sampler.replace:
-        _sum_between(sampler, last, pool, law)
-        np.cumsum(law, axis=0, out=law)
-        law /= (last + 1.0)[:, None]
-    else:
-        for part in row_blocks(len(last), sampler.m + 1):
-            ties = last[part]
-            nothing, everything = np.zeros_like(ties), np.full_like(ties, pool)
-            law[part] = average_without(nothing, ties, everything, sampler.m)
-    sums = np.cumsum(sums_in_steps(last, pool, target, jumps, uniform_belief(pool))[1])
-    return law, sums * ((pool + 1) / (last + 1.0))
-
-
-def _sum_between(sampler, last, pool, law):
-    """The sums of the laws over the places after the last one and up to each of these, into `law`.
-
-    Places of a net are so close that in between a law is a polynomial of low degree.
-    """
-    between = np.diff(last, prepend=-1)
-    for size in np.unique(between):
-        nodes, weights = gauss_on_points(size, _BETWEEN)
-        offset = 1 - size + nodes
-        alike = np.flatnonzero(between == size)
-        for part in row_blocks(len(alike), len(nodes) * (sampler.m + 1)):
-            mine = alike[part]
-            of_nodes = law_at(sampler, (last[mine, None] + offset).ravel(), pool)
-            law[mine] = size * (weights @ of_nodes.reshape(len(mine), len(nodes), -1))
 
 
 class Pool(NamedTuple):
@@ -490,9 +388,10 @@ def _fewer(places, n_nodes):
     from_first = 2 * (weight @ (above > (first + last) / 2)) <= weight.sum()
     origin, length = (first - 1, last - first + 1) if from_first else (last + 1, first - last - 1)
     root = np.sqrt(weight)
-    basis, diagonal, beside = orthogonal_polynomials((above - origin) / length, root, n_nodes)
+    scaled = (above - origin) / length
+    basis, diagonal, off_diagonal = orthogonal_polynomials(scaled, root, n_nodes)
     unit = np.eye(len(basis), order="F")
-    nodes, _, vectors, failed = lapack.dpteqr(diagonal, beside, unit, 2)
+    nodes, _, vectors, failed = lapack.dpteqr(diagonal, off_diagonal, unit, 2)
     if failed:
         raise linalg.LinAlgError(f"no Gauss rule was found for {len(above)} places ({failed})")
     chance, part = vectors[0], basis @ (root * target)
@@ -511,13 +410,13 @@ def orthogonal_polynomials(place: Floats, root: Floats, number: int) -> tuple[Fl
 
     By Lanczos: the next one is the place times the last, less what it has of those before. They are
     fewer than `number` where all but rounding of the weight is at so few places. The recurrence is
-    the diagonal of the Jacobi matrix, and what stands beside it.
+    the diagonal of the Jacobi matrix, and its off-diagonal.
     """
 
     from scipy import linalg
 
     basis = np.empty((number, len(place)))
-    diagonal, beside = np.empty((2, number))
+    diagonal, off_diagonal = np.empty((2, number))
     column, size = root, linalg.norm(root)
     for k in range(number):
         basis[k] = column / size
@@ -526,7 +425,7 @@ def orthogonal_polynomials(place: Floats, root: Floats, number: int) -> tuple[Fl
         diagonal[k] = basis[k] @ column
         for _ in range(2):  # once more, against rounding
             column = column - basis[: k + 1].T @ (basis[: k + 1] @ column)
-        size = beside[k] = linalg.norm(column)
+        size = off_diagonal[k] = linalg.norm(column)
         if size < 1e-14 * before:
             break
-    return basis[: k + 1], diagonal[: k + 1], beside[:k]
+    return basis[: k + 1], diagonal[: k + 1], off_diagonal[:k]

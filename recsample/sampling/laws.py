@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.arrays import different_rows, row_blocks, starts_of, summed
+from recsample._support.arrays import different_rows, row_blocks
 from recsample._support.checks import fits_in_memory, refuse_first
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import frozen
@@ -30,7 +30,7 @@ _ENDS = 64
 _WIDE, _NOTHING = 2**14, 746
 # The way out where a law is too large for the memory.
 _LESS = "choose a smaller m"
-# So many draws are followed one by one, and so many nodes are looked for, which takes seconds.
+# So many draws are followed one by one, and so many nodes are found, which takes seconds.
 _DRAWS, _MOST_NODES = 10**5, 2000
 # Values of a metric of up to so many numbers are computed once, beyond it as they are needed.
 _TABLE = 2**20
@@ -51,19 +51,10 @@ def check_laws(n_instances, m, bytes_each):
     fits_in_memory(bytes_of_all, what, "ask for some of the ranks at a time")
 
 
-def check_draws(n_draws, what):
-    """Refuse more draws than a law that is built draw by draw can have."""
-    if n_draws > _DRAWS:
-        raise ValueError(
-            f"m must leave at most {_DRAWS:,} draws for {what}, whose law is built draw by draw, "
-            f"got {n_draws} draws: {_LESS}"
-        )
-
-
 def likely_counts(above, pool, m, replace):
     """Blocks of targets, as arrays of rows, each with the slice of the counts that matter to them.
 
-    All others together have a chance below 1e-19. Targets are taken in the order of their means, so
+    All others have a chance below 1e-19. Targets are taken in the order of their means, so
     that much the same counts matter to those of a block.
     """
     first, end = _within_reach(above, pool, m, replace, 46)
@@ -174,79 +165,44 @@ def _above_0(above, pool, m, replace):
     return slice(first.min(initial=m), end.max(initial=0))
 
 
-def average_without(above, ties, pool, m):
-    """The mean of the hypergeometric laws of a, ..., a + t.
+# Items with the same score are in a random order, so the law of a tied item is a mixture: of the
+# laws of all numbers of items that may be above it, each by its chance.
 
-    C(a, s) C(N - a, m - s) counts the subsets of size m + 1 of {0, ..., N} whose (s + 1)-th
-    smallest element is a. Summed over a this telescopes to the law of one more draw from one more
-    item:
 
-        sum over a < A of p(s | a) = (N + 1) / (m + 1) P(H(N + 1, A, m + 1) > s).
+def tied_laws(above, ties, group, pool, m, replace):
+    """The laws of all `group` relevant items that are tied with the same `ties` irrelevant ones.
 
-    The mean over t + 1 laws is a difference of two such sums, of which one is 0 for a = 0. Where t
-    is so small that the difference would cost more than two digits, it is taken by the quadrature
-    of `average_with`: there the laws differ little from binomial ones.
+    Shape (group, m + 1). With x of the ties ahead, the j-th of g relevant items has the law
+    p(s | a + x), and the chance of x is in proportion to C(x + j - 1, x) C(t - x + g - j, t - x).
+
+    With replacement few x stand for all, by Gauss quadrature: p(s | a) is a polynomial of degree m
+    in a, so (m + 1) / 2 nodes give its mean exactly, and g / 2 more with these chances, which are
+    polynomials of degree g - 1. Fewer do for large m: on the ellipse around the points where
+    |p| + |1 - p| = cosh(u) no p(s | a) exceeds cosh(u)^m, so the error of K nodes is of the order
+    of min over u of exp(m u^2 / 2 - 2 K u) = exp(-2 K^2 / m). Fewer still do for few ties: if the
+    points are spread over a share h = t / N of the pool, the ellipse around them with half axes
+    h cosh(u) / 2 and h sinh(u) / 2 has no point farther than h exp(u) / 4 from all between them, so
+    no p(s | a) exceeds exp(m h exp(u) / 2) there, and the error is of the order of
+    (e m h / 4 K)^2K.
     """
-    pmf = np.empty((len(above), m + 1))
-    few = (above > 0) & ((pool + 1) / (ties + 1) > 100 * (m + 1))
-    for i in np.flatnonzero(few):
-        weights, each = _quadrature(above[i], ties[i], pool[i], m)
-        pmf[i] = weighted_pmf(weights, each, pool[i], m, False)
-    above, ties, pool = above[~few], ties[~few], pool[~few]
-    difference = _exceeds(above + ties + 1, pool + 1, m + 1)
-    if above.any():
-        difference -= _exceeds(above, pool + 1, m + 1)
-    difference = np.maximum(difference, 0.0)  # rounding may fall below 0
-    pmf[~few] = difference / difference.sum(axis=1, keepdims=True)
-    return pmf
-
-
-def _exceeds(above, pool, m):
-    """P(H(N, a, m) > s) for s = 0, ..., m - 1."""
-    upper = np.cumsum(count_pmf(above, pool, m, False)[:, ::-1], axis=1)[:, ::-1]
-    return upper[:, 1:]
-
-
-def average_with(above, ties, pool, m):
-    """The mean of the binomial laws of a, ..., a + t.
-
-    p(s | a) is a polynomial of degree m in a, so Gauss quadrature for the uniform weight on the t +
-    1 points, with at least (m + 1) / 2 nodes, gives the mean exactly. Fewer do for large m: on the
-    ellipse around the points where |p| + |1 - p| = cosh(u) no p(s | a) exceeds cosh(u)^m, so the
-    error of K nodes is of the order of min over u of exp(m u^2 / 2 - 2 K u) = exp(-2 K^2 / m).
-    Fewer still do for few ties: if the points are spread over a share h = t / N of the pool, the
-    ellipse around them with half axes h cosh(u) / 2 and h sinh(u) / 2 has no point farther than
-    h exp(u) / 4 from all between them, so no p(s | a) exceeds exp(m h exp(u) / 2) there, and the
-    error is of the order of (e m h / 4 K)^2K.
-    """
-    pmf = np.empty((len(above), m + 1))
-    for i, (a, t, n) in enumerate(zip(above, ties, pool)):
-        nodes, weights = _nodes_of(t + 1, min(_enough_nodes(m), _enough_for_few(m * t / n)), m)
-        pmf[i] = weighted_pmf(weights, a + nodes, n, m, True)
-    return pmf
-
-
-def _nodes_of(n_points, n_nodes, m):
-    """The Gauss rule of tied items, as long as it can be found within seconds."""
-    if min(n_points, n_nodes) > _MOST_NODES:
+    if not replace:
+        end = count_pmf(np.array([above + ties]), np.array([pool]), m, False)[0]
+        return laws_given_end(end, above, ties, group)
+    n_nodes = min(_enough_nodes(m), _enough_for_few(m * ties / pool)) + group // 2
+    if min(ties + 1, n_nodes) > _MOST_NODES:
         raise ValueError(f"m must be smaller to average over ties, got m={m}: {WITHOUT_AVERAGES}")
-    return gauss_on_points(n_points, n_nodes)
-
-
-def _quadrature(above, ties, pool, m):
-    """Weights, and numbers of items above, for the mean of the hypergeometric laws of few ties.
-
-    Near both ends of the pool a law is a polynomial at whole numbers only, so these are taken one
-    by one. Elsewhere what is beside a polynomial is less than (m / N)^64.
-    """
-    first, end = max(above, _ENDS), min(above + ties + 1, pool + 1 - _ENDS)
-    if first >= end:
-        return np.full(ties + 1, 1.0 / (ties + 1)), np.arange(above, above + ties + 1)
-    nodes, weights = gauss_on_points(end - first, _enough_for_few(m * (ties / pool)))
-    alone = np.append(np.arange(above, first), np.arange(end, above + ties + 1))
-    share = (end - first) / (ties + 1)
-    each = np.append(np.full(len(alone), 1.0 / (ties + 1)), weights * share)
-    return each, np.append(alone, first + nodes)
+    ahead, weight = gauss_on_points(ties + 1, n_nodes)
+    weights = weight[None]
+    if group > 1:
+        i = np.arange(1.0, group)[:, None]
+        before, behind = (  # logarithms of the two factors, less a constant
+            np.cumsum(np.vstack([0 * x, np.log((x + i) / (ties + i))]), axis=0)
+            for x in (ahead, ties - ahead)
+        )
+        chance = before + behind[::-1]
+        weights = weight * np.exp(chance - chance.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+    return weighted_pmf(weights, above + ahead, pool, m, True)
 
 
 def _enough_nodes(m):
@@ -264,56 +220,67 @@ def _enough_for_few(drawn):
 
 
 def weighted_pmf(weights, above, pool, m, replace):
-    """The weighted sum of the laws of several numbers of items above, formed in blocks."""
-    fits_in_memory(8 * weights.size // weights.shape[-1] * (m + 1), f"the law with m={m}", _LESS)
-    total = np.zeros((*weights.shape[:-1], m + 1))
-    for rows, counts, law in law_blocks(above, np.full_like(above, pool), m, replace):
-        total[..., counts] += weights[..., rows] @ law
+    """Weighted sums of the laws of several numbers of items above, formed in blocks."""
+    fits_in_memory(8 * len(weights) * (m + 1), f"the law with m={m}", _LESS)
+    total = np.zeros((len(weights), m + 1))
+    for rows, counts, law in law_blocks(above, np.full(len(above), pool), m, replace):
+        total[:, counts] += weights[:, rows] @ law
     return total
 
 
-def laws_in_group(above, ties, group, pool, m, replace):
-    """The laws of all `group` relevant items that are tied with the same `ties` irrelevant ones.
-
-    Shape (group, m + 1). With replacement they are averages over the places, by Gauss quadrature:
-    the chance of x items ahead is a polynomial of degree group - 1 in x.
-    """
-    if not replace:
-        end = count_pmf(np.array([above + ties]), np.array([pool]), m, False)[0]
-        return laws_given_end(end, above, ties, group)
-    nodes, weights = _nodes_of(ties + 1, _enough_nodes(m) + group // 2, m)
-    i = np.arange(1.0, group)[:, None]
-    ahead, behind = (
-        np.cumsum(np.vstack([0 * x, np.log((x + i) / (ties + i))]), axis=0)
-        for x in (nodes, ties - nodes)
-    )
-    chance = ahead + behind[::-1]  # log of C(x + j - 1, x) C(t - x + g - j, t - x), less a constant
-    weights = weights * np.exp(chance - chance.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    return weighted_pmf(weights, above + nodes, pool, m, True)
-
-
 def laws_given_end(end, above, ties, group):
-    """These laws where different items are drawn, from the law of their number down to the end.
+    """The laws of a group where different items are drawn, from that of their number to its end.
 
     With b of them above the group and c in it, the relevant items are in a random order with the c.
     Counts with a chance below 1e-20 are left out.
     """
     m = len(end) - 1
     drawn = np.flatnonzero(end > 1e-20)
+    possible = slice(max(int(drawn[0] - ties), 0), min(int(drawn[-1]), int(above)) + 1)
     split = np.full_like(drawn, above), np.full_like(drawn, above + ties)
-    joint = end[drawn, None] * count_pmf(*split, m, False, draws=drawn)
-    row, before = np.nonzero(joint > 1e-20)
+    joint = end[drawn, None] * count_pmf(*split, m, False, draws=drawn, counts=possible)
+    row, column = np.nonzero(joint > 1e-20)
+    before = column + possible.start
     inside = drawn[row] - before
     first, least = before.min(), inside.min()
     table = np.zeros((before.max() + 1 - first, inside.max() + 1 - least))
-    table[before - first, inside - least] = joint[row, before]
+    table[before - first, inside - least] = joint[row, column]
     laws = np.zeros((group, m + 1))
     for law, j in zip(laws, range(1, group + 1)):
         found = table @ ties_ahead(np.arange(least, least + table.shape[1]), group, j)
         for b, ahead in enumerate(found, first):
             law[b : b + len(ahead)] += ahead[: m + 1 - b]
     return laws / laws.sum(axis=1, keepdims=True)
+
+
+def mean_law_without(above, ties, pool, m):
+    """The mean of the hypergeometric laws of a, ..., a + t: for all t the time of two laws.
+
+    C(a, s) C(N - a, m - s) counts the subsets of size m + 1 of {0, ..., N} whose (s + 1)-th
+    smallest element is a. Summed over a this telescopes to the law of one more draw from one more
+    item:
+
+        sum over a < A of p(s | a) = (N + 1) / (m + 1) P(H(N + 1, A, m + 1) > s).
+
+    The mean over t + 1 laws is a difference of two such sums, of which one is 0 for a = 0. It costs
+    digits where t is small (see `_loses_digits`).
+    """
+    difference = _exceeds(above + ties + 1, pool + 1, m + 1)
+    if above.any():
+        difference -= _exceeds(above, pool + 1, m + 1)
+    difference = np.maximum(difference, 0.0)  # rounding may fall below 0
+    return difference / difference.sum(axis=1, keepdims=True)
+
+
+def _loses_digits(above, ties, pool, m):
+    """Where the difference of `mean_law_without` would cost more than two digits."""
+    return (above > 0) & ((pool + 1) / (ties + 1) > 100 * (m + 1))
+
+
+def _exceeds(above, pool, m):
+    """P(H(N, a, m) > s) for s = 0, ..., m - 1."""
+    upper = np.cumsum(count_pmf(above, pool, m, False)[:, ::-1], axis=1)[:, ::-1]
+    return upper[:, 1:]
 
 
 def different_pmf(above, pool, n_draws, least=0.0):
@@ -323,7 +290,11 @@ def different_pmf(above, pool, n_draws, least=0.0):
     (a - s) / N: the classical occupancy law. Chances that fall below `least` on the way are left
     out.
     """
-    check_draws(n_draws, "the number of different items")
+    if n_draws > _DRAWS:
+        raise ValueError(
+            f"m must leave at most {_DRAWS:,} draws for the number of different items, whose law "
+            f"is built draw by draw, got {n_draws} draws: {_LESS}"
+        )
     fits_in_memory(8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws", _LESS)
     law = np.zeros((len(above), n_draws + 1))
     law[:, 0] = 1.0
@@ -406,11 +377,11 @@ def log_lost(left, x, steps):
             factors = np.log(low / (low + x[few][:, None]))
         log[few] = np.where(np.arange(_SERIES) < first[few][:, None], factors, 0.0).sum(axis=1)
     low, steps = np.maximum(left + first, 1.0), steps - first
-    up, beside = low + steps, low + x
+    up, over = low + steps, low + x
     both = up + x
     log += (low - 0.5) * np.log1p((x / low) * (steps / both))
-    log -= steps * np.log1p(x / up) + x * np.log1p(steps / beside)
-    return log + (_tail(up) - _tail(low)) - (_tail(both) - _tail(beside))
+    log -= steps * np.log1p(x / up) + x * np.log1p(steps / over)
+    return log + (_tail(up) - _tail(low)) - (_tail(both) - _tail(over))
 
 
 def _tail(x):
@@ -459,18 +430,21 @@ def targets_of(ranks: Ranks) -> tuple[Targets, Integers]:
 
 def pmf_blocks(targets: Targets, m: int, replace: bool) -> Iterator[tuple[slice, Floats]]:
     """Slices of the targets, with the law of each."""
-    average = average_with if replace else average_without
     for rows, counts, law in law_blocks(targets.above, targets.pool, m, replace):
         part, pmf = targets.of(rows), _with_zeros(law, counts, m)
-        alone = np.flatnonzero((part.ties > 0) & (part.group == 1))
-        if len(alone):
-            tied = part.of(alone)
-            pmf[alone] = average(tied.above, tied.ties, tied.pool, m)
+        tied = part.ties > 0
+        if not replace:  # a mean of equal weights has a shorter way
+            few = _loses_digits(part.above, part.ties, part.pool, m)
+            at = np.flatnonzero(tied & (part.group == 1) & ~few)
+            if len(at):
+                single = part.of(at)
+                pmf[at] = mean_law_without(single.above, single.ties, single.pool, m)
+                tied[at] = False
         known: dict[tuple, Floats] = {}
-        for i in np.flatnonzero((part.ties > 0) & (part.group > 1)):
+        for i in np.flatnonzero(tied):
             key = part.above[i], part.ties[i], part.group[i], part.pool[i]
             if key not in known:
-                known[key] = laws_in_group(*key, m, replace)
+                known[key] = tied_laws(*key, m, replace)
             pmf[i] = known[key][part.place[i] - 1]
         yield rows, pmf
 
@@ -483,9 +457,9 @@ def likely_blocks(
     That is the law up to rounding, where `pmf_blocks` has every digit of the smallest chance.
     """
     untied, tied = np.flatnonzero(targets.ties == 0), np.flatnonzero(targets.ties)
-    alone = targets.of(untied)
-    for rows, counts in likely_counts(alone.above, alone.pool, m, replace):
-        part = alone.of(rows)
+    some = targets.of(untied)
+    for rows, counts in likely_counts(some.above, some.pool, m, replace):
+        part = some.of(rows)
         law = partial(count_pmf, part.above, part.pool, m, replace, counts=counts)
         yield untied[rows], counts, law
     for rows, pmf in pmf_blocks(targets.of(tied), m, replace):
@@ -556,12 +530,6 @@ def chance_within(targets: Targets, last_place: Integers, m: int, replace: bool)
 # KDD 2020, https://doi.org/10.1145/3394486.3403226.
 
 
-def name_of_closed_form(metric: Metric) -> str:
-    """The equation of a metric's expectation under uniform sampling; empty for a sum."""
-    known = {Linear: "(17)", Step: "(18)", Reciprocal: "(19)", Geometric: "E[z^s]"}
-    return known.get(type(metric.shape), "")
-
-
 def expected_terms(metric: Metric, targets: Targets, m: int, replace: bool) -> Floats:
     """The expectation of each target's part of the metric."""
     order, n_relevant = targets.order, targets.n_relevant
@@ -597,40 +565,17 @@ def _in_closed_form(shape, first, last, targets, m, replace):
     return mean
 
 
-def linear_moments(metric: Metric, ranks: Ranks, noise: ArrayLike) -> tuple[Floats, Floats]:
-    """Mean and variance of each instance of a metric of linear shape.
+def linear_moments(metric: Metric, targets: Targets, noise: ArrayLike) -> tuple[Floats, Floats]:
+    """Mean and variance of a metric of linear shape, of one relevant item each.
 
-    It is linear in the shares q_i = s_i / m of the sample that outrank the i-th relevant item.
-    With x_i tied items ahead, q_i has the mean p_i = (a_i + x_i) / N, and for i before j
-
-        Cov(q_i, q_j) = noise E[p_i (1 - p_j)] + (1 - noise) Cov(p_i, p_j),
-
-    where `noise` is 1 / m with replacement and (N - m) / (N - 1) / m without. The u-th and the v-th
-    of g relevant items among t tied ones have the mean u t / (g + 1), and
-
-        Cov(x_u, x_v) = u (g + 1 - v) t (t + g + 1) / ((g + 1)^2 (g + 2)).
+    It is linear in the share q of the sample that outranks the item. With x of t tied items ahead,
+    q has the mean p = (a + x) / N and the variance `noise` p (1 - p), where `noise` is 1 / m with
+    replacement and (N - m) / (N - 1) / m without; x has the mean t / 2 and the variance
+    t (t + 2) / 12.
     """
-    n_relevant, pool = ranks.n_relevant, ranks.n_irrelevant
-    instance, order, rank, ties, group, place = ranks.rows
-    sizes = n_relevant[instance]
-    first, last = (metric.term(order + s, order, sizes, 1 + sizes) for s in (0, 1))
-    p = (rank - order + ties * (place / (group + 1))) / pool[instance]
-    spread = ties * (ties + group + 1.0) / ((group + 1.0) ** 2 * (group + 2)) / pool[instance] ** 2
-    mean = summed(instance, first + (last - first) * p, len(ranks))
-    noise = np.broadcast_to(noise, len(ranks))
-    variance, shares, places = np.zeros((3, len(ranks)))
-    start = starts_of(n_relevant)
-    for i in range(int(n_relevant.max(initial=0))):
-        which = np.flatnonzero(n_relevant > i)
-        row = start[which] + i
-        slope = (last - first)[row]
-        places[which[place[row] == 1]] = 0.0
-        # With each item before it twice, with itself once
-        apart = slope * (2 * shares[which] + slope * p[row]) * (1 - p[row])
-        tied = slope * (2 * places[which] + slope * place[row]) * (group[row] + 1 - place[row])
-        each = noise[which]
-        variance[which] += each * apart + (1 - each) * tied * spread[row]
-        shares[which] += slope * p[row]
-        places[which] += slope * place[row]
-    mean[n_relevant == 0] = variance[n_relevant == 0] = np.nan
-    return mean, variance
+    pool, ties = targets.pool, targets.ties
+    first, last = (metric.term(1 + s, targets.order, targets.n_relevant, 2) for s in (0, 1))
+    p = targets.mean_above / pool
+    places = ties * (ties + 2.0) / 12 / pool**2
+    variance = noise * p * (1 - p) + (1 - noise) * places
+    return first + (last - first) * p, (last - first) ** 2 * variance

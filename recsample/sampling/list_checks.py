@@ -78,46 +78,6 @@ def _n_users(relevant):
     return relevant.shape[0] if sparse.issparse(relevant) else array_of("relevant", relevant).size
 
 
-def item_counts(negatives: ArrayLike | Sequence[ArrayLike], exclude: Sparse) -> pd.DataFrame:
-    """How often each item is listed, and how often it would be if the lists were uniform draws.
-
-    A user's list is taken for a draw without replacement from the user's candidates, which are all
-    items but the excluded ones, and the lists of different users for independent. With m of N
-    candidates drawn, each is listed with probability m / N.
-
-    Parameters
-    ----------
-    negatives : array_like of int, shape (users, m), or sequence of sequences of int
-        The listed items of each user.
-    exclude : sparse matrix, shape (users, items)
-        All that could not be drawn: the training set, and mostly the relevant items.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row per item, with the columns "observed", "expected" and "std".
-
-    Raises
-    ------
-    ValueError
-        For a list with an item twice, or with one that is no candidate; the message names the user.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> from recsample.sampling import list_checks
-    >>> nothing = sparse.csr_matrix((2, 4), dtype=bool)
-    >>> counts = list_checks.item_counts([[0, 1], [0, 2]], exclude=nothing)
-    >>> counts["observed"].tolist(), counts["expected"].tolist()
-    ([2, 1, 1, 0], [1.0, 1.0, 1.0, 1.0])
-    """
-    pd = extra("pandas")
-    lists, exclude = _drawn_lists(negatives, exclude)
-    observed, expected, variance = _counts(lists, exclude)
-    columns = {"observed": observed, "expected": expected, "std": np.sqrt(variance)}
-    return pd.DataFrame(columns, index=pd.RangeIndex(exclude.shape[1], name="item"))
-
-
 def uniformity(
     negatives: ArrayLike | Sequence[ArrayLike], exclude: Sparse, *, along: ArrayLike | None = None
 ) -> pd.DataFrame:
@@ -125,17 +85,18 @@ def uniformity(
 
     *Item counts* asks whether some items are listed more often than others. The statistic adds up
     :math:`(O_i - E_i)^2 / V_i` over the items, with the mean :math:`E_i` and variance :math:`V_i`
-    of `item_counts`. Its mean and its variance are exact; the p-value is that of the gamma law with
-    this mean and variance, the chance of so large a statistic. *Mean item* asks whether the lists
-    lean towards one end of the catalogue. It compares the mean of the listed items' numbers, or of
-    other values along which the lists may lean, with its exact mean and variance; the p-value is
+    of how often an item is in uniform lists. Its mean and its variance are exact; the p-value is
+    that of the gamma law with this mean and variance. *Mean item* asks whether the lists lean
+    towards one end of the catalogue. It compares the mean of the listed items' numbers, or of other
+    values along which the lists may lean, with its exact mean and variance; the p-value is
     two-sided, by the normal law.
 
     Parameters
     ----------
     negatives : array_like of int, shape (users, m), or sequence of sequences of int
+        Each list a draw without replacement from the user's candidates.
     exclude : sparse matrix, shape (users, items)
-        As of `item_counts`.
+        All that could not be drawn: the training set, and mostly the relevant items.
     along : array_like of float, shape (items,), optional
         A value of each item for the second test, such as its popularity; by default its number.
 
@@ -148,7 +109,8 @@ def uniformity(
     Raises
     ------
     ValueError
-        As `item_counts`, for empty lists only, and for an `along` that does not fit.
+        For a list with an item twice, or with one that is no candidate, for empty lists only, and
+        for an `along` that does not fit.
 
     Notes
     -----

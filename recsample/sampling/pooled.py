@@ -14,9 +14,8 @@ from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
-from recsample.sampling.base import Drawable, Sampler
-from recsample.sampling.joint import moments_of
-from recsample.sampling.laws import check_draws, different_pmf, laws_given_end, linear_moments
+from recsample.sampling.base import Drawable, Sampler, check_one_at_most, check_readable
+from recsample.sampling.laws import different_pmf, laws_given_end, linear_moments, targets_of
 from recsample.sampling.uniform import UniformSampling
 
 # Counts with a smaller chance are left out of expectations.
@@ -96,7 +95,6 @@ class PooledSampling(Sampler):
         rng = generator(rng)
         size = np.zeros(len(ranks), np.int64)
         n_draws = self.m * n_relevant
-        check_draws(int(n_draws.max()), "the number of different items")
         for k in range(int(n_draws.max())):
             size += (k < n_draws) & (rng.random(len(size)) * pool >= size)
         # The number of different items first, then as many without replacement.
@@ -124,42 +122,33 @@ class PooledSampling(Sampler):
         return RankCounts.concatenate(parts)
 
     def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
-        metric, ranks = self._asked(metric, ranks)
-        if isinstance(metric.shape, Linear) and metric.sampler is None:
+        metric, ranks = check_readable(metric, self), self._checked(ranks)
+        if isinstance(metric.shape, Linear):
             return UniformSampling(1).expect(metric, ranks)  # which no size of the sample changes
-        if metric.sampler is not None or not metric.additive:
+        if not metric.additive:
+            check_one_at_most(ranks, f"the expectation of {metric}")
             return self.moments(metric, ranks)[0]
         mean = np.zeros(len(ranks))
-        for n in np.unique(ranks.n_relevant):
+        for n in np.unique(ranks.n_relevant).tolist():
             which = ranks.n_relevant == n
-            mean[which] = self._sums(metric, ranks[which], int(n))
+            some = ranks[which]
+            each = self._term_moments(metric, some, n)[0]
+            mean[which] = summed(some.rows.instance, each, len(some))
         return mean
 
     def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
-        metric, ranks = self._asked(metric, ranks)
-        pool, n_relevant = ranks.n_irrelevant, ranks.n_relevant
-        if metric.sampler is not None:
-            return self._moments_by_size(metric, ranks)
-        if isinstance(metric.shape, Linear):
-            return linear_moments(metric, ranks, self._noise(pool, n_relevant))
-        # Given the different items drawn that outrank a relevant one, those that outrank the one
-        # before are as without replacement: their counts are a Markov chain here too.
-        most = int(np.minimum(self.m * n_relevant, pool).max())
-
-        def law(end, pool, n):
-            laws = np.zeros((len(end), most + 1))
-            for k in np.unique(n).tolist():
-                which = np.flatnonzero(n == k)
-                some = different_pmf(end[which], pool[which], self.m * k, _NEVER)[:, : most + 1]
-                laws[which, : some.shape[1]] = some
-            return laws
-
-        def values(order, n):
-            return self._values(metric, order, n, most)
-
-        every = np.full(len(ranks), True)
-        mean, variance = moments_of(metric, ranks, every, values, law, most + 1, False)
-        return mean, variance
+        metric, ranks = check_readable(metric, self), self._checked(ranks)
+        check_one_at_most(ranks, "a variance")
+        if not isinstance(metric.shape, Linear):
+            return self._term_moments(metric, ranks, 1)
+        targets, of_row = targets_of(ranks)
+        (pool,), kind = different_rows([targets.pool])
+        # The mean of (N - D) / (N - 1) / D, by which the share of an item in the sample varies.
+        size = np.arange(1, self.m + 1)
+        share = (pool[:, None] - size) / np.maximum(pool[:, None] - 1, 1) / size
+        noise = (different_pmf(pool, pool, self.m)[:, 1:] * share).sum(axis=1)
+        mean, variance = linear_moments(metric, targets, noise[kind])
+        return mean[of_row], variance[of_row]
 
     def _checked(self, ranks):
         """``ranks``; an instance without a relevant or without an irrelevant item is refused."""
@@ -169,55 +158,35 @@ class PooledSampling(Sampler):
             refuse_first(number == 0, message)
         return ranks
 
-    def _moments_by_size(self, metric, ranks):
-        """Those of a correction, which knows the size D: given each D, and then over its law."""
-        kinds, kind = different_rows([ranks.n_irrelevant, ranks.n_relevant])
-        mean, variance = np.zeros(len(ranks)), np.zeros(len(ranks))
-        for i, (pool, n) in enumerate(np.transpose(kinds).tolist()):
-            which = kind == i
-            law, some, seen = self.sizes(pool, n), ranks[which], 0.0
-            for d in np.flatnonzero(law > _NEVER).tolist():
-                # One size after the other, so that no two are kept: West's running mean.
-                of_size, within = UniformSampling(d).moments(metric.of_size(d), some)
-                seen += law[d]
-                off = of_size - mean[which]
-                mean[which] += off * (law[d] / seen)
-                variance[which] += law[d] * (within + off * (of_size - mean[which]))
-        return mean, variance
+    def _term_moments(self, metric, ranks, n):
+        """Mean and variance of what each relevant item adds, in instances with n of them."""
+        values = self._values(metric, n)
+        targets, of_row = targets_of(ranks)
+        mean, variance = np.empty((2, len(targets.pool)))
+        by_end = np.lexsort((targets.above + targets.ties, targets.pool))  # a group has one end
+        for block in row_blocks(len(by_end), values.shape[1]):
+            rows = by_end[block]
+            part = targets.of(rows)
+            ends, of_end = different_rows([part.above + part.ties, part.pool])
+            pmf = different_pmf(*ends, self.m * n, _NEVER)[of_end]
+            known: dict[tuple, Floats] = {}
+            for i in np.flatnonzero(part.ties):
+                key = part.above[i], part.ties[i], part.group[i], of_end[i]
+                if key not in known:
+                    known[key] = laws_given_end(pmf[i], *key[:3])
+                pmf[i] = known[key][part.place[i] - 1]
+            value = values[part.order - 1]
+            mean[rows] = (pmf * value).sum(axis=1)
+            variance[rows] = (pmf * (value - mean[rows, None]) ** 2).sum(axis=1)
+        return mean[of_row], variance[of_row]
 
-    def _noise(self, pool, n_relevant):
-        """The mean of (N - D) / (N - 1) / D, by which the share of an item in the sample varies."""
-        kinds, kind = different_rows([pool, n_relevant])
-        noise = np.empty(len(kinds[0]))
-        for i, (n, k) in enumerate(np.transpose(kinds).tolist()):
-            size = np.arange(1, self.m * k + 1)
-            noise[i] = self.sizes(n, k)[1:] @ ((n - size) / max(n - 1, 1) / size)
-        return noise[kind]
-
-    def _sums(self, metric, ranks, n):
-        """The means of an additive metric of instances with n relevant items each."""
-        values = self._values(metric, np.arange(1, n + 1), np.full(n, n), self.m * n)
-        instance, order, rank, ties, group, place = ranks.rows
-        pool, above = ranks.n_irrelevant[instance], rank - order
-        (ends, pools), key = different_rows([above + ties, pool])
-        mean = np.empty(len(order))
-        for rows in row_blocks(len(ends), values.shape[1]):
-            laws = different_pmf(ends[rows], pools[rows], self.m * n, _NEVER)
-            here = (key >= rows.start) & (key < rows.stop)
-            mean[here] = (laws @ values.T)[key[here] - rows.start, order[here] - 1]
-            for i in np.flatnonzero(here & (ties > 0) & (place == 1)):
-                tied = slice(i, i + group[i])
-                each = laws_given_end(laws[key[i] - rows.start], above[i], ties[i], group[i])
-                mean[tied] = (each * values[order[tied] - 1]).sum(axis=1)
-        return summed(instance, mean, len(ranks))
-
-    def _values(self, metric, order, n, most):
-        """What items of the given orders, of n each, contribute at s = 0, ..., `most`."""
-        check_draws(most, "the number of different items")
-        s, order, n = np.arange(most + 1), order[:, None], n[:, None]
+    def _values(self, metric, n):
+        """What the i-th best of n relevant items adds at s = 0, ..., n m different items above."""
+        most = self.m * n
+        s, order = np.arange(most + 1), np.arange(1, n + 1)[:, None]
         # How many items there are is random, and what follows does without it.
         few, many = (
-            metric.term(order + s, order, n, n + size) + np.zeros(s.shape)
+            metric.term(order + s, order, np.full_like(order, n), n + size) + np.zeros(s.shape)
             for size in (np.maximum(s, 1), most + 1)
         )
         if not np.allclose(few, many, rtol=1e-9, atol=0, equal_nan=True):

@@ -36,8 +36,7 @@ from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
 from recsample.ranks.ties import blocks
 from recsample.sampling import laws
-from recsample.sampling.base import Drawable, Sampler
-from recsample.sampling.joint import moments_of
+from recsample.sampling.base import Drawable, Sampler, check_one_at_most, check_readable
 
 
 @dataclass(frozen=True)
@@ -48,15 +47,13 @@ class UniformSampling(Sampler):
     alone against m items of its own, take ``ranks.each_alone()`` in place of the ranks.
 
     Where relevant items are tied with irrelevant ones, a random order of the tied items is drawn
-    first; every method belongs to that two-step experiment. Ranks are drawn from their law, without
-    drawing any items: m + L are ranked, the best relevant one of an instance comes first, and
-    `RankCounts` take no longer for more instances.
+    first. Ranks are drawn from their law, without drawing any items; `RankCounts` take no longer
+    for more instances.
 
     Expectations are eq. (16), exactly. Closed forms are used where they exist: (17) for linear
     metrics such as AUC, (18) for steps, (19) for the best item's part of AP and RR, and with
     replacement the generating function for RBP and the rank score; all else is summed over the law.
-    Variances of several relevant items take O(L m^2) operations, and where g of them are tied with
-    irrelevant ones O(g m^2) more; how many ties there are makes no difference.
+    Variances are of one relevant item per instance.
 
     Parameters
     ----------
@@ -209,24 +206,29 @@ class UniformSampling(Sampler):
         return ranks.at(sampled + rows.order, sizes).drawn_as("uniform", self.replace, ranks.sizes)
 
     def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
-        metric, ranks = self._asked(metric, ranks)
-        if metric.additive:
-            targets, of_row = laws.targets_of(ranks)
-            terms = laws.expected_terms(metric, targets, self.m, self.replace)
-            mean = summed(ranks.rows.instance, terms[of_row], len(ranks))
-            mean[ranks.n_relevant == 0] = np.nan
-        else:
-            mean, _ = self._summed_moments(metric, ranks)
+        metric, ranks = check_readable(metric, self), self._checked(ranks)
+        if not metric.additive:
+            check_one_at_most(ranks, f"the expectation of {metric}")
+            return self.moments(metric, ranks)[0]
+        targets, of_row = laws.targets_of(ranks)
+        terms = laws.expected_terms(metric, targets, self.m, self.replace)
+        mean = summed(ranks.rows.instance, terms[of_row], len(ranks))
+        mean[ranks.n_relevant == 0] = np.nan
         return warned_of_nan(metric, mean)
 
     def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
-        metric, ranks = self._asked(metric, ranks)
-        pool, m = ranks.n_irrelevant, self.m
+        metric, ranks = check_readable(metric, self), self._checked(ranks)
+        check_one_at_most(ranks, "a variance")
+        targets, of_row = laws.targets_of(ranks)
         if isinstance(metric.shape, Linear):
+            m, pool = self.m, targets.pool
             noise = 1 / m if self.replace else (pool - m) / np.maximum(pool - 1, 1) / m
-            mean, variance = laws.linear_moments(metric, ranks, noise)
+            found = laws.linear_moments(metric, targets, noise)
         else:
-            mean, variance = self._summed_moments(metric, ranks)
+            found = laws.moments_over_law(metric, targets, self.m, self.replace)
+        mean, variance = np.full((2, len(ranks)), np.nan)
+        one = ranks.n_relevant == 1
+        mean[one], variance[one] = (moment[of_row] for moment in found)
         return warned_of_nan(metric, mean), variance
 
     def same_kind(self, other: object) -> bool:
@@ -270,28 +272,6 @@ class UniformSampling(Sampler):
         if self.replace:
             return rng.binomial(drawn, np.divide(above, among, where=among > 0, out=0.0 * above))
         return rng.hypergeometric(above, among - above, drawn)
-
-    def _summed_moments(self, metric, ranks):
-        """Mean and variance of the metric for every instance, by sums over the law."""
-        mean, variance = np.full((2, len(ranks)), np.nan)
-        one, several = ranks.n_relevant == 1, ranks.n_relevant > 1
-        if one.any():
-            targets, of_row = laws.targets_of(ranks)
-            used, of_one = np.unique(of_row[one[ranks.rows.instance]], return_inverse=True)
-            found = laws.moments_over_law(metric, targets.of(used), self.m, self.replace)
-            mean[one], variance[one] = (moment[of_one.reshape(-1)] for moment in found)
-        if several.any():
-
-            def values(order, n_relevant):
-                return laws.terms_at(metric, order, n_relevant, self.m)
-
-            def law(end, pool, _):
-                return laws.count_pmf(end, pool, self.m, self.replace)
-
-            mean[several], variance[several] = moments_of(
-                metric, ranks, several, values, law, self.m + 1, self.replace
-            )
-        return mean, variance
 
 
 @kept

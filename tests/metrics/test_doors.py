@@ -19,7 +19,7 @@ RUN = UNIFORM.draw(Ranks([3, 9, 1, 20, 7, 7], N_ITEMS), 0)
 PAIR = EXACT, OTHER
 TOY = {"a": EXACT, "b": OTHER}
 FLAT = np.full(N_ITEMS, 1 / N_ITEMS)
-inference, consistency, paper = rs.inference, rs.sampling.consistency, rs.experiments
+inference, paper = rs.inference, rs.experiments
 
 
 def ways_of(way, ranks=EXACT):
@@ -44,7 +44,6 @@ WAYS = {
         )
     },
     "EarlyStopping": ways_of(rs.EarlyStopping(10)),
-    "TwoPhase": ways_of(rs.TwoPhase(10, k=10, probability=0.5)),
 }
 CORRECTIONS = {
     "BiasVariance": partial(rs.BiasVariance, gamma=0.1),
@@ -65,9 +64,6 @@ CALLS = {
     "compare": lambda metric: rs.compare(TOY, [metric]),
     "RankCounts.mean": lambda metric: rs.RankCounts([1, 5], [2, 1], 40).mean(metric),
     "RankCounts.variance": lambda metric: rs.RankCounts([1, 5], [2, 1], 40).variance(metric),
-    "counterexample": lambda metric: consistency.counterexample(metric, UNIFORM, N_ITEMS),
-    "scaled": lambda metric: consistency.scaled(metric, UNIFORM, N_ITEMS),
-    "properties": lambda metric: consistency.properties(UNIFORM, N_ITEMS, [metric]),
     "limits": lambda metric: inference.limits(metric, RUN, N_ITEMS),
     "plug_in": lambda metric: inference.plug_in(metric, FLAT),
     "paired_comparison": lambda metric: inference.paired_comparison(metric, *PAIR),
@@ -96,9 +92,8 @@ CALLS = {
 # Abstract ones, which every sampler and design above stands for; what reads a correction alone, the
 # name of which nobody can ask for; studies that take minutes.
 ELSEWHERE = {
-    *(f"Sampler.{name}" for name in ("expect", "variance", "moments")),
-    *(f"Design.{name}" for name in ("expect", "variance", "of", "estimate")),
-    *(f"DoublingSampling.{name}" for name in ("expect", "variance", "of")),
+    *("expect", "variance", "Sampler.expect", "Sampler.variance", "Sampler.moments"),
+    *(f"Design.{name}" for name in ("of", "estimate")),
     *("Correction.__init__", "LeastSquaresCorrection.__init__"),
     *("std_of_mean", "SumsOverLaw.moments", "coverage", "errors_of_corrections"),
     *(f"coverage_of_{what}" for what in ("pairs", "pilots", "plans")),

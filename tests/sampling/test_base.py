@@ -1,57 +1,33 @@
 """The contract of samplers and designs: what each of them draws, expects, and refuses."""
 
 import inspect
-from functools import cache
 
 import numpy as np
-import public
 import pytest
-from scipy import sparse
 
 import recsample as rs
-from recsample import AP, AUC, NDCG, Design, Observed, RankedItems, Ranks, Recall, Sampler
-from recsample.sampling import GivenLists
+from recsample import AP, AUC, NDCG, Design, Observed, Ranks, Recall, Sampler
 
 N_ITEMS, M = 30, 5
-WEIGHTS = np.arange(1.0, N_ITEMS + 1)
 
-# Four instances. The first two have popular items above, the last has ties.
-ABOVE = [[25, 26, 27], [20, 21, 22, 23, 28], [], [1, 2]]
-TIED = [[], [], [], [3, 29]]
-RELEVANT = [0, 4, 5, 6]
+# Four instances, of which the last has ties.
+ABOVE, TIES = [3, 5, 0, 2], [0, 0, 0, 2]
 
 
-@cache
 def items(times=1):
-    """The instances as `RankedItems`, so that every sampler and design can draw from them."""
+    """The instances, several times."""
+    return Ranks((np.array(ABOVE) + 1).tolist() * times, N_ITEMS, ties=TIES * times)
 
-    def matrix(sets):
-        one = np.zeros((4, N_ITEMS), bool)
-        for row, items in zip(one, sets):
-            row[items] = True
-        return sparse.csr_matrix(np.tile(one, (times, 1)))
-
-    return RankedItems(matrix(ABOVE), RELEVANT * times, tied=matrix(TIED))
-
-
-LISTS = [[25, 7, 8, 20], [20, 21, 9], [10, 11, 12], [1, 3, 29, 13, 14]]
 
 SAMPLERS = {
-    "uniform": lambda _: rs.UniformSampling(M),
-    "uniform, replace": lambda _: rs.UniformSampling(M, replace=True),
-    "pooled": lambda _: rs.PooledSampling(M),
-    "popularity": lambda _: rs.PopularitySampling(M, WEIGHTS),
-    "popularity, replace": lambda _: rs.PopularitySampling(M, WEIGHTS, replace=True),
-    "given lists": lambda times: GivenLists(LISTS * times),
+    "uniform": rs.UniformSampling(M),
+    "uniform, replace": rs.UniformSampling(M, replace=True),
+    "pooled": rs.PooledSampling(M),
 }
 DESIGNS = {
-    "inverse": lambda _: rs.InverseSampling(),
-    "inverse, capped": lambda _: rs.InverseSampling(cap=6),
-    "early stopping": lambda _: rs.EarlyStopping(k=4),
-    "two phases": lambda _: rs.TwoPhase(m0=5, k=4, probability=[0.9, 0.5, 0.4, 0.3]),
-    "doubling": lambda _: rs.DoublingSampling(m0=2, m=9),
-    "importance": lambda _: rs.ImportanceSampling(M, WEIGHTS),
-    "importance, replace": lambda _: rs.ImportanceSampling(M, WEIGHTS, replace=True),
+    "inverse": rs.InverseSampling(),
+    "inverse, capped": rs.InverseSampling(cap=6),
+    "early stopping": rs.EarlyStopping(k=4),
 }
 WAYS = SAMPLERS | DESIGNS
 each_sampler = pytest.mark.parametrize("name", SAMPLERS)
@@ -62,11 +38,8 @@ each_way = pytest.mark.parametrize("name", WAYS)
 def metrics_of(name):
     """What a sampler or design can be asked for."""
     match name:
-        case "early stopping" | "two phases":
+        case "early stopping":
             return [Recall @ 4, NDCG @ 3, AP @ 4]
-        case "doubling":
-            design = WAYS[name](1)
-            return [rs.BiasVariance(one, design, N_ITEMS, gamma=0.1) for one in (AP, Recall @ 4)]
         case "uniform" | "uniform, replace":
             corrected = rs.BiasVariance(AP, rs.UniformSampling(M), N_ITEMS, gamma=0.1)
             return [AP, NDCG, AUC, Recall @ 2, corrected]
@@ -79,13 +52,15 @@ def metrics_of(name):
 
 
 def test_every_way_to_draw_is_a_sampler_or_a_design():
-    ways = {type(make(1)) for make in WAYS.values()}
+    import public
+
+    ways = {type(way) for way in WAYS.values()}
     public_ones = {
         cls
         for cls in filter(inspect.isclass, public.names().values())
         if issubclass(cls, (Sampler, Design)) and not inspect.isabstract(cls)
     }
-    assert ways == public_ones and len(ways) == 9
+    assert ways == public_ones and len(ways) == 4
     for cls in ways:
         assert issubclass(cls, Sampler) != issubclass(cls, Design)
         assert not inspect.isabstract(cls)
@@ -107,7 +82,7 @@ def test_what_a_further_one_must_say(cls, needed):
 @each_sampler
 def test_a_sampler_gives_real_ranks(name):
     ranks = items(50)
-    sampled = SAMPLERS[name](50).draw(ranks, rng=0)
+    sampled = SAMPLERS[name].draw(ranks, rng=0)
     assert type(sampled) is Ranks and len(sampled) == len(ranks)
     assert (sampled.values >= 1).all() and (sampled.values <= sampled.sizes).all()
     assert (sampled.n_relevant == 1).all() and not sampled.rows.ties.any()
@@ -122,7 +97,7 @@ def test_a_sampler_gives_real_ranks(name):
 
 @each_design
 def test_a_design_gives_an_observation_and_no_ranks(name):
-    design = DESIGNS[name](1)
+    design = DESIGNS[name]
     observed = design.draw(items(), rng=0)
     assert type(observed) is Observed and not isinstance(observed, Ranks)
     assert observed.design == design and len(observed) == 4
@@ -135,7 +110,7 @@ def test_a_design_gives_an_observation_and_no_ranks(name):
 
 @each_way
 def test_draws_follow_the_seed(name):
-    way, ranks = WAYS[name](50), items(50)
+    way, ranks = WAYS[name], items(50)
     draws = [way.draw(ranks, rng) for rng in (3, np.random.default_rng(3), 3, 4)]
     assert draws[0] == draws[1] == draws[2]
     assert draws[0] != draws[3]
@@ -152,37 +127,41 @@ def test_expect_is_the_mean_of_what_it_speaks_of(name):
     """Of a sampler the metric of the sampled ranks, of a design the estimate."""
     times = 1_500
     few, many = items(), items(times)
-    way = WAYS[name](times)
-    drawn, one = way.draw(many, rng=1), WAYS[name](1)
+    way = WAYS[name]
+    drawn = way.draw(many, rng=1)
     for metric in metrics_of(name):
         found = metric(drawn) if isinstance(way, Sampler) else way.of(metric, drawn)
         found = found.reshape(times, 4)
         mean, error = found.mean(axis=0), found.std(axis=0) / np.sqrt(times)
-        assert (np.abs(mean - one.expect(metric, few)) <= 4 * error + 1e-12).all(), metric
-        if name == "importance":
-            continue  # its variance is not known
-        variance = one.variance(metric, few)
+        assert (np.abs(mean - way.expect(metric, few)) <= 4 * error + 1e-12).all(), metric
+        variance = way.variance(metric, few)
         fourth = ((found - mean) ** 4).mean(axis=0)
         error = np.sqrt((fourth - found.var(axis=0) ** 2) / times)
         assert (np.abs(found.var(axis=0) - variance) <= 4.5 * error + 1e-12).all(), metric
-        assert one.std_of_mean(metric, few) == pytest.approx(np.sqrt(variance.sum()) / 4)
-        if isinstance(one, Sampler):
-            for both in zip(one.moments(metric, few), (one.expect(metric, few), variance)):
+        assert way.std_of_mean(metric, few) == pytest.approx(np.sqrt(variance.sum()) / 4)
+        if isinstance(way, Sampler):
+            for both in zip(way.moments(metric, few), (way.expect(metric, few), variance)):
                 assert both[0] == pytest.approx(both[1], abs=1e-13)
+
+
+@each_way
+def test_the_variance_of_several_relevant_items_is_refused(name):
+    way, metric = WAYS[name], metrics_of(name)[0]
+    several = Ranks([[3], [1, 9]], N_ITEMS)
+    assert np.isfinite(way.expect(metric, several)).all()
+    for method in (way.variance, way.std_of_mean, getattr(way, "moments", way.variance)):
+        with pytest.raises(ValueError, match="ranks must .* one relevant item .*, got 2 in inst"):
+            method(metric, several)
 
 
 @each_design
 def test_cost_is_the_mean_number_of_items_looked_at(name):
-    """By scans of scores in which the sets above stand above; popular items cannot be scanned."""
-    design, times = DESIGNS[name](1), 1_500
-    ranks = Ranks(1 + np.array(list(map(len, ABOVE))), N_ITEMS)
-    if "importance" in name:
-        assert design.cost(items()).tolist() == [M] * 4
-        return
-    table = np.zeros((4, N_ITEMS))
-    for row, above, own in zip(table, ABOVE, RELEVANT):
-        row[above], row[own] = 2.0, 1.0
-    scan = rs.sampling.Scan(lambda u, i: table[u % 4, i], RELEVANT * times, N_ITEMS, block=29)
+    """By scans of scores in which the first items are above the last."""
+    design, times = DESIGNS[name], 1_500
+    ranks = Ranks(np.array(ABOVE) + 1, N_ITEMS)
+    table = (np.arange(N_ITEMS) < np.array(ABOVE)[:, None]) * 2.0
+    table[:, -1] = 1.0
+    scan = rs.sampling.Scan(lambda u, i: table[u % 4, i], [N_ITEMS - 1] * 4 * times, N_ITEMS)
     observed = design.scan(scan, rng=2)
     assert type(observed) is Observed and observed.design == design
     scored = scan.scored.reshape(times, 4)
@@ -193,12 +172,6 @@ def test_cost_is_the_mean_number_of_items_looked_at(name):
         error = found.std(axis=0) / np.sqrt(times)
         gap = np.abs(found.mean(axis=0) - design.expect(metric, ranks))
         assert (gap <= 4 * error + 1e-12).all(), metric
-
-
-def test_a_design_with_unequal_chances_cannot_read_a_scan():
-    scan = rs.sampling.Scan(lambda users, items: items, [0], n_items=N_ITEMS)
-    with pytest.raises(ValueError, match=r"ImportanceSampling\(m=5, .* cannot read them off a sca"):
-        DESIGNS["importance"](1).scan(scan)
 
 
 # Observations
@@ -279,23 +252,15 @@ def test_observations_made_by_hand_are_checked(call, message):
             {"position": [1]},
             "observed must hold 'rank' for Early.*, got position",
         ),
-        ("two phases", {"rank": [1]}, "observed must hold 'weight' for TwoPhase.*, got rank"),
-        ("doubling", {"drawn": [9]}, "observed must hold 'above' for Doubling.*, got drawn"),
-        ("importance", {"above": np.ones((1, M))}, "must hold 'tied' for Importance.*, got above"),
         (
-            "importance",
-            {"above": np.ones((1, 2)), "tied": np.ones((1, 2)), "place": [0]},
-            r"above must have shape \(1, 5\) for ImportanceSampling\(m=5.*, got \(1, 2\)",
-        ),
-        (
-            "two phases",
-            {"rank": [1], "weight": [[1.0]]},
-            r"weight must have shape \(1,\) for TwoPhase.*, got \(1, 1\)",
+            "early stopping",
+            {"rank": [[1]]},
+            r"rank must have shape \(1,\) for EarlyStopping.*, got \(1, 1\)",
         ),
     ],
 )
 def test_what_a_design_needs_is_asked_for(name, columns, message):
-    design = DESIGNS[name](1)
+    design = DESIGNS[name]
     with pytest.raises(ValueError, match=message):
         design.of(metrics_of(name)[0], Observed(design, N_ITEMS, **columns))
 
@@ -305,10 +270,10 @@ def test_what_a_design_needs_is_asked_for(name, columns, message):
 
 @each_design
 def test_an_observation_of_another_design_is_refused(name):
-    design, metric = DESIGNS[name](1), metrics_of(name)[0]
-    for other, make in DESIGNS.items():
+    design, metric = DESIGNS[name], metrics_of(name)[0]
+    for other, another in DESIGNS.items():
         if other != name:
-            observed = make(1).draw(items(), rng=0)
+            observed = another.draw(items(), rng=0)
             with pytest.raises(ValueError, match=r"observed must be of \w+\(.*, got one of \w+\("):
                 design.of(metric, observed)
     for wrong in (items(), rs.UniformSampling(M).draw(items(), 0), [1, 2], None):
@@ -324,32 +289,23 @@ CORRECTIONS = {
     ),
     "rank estimate": rs.RankEstimate(AP, UNIFORM, N_ITEMS),
     "another m": rs.BiasVariance(AP, rs.UniformSampling(M + 1), N_ITEMS, gamma=0.1),
-    "doubling": rs.BiasVariance(AP, rs.DoublingSampling(2, M), N_ITEMS, gamma=0.1),
 }
-# A correction reads as many uniform draws, with replacement or without; weighted draws estimate
-# what these give on average.
-READ_BY = {
-    "uniform": {"uniform", "uniform, replace", "rank estimate"},
-    "uniform, replace": {"uniform", "uniform, replace", "rank estimate"},
-    "importance": {"uniform", "uniform, replace", "rank estimate"},
-    "importance, replace": {"uniform", "uniform, replace", "rank estimate"},
-}
+# A correction reads as many uniform draws, with replacement or without.
+READ = {"uniform", "uniform, replace"}
 
 
 @each_way
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_a_correction_for_another_kind_is_refused_everywhere(name, correction):
-    way, metric = WAYS[name](1), CORRECTIONS[correction]
+    way, metric = WAYS[name], CORRECTIONS[correction]
     calls = [way.expect, way.variance, way.std_of_mean]
     if isinstance(way, Sampler):
         calls.append(way.moments)
     else:
         calls.append(lambda metric, ranks: way.of(metric, way.draw(ranks, 0)))
         calls.append(lambda metric, ranks: way.estimate(metric, ranks, 0))
-    if correction in READ_BY.get(name, ()):
+    if name in READ and correction != "another m":
         for call in calls:
-            if name == "importance" and call in (way.variance, way.std_of_mean):
-                continue
             assert np.isfinite(call(metric, items())).all()
         return
     for call in calls:
@@ -357,28 +313,9 @@ def test_a_correction_for_another_kind_is_refused_everywhere(name, correction):
             call(metric, items())
 
 
-def test_the_correction_of_a_design_is_that_designs_own():
-    other = rs.BiasVariance(AP, rs.DoublingSampling(2, 8), N_ITEMS, gamma=0.1)
-    design = DESIGNS["doubling"](1)
-    for call in (
-        lambda: design.expect(other, items()),
-        lambda: design.variance(other, items()),
-        lambda: design.of(other, design.draw(items(), 0)),
-    ):
-        with pytest.raises(
-            ValueError, match=r"a correction for DoublingSampling\(m0=2, m=9\), got BiasVariance"
-        ):
-            call()
-    # Ranks are no observations of it, even where they could be taken for their numbers.
-    for sampled in (Ranks([1, 2], 10), Ranks([1, 2], N_ITEMS)):
-        for corrected in (other, metrics_of("doubling")[0]):
-            with pytest.raises(ValueError, match=r"observes, which is no ranking: the estimate is"):
-                corrected(sampled)
-
-
 RUN = UNIFORM.draw(Ranks([3, 9, 1, 20, 7, 7], N_ITEMS), 0)
 EXACT = Ranks([3, 9, 1, 20], N_ITEMS), Ranks([2, 9, 4, 25], N_ITEMS)
-inference, consistency = rs.inference, rs.sampling.consistency
+inference = rs.inference
 
 # Where the run of a sampler is read, or looked ahead to: what is made for m uniform draws is read.
 OF_SAMPLED = {
@@ -397,9 +334,8 @@ def test_sampled_ranks_are_read_by_what_is_made_for_them(place):
     call = OF_SAMPLED[place]
     for name in ("uniform", "uniform, replace", "rank estimate"):
         call(CORRECTIONS[name])
-    for name in ("another m", "doubling"):
-        with pytest.raises(ValueError, match=r"(made for|for|reads what) \w+"):
-            call(CORRECTIONS[name])
+    with pytest.raises(ValueError, match=r"(made for|for|reads what) \w+"):
+        call(CORRECTIONS["another m"])
 
 
 # Where a metric of exact ranks is asked for: no correction is one.
@@ -446,7 +382,7 @@ OF_RANKS = {
 @pytest.mark.parametrize("place", OF_RANKS)
 @each_design
 def test_an_observation_is_refused_where_ranks_are_asked_for(name, place):
-    observed = DESIGNS[name](1).draw(items(), rng=0)
+    observed = DESIGNS[name].draw(items(), rng=0)
     with pytest.raises(
         ValueError, match=r"(ranks|sampled|sampled_a|values) must .*(Ranks|ranks|numbers)"
     ):
@@ -469,20 +405,9 @@ OF_SAMPLER = {
 @pytest.mark.parametrize("place", OF_SAMPLER)
 @each_design
 def test_what_only_a_sampler_can_answer_says_so_for_a_design(name, place):
-    design = DESIGNS[name](1)
+    design = DESIGNS[name]
     with pytest.raises(ValueError, match=rf"sampler must .*got .*{type(design).__name__}\("):
         OF_SAMPLER[place](design)
-
-
-def test_the_bias_of_a_designs_correction_is_known():
-    """A design with a law of its own can be asked what a correction for it does."""
-    design = DESIGNS["doubling"](1)
-    corrected = rs.BiasVariance(AP, design, N_ITEMS, gamma=0.1)
-    table = rs.experiments.bias_and_variance({"it": corrected}, AP, design, N_ITEMS)
-    every = Ranks(range(1, N_ITEMS + 1), N_ITEMS)
-    bias = design.expect(corrected, every) - AP(every)
-    assert table.loc["it", "rms bias"] == pytest.approx(np.sqrt((bias**2).mean()))
-    assert table.loc["it", "std"] ** 2 == pytest.approx(design.variance(corrected, every).mean())
 
 
 @pytest.mark.parametrize("wrong", [None, 100, "uniform", rs.UniformSampling, AP])

@@ -1,9 +1,5 @@
 """Ranks among given lists, against counting; and the lists that are drawn, against their laws."""
 
-from collections import Counter
-from fractions import Fraction
-from itertools import permutations, product
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -224,28 +220,6 @@ def test_uniform_lists_refuse():
 # Lowest ids
 
 
-def test_lowest_ids_follow_the_algorithm():
-    # Five items, of which item 1 is excluded; two of four draws are kept.
-    law, draws = Counter(), product(range(5), repeat=4)
-    for kept, times in Counter(tuple(sorted(set(one) - {1})[:2]) for one in draws).items():
-        others = [i for i in (0, 2, 3, 4) if i not in kept]
-        needed = 2 - len(kept)
-        ways = [extra for extra in permutations(others, needed)]
-        for extra in ways:
-            law[tuple(sorted([*kept, *extra]))] += Fraction(times, len(ways) * 5**4)
-    n = 5_000
-    exclude = sparse.csr_matrix(np.tile([0, 1, 0, 0, 0], (n, 1)))
-    found = Counter(map(tuple, np.sort(given_lists.lowest_ids(2, exclude, rng=0)).tolist()))
-    assert set(found) == set(law)
-    expected = [float(n * law[pair]) for pair in law]
-    assert stats.chisquare([found[pair] for pair in law], expected).pvalue > 0.01
-
-
-def test_lowest_ids_refuse():
-    with pytest.raises(ValueError, match="must leave at least m=3 items, got 2 for user 0"):
-        given_lists.lowest_ids(3, sparse.csr_matrix([[1, 0, 0]]), rng=0)
-
-
 # Published lists
 
 
@@ -257,10 +231,3 @@ def test_published_lists_of_a_constant_scorer(ml_1m, movielens):
     assert (ranks.values == 1).all() and (ranks.ties == ranks.n_items - 1).all()
     assert np.bincount(ranks.n_items)[99:].tolist() == [156, 5884]
     assert rs.AUC(ranks) == pytest.approx(0.5)
-
-
-def test_what_is_wrong_with_lists_is_said_of_the_lists():
-    ranked = rs.ranked_items(SCORES, [0, 3])
-    for lists in ([[1, 1], [0, 1]], [[1, 2], [0, 9]], [[0, 1], [0, 1]], [[1, 2]]):
-        with pytest.raises(ValueError, match="^lists must (not )?hold"):
-            rs.sampling.GivenLists(lists).draw(ranked, rng=0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import linalg, optimize, special
+from scipy import linalg, special
 from thorough import thorough
 
 import recsample as rs
@@ -16,9 +16,6 @@ from recsample.sampling.large_pools import (
     compressible,
     given_belief,
     jumps_of,
-    law_at,
-    means_up_to,
-    net_of,
     places_of,
     polynomials,
     random_belief,
@@ -141,7 +138,7 @@ def test_which_laws_can_be_compressed(monkeypatch):
     uniform = rs.UniformSampling
     assert compressible(uniform(100), 1_000) and not compressible(uniform(100), 300)
     assert compressible(uniform(100, replace=True), 300)
-    assert not compressible(rs.DoublingSampling(4, 16), 10**6)
+    assert not compressible(rs.PooledSampling(16), 10**6)
     monkeypatch.setattr(large_pools, "_SMALL", 2**22)
     assert not compressible(uniform(99), 40_000) and compressible(uniform(99), 50_000)
 
@@ -236,77 +233,6 @@ def test_weights_that_fall_by_many_decades(decay, turned):
     of_target = sums(above, weight * target, n_nodes - 1)
     found = sums(few.above, few.weight * few.target, n_nodes - 1)
     assert found == pytest.approx(of_target, abs=1e-11)
-
-
-@pytest.mark.parametrize("replace", [thorough(True), False])
-def test_a_net_bounds_what_lies_between_its_places(replace):
-    """Sums of laws with coefficients of any sign, narrow peaks among them, and a metric."""
-    n, sampler = 40_000, rs.UniformSampling(40, replace)
-    net, law = net_of(sampler, n - 1, [9]), sampler.law(n)
-    assert 0 < len(net.start) < len(net.above) < n and (np.diff(net.above) > 0).all()
-    few, rng = law_at(sampler, net.above, n - 1), np.random.default_rng(0)
-    for k in range(60):
-        sums = (
-            rng.standard_normal(41)
-            if k % 2
-            else rng.permutation(np.eye(41)[0]) * rng.choice([-1, 1])
-        )
-        of_metric = rng.random() / (1 + np.arange(n)), rng.random()
-        every = law @ sums + of_metric[0]
-        at_net = few @ sums + of_metric[0][0] / (1 + net.above)
-        lowest, bound = every.min(), net.lowest(at_net)
-        assert bound <= lowest + 1e-12
-        assert bound >= lowest - 0.01 * np.ptp(every)
-
-
-def test_the_worst_polynomial_of_a_block_is_within_the_bound_of_its_net():
-    """Found by linear programming: between 0 and 1 at the points, and lowest between two of them.
-
-    A block has six points for each node and both ends, and bounds polynomials of a lower degree
-    than it has nodes. The bound is sharp to a tenth, so no constant in it can be smaller.
-    """
-    net, tried = net_of(rs.UniformSampling(40), 39_999, [9]), set()
-    for start, size, slack in zip(net.start, np.diff(net.start, append=len(net.above)), net.slack):
-        if slack == 0 or size in tried:
-            continue
-        tried.add(size)
-        place, degrees = net.above[start : start + size], np.arange((size - 2) // 6)
-        angle = np.arccos(np.clip(1 - 2 * (place - place[0]) / np.ptp(place), -1, 1))
-        at_points, lowest = np.cos(np.outer(angle, degrees)), 0.0
-        limits = {
-            "A_ub": np.vstack([at_points, -at_points]),
-            "b_ub": np.repeat([1.0, 0.0], size),
-            "bounds": (None, None),
-        }
-        for between in (angle[1:] + angle[:-1])[size // 4 : size // 2] / 2:
-            found = optimize.linprog(np.cos(degrees * between), **limits)
-            values = np.ones(len(net.above))
-            values[start : start + size] = at_points @ found.x
-            assert net.lowest(values) <= found.fun + 1e-12
-            lowest = min(lowest, found.fun)
-        assert lowest < -0.9 * slack / 2
-    assert len(tried) > 2
-
-
-@pytest.mark.parametrize("replace", [thorough(True), False])
-def test_means_up_to_the_places_of_a_net(replace):
-    """Between two of these a law is no more than a polynomial of a few degrees, to all digits."""
-    n, sampler = 20_000, rs.UniformSampling(40, replace)
-    net = net_of(sampler, n - 1, [9], whole=True)
-    found = means_up_to(sampler, net.above, n - 1, lambda above: 1 / (1 + above), [9])
-    last, ranks = net.above.astype(int), np.arange(1.0, n + 1)
-    for means, each in zip(found, (sampler.law(n), 1 / ranks)):
-        expected = (np.cumsum(each, axis=0).T / ranks).T[last]
-        np.testing.assert_allclose(means, expected, rtol=1e-11, atol=1e-250)
-
-
-def test_where_laws_are_not_compressed_the_net_is_all_places():
-    for net in (
-        net_of(rs.DoublingSampling(4, 16), 99, []),
-        net_of(rs.UniformSampling(9), 99, None),
-    ):
-        assert net.above.tolist() == list(range(100))
-        assert net.lowest(net.above - 3) == -3
 
 
 @pytest.mark.parametrize(("order", "n_relevant"), [(1, 1), (2, 5), (30, 30)])

@@ -6,6 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from law_of_draws import check_draws
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, Ranks, Recall
@@ -105,17 +106,6 @@ def test_what_is_made_for_another_sampler_is_refused_without_a_line_for_it():
             method("AQ", ranks)
 
 
-def test_consistency_is_decided_for_it():
-    consistency = rs.sampling.consistency
-    assert consistency.counterexample(AUC, SAMPLER, N_ITEMS) is None  # linear, if less steep
-    pair = consistency.counterexample(AP, SAMPLER, N_ITEMS)
-    exact = [AP(pair[name]).mean() for name in ("steady", "mixed")]
-    sampled = [SAMPLER.expect(AP, pair[name]).mean() for name in ("steady", "mixed")]
-    assert (exact[0] - exact[1]) * (sampled[0] - sampled[1]) < 0
-    table = consistency.properties(SAMPLER, N_ITEMS, [AP, AUC])
-    assert table["consistent"].tolist() == [False, True]
-
-
 def test_bias_and_variance_of_its_estimators():
     estimators = {"sampled": AP, "corrected": rs.BiasVariance(AP, SAMPLER, N_ITEMS, gamma=0.1)}
     table = rs.experiments.bias_and_variance(estimators, AP, SAMPLER, N_ITEMS)
@@ -140,87 +130,12 @@ def test_recommenders_are_compared_under_it():
         rs.inference.paired_comparison(corrected, sampled["good"], sampled["poor"])
 
 
-def test_a_law_is_verified():
-    for right in (SAMPLER, rs.UniformSampling(M), rs.UniformSampling(M, replace=True)):
-        rs.sampling.verify_law(right, N_ITEMS, rng=0)
-    rs.sampling.verify_law(SAMPLER, 1_000, rng=1, draws=2_000)
-    rs.sampling.verify_law(rs.UniformSampling(1), 2, rng=0)  # where nothing is left to chance
-
-
-def changed(**methods):
-    """The sampler with something wrong."""
-    return type("Changed", (NoisySampling,), methods)(M, 0.1)
-
-
-def of(method, change):
-    return lambda self, *given: change(getattr(NoisySampling, method)(self, *given))
-
-
-WRONG = {
-    "draws by another law": (
-        {"draw": lambda self, ranks, rng: NoisySampling(M, 0.2).draw(ranks, rng)},
-        r"draw must follow the law of Changed.*: that at most \d of 6 items are ahead of rank \d+",
-    ),
-    "draws ties as the best": (
-        {
-            "draw": lambda self, ranks, rng: NoisySampling.draw(
-                self, ranks.break_ties("optimistic"), rng
-            )
-        },
-        "draw must follow the law .* rank 8 of 40, with 32 ties",
-    ),
-    "draws what cannot be": (
-        {"law": of("law", lambda law: np.where(law == law.max(1, keepdims=True), 1.0, 0.0))},
-        "draw must follow the law",
-    ),
-    "draws by itself": (
-        {"draw": lambda self, ranks, rng: NoisySampling.draw(self, ranks, None)},
-        "must take all that is random from rng",
-    ),
-    "draws the same again": (
-        {"draw": lambda self, ranks, rng: NoisySampling.draw(self, ranks, 3)},
-        "must depend on rng, and gives the same for two seeds",
-    ),
-    "loses an instance": ({"draw": of("draw", lambda drawn: drawn[1:])}, "draw must give a rank"),
-    "draws another number": (
-        {"draw": lambda self, ranks, rng: NoisySampling(M + 1, 0.1).draw(ranks, rng)},
-        "draw must give a rank without ties among 7 items for each instance",
-    ),
-    "has a law of another m": ({"law": of("law", lambda law: law[:, 1:])}, r"shape \(40, 7\)"),
-    "has a law that is none": ({"law": of("law", lambda law: law / 2)}, "probabilities with sum 1"),
-    "has a negative law": (
-        {"law": of("law", lambda law: law + np.array([1, -1, 0, 0, 0, 0, 0]))},
-        "probabilities with sum 1",
-    ),
-    "has another mean": (
-        {"moments": of("moments", lambda pair: (pair[0] + 0.01, pair[1]))},
-        "the mean of RR on rank",
-    ),
-    "has another variance": (
-        {"moments": of("moments", lambda pair: (pair[0], pair[1] * 1.1))},
-        "the variance of RR on rank",
-    ),
-    "has another closed form of the mean": (
-        {"expect": of("expect", lambda mean: mean + 0.01)},
-        "expect must be sums over the law of .*: the mean of RR on rank",
-    ),
-    "has another closed form of the variance": (
-        {"variance": of("variance", lambda variance: variance * 1.1)},
-        "variance must be sums over the law of .*: the variance of RR on rank",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_with_a_law_is_found(case):
-    methods, message = WRONG[case]
-    with pytest.raises(ValueError, match=message):
-        rs.sampling.verify_law(changed(**methods), N_ITEMS, rng=0)
-
-
-def test_a_sampler_without_a_law_cannot_be_verified():
-    with pytest.raises(ValueError, match="sampler must have a law"):
-        rs.sampling.verify_law(rs.PooledSampling(3), N_ITEMS, rng=0)
+@pytest.mark.parametrize(
+    "sampler", [SAMPLER, rs.UniformSampling(M), rs.UniformSampling(M, replace=True)], ids=str
+)
+def test_draws_and_moments_follow_the_law(sampler):
+    check_draws(sampler, N_ITEMS, rng=0)
+    check_draws(sampler, 2 * M, rng=1)
 
 
 @dataclass(frozen=True)
@@ -261,8 +176,6 @@ def test_a_design_of_ones_own():
         rs.InverseSampling().of(AP, design.draw(ranks, 0))
     with pytest.raises(ValueError, match=r"design FirstAbove\(\) observes"):
         rs.report(design.draw(ranks, 0), m=1, n_items=N_ITEMS)
-    with pytest.raises(ValueError, match=r"the design FirstAbove\(\): what it observes is no rank"):
-        rs.sampling.consistency.counterexample(AUC, design, N_ITEMS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -300,13 +213,3 @@ def test_a_metric_of_ones_own():
     assert rs.EarlyStopping(4).estimate(metric, EVERY, 0) == pytest.approx(values)
     with pytest.raises(ValueError, match="metric must be AP, .* got Top@4"):
         rs.InverseSampling().expect(metric, EVERY)
-    assert rs.sampling.consistency.counterexample(metric, rs.UniformSampling(M), 40) is not None
-
-
-def test_ties_are_looked_at_in_the_smallest_pool_too():
-    def draw(self, ranks, rng):
-        return NoisySampling.draw(self, ranks.break_ties("optimistic"), rng)
-
-    rs.sampling.verify_law(SAMPLER, 2, rng=0)
-    with pytest.raises(ValueError, match="draw must follow the law .* rank 1 of 2, with 1 ties"):
-        rs.sampling.verify_law(changed(draw=draw), 2, rng=0)

@@ -1,8 +1,7 @@
 """Designs that draw until they know enough.
 
-`inverse` draws until irrelevant items are ahead, `stopping` at most so often, `two_phase` starts
-small, `doubling` looks at twice as many. They work on ranks or on a `Scan` of real scores.
-Chapters: sequential, your_study.
+`inverse` draws until an irrelevant item is ahead, `stopping` until k of them are. They work on
+ranks or on a `Scan` of real scores.
 """
 
 import lazy_loader

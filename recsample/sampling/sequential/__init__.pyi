@@ -1,10 +1,6 @@
-from . import doubling as doubling
 from . import inverse as inverse
 from . import scanning as scanning
 from . import stopping as stopping
-from . import two_phase as two_phase
-from .doubling import DoublingSampling as DoublingSampling
 from .inverse import InverseSampling as InverseSampling
 from .scanning import Scan as Scan
 from .stopping import EarlyStopping as EarlyStopping
-from .two_phase import TwoPhase as TwoPhase

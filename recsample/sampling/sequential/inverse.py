@@ -49,17 +49,13 @@ class InverseSampling(Design):
     ==================  ============================================================
 
     that is for AP, RR, RBP, rank score, AUC, percentile rank, DCG and NDCG, all without a cut-off.
-    (With one, g is huge: use `EarlyStopping` or `TwoPhase`.) With several relevant items the
+    (With one, g is huge: use `EarlyStopping`.) With several relevant items the
     drawing goes on until the best of them is outranked, each has its own T, and the estimates of
     their parts of the metric add up; `variance` is for one relevant item per instance. `cost` is
     (N + 1) / (a + 1) without a cap, all N where nothing outranks the relevant item.
 
-    The assumption: the items are met in a uniformly random order, drawn for each instance anew.
-    Tied items are first put in a random order.
-
-    What is observed: "position", T, for each relevant item, from 1 to N + 1, the best of an
-    instance first. A `Scan` is advanced as far as needed; one that has been advanced already gives
-    the same T.
+    The items are met in a uniformly random order, drawn for each instance anew. What is observed:
+    "position", T, for each relevant item, from 1 to N + 1, the best of an instance first.
 
     Parameters
     ----------
@@ -131,15 +127,13 @@ class InverseSampling(Design):
     def estimated_variance(self, metric: Metric | str, observed: Observed) -> Floats:
         """An estimate of the variance of `estimate`, from the same single run.
 
-        g(T)^2 minus the estimate of f^2: without bias if there is no cap, since E[g^2] - f^2 is the
-        variance. For one instance it may be negative; the sum over many is of use. For AP it is
+        g(T)^2 minus the estimate of f^2: without bias if there is no cap. For one instance it may
+        be negative; the sum over many is of use. For AP it is
 
             (T / n)^2 - (T - (n - T) (1 / (n - T + 1) + ... + 1 / n)) / n.
 
-        The sum is as uncertain as the estimate, and small where that is small: both come from the
-        few instances that were scanned far. An interval of 1.96 standard errors around the mean AP
-        needs about a thousand instances to hold the exact value as often as it says; with a hundred
-        it does so in some 90 % of the runs, and lies too low in nearly all of the others.
+        The sum is as uncertain as the estimate: an interval of 1.96 standard errors around the mean
+        AP needs about a thousand instances to hold the exact value as often as it says.
 
         Parameters
         ----------
@@ -283,7 +277,7 @@ def estimable(metric: Metric | str) -> Metric:
     if not isinstance(metric.shape, (Linear, Reciprocal, Geometric, Logarithmic)):
         raise ValueError(
             "metric must be AP, RR, NDCG, DCG, RBP, RankScore, AUC or PercentileRank without a "
-            f"cut-off for inverse sampling, got {metric}; for a cut-off use EarlyStopping, TwoPhase"
+            f"cut-off for inverse sampling, got {metric}; for a cut-off use EarlyStopping"
         )
     return metric
 

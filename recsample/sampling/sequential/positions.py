@@ -20,12 +20,12 @@ from recsample._support.arrays import (
     starts_of,
     summed,
 )
-from recsample._support.checks import fits_in_memory, refuse_first
+from recsample._support.checks import fits_in_memory
 from recsample._support.typing import Floats, Integers
 from recsample.ranks.ties import orders_of_ties
 from recsample.sampling.laws import gauss_on_points
 
-# So many places at both ends are looked at one by one, and so many nodes stand for those between a
+# So many places at both ends are taken one by one, and so many nodes stand for those between a
 # power of two and the next.
 _WHOLE, _NODES = 64, 32
 
@@ -43,13 +43,6 @@ class Cases(NamedTuple):
 
     def of(self, which):
         return Cases(*(column[which] for column in self))
-
-
-def check_pool(instances, needed):
-    """The number of irrelevant items of each instance, of Ranks or a Scan; at least `needed`."""
-    message = "n_items must leave at least {} irrelevant items to draw, got {} in instance {at}"
-    refuse_first(instances.n_irrelevant < needed, message, needed, instances.n_irrelevant)
-    return instances.n_irrelevant
 
 
 def cases_of(ranks, best_only=False):
@@ -128,9 +121,9 @@ def survival(above, ties, pool, last):
     )
     pool = np.broadcast_to(pool, above.shape)
     chance = np.empty((len(above), last + 1))
-    alone, tied = np.flatnonzero(ties == 0), np.flatnonzero(ties)
-    if len(alone):
-        chance[alone] = _none_above(above[alone], pool[alone], last)
+    sure, tied = np.flatnonzero(ties == 0), np.flatnonzero(ties)
+    if len(sure):
+        chance[sure] = _none_above(above[sure], pool[sure], last)
     if len(tied):
         above, ties, pool = above[tied], ties[tied], pool[tied]
         first, behind = (
@@ -152,15 +145,15 @@ def _none_above(above, pool, last):
     return chance
 
 
-def places_between(first, end, last, whole=_WHOLE, edges=()):
+def places_between(first, end, last, edges=()):
     """Places and weights for sums over first, ..., end - 1, out of 0, ..., last.
 
-    For functions that change fast near both ends of these only, and at the edges. The `whole`
-    places at both ends are taken one by one, the others by Gauss rules of blocks that are as long
-    as they are far from the ends.
+    For functions that change fast near both ends of these only, and at the edges. The first and the
+    last are taken one by one, the others by Gauss rules of blocks that are as long as they are far
+    from the ends.
     """
-    powers = 2 ** np.arange(int(whole).bit_length(), int(last).bit_length(), dtype=np.int64)
-    near = np.concatenate([np.arange(whole + 1), powers])
+    powers = 2 ** np.arange(_WHOLE.bit_length(), int(last).bit_length(), dtype=np.int64)
+    near = np.concatenate([np.arange(_WHOLE + 1), powers])
     cuts = np.concatenate([near, last + 1 - near, np.asarray(edges, np.int64)])
     cuts = np.unique(np.append(np.clip(cuts, first, end), [first, end]))
     places, weights = [], []
@@ -171,7 +164,7 @@ def places_between(first, end, last, whole=_WHOLE, edges=()):
     return np.concatenate(places), np.concatenate(weights)
 
 
-def mean_over_ties(function, cases, whole=_WHOLE):
+def mean_over_ties(function, cases):
     """The mean of a function over all numbers of items above that the ties of a case can give.
 
     It is given such numbers, which need not be whole beyond the first and the last few, and pools;
@@ -182,7 +175,7 @@ def mean_over_ties(function, cases, whole=_WHOLE):
         return function(cases.above.astype(float), cases.pool)
     above, weight = cases.above.astype(float), np.ones(len(cases.above))
     rules = [
-        places_between(a, a + t + 1, n, whole)
+        places_between(a, a + t + 1, n)
         for a, t, n in zip(*(x[tied].tolist() for x in (cases.above, cases.ties, cases.pool)))
     ]
     sizes = np.ones(len(above), np.int64)

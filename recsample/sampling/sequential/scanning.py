@@ -1,7 +1,4 @@
-"""Looking at real scores in a random order of the items, without storing an order or a score.
-
-A `Scan` is what a `Design` works on where the ranks are not known.
-"""
+"""Looking at real scores in a random order of the items, without storing an order or a score."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from recsample._support.arrays import owners, places_in, repeated, row_blocks, split
-from recsample._support.checks import numbers, positive_int, refuse_first, shown, whole_numbers
+from recsample._support.checks import numbers, positive_int, shown, whole_numbers
 from recsample._support.typing import Integers, Sparse
 from recsample.ranks import order
 from recsample.ranks.base import Ranks
@@ -28,10 +25,9 @@ Score = Callable[[Integers, Integers], ArrayLike]
 class Scan:
     """Real scores, looked at block by block in a random order of the items for each user.
 
-    Ranks are not known here. Each user's items are met in the order of `item_at`, those in
-    `exclude` and the relevant ones are skipped, and the scan goes only as far as it is told to:
-    give it to the ``scan`` method of a design. What is kept is a few numbers per relevant item and
-    a copy of `exclude`; scores are held for one block of items at a time.
+    Give it to the ``scan`` method of a design where ranks are not known. Each user's items are met
+    in the order of `item_at`, without those in `exclude` and the relevant ones. Stored are a few
+    numbers per relevant item, a copy of `exclude`, and the scores of one block of items at a time.
 
     Parameters
     ----------
@@ -40,12 +36,10 @@ class Scan:
         (u, 1), `items` has shape (u, w), and the scores shape (u, w). The score of an item must not
         depend on what is scored with it.
     relevant : array_like of int, shape (users,), or sparse matrix, shape (users, n_items)
-        The relevant item of each user (0-based), or a matrix whose stored non-zeros are the
-        relevant items, at least one for each user.
+        As `predicted_ranks` takes them, at least one for each user.
     n_items : int
-        Number of items in the catalogue.
     exclude : sparse matrix, shape (users, n_items), optional
-        Items that are not ranked for the user, such as the training set.
+        Items that are not ranked, such as the training set.
     seed : int, optional
         Of the random orders; every seed and user has its own.
     block : int, optional
@@ -124,7 +118,7 @@ class Scan:
     def above(self) -> Integers:
         """How many of the items looked at outrank each relevant item; tied ones in a random order.
 
-        Array of int, shape (relevant items,): those of a user together, the best of them first.
+        Shape (relevant items,): those of a user together, the best of them first.
 
         Examples
         --------
@@ -263,21 +257,12 @@ def check_scan(scan: Any) -> Scan:
     return scan
 
 
-def check_new(scan: Scan) -> Scan:
-    """``scan``; one that has been advanced, past what a design must see first, is refused."""
-    check_scan(scan)
-    message = "scan must be a new Scan, with no item looked at, got {} items looked at for user "
-    refuse_first(scan.scored > 0, message + "{at}", scan.scored)
-    return scan
-
-
 def item_at(place: ArrayLike, user: ArrayLike, n_items: int, *, seed: int = 0) -> Integers:
     """The item at a place of a user's random order of all items; any place, without the others.
 
-    The order is computed and never stored: the item numbers are permuted by a Feistel network
-    [1]_, whose rounds add a hash of one half of the number, the user and the seed to the other
-    half. The two halves are the row and the column in a table that is just large enough; a number
-    that falls outside the catalogue is permuted again until it is inside.
+    The item numbers are permuted by a Feistel network [1]_, whose rounds add a hash of one half of
+    the number, the user and the seed to the other half. The halves are the row and the column in a
+    table that is just large enough; a number outside the catalogue is permuted again.
 
     Parameters
     ----------
@@ -318,7 +303,7 @@ def item_at(place: ArrayLike, user: ArrayLike, n_items: int, *, seed: int = 0) -
     rounds = np.arange(_ROUNDS + 1, dtype=np.uint64)[:, None]
     rows = np.uint64(np.ceil(np.sqrt(n_items)))
     columns = np.uint64(-(-n_items // int(rows)))
-    for block in row_blocks(items.size, 1, _TOGETHER):
+    for block in row_blocks(items.size, 1, _BLOCK):
         users, mine = np.unique(whose[block], return_inverse=True)
         of_round = _mixed(rounds + key.reshape(-1)[users])
         # The rounds may give even permutations only: half of the users have two places exchanged.
@@ -338,12 +323,12 @@ def item_at(place: ArrayLike, user: ArrayLike, n_items: int, *, seed: int = 0) -
 
 # With 8, orders of six items differ in their frequency by a third; with 16 by 1 %.
 _ROUNDS = 16
-# So many places are permuted together, which a processor's cache holds.
-_TOGETHER = 2**14
+# So many places at once are permuted, which a processor's cache holds.
+_BLOCK = 2**14
 
 
 def _rest(x, divisor):
-    """The rest of a division; NumPy divides by one number in a third of the time of its ``%``."""
+    """The rest of a division, in a third of the time of NumPy's ``%``."""
     return x - x // divisor * divisor
 
 

@@ -1,7 +1,4 @@
-"""Early stopping: draw until k items outrank the relevant one, and cut-offs up to k are exact.
-
-What any design does that looks at the first k places only stands here as well.
-"""
+"""Early stopping: draw until k items outrank the relevant one, and cut-offs up to k are exact."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recsample._support.arrays import different_rows, split
+from recsample._support.arrays import split
 from recsample._support.checks import generator, positive_int
 from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric
@@ -62,70 +59,40 @@ class EarlyStopping(Design):
 
     def draw(self, ranks: Ranks, rng: Rng) -> Observed:
         rng = generator(rng)
-        return known_up_to(self, check_ranks(ranks).break_ties("random", rng), self.k)
+        return self._known(check_ranks(ranks).break_ties("random", rng))
 
     def scan(self, scan: Scan, rng: Rng = None) -> Observed:
         check_scan(scan).advance(scan.n_irrelevant, self.k)
-        return known_up_to(self, scan.ranks, self.k)
+        return self._known(scan.ranks)
 
     def of(self, metric: Metric | str, observed: Observed) -> Floats:
-        metric = within(metric, self.k)
-        return metric(known_ranks(check_observed(observed, self)))
+        metric, n_relevant = self._within(metric), check_observed(observed, self).n_relevant
+        rank = column_of(observed, "rank", (int(n_relevant.sum()),))
+        one_each = (n_relevant == 1).all()
+        return metric(Ranks(rank if one_each else split(rank, n_relevant), observed.n_items))
 
     def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
-        metric = within(metric, self.k)
-        return metric(check_ranks(ranks))
+        return self._within(metric)(check_ranks(ranks))
 
     def variance(self, metric: Metric | str, ranks: Ranks) -> Floats:
-        return variance_of_weighted(metric, self.k, ranks, lambda *_: 1.0)
+        metric = self._within(metric)
+        cases = untied(cases_of(check_one_relevant(ranks)), self.k)
+        square = metric.of_rank(cases.above + 1, cases.pool + 1) ** 2
+        return np.maximum(per_instance(cases, square, len(ranks)) - metric(ranks) ** 2, 0.0)
 
     def cost(self, ranks: Ranks) -> Floats:
         cases = cases_of(check_ranks(ranks), best_only=True)
         each = cost_until(self.k, cases.above, cases.ties, cases.pool)
         return per_instance(cases, each, len(ranks))
 
+    def _within(self, metric):
+        """The metric, its name read; one that looks beyond the first k places is refused."""
+        metric = the_metric(metric)
+        if metric.cutoff is None or metric.cutoff > self.k:
+            raise ValueError(f"metric must have a cut-off of at most k={self.k}, got {metric}")
+        return metric
 
-# What a design knows that looks at the first k places only.
-
-
-def within(metric: Metric | str, k: int) -> Metric:
-    """The metric, its name read; one that looks beyond the first k places is refused."""
-    metric = the_metric(metric)
-    if metric.cutoff is None or metric.cutoff > k:
-        raise ValueError(f"metric must have a cut-off of at most k={k}, got {metric}")
-    return metric
-
-
-def best_rank(ranks):
-    """The best rank of each instance, 1 where it has no relevant item."""
-    rank, best = np.ones(len(ranks), np.int64), ranks.rows.of(ranks.rows.order == 1)
-    rank[best.instance] = best.rank
-    return rank
-
-
-def known_up_to(design, ranks, k, **columns):
-    """Ranks without ties as far as cut-offs up to k see them: each has at most k items above."""
-    rank = np.minimum(ranks.rows.above, k) + ranks.rows.order
-    return Observed(design, ranks.sizes, ranks.n_relevant, rank=rank, **columns)
-
-
-def known_ranks(observed):
-    """What was observed, as ranks that metrics with a cut-off can read."""
-    n_relevant = observed.n_relevant
-    rank = column_of(observed, "rank", (int(n_relevant.sum()),))
-    one_each = (n_relevant == 1).all()
-    return Ranks(rank if one_each else split(rank, n_relevant), observed.n_items)
-
-
-def variance_of_weighted(metric, k, ranks, mean_weight):
-    """The variance of M times an independent weight with the mean 1 given the order of ties.
-
-    `mean_weight` gives the mean of its square for so many items above in such pools; M is 0 unless
-    fewer than k are above.
-    """
-    metric = within(metric, k)
-    cases = untied(cases_of(check_one_relevant(ranks)), k)
-    (above, pool), of_case = different_rows([cases.above, cases.pool])
-    square = metric.of_rank(above + 1, pool + 1) ** 2 * mean_weight(above, pool)
-    square = per_instance(cases, square[of_case], len(ranks))
-    return np.maximum(square - metric(ranks) ** 2, 0.0)
+    def _known(self, ranks):
+        """Ranks without ties as far as cut-offs up to k see them: with at most k items above."""
+        rank = np.minimum(ranks.rows.above, self.k) + ranks.rows.order
+        return Observed(self, ranks.sizes, ranks.n_relevant, rank=rank)

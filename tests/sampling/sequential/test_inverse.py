@@ -4,7 +4,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from itertools import permutations, product
-from math import comb, log2
+from math import comb
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ from enumeration import mean, orders, position
 import recsample as rs
 from recsample import AP, AUC, DCG, NDCG, RBP, RR, PercentileRank, Ranks, RankScore, Recall
 from recsample.sampling import InverseSampling
-from recsample.sampling.sequential.scanning import Scan
 
 WHOLE = [AP, RR, NDCG, DCG, RBP(0.8), RBP(0.01), RankScore(5), RankScore(500), AUC, PercentileRank]
 
@@ -113,16 +112,6 @@ def test_variance_is_estimated_without_bias(metric, n):
     assert mean_variance == pytest.approx(variance.sum() / n**2, abs=1e-14)
 
 
-def test_pools_of_different_sizes_keep_to_themselves():
-    values, pools = [3, 40, 1, 7, 3], np.array([50, 45, 300, 12, 7])
-    for metric in (NDCG, AP, RBP(0.7)):
-        together = InverseSampling().variance(metric, Ranks(values, pools))
-        alone = [
-            InverseSampling().variance(metric, Ranks([r], n))[0] for r, n in zip(values, pools)
-        ]
-        assert together == pytest.approx(alone, rel=1e-11, abs=1e-15)
-
-
 @pytest.mark.parametrize("metric", [AP, NDCG, RBP(0.8), AUC], ids=str)
 @pytest.mark.parametrize("cap", [1, 3, 6, 99])
 def test_cap_by_enumeration(metric, cap):
@@ -177,20 +166,6 @@ def test_positions_of_several_relevant_items_are_drawn_from_their_joint_law():
         (counts.get(k, 0) - repetitions * p) ** 2 / (repetitions * p) for k, p in law.items()
     )
     assert chi2 < len(law) + 5 * np.sqrt(2 * len(law))
-
-
-@pytest.mark.thorough
-def test_capped_expectation_of_several_relevant_items_by_simulation():
-    ranks, ties = [[1, 3, 20], [5, 6]], [[0, 0, 3], [4, 4]]
-    many = Ranks(ranks * 5_000, n_items=40, ties=ties * 5_000)
-    sampler = InverseSampling(cap=6)
-    for metric in (AP, NDCG):
-        found = sampler.estimate(metric, many, rng=2)
-        for i, expected in enumerate(sampler.expect(metric, Ranks(ranks, 40, ties=ties))):
-            error = found[i::2].std() / np.sqrt(5_000)
-            assert abs(found[i::2].mean() - expected) < 4 * error
-    cost = sampler.cost(many)
-    assert cost[:2].tolist() == pytest.approx([6, cost[3]])
 
 
 @pytest.mark.parametrize("metric", [AP, NDCG, RBP(0.8), AUC], ids=str)
@@ -299,11 +274,6 @@ def test_drawn_positions_have_their_law():
         assert (np.abs(counts - expected) <= 5 * np.sqrt(expected) + 1e-9).all()
 
 
-def test_cap_is_reached_in_drawn_positions():
-    drawn = InverseSampling(4).draw(Ranks([1, 1], [50, 4]), rng=0)
-    assert drawn["position"].tolist() == [5, 4]
-
-
 @pytest.mark.thorough
 def test_interval_of_one_run_covers():
     """1,000 runs over 500 users of X, each with its own 95 % interval."""
@@ -316,20 +286,6 @@ def test_interval_of_one_run_covers():
     half = 1.96 * np.sqrt(variance.sum(axis=1)) / n
     covered = (np.abs(estimate - AP(ranks).mean()) < half).sum()
     assert 930 <= covered <= 970
-
-
-def test_scan_of_factors_estimates_ap():
-    rng = np.random.default_rng(10)
-    users, items = rng.normal(size=(3000, 4)), rng.normal(size=(200, 4))
-    relevant = np.argsort(users @ items.T, axis=1)[:, -3]  # everyone's item is on rank 3
-
-    def score(u, i):
-        return np.einsum("uwf,uwf->uw", np.broadcast_to(users[u], (*i.shape, 4)), items[i])
-
-    design = InverseSampling()
-    found = design.of(AP, design.scan(Scan(score, relevant, 200, seed=1)))
-    deviation = design.std_of_mean(AP, Ranks([3] * 3000, 200))
-    assert abs(found.mean() - 1 / 3) < 4 * deviation
 
 
 def test_pool_without_irrelevant_items():
@@ -360,12 +316,6 @@ def test_instance_without_relevant_item_is_undefined():
             assert np.isnan(sampler.estimate(AP, ranks, 0)).tolist() == [True, False]
         with pytest.warns(UserWarning, match="AP is undefined for 1 of 2 instances"):
             assert np.isnan(sampler.expect(AP, ranks)).tolist() == [True, False]
-
-
-def test_log2_of_the_second_rank():
-    """T is 1 or 2 at n = 2: the value is 1 / log2(3) where the only other item is above."""
-    found = of_positions(InverseSampling(), NDCG, [1, 2], 2)
-    assert found == pytest.approx([1 / log2(3), 1], abs=1e-15)
 
 
 def test_instances_without_relevant_or_without_irrelevant_items():

@@ -9,7 +9,7 @@ from scipy import sparse
 from thorough import thorough
 
 import recsample as rs
-from recsample import AP, NDCG, EarlyStopping, InverseSampling, Ranks, Recall, TwoPhase
+from recsample import AP, NDCG, EarlyStopping, InverseSampling, Ranks, Recall
 from recsample.sampling.sequential.scanning import Scan, item_at
 
 
@@ -90,51 +90,7 @@ def test_scan_with_several_relevant_items(study, block):
             assert design.of(metric, known) == pytest.approx(metric(exact))
 
 
-def test_two_phases_in_a_scan(study):
-    table, relevant, *_ = study
-    above = [in_scan(table[u], u, i, {i}, 0) for u, i in enumerate(relevant)]
-    scan = Scan(lambda u, i: table[u, i], relevant, 83, block=5)
-    design = TwoPhase(20, 3, [0.8, 0.4, 0.2])
-    sample = design.scan(scan, rng=9)
-    chance = np.append(design.probability, 1.0)
-    uniform = np.random.default_rng(9).random(len(relevant))
-    for i, order in enumerate(above):
-        s = min(sum(order[:20]), 3)
-        kept = uniform[i] < chance[s]
-        assert sample["weight"][i] == (1 / chance[s] if kept else 0)
-        end = min(position(order, 3), 82)
-        assert scan.scored[i] == (end if kept else min(end, 20))
-        if kept:
-            assert sample["rank"][i] == min(sum(order), 3) + 1
-    estimate = design.of(Recall @ 3, sample)
-    assert (estimate[sample["weight"] == 0] == 0).all()
-
-
-def test_two_phases_of_several_relevant_items_in_a_scan(study):
-    """The best one decides when a phase ends, and by its count whether there is a second one."""
-    table, relevant, *_ = study
-    kept = table > 1.2
-    kept[np.arange(len(table)), relevant] = True
-    matrix = sparse.csr_matrix(kept)
-    scan = Scan(lambda u, i: table[u, i], matrix, 83)
-    design = TwoPhase(20, 3, [0.8, 0.4, 0.2])
-    sample = design.scan(scan, rng=9)
-    chance, uniform = np.append(design.probability, 1.0), np.random.default_rng(9).random(len(kept))
-    exact = rs.predicted_ranks(table, matrix)
-    for user, row in enumerate(kept):
-        best = max(np.flatnonzero(row).tolist(), key=lambda i: table[user, i])
-        order = in_scan(table[user], user, best, set(np.flatnonzero(row).tolist()), 0)
-        s = min(sum(order[:20]), 3)
-        assert sample["weight"][user] == (1 / chance[s] if uniform[user] < chance[s] else 0)
-    finished = sample["weight"] > 0
-    assert 10 < finished.sum() < 50
-    for metric in (NDCG @ 3, Recall @ 3):
-        estimate = design.of(metric, sample)
-        assert estimate == pytest.approx(sample["weight"] * metric(exact))
-
-
 def test_scan_that_has_been_advanced(study):
-    """Where the first item above stands is known afterwards; how many were above is not."""
     table, relevant, *_ = study
 
     def scan():
@@ -144,9 +100,6 @@ def test_scan_that_has_been_advanced(study):
     EarlyStopping(10).scan(used)
     for sampler in (InverseSampling(), InverseSampling(5)):
         assert sampler.scan(used) == sampler.scan(scan())
-    message = r"scan must be a new Scan, .* got \d+ items looked at for user 0"
-    with pytest.raises(ValueError, match=message):
-        TwoPhase(20, 3, 0.5).scan(used, 0)
 
 
 def test_ties_in_a_scan_are_broken_at_random():
