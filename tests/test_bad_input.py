@@ -345,10 +345,6 @@ REFUSED = {
         lambda: rs.metrics.graded.dcg([1, 2], gain=np.array([1, 2])),
         "gain must be 'linear' or 'exponential', got array",
     ),
-    "an array for a library": (
-        lambda: rs.metrics.peers.counterparts(10, np.array([1, 2])),
-        "library must be one of",
-    ),
     "masked for a word": (lambda: report(drawn=np.ma.masked), "drawn must"),
     "True for a seed": (lambda: sampler.draw(ranks, True), "rng must be a whole number"),
     "ties as a word": (lambda: Ranks([1], 9, ties="few"), "ties must be whole numbers, got 'few'"),

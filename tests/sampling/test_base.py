@@ -342,9 +342,6 @@ def test_sampled_ranks_are_read_by_what_is_made_for_them(place):
 OF_EXACT = {
     "report": lambda metric: rs.report(RUN, m=M, n_items=N_ITEMS, metrics=[metric]),
     "plug_in": lambda metric: inference.plug_in(metric, np.full(N_ITEMS, 1 / N_ITEMS)),
-    "counterexample": lambda metric: consistency.counterexample(metric, UNIFORM, N_ITEMS),
-    "scaled": lambda metric: consistency.scaled(metric, UNIFORM, N_ITEMS),
-    "properties": lambda metric: consistency.properties(UNIFORM, N_ITEMS, [metric]),
     "a correction of it": lambda metric: rs.BiasVariance(metric, UNIFORM, N_ITEMS, gamma=0.1),
     "a correction of it, for all items": lambda metric: rs.MinimalBias(metric, UNIFORM, M + 1),
     "a rank estimate of it": lambda metric: rs.RankEstimate(metric, UNIFORM, N_ITEMS),
@@ -390,9 +387,6 @@ def test_an_observation_is_refused_where_ranks_are_asked_for(name, place):
 
 
 OF_SAMPLER = {
-    "counterexample": lambda way: consistency.counterexample(AP, way, N_ITEMS),
-    "scaled": lambda way: consistency.scaled(AP, way, N_ITEMS),
-    "properties": lambda way: consistency.properties(way, N_ITEMS, [AP]),
     "bias_and_variance": lambda way: rs.experiments.bias_and_variance(
         {"sampled": AP}, AP, way, N_ITEMS
     ),
