@@ -77,9 +77,7 @@ def read_printed(path: str) -> dict[str, dict[str, str]]:
         )
     names = [name for name, *_ in rows]
     if not names or len(set(names)) < len(names):
-        raise ValueError(
-            f"{path} must hold a row for each of some recommenders, got {shown(names)}"
-        )
+        raise ValueError(f"{path} must hold each recommender once, got {shown(names)}")
     return {name: dict(zip(metrics, values)) for name, *values in rows}
 
 
