@@ -76,8 +76,8 @@ def read_printed(path: str) -> dict[str, dict[str, str]]:
             f"got {shown(metrics)}"
         )
     names = [name for name, *_ in rows]
-    if not names or len(set(names)) < len(names):
-        raise ValueError(f"{path} must hold each recommender once, got {shown(names)}")
+    if not (names and all(map(str.strip, names)) and len(set(names)) == len(names)):
+        raise ValueError(f"{path} must hold each recommender once, by its name, got {shown(names)}")
     return {name: dict(zip(metrics, values)) for name, *values in rows}
 
 
@@ -153,9 +153,10 @@ def _text_of(path):
                 data = file.read()
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        given, at = error.object, error.start  # without a byte order mark
+        line = given.count(b"\n", 0, at) + 1
         raise ValueError(
-            f"{path}, line {line}, must be text in UTF-8, got the byte 0x{data[error.start]:02x}, "
+            f"{path}, line {line}, must be text in UTF-8, got the byte 0x{given[at]:02x}, "
             "which is none: save the file in UTF-8"
         ) from None
     except (OSError, EOFError, zlib.error) as error:

@@ -261,7 +261,7 @@ def mistaken(study):
     (folder / "empty.csv").write_text("", encoding="utf-8")
     (folder / "x.xlsx").write_text("", encoding="utf-8")
     (folder / "noise.csv").write_bytes(b"rank\n\xff\xfe")
-    (folder / "latin.csv").write_bytes("user,rank\nAnn,2\nRené,3\n".encode("latin-1"))
+    (folder / "latin.csv").write_bytes(b"\xef\xbb\xbfuser,rank\nAnn,2\nRen\xe9,3\n")
     (folder / "header.csv").write_text("rank\n", encoding="utf-8")
     (folder / "plain.csv.gz").write_text("rank\n1\n", encoding="utf-8")
     (folder / "cut.csv.gz").write_bytes(gzip.compress(b"rank\n1\n" * 99)[:-9])
@@ -290,7 +290,10 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         (["report", "empty.csv", *SIZES], "empty.csv must begin with the names of its columns"),
         (["report", "header.csv", *SIZES], "header.csv must hold at least one row below the names"),
         (["report", "noise.csv", *SIZES], "noise.csv, line 2, must be text in UTF-8, got the byte"),
-        (["report", "latin.csv", *SIZES], "latin.csv, line 3, must be text in UTF-8, got the byte"),
+        (
+            ["report", "latin.csv", *SIZES],
+            "latin.csv, line 3, must be text in UTF-8, got the byte 0xe9",
+        ),
         (["report", "twice.csv", *SIZES], "--rank must name one column of twice.csv, got 'rank'"),
         (["report", "x.csv", *SIZES], "--rank must name one column of x.csv, got 'rank' where the"),
         (
