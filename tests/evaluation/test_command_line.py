@@ -155,6 +155,8 @@ def test_an_evaluation_is_that_of_the_package(run, tables):
         expected = rs.evaluate(models, held_out, train=train, **options)
         status, out, _ = run("evaluate", "--scores", *named, *rest, *more, "--format", "json")
         assert status == 0 and json.loads(out) == json.loads(expected.to_json())
+    status, _, said = run("evaluate", "--scores", *named, *rest, "--sample", 50)
+    assert status == 2 and "error: --sample must " in said and "draw at most 18 items" in said
     expected = rs.evaluate(scores, held_out, train=train, metrics=["mrr"])
     one = ["evaluate", "--scores", folder / "a.csv", *rest, "--metrics", "mrr"]
     assert run(*one)[1].split() == str(expected).split()
@@ -490,11 +492,20 @@ def test_many_rows(run, tmp_path):
     assert status == 0 and "100000 instances" in out
 
 
-def test_a_rank_that_stands_twice_is_one_of_an_option(tmp_path, run):
-    (tmp_path / "ranks.csv").write_text("user,rank\nann,1\nann,1\n", encoding="utf-8")
-    asked = "--m 5 --items 99 --drawn uniform --user user".split()
-    status, _, err = run("report", tmp_path / "ranks.csv", *asked)
-    assert status == 2 and "--rank must not hold a rank twice, got rank 1 twice" in err
+def test_several_relevant_items_of_a_user(run, tmp_path):
+    path = tmp_path / "ranks.csv"
+    asked = "--m 5 --items 99 --drawn uniform --user user --metrics auc --format csv".split()
+    path.write_text("user,rank\nann,1\nbob,6\nann,7\n", encoding="utf-8")
+    status, out, _ = run("report", path, *asked)
+    # ann's two items are above all five and below all five, bob's one is below all
+    assert status == 0 and pd.read_csv(io.StringIO(out))["corrected"].tolist() == [0.25]
+    for row, said in (
+        ("ann,1", "--rank must not hold a rank twice, got rank 1 twice"),
+        ("bob,8", "--rank must be at most 7, --m and the relevant items of the user, got 8 in li"),
+    ):
+        path.write_text(f"user,rank\nann,1\nbob,6\n{row}\n", encoding="utf-8")
+        status, _, err = run("report", path, *asked)
+        assert status == 2 and said in err
 
 
 # An audit
