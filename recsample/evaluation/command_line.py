@@ -19,7 +19,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
@@ -215,7 +214,7 @@ def _ask_ranks(command, add):
 
 def _ask_published(command, add):
     add("FILE", help="a row for each recommender, a column for each metric")
-    numbers: Any = {"required": True, "type": int, "nargs": "+"}
+    numbers = {"required": True, "type": int, "nargs": "+"}
     add("--m", **numbers, help="items drawn for each user; several where the paper leaves it open")
     add("--items", **numbers, help="size of the pools, or of the smallest and the largest one")
     add("--users", required=True, type=int, help="of the test set")
@@ -226,7 +225,7 @@ def _ask_published(command, add):
 def _ask_draws(command, add):
     add("--drawn", required=True, **_words("how the items were drawn", REPORTED))
     add = command.add_mutually_exclusive_group().add_argument
-    one: Any = {"action": "store_const", "dest": "with_replacement"}
+    one = {"action": "store_const", "dest": "with_replacement"}
     needed = "needed, this or the other, where a tenth of the pool or more was drawn"
     add("--with-replacement", const=True, help=needed, **one)
     add("--without-replacement", const=False, help="(see --with-replacement)", **one)
@@ -275,8 +274,8 @@ def _report(asked, metrics=None):
     parts = {"": rows} if asked.model is None else dict(list(rows.groupby("model", sort=True)))
     if len(parts) > 1:
         _check_users(rows, list(parts))
-    ranks: Any = {name: _ranks(part) for name, part in parts.items()}
-    audit: Any = {}
+    ranks = {name: _ranks(part) for name, part in parts.items()}
+    audit = {}
     if asked.exact is not None:
         exact = {name: _exact(part, ranks[name]) for name, part in parts.items()}
         audit["exact"] = exact if asked.model else exact[""]
