@@ -12,37 +12,37 @@ traceback.
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import re
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
 from recsample._support.checks import shown
 from recsample._support.extras import extra
-from recsample._support.frames import says_relevance
 from recsample.evaluation.evaluating import evaluate
-from recsample.evaluation.files import as_count, names_in, read_file, read_printed
+from recsample.evaluation.files import as_count, read_file, read_printed
+from recsample.evaluation.options import DRAWN, REPORTED, UNLISTED, with_meanings
 from recsample.evaluation.published import from_published
 from recsample.evaluation.reporting import report
 from recsample.evaluation.results import Result
 from recsample.ranks.base import Ranks
-from recsample.ranks.provenance import WAYS
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = ["main"]
 
 
 _EPILOG = (
-    "Files end in .csv, .tsv or .parquet, and text is UTF-8. Ids of users and items and names of "
-    "models are text as it stands there: 7, 007 and 7.0 are three users. Whole numbers of a "
-    "Parquet file are their digits, so that a 7 there is the 7 of a CSV file."
+    "Files end in .csv, .tsv or .parquet, text also in .csv.gz or .tsv.gz, and is UTF-8; - is CSV "
+    "from the standard input. Ids of users and items and names of models are text as it stands "
+    "there: 7, 007 and 7.0 are three users. Whole numbers of a Parquet file are their digits, so "
+    "that a 7 there is the 7 of a CSV file."
 )
-_FORMS = {
+_RESULT = {
     "text": str,
     "json": Result.to_json,
     "markdown": Result.to_markdown,
@@ -50,102 +50,27 @@ _FORMS = {
     "csv": Result.to_csv,
     "sentences": lambda result: "\n\n".join(result.sentences),
 }
-# The options behind arguments of other names, the first that the command has.
+# Of a plan, which is a dataframe.
+_TABLE = {
+    "text": lambda table: table.to_string(),
+    "json": lambda table: table.reset_index().to_json(orient="records", indent=2),
+    "markdown": lambda table: extra("tabulate") and table.to_markdown(),
+    "latex": lambda table: table.to_latex(escape=True),
+    "csv": lambda table: table.to_csv(lineterminator="\n"),
+}
+# Options behind arguments of other names, the first that the command has and that was given.
 _OPTIONS = {
-    "cutoff": ["metric", "metrics"],
+    "among": ["among", "sample"],
+    "cutoff": ["metrics", "metric"],
     "m": ["m", "sample"],
     "n_items": ["items"],
     "n_users": ["users"],
-    "probability": ["order"],
     "replace": ["with_replacement"],
     "rng": ["seed"],
     "sampled": ["rank"],
-    "sampler": ["sample"],
-    "values": ["rank", "table"],
-}
-# And of arguments that a message names as a way out.
-_WAYS_OUT = {
-    "negatives='listed'": "--negatives listed",
-    "complete=True": "--complete",
-    "drawn=)": "--drawn)",
-    "relevance=None": "--all-relevant",
-    "relevance='": "--relevance '",
-}
-
-# What the commands ask for.
-_SWITCH = {"action": "store_true"}
-_FORMAT: dict[str, Any] = {"choices": [*_FORMS], "default": "text", "dest": "form"}
-_HOW = "how the items were drawn: " + "; ".join(f"{way}, {what}" for way, what in WAYS.items())
-_DRAWN: dict[str, Any] = {"choices": [*WAYS], "help": _HOW}
-_USUAL = ["recall@10", "ndcg@10", "ap", "auc"]
-_NUMBERS = {"required": True, "nargs": "+", "type": int}
-
-
-def _named(what, help, **how):
-    """An option that names a column, say, and which one by default."""
-    default = f" (default: {how['default']})" if "default" in how else ""
-    return {"metavar": what, "help": f"{help}{default}".strip()} | how
-
-
-_RANKS: dict[str, Any] = {
-    "ranks": _named("FILE", "one row per user and relevant item"),
-    "--rank": _named("COLUMN", "", default="rank"),
-    "--m": {"required": True, "help": "items drawn for each user: number or column"},
-    "--items": {"required": True, "help": "size of the pool: number or column"},
-    "--drawn": _DRAWN | {"required": True},
-    "--user": _named("COLUMN", "where users have several rows, or with --model"),
-    "--model": _named("COLUMN", "which recommender a row is of"),
-}
-_MORE: dict[str, Any] = {
-    "--batches": _named("COLUMN", "of --drawn shared: which users share a list"),
-    "--exact": _named(
-        "COLUMN", "ranks among all items of users chosen by chance, blank for others"
-    ),
-    "--chosen": _named("COLUMN", "the chance of each user to be so (default: chosen at random)"),
-}
-_OF_MANY = "needed, this or the other, where a tenth of the pool or more was drawn"
-_WITHOUT = "(see --with-replacement)"
-_REPLACEMENT: dict[str, Any] = {
-    "--with-replacement": {"action": "store_const", "const": True, "help": _OF_MANY},
-    "--without-replacement": {"action": "store_const", "const": False, "help": _WITHOUT}
-    | {"dest": "with_replacement"},
-}
-_METRICS: dict[str, Any] = {"--metrics": _named("METRIC", "", default=_USUAL, nargs="+")}
-_PLAN: dict[str, Any] = {
-    "--metric": {"required": True, "help": "such as ndcg@10"},
-    "--width": {"type": float, "required": True, "help": "the upper limit minus the lower one"},
-}
-_PAPER: dict[str, Any] = {
-    "table": _named("FILE", "a row for each recommender, a column for each metric"),
-    "--m": _NUMBERS | {"help": "items drawn for each user; several where the paper leaves it open"},
-    "--items": _NUMBERS | {"help": "size of the pools, or of the smallest and the largest one"},
-    "--users": {"required": True, "type": int, "help": "of the test set"},
-    "--drawn": _DRAWN | {"required": True},
-    "--metrics": _named("METRIC", "(default: those of the table)", nargs="+"),
-}
-_SCORES = "columns user, item, score; several recommenders by names, or by a column model"
-_RELEVANT = "of --held-out: rows above 0 are relevant, grades the gains of ndcg and dcg"
-_TABLES: dict[str, Any] = {
-    "--scores": _named("[NAME=]FILE", _SCORES, required=True, nargs="+"),
-    "--held-out": _named("FILE", "columns user, item", required=True),
-    "--relevance": _named("COLUMN", _RELEVANT),
-    "--all-relevant": _SWITCH | {"help": "every row of --held-out is, whatever a column says"},
-    "--train": _named("FILE", "columns user, item: not ranked"),
-    "--complete": _SWITCH | {"help": "items that are not listed are known to be below"},
-    "--with-replacement": _SWITCH | {"help": "of --sample"},
-    "--drawn": _DRAWN | {"help": f"of --negatives, {_HOW}"},
-    "--seed": {"type": int, "default": 0, "help": "of --sample (default: 0)"},
-    "--user": _named("COLUMN", "", default="user"),
-    "--item": _named("COLUMN", "", default="item"),
-    "--score": _named("COLUMN", "", default="score"),
-    "--model": _named("COLUMN", "(default: model, where there is one)"),
-}
-_THESE = (
-    "columns user, item: rank among these; or the word listed: among the items that scores list"
-)
-_AMONG: dict[str, Any] = {
-    "--sample": _named("M", "rank among M random items", type=int),
-    "--negatives": _named("FILE", _THESE),
+    "values": ["rank", "FILE"],
+    "relevance=None": ["all_relevant"],
+    "replace=True": ["with_replacement"],
 }
 
 
@@ -175,11 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _unwritten(error)
     try:
-        text = asked.run(asked)
+        text = asked.forms[asked.form](asked.run(asked))
     except (ValueError, ModuleNotFoundError, MemoryError) as error:
         if not _is_refusal(error):
             raise
-        return _refuse(_of_options(str(error), asked))
+        return _refuse(_in_options(str(error), asked))
     return _write(text.rstrip("\n") + "\n")
 
 
@@ -206,17 +131,24 @@ def _refuse(why):
     return 2
 
 
-def _of_options(message, asked):
-    """A message about an argument, with the option of the command in its place."""
-    for written, option in _WAYS_OUT.items():
-        message = message.replace(written, option)
-    argument, space, rest = message.partition(" ")
-    for option in _OPTIONS.get(argument, [argument]):
-        if option == "table" and option in asked:
-            return f"FILE{space}{rest}"
-        if option in asked:
-            return f"--{option.replace('_', '-')}{space}{rest}"
-    return message
+def _in_options(message, asked):
+    """A message with options of the command in place of the arguments that it names."""
+
+    def option(argument):
+        known = [one for one in _OPTIONS.get(argument, [argument]) if hasattr(asked, one)]
+        given = [one for one in known if getattr(asked, one) is not None]
+        return [one if one == "FILE" else f"--{one.replace('_', '-')}" for one in given or known]
+
+    def inside(found):
+        name, value = found.groups()
+        if switch := option(f"{name}={value}"):
+            return switch[0]
+        given = shlex.quote(value.strip("'")) if value else ""
+        return f"{option(name)[0]} {given}".rstrip() if option(name) else found[0]
+
+    first, space, rest = message.partition(" ")
+    message = f"{''.join(option(first)[:1]) or first}{space}{rest}"
+    return re.sub(r"(?<=[\s(])(\w+)=('[^']*'|\w*)", inside, message)
 
 
 def _is_refusal(error):
@@ -231,97 +163,183 @@ def _parser():
         description="Metrics for item recommendation: exact, sampled and corrected.",
         epilog=_EPILOG,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    stated = f"%(prog)s {version('recsample')}"
+    parser.add_argument("--version", action="version", version=stated)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    tables = _FORMAT | {"choices": [form for form in _FORMS if form != "sentences"]}
-    # What each asks for, in which form it answers, and options of which no two stand together.
-    for name, run, help, options, form, *apart in (
-        ("report", _report, "what sampled ranks say of the exact metrics",
-         _RANKS | _MORE | _METRICS, _FORMAT, _REPLACEMENT),
-        ("published", _published, "what the numbers of a printed table say",
-         _PAPER, _FORMAT, _REPLACEMENT),
-        ("plan", _plan, "how many users to rank among all items",
-         _RANKS | _PLAN, tables, _REPLACEMENT),
-        ("evaluate", _evaluate, "recommenders from scores of items",
-         _TABLES | _METRICS, _FORMAT, _AMONG),
-    ):  # fmt: skip
+    for name, help, ask, run, forms in (
+        ("report", "what sampled ranks say of the exact metrics", _ask_report, _report, _RESULT),
+        (
+            "published",
+            "what the numbers of a printed table say",
+            _ask_published,
+            _published,
+            _RESULT,
+        ),
+        ("plan", "how many users to rank exactly for a width of limits", _ask_plan, _plan, _TABLE),
+        ("evaluate", "recommenders from scores of items", _ask_evaluate, _evaluate, _RESULT),
+    ):
         about = f"{help[0].upper()}{help[1:]}."
         command = commands.add_parser(name, help=help, description=about, epilog=_EPILOG)
-        command.set_defaults(run=run, exact=None, chosen=None)
-        _ask(command, options | {"--format": form})
-        for one in apart:
-            _ask(command.add_mutually_exclusive_group(), one)
+        ask(command, command.add_argument)
+        command.add_argument("--format", choices=[*forms], default="text", dest="form")
+        command.set_defaults(run=run, forms=forms)
     return parser
 
 
-def _ask(asking, options):
-    for name, how in options.items():
-        asking.add_argument(name, **how)
+def _ask_report(command, add):
+    _ask_ranks(command, add)
+    exact = "ranks among all items of users chosen by chance, blank for others"
+    add("--exact", metavar="COLUMN", help=exact)
+    chosen = "the chance of each user to be so (default: chosen at random)"
+    add("--chosen", metavar="COLUMN", help=chosen)
+    _ask_metrics(add)
 
 
-class _Version(argparse.Action):
-    """Looks the version up when it is asked for."""
+def _ask_plan(command, add):
+    _ask_ranks(command, add)
+    add("--metric", required=True, help="such as ndcg@10")
+    add("--width", required=True, type=float, help="the upper limit minus the lower one")
+    command.set_defaults(exact=None, chosen=None)
 
-    def __call__(self, *_):
-        sys.exit(_write(f"recsample {version('recsample')}\n"))
+
+def _ask_ranks(command, add):
+    add("FILE", help="one row per user and relevant item")
+    add("--rank", metavar="COLUMN", default="rank", help="(default: rank)")
+    add("--m", required=True, help="items drawn for each user: number or column")
+    add("--items", required=True, help="size of the pool: number or column")
+    add("--user", metavar="COLUMN", help="where users have several rows, or with --model")
+    add("--model", metavar="COLUMN", help="which recommender a row is of")
+    _ask_draws(command, add)
 
 
-def _sampled(asked):
-    """The sampled ranks in the file, the sizes of the pools, and its rows, by recommender."""
-    uses = ("rank", "m", "items", "user", "model", "batches", "exact", "chosen")
-    wanted = {use: given for use in uses if (given := getattr(asked, use, None)) is not None}
-    one = {use: number for use in ("m", "items") if (number := as_count(wanted[use])) is not None}
-    table = read_file(asked.ranks, wanted | {"ties": "ties"}, {"ties", *one})
-    table = table.assign(**{use: number for use, number in one.items() if use not in table})
-    parts = {"": table} if asked.model is None else dict(list(table.groupby("model", sort=True)))
-    if asked.user is None and len(parts) > 1:
-        raise ValueError(
-            "--user must name the column of users where there are several recommenders, which are "
-            f"compared user by user, got none for {list(parts)}"
-        )
-    if asked.user is not None and asked.model is not None:  # the same users in the same order
-        parts = {name: part.sort_values("user", kind="stable") for name, part in parts.items()}
+def _ask_published(command, add):
+    add("FILE", help="a row for each recommender, a column for each metric")
+    numbers = {"required": True, "type": int, "nargs": "+"}
+    add("--m", **numbers, help="items drawn for each user; several where the paper leaves it open")
+    add("--items", **numbers, help="size of the pools, or of the smallest and the largest one")
+    add("--users", required=True, type=int, help="of the test set")
+    add("--metrics", metavar="METRIC", nargs="+", help="(default: those of the table)")
+    _ask_draws(command, add)
+
+
+def _ask_draws(command, add):
+    add("--drawn", required=True, **_words("how the items were drawn", REPORTED))
+    add = command.add_mutually_exclusive_group().add_argument
+    one = {"action": "store_const", "dest": "with_replacement"}
+    needed = "needed, this or the other, where a tenth of the pool or more was drawn"
+    add("--with-replacement", const=True, help=needed, **one)
+    add("--without-replacement", const=False, help="(see --with-replacement)", **one)
+
+
+def _ask_metrics(add):
+    usual = ["recall@10", "ndcg@10", "ap", "auc"]
+    default = f"(default: {' '.join(usual)})"
+    add("--metrics", metavar="METRIC", nargs="+", default=usual, help=default)
+
+
+def _ask_evaluate(command, add):
+    scores = "columns user, item, score; several recommenders by names, or by a column model"
+    add("--scores", metavar="[NAME=]FILE", nargs="+", required=True, help=scores)
+    add("--held-out", metavar="FILE", required=True, help="columns user, item")
+    relevance = command.add_mutually_exclusive_group().add_argument
+    relevant = "of --held-out: rows above 0 are relevant, grades the gains of ndcg and dcg"
+    relevance("--relevance", metavar="COLUMN", help=relevant)
+    every = "every row of --held-out is, whatever a column says"
+    relevance("--all-relevant", action="store_true", help=every)
+    add("--train", metavar="FILE", help="columns user, item: not ranked")
+    catalogue = "column item: the catalogue (default: all items of the files), or how many it has"
+    add("--items", metavar="FILE", help=catalogue)
+    among = command.add_mutually_exclusive_group().add_argument
+    among("--among", metavar="FILE", help="columns user, item: rank held-out items among these")
+    among("--sample", metavar="M", type=int, help="rank them among M random items")
+    add("--with-replacement", action="store_true", help="of --sample")
+    add("--seed", type=int, default=0, help="of --sample (default: 0)")
+    add("--unlisted", **_words("what an item is that --scores do not list for a user", UNLISTED))
+    add("--drawn", **_words("how the items of --among, or those listed, were drawn", DRAWN))
+    _ask_metrics(add)
+    for use in ("user", "item", "score"):
+        add(f"--{use}", metavar="COLUMN", default=use, help=f"(default: {use})")
+    add("--model", metavar="COLUMN", help="(default: model, where there is one)")
+
+
+def _words(asked, words):
+    """An option whose value is one of some words, which the package checks."""
+    meanings = with_meanings(words).replace("drawn=", "--drawn")
+    return {"metavar": f"{{{','.join(words)}}}", "help": f"{asked}: {meanings}"}
+
+
+def _report(asked, metrics=None):
+    """A report of the sampled ranks in a file."""
+    rows = _rows(asked)
+    parts = {"": rows} if asked.model is None else dict(list(rows.groupby("model", sort=True)))
+    if len(parts) > 1:
+        _check_users(rows, list(parts))
     ranks = {name: _ranks(part) for name, part in parts.items()}
-    shared = [use for use in ("items", "batches") if use in table]
-    columns = {use: {name: _of_users(part, use) for name, part in parts.items()} for use in shared}
-    first, *others = ranks
-    for name in others:
-        alone = np.setxor1d(ranks[first].ids, ranks[name].ids)
-        if len(alone):
-            raise ValueError(
-                "--user must name the same users for each recommender, got "
-                f"{shown(alone[0])} for only one of {first!r} and {name!r}"
-            )
-        for use, column in columns.items():
-            if not np.array_equal(column[first], column[name]):
-                raise ValueError(
-                    f"--{use} must be the same for all recommenders of a user, got others for "
-                    f"{name!r} than for {first!r}"
-                )
-    return ranks, columns["items"][first], parts
-
-
-def _audited(asked, ranks, parts):
-    """The arguments of an audit, where the file has one."""
-    if asked.exact is None:
-        if asked.chosen is not None:
-            raise ValueError(f"--exact must be given with --chosen, got only {asked.chosen!r}")
-        return {}
-    exact = {name: _exact(part, ranks[name]) for name, part in parts.items()}
-    audit = {"exact": exact[""] if asked.model is None else exact}
+    audit = {}
+    if asked.exact is not None:
+        exact = {name: _exact(part, ranks[name]) for name, part in parts.items()}
+        audit["exact"] = exact if asked.model else exact[""]
     if asked.chosen is not None:
-        rows = next(iter(parts.values()))
-        once = rows if "user" not in rows else rows.drop_duplicates("user")
-        audit["chosen"] = once["chosen"].to_numpy()
-    return audit
+        if asked.exact is None:
+            raise ValueError(f"exact must be given with --chosen, got only {asked.chosen!r}")
+        audit["chosen"] = _of_users(rows, "chosen")
+    return report(
+        ranks if asked.model else ranks[""],
+        n_items=_of_users(rows, "items"),
+        drawn=asked.drawn,
+        replace=asked.with_replacement,
+        metrics=metrics or asked.metrics,
+        **audit,
+    )
 
 
-def _exact(table, ranks):
-    """Who was audited, and their exact ranks."""
-    known = table["exact"].notna().to_numpy()
+def _rows(asked):
+    """The rows of a file of sampled ranks, by what the columns are for, users in one order."""
+    uses = ("rank", "m", "items", "user", "model", "exact", "chosen")
+    wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
+    numbers = {use: one for use in ("m", "items") if (one := as_count(wanted[use])) is not None}
+    wanted["ties"] = "ties"
+    rows = read_file(asked.FILE, wanted, {"ties", *numbers})
+    rows = rows.rename(columns={name: use for use, name in wanted.items()})
+    rows = rows.assign(**{use: one for use, one in numbers.items() if use not in rows})
+    return rows if asked.user is None else rows.sort_values("user", kind="stable")
+
+
+def _check_users(rows, models):
+    """Refuse recommenders that are not of the same users."""
+    if "user" not in rows:
+        raise ValueError(
+            "user must name the column of users where there are several recommenders, which are "
+            f"compared user by user, got none for {models}"
+        )
+    known = rows.groupby("user", sort=False)["model"].nunique()
+    if known.min() < len(models):
+        raise ValueError(
+            "user must name the same users for each recommender, got "
+            f"{shown(known.idxmin())} for only {known.min()} of {models}"
+        )
+
+
+def _ranks(rows):
+    """The sampled ranks of a recommender."""
+    user = "user" if "user" in rows else None
+    n_relevant = 1 if user is None else rows.groupby(user)["rank"].transform("size")
+    rows = rows.assign(n_items=rows["m"] + n_relevant)
+    beyond = rows[rows["rank"] > rows["n_items"]]
+    if len(beyond):
+        raise ValueError(
+            f"rank must be at most {beyond['n_items'].iloc[0]}, --m and the relevant items of "
+            f"the user, got {beyond['rank'].iloc[0]} in {beyond.index.name} {beyond.index[0]}"
+        )
+    return Ranks.from_frame(rows, user=user)
+
+
+def _exact(rows, ranks):
+    """The numbers of the users with exact ranks, and these."""
+    known = rows["exact"].notna().to_numpy()
     if not known.any():
-        raise ValueError("--exact must hold ranks of at least two users, got none")
-    rows = table[known].drop(columns="ties", errors="ignore")
+        raise ValueError("exact must hold ranks of at least two users, got none")
+    rows = rows[known].drop(columns="ties", errors="ignore")
     rows = rows.assign(rank=rows["exact"].astype(np.int64), n_items=rows["items"])
     found = Ranks.from_frame(rows, user="user" if "user" in rows else None)
     if found.ids is None:
@@ -329,52 +347,26 @@ def _exact(table, ranks):
     return extra("pandas").Index(ranks.ids).get_indexer(found.ids), found
 
 
-def _ranks(table):
-    user = "user" if "user" in table else None
-    n_relevant = 1 if user is None else table.groupby(user)["rank"].transform("size")
-    table = table.assign(n_items=table["m"] + n_relevant)
-    beyond = table[table["rank"] > table["n_items"]]
-    if len(beyond):
-        raise ValueError(
-            f"--rank must be at most {beyond['n_items'].iloc[0]}, --m and the relevant items of "
-            f"the user, got {beyond['rank'].iloc[0]} in {beyond.index.name} {beyond.index[0]}"
-        )
-    return Ranks.from_frame(table, user=user)
-
-
-def _of_users(table, use):
-    if "user" not in table:
-        return table[use].to_numpy()
-    given = table.groupby("user", sort=False)[use]
+def _of_users(rows, use):
+    """What stands in a column, once for each user."""
+    if "user" not in rows:
+        return rows[use].to_numpy()
+    given = rows.groupby("user", sort=False)[use]
     several = given.nunique() > 1
     if several.any():
         raise ValueError(
-            f"--{use} must be one value for each user, got several for {several.idxmax()!r}"
+            f"{use} must be one value for each user, got several for {several.idxmax()!r}"
         )
     return given.first().to_numpy()
 
 
-def _reported(asked, metrics):
-    runs, sizes, parts = _sampled(asked)
-    rows = next(iter(parts.values()))
-    return report(
-        runs[""] if asked.model is None else runs,
-        n_items=sizes,
-        drawn=asked.drawn,
-        batches=_of_users(rows, "batches") if "batches" in rows else None,
-        metrics=metrics,
-        replace=asked.with_replacement,
-        **_audited(asked, runs, parts),
-    )
-
-
-def _report(asked):
-    return _FORMS[asked.form](_reported(asked, asked.metrics))
+def _plan(asked):
+    return _report(asked, [asked.metric]).plan(asked.metric, asked.width)
 
 
 def _published(asked):
-    result = from_published(
-        read_printed(asked.table),
+    return from_published(
+        read_printed(asked.FILE),
         m=asked.m,
         n_items=tuple(asked.items),
         n_users=asked.users,
@@ -382,69 +374,48 @@ def _published(asked):
         replace=asked.with_replacement,
         metrics=asked.metrics,
     )
-    return _FORMS[asked.form](result)
-
-
-def _plan(asked):
-    if asked.drawn == "shared":
-        raise ValueError("--drawn must be uniform for a plan, of lists of each user's own")
-    if asked.model is not None:
-        raise ValueError("--width plans for one recommender: give a file without --model")
-    planned = _reported(asked, [asked.metric]).plan(asked.metric, asked.width)
-    table = planned.rename_axis("for")
-    if asked.form == "json":
-        return json.dumps(json.loads(table.reset_index().to_json(orient="records")), indent=2)
-    if asked.form == "markdown":
-        extra("tabulate")
-        return table.to_markdown()
-    if asked.form == "csv":
-        return table.to_csv(lineterminator="\n")
-    return table.to_latex(escape=True) if asked.form == "latex" else table.to_string()
-
-
-def _held_out(asked, pair):
-    """The held-out items, with what may say which of them are relevant."""
-    if asked.all_relevant and asked.relevance is not None:
-        raise ValueError("--all-relevant must not stand beside --relevance, got both")
-    if asked.all_relevant:
-        return {"held_out": read_file(asked.held_out, pair), "relevance": None}
-    if asked.relevance is not None:
-        table = read_file(asked.held_out, pair | {"relevance": asked.relevance})
-        return {"held_out": table, "relevance": "relevance"}
-    names = [one for one in names_in(asked.held_out) if one not in pair.values()]
-    asking = next(filter(says_relevance, names), None)
-    found = {} if asking is None else {"relevance": asking}
-    return {"held_out": read_file(asked.held_out, pair | found).rename(columns=found)}
 
 
 def _evaluate(asked):
     named = [text.partition("=")[::2] if "=" in text else ("", text) for text in asked.scores]
     if len(named) > 1 and not all(name for name, _ in named):
-        raise ValueError(f"--scores must name each of several files, NAME=FILE, got {asked.scores}")
+        raise ValueError(f"scores must name each of several files, NAME=FILE, got {asked.scores}")
     if len({name for name, _ in named}) < len(named):
-        raise ValueError(f"--scores must have different names, got {asked.scores}")
+        raise ValueError(f"scores must have different names, got {asked.scores}")
     pair = {"user": asked.user, "item": asked.item}
-    triple = pair | {"score": asked.score, "model": asked.model or "model"}
+    columns = pair | {"score": asked.score, "model": asked.model or "model"}
     optional = () if asked.model else ("model",)
-    tables: Any = {name: read_file(path, triple, optional) for name, path in named}
-    files = {"train": asked.train, "negatives": asked.negatives}
-    read = {
-        use: path if path == "listed" else read_file(path, pair)
-        for use, path in files.items()
-        if path is not None
-    }
-    read |= _held_out(asked, pair)
-    drawn = asked.sample is not None
-    result = evaluate(
-        tables.get("", tables),
+    scores = {name: read_file(path, columns, optional) for name, path in named}
+    relevance = None if asked.all_relevant else asked.relevance or ...
+    relevant = {} if relevance is None else {"relevance": relevance}
+    return evaluate(
+        scores.get("", scores),
+        read_file(asked.held_out, pair | relevant),
+        train=asked.train and read_file(asked.train, pair),
+        items=asked.items and _items(asked),
+        among=_among(asked, pair),
+        unlisted=asked.unlisted,
         drawn=asked.drawn,
+        relevance=relevance,
         metrics=asked.metrics,
-        sampler=UniformSampling(asked.sample, asked.with_replacement) if drawn else None,
-        complete=asked.complete,
         rng=asked.seed,
-        **read,
+        **columns,
     )
-    return _FORMS[asked.form](result)
+
+
+def _items(asked):
+    """The catalogue, or how many items it has."""
+    number = as_count(asked.items)
+    return number or read_file(asked.items, {"item": asked.item})[asked.item].to_numpy()
+
+
+def _among(asked, pair):
+    """What held-out items are ranked among: those of a file, or some that are drawn."""
+    if asked.sample is not None:
+        return UniformSampling(asked.sample, asked.with_replacement)
+    if asked.with_replacement:
+        raise ValueError("replace must stand beside --sample, got it without")
+    return asked.among and read_file(asked.among, pair)
 
 
 if __name__ == "__main__":

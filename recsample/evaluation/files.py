@@ -6,26 +6,27 @@ Nothing is guessed from what stands in a column: 7 and 007 are two users, 1.1 an
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import islice
-from pathlib import Path
+import zlib
+from collections.abc import Callable, Collection, Mapping
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from recsample._support.checks import as_float, shown
+from recsample._support.checks import as_float, is_missing, shown
 from recsample._support.extras import extra
-from recsample._support.frames import as_grades, as_ids, as_scores, kind_of, read_columns
+from recsample._support.frames import as_ids, coded, kind_of, says_relevance
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-# What columns are for, by the options that name them, and what numbers must stand in them.
-_IDS = ("user", "item", "model", "batches")
+# What columns are for, and what numbers must stand in them.
+_IDS = ("user", "item", "model")
 _FLOATS = ("score", "relevance", "exact", "chosen")
 _COUNT = "a whole number from 1 to 2**53 - 1"
 
@@ -36,67 +37,48 @@ def _whole(values, lowest=1):
 
 _RULES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("rank", "m", "items"), (_COUNT, _whole)),
+    "exact": (f"{_COUNT}, or blank", _whole),
     "ties": ("a whole number from 0 to 2**53 - 1", lambda values: _whole(values, 0)),
     "score": ("a number or -inf", lambda values: values < np.inf),  # nor NaN
     "relevance": ("a number, or true or false", lambda values: ~np.isnan(values)),
-    "chosen": ("a number above 0 and at most 1", lambda values: (values > 0) & (values <= 1)),
-    "exact": (f"{_COUNT}, or blank", _whole),
+    "chosen": ("a number", lambda values: ~np.isnan(values)),
 }
-_PRINTED = "printed "  # before the name of a metric: what stands there is kept as text
 _TRUTH = {"true": 1.0, "false": 0.0}
-# Rows of text are turned into columns this many at a time, which stay in the cache of a core.
-_BLOCK = 300
 
 
-def read_file(path: str, wanted: Mapping[str, str], optional: Collection[str] = ()) -> pd.DataFrame:
-    """Columns of a file, by what each is for; those that are optional may be missing.
+def read_file(
+    path: str, wanted: Mapping[str, str | EllipsisType], optional: Collection[str] = ()
+) -> pd.DataFrame:
+    """Columns of a file, under the names that they have there.
 
-    The index says in which line or row of the file each row stands.
+    `wanted` are these names, by what each is for; those that are optional may be missing. The name
+    ... of "relevance" is the first that may say what is relevant, if there is one. The index says
+    in which line or row of the file each row stands.
     """
-    readers = {".csv": _from_text, ".tsv": _from_text, ".parquet": _from_parquet}
-    kind = Path(path).suffix.lower()
-    if kind not in readers:
-        raise ValueError(f"a file must end in .csv, .tsv or .parquet, unpacked, got {path}")
-    if not os.path.exists(path):  # nor is an address asked, as pandas and PyArrow would do
-        raise ValueError(f"{path} must be a file that holds a table, got none on this machine")
-    try:
-        blocks = list(readers[kind](path, wanted, optional))
-    except OSError as error:
-        why = error.strerror or error
-        raise ValueError(f"{path} must be a file that holds a table: {why}") from None
-    if not blocks:
+    from_parquet = path.lower().endswith(".parquet")
+    table, chosen = (_from_parquet if from_parquet else _from_text)(path, wanted, optional)
+    if not len(table):
         raise ValueError(f"{path} must hold at least one row below the names of its columns")
-    columns = {use: np.concatenate([block[use] for block in blocks]) for use in blocks[0]}
-    pd = extra("pandas")
-    table = pd.DataFrame({use: pd.Series(one, dtype=one.dtype) for use, one in columns.items()})
-    return table.set_index("row" if kind == ".parquet" else "line")
+    pd, columns = extra("pandas"), {}
+    for use, name in chosen.items():
+        convert, called = _as_ids if use in _IDS else _as_numbers, f"{path}, column {name!r}"
+        values = convert(use, table[name], called)
+        columns[name] = pd.Series(values, table.index, values.dtype)
+    return pd.DataFrame(columns)
 
 
 def read_printed(path: str) -> dict[str, dict[str, str]]:
     """A table of numbers as text: recommenders in the first column, a metric in each other one."""
-    of, *metrics = names_in(path) or [""]
-    if not metrics:
+    (_, *metrics), *rows = _rows_of_text(path).to_numpy().tolist()
+    if not metrics or len(set(metrics)) < len(metrics):
         raise ValueError(
-            f"{path} must begin with the names of its columns, recommenders and metrics, got none"
+            f"{path} must begin with the names of its columns, recommenders and different metrics, "
+            f"got {shown(metrics)}"
         )
-    table = read_file(path, {"model": of, **{f"{_PRINTED}{one}": one for one in metrics}})
-    if table["model"].duplicated().any():
-        again = table["model"][table["model"].duplicated()].iloc[0]
-        raise ValueError(f"{path} must hold each recommender once, got {again!r} again")
-    rows = table.drop(columns="model").to_numpy()
-    return {name: dict(zip(metrics, row)) for name, row in zip(table["model"], rows)}
-
-
-def names_in(path: str) -> list[str]:
-    """The names of the columns of a file, where it has any that can be read."""
-    if Path(path).suffix.lower() == ".parquet":
-        return extra("pyarrow.parquet").read_schema(path).names if os.path.isfile(path) else []
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            separator = "\t" if Path(path).suffix.lower() == ".tsv" else ","
-            return next(csv.reader(file, delimiter=separator), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
-        return []  # which `read_file` says
+    names = [name for name, *_ in rows]
+    if not (names and all(map(str.strip, names)) and len(set(names)) == len(names)):
+        raise ValueError(f"{path} must hold each recommender once, by its name, got {shown(names)}")
+    return {name: dict(zip(metrics, values)) for name, *values in rows}
 
 
 def as_count(text: str) -> int | None:
@@ -108,134 +90,157 @@ def as_count(text: str) -> int | None:
 def _chosen(path, names, wanted, optional):
     """Which of the columns of a file are wanted."""
     chosen = {u: name for u, name in wanted.items() if u not in optional or name in names}
+    if chosen.get("relevance") is ...:
+        del chosen["relevance"]
+        others = filter(says_relevance, (one for one in names if one not in chosen.values()))
+        if (found := next(others, None)) is not None:
+            chosen["relevance"] = found
     for use, name in chosen.items():
         if names.count(name) != 1:
             or_number = f"be {_COUNT} or " * (use in ("m", "items"))
             raise ValueError(
-                f"--{use} must {or_number}name one column of {path}, got {name!r} where the "
+                f"{use} must {or_number}name one column of {path}, got {name!r} where the "
                 f"columns are {shown(names)}"
             )
     if len(set(chosen.values())) < len(chosen):
-        raise ValueError(f"options must name different columns of {path}, got {chosen}")
+        got = list(chosen.values())
+        raise ValueError(f"the options must name different columns of {path}, got {got}")
     return chosen
 
 
-def _from_text(path, wanted, optional) -> Iterator[dict[str, NDArray]]:
-    """The columns of some rows at a time, and the lines on which these end."""
-    separator = "\t" if Path(path).suffix.lower() == ".tsv" else ","
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        rows = csv.reader(file, delimiter=separator, strict=True)
-        try:
-            names = next(rows, [])
-            if not names:
-                raise ValueError(f"{path} must begin with the names of its columns, got none")
-            chosen = _chosen(path, names, wanted, optional)
-            full = _full(path, rows, len(names))
-            while block := list(islice(full, _BLOCK)):
-                lines, *columns = zip(*block)
-                yield {"line": np.array(lines)} | {
-                    use: _of_texts(
-                        use, columns[names.index(name)], f"{path}, column {name!r}, line", lines
-                    )
-                    for use, name in chosen.items()
-                }
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}, "
-                "which is none: save the file in UTF-8"
-            ) from None
-        except csv.Error as error:
-            raise ValueError(
-                f"{path}, line {rows.line_num}, must be fields between {separator!r}: {error}"
-            ) from None
+def _from_text(path, wanted, optional):
+    """The chosen columns as text."""
+    rows = _rows_of_text(path)
+    names = rows.iloc[0].tolist()
+    chosen = _chosen(path, names, wanted, optional)
+    rows = rows.iloc[1:, [names.index(name) for name in chosen.values()]]
+    return rows.set_axis([*chosen.values()], axis=1), chosen
 
 
-def _full(path, rows, width):
-    """The line on which each row ends and its fields, as many as there are names."""
-    for row in rows:
-        line = rows.line_num
-        if not row and not any(rows):
-            return  # nothing but empty lines at the end
-        if len(row) != width:
-            raise ValueError(
-                f"{path}, line {line}, must have {width} fields, as many as the first line, "
-                f"got {len(row)}"
-            )
-        yield line, *row
-
-
-def _of_texts(use, texts, name, lines):
-    """The values of a column of texts."""
-    if use.startswith(_PRINTED):
-        return np.array(texts, object)
-    if use in _IDS:
-        values = np.array(list(map(sys.intern, texts)), object)  # each id once in memory
-    elif use == "relevance":
-        values = np.array([_TRUTH.get(one.strip().lower(), as_float(one)) for one in texts])
-    else:
-        values = np.array(list(map(as_float, texts)))
-    if use == "score":  # floats would tie different whole numbers that they do not hold
-        large = np.abs(values) > 2**53
-        large[large] = [texts[i].strip().lstrip("+-").isdecimal() for i in np.flatnonzero(large)]
-        most = "at most 2**53 on either side where scores are whole numbers"
-        _refuse(large, most, texts, name, lines)
-    return _checked(use, values, texts, name, lines)
-
-
-def _from_parquet(path, wanted, optional) -> Iterator[dict[str, NDArray]]:
-    """The same of a Parquet file, all rows at once."""
-    arrow, dataset = extra("pyarrow"), extra("pyarrow.dataset")
+def _rows_of_text(path):
+    """The fields of a file, the first line among them, by the lines on which the rows end."""
+    name, pd = path.lower().removesuffix(".gz"), extra("pandas")
+    if not (path == "-" or name.endswith((".csv", ".tsv"))):
+        raise ValueError(
+            "a file must end in .csv, .tsv, .csv.gz or .tsv.gz, or in .parquet unless it is a "
+            f"printed table, or be - for CSV from the standard input, got {path}"
+        )
+    separator = "\t" if name.endswith(".tsv") else ","
+    text = _text_of(path).rstrip("\r\n")
+    if not text or text[0] in "\r\n":
+        raise ValueError(f"{path} must begin with the names of its columns, got none")
+    how = {"sep": separator, "header": None, "dtype": object, "skip_blank_lines": False}
     try:
-        table = dataset.dataset(path, format="parquet", partitioning="hive")
-        chosen = _chosen(path, table.schema.names, wanted, optional)
-        table = table.to_table(columns=list(chosen.values()))
-        if "exact" in chosen:  # of which most may be empty
-            place = table.schema.names.index(chosen["exact"])
-            filled = table[place].cast("float64").fill_null(np.nan)
-            table = table.set_column(place, chosen["exact"], filled)
-    except arrow.ArrowException as error:
-        raise ValueError(f"{path} must be a file that holds a table: {error}") from None
-    columns = zip(chosen.items(), read_columns(path, table, chosen))
-    yield {"row": np.arange(len(table))} | {
-        use: _of_series(use, column, f"{path}, column {name!r}") for (use, name), column in columns
-    }
-
-
-def _of_series(use, column, name):
-    """The values of a column of a Parquet file; whole numbers that are ids become digits."""
-    if use in _IDS:
-        values = as_ids(name, column)
-        if (kind := kind_of(values)) == "whole numbers":
-            different, which = np.unique(values, return_inverse=True)
-            values = different.astype(str).astype(object)[which]
-        elif kind != "text":
-            raise ValueError(f"{name} must have text or whole numbers, got {kind}")
-    elif use == "relevance":
-        values = as_grades(name, column)
-    elif not column.dtype.is_numeric():
-        raise ValueError(f"{name} must have numbers, got {column.dtype}")
+        rows = pd.read_csv(io.StringIO(text, newline=""), na_filter=False, **how)
+    except pd.errors.ParserError as error:
+        _lines_of(path, text, separator)  # names the line
+        raise ValueError(f"{path} must hold rows of fields: {error}") from None
+    # pandas fills a short row up with empty fields, and is not strict with quotes.
+    if '"' in text or (rows.iloc[:, -1] == "").any():
+        lines = _lines_of(path, text, separator)
     else:
-        values = as_scores(name, column) if use == "score" else column.to_numpy().astype(float)
-    return _checked(use, values, values, f"{name}, row", range(len(values)))
+        lines = range(1, len(rows) + 1)
+    return rows.set_axis(pd.Index(lines, name="line"))
 
 
-def _checked(use, values, given, name, places):
-    """The values of a column, none of which may not stand there."""
-    if use in _IDS:
-        blank = {one for one in set(values) if not one.strip()}
-        wrong = np.array([one in blank for one in values]) if blank else np.zeros(len(values), bool)
-        _refuse(wrong, "an id, which is not empty", given, name, places)
-        return values
+def _text_of(path):
+    """What stands in a file, or comes from the standard input."""
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read()
+        else:
+            with (gzip.open if path.lower().endswith(".gz") else open)(path, "rb") as file:
+                data = file.read()
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        given, at = error.object, error.start  # without a byte order mark
+        line = given.count(b"\n", 0, at) + 1
+        raise ValueError(
+            f"{path}, line {line}, must be text in UTF-8, got the byte 0x{given[at]:02x}, "
+            "which is none: save the file in UTF-8"
+        ) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise _no_table(path, error) from None
+
+
+def _lines_of(path, text, separator):
+    """The line on which each row ends; a row of another number of fields is refused."""
+    lines, width = [], 0
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        for row in rows:
+            width = width or len(row)
+            if len(row) != width:
+                raise ValueError(
+                    f"{path}, line {rows.line_num}, must have {width} fields, as many as the first "
+                    f"line, got {len(row)}"
+                )
+            lines.append(rows.line_num)
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, line {rows.line_num}, must be fields between {separator!r}: {error}"
+        ) from None
+    return lines
+
+
+def _from_parquet(path, wanted, optional):
+    """The chosen columns of a Parquet file, or of a folder of such files."""
+    if not os.path.exists(path):  # nor is an address asked, as PyArrow would do
+        raise ValueError(f"{path} must be a file that holds a table, got none on this machine")
+    pd, arrow, dataset = extra("pandas"), extra("pyarrow"), extra("pyarrow.dataset")
+    try:
+        source = dataset.dataset(path, format="parquet", partitioning="hive")
+        chosen = _chosen(path, source.schema.names, wanted, optional)
+        table = source.to_table(columns=[*chosen.values()])
+    except (arrow.ArrowException, OSError) as error:
+        raise _no_table(path, error) from None
+    rows = pd.RangeIndex(len(table), name="row")
+    return pd.DataFrame({n: table[n].to_pandas() for n in table.column_names}, rows), chosen
+
+
+def _no_table(path, error):
+    why = getattr(error, "strerror", None) or error
+    return ValueError(f"{path} must be a file that holds a table: {why}")
+
+
+def _as_ids(use, column, called):
+    """Ids as text; whole numbers of a Parquet file become their digits."""
+    _refuse(column.isna().to_numpy(), "an id, which is not empty", column, called)
+    values = as_ids(called, extra("narwhals.stable.v2").from_native(column, series_only=True))
+    kind = kind_of(values)
+    if kind == "whole numbers":
+        different, which = coded(values)
+        values = different.astype(str).astype(object)[which]
+    elif kind != "text":
+        raise ValueError(f"{called} must have text or whole numbers, got {kind}")
+    blank = np.array([not one.strip() for one in values])
+    _refuse(blank, "an id, which is not empty", column, called)
+    return values
+
+
+def _as_numbers(use, column, called):
+    """Numbers that may stand in a column, as floats unless they are counts."""
+    if column.dtype.kind in ("iufb" if use == "relevance" else "iuf"):
+        values = column.to_numpy().astype(float)
+    elif use == "relevance":
+        values = np.array([_TRUTH.get(str(one).strip().lower(), as_float(one)) for one in column])
+    else:
+        values = np.array([as_float(str(one)) for one in column])
     allowed, holds = _RULES[use]
     wrong = ~holds(values)
     if use == "exact":
-        wrong &= [bool(str(one).strip()) and one == one for one in given]
-    _refuse(wrong, allowed, given, name, places)
+        wrong[wrong] = [not is_missing(one) and bool(str(one).strip()) for one in column[wrong]]
+    _refuse(wrong, allowed, column, called)
+    if use == "score":  # floats would tie different whole numbers that they do not hold
+        large = np.abs(values) >= 2**53
+        large[large] = [str(one).strip().lstrip("+-").isdecimal() for one in column[large]]
+        _refuse(large, "between -2**53 and 2**53 where it is a whole number", column, called)
     return values if use in _FLOATS else values.astype(np.int64)
 
 
-def _refuse(wrong, allowed, given, name, places):
+def _refuse(wrong, allowed, column, called):
     """Refuse the first of a column's values that are wrong, with its place."""
     if wrong.any():
-        where = int(np.argmax(wrong))
-        raise ValueError(f"{name} {places[where]}, must be {allowed}, got {shown(given[where])}")
+        at = int(np.argmax(wrong))
+        place = f"{column.index.name} {column.index[at]}"
+        raise ValueError(f"{called}, {place}, must be {allowed}, got {shown(column.iloc[at])}")
