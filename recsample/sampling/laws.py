@@ -565,17 +565,18 @@ def _in_closed_form(shape, first, last, targets, m, replace):
     return mean
 
 
-def linear_moments(metric: Metric, targets: Targets, noise: ArrayLike) -> tuple[Floats, Floats]:
-    """Mean and variance of a metric of linear shape, of one relevant item each.
+def linear_moments(metric: Metric, ranks: Ranks, noise: ArrayLike) -> tuple[Floats, Floats]:
+    """Mean and variance of a metric of linear shape, for each of the relevant items, one each.
 
     It is linear in the share q of the sample that outranks the item. With x of t tied items ahead,
     q has the mean p = (a + x) / N and the variance `noise` p (1 - p), where `noise` is 1 / m with
     replacement and (N - m) / (N - 1) / m without; x has the mean t / 2 and the variance
     t (t + 2) / 12.
     """
-    pool, ties = targets.pool, targets.ties
-    first, last = (metric.term(1 + s, targets.order, targets.n_relevant, 2) for s in (0, 1))
-    p = targets.mean_above / pool
-    places = ties * (ties + 2.0) / 12 / pool**2
+    rows, pool = ranks.rows, ranks.n_irrelevant[ranks.rows.instance]
+    one = np.ones_like(pool)
+    first, last = (metric.term(1 + s, one, one, 2) for s in (0, 1))
+    p = (rows.above + rows.ties / 2) / pool
+    places = rows.ties * (rows.ties + 2.0) / 12 / pool**2
     variance = noise * p * (1 - p) + (1 - noise) * places
     return first + (last - first) * p, (last - first) ** 2 * variance

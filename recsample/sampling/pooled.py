@@ -141,14 +141,12 @@ class PooledSampling(Sampler):
         check_one_at_most(ranks, "a variance")
         if not isinstance(metric.shape, Linear):
             return self._term_moments(metric, ranks, 1)
-        targets, of_row = targets_of(ranks)
-        (pool,), kind = different_rows([targets.pool])
+        (pool,), kind = different_rows([ranks.n_irrelevant])
         # The mean of (N - D) / (N - 1) / D, by which the share of an item in the sample varies.
         size = np.arange(1, self.m + 1)
         share = (pool[:, None] - size) / np.maximum(pool[:, None] - 1, 1) / size
         noise = (different_pmf(pool, pool, self.m)[:, 1:] * share).sum(axis=1)
-        mean, variance = linear_moments(metric, targets, noise[kind])
-        return mean[of_row], variance[of_row]
+        return linear_moments(metric, ranks, noise[kind])
 
     def _checked(self, ranks):
         """``ranks``; an instance without a relevant or without an irrelevant item is refused."""

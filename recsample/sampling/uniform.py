@@ -219,16 +219,17 @@ class UniformSampling(Sampler):
     def moments(self, metric: Metric | str, ranks: Ranks) -> tuple[Floats, Floats]:
         metric, ranks = check_readable(metric, self), self._checked(ranks)
         check_one_at_most(ranks, "a variance")
-        targets, of_row = laws.targets_of(ranks)
+        one, m = ranks.n_relevant == 1, self.m
         if isinstance(metric.shape, Linear):
-            m, pool = self.m, targets.pool
+            pool = ranks.n_irrelevant[one]
             noise = 1 / m if self.replace else (pool - m) / np.maximum(pool - 1, 1) / m
-            found = laws.linear_moments(metric, targets, noise)
+            found = laws.linear_moments(metric, ranks, noise)
         else:
-            found = laws.moments_over_law(metric, targets, self.m, self.replace)
+            targets, of_row = laws.targets_of(ranks)
+            each = laws.moments_over_law(metric, targets, m, self.replace)
+            found = (moment[of_row] for moment in each)
         mean, variance = np.full((2, len(ranks)), np.nan)
-        one = ranks.n_relevant == 1
-        mean[one], variance[one] = (moment[of_row] for moment in found)
+        mean[one], variance[one] = found
         return warned_of_nan(metric, mean), variance
 
     def same_kind(self, other: object) -> bool:
