@@ -185,19 +185,6 @@ REFUSED = {
         lambda: rs.inference.rank_distribution(ranks, UniformSampling(29), 10**9),
         "n_items must be at most 10,000,000 for a distribution",
     ),
-    "a counterexample of too many": (
-        lambda: rs.sampling.consistency.counterexample(AP, sampler, 10**9),
-        "n_items must be at most 10,000,000 for a metric and its expectation",
-    ),
-    "too many draws": (
-        lambda: rs.PooledSampling(10**6).sizes(10**9),
-        "m must leave at most 100,000 draws for the number of different items, whose law is built "
-        "draw by draw, got 1000000 draws: choose a smaller m",
-    ),
-    "too many draws for several": (
-        lambda: UniformSampling(10**6).variance(AP, Ranks([[5, 9]], 10**9)),
-        "m must leave at most 100,000 draws for several relevant items",
-    ),
     "an average with too many draws": (
         lambda: UniformSampling(10**7, True).pmf(Ranks([5], 10**9, ties=[10**8])),
         "m must be smaller to average over ties, got m=10000000: break the ties of ranks",
@@ -332,10 +319,6 @@ REFUSED = {
     "an array for a split": (
         lambda: rs.datasets.load_movielens(split=np.array([1, 2])),
         "split must be 'paper' or 'last', got array([1, 2])",
-    ),
-    "masked for a word": (
-        lambda: report(drawn=np.ma.masked),
-        "drawn must say how the items were drawn",
     ),
     "an array for the way to break ties": (
         lambda: ranks.break_ties(np.array([1, 2])),

@@ -62,7 +62,7 @@ def test_names_of_the_contract():
         "AUC Precision Recall AP NDCG RR HitRate RankScore PercentileRank "
         "datasets recommenders experiments plotting metrics sampling inference"
     )
-    inference = "rank_distribution order_probability paired_comparison plan_audit best_gamma report"
+    inference = "rank_distribution order_probability paired_comparison plan_audit best_gamma"
     modules = "datasets recommenders experiments plotting metrics sampling inference"
     for names, place in ((top, rs), (inference, rs.inference), (modules, rs)):
         for name in names.split():
@@ -117,8 +117,9 @@ def test_metrics_and_uniform_sampling_need_numpy_alone():
     uses = [
         "ranks = rs.Ranks([[1, 2], [3]], 999, ties=[[0, 0], [4]])",
         "sampler = rs.UniformSampling(100); (rs.Recall @ 10)(ranks); sampler.pmf(ranks)",
-        "asked = sampler.expect, sampler.moments, sampler.std_of_mean",
-        "[ask(metric, ranks) for ask in asked for metric in (rs.AUC, rs.AP, rs.Recall @ 10)]",
+        "asked = sampler.expect, sampler.moments, sampler.std_of_mean; tied = ranks[1:]",
+        "[ask(metric, tied) for ask in asked for metric in (rs.AUC, rs.AP, rs.Recall @ 10)]",
+        "sampler.expect(rs.AP, ranks)",
         "rs.AP(sampler.draw(ranks, 0)), rs.AP.of_rank([1, 2], 9); one = rs.Ranks([1, 2], 9)",
         "sampler.draw(rs.RankCounts([1, 7], [9, 9], 999), 0).mean('ap')",
         "[(m @ 3 if m.takes_cutoff else m)(one) for m in rs.metrics.every_metric()]",

@@ -204,10 +204,7 @@ def _refuse_grades(grades, metrics):
 
 def _drawn(found: Inferred, ranked, sampler, rng) -> Sampled:
     """What a sampler sees of the ranks among all items."""
-    try:
-        runs = draw(ranked, sampler, rng)
-    except ValueError as error:
-        raise ValueError(f"among must fit held_out and metrics: {error}") from error
+    runs = draw(ranked, sampler, rng)
     about = {
         what: getattr(found, what)
         for what in ("metrics", "named", "notes", "counts", "grades", "lists")

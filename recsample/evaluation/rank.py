@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from recsample._support.arrays import split
+from recsample._support.arrays import counted, split
 from recsample._support.checks import shown
 from recsample._support.typing import Integers
 from recsample.evaluation.match import USUAL, Matched
@@ -131,10 +130,10 @@ def generators(names, rng):
     return {name: np.random.default_rng([base, *one.digest()]) for name, one in hashed.items()}
 
 
-def _per_user(standing: Standing) -> NDArray[Any]:
+def _per_user(standing: Standing) -> Integers:
     """How many relevant items of each user are not listed."""
     instance = standing.ranks.rows.instance[standing.unlisted]
-    return np.bincount(instance, minlength=len(standing.ranks))
+    return counted(instance, len(standing.ranks))
 
 
 def _about(found, sizes, unlisted):

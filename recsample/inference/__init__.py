@@ -4,7 +4,7 @@
 metric lies, `comparison` how sure an order is, `audit` what exact ranks of some users add,
 `planning` how many users to rank exactly, `published` what printed numbers leave possible, `blind`
 what limits cannot see.
-Chapters: estimation, bounds, inference, coverage, audit.
+Chapters: estimation, inference, coverage, audit.
 """
 
 import lazy_loader

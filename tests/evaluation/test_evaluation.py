@@ -588,7 +588,7 @@ class TestMessagesSpeakOfEvaluate:
 
     def test_more_items_than_there_are(self):
         sampler = rs.UniformSampling(21)
-        wanted = "^among must fit .*: among must draw at most 20 items, .* for user 0 .*, got 21$"
+        wanted = "^among must draw at most 20 items, .* for user 0 .*, got 21$"
         with pytest.raises(ValueError, match=wanted):
             rs.evaluate(self.dense, self.held_out, train=self.train, among=sampler)
 

@@ -386,69 +386,6 @@ def test_html_is_escaped():
     assert "a&lt;b" in said._repr_html_()
 
 
-@pytest.mark.parametrize("metric", ["Recall@10", thorough("AP"), "AUC"])
-def test_a_plan_leads_where_it_says(metric):
-    """What the plan names is carried out: exact users, more samples, or a design."""
-    ranks = exact_ranks(size=2000)
-    said = rs.report(SAMPLER.draw(ranks, 5), n_items=N_ITEMS, metrics=[metric])
-    width = 0.8 * (said.table["high"] - said.table["low"]).item()
-    plan = said.plan(metric, width)
-    assert (plan["width"].drop("ten times the users") <= width * 1.001).all()
-    exact = plan.loc["rank all items"]
-    assert exact["scored"] == N_ITEMS - 1
-    values = rs.metric(metric)(exact_ranks(size=200_000, seed=9))
-    reached = 2 * 1.96 * values.std() / np.sqrt(exact["users"])
-    assert width / 2 < reached <= width  # enough, and not more than four times that
-    many = rs.report(
-        SAMPLER.draw(exact_ranks(size=20_000, seed=3), 5), n_items=N_ITEMS, metrics=[metric]
-    ).table
-    assert (many["high"] - many["low"]).item() == pytest.approx(
-        plan.loc["ten times the users", "width"], rel=0.35
-    )
-    if "more samples" in plan.index:
-        m = int(plan.loc["more samples", "setting"].removeprefix("m = "))
-        wider = rs.UniformSampling(m).draw(ranks, 6)
-        again = rs.report(wider, n_items=N_ITEMS, metrics=[metric]).table
-        assert (again["high"] - again["low"]).item() == pytest.approx(
-            plan.loc["more samples", "width"], rel=0.35
-        )
-    if "draw until enough is known" in plan.index:
-        row = plan.loc["draw until enough is known"]
-        design = rs.EarlyStopping(10) if metric == "Recall@10" else rs.InverseSampling()
-        assert row["setting"] == str(design)
-        observed = design.draw(ranks, 7)
-        assert design.cost(ranks).mean() == pytest.approx(row["scored"], rel=0.15)
-        spread = design.of(rs.metric(metric), observed).std()
-        assert 2 * 1.96 * spread / np.sqrt(2000) == pytest.approx(row["width"], rel=0.2)
-
-
-def test_a_plan_tries_no_more_samples_than_it_has_time_for(monkeypatch):
-    tried = []
-
-    def never(study, m, users):
-        tried.append(m)
-        return np.inf
-
-    monkeypatch.setattr("recsample.inference.ways._width_with", never)
-    found = rs.report(
-        [1, 2, 3, 1] * 50, m=10, n_items=10**9, drawn="uniform", metrics=["Recall@10", "AUC"]
-    )
-    assert "more samples" not in found.plan("Recall@10", width=1.0).index
-    assert max(tried) == 1280
-    found.plan("AUC", width=1.0)  # which needs no law
-    assert max(tried) > 10**8
-
-
-def test_a_plan_knows_that_drawn_items_do_not_come_again():
-    ranks = rs.Ranks(np.random.default_rng(0).integers(140, 161, 3000), N_ITEMS)
-    mean, variance = rs.UniformSampling(70).moments(rs.AUC, ranks)
-    width = 2 * 1.96 * np.sqrt((mean.var() + variance.mean()) / 3000)
-    found = rs.report(rs.UniformSampling(35).draw(ranks, 1), n_items=N_ITEMS, metrics=["AUC"])
-    row = found.plan("AUC", 1.2 * width).loc["more samples"]
-    assert row["setting"] == "m = 70"
-    assert row["width"] == pytest.approx(width, rel=0.08)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

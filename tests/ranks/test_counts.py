@@ -173,12 +173,6 @@ REFUSED = {
         lambda: rs.inference.paired_comparison(AP, COUNTED, COUNTED),
         "a must be Ranks to be compared instance by instance, got RankCounts",
     ),
-    "overlap": (
-        lambda: rs.inference.order_probability(
-            AP, COUNTED, RankCounts([2], [7], 60), UniformSampling(5), overlap=[0]
-        ),
-        "instance by instance",
-    ),
     "other numbers": (
         lambda: rs.inference.order_probability(
             AP, COUNTED, RankCounts([2], [3], 60), UniformSampling(5)
@@ -406,16 +400,3 @@ class TestInference:
             for pair in (both, (a, both[1])):
                 found = rs.inference.order_probability(metric, *pair, SAMPLER)
                 assert found == pytest.approx(expected, rel=1e-9)
-
-    def test_sums_have_no_rounding(self):
-        from fractions import Fraction
-        from math import fsum
-
-        from recsample.inference.comparison import _parts_of_sum
-
-        rng = RNG(0)
-        counted = RankCounts(range(1, 301), rng.integers(1, 2**40, 300), n_items=300)
-        values = map(Fraction, NDCG(counted.ranks).tolist())
-        exact = sum(c * v for c, v in zip(counted.counts.tolist(), values))
-        assert sum(map(Fraction, _parts_of_sum(NDCG, counted).tolist())) == exact
-        assert fsum(_parts_of_sum(NDCG, counted)) == float(exact)

@@ -83,7 +83,8 @@ def test_everything_that_counts_runs_with_narrow_indices(narrow):
     for metric in (rs.AP, rs.NDCG @ 3, rs.AUC, rs.metric("AP(hits)@3")):
         assert np.isfinite(metric(ranks)).all()
         for sampler in (rs.UniformSampling(5), rs.UniformSampling(5, True), rs.PooledSampling(2)):
-            assert np.isfinite(sampler.expect(metric, ranks)).all()
+            if metric.additive:
+                assert np.isfinite(sampler.expect(metric, ranks)).all()
             assert np.isfinite(sampler.variance(metric, one)).all()
             assert np.isfinite(metric(sampler.draw(ranks, 0))).all()
     for design in (rs.InverseSampling(), rs.InverseSampling(cap=4)):

@@ -12,7 +12,6 @@ import recsample as rs
 from recsample import AP, NDCG, Ranks, UniformSampling
 from recsample._support.values import Value, frozen
 from recsample.datasets.interactions import Interactions
-from recsample.sampling import GivenLists
 
 
 def above(*rows):
@@ -51,12 +50,6 @@ VALUES = {
         lambda: UniformSampling(8),
         lambda: UniformSampling(9, replace=True),
         lambda: rs.PooledSampling(9),
-    ],
-    "GivenLists": [
-        lambda: GivenLists([[0, 2], [1]]),
-        lambda: GivenLists([[0, 2], [2]]),
-        lambda: GivenLists([[0], [2, 1]]),
-        lambda: GivenLists([[0, 2]]),
     ],
     "InverseSampling": [lambda: rs.InverseSampling(), lambda: rs.InverseSampling(cap=3)],
     "EarlyStopping": [lambda: rs.EarlyStopping(3), lambda: rs.EarlyStopping(4)],
