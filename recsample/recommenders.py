@@ -19,7 +19,7 @@ from scipy import sparse
 
 from recsample._support.arrays import owners, summed
 from recsample._support.checks import (
-    fits_in_memory,
+    check_memory,
     generator,
     positive_float,
     positive_int,
@@ -112,7 +112,7 @@ class _Recommender(ABC):
             raise ValueError(f"users must be a list of users, got an array of shape {users.shape}")
         if users.size and users.max() >= n_users:
             raise ValueError(f"users must be below {n_users}, got user {users.max()}")
-        fits_in_memory(
+        check_memory(
             8 * len(users) * n_items,
             f"the scores of {len(users)} users",
             "ask for fewer users at a time",
@@ -389,7 +389,7 @@ def _squared_cosines(train, n_neighbors):
                 block = _nearest(block, start, n_neighbors)
             rows.append(block)
             n_bytes += 12 * block.nnz
-            fits_in_memory(2 * n_bytes, "the similarities", "keep fewer, by n_neighbors")
+            check_memory(2 * n_bytes, "the similarities", "keep fewer, by n_neighbors")
             progress.update(stop - start)
     return sparse.vstack(rows, format="csr")
 

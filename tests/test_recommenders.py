@@ -291,7 +291,7 @@ def test_a_catalogue_too_large_for_dense_matrices():
 def test_more_than_fits_in_memory_is_refused(monkeypatch, made):
     model = ItemKNN(1).fit(made.train)
     with monkeypatch.context() as patch:
-        patch.setattr("recsample._support.checks.available", lambda: 2**16)
+        patch.setattr("recsample._support.checks.available_memory", lambda: 2**16)
         with pytest.raises(ValueError, match="the scores of 120 users takes"):
             model.scores(np.arange(120))
         with pytest.raises(ValueError, match="the similarities takes .* n_neighbors"):

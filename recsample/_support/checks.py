@@ -90,7 +90,7 @@ def nonnegative_float(name: str, value: Any) -> float:
     return _one_number(name, value, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
 
 
-def share(name: str, value: Any) -> float:
+def fraction(name: str, value: Any) -> float:
     """``value`` as a float between 0 and 1, both excluded."""
     return _one_number(name, value, "between 0 and 1, both excluded", lambda x: 0 < x < 1)
 
@@ -214,12 +214,12 @@ def shown(value: object) -> str:
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
-def fits_in_memory(n_bytes: float, what: str, change: str) -> None:
+def check_memory(n_bytes: float, what: str, change: str) -> None:
     """Refuse an array that the machine's memory cannot hold, before the machine starts to swap.
 
     `change` says which argument to change, and how.
     """
-    memory = available()
+    memory = available_memory()
     if n_bytes > memory / 2:
         raise ValueError(
             f"{what} takes {n_bytes / 2**30:,.1f} GiB, "
@@ -231,7 +231,7 @@ def fits_in_memory(n_bytes: float, what: str, change: str) -> None:
 _RANKS = 10**7
 
 
-def every_rank(n_items: object, bytes_each: int, what: str) -> int:
+def check_n_items(n_items: object, bytes_each: int, what: str) -> int:
     """``n_items`` as an int, for what needs a number for every rank of a pool."""
     size = positive_int("n_items", n_items)
     if size > _RANKS:
@@ -239,14 +239,12 @@ def every_rank(n_items: object, bytes_each: int, what: str) -> int:
             f"n_items must be at most {_RANKS:,} for {what}, which looks at every rank, got {size}:"
             " report, limits, bounds, and corrections without a prior take any number"
         )
-    fits_in_memory(
-        bytes_each * size, f"{what} over n_items={size} ranks", "choose a smaller n_items"
-    )
+    check_memory(bytes_each * size, f"{what} over n_items={size} ranks", "choose a smaller n_items")
     return size
 
 
 @cache  # asked before every large array, and reading files takes longer than most of them
-def available() -> float:
+def available_memory() -> float:
     """Bytes of memory: those of the machine, or of the container that the process is in."""
     try:
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

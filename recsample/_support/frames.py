@@ -147,7 +147,7 @@ def count_groups(
 
 
 @contextmanager
-def opened(frame: Any) -> Iterator[Any]:
+def open_parquet(frame: Any) -> Iterator[Any]:
     """The Parquet files at a path as a dataframe of DuckDB; any other frame as it is.
 
     What is read from the files dies with the connection, so it stays open for the caller.
@@ -237,10 +237,10 @@ def as_ids(name: str, series: Any) -> NDArray[Any]:
     values = np.asarray(None) if wide else series.to_numpy()
     if values.dtype.kind == "M" or values.ndim != 1:  # dates, with a zone or without; structures
         values = np.fromiter(series.to_list(), object)
-    return same_kind_ids(name, values)
+    return check_ids(name, values)
 
 
-def same_kind_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
+def check_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """An array of ids as int64 or objects; several kinds, and broken numbers, are refused."""
     if values.dtype.kind in "SU":
         values = values.astype(object)
@@ -266,7 +266,7 @@ def same_kind_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.int64)
 
 
-def plain(text: str) -> str:
+def normalised(text: str) -> str:
     """An id without what a file or a float may change: case, white space and a .0 at the end."""
     return unicodedata.normalize("NFKC", text).strip().casefold().removesuffix(".0")
 
@@ -300,7 +300,7 @@ def coded(ids: NDArray[Any]) -> Coded:
     return Coded(different, which.astype(np.int64))
 
 
-def joined(*parts: NDArray[Any]) -> pd.Index:
+def union(*parts: NDArray[Any]) -> pd.Index:
     """All different ids of several columns, in ascending order where they have one."""
     pd = extra("pandas")
     index = pd.Index(pd.unique(np.concatenate(parts)))
@@ -310,7 +310,7 @@ def joined(*parts: NDArray[Any]) -> pd.Index:
         return index
 
 
-def numbered(index: pd.Index, column: Coded) -> Integers:
+def codes_in(index: pd.Index, column: Coded) -> Integers:
     """The place of each row's id in an index, -1 where it is not there."""
     return index.get_indexer(column.ids).astype(np.int64)[column.which]
 
@@ -318,7 +318,7 @@ def numbered(index: pd.Index, column: Coded) -> Integers:
 # Columns that name their entries by an index of pandas.
 
 
-def has_index(value: Any) -> bool:
+def is_series(value: Any) -> bool:
     """Whether it is a Series of pandas, whose index says what each value is of."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.Series)

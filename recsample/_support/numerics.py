@@ -67,7 +67,7 @@ def limits_of_mean(
     n = len(values) if counts is None else int(counts.sum())
     mean, std = mean_of(values, counts), np.sqrt(variance_of(values, counts))
     if ends is not None and _few_vary(values, counts, ends):
-        down, up = reaches(values, *ends, level, 1.0 if counts is None else counts)
+        down, up = gaffke_reach(values, *ends, level, 1.0 if counts is None else counts)
         return max(mean - down, ends[0]), min(mean + up, ends[1])
     if _alike(values):
         return -np.inf, np.inf
@@ -120,7 +120,7 @@ def _few_vary(values, counts, ends):
     return bool(total**2 <= few or 4 * total <= max((end - mean) ** 2 for end in ends))
 
 
-def reaches(
+def gaffke_reach(
     values: Floats,
     lowest: float,
     highest: float,
@@ -189,40 +189,6 @@ def _beyond(tilted, counts):
     scale = np.sqrt(counts @ (tilted / (1 - tilted)) ** 2)
     density = np.exp(-(root**2) / 2) / np.sqrt(2 * np.pi)
     return special.ndtr(-root) + density * (1 / scale - 1 / root)
-
-
-# Limits of a mean of which nothing is known but how many values it is of, and their ends.
-
-
-def limits_of_bounded_mean(
-    mean: float, n: int, level: float, ends: tuple[float, float] = (0.0, 1.0)
-) -> tuple[float, float]:
-    """Limits from the mean of n independent values between two ends, proved to hold.
-
-    No such mean M is spread more than a binomial share B with its expectation, by the mean of any
-    convex function (Hoeffding, 1963, also for draws without replacement), so that P(M >= x) is at
-    most the smallest E max(B - t, 0) / (x - t) over t < x (Bentkus, 2004).
-    """
-    least, most = ends
-    share, each = (mean - least) / (most - least), (1 - level) / 2
-    low, high = (_lowest_expectation(one, n, each) for one in (share, 1 - share))
-    return least + (most - least) * low, most - (most - least) * high
-
-
-def _lowest_expectation(share, n, chance):
-    """Below it, a mean of n values from 0 to 1 is so large with no more than this chance."""
-    from scipy import special
-
-    places = np.arange(n)
-    t = places[places < n * share - 1e-9]
-    low, high = 0.0, float(share)
-    for _ in range(50 if len(t) else 0):
-        middle = (low + high) / 2
-        above = special.bdtrc(places.astype(float), n, middle)
-        beyond = above[::-1].cumsum()[::-1][: len(t)]
-        rare = (beyond / (n * share - t)).min() < chance
-        low, high = (middle, high) if rare else (low, middle)
-    return low
 
 
 # Least squares with unknowns that must not be negative.

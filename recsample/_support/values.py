@@ -44,19 +44,19 @@ class Value:
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """A copy that cannot be written to."""
-    return locked(array.copy())
+    return read_only(array.copy())
 
 
-def locked(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """``array`` itself, which nobody else holds, and which cannot be written to any more."""
     array.flags.writeable = False
     return array
 
 
-def sealed(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
+def read_only_matrix(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
     """``matrix``, whose entries cannot be written to any more."""
     for part in (matrix.data, matrix.indices, matrix.indptr):
-        locked(part)
+        read_only(part)
     return matrix
 
 
@@ -85,7 +85,7 @@ Arrays = TypeVar("Arrays", bound="tuple[NDArray, ...]")
 Found = TypeVar("Found")
 
 
-def once(method: Callable[..., Found]) -> Callable[..., Found]:
+def cached(method: Callable[..., Found]) -> Callable[..., Found]:
     """Keep what a method has found for its arguments in the dict `known` of its object."""
 
     @wraps(method)
@@ -98,7 +98,7 @@ def once(method: Callable[..., Found]) -> Callable[..., Found]:
     return found
 
 
-def kept(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
+def cached_arrays(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
     """Keep the arrays that a function returns for its arguments; they cannot be written to.
 
     All arguments are hashable and given by position.
@@ -114,7 +114,7 @@ def kept(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
                 return known[given]
         arrays = function(*given)
         for array in arrays:
-            locked(array)
+            read_only(array)
         with lock:
             known[given] = arrays
             while sum(array.nbytes for result in known.values() for array in result) > _MOST:

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted
-from recsample._support.checks import finite_numbers, fits_in_memory, positive_int, refuse_first
+from recsample._support.checks import check_memory, finite_numbers, positive_int, refuse_first
 from recsample._support.typing import Floats
 from recsample._support.values import Value, frozen
 from recsample.metrics.base import Metric, warned_of_nan
@@ -195,7 +195,7 @@ class Correction(Value, Metric):
                 raise ValueError(
                     f"n_relevant must be below n_items = {self.n_items}, got {n_relevant}"
                 )
-            fits_in_memory(
+            check_memory(
                 32 * n_relevant * (self.sampler.m + 1),
                 f"the values for n_relevant={n_relevant} items with m={self.sampler.m}",
                 "choose a smaller m",
@@ -289,7 +289,7 @@ class LeastSquaresCorrection(Correction):
         m = sampler.m
         # The laws of few ranks, or of all, and what is solved with them.
         few = large_pools.compressible(sampler, self.n_items - 1)
-        fits_in_memory(
+        check_memory(
             32 * (m + 1 if few else max(m + 1, self.n_items)) * (m + 1),
             f"the least-squares problem for n_items={self.n_items}, m={m}",
             "choose a smaller m",
@@ -377,7 +377,7 @@ def average_errors(
 def normalised_prior(prior: ArrayLike | None, n_items: int) -> Floats:
     """The weights of the ranks 1, ..., n, with sum 1; uniform for None."""
     if prior is None:
-        fits_in_memory(
+        check_memory(
             16 * n_items, f"a prior of n_items={n_items} ranks", "choose a smaller n_items"
         )
         return np.full(n_items, 1.0 / n_items)

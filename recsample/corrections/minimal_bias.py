@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.checks import fits_in_memory
+from recsample._support.checks import check_memory
 from recsample._support.typing import Floats
 from recsample.corrections.base import LeastSquaresCorrection, reach_of
 from recsample.metrics.base import Metric
@@ -164,7 +164,7 @@ class MinimalBias(LeastSquaresCorrection):
                 n_items - 1, large_pools.polynomials(m), exact, jumps, belief
             )
         else:
-            fits_in_memory(
+            check_memory(
                 8 * (m + 1) * n_items,
                 f"the polynomials up to degree m={m} of n_items={n_items} ranks",
                 "choose a smaller m, or leave out the prior",

@@ -20,7 +20,7 @@ from recsample._support.checks import (
 )
 from recsample._support.frames import as_ids, as_times, is_frame, read_columns
 from recsample._support.typing import Integers, Rng
-from recsample._support.values import Value, frozen, sealed
+from recsample._support.values import Value, frozen, read_only_matrix
 
 __all__ = ["Interactions", "make_interactions"]
 
@@ -79,7 +79,7 @@ class Interactions(Value):
         message = f"held_out must be items below {n_items} without a training event of the user, "
         refuse_first(wrong, message + "got item {} for user {at}", items)
         arrays = {name: frozen(np.asarray(values)) for name, values in given.items()}
-        vars(self).update(train=sealed(train.copy()), **arrays)
+        vars(self).update(train=read_only_matrix(train.copy()), **arrays)
 
     def _content(self):
         return self.train, self.held_out, self.user_ids, self.item_ids

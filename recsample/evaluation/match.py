@@ -166,7 +166,7 @@ def _from_frame(name, frame, columns, may_be_empty=False):
 
 def _held_out(given, columns, relevance, counts):
     """The relevant pairs of a user and an item."""
-    if frames.has_index(given):
+    if frames.is_series(given):
         given = extra("pandas").DataFrame({"user": given.index, "item": given.to_numpy()})
         columns = {"user": "user", "item": "item"}
     is_frame = frames.is_frame(given)
@@ -263,12 +263,12 @@ def _check_spelling(found, counts):
         ids = {name: set(table[place].ids) for name, table in found.items()}
         for name, mine in ids.items():
             others = set().union(*(one for other, one in ids.items() if other != name))
-            spelt = {frames.plain(one): one for one in others - mine}
-            twins = [one for one in mine - others if frames.plain(one) in spelt]
+            spelt = {frames.normalised(one): one for one in others - mine}
+            twins = [one for one in mine - others if frames.normalised(one) in spelt]
             if not twins:
                 continue
             here = min(twins)
-            there = spelt[frames.plain(here)]
+            there = spelt[frames.normalised(here)]
             said = f"{shown(here)} here and {shown(there)} there"
             if len(twins) > len(mine & others):
                 raise ValueError(
@@ -285,7 +285,7 @@ def _refuse_unknown(found):
     for name, table in found.items():
         ids = table.item.ids
         others = [other.item.ids for key, other in found.items() if key != name]
-        if others and len(ids) >= _MANY and (frames.joined(*others).get_indexer(ids) < 0).all():
+        if others and len(ids) >= _MANY and (frames.union(*others).get_indexer(ids) < 0).all():
             raise ValueError(
                 f"{name} must hold items that another table knows, got {len(ids):,} of which none "
                 f"does: {shown(ids[0])} here, {shown(others[0][0])} there"
@@ -297,7 +297,7 @@ def _catalogue(found, rows, items):
     known = (
         extra("pandas").RangeIndex(next(iter(rows.values())).n_items)
         if rows
-        else frames.joined(*(table.item.ids for table in found.values()))
+        else frames.union(*(table.item.ids for table in found.values()))
     )
     if items is None:
         return known, len(known)
@@ -315,10 +315,10 @@ def _catalogue(found, rows, items):
         raise ValueError(
             f"items must be a number, or a list of at least one id, got {shown(items)}"
         )
-    named = frames.same_kind_ids("items", named)
+    named = frames.check_ids("items", named)
     if frames.kind_of(named) != (kind := frames.kind_of(found["held_out"].item.ids)):
         raise ValueError(f"items must be {kind} as in held_out, got {frames.kind_of(named)}")
-    catalogue = frames.joined(named)
+    catalogue = frames.union(named)
     if rows and (unknown := catalogue.difference(known)).size:
         raise ValueError(
             f"items must be numbers of columns of scores, from 0 to {len(known) - 1}, got "
@@ -344,7 +344,7 @@ def _check_numbers(found, rows):
 
 def _places(table, users, items):
     """The numbers of the users and items of a table, -1 for others, and where both are known."""
-    user, item = frames.numbered(users, table.user), frames.numbered(items, table.item)
+    user, item = frames.codes_in(users, table.user), frames.codes_in(items, table.item)
     return user, item, (user >= 0) & (item >= 0)
 
 
@@ -360,7 +360,7 @@ def _refuse_strangers(name, row, table, users):
 def _study(tables, catalogue, n_items, counts):
     """Who is evaluated on what."""
     held_out = tables["held_out"]
-    users = frames.joined(held_out.user.ids)
+    users = frames.union(held_out.user.ids)
     shape = len(users), len(catalogue)
     row, column, known = _places(held_out, users, catalogue)
     if not known.all():

@@ -513,7 +513,7 @@ def _segments(segments, ids):
         for one, segment in rows:
             if segments[one] != segment:
                 raise ValueError(f"segments must hold each user once, got two for {shown(one)}")
-    if frames.has_index(segments):
+    if frames.is_series(segments):
         return frames.aligned("segments", segments[segments.index.isin(ids)], ids).tolist()
     if isinstance(segments, Mapping):
         missing = [one for one in ids.tolist() if one not in segments]

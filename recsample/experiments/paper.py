@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted
 from recsample._support.checks import (
-    fits_in_memory,
+    check_memory,
     generator,
     positive_float,
     positive_int,
@@ -713,7 +713,7 @@ def _law_and_repetitions(ranks, targets, sampler, repetitions, rng):
     keys = [(metric, estimator) for metric, found in targets.items() for estimator in found]
     read = [_values_at(targets[metric][estimator], sampler) for metric, estimator in keys]
     values = np.stack(read, axis=1)
-    fits_in_memory(
+    check_memory(
         8 * len(ranks) * repetitions * sum(values.shape),
         f"the results of repetitions={repetitions} with m={sampler.m}",
         "choose fewer repetitions",

@@ -21,7 +21,7 @@ from scipy import special
 from recsample._support import checks
 from recsample._support.extras import extra
 from recsample._support.frames import aligned, labels_of
-from recsample._support.numerics import LEVEL, reaches
+from recsample._support.numerics import LEVEL, gaffke_reach
 from recsample._support.typing import Floats, Integers, Rng
 from recsample.inference.comparison import (
     Comparison,
@@ -144,7 +144,7 @@ def plan_audit(
 
     def wide(users):
         # Known users count as they are; the others may vary more.
-        down_and_up = reaches(values, *ends, weights=known + (users - len(first)) * shares)
+        down_and_up = gaffke_reach(values, *ends, weights=known + (users - len(first)) * shares)
         return np.sqrt(1 - users / n_users) * sum(down_and_up) > width
 
     fewest = min(max(2, len(first)), n_users)
@@ -169,7 +169,9 @@ def _with_more_spread(values, ends):
     """The values and their shares, with as many more at the further end as can have been missed."""
     far = max(ends, key=abs)
     mean = (values**2).mean()
-    likely = mean + reaches(values**2, 0.0, far**2, 2 * _CONFIDENCE - 1)[1]  # a level has two sides
+    likely = (
+        mean + gaffke_reach(values**2, 0.0, far**2, 2 * _CONFIDENCE - 1)[1]
+    )  # a level has two sides
     # A share x at the end has the mean square (1 - x) mean + x far**2; the variance is largest at
     # x = (1 - mean / far**2) / 2 and falls beyond. A few known values may pass the ends of others.
     room = max(0.0, far**2 - mean)
@@ -363,11 +365,11 @@ def audited_mean(
     if n_known < n_users:
         left = weight * np.sqrt(1 - chance)  # the correction for a finite population
         below, above = (left[~known] * (end[~known] - others) for end in (lowest, highest))
-        down, up = reaches(left[known] * off, below.min(), above.max(), level)
+        down, up = gaffke_reach(left[known] * off, below.min(), above.max(), level)
     # The mean is within what the sampled ranks leave possible for the others, too.
     surely = [(y.sum() + end[~known].sum()) / n_users for end in (lowest, highest)]
     # For other users the spread of the values themselves is added, as if all these were audited.
-    reach = np.sqrt(n_known / n_users) * np.array(reaches(y, *ends, level, weight[known]))
+    reach = np.sqrt(n_known / n_users) * np.array(gaffke_reach(y, *ends, level, weight[known]))
     return AuditedMean(
         value,
         float(max(value - down, surely[0])),
@@ -436,7 +438,7 @@ def _check_random(sampled, users):
     """Refuse a choice that depends on the sampled ranks; wrong once in a million."""
     for metric in (Recall @ 1, AUC):
         values = metric(sampled)
-        down, up = reaches(values[users], values.min(), values.max(), 1 - 1e-6)
+        down, up = gaffke_reach(values[users], values.min(), values.max(), 1 - 1e-6)
         mean = values[users].mean()
         if not mean - down <= values.mean() <= mean + up:
             raise ValueError(

@@ -116,7 +116,7 @@ def paired_comparison(
     >>> found.difference, round(found.low, 2), round(found.high, 2), round(found.probability, 2)
     (0.2, 0.13, 0.27, 1.0)
     """
-    level = checks.share("level", level)
+    level = checks.fraction("level", level)
     differences = _differences(metric, a, b)
     if isinstance(metric, Correction):
         exact = _of_exact_means(metric, a, b, level)

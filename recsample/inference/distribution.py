@@ -142,7 +142,7 @@ def _em(counts, law, p, iterations=EM_ITERATIONS):
 
 def _pool(sampler, n_items, factors):
     """The ranks of a large pool that are looked at, for products of so many laws."""
-    return pool_of(sampler, checks.every_rank(n_items, 32, "a distribution"), factors, ())
+    return pool_of(sampler, checks.check_n_items(n_items, 32, "a distribution"), factors, ())
 
 
 def maximum_entropy(
@@ -251,7 +251,7 @@ def plausible_prior(n_items: int) -> Floats:
     >>> prior = rs.inference.plausible_prior(1000)
     >>> corrected = rs.BiasVariance(rs.AP, rs.UniformSampling(m=99), 1000, gamma=0.1, prior=prior)
     """
-    n_items = checks.every_rank(n_items, 40, "a plausible prior")
+    n_items = checks.check_n_items(n_items, 40, "a plausible prior")
     ahead = np.arange(n_items)
     prior = np.zeros(len(ahead))
     for level in (1.0, 10.0, 100.0):

@@ -20,7 +20,7 @@ from scipy import stats
 from scipy.optimize import linprog
 
 from recsample._support.typing import Floats
-from recsample._support.values import once
+from recsample._support.values import cached
 from recsample.inference.likelihood.strata import Assumption, Stratum, columns_of, mixtures_of
 from recsample.metrics.base import Metric
 
@@ -191,17 +191,17 @@ class Reading:
         self.study, self.runs, self.metrics, self.error = study, runs, metrics, error
         self.known: dict[tuple, Any] = {}
 
-    @once
+    @cached
     def laws(self, assumption: Assumption) -> Laws:
         """The extreme distributions of a class."""
         return laws_of(self.study, assumption, self.metrics)
 
-    @once
+    @cached
     def programme(self, name: str, assumption: Assumption) -> Programme:
         """The programme of a recommender's numbers."""
         return Programme(self.runs[name], self.laws(assumption), self.study, self.error)
 
-    @once
+    @cached
     def limits(
         self, name: str, metric: Metric, assumption: Assumption
     ) -> tuple[float, float] | None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from recsample._support.arrays import counted, owners, places_in, repeated, summed
 from recsample._support.checks import (
     array_of,
-    fits_in_memory,
+    check_memory,
     nonnegative_float,
     numbers,
     one_of,
@@ -241,7 +241,7 @@ def _first(lists, places, lowest):
     shorter = np.minimum(lists.length, places)
     # A lowest grade of 0 adds nothing to the sum.
     length = shorter if lowest == 0 else np.full_like(shorter, places)
-    fits_in_memory(
+    check_memory(
         40 * length.sum(dtype=float),
         f"filling up to {np.max(places)} places",
         "choose a smaller cut-off",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted, flattened, owners
-from recsample._support.checks import finite_numbers, one_of, positive_float, share, shown
+from recsample._support.checks import finite_numbers, fraction, one_of, positive_float, shown
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
 from recsample.ranks.base import Ranks
@@ -521,7 +521,7 @@ class RBP(Metric):
     examples = (0.8,)
 
     def __post_init__(self) -> None:
-        vars(self).update(persistence=share("persistence", self.persistence))
+        vars(self).update(persistence=fraction("persistence", self.persistence))
         super().__post_init__()
 
     @property

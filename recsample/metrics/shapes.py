@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recsample._support.checks import fits_in_memory
+from recsample._support.checks import check_memory
 from recsample._support.typing import Floats, Integers
 from recsample.ranks.ties import WITHOUT_AVERAGES
 
@@ -190,7 +190,7 @@ def _in_proportion(factor, value, rank, ties):
     first, end = rank.min(), (rank + ties).max() + 1
     if end - first > (ties + 1).sum():
         return None
-    fits_in_memory(
+    check_memory(
         24 * (end - first), f"the average over {end - first} ranks of tied items", WITHOUT_AVERAGES
     )
     factors = factor(np.arange(first, end))

@@ -28,7 +28,7 @@ from recsample._support.checks import (
 from recsample._support.extras import extra
 from recsample._support.frames import as_ids, chosen_names, coded, column_names, read_columns
 from recsample._support.typing import Integers, Rng
-from recsample._support.values import frozen, locked
+from recsample._support.values import frozen, read_only
 from recsample.ranks.provenance import WithDrawn, drawn_apart, drawn_of_parts, drawn_of_some
 
 if TYPE_CHECKING:
@@ -181,14 +181,14 @@ class Ranks(WithDrawn):
         rows = _sorted_rows(rank, tie, n_relevant)
         _check_rows(rows, sizes)
         vars(self).update(
-            n_items=int(sizes[0]) if np.ndim(n_items) == 0 else locked(sizes),
+            n_items=int(sizes[0]) if np.ndim(n_items) == 0 else read_only(sizes),
             ids=_names(ids, len(n_relevant)),
-            sizes=locked(sizes),
-            n_relevant=locked(n_relevant),
-            n_irrelevant=locked(sizes - n_relevant),
+            sizes=read_only(sizes),
+            n_relevant=read_only(n_relevant),
+            n_irrelevant=read_only(sizes - n_relevant),
             rows=rows,
-            _rank=locked(rank),
-            _tie=locked(tie),
+            _rank=read_only(rank),
+            _tie=read_only(tie),
             _one_tie=int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None,
             _nested=nested,
         )
@@ -555,8 +555,8 @@ def _sorted_rows(rank, ties, n_relevant):
     """Rows by ascending rank within each instance, with the groups that share a score."""
     instance = owners(n_relevant)
     if (n_relevant == 1).all():  # nothing to sort, nor to group
-        one = locked(np.ones(len(rank), np.int64))
-        return Rows(locked(instance), one, locked(rank), locked(ties), one, one)
+        one = read_only(np.ones(len(rank), np.int64))
+        return Rows(read_only(instance), one, read_only(rank), read_only(ties), one, one)
     if ((instance[1:] == instance[:-1]) & (rank[1:] < rank[:-1])).any():
         by_rank = np.lexsort((rank, instance))
         rank, ties = rank[by_rank], ties[by_rank]
@@ -567,7 +567,7 @@ def _sorted_rows(rank, ties, n_relevant):
     number = np.cumsum(starts) - 1
     sizes = counted(number, int(starts.sum()))
     order, place = 1 + places_in(n_relevant), 1 + places_in(sizes)
-    return Rows(*map(locked, (instance, order, rank, ties, sizes[number], place)))
+    return Rows(*map(read_only, (instance, order, rank, ties, sizes[number], place)))
 
 
 def _check_rows(rows, sizes):

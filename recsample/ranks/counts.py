@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted, different_rows, row_blocks
 from recsample._support.checks import (
-    fits_in_memory,
+    check_memory,
     numbers,
     one_or_each,
     refuse_frame,
     shown,
     whole_numbers,
 )
-from recsample._support.frames import chosen_names, column_names, count_groups, opened
+from recsample._support.frames import chosen_names, column_names, count_groups, open_parquet
 from recsample._support.numerics import mean_of, variance_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import frozen
@@ -93,7 +93,7 @@ class RankCounts(WithDrawn):
         (sizes, rank, tie), number = _added_up([one[some] for one in columns], number[some])
         _check(rank, sizes, tie)
         table = f"a table of {len(rank):,} different ranks"
-        fits_in_memory(_BYTES_OF_ROW * len(rank), table, "give fewer ranks")
+        check_memory(_BYTES_OF_ROW * len(rank), table, "give fewer ranks")
         one_size = int(sizes[0]) if sizes[0] == sizes[-1] else sizes
         ranks = Ranks(rank, one_size, ties=tie if tie.any() else 0)
         vars(self).update(ranks=ranks, counts=frozen(number))
@@ -240,7 +240,7 @@ class RankCounts(WithDrawn):
         >>> rs.RankCounts.from_frame(rs.Ranks([3, 1, 3], n_items=101).to_frame()).counts
         array([1, 2])
         """
-        with opened(frame) as table:
+        with open_parquet(frame) as table:
             if ties is None:
                 ties = "ties" if "ties" in column_names(table) else 0
             given: dict[str, Any] = {"rank": rank, "n_items": n_items, "ties": ties}
@@ -334,7 +334,7 @@ def _drawn_as(counts: RankCounts, drawn: Drawn | None) -> RankCounts:
 def _histogram(column, n_items):
     """How often each of the ranks 1, ..., n occurs."""
     what = f"a count for each of {n_items:,} ranks"
-    fits_in_memory(48 * n_items, what, "choose a smaller n_items")
+    check_memory(48 * n_items, what, "choose a smaller n_items")
     counts = np.zeros(n_items + 1, np.int64)
     for rows in row_blocks(len(column), 1, max(_BLOCK, 4 * n_items)):  # few arrays of counts
         block = column[rows]

@@ -8,7 +8,7 @@ import numpy as np
 
 from recsample._support.arrays import counted, entries_of
 from recsample._support.typing import Floats
-from recsample._support.values import locked
+from recsample._support.values import read_only
 from recsample.ranks import order
 from recsample.ranks.base import Ranks
 
@@ -24,7 +24,7 @@ class Graded(Ranks):
     places: Ranks
 
     def __init__(self, ranks: Ranks, grade: Floats, places: Ranks) -> None:
-        vars(self).update(vars(ranks), grade=locked(grade), places=places)
+        vars(self).update(vars(ranks), grade=read_only(grade), places=places)
 
     def _content(self) -> tuple[Any, ...]:
         return (*super()._content(), self.grade, self.places)

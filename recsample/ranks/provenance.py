@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from recsample._support.arrays import repeated
 from recsample._support.checks import is_one_of, one_or_each, shown, true_or_false
 from recsample._support.typing import Integers
-from recsample._support.values import Value, locked
+from recsample._support.values import Value, read_only
 
 __all__ = ["Drawn"]
 
@@ -81,7 +81,7 @@ class WithDrawn(Value):
         'popular'
         """
         if n_items is not None:
-            n_items = locked(one_or_each("n_items", n_items, self._n_pools(), lowest=1).copy())
+            n_items = read_only(one_or_each("n_items", n_items, self._n_pools(), lowest=1).copy())
         known = replace if replace is None else true_or_false("replace", replace)
         return self._with_drawn(Drawn(one_of_the_ways("how", how), known, n_items))
 
@@ -107,7 +107,7 @@ def drawn_of_some(drawn: Drawn | None, which: Integers) -> Drawn | None:
     """What is known of some of the instances."""
     if drawn is None or drawn.n_items is None:
         return drawn
-    return drawn._replace(n_items=locked(drawn.n_items[which]))
+    return drawn._replace(n_items=read_only(drawn.n_items[which]))
 
 
 def drawn_apart(drawn: Drawn | None, n_relevant: Integers) -> Drawn | None:
@@ -117,7 +117,7 @@ def drawn_apart(drawn: Drawn | None, n_relevant: Integers) -> Drawn | None:
     shared = drawn.how == "uniform" and (n_relevant > 1).any()
     sizes = drawn.n_items
     if sizes is not None:
-        sizes = locked(repeated(sizes - n_relevant + 1, n_relevant))
+        sizes = read_only(repeated(sizes - n_relevant + 1, n_relevant))
     return Drawn("shared" if shared else drawn.how, drawn.replace, sizes)
 
 
@@ -132,5 +132,5 @@ def drawn_of_parts(parts: Sequence[Drawn | None]) -> Drawn | None:
     return Drawn(
         hows.pop() if alike else "unknown",
         replaces.pop() if alike else None,
-        locked(np.concatenate(sizes)) if len(sizes) == len(parts) else None,
+        read_only(np.concatenate(sizes)) if len(sizes) == len(parts) else None,
     )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recsample._support.arrays import counted, owners, places_in, repeated, row_blocks, starts_of
-from recsample._support.checks import fits_in_memory, positive_float, refuse_first
+from recsample._support.checks import check_memory, positive_float, refuse_first
 from recsample._support.typing import Floats, Integers
 from recsample.ranks import order
 from recsample.ranks.scores import (
@@ -173,7 +173,7 @@ def standings(
     Flat, with the relevant items of each user one after the other, best first.
     """
     what, instead = f"ranking {relevant.nnz} relevant items", "rank fewer users at a time"
-    fits_in_memory(_BYTES_RANK * relevant.nnz, what, instead)
+    check_memory(_BYTES_RANK * relevant.nnz, what, instead)
     n_users, n_items = source.shape
     n_threads, numbers, n_left_out = _limits(relevant, exclude, working_memory)
     lengths = np.diff(relevant.indptr).astype(np.int64)

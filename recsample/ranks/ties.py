@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from recsample._support.arrays import BLOCK, different_rows, repeated, starts_of, summed
-from recsample._support.checks import fits_in_memory
+from recsample._support.checks import check_memory
 
 # What can be done where there are too many ties for an average over them.
 WITHOUT_AVERAGES = "break the ties of ranks at random, by break_ties, or cut the metric off"
@@ -24,7 +24,7 @@ def mean_over_ties(gain, ranks, cutoff=None):
     if cutoff is not None:  # one place keeps the item itself
         places = np.clip(cutoff + 1 - rows.rank, 1, places)
     most = np.max(places, initial=1)
-    fits_in_memory(100 * most, f"the average over {most} places of a tied item", WITHOUT_AVERAGES)
+    check_memory(100 * most, f"the average over {most} places of a tied item", WITHOUT_AVERAGES)
     values = np.zeros(len(ranks))
     for part in blocks(places):
         instance, order, rank, weight = orders_of_ties(rows.of(part), places[part])

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from recsample._support.arrays import counted, flattened, owners, repeated, split
 from recsample._support.checks import (
-    fits_in_memory,
+    check_memory,
     generator,
     is_one_of,
     positive_int,
@@ -156,7 +156,7 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
     """
     m, exclude = positive_int("m", m), as_excluded(exclude)
     n_users, n_items = exclude.shape
-    fits_in_memory(
+    check_memory(
         16 * n_users * m,
         f"lists of m={m} items for {n_users} users",
         "choose a smaller m, or exclude for fewer users at a time",

@@ -48,7 +48,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from recsample._support.arrays import row_blocks
-from recsample._support.checks import fits_in_memory
+from recsample._support.checks import check_memory
 from recsample._support.typing import Floats
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Step
@@ -170,7 +170,7 @@ def compressible(sampler: HasLaw, pool: int) -> bool:
 
 def law_at(sampler: UniformSampling, above: Floats, pool: int) -> Floats:
     """The law at places that need not be whole, shape (places, m + 1)."""
-    fits_in_memory(
+    check_memory(
         (8 * len(above) + 64 * 256) * (sampler.m + 1),
         f"the law at {len(above)} places with m={sampler.m}",
         "choose a smaller m",

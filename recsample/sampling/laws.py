@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.arrays import different_rows, row_blocks
-from recsample._support.checks import fits_in_memory, refuse_first
+from recsample._support.checks import check_memory, refuse_first
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import frozen
 from recsample.metrics.base import Metric
@@ -48,7 +48,7 @@ def check_laws(n_instances, m, bytes_each):
     """Refuse laws of more instances than the memory holds."""
     what = f"the law of {n_instances} instances with m={m}"
     bytes_of_all = bytes_each * n_instances * (m + 1)
-    fits_in_memory(bytes_of_all, what, "ask for some of the ranks at a time")
+    check_memory(bytes_of_all, what, "ask for some of the ranks at a time")
 
 
 def likely_counts(above, pool, m, replace):
@@ -98,7 +98,7 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
     likely = counts or (_above_0(above, pool, m, replace) if draws is None else slice(None))
     first, end, _ = likely.indices(m + 1)
     n_columns = m + 1 if counts is None else end - first
-    fits_in_memory(
+    check_memory(
         len(above) * max(64 * (end - first), 8 * n_columns),
         f"the law of {len(above)} ranks with m={m}",
         _LESS,
@@ -113,7 +113,7 @@ def law_blocks(
 ) -> Iterator[tuple[slice, slice, Floats]]:
     """Slices of targets, with the counts whose chance is not 0 in floats, and the law of these."""
     for rows in row_blocks(len(above), m + 1):
-        fits_in_memory(16 * (m + 1), f"the law with m={m}", _LESS)
+        check_memory(16 * (m + 1), f"the law with m={m}", _LESS)
         counts = _above_0(above[rows], pool[rows], m, replace)
         yield rows, counts, count_pmf(above[rows], pool[rows], m, replace, counts=counts)
 
@@ -221,7 +221,7 @@ def _enough_for_few(drawn):
 
 def weighted_pmf(weights, above, pool, m, replace):
     """Weighted sums of the laws of several numbers of items above, formed in blocks."""
-    fits_in_memory(8 * len(weights) * (m + 1), f"the law with m={m}", _LESS)
+    check_memory(8 * len(weights) * (m + 1), f"the law with m={m}", _LESS)
     total = np.zeros((len(weights), m + 1))
     for rows, counts, law in law_blocks(above, np.full(len(above), pool), m, replace):
         total[:, counts] += weights[:, rows] @ law
@@ -295,7 +295,7 @@ def different_pmf(above, pool, n_draws, least=0.0):
             f"m must leave at most {_DRAWS:,} draws for the number of different items, whose law "
             f"is built draw by draw, got {n_draws} draws: {_LESS}"
         )
-    fits_in_memory(8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws", _LESS)
+    check_memory(8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws", _LESS)
     law = np.zeros((len(above), n_draws + 1))
     law[:, 0] = 1.0
     for start in range(0, len(above), 16):  # a few rows with much the same counts
@@ -475,7 +475,7 @@ def terms_at(
     """
     order, n_relevant = order[:, None], n_relevant[:, None]
     some = range(*counts.indices(m + 1))
-    fits_in_memory(32 * len(order) * len(some), f"the table of {metric} with m={m}", _LESS)
+    check_memory(32 * len(order) * len(some), f"the table of {metric} with m={m}", _LESS)
     rank = order + np.arange(some.start, some.stop)
     return metric.term(rank, order, n_relevant, m + n_relevant) + np.zeros(rank.shape)
 

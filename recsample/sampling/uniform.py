@@ -21,14 +21,14 @@ import numpy as np
 
 from recsample._support.arrays import counted, repeated, row_blocks, summed
 from recsample._support.checks import (
-    fits_in_memory,
+    check_memory,
     generator,
     positive_int,
     refuse_first,
     true_or_false,
 )
 from recsample._support.typing import Floats, Rng
-from recsample._support.values import kept
+from recsample._support.values import cached_arrays
 from recsample.metrics.base import Metric, warned_of_nan
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
@@ -110,7 +110,7 @@ class UniformSampling(Sampler):
         """
         n_items = positive_int("n_items", n_items)
         self._check_pool(n_items - 1)
-        fits_in_memory(
+        check_memory(
             8 * n_items * (self.m + 1),
             f"the law for n_items={n_items}, m={self.m}",
             "ask for some of the ranks, by pmf",
@@ -172,7 +172,7 @@ class UniformSampling(Sampler):
         k = positive_int("k", k)
         targets, of_row = laws.targets_of(self._checked(ranks))
         most = int(ranks.n_relevant.max())
-        fits_in_memory(
+        check_memory(
             24 * len(ranks) * (most + 2),
             f"the law of the hits of {len(ranks)} instances with up to {most} relevant items",
             "ask for some of the ranks at a time",
@@ -275,7 +275,7 @@ class UniformSampling(Sampler):
         return rng.hypergeometric(above, among - above, drawn)
 
 
-@kept
+@cached_arrays
 def _law(m: int, replace: bool, n_items: int) -> tuple[Floats]:
     law, above = np.zeros((n_items, m + 1)), np.arange(n_items)
     for rows, counts, part in laws.law_blocks(above, np.full_like(above, n_items - 1), m, replace):

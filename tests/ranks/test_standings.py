@@ -445,7 +445,7 @@ def test_too_little_memory_is_refused_beforehand(monkeypatch):
     for wrong in (0, -1, np.nan, "much"):
         with pytest.raises(ValueError, match="working_memory must be a finite number above 0"):
             predicted_ranks([[1, 2]], [0], working_memory=wrong)
-    monkeypatch.setattr("recsample._support.checks.available", lambda: 1000.0)
+    monkeypatch.setattr("recsample._support.checks.available_memory", lambda: 1000.0)
     with pytest.raises(ValueError, match="ranking 2 relevant items takes .* GiB, and at most half"):
         predicted_ranks([[1, 2]] * 2, [0, 1])
 

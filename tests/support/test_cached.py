@@ -15,7 +15,7 @@ def counting():
     """A function that is kept, with the list of the calls that it had to answer itself."""
     calls = []
 
-    @values.kept
+    @values.cached_arrays
     def zeros(n, name="") -> tuple[np.ndarray]:
         calls.append((n, name))
         return (np.zeros(n),)

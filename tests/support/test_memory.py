@@ -30,11 +30,11 @@ def machine(monkeypatch, tmp_path):
             file.write_text(limit, encoding="utf-8")
         if variable is not None:
             monkeypatch.setenv("MEM_LIMIT", variable)
-        checks.available.cache_clear()
-        return checks.available()
+        checks.available_memory.cache_clear()
+        return checks.available_memory()
 
     yield set_up
-    checks.available.cache_clear()
+    checks.available_memory.cache_clear()
 
 
 def test_memory_of_the_machine(machine):
@@ -59,20 +59,20 @@ def test_the_least_of_all_limits_holds(machine, limits, variable, expected):
 def test_where_the_machine_does_not_say_it_is_8_gib_and_asked_for_once(machine, monkeypatch):
     machine(1000)
     monkeypatch.delattr(os, "sysconf")
-    assert checks.available() == 1000 * 4096
-    checks.available.cache_clear()
-    assert checks.available() == 8 * GIB
+    assert checks.available_memory() == 1000 * 4096
+    checks.available_memory.cache_clear()
+    assert checks.available_memory() == 8 * GIB
 
 
 def test_half_of_the_memory_is_used_and_no_byte_more(machine):
     machine(GIB // 4096 * 4)
-    checks.fits_in_memory(2 * GIB, "the law", "ask for less")
+    checks.check_memory(2 * GIB, "the law", "ask for less")
     with pytest.raises(
         ValueError, match=r"^the law takes 2\.0 GiB, and at most half of the memory \(2\.0 GiB\) is"
     ):
-        checks.fits_in_memory(2 * GIB + 1, "the law", "ask for less")
+        checks.check_memory(2 * GIB + 1, "the law", "ask for less")
     with pytest.raises(ValueError, match=r"the law takes 1,536\.0 GiB, .* is used: ask for less$"):
-        checks.fits_in_memory(1536 * GIB, "the law", "ask for less")
+        checks.check_memory(1536 * GIB, "the law", "ask for less")
 
 
 U, N, M = 2_000, 4_000, 500  # users, items and samples: of a product of two there are millions
@@ -141,7 +141,7 @@ FEW = 2**22
 @pytest.mark.parametrize("name", ASKED)
 def test_memory_is_asked_for_before_the_work(name, monkeypatch):
     call, what, change = ASKED[name]
-    monkeypatch.setattr(checks, "available", lambda: float(FEW))
+    monkeypatch.setattr(checks, "available_memory", lambda: float(FEW))
     tracemalloc.start()
     try:
         with pytest.raises(

@@ -14,7 +14,7 @@ from recsample._support.arrays import summed
 from recsample._support.checks import one_or_each, refuse_first
 from recsample._support.numerics import limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
-from recsample._support.values import once
+from recsample._support.values import cached
 from recsample.inference.likelihood.mixtures import Mixture, extremes, fitted, limit
 from recsample.inference.likelihood.plausible import plausible_weights
 from recsample.inference.likelihood.strata import (
@@ -75,18 +75,18 @@ class Evidence:
         self.is_nearly_all = not replace and drawn >= _NEARLY_ALL
         self.known: dict[tuple, Any] = {}
 
-    @once
+    @cached
     def columns(self, assumption: Assumption) -> list[Columns]:
         """The extreme distributions of each stratum in the class that an assumption names."""
         used: Assumption = "none" if self.is_nearly_all else assumption
         return [columns_of(s, used, self.replace, self.cutoffs) for s in self.strata]
 
-    @once
+    @cached
     def mixtures(self, metric: Metric, assumption: Assumption) -> list[Mixture]:
         """What was observed of each stratum, with the metric of each column."""
         return mixtures_of(self.strata, self.columns(assumption), metric, self.n_instances)
 
-    @once
+    @cached
     def best(self, assumption: Assumption) -> list[Floats]:
         """The weights of each stratum that fit best; the metric plays no part in them."""
         both = zip(self.strata, self.columns(assumption))
@@ -210,7 +210,7 @@ class Evidence:
         """The p-value of the stated draws, corrected for all recommenders of the study."""
         return float(np.minimum(1.0, self.misfit("none") * self.n_columns))
 
-    @once
+    @cached
     def misfit(self, assumption: Assumption) -> float:
         """The p-value of an assumption; of "none", that of the draws as they are stated.
 

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from recsample._support.checks import one_of, share, true_or_false
+from recsample._support.checks import fraction, one_of, true_or_false
 from recsample.inference.likelihood.evidence import Evidence
 from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
 from recsample.metrics.base import Metric
@@ -129,7 +129,7 @@ def limits(
     one_of("assumption", assumption, ASSUMPTIONS)
     metric = exact_metric(metric)
     evidence = Evidence(sampled, n_items, true_or_false("replace", replace), [metric])
-    level = share("level", level)
+    level = fraction("level", level)
     value = evidence.estimate(metric)
     if evidence.contradicts(metric, assumption):
         return Limits(value, float("nan"), float("nan"))

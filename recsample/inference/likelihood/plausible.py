@@ -17,7 +17,7 @@ from scipy import special
 
 from recsample._support.arrays import repeated, summed
 from recsample._support.typing import Floats, Integers
-from recsample._support.values import kept
+from recsample._support.values import cached_arrays
 from recsample.inference.likelihood.strata import Stratum, columns_of
 from recsample.sampling.large_pools import random_belief, sums_in_steps
 
@@ -60,7 +60,7 @@ def _tempered(log_likelihood):
     return weight / weight.sum()
 
 
-@kept
+@cached_arrays
 def _mixtures(pool, n_relevant, order, n_draws, replace, cutoffs):
     stratum = Stratum(pool, n_relevant, order, n_draws, (), np.empty(0, np.int64))
     column = columns_of(stratum, "decreasing", replace, cutoffs)

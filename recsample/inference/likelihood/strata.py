@@ -23,10 +23,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from recsample._support.arrays import counted, different_rows, owners, places_in, summed
-from recsample._support.checks import fits_in_memory
+from recsample._support.checks import check_memory
 from recsample._support.numerics import mean_of
 from recsample._support.typing import Floats, Integers
-from recsample._support.values import kept
+from recsample._support.values import cached_arrays
 from recsample.inference.likelihood.mixtures import Mixture
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
@@ -133,7 +133,7 @@ def columns_of(
     return _columns_of(*kind, assumption, replace, tuple(sorted(cutoffs)))
 
 
-@kept
+@cached_arrays
 def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
     steps = _steps(pool, order, n_draws, replace, cutoffs)
     behind = int(np.ceil(HEAD * (pool + 1)))
@@ -185,7 +185,7 @@ def _law_of(pool, m, replace, head, steps, tail):
 
 
 def _law_fits(n_columns, m, n_items):
-    fits_in_memory(
+    check_memory(
         24 * n_columns * (m + 1),
         f"the law of what is drawn with n_items={n_items}, m={m}",
         "choose a smaller m",

@@ -20,7 +20,7 @@ from recsample._support.arrays import (
     starts_of,
     summed,
 )
-from recsample._support.checks import fits_in_memory
+from recsample._support.checks import check_memory
 from recsample._support.typing import Floats, Integers
 from recsample.ranks.ties import orders_of_ties
 from recsample.sampling.laws import gauss_on_points
@@ -114,7 +114,7 @@ def survival(above, ties, pool, last):
 
         (N + 1) / (j + 1) (C(N + 1 - a, j + 1) - C(N - a - t, j + 1)) / C(N + 1, j + 1).
     """
-    fits_in_memory(
+    check_memory(
         24 * len(above) * (last + 1),
         f"the law of {len(above)} instances over {last} items",
         "ask for some of the ranks at a time",
