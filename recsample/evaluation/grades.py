@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from recsample._support.arrays import summed
-from recsample._support.typing import Floats, Integers
+from recsample._support.typing import Floats
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.ranking import DCG, DiscountedGain, NormalizedDCG
 from recsample.metrics.shapes import Linear
@@ -49,7 +49,7 @@ def values_of(metric: Metric, ranks: Ranks) -> Floats:
     return metric(ranks)
 
 
-def values_without(metric: Metric, ranks: Ranks, missed: Integers) -> Floats:
+def values_without(metric, ranks, missed):
     """The same where the last relevant items of each user, so many, are never found."""
     if not metric.additive:  # and within a cut-off: beyond it nothing is found
         rows = ranks.rows

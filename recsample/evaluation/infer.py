@@ -21,7 +21,7 @@ from recsample._support.numerics import LEVEL, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value
 from recsample.evaluation.grades import ends_with_grades, values_of, values_without
-from recsample.evaluation.rank import Lists, Ranked
+from recsample.evaluation.rank import Lists
 from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, compared, of_differences, step_down
@@ -451,18 +451,16 @@ class Reread(Inferred):
         rest = {self.rows[name, metric]["assumption"] for name in (a, b)}
         weaker: Assumption = "none" if "none" in rest else "decreasing"
         each = [[one.limits(name, metric, weaker) for name in (a, b)] for one in self.readings]
-        low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if None not in (a, b))
+        low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if a and b)
         sign = 1 if low > 0 else -1 if high < 0 else 0
         ahead = better(metric, a, b, sign) if sign else "undecided"
         apart = Comparison(np.nan, low, high, np.nan)._asdict()
         return apart | {"assumption": weaker, "ahead": ahead}
 
 
-def infer(
-    ranked: Ranked, metrics: Sequence[Metric], drawn: str | None, has_train: bool
-) -> Inferred:
+def infer(ranked, metrics, drawn, has_train):
     """What ranks of scores say, by what was drawn."""
-    about: dict[str, Any] = {
+    about = {
         "runs": ranked.runs,
         "metrics": tuple(metrics),
         "named": ranked.named,

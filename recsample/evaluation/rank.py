@@ -17,7 +17,6 @@ from recsample.evaluation.options import UNLISTED, with_meanings
 from recsample.ranks.base import Ranks
 from recsample.ranks.scores import keys_of, without
 from recsample.ranks.sources import Standing, standing_among
-from recsample.sampling.base import Sampler
 from recsample.sampling.list_checks import uniformity
 from recsample.sampling.pooled import PooledSampling
 
@@ -110,7 +109,7 @@ def rank(matched: Matched, unlisted: str | None, drawn: str | None) -> Ranked:
     return Ranked(runs={name: one.ranks for name, one in found.items()}, **known)
 
 
-def draw(ranked: Ranked, sampler: Sampler, rng: np.random.Generator) -> Mapping[str, Ranks]:
+def draw(ranked, sampler, rng):
     """Ranks among items that a sampler draws."""
     pool, ids = ranked.first.n_irrelevant, ranked.first.ids
     needed = 1 if isinstance(sampler, PooledSampling) or sampler.replace else sampler.m

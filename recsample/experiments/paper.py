@@ -495,7 +495,7 @@ def figure3(
     parts = {}
     for metric in TOY_METRICS:
         sampled = {m: UniformSampling(m, replace=replace).expect(metric, ranks) for m in samples}
-        columns = {"exact": metric.of_rank(r, n_items), **sampled}
+        columns = {"exact": metric.of_rank(r, n_items)} | sampled
         parts[str(metric)] = pd.DataFrame(columns, pd.Index(r, name="rank"))
     return pd.concat(parts, names=["metric"])
 

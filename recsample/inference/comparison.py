@@ -242,7 +242,7 @@ def order_probability(
     """
     check_uniform(sampler)
     metric = the_metric(metric)
-    runs = [rows_of(ranks_a, "ranks_a"), rows_of(ranks_b, "ranks_b")]
+    runs = rows_of(ranks_a, "ranks_a"), rows_of(ranks_b, "ranks_b")
     if any(counts is not None for _, counts in runs):
         check_as_many(ranks_a, ranks_b)  # counts do not say which instances they are
     else:

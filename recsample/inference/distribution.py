@@ -96,8 +96,9 @@ def rank_distribution(
     >>> p.shape, bool(p[:200].sum() > 0.9)
     ((10000,), True)
     """
-    estimates = {"em": expectation_maximisation, "mes": maximum_entropy}
-    return estimates[checks.one_of("method", method, ("em", "mes"))](sampled, sampler, n_items)
+    if checks.one_of("method", method, ("em", "mes")) == "em":
+        return expectation_maximisation(sampled, sampler, n_items)
+    return maximum_entropy(sampled, sampler, n_items)
 
 
 def expectation_maximisation(

@@ -588,7 +588,7 @@ def check_law(sampler: Any) -> HasLaw:
             "sampler must have a law that depends on the rank alone, as UniformSampling(100) has, "
             f"got {shown(sampler)}"
         )
-    return sampler  # type: ignore[return-value]  # a sampler and a protocol
+    return sampler
 
 
 def check_observed(observed: Any, design: Design) -> Observed:

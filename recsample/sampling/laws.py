@@ -13,7 +13,6 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from recsample._support.arrays import different_rows, row_blocks
 from recsample._support.checks import check_memory, refuse_first
@@ -565,7 +564,7 @@ def _in_closed_form(shape, first, last, targets, m, replace):
     return mean
 
 
-def linear_moments(metric: Metric, ranks: Ranks, noise: ArrayLike) -> tuple[Floats, Floats]:
+def linear_moments(metric: Metric, ranks: Ranks, noise: Floats | float) -> tuple[Floats, Floats]:
     """Mean and variance of a metric of linear shape, for each of the relevant items, one each.
 
     It is linear in the share q of the sample that outranks the item. With x of t tied items ahead,

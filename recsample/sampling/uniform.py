@@ -226,8 +226,8 @@ class UniformSampling(Sampler):
             found = laws.linear_moments(metric, ranks, noise)
         else:
             targets, of_row = laws.targets_of(ranks)
-            each = laws.moments_over_law(metric, targets, m, self.replace)
-            found = (moment[of_row] for moment in each)
+            first, second = laws.moments_over_law(metric, targets, m, self.replace)
+            found = first[of_row], second[of_row]
         mean, variance = np.full((2, len(ranks)), np.nan)
         mean[one], variance[one] = found
         return warned_of_nan(metric, mean), variance

@@ -85,7 +85,7 @@ class EarlyStopping(Design):
         each = cost_until(self.k, cases.above, cases.ties, cases.pool)
         return per_instance(cases, each, len(ranks))
 
-    def _within(self, metric):
+    def _within(self, metric: Metric | str) -> Metric:
         """The metric, its name read; one that looks beyond the first k places is refused."""
         metric = the_metric(metric)
         if metric.cutoff is None or metric.cutoff > self.k:
