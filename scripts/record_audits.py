@@ -21,7 +21,8 @@ from coverage_studies import limits_of
 from scipy import stats
 
 import recsample as rs
-from recsample.inference.audit import Audit, reaches
+from recsample._support.numerics import gaffke_reach
+from recsample.inference.audit import Audit
 from recsample.inference.likelihood.evidence import Evidence
 from recsample.inference.planning import users_to_rank
 from recsample.metrics.names import chosen_metrics
@@ -96,7 +97,7 @@ def said(metric, exact, sampled, ranks, few, chances, rng):
         return
     y, nothing = values[few], (np.nan, np.nan)
     shrunk = np.sqrt(1 - len(few) / n_users)
-    down, up = shrunk * np.array(reaches(y, 0, 1))
+    down, up = shrunk * np.array(gaffke_reach(y, 0, 1))
     yield "audited users alone", y.mean(), y.mean() - down, y.mean() + up, *nothing
     reach = shrunk * stats.t.ppf(0.975, len(few) - 1) * stats.sem(y)
     yield "audited users alone, Student", y.mean(), y.mean() - reach, y.mean() + reach, *nothing

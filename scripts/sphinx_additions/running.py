@@ -33,7 +33,6 @@ DEFLATED = zipfile.ZIP_DEFLATED
 REASONS = {
     "compiled": "it needs a compiled library that there is not for browsers.",
     "data": "it reads the data of another library.",
-    "processes": "it starts other programs.",
     "project": "it reads files of the project that do not lie beside the book.",
 }
 

@@ -97,11 +97,13 @@ def test_a_smaller_sample_is_one_of_the_items_that_were_drawn():
     assert np.isclose(values[-1], np.mean(SAMPLED == 1))
 
 
-def test_the_plan_asks_for_an_audit_as_the_package_does():
+def test_the_plan_asks_for_as_many_users_as_the_package_does():
     page = own.plan("\n".join(map(str, SAMPLED)), SETTINGS | {"width": "0.1"}).html
-    sampled = rs.Ranks(SAMPLED, 21)
-    users = rs.inference.plan_audit("Recall@1", 0.1, sampled, 500, 0).users
-    assert f"rank all items for {len(users)} of the 300 users" in page
+    users = rs.inference.plan_audit("Recall@1", 0.1, rs.Ranks(SAMPLED, 21), 500, 0).users
+    assert f"Or audit {len(users)} of the 300 users" in page
+    found = rs.report(SAMPLED, m=20, n_items=500, drawn="uniform", metrics=["Recall@1"])
+    needed = BeautifulSoup(page, "html.parser").tbody("td")
+    assert [int(one.text) for one in needed] == found.plan("Recall@1", 0.1)["users"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_the_plan_asks_for_an_audit_as_the_package_does():
         ("1\n1.5", {}, "whole numbers from 1 to .*, got 1.5 in row 2"),
         ("1\n2", {"m": ""}, "m must be a number, got ''"),
         ("1\n2", {"items": "0"}, "n_items must be a whole number from 1, got 0"),
-        ("1\n2", {"drawn": "popular"}, "drawn must be 'uniform' or 'shared'"),
+        ("1\n2", {"drawn": "popular"}, "drawn must be 'uniform' to tell"),
         ("1\n2", {"metrics": "foo"}, "got 'foo'"),
         ("1", {"kind": "scores"}, "two columns or more"),
         ("HR@10\n", {"kind": "printed", "users": "9"}, "a line for each recommender"),

@@ -1,38 +1,16 @@
-"""The recorded comparison of methods, against the pieces one by one, on its own draws."""
+"""The recorded comparison of estimators, against each one by itself on the same draws."""
 
 import numpy as np
 import pytest
 import record_studies
 
-from recsample import AP, BiasVariance, EarlyStopping, InverseSampling, Ranks, UniformSampling
+from recsample import AP, BiasVariance, Ranks, UniformSampling
 from recsample.inference import plug_in, rank_distribution
-from recsample.metrics import metric
 
 RANKS = {
     "A": Ranks([1, 4, 30, 100] * 30, 120),
     "B": Ranks([1, 2, 9] * 40, 120, ties=[0, 3, 5] * 40),
 }
-
-
-def test_error_against_cost_is_that_of_each_method():
-    table = record_studies.error_against_cost(RANKS, samples=[20, 50])
-    assert table["error"].to_numpy() == pytest.approx(np.hypot(table["bias"], table["std"]))
-    for name, r in RANKS.items():
-        designs = {
-            ("AP", "inverse sampling", 0): InverseSampling(),
-            ("AP", "inverse sampling, cap", 100): InverseSampling(100),
-            ("Recall@10", "early stopping", 0): EarlyStopping(10),
-        }
-        for (of, method, setting), design in designs.items():
-            bias = design.expect(of, r).mean() - metric(of)(r).mean()
-            expected = design.cost(r).mean(), 100 * bias, 100 * design.std_of_mean(of, r)
-            found = table.loc[(of, method, name, setting)]
-            assert found[:3].tolist() == pytest.approx(expected, abs=1e-9)
-        sampler = UniformSampling(50)
-        corrected = BiasVariance(AP, sampler, 120, gamma=0.01)
-        bias = sampler.expect(corrected, r).mean() - AP(r).mean()
-        expected = 50, 100 * bias, 100 * sampler.std_of_mean(corrected, r)
-        assert table.loc["AP", "BV 0.01", name, 50][:3].tolist() == pytest.approx(expected)
 
 
 def test_estimators_read_the_same_runs():

@@ -9,7 +9,7 @@
     scores: "One row per user, for one recommender: the score of the held-out item, then the scores of the drawn ones.",
     printed: "As a table: metrics on the first line, then a line for each recommender, its name first. Keep zeros at the end of numbers.",
   };
-  const DRAWN = { uniform: "at random with equal chances, anew for each user", shared: "the same, but one list for all users", popular: "popular items more often", unknown: "unknown" };
+  const DRAWN = { uniform: "at random with equal chances, anew for each user", popular: "popular items more often", unknown: "unknown" };
   const REPLACE = { "": "not known", without: "without replacement", with: "with replacement" };
   const controls = {};
   const labelled = (name, text, control, hint = "") => {

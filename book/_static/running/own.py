@@ -45,7 +45,7 @@ def answer(text, settings):
 
 
 def plan(text, settings):
-    """What would make the limits of the first metric narrower, and how many users to audit."""
+    """How many users to rank among all items for narrower limits of the first metric."""
     if settings["kind"] == "printed":
         raise ValueError("a plan needs the sampled ranks themselves, got the numbers of a table")
     result, sampled = reported(text, settings)
@@ -55,17 +55,18 @@ def plan(text, settings):
     metric = metrics_of(settings)[0]
     low, high = result.table.iloc[0][["low", "high"]]
     width = number("width", settings.get("width") or f"{(high - low) / 2:.2g}")
-    ways = result.plan(metric, width)
-    sizes, replace = whole("n_items", settings["items"]), REPLACE[settings["replace"]]
+    needed = result.plan(metric, width)
+    sizes = whole("n_items", settings["items"])
+    replace = bool(REPLACE[settings["replace"]])  # a report tells what must be known
     audit = rs.inference.plan_audit(metric, width, ranks, sizes, 0, replace=replace)
-    users = len(audit.users)
     return Answer(
-        f"<p>The limits of {escape(str(metric))} are {high - low:.2g} apart now. To bring them to "
-        f"{width:.2g}, if the ranks are as they are estimated here:</p>",
-        ways.rename_axis("way").to_html(border=0, float_format="{:.4g}".format),
-        f"<p>Or audit: rank all items for {users:,} of the {len(ranks):,} users, chosen by chance, "
-        "and give their exact ranks to <code>rs.report</code> as <code>exact</code>. That number "
-        "assumes nothing about the ranks; after a first hundred users a better one is known.</p>",
+        f"<p>The limits of {escape(str(metric))} are {high - low:.2g} apart now. So many users, "
+        f"chosen at random and ranked among all items, bring them to {width:.2g}, if the ranks are "
+        "as they are estimated here:</p>",
+        needed.rename_axis("for the mean over").to_html(border=0),
+        f"<p>Or audit {len(audit.users):,} of the {len(ranks):,} users: give their exact ranks to "
+        "<code>rs.report</code> as <code>exact</code>. That number assumes nothing about the "
+        "ranks; after a first hundred users a better one is known.</p>",
     )
 
 
