@@ -442,7 +442,7 @@ class Ranks(WithDrawn):
     def break_ties(
         self, how: Literal["random", "optimistic", "pessimistic"], rng: Rng = None
     ) -> Ranks:
-        """Ranks with their ties broken. Metrics and samplers do not need it: they take averages.
+        """Ranks without ties. Metrics and samplers average over ties, and do not need this.
 
         Parameters
         ----------
