@@ -1,4 +1,8 @@
-"""Metrics for item recommendation: exact, sampled and corrected."""
+"""Metrics for item recommendation: exact, sampled and corrected.
+
+The core (`ranks`, `metrics`, `sampling`, `corrections`, `recommenders`, `datasets`, `experiments`)
+never imports the second tier, `inference` and `evaluation`.
+"""
 
 import lazy_loader
 

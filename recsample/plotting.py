@@ -1,4 +1,4 @@
-"""How the paper's figures are drawn, and how the best value of a table is marked.
+"""Plots of the paper's figures and of results, and marks of the best values of a table.
 
 Most functions take data of `recsample.experiments`, draw on an axes `ax` (by default a new one) and
 return it. Each recommender, metric and estimator has one colour, marker and line, which differ
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
 
-# Orange stands for what is sampled or wrong, green for what is exact or right, and nothing else.
+# Orange means sampled or wrong, green exact or right; they are used for nothing else.
 ORANGE, GREEN = "#ae5500", "#217a59"
 BLUE, RED, GREY = "#00407f", "#9a3324", "#858585"
 # From light to dark, so that they differ in grey as well; the lightest stands out on white.
 SKY, PLUM, INK = "#2a6fcf", "#8c1f63", "#111111"
-# For what has an order: shades of one colour. The purple ones are for BV with ever smaller gamma.
+# Shades of one colour for what has an order: purple for BV with smaller and smaller gamma.
 PURPLES = ["#5e1a68", "#8a3c93", "#a85caf", "#c07cc4"]
 LIGHT_BLUE = "#4a90cc"
 LINES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
@@ -56,7 +56,7 @@ ESTIMATOR = {
     "BV 0.001": (PURPLES[3], ":"),
 }
 STYLE = {
-    # So wide that a phone, which shows it on 343 pixels, has capitals 7 pixels high.
+    # At this width a phone, which shows it on 343 pixels, has capitals 7 pixels high.
     "figure.figsize": (5.4, 3.4),
     "font.size": 11,
     "figure.constrained_layout.use": True,
@@ -109,8 +109,8 @@ def panels(rows: int, columns: int, **sharing: Any) -> np.ndarray:
     Returns
     -------
     numpy.ndarray of matplotlib.axes.Axes
-        Of shape (rows, columns); of one row or one column the axes in order, of one row and one
-        column the axes themselves.
+        Of shape (rows, columns); for one row or one column, of one dimension; for one of both, a
+        single axes.
 
     Examples
     --------
@@ -171,9 +171,9 @@ def best_in_bold(table: pd.DataFrame, decimals: int) -> Styler:
     ----------
     table : pandas.DataFrame of float
         One row per recommender; with several levels of the index, rows are compared that differ in
-        the level "recommender" alone.
+        only the level "recommender".
     decimals : int
-        Digits of each number. Values that look the same are marked alike.
+        Digits of each number. Equal rounded values are marked alike.
 
     Returns
     -------
@@ -281,7 +281,7 @@ def sampled_weight(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def corrected_values(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Figure 4, left: what each estimator reads at each sampled rank.
+    """Figure 4, left: the value of each estimator at each sampled rank.
 
     Parameters
     ----------
@@ -419,7 +419,7 @@ def values_with_limits(table: pd.DataFrame, title: str = "", lower: Collection[s
     title : str, optional
         Such as what the limits assume.
     lower : collection of str, optional
-        Metrics of which less is better.
+        Metrics where lower is better.
 
     Returns
     -------
@@ -491,13 +491,13 @@ def _draw_limits(ax, part, less_is_better):
 
 
 def _inks(ax):
-    """For what is assumed, what is sampled, what assumes nothing and what is exact."""
+    """Colours for limits with an assumption, sampled values, limits without, and exact values."""
     paper = extra("matplotlib.colors").to_rgb(ax.get_facecolor())
     return (BLUE, ORANGE, GREY, GREEN) if np.mean(paper) > 0.5 else _ON_DARK
 
 
 def _check_table(data):
-    """Refuse what holds several metrics or estimators at once."""
+    """Refuse a table with several metrics or estimators."""
     is_table = hasattr(data, "columns")
     if not is_table or data.index.nlevels > 1:
         levels = f" indexed by {list(data.index.names)}" if is_table else ""
@@ -508,7 +508,7 @@ def _check_table(data):
 
 
 def _check_columns(name, table, columns=(), levels=()):
-    """Refuse what is no table with these columns and levels of the index."""
+    """Refuse anything but a table with these columns and levels of the index."""
     is_table = isinstance(table, extra("pandas").DataFrame)
     if not (is_table and {*columns} <= {*table.columns} and {*levels} <= {*table.index.names}):
         raise ValueError(
@@ -553,7 +553,7 @@ def _draw_estimators(ax, data, **labels):
 
 
 def _looks(fixed, names):
-    """The look of each name: the fixed one, or else a colour and a line that no other has.
+    """The look of each name: the fixed one, or else a colour and a line of its own.
 
     The colours are those of the style's cycle, first those that no fixed look has. Where they are
     used up, only the dash differs; after five colours in five dashes looks repeat.
@@ -582,7 +582,7 @@ def _shades(n):
 
 
 def _power_of_ten(number):
-    """1e-06 as it is written in a text; 1, 0.1 and 0.01 as they are."""
+    """A power of ten as text with a superscript; 1, 0.1 and 0.01 as they are."""
     return f"{number:g}" if number > 0.005 else f"$10^{{{round(np.log10(number))}}}$"
 
 
@@ -616,7 +616,7 @@ def _write_names(ax, ends):
 
 
 def _nearest_increasing(values):
-    """The nearest numbers, in squares, of which none is less than the one before.
+    """The non-decreasing sequence nearest to these numbers, in squared distance.
 
     Neighbours that are out of order share their mean: isotonic regression without SciPy.
     """
@@ -633,7 +633,7 @@ def _nearest_increasing(values):
 
 
 def _write_name(ax, name, point, colour, offset):
-    """The name of a line in its colour, and of a grey one in a grey that letters can be read in."""
+    """Write the name of a line in its colour, or a darker grey that can be read."""
     if extra("matplotlib.colors").same_color(colour, GREY):
         colour = "#5c5c5c"
     _write(ax, name, point, colour, offset, va="center", fontweight="bold")

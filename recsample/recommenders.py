@@ -43,7 +43,7 @@ _Learner = TypeVar("_Learner", bound="_Recommender")
 
 
 class _Recommender(ABC):
-    """What the recommenders share: the checks, and ranking block by block."""
+    """Base class of the recommenders: checks, and ranking block by block."""
 
     _train: sparse.csr_matrix | None = None
 
@@ -75,7 +75,7 @@ class _Recommender(ABC):
         """
         events = _events(train)
         self._learn(events)
-        self._train = events  # last, so that a fit that was interrupted is no fit
+        self._train = events  # last, so that an interrupted fit leaves it unfitted
         return self
 
     def scores(self, users: ArrayLike) -> Floats:
@@ -120,7 +120,7 @@ class _Recommender(ABC):
         return self._scores(users)
 
     def ranks(self, interactions: Interactions) -> Ranks:
-        """Where each user's held-out item stands among the items that are new to the user.
+        """The rank of each user's held-out item among the items that are new to the user.
 
         The scores are formed for a block of users at a time. A progress bar shows on long work.
 
@@ -258,7 +258,7 @@ class MatrixFactorization(_Recommender):
     def _learn(self, train: sparse.csr_matrix) -> None:
         tqdm = extra("tqdm")
         with warnings.catch_warnings():
-            # implicit asks tqdm for a notebook's progress bar, which it is not going to show.
+            # implicit imports tqdm's progress bar for notebooks, which it does not show here.
             warnings.simplefilter("ignore", tqdm.TqdmWarning)
             als = extra("implicit.als")
         alpha, scale = self.alpha, 1 + self.alpha
@@ -395,7 +395,7 @@ def _squared_cosines(train, n_neighbors):
 
 
 def _item_blocks(train):
-    """Ranges of items that share users with about _BLOCK items in all, or one item alone."""
+    """Ranges of items that share users with about _BLOCK items in all, at least one item each."""
     # An item shares users with at most as many items as its users have events.
     shared = train.T.astype(float) @ np.diff(train.indptr)
     block = np.cumsum(np.minimum(shared, train.shape[1])) // _BLOCK

@@ -1,1 +1,1 @@
-"""What several packages use and no reader asks for."""
+"""Private helpers that several packages share: checks, arrays, dataframes, statistics."""

@@ -1,4 +1,4 @@
-"""Rows of arrays: repeated, counted and taken in blocks, whatever the size of an index.
+"""Helpers for arrays: repeat, count and split rows, on platforms with 32-bit indices too.
 
 Where an index has 32 bits, as in a browser, NumPy repeats and counts by arrays of that type only,
 while ranks are 64 bits everywhere.
@@ -22,12 +22,12 @@ BLOCK = 2**16
 
 
 def repeated(values: ArrayLike, times: Integers) -> NDArray[Any]:
-    """Each of the values as often as `times` says."""
+    """Repeat each value `times` times."""
     return np.repeat(values, np.asarray(times).astype(np.intp, copy=False))
 
 
 def counted(which: Integers, n: int) -> Integers:
-    """How often each of 0, ..., n - 1 occurs."""
+    """Count how often each of 0, ..., n - 1 occurs."""
     return np.bincount(which.astype(np.intp, copy=False), minlength=n).astype(np.int64, copy=False)
 
 
@@ -38,27 +38,27 @@ def summed(which: Integers, weights: ArrayLike, n: int) -> Floats:
 
 
 def starts_of(lengths: Integers) -> Integers:
-    """Where each of several lists begins that stand one after the other."""
+    """The start of each list, where several lists of these lengths are concatenated."""
     return np.cumsum(lengths, dtype=np.int64) - lengths
 
 
 def places_in(lengths: Integers) -> Integers:
-    """0, 1, 2, ... within each of several lists that stand one after the other."""
+    """The position of each entry within its list, where several lists are concatenated."""
     return np.arange(lengths.sum(), dtype=np.int64) - repeated(starts_of(lengths), lengths)
 
 
 def owners(lengths: Integers) -> Integers:
-    """To which of several lists each entry belongs."""
+    """The number of the list that each entry of concatenated lists belongs to."""
     return repeated(np.arange(len(lengths), dtype=np.int64), lengths)
 
 
 def entries_of(lengths: Integers, which: Any) -> Integers:
-    """Where the entries of some of several lists stand that follow one after the other."""
+    """The positions of the entries of chosen lists, where several lists are concatenated."""
     return repeated(starts_of(lengths)[which], lengths[which]) + places_in(lengths[which])
 
 
 def different_rows(columns: Sequence[Integers]) -> tuple[list[Integers], Integers]:
-    """The different rows of a table, in order and by columns, and which of them each row is.
+    """The distinct rows of a table, sorted, as columns; and the number of each row among them.
 
     As `numpy.unique` along an axis has it, which takes ten times longer.
     """
@@ -75,7 +75,7 @@ def different_rows(columns: Sequence[Integers]) -> tuple[list[Integers], Integer
 
 
 def row_blocks(n_rows: int, row_length: int, block: int | None = None) -> list[slice]:
-    """Slices of consecutive rows that hold about a block of numbers each."""
+    """Slices of consecutive rows with about a block of numbers each."""
     step = max(1, (block or BLOCK) // row_length)
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
@@ -88,7 +88,7 @@ _IS_LIST = {int: False, float: False, np.int64: False, np.float64: False, list: 
 
 
 def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
-    """All numbers of `values` in one array, how many each instance has, and whether in lists."""
+    """All numbers of `values` in one array, the length of each instance, and whether nested."""
     refuse_masked(name, values)
     is_array = isinstance(values, Collection) or hasattr(values, "__array__")
     if isinstance(values, (str, bytes)) or is_sparse(values) or not is_array:
@@ -110,7 +110,7 @@ def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
 
 
 def split(flat: NDArray[Any], lengths: Integers) -> list[NDArray[Any]]:
-    """What `flattened` has joined, in an array for each instance again."""
+    """The inverse of `flattened`: an array for each instance."""
     ends = np.cumsum(lengths).tolist()
     # Five times as fast as np.split, which cares for every kind of axis.
     return [flat[start:stop] for start, stop in zip([0, *ends], ends)]
@@ -137,12 +137,12 @@ def _joined(name, lists):
 
 
 def _plain(values):
-    """Numbers that a table holds as objects, as a list, from which NumPy reads their type."""
+    """An object array as a list, so that NumPy infers the type of its numbers."""
     return values.tolist() if isinstance(values, np.ndarray) and values.dtype == object else values
 
 
 def _kinds(values):
-    """True for lists, False for numbers: what there is among the values."""
+    """Which kinds of entries the values have: True for lists, False for numbers."""
     types = {*map(type, values)}
     if types == {np.ndarray}:
         return {v.ndim > 0 for v in values}

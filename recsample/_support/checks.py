@@ -1,4 +1,4 @@
-"""Checks of arguments: every refusal names the argument, the value received and what is allowed."""
+"""Checks of arguments: each error names the argument, the value received and what is allowed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recsample._support.typing import Floats, Integers, Rng
 
 
 def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> Integers:
-    """``values`` as an int64 array of the same shape; what is not a whole number is refused."""
+    """Convert ``values`` to an int64 array of the same shape; refuse numbers that are not whole."""
     array = array_of(name, values)
     if array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be whole numbers, got {shown(values)}")
@@ -31,7 +31,7 @@ def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> In
 
 
 def _refuse_entry(name, allowed, array, bad):
-    """Refuse the first entry of an array that is bad, with its place."""
+    """Refuse the first bad entry of an array, and name its position."""
     if bad.any():
         where = np.unravel_index(np.argmax(bad), array.shape)
         index = ", ".join(map(str, where))
@@ -42,7 +42,7 @@ def _refuse_entry(name, allowed, array, bad):
 def one_or_each(
     name: str, values: object, n: int, each: str = "", *, lowest: int | None = None
 ) -> Integers:
-    """Whole numbers, one for each of `n` instances; one number stands for all of them.
+    """Whole numbers, one for each of `n` instances; a single number is used for all.
 
     `each` says of what there are `n` where it is something else.
     """
@@ -56,7 +56,7 @@ def one_or_each(
 
 
 def numbers(name: str, values: object) -> NDArray[Any]:
-    """``values`` as an array; anything that is not an array of real numbers is refused."""
+    """Convert ``values`` to an array; refuse anything but real numbers."""
     array = array_of(name, values)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
@@ -64,7 +64,7 @@ def numbers(name: str, values: object) -> NDArray[Any]:
 
 
 def finite_numbers(name: str, values: object, *, lowest: float = -np.inf) -> Floats:
-    """``values`` as a float array of the same shape; NaN, infinite or too low is refused."""
+    """Convert ``values`` to a float array; refuse NaN, infinite and too low numbers."""
     array = numbers(name, values).astype(np.float64)
     allowed = "finite numbers" if array.ndim else "a finite number"
     allowed += "" if lowest == -np.inf else f" of at least {lowest}"
@@ -96,7 +96,7 @@ def fraction(name: str, value: Any) -> float:
 
 
 def _one_number(name, value, allowed, holds):
-    """``value`` as a float: neither True nor an array of one is a number."""
+    """``value`` as a float; True and arrays of one number are refused."""
     no_number = isinstance(value, (bool, np.bool_)) or getattr(value, "ndim", 0) > 0
     number = float("nan") if no_number else as_float(value)
     if not holds(number):
@@ -105,14 +105,14 @@ def _one_number(name, value, allowed, holds):
 
 
 def true_or_false(name: str, value: object) -> bool:
-    """``value`` as a bool; nothing else stands for one."""
+    """``value`` as a bool; anything else is refused."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
 def refuse_first(bad: NDArray[np.bool_], message: str, *columns: ArrayLike) -> None:
-    """Refuse the first entry that is bad.
+    """Raise a ValueError for the first bad entry.
 
     Each ``{}`` of the message stands for its number in one of the columns, ``{at}`` for its place.
     """
@@ -123,7 +123,7 @@ def refuse_first(bad: NDArray[np.bool_], message: str, *columns: ArrayLike) -> N
 
 
 def one_of(name: str, value: Any, words: Collection[str]) -> Any:
-    """``value``; what is none of some words is refused."""
+    """Return ``value`` if it is one of the allowed words, else raise a ValueError."""
     if value is None or not is_one_of(value, words):
         *others, last = map(repr, words)
         raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {shown(value)}")
@@ -131,13 +131,13 @@ def one_of(name: str, value: Any, words: Collection[str]) -> Any:
 
 
 def is_sparse(value: object) -> bool:
-    """Whether it is a sparse matrix of SciPy, which is loaded where there is one."""
+    """Whether it is a sparse matrix of SciPy; does not import SciPy if it is not loaded."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(value))
 
 
 def is_one_of(value: object, words: Collection[str | None]) -> bool:
-    """Whether it is one of these words; an array is none, which NumPy would compare by entry."""
+    """Whether it is one of these words; False for arrays, which NumPy would compare by entry."""
     return (value is None or isinstance(value, str)) and value in words
 
 
@@ -156,15 +156,15 @@ _GENERATORS = np.random.Generator, np.random.BitGenerator, np.random.SeedSequenc
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is no value: NaN, NaT, NA."""
+    """Whether a value is missing: NaN, NaT, NA."""
     try:
         return bool(value != value)
-    except TypeError:  # pandas.NA does not even say that
+    except TypeError:  # pandas.NA has no truth value
         return True
 
 
 def as_float(value: Any) -> float:
-    """``value`` as a float, NaN where it is none."""
+    """``value`` as a float, or NaN if it cannot be converted."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -172,7 +172,7 @@ def as_float(value: Any) -> float:
 
 
 def refuse_masked(name: str, values: Any) -> None:
-    """Refuse a masked array with something masked: NumPy would read what is below the mask."""
+    """Refuse an array with masked entries: NumPy would read the values under the mask."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
             f"{name} must not have masked entries, got {np.ma.count_masked(values)} of "
@@ -181,7 +181,7 @@ def refuse_masked(name: str, values: Any) -> None:
 
 
 def refuse_frame(name: str, values: Any, cure: str) -> None:
-    """Refuse a dataframe with named columns, which mean something that an array does not know."""
+    """Refuse a dataframe with named columns, whose meaning an array would lose."""
     if any(isinstance(column, str) for column in getattr(values, "columns", ())):
         raise ValueError(
             f"{name} must be an array, got a dataframe with the columns "
@@ -190,7 +190,7 @@ def refuse_frame(name: str, values: Any, cure: str) -> None:
 
 
 def array_of(name: str, values: Any, dtype: Any = None) -> NDArray[Any]:
-    """``values`` as an array; of None where they make none."""
+    """``values`` as an array; an array of None if NumPy cannot make one."""
     refuse_masked(name, values)
     try:
         return np.asarray(values, dtype)
@@ -199,7 +199,7 @@ def array_of(name: str, values: Any, dtype: Any = None) -> NDArray[Any]:
 
 
 def shown(value: object) -> str:
-    """``value`` as it stands in a message, on one line and cut to 80 characters."""
+    """``value`` as text for an error message, on one line of at most 80 characters."""
     try:
         text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
     except Exception:  # of a number with thousands of digits, say
@@ -207,15 +207,12 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-# How much memory there is to work in, in a container too.
-
-
-# Where Linux says what a container may use: version 2 and version 1 of control groups.
+# Files with the memory limit of a container on Linux: control groups, version 2 and version 1.
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def check_memory(n_bytes: float, what: str, change: str) -> None:
-    """Refuse an array that the machine's memory cannot hold, before the machine starts to swap.
+    """Refuse an array that does not fit into the memory, before the machine starts to swap.
 
     `change` says which argument to change, and how.
     """
@@ -232,20 +229,20 @@ _RANKS = 10**7
 
 
 def check_n_items(n_items: object, bytes_each: int, what: str) -> int:
-    """``n_items`` as an int, for what needs a number for every rank of a pool."""
+    """``n_items`` as an int; refuse a pool too large to compute a number for every rank."""
     size = positive_int("n_items", n_items)
     if size > _RANKS:
         raise ValueError(
             f"n_items must be at most {_RANKS:,} for {what}, which looks at every rank, got {size}:"
-            " report, limits, bounds, and corrections without a prior take any number"
+            " report, limits, and corrections without a prior take any number"
         )
     check_memory(bytes_each * size, f"{what} over n_items={size} ranks", "choose a smaller n_items")
     return size
 
 
-@cache  # asked before every large array, and reading files takes longer than most of them
+@cache  # called before every large array, and reading files takes longer than making most of them
 def available_memory() -> float:
-    """Bytes of memory: those of the machine, or of the container that the process is in."""
+    """Bytes of memory of the machine, or of the container that the process runs in."""
     try:
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):  # no sysconf on Windows

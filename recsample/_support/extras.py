@@ -1,4 +1,4 @@
-"""Libraries that only parts of the package need, and how they are installed."""
+"""Optional libraries, and the extras that install them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXTRAS = {
 
 
 def extra(module: str, name: str | None = None) -> Any:
-    """An optional library; where it is missing, the error says what installs it.
+    """Import an optional library; where it is missing, the error says how to install it.
 
     That is the extra `name` where several have the library.
     """

@@ -1,4 +1,4 @@
-"""Dataframes of any library as arrays, through Narwhals; and ids of any type as numbers."""
+"""Read dataframes of any library, through Narwhals, and map ids of any type to numbers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Columns of these names say which held-out rows are relevant, or do not.
+# Columns with these names may say which held-out rows are relevant.
 _RELEVANCE = (
     "label labels rating ratings relevance relevant is_relevant rel target grade grades gain gains "
     "stars click clicks clicked like likes liked"
 ).split()
-# DuckDB downloads nothing behind the user's back.
+# DuckDB must not download extensions unasked.
 _AS_INSTALLED = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
 
@@ -41,12 +41,12 @@ def is_frame(value: Any) -> bool:
 
 
 def says_relevance(name: object) -> bool:
-    """Whether a column of held-out rows may say which are relevant; RecBole adds its type."""
+    """Whether a column name suggests relevance, also with the type that RecBole appends."""
     return str(name).lower().partition(":")[0] in _RELEVANCE
 
 
 def column_names(frame: Any, name: str = "frame") -> list[str]:
-    """The names of the columns of a dataframe, which have to differ."""
+    """The names of the columns of a dataframe; refuse duplicates."""
     if not is_frame(frame):
         raise ValueError(f"{name} must be a dataframe, got {shown(frame)}")
     nw = extra("narwhals.stable.v2")
@@ -59,7 +59,7 @@ def column_names(frame: Any, name: str = "frame") -> list[str]:
 def read_columns(
     name: str, frame: Any, wanted: dict[str, str], may_be_empty: bool = False
 ) -> list[Any]:
-    """Some columns of a dataframe, by what each is for; a lazy one is computed, for these only."""
+    """Columns of a dataframe, by their use; of a lazy frame only these are computed."""
     nw = extra("narwhals.stable.v2")
     table = chosen_columns(name, frame, wanted)
     if isinstance(table, nw.LazyFrame):
@@ -70,7 +70,7 @@ def read_columns(
 
 
 def chosen_names(given: dict[str, Any], numbers: Collection[str]) -> dict[str, str]:
-    """What names a column; some of them may be numbers instead, and are left out."""
+    """The arguments that name a column; those that may be numbers, and are, are left out."""
     return {
         use: column
         for use, column in given.items()
@@ -79,7 +79,7 @@ def chosen_names(given: dict[str, Any], numbers: Collection[str]) -> dict[str, s
 
 
 def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
-    """Some columns of a dataframe, named by what each is for; a lazy one stays lazy."""
+    """Columns of a dataframe, renamed by their use; a lazy frame stays lazy."""
     known, nw = column_names(frame, name), extra("narwhals.stable.v2")
     for use, column in wanted.items():
         if not isinstance(column, Hashable) or column not in set(known):
@@ -96,7 +96,7 @@ def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
 def count_groups(
     name: str, frame: Any, wanted: dict[str, str], counts: str | None
 ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
-    """The different rows of some columns, and how often each occurs, counted where the data lie.
+    """The distinct rows of some columns and their counts, grouped by the frame's own engine.
 
     With `counts` the sum of that column for each of them.
     """
@@ -148,7 +148,7 @@ def count_groups(
 
 @contextmanager
 def open_parquet(frame: Any) -> Iterator[Any]:
-    """The Parquet files at a path as a dataframe of DuckDB; any other frame as it is.
+    """Open the Parquet files at a path with DuckDB; return any other frame as it is.
 
     What is read from the files dies with the connection, so it stays open for the caller.
     """
@@ -156,7 +156,7 @@ def open_parquet(frame: Any) -> Iterator[Any]:
         yield frame
         return
     duckdb = extra("duckdb")
-    # Looked for here: DuckDB would take an address for a wish to download what can read it.
+    # Files are found here: for an internet address DuckDB would download an extension.
     path, here = fspath(frame), glob.escape(fspath(frame))
     pattern = str(Path(here) / "**" / "*.parquet") if Path(path).is_dir() else path
     files = [path] if Path(path).is_file() else glob.glob(pattern, recursive=True)
@@ -184,7 +184,7 @@ def _without_nulls(name, column, series):
 
 
 def as_scores(name: str, series: Any) -> Floats:
-    """A column of scores as floats; -inf is the lowest of them."""
+    """A column of scores as floats; -inf is allowed."""
     if not series.dtype.is_numeric():
         raise ValueError(f"{name} must have scores that are numbers, got {series.dtype}")
     if (
@@ -200,7 +200,7 @@ def as_scores(name: str, series: Any) -> Floats:
 
 
 def as_grades(name: str, series: Any) -> Floats:
-    """A column that says how relevant rows are, in numbers or by true and false."""
+    """A column of relevance grades as floats, from numbers or booleans."""
     nw = extra("narwhals.stable.v2")
     allowed = f"{name} must say by numbers, or by true and false, what is relevant"
     if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
@@ -210,7 +210,7 @@ def as_grades(name: str, series: Any) -> Floats:
 
 
 def as_times(name: str, series: Any) -> NDArray[Any]:
-    """A column of numbers or dates as numbers in the same order."""
+    """A column of numbers or dates as numbers that sort in the same order."""
     nw = extra("narwhals.stable.v2")
     if isinstance(series.dtype, (nw.Date, nw.Datetime)):
         fine = getattr(series.dtype, "time_unit", "us") == "ns"
@@ -225,13 +225,13 @@ def as_times(name: str, series: Any) -> NDArray[Any]:
 
 
 def _refuse_row(allowed, values, bad):
-    """The values, unless some are bad: then the first of them is named."""
+    """Return the values; if some are bad, raise a ValueError that names the first."""
     refuse_first(bad, "{}, got {} in row {at}", allowed, values)
     return values
 
 
 def as_ids(name: str, series: Any) -> NDArray[Any]:
-    """A column of ids as int64, or as objects: strings, or whatever else they are, of one kind."""
+    """A column of ids as int64, or as objects of one kind such as strings."""
     nw = extra("narwhals.stable.v2")
     wide = series.dtype in (nw.Int128, nw.UInt128)  # which NumPy does not have
     values = np.asarray(None) if wide else series.to_numpy()
@@ -241,7 +241,7 @@ def as_ids(name: str, series: Any) -> NDArray[Any]:
 
 
 def check_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """An array of ids as int64 or objects; several kinds, and broken numbers, are refused."""
+    """An array of ids as int64 or objects; mixed kinds and inexact numbers are refused."""
     if values.dtype.kind in "SU":
         values = values.astype(object)
     # By types first: there are few, and millions of ids.
@@ -267,12 +267,12 @@ def check_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def normalised(text: str) -> str:
-    """An id without what a file or a float may change: case, white space and a .0 at the end."""
+    """An id without differences that files and floats make: case, white space, a trailing .0."""
     return unicodedata.normalize("NFKC", text).strip().casefold().removesuffix(".0")
 
 
 def kind_of(ids: NDArray[Any]) -> str:
-    """What kind of ids they are, in words."""
+    """The kind of the ids, in words for a message."""
     return "whole numbers" if ids.dtype != object else _kind(type(ids[0]))
 
 
@@ -284,14 +284,14 @@ def _kind(of):
 
 
 class Coded(NamedTuple):
-    """A column of ids: the different ones, and which of them stands in each row."""
+    """A column of ids: the distinct ids, and the number of each row's id among them."""
 
     ids: NDArray[Any]
     which: Integers
 
 
 def coded(ids: NDArray[Any]) -> Coded:
-    """The different ids of a column, in the order in which they come."""
+    """Code a column of ids, the distinct ids in order of first appearance."""
     try:
         which, different = extra("pandas").factorize(ids)
     except TypeError:
@@ -301,7 +301,7 @@ def coded(ids: NDArray[Any]) -> Coded:
 
 
 def union(*parts: NDArray[Any]) -> pd.Index:
-    """All different ids of several columns, in ascending order where they have one."""
+    """The distinct ids of several columns, in ascending order where they can be sorted."""
     pd = extra("pandas")
     index = pd.Index(pd.unique(np.concatenate(parts)))
     try:
@@ -311,7 +311,7 @@ def union(*parts: NDArray[Any]) -> pd.Index:
 
 
 def codes_in(index: pd.Index, column: Coded) -> Integers:
-    """The place of each row's id in an index, -1 where it is not there."""
+    """The position of each row's id in an index, -1 where it is missing."""
     return index.get_indexer(column.ids).astype(np.int64)[column.which]
 
 
@@ -319,13 +319,13 @@ def codes_in(index: pd.Index, column: Coded) -> Integers:
 
 
 def is_series(value: Any) -> bool:
-    """Whether it is a Series of pandas, whose index says what each value is of."""
+    """Whether it is a pandas Series, which is matched by its index."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(value, pandas.Series)
 
 
 def labels_of(name: str, values: Any) -> pd.Index | None:
-    """The index of a pandas Series, whose labels have to differ; None for an array or a list."""
+    """The index of a pandas Series, refusing duplicate labels; None for an array or a list."""
     index = getattr(values, "index", None)
     if not isinstance(index, extra("pandas").Index):
         return None
@@ -339,7 +339,7 @@ def labels_of(name: str, values: Any) -> pd.Index | None:
 
 
 def aligned(name: str, values: Any, labels: ArrayLike | None) -> Any:
-    """A column in the order of `labels`, by its index; an array or a list as it is, by position.
+    """A Series reordered to `labels` by its index; an array or a list as it is.
 
     Without `labels`, an index has to say the same as the position: 0, 1, 2 and so on.
     """
@@ -371,7 +371,7 @@ def aligned(name: str, values: Any, labels: ArrayLike | None) -> Any:
 
 
 def table_of(rows, names, several=True):
-    """A table from its rows, dictionaries by column, indexed by the tuples that they come with.
+    """A pandas table from rows (dictionaries by column), indexed by their keys (tuples).
 
     Where there are not several recommenders, the first level, their names, is left out.
     """

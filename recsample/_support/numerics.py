@@ -24,7 +24,7 @@ def standard_error(values: Floats, counts: Integers | None = None) -> float:
 
 
 def mean_of(values: Floats | Integers, counts: Integers | None = None) -> float:
-    """The mean of the values, each of as many instances as `counts` says."""
+    """The mean of the values, weighted by `counts`."""
     return float(values.mean() if counts is None else counts @ values / counts.sum())
 
 
@@ -79,7 +79,7 @@ def limits_of_mean(
 
 
 def probability_above_0(values: Floats, ends: tuple[float, float] | None = None) -> float:
-    """How sure it is that the mean over more values is above 0, as `limits_of_mean` has it.
+    """The confidence that the mean of the population is above 0, by `limits_of_mean`.
 
     It is 1/2 where one more value at the nearer end could turn the mean.
     """
@@ -96,18 +96,18 @@ def probability_above_0(values: Floats, ends: tuple[float, float] | None = None)
 
 
 def _alike(values):
-    """Whether values differ by rounding at most."""
+    """Whether values are equal up to rounding."""
     return bool(np.ptp(values) <= 1e-12 * abs(values).max())
 
 
 def _hold(ends, values):
-    """Whether no value passes the ends but for rounding."""
+    """Whether all values lie between the ends, up to rounding."""
     least, most = (abs(end) * 1e-9 for end in ends)
     return bool(values.min() >= ends[0] - least and values.max() <= ends[1] + most)
 
 
 def _few_vary(values, counts, ends):
-    """Whether too few values make up the spread for Student's limits.
+    """Whether so few values make up the variance that Student's limits do not hold.
 
     Of k values that are off the mean by as much, and others that are on it, k make it up.
     """
@@ -136,7 +136,7 @@ def gaffke_reach(
 
 
 def _reach(values, highest, level, counts):
-    """To the quantile of the mean with random weights, one of them for the highest value."""
+    """Distance to the quantile of the randomly weighted mean, with one weight at the upper end."""
     from scipy import optimize
 
     x, place = np.unique(np.append(values, highest), return_inverse=True)
@@ -163,7 +163,7 @@ def _reach(values, highest, level, counts):
 
 
 def _chance_beyond(values):
-    """That the mean of values with random weights is above 0, at most 1/2."""
+    """The chance that the randomly weighted mean is above 0, at most 1/2."""
     x, counts = np.unique(values, return_counts=True)
     if counts @ x >= 0:
         return 0.5
@@ -180,7 +180,7 @@ def _above(off, counts):
 
 
 def _beyond(tilted, counts):
-    """The chance, from the values times their saddle point."""
+    """The chance above, given the values times their saddle point."""
     from scipy import special
 
     root = np.sqrt(2 * counts @ np.log1p(-tilted))

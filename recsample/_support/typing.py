@@ -1,4 +1,4 @@
-"""The types that several signatures of this package name."""
+"""Types for the signatures of this package."""
 
 from __future__ import annotations
 

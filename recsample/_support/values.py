@@ -1,4 +1,4 @@
-"""Objects that are values: immutable, and equal where they hold the same."""
+"""Immutable objects that compare by content, and caches of what they compute."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Value:
-    """What is made once and never changed; a subclass says in `_content` what it holds.
+    """An immutable object; a subclass lists in `_content` what decides equality.
 
     A constructor sets its attributes by ``vars(self).update(...)``.
     """
@@ -48,13 +48,13 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """``array`` itself, which nobody else holds, and which cannot be written to any more."""
+    """Make ``array`` itself read-only; only for an array that nothing else refers to."""
     array.flags.writeable = False
     return array
 
 
 def read_only_matrix(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    """``matrix``, whose entries cannot be written to any more."""
+    """Make the entries of ``matrix`` read-only."""
     for part in (matrix.data, matrix.indices, matrix.indptr):
         read_only(part)
     return matrix
@@ -76,17 +76,14 @@ def _hashable(part: Any) -> object:
     return part
 
 
-# What does not depend on the data is computed once.
-
-
-# The results of one function that were used last, up to so many bytes, are stored.
+# The last results of one function are stored, up to so many bytes.
 _MOST = 2**26
 Arrays = TypeVar("Arrays", bound="tuple[NDArray, ...]")
 Found = TypeVar("Found")
 
 
 def cached(method: Callable[..., Found]) -> Callable[..., Found]:
-    """Keep what a method has found for its arguments in the dict `known` of its object."""
+    """Cache the result of a method, by its arguments, in the dict `known` of its object."""
 
     @wraps(method)
     def found(self, *given):
@@ -99,7 +96,7 @@ def cached(method: Callable[..., Found]) -> Callable[..., Found]:
 
 
 def cached_arrays(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
-    """Keep the arrays that a function returns for its arguments; they cannot be written to.
+    """Cache the arrays that a function returns, by its arguments, and make them read-only.
 
     All arguments are hashable and given by position.
     """

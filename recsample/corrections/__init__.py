@@ -1,7 +1,7 @@
 """Corrections: metrics for sampled ranks that estimate the exact metric.
 
-Section 5 of the paper: `rank_estimate` (5.1), `minimal_bias` and `constrained`, which never rises
-with the sampled rank (5.2), `bias_variance` (5.3).
+Section 5 of the paper: `rank_estimate` (5.1), `minimal_bias` and `constrained`, which never
+rewards a worse sampled rank (5.2), and `bias_variance` (5.3).
 Chapters: corrected_metrics, minimal_bias, bias_variance, corrections_movielens.
 """
 

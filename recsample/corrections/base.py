@@ -8,8 +8,8 @@ it is x[r~]; its mean over the sampling,
 should be close to the exact M(r), on average over the ranks r = 1, ..., n.
 
 With L relevant items per instance the metric is a sum of terms f_i(r_i), best item first, and each
-term has a vector of its own, for the number s_i of sampled items ahead of the i-th. Nothing is lost
-by that: if the relevant items are a uniformly random subset of the pool and the sampling is without
+term has a vector of its own, for the number s_i of sampled items ahead of the i-th. This form costs
+nothing: if the relevant items are a uniformly random subset of the pool and the sampling is without
 replacement, then among all functions of the vector of sampled ranks a sum of functions of one s_i
 each has the least bias, and the best compromise of eq. (24). There
 
@@ -59,7 +59,7 @@ class Correction(Value, Metric):
     n_items : int
         Size of the pool.
     own : dict of str to Any, optional
-        Attributes that a subclass adds, and that tell two corrections apart.
+        Attributes that a subclass adds; they count for equality.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Correction(Value, Metric):
     values: Floats
     takes_cutoff = False
     _own: tuple[Any, ...]  # the values of `own`
-    _solved: dict[int, Floats]  # a memo: what was solved, by the number of relevant items
+    _solved: dict[int, Floats]  # a cache of solutions, by the number of relevant items
 
     def __init__(
         self, metric: Metric | str, sampler: HasLaw, n_items: int, own: dict[str, Any] | None = None
@@ -104,7 +104,7 @@ class Correction(Value, Metric):
 
     @cached_property
     def prior(self) -> Floats:
-        """The weights, with sum 1, of the ranks over which errors are averaged: by default uniform.
+        """The weights, with sum 1, by which errors are averaged over the ranks; uniform by default.
 
         Examples
         --------
@@ -116,7 +116,7 @@ class Correction(Value, Metric):
 
     @property
     def squared_bias(self) -> float:
-        """Mean over the prior of (E[x | r] - M(r))^2, the objective of eq. (21).
+        """The mean over the prior of (E[x | r] - M(r))^2, the objective of eq. (21).
 
         Examples
         --------
@@ -131,7 +131,7 @@ class Correction(Value, Metric):
 
     @property
     def mean_variance(self) -> float:
-        """Mean over the prior of Var[x | r], the second part of the objective of eq. (24).
+        """The mean over the prior of Var[x | r], the second part of the objective of eq. (24).
 
         Examples
         --------
@@ -147,7 +147,7 @@ class Correction(Value, Metric):
         return _errors_of(self.values, *self._rows())
 
     def values_of(self, order: int, n_relevant: int) -> Floats:
-        """The part of the corrected metric that the `order`-th best relevant item contributes.
+        """The contribution of the `order`-th best relevant item to the corrected metric.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class Correction(Value, Metric):
         Raises
         ------
         ValueError
-            If `order` exceeds `n_relevant`, the metric is no sum over the relevant items, or the
+            If `order` exceeds `n_relevant`, the metric is not a sum over the relevant items, or the
             pool is too small.
 
         Examples
@@ -182,7 +182,7 @@ class Correction(Value, Metric):
         return self.values if n_relevant == 1 else self._values_by_order(n_relevant)[order - 1]
 
     def _values_by_order(self, n_relevant):
-        """`values_of` for the orders 1, ..., `n_relevant`, one row each, solved once."""
+        """`values_of` for the orders 1, ..., `n_relevant`, one row each, cached."""
         if n_relevant == 1:
             return self.values[None]
         if n_relevant not in self._solved:
@@ -205,7 +205,7 @@ class Correction(Value, Metric):
 
     @abstractmethod
     def _values_of_all(self, n_relevant):
-        """The same, solved anew."""
+        """`values_of` for the orders 1, ..., `n_relevant`, computed."""
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
@@ -220,7 +220,7 @@ class Correction(Value, Metric):
         return values.reshape(columns[0].shape)
 
     def _check_drawn(self, n_relevant, n_items):
-        """Refuse other ranks than those among m drawn items and the relevant ones."""
+        """Refuse ranks that are not among m drawn items and the relevant ones."""
         if isinstance(self.sampler, Design):
             raise ValueError(
                 f"{self} reads what {self.sampler} observes, which is no ranking: the estimate is "
@@ -231,7 +231,7 @@ class Correction(Value, Metric):
         refuse_first(n_items != wanted, message, n_relevant, wanted, str(self), n_items)
 
     def _rows(self, order: int = 1, n_relevant: int = 1) -> tuple[Floats, large_pools.Places]:
-        """Ranks that stand for all of the pool: the law at each, and the exact term."""
+        """Ranks that represent all of the pool: the law at each, and the exact term."""
         return large_pools.compressed(
             self.sampler,
             self.n_items - n_relevant,
@@ -241,7 +241,7 @@ class Correction(Value, Metric):
         )
 
     def _belief(self, order: int, n_relevant: int) -> large_pools.Belief:
-        """How likely each number of irrelevant items above is taken to be."""
+        """The prior weights of the numbers of irrelevant items above."""
         return large_pools.uniform_belief(self.n_items - n_relevant)
 
     def _exact(self, above, order, n_relevant):
@@ -253,7 +253,7 @@ class Correction(Value, Metric):
 
 
 class LeastSquaresCorrection(Correction):
-    """A correction that minimises squared errors averaged over the ranks 1, ..., n.
+    """Base class of corrections that minimise squared errors averaged over the ranks 1, ..., n.
 
     Parameters
     ----------
@@ -261,9 +261,9 @@ class LeastSquaresCorrection(Correction):
     sampler : UniformSampling
     n_items : int
     prior : array_like of float, shape (n_items,), or None
-        Weights of the ranks; None for uniform ones. With several relevant items None takes these
-        for a random subset of the pool, which is often wrong; weights are those of a = 0, 1, ...
-        irrelevant items above, the same for each relevant item.
+        Weights of the ranks; None for uniform ones. With several relevant items, None assumes that
+        these are a random subset of the pool, which is often wrong; weights are those of
+        a = 0, 1, ... irrelevant items above, the same for each relevant item.
     own : dict of str to Any, optional
         As of `Correction`.
 
@@ -287,7 +287,7 @@ class LeastSquaresCorrection(Correction):
     ) -> None:
         super().__init__(metric, sampler, n_items, own)
         m = sampler.m
-        # The laws of few ranks, or of all, and what is solved with them.
+        # The laws of few ranks, or of all, and the problem made of them.
         few = large_pools.compressible(sampler, self.n_items - 1)
         check_memory(
             32 * (m + 1 if few else max(m + 1, self.n_items)) * (m + 1),
@@ -316,13 +316,13 @@ class LeastSquaresCorrection(Correction):
 
     @abstractmethod
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
-        """The values that minimise the squared errors: all that a further correction has to define.
+        """The values that minimise the squared errors; a subclass only has to define this.
 
         Parameters
         ----------
         law : ndarray of float, shape (rows, m + 1)
-            Of the observation at each rank. A large pool has rows for a few places in it, not all
-            whole ranks, with weights that give sums over all ranks to rounding.
+            The law of the observation at each rank. A large pool has rows for a few places, not
+            all of them whole ranks, with weights that give sums over all ranks up to rounding.
         target : ndarray of float, shape (rows,)
             The exact metric at each rank.
         prior : ndarray of float, shape (rows,)
@@ -350,7 +350,7 @@ def _errors_of(values, law, rows):
 
 
 def reach_of(law, prior):
-    """The probability of each sampled rank; refuses a prior that leaves the value of one open."""
+    """The probability of each sampled rank; refuse a prior under which one is 0."""
     reach = prior @ law  # c of eq. (25)
     message = "prior must give every sampled rank a positive probability, got none for "
     refuse_first(reach < 1e-290, message + "sampled rank {}", np.arange(1, len(reach) + 1))
@@ -363,7 +363,7 @@ def reach_of(law, prior):
 def average_errors(
     values: Floats, law: Floats, target: Floats, prior: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Bias, squared bias and variance of an estimator, averaged over the ranks, given its values.
+    """Bias, squared bias and variance of an estimator with these values, averaged over the ranks.
 
     `values` may have a column for each of several estimators; `target` then needs one column.
     """

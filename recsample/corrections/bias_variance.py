@@ -1,4 +1,4 @@
-"""Section 5.3 of the paper: variance has a price, gamma, and bias and variance are traded."""
+"""Section 5.3 of the paper: a trade-off of bias and variance, with gamma the price of variance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section 5.2 of the paper, its end: least bias among what never rewards a worse sampled rank."""
+"""End of section 5.2: the least bias among corrections that never reward a worse sampled rank."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
     sampler : UniformSampling
     n_items : int
     nonnegative : bool, optional
-        Require x >= 0 too, as the paper's Table 3 did without saying so.
+        Require x >= 0 too, as the published numbers of Table 3 do.
     prior : array_like of float, shape (n_items,), optional
         As of `BiasVariance`.
 
@@ -70,7 +70,7 @@ class ConstrainedLeastSquares(LeastSquaresCorrection):
     def solve(self, law: Floats, target: Floats, prior: Floats) -> Floats:
         from scipy import linalg
 
-        reach_of(law, prior)  # refuses a prior under which some value is open
+        reach_of(law, prior)  # refuses a prior that does not determine all values
         root = np.sqrt(prior)
         # A and b of eq. (23); orthogonal rotations leave |A x - b|, eq. (21), as it is.
         reduced = linalg.qr(np.column_stack([root[:, None] * law, root * target]), mode="r")[0]

@@ -1,4 +1,4 @@
-"""Section 5.2 of the paper: of all corrected metrics the one with the least squared bias."""
+"""Section 5.2 of the paper: the corrected metric with the least squared bias."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recsample.sampling.base import HasLaw
 
 
 class RegularisationPath(NamedTuple):
-    """What each further direction of the least-squares problem buys, and what it costs.
+    """Bias and variance of solutions along more and more directions of the least-squares problem.
 
     Entry k - 1 of each array belongs to the k-th direction, from the best determined one on, or to
     the solution with the first k of them.
@@ -46,13 +46,13 @@ class RegularisationPath(NamedTuple):
 
 
 class MinimalBias(LeastSquaresCorrection):
-    """The least biased correction that double precision can state, eq. (21).
+    """The least biased correction that double precision can represent, eq. (21).
 
     The values of the exact minimiser, eq. (22), alternate in sign and grow like the inverse of the
     smallest singular value of the problem (10^27 at m = 100), too large for floating point. So the
     problem is solved along the directions with a singular value of at least 1.5e-8 of the largest,
-    the square root of the machine precision; for small m these are all. `squared_bias` against
-    `optimal_squared_bias` shows what the others would bring.
+    the square root of the machine precision; for small m these are all. The difference of
+    `squared_bias` and `optimal_squared_bias` is the bias that the others would remove.
 
     Even so the values reach 10^5 at m = 100, and with them the standard deviation of the estimate.
     For estimates use `BiasVariance`.
@@ -101,7 +101,7 @@ class MinimalBias(LeastSquaresCorrection):
         return path._replace(squared_bias=path.squared_bias + rows.missed)
 
     def _along_directions(self, law, target, prior):
-        """The solution along the well determined directions, and the path that leads to it."""
+        """The solution along the well determined directions, and the path to it."""
 
         from scipy import linalg
 
@@ -128,7 +128,7 @@ class MinimalBias(LeastSquaresCorrection):
 
     @property
     def directions(self) -> int:
-        """How many of the m + 1 directions are solved for.
+        """The number of directions, of m + 1, along which the problem is solved.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class MinimalBias(LeastSquaresCorrection):
 
     @cached_property
     def optimal_squared_bias(self) -> float:
-        """The minimum of eq. (21), found without forming its minimiser.
+        """The minimum of eq. (21), computed without its minimiser.
 
         The expectations E[x | r] are the polynomials of degree at most m in r. So the minimum is
         the distance of M from these, which orthogonal polynomials give stably.

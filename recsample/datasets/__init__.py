@@ -1,8 +1,8 @@
-"""MovieLens, what was recorded of it, and your own data.
+"""Data sets: MovieLens, results recorded on it, and your own data.
 
-Every data set is split leave-one-out: one item of each user is held out, the rest is for
+Every data set is split leave-one-out: one item of each user is held out, and the rest is for
 training. The ranks that the paper's three recommenders predict on MovieLens-1M ship with the
-package, so that nothing has to be downloaded to work with them.
+package, so you need no download to work with them.
 Chapters: movielens.
 """
 

@@ -26,7 +26,7 @@ __all__ = ["Interactions", "make_interactions"]
 
 
 class Interactions(Value):
-    """Which users had to do with which items, with one item held out for each user.
+    """Which users interacted with which items, with one item held out for each user.
 
     Made by `load_movielens`, `make_interactions`, `from_frame` and `from_pairs`.
 
@@ -35,14 +35,14 @@ class Interactions(Value):
     train : scipy.sparse.csr_matrix of bool, shape (n_users, n_items)
         The training events.
     held_out : ndarray of int, shape (n_users,)
-        The index of each user's held-out item, which is no training event of that user.
+        The index of each user's held-out item, which is not a training event of that user.
     user_ids, item_ids : ndarray, shapes (n_users,) and (n_items,)
         The ids in the source, for each row and each column of `train`.
 
     Raises
     ------
     ValueError
-        If the parts do not fit together.
+        If the shapes do not match, or a held-out item is a training event.
 
     Examples
     --------
@@ -120,8 +120,8 @@ class Interactions(Value):
     ) -> Interactions:
         """Interactions from one (user, item) pair per event.
 
-        Users and items are numbered in ascending order of their ids, so that ids 0, 1, 2, ... stay
-        what they are. A pair that occurs several times counts once.
+        Users and items are numbered in ascending order of their ids, so ids 0, 1, 2, ... do not
+        change. A pair that occurs several times counts once.
 
         Parameters
         ----------
@@ -129,8 +129,8 @@ class Interactions(Value):
             The user's and the item's id of each event.
         held_out : array_like of int or str, shape (users,), or mapping
             The id of each user's held-out item, in ascending order of the user ids, or as a mapping
-            from user id to item id (a pandas Series counts as an array). A held-out pair is no
-            training event; an item that occurs nowhere else becomes an item all the same.
+            from user id to item id (a pandas Series counts as an array). A held-out pair is not a
+            training event; an item that occurs nowhere else is an item too.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class Interactions(Value):
         ------
         ValueError
             For empty or unequal arrays, ids that are neither whole numbers nor strings, and a
-            held-out item too few or too many.
+            missing or superfluous held-out item.
 
         Examples
         --------
@@ -194,12 +194,12 @@ class Interactions(Value):
         user, item : str, optional
             Names of the columns of ids, whole numbers or text.
         time : str, optional
-            Name of a column of numbers or dates. The last event of each user is held out, of
-            several at one time that in the last row, which a warning counts, and earlier ones with
-            that item go too.
+            Name of a column of numbers or dates. The last event of each user is held out, and
+            earlier events with the same item are removed. Of several at the same time the last row
+            counts, and a warning says how often.
         held_out : dataframe, mapping or array_like, optional
             The held-out item of each user instead: a dataframe with columns `user` and `item`, or
-            what `from_pairs` takes.
+            as for `from_pairs`.
 
         Returns
         -------
@@ -208,9 +208,9 @@ class Interactions(Value):
         Raises
         ------
         ValueError
-            For both or none of `time` and `held_out`, columns that are not there, missing values,
-            times that are text, ids of several kinds, and a user with two held-out items or none;
-            with `time`, for users with a single item, which have to be taken out first.
+            For both or none of `time` and `held_out`, missing columns or values, times that are
+            text, ids of several kinds, and a user with two held-out items or none; with `time`, for
+            users with a single item, which have to be removed first.
 
         Examples
         --------
@@ -222,7 +222,7 @@ class Interactions(Value):
         >>> data.item_ids[data.held_out].tolist()
         ['tea', 'rye']
 
-        Ids that look like numbers at times, as those of Amazon, are read as text by ``dtype=str``.
+        To read ids that sometimes look like numbers, such as those of Amazon, use ``dtype=str``.
         """
         if (time is None) == (held_out is None):
             raise ValueError(
@@ -265,7 +265,7 @@ class Interactions(Value):
 def make_interactions(
     n_users: int = 6040, n_items: int = 3706, n_events: int = 1_000_209, *, rng: Rng = 0
 ) -> Interactions:
-    r"""Synthetic interactions of the shape of MovieLens-1M.
+    r"""Synthetic interactions similar to MovieLens-1M.
 
     A few items are very popular, a few users very active; tastes follow broad directions (which
     matrix factorisation finds) and narrow niches (which an item's nearest neighbours find). At full

@@ -32,10 +32,10 @@ def load_movielens(
     name: Literal["ml-100k", "ml-1m", "ml-10m", "ml-20m", "ml-25m"] = "ml-1m",
     split: Literal["paper", "last"] | None = None,
 ) -> Interactions:
-    """MovieLens, the stars left aside: 1M, which the paper uses, or another size.
+    """MovieLens without the stars: 1M, which the paper uses, or another size.
 
     Movies are numbered by their first appearance in the file of ratings, users by their UserID;
-    the ids of the source stand in ``item_ids`` and ``user_ids``.
+    the ids of the source are in ``item_ids`` and ``user_ids``.
 
     Without `path` the official archive is downloaded once (checksum verified) into the folder that
     the environment variable ``RECSAMPLE_DATA`` names, or else the operating system's folder for
@@ -48,7 +48,7 @@ def load_movielens(
         folder with one of them. For ``split="paper"``, the held-out events are those of
         ``ml-1m.test.rating`` or ``ncf.test.rating`` beside it, or else downloaded (125 kB).
     name : {"ml-1m", "ml-100k", "ml-10m", "ml-20m", "ml-25m"}, optional
-        Which one:
+        The data set:
 
         ========= ========== ======= =================================
         name      ratings    users   file of ratings
@@ -68,9 +68,10 @@ def load_movielens(
             uses: each user's last event on MovieLens-1M, from the published list.
         "last"
             The last event by timestamp, and of several with the same timestamp the last in the
-            file. On MovieLens-1M that decides for 1,268 of the first 2,998 users (42 %). The
-            published list chooses by a rule that the data does not show, and agrees for 72 % of
-            these 2,998. So this is another, equally valid split, without the paper's numbers.
+            file. On MovieLens-1M the order in the file matters for 1,268 of the first 2,998 users
+            (42 %). The published list follows a rule that the data does not show, and agrees for
+            72 % of these 2,998. So this is another, equally valid split, with other numbers than
+            the paper's.
 
     Returns
     -------
@@ -129,11 +130,11 @@ def load_movielens(
 
 
 def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
-    """The 99 negatives for each user of MovieLens-1M on which many studies are evaluated.
+    """The published 99 negatives for each user of MovieLens-1M, which many studies use.
 
-    They were published by He et al. (WWW 2017) together with the split that `load_movielens` reads,
-    with the same numbers for users and movies. Without `path` the file is downloaded once (3 MB).
-    `recsample.sampling.list_checks.faults` says what is wrong with them: 156 hold the held-out
+    He et al. (WWW 2017) published them with the split that `load_movielens` reads, with the same
+    numbers for users and movies. Without `path` the file is downloaded once (3 MB).
+    `recsample.sampling.list_checks.faults` finds what is wrong with them: 156 hold the held-out
     movie of their user.
 
     Parameters
@@ -177,7 +178,7 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
 
 
 def _by_first_appearance(ids):
-    """The distinct ids in the order in which they first appear, and the place of each id in it."""
+    """The distinct ids in order of first appearance, and the place of each id in that order."""
     distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty(len(order), np.int64)

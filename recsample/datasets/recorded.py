@@ -1,4 +1,4 @@
-"""What was recorded of MovieLens-1M, and ships with the package."""
+"""Results recorded on MovieLens-1M, which ship with the package."""
 
 from __future__ import annotations
 
@@ -76,19 +76,19 @@ def _ranks_from(arrays):
 
 
 class RecordedLists(NamedTuple):
-    """What X, Y and Z come to on lists of 99 negatives per user, and how the lists look.
+    """Ranks of X, Y and Z among lists of 99 negatives per user, and checks of the lists.
 
     Parameters
     ----------
     ranks : dict of str to Ranks
-        Of the held-out movies among the lists, for "X", "Y" and "Z", with ties counted. A held-out
-        movie that stands in its own user's list is left out there, which makes the list shorter.
+        Ranks of the held-out movies among the lists, for "X", "Y" and "Z", with ties counted. A
+        held-out movie in its own user's list is removed there, which makes the list shorter.
     faults : pandas.Series
         By kind, the number of users whose list has the fault.
     counts, uniformity : pandas.DataFrame
-        How often each item is listed, with the mean and the spread of that for uniform draws,
-        rounded; what `recsample.sampling.list_checks.uniformity` returns. Candidates are all movies
-        but the user's training events, and for "lowest ids" but the held-out movie.
+        How often each item is listed, with the rounded mean and standard deviation under uniform
+        draws; and the result of `recsample.sampling.list_checks.uniformity`. Candidates are all
+        movies except the user's training events, and for "lowest ids" except the held-out movie.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class RecordedLists(NamedTuple):
 
 
 def recorded_lists() -> dict[str, RecordedLists]:
-    """What the paper's recommenders come to on given lists of 99 negatives, as shipped.
+    """Ranks of X, Y and Z among given lists of 99 negatives, as shipped with the package.
 
     ``recorded_lists.md`` beside the file says how it was made.
 

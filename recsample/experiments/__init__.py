@@ -1,4 +1,4 @@
-"""The paper's tables and figures.
+"""The paper's tables and figures, a function for each.
 
 Chapters: corrections_movielens, movielens, reproduction.
 """

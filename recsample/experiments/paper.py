@@ -56,7 +56,7 @@ _INDEX = ["metric", "recommender", "estimator"]
 
 
 def toy_ranks() -> dict[str, Ranks]:
-    """The recommenders A, B and C of section 3.2: five instances, 10,000 items.
+    """The ranks of the recommenders A, B and C of section 3.2: five instances, 10,000 items.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def toy_ranks() -> dict[str, Ranks]:
 
 
 def printed_table(number: int) -> pd.DataFrame:
-    """What the paper prints in one of its tables, 3 and 4 in percent.
+    """The numbers that the paper prints in one of its tables, 3 and 4 in percent.
 
     Parameters
     ----------
@@ -156,11 +156,11 @@ def table2(
 
 
 def estimators(metric: Metric | str, m: int, n_items: int) -> dict[str, Metric]:
-    """The estimators of Table 3, with the settings that the published numbers were computed with.
+    """The estimators of Table 3, with the settings of the published numbers.
 
     The corrections use the binomial law and one pool size for all users, the rank estimate divides
-    by m + 1, and constrained least squares has values of at least 0. The paper does not say so; the
-    book's chapter on the reproduction shows how this was found.
+    by m + 1, and constrained least squares has values of at least 0. The paper does not mention
+    these settings; the book's chapter on the reproduction shows how they were found.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def as_printed(
     Returns
     -------
     pandas.DataFrame of str
-        "mean ± std", or the mean alone.
+        "mean ± std", or only the mean.
 
     Examples
     --------
@@ -699,13 +699,13 @@ def _number_up_to(ends, ranks):
 
 
 def _movielens_runs(ranks, m, repetitions, rng):
-    """What Tables 3 and 4 are made of: the law of every estimator, and its repetitions."""
+    """The data of Tables 3 and 4: every estimator by its law and in each repetition."""
     targets = {metric: estimators(metric, m, mean_pool_size(ranks)) for metric in MOVIELENS_METRICS}
     return _law_and_repetitions(ranks, targets, UniformSampling(m), repetitions, rng)
 
 
 def _law_and_repetitions(ranks, targets, sampler, repetitions, rng):
-    """Of every estimator a row with mean and std by the law, and its mean in each repetition.
+    """Mean and std of every estimator by the law, and its mean in each repetition.
 
     `targets` has the estimators of each metric by name. All read the same draws.
     """
@@ -737,7 +737,7 @@ def _law_and_repetitions(ranks, targets, sampler, repetitions, rng):
 
 
 def _values_at(estimator, sampler):
-    """What a metric or a correction reads at each of the m + 1 observations of a sampler."""
+    """The value of a metric or a correction at each of the m + 1 observations of a sampler."""
     estimator = check_readable(estimator, sampler)
     if estimator.sampler is not None:  # a correction for these observations
         return estimator.values
@@ -746,7 +746,7 @@ def _values_at(estimator, sampler):
 
 
 def _mean_and_std(values, law):
-    """Of each estimator's mean over the instances, from the laws of these."""
+    """Mean and std of each estimator's mean over the instances, from the laws of these."""
     each = law @ values
     variance = np.maximum(law @ values**2 - each**2, 0).sum(axis=0)
     return {"mean": each.mean(axis=0), "std": np.sqrt(variance) / len(law)}
@@ -781,7 +781,7 @@ def _largest_sample(ranks):
 
 
 def _order(values):
-    """The names from best to worst; those that differ by rounding alone in the order given."""
+    """The names from best to worst; those that differ only by rounding in the order given."""
     best_first = sorted(values, key=values.get, reverse=True)
     level = [best_first[:1]]
     for x, y in zip(best_first, best_first[1:]):
@@ -792,7 +792,7 @@ def _order(values):
 
 
 def _lead(x, y):
-    """How far x is above y beyond what rounding can do; not above 0 if it may be below."""
+    """How far x is above y, less the possible rounding error; 0 or less if it may be below."""
     return x - y - 1e-12 * abs(x)
 
 

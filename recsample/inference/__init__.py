@@ -1,10 +1,10 @@
-"""From one run of sampled ranks to a claim.
+"""Statistical inference: what sampled ranks tell about the exact metrics.
 
-`distribution` estimates how the ranks are distributed, `likelihood` says between which numbers a
-metric lies, `comparison` how sure an order is, `audit` what exact ranks of some users add,
-`planning` how many users to rank exactly, `published` what printed numbers leave possible, `blind`
-what limits cannot see.
-Chapters: estimation, inference, coverage, audit.
+`distribution` estimates the distribution of the ranks, `likelihood` has limits of a metric,
+`comparison` the probability of an order, `audit` limits from exact ranks of some users, `planning`
+how many users to rank exactly, `published` limits from printed numbers, and `blind` what limits
+cannot see.
+Chapters: estimation, inference, report, audit, reread, coverage.
 """
 
 import lazy_loader

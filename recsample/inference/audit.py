@@ -1,12 +1,12 @@
 """An audit: sampled ranks of all users, and exact ranks of a few who were chosen by chance.
 
 Nothing is assumed of the ranks, nor of how items were drawn. The exact metric is predicted from the
-sampled ranks, and the audited users show how far off the predictions are: the regression estimator
+sampled ranks, and the audited users show the error of the predictions: the regression estimator
 of survey sampling, or prediction-powered inference (Angelopoulos, Duchi, Zrnic, 2023,
 https://arxiv.org/abs/2311.01453). Each audited user is predicted from all others, so the estimate
 has no bias. The limits are those of Gaffke (2005) for the mean of bounded values, which never have
-width 0. For hits that nothing predicts they are Clopper and Pearson's, and hold; for other values
-that is not proved, but measured by ``scripts/record_audits.py``, without a case where they do not.
+width 0. For hits that nothing predicts they are Clopper and Pearson's, which hold; for other values
+there is no proof, but ``scripts/record_audits.py`` measured it and found no exception.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from recsample.ranks.checks import check_ranks
 __all__ = ["AuditPlan", "plan_audit"]
 
 
-# The one-sided confidence level of a plan that values that are not known do not vary more.
+# The one-sided confidence level of a plan for the variance of the unknown values.
 _CONFIDENCE = 0.92
 # The penalty of the ridge regression, for features of spread 1. With 0.3 the error over 100 users
 # is larger by one in a hundred, with 300 users the same.
@@ -47,17 +47,17 @@ _RIDGE = 3.0
 
 
 class AuditPlan(NamedTuple):
-    """Whom to rank among all items.
+    """The users to rank among all items; what `plan_audit` returns.
 
     Parameters
     ----------
     users : ndarray of int
         Their places in the column, in random order.
     chances : ndarray of float, shape (instances,)
-        With which each user of the column is among them.
+        The probability of each user of the column to be among them.
     first : int
         How many of `users`, from the beginning, to rank before planning again with their ranks: so
-        few are enough if nobody differs from the others. With `exact` those ranked already.
+        few are enough if all users are alike. With `exact`, the number already ranked.
 
     Examples
     --------
@@ -82,11 +82,11 @@ def plan_audit(
     exact: Any = None,
     replace: bool = False,
 ) -> AuditPlan:
-    """How many users to rank among all items for limits of a given width, and which.
+    """Choose users to rank among all items, enough for limits of a given width.
 
-    Without exact ranks the plan is for a metric that varies as much as it can, which is often
-    several times too many users. So rank the `first` of them, and plan again with their ranks as
-    `exact`: more users are drawn, and `report` takes the ranks of all of them.
+    Without exact ranks the plan assumes the largest possible variance, which often takes several
+    times too many users. So rank the `first` of them, and plan again with their ranks as `exact`:
+    more users are drawn, and `report` takes the ranks of all of them.
 
     Parameters
     ----------
@@ -159,14 +159,14 @@ def plan_audit(
 
 
 def _fewest_users(width, ends):
-    """The least number for which limits can be so close: if all values are at the same end."""
+    """The least number of users for this width: enough if all values are at the same end."""
     tail = (1 - LEVEL) / 2
     share = width / max(ends[1] - ends[0], width)
     return max(2.0, np.ceil(np.log(tail) / np.log1p(-min(share, 1 - tail))))
 
 
 def _with_more_spread(values, ends):
-    """The values and their shares, with as many more at the further end as can have been missed."""
+    """The values and their shares, with the share at the further end that may have been missed."""
     far = max(ends, key=abs)
     mean = (values**2).mean()
     likely = (
@@ -183,8 +183,8 @@ def _with_more_spread(values, ends):
 class Audit(NamedTuple):
     """Sampled ranks of all users of a recommender, and the exact ranks of those at `users`.
 
-    `chances` are those with which each user, independently, was chosen; without them the users are
-    a random choice of so many.
+    `chances` are the probabilities with which each user was chosen, independently; None means a
+    random choice of a fixed number.
     """
 
     sampled: Ranks
@@ -195,12 +195,12 @@ class Audit(NamedTuple):
     chances: Floats | None = None
 
     def mean(self, metric: Metric, level: float = LEVEL) -> AuditedMean:
-        """Of the exact metric."""
+        """Estimate and limits of the mean of the exact metric."""
         ends = ends_of(metric, self.exact)
         return audited_mean(*self._known(metric), ends, self.chances, level)
 
     def difference(self, other: Audit, metric: Metric, level: float) -> AuditedMean:
-        """Of the exact metric from that of another recommender, for the same audited users."""
+        """Estimate and limits of the difference from another recommender on the same users."""
         y, features, low, high = self._known(metric)
         y_other, of_other, low_other, high_other = other._known(metric)
         both = np.hstack([features, of_other])
@@ -210,7 +210,7 @@ class Audit(NamedTuple):
         )
 
     def residuals(self, metric: Metric) -> tuple[Floats, tuple[float, float]]:
-        """The errors of the predictions of audited users, and between what those of others lie."""
+        """The prediction errors of audited users, and the range of those of the others."""
         y, features, lowest, highest = self._known(metric)
         known = ~np.isnan(y)
         chance = np.full(len(y), known.mean())  # a first audit is a random choice
@@ -219,7 +219,7 @@ class Audit(NamedTuple):
         return y[known] - predicted, ends
 
     def _known(self, metric: Metric) -> tuple[Floats, Floats, Floats, Floats]:
-        """Exact values, NaN where not known, the features that predict them, and their bounds."""
+        """Exact values (NaN if unknown), the features that predict them, and their bounds."""
         values = np.full(len(self.sampled), np.nan)
         values[self.users] = defined_values(metric, self.exact)
         # The metric itself and three of other shapes: the best of five choices that were tried.
@@ -229,7 +229,7 @@ class Audit(NamedTuple):
 
 
 def _ends(metric, sampled, sizes, replace):
-    """The lowest and the highest value of each user, which the sampled ranks leave possible."""
+    """The lowest and the highest value of each user that is possible given the sampled ranks."""
     several, cuts = (sampled.n_relevant != 1).any(), np.cumsum(sampled.n_relevant)[:-1]
     ranks = [above + sampled.rows.order for above in _possible(sampled, sizes, replace)]
     values = [metric(Ranks(np.split(one, cuts) if several else one, sizes)) for one in ranks]
@@ -237,7 +237,7 @@ def _ends(metric, sampled, sizes, replace):
 
 
 def _possible(sampled, sizes, replace):
-    """How few and how many irrelevant items of the pool can be above each relevant item."""
+    """The least and the largest number of irrelevant items that can be above each relevant one."""
     rows, m = sampled.rows, sampled.n_irrelevant
     pool, most = sizes - sampled.n_relevant, rows.above + rows.ties
     if replace:  # one item can have been drawn again and again
@@ -248,7 +248,7 @@ def _possible(sampled, sizes, replace):
 def exact_ranks(
     exact: Any, sampled: Ranks, sizes: Integers, replace: bool
 ) -> tuple[Integers, Ranks]:
-    """The numbers of the audited instances, and their exact ranks, which must be possible.
+    """Read and check `exact`: the numbers of the audited instances, and their exact ranks.
 
     A Series is matched by the ids of the instances of `sampled`, or their numbers.
     """
@@ -273,7 +273,7 @@ def exact_ranks(
 
 
 def _numbers_of(names, sampled):
-    """Which instances have these names."""
+    """The numbers of the instances with these names."""
     ids = np.arange(len(sampled)) if sampled.ids is None else sampled.ids
     found = extra("pandas").Index(ids).get_indexer(names)
     if (found < 0).any():
@@ -285,7 +285,7 @@ def _numbers_of(names, sampled):
 
 
 def _check_users(users, n_ranks, n_users):
-    """Refuse numbers of instances that are none, or named twice, or fewer than two."""
+    """Refuse numbers that are out of range or repeated, and fewer than two."""
     if len(users) != n_ranks:
         raise ValueError(
             f"exact must hold a rank for each of {len(users)} instances, got {n_ranks}"
@@ -300,7 +300,7 @@ def _check_users(users, n_ranks, n_users):
 
 
 def _check_possible(users, exact, sampled, sizes, replace):
-    """Refuse exact ranks that no draw can have turned into the sampled ones."""
+    """Refuse exact ranks that are impossible given the sampled ones."""
     for what, given, wanted in (
         ("n_items", exact.sizes, sizes),
         ("relevant items", exact.n_relevant, sampled.n_relevant),
@@ -321,7 +321,7 @@ def _check_possible(users, exact, sampled, sizes, replace):
 
 
 class AuditedMean(NamedTuple):
-    """The mean of all users' values: estimate, limits, and limits for other users like these."""
+    """The mean over all users: estimate, limits, and limits for other users like these."""
 
     value: float
     low: float
@@ -330,7 +330,7 @@ class AuditedMean(NamedTuple):
     high_for_others: float
 
     def compared(self, level: float) -> Comparison:
-        """The same of a difference, with the chance that it is above 0, as the limits have it."""
+        """A difference as a `Comparison`, with the confidence that it is above 0."""
         reach = self.value - self.low if self.value > 0 else self.high - self.value
         error = reach / special.ndtri((1 + level) / 2)
         chance = normal_probability(self.value, error)
@@ -346,18 +346,18 @@ def audited_mean(
     chances: Floats | None = None,
     level: float = LEVEL,
 ) -> AuditedMean:
-    """The mean of values of which most are not known (NaN), but predicted from `features`.
+    """The mean of values that are mostly unknown (NaN), but predicted from `features`.
 
     Each value lies between `lowest` and `highest`, and those of other users between the two `ends`.
-    Which values are known was decided by chance, as of `Audit`.
+    The known values were chosen at random, as in `Audit`.
     """
     known, n_users = ~np.isnan(exact), len(exact)
     y, n_known = exact[known], int(known.sum())
     chance = np.full(n_users, n_known / n_users) if chances is None else chances
     predicted, others = _predicted(y, features, known, chance, chances is None)
     off = y - predicted
-    # A known user stands for 1 / chance - 1 others with the same error of the prediction: over the
-    # choice the expectation is the mean, whatever the predictions are (Horvitz and Thompson).
+    # A known user represents 1 / chance - 1 others with the same prediction error: the expectation
+    # over the choice is the mean, whatever the predictions are (Horvitz and Thompson).
     value = float(y.sum() + others.sum() + off @ (1 / chance[known] - 1)) / n_users
     # The weight of a user, relative to the audited ones.
     weight = n_known / (n_users * chance)
@@ -380,7 +380,7 @@ def audited_mean(
 
 
 def _predicted(y, features, known, chance, at_random):
-    """Predictions by ridge regression: of known values from all others, and of unknown ones."""
+    """Ridge predictions: of each known value without that value, and of the unknown ones."""
     spread = features.std(axis=0)
     varied = spread > 0
     scaled = (features - features.mean(axis=0))[:, varied] / spread[varied]
@@ -402,7 +402,7 @@ def _predicted(y, features, known, chance, at_random):
 
 
 def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:
-    """The chances with which users were audited, None where they are all the same."""
+    """Read and check `chosen`: the chances of the users to be audited, None if all are equal."""
     if checks.is_one_of(chosen, ("random",)):
         _check_random(sampled, users)
         return None
@@ -435,7 +435,7 @@ def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:
 
 
 def _check_random(sampled, users):
-    """Refuse a choice that depends on the sampled ranks; wrong once in a million."""
+    """Refuse a choice that depends on the sampled ranks; false alarms once in a million."""
     for metric in (Recall @ 1, AUC):
         values = metric(sampled)
         down, up = gaffke_reach(values[users], values.min(), values.max(), 1 - 1e-6)

@@ -1,11 +1,11 @@
-"""What limits under "decreasing" cannot see at the size of a study, from a record.
+"""What limits under "decreasing" cannot see in a study of given size, by recorded simulations.
 
-The counts of a study hardly tell apart ranks of which less than one of the drawn items stands for.
-Two things are recorded (``python scripts/record_blind.py``). If nobody is on the ranks 1 to b, and
+The counts of a study hardly distinguish ranks closer than the pool size over the number of draws.
+Two things are recorded (``python scripts/record_blind.py``). If nobody has the ranks 1 to b, and
 ranks beyond them are log-uniform, up to which b do half of the runs not contradict the assumption?
-That is interpolated in the logarithms of the sizes. And how often are the limits of a report false,
-for the worst of ten populations that break the assumption? Each is the worst at sizes of its own,
-so that between recorded ones a mean would be too low: the highest share next to them is taken.
+This is interpolated in the logarithms of the sizes. And how often are the limits of a report wrong,
+for the worst of ten populations that break the assumption? Different ones are worst at different
+sizes, so interpolation would be too low: the highest share at the neighbouring sizes is used.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class BlindSpot(NamedTuple):
     Parameters
     ----------
     ranks : int
-        Within so many ranks hardly anything can be seen, 0 where all can.
+        Within so many ranks hardly anything can be seen; 0 if there is no such limitation.
     fails : float
-        How often limits under "decreasing" are printed and false, at most, at the recorded sizes
+        How often limits under "decreasing" are printed and wrong, at most, at the recorded sizes
         around this one: the share of the runs for the worst of ten populations and of Recall@10,
-        NDCG@10 and AP. NaN for less than 10 items in the pool for each drawn one, of which there is
-        no record.
+        NDCG@10 and AP. NaN for less than 10 items in the pool for each drawn one, which is not
+        recorded.
 
     Examples
     --------
@@ -62,15 +62,15 @@ class BlindSpot(NamedTuple):
 def blind_spot(n_items: int, m: int, n_instances: int) -> BlindSpot:
     """What limits under the assumption "decreasing" cannot see in a study of this size.
 
-    Beyond what is recorded (m from 10 to 1,000 and 100 to 100,000 instances) the nearest recorded
-    size stands for all others. The ranks grow with the number of items for each drawn one. How
-    often limits fail is recorded for 10 to 1,000 of these: 1,000 stand for more, and of less than
-    10 it is not known (NaN).
+    Beyond the recorded sizes (m from 10 to 1,000 and 100 to 100,000 instances) the nearest recorded
+    one is used. The ranks grow with the number of items for each drawn one. How often limits fail
+    is recorded for 10 to 1,000 of these: 1,000 is used for more, and for less than 10 it is not
+    known (NaN).
 
     Parameters
     ----------
     n_items, m, n_instances : int
-        Size of the pool, drawn items, and instances that they are drawn for.
+        Size of the pool, number of drawn items per instance, and number of instances.
 
     Returns
     -------
@@ -96,13 +96,13 @@ def blind_spot(n_items: int, m: int, n_instances: int) -> BlindSpot:
 
 
 def _interpolated(part, *size):
-    """What is recorded, between the nearest sizes."""
+    """The recorded value, interpolated between the nearest sizes."""
     axes, values = _record()[part]
     return float(RegularGridInterpolator(axes, np.log(values))(_within(size, axes))[0])
 
 
 def _highest(part, *size):
-    """The highest value at the nearest sizes."""
+    """The highest recorded value at the nearest sizes."""
     axes, values = _record()[part]
     near = [
         slice(np.searchsorted(axis, x, "right") - 1, np.searchsorted(axis, x) + 1)
@@ -117,7 +117,7 @@ def _within(size, axes):
 
 @cache
 def _record():
-    """By part, the logarithms of the sizes and what was found at each combination of them."""
+    """For each part, the logarithms of the sizes and the values at each combination of them."""
     place = resources.files("recsample").joinpath("data/recorded_blind.csv")
     found: dict[str, dict[tuple[float, ...], float]] = {"ranks": {}, "fails": {}}
     for row in csv.DictReader(place.read_text(encoding="utf-8").splitlines()):

@@ -1,10 +1,10 @@
-"""How sure the order of two recommenders is.
+"""Comparisons of two recommenders: limits of a difference, and the probability of an order.
 
-They are compared on the same instances, so their differences count, instance by instance. A mean
-over sampled instances varies because other negatives could have been drawn, and because other
-instances could have been evaluated; the variance of the differences holds both. All statements are
-about the expectation of the metric that is given: for a metric of sampled ranks that is not the
-exact metric, which a corrected metric comes closer to.
+They are compared on the same instances, by their differences on each instance. A mean over sampled
+instances varies because other negatives could have been drawn, and because other instances could
+have been evaluated; the variance of the differences includes both. All statements are about the
+expectation of the given metric: for a metric of sampled ranks that differs from the exact metric,
+to which a corrected metric comes closer.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Comparison(NamedTuple):
 
 
 _UNKNOWN = Comparison(np.nan, np.nan, np.nan, np.nan)
-# The largest distance that is looked at, for a probability of 1 - 2e-8.
+# The largest distance, for a probability of 1 - 2e-8.
 _FAR = 30.0
 # Exact ranks, what a design has observed, or the values themselves.
 Evaluated = Ranks | Observed | ArrayLike
@@ -78,10 +78,10 @@ Evaluated = Ranks | Observed | ArrayLike
 def paired_comparison(
     metric: Metric | str | None, a: Evaluated, b: Evaluated, *, level: float = 0.95
 ) -> Comparison:
-    """Compare two recommenders on the same instances, instance by instance.
+    """Compare two recommenders on the same instances, by their difference on each instance.
 
-    What the two have in common cancels in the differences. Their mean is taken to be normal, with
-    the spread of the differences: for other instances like these, and sampling anew where ranks are
+    What the two have in common cancels in the differences. Their mean is assumed to be normal, with
+    the spread of the differences: for other instances like these, and for new draws where ranks are
     sampled or observed. A corrected metric has a bias that does not cancel. Its interval is that of
     the difference of the *exact* means: the strict bounds of `recsample.inference.limits`, for a
     difference, under the assumption "decreasing", or none where the data contradict it.
@@ -91,11 +91,11 @@ def paired_comparison(
     metric : Metric, str or None
         Also a corrected metric. None for values.
     a, b : Ranks, Observed, or array_like of float, shape (instances,)
-        The ranks of the two recommenders, exact or sampled; what a design has observed of them; or
-        a value per instance. The same instances in the same order, at least two. Pools may differ,
-        as where each recommender leaves out other items.
+        The ranks of the two recommenders, exact or sampled; observations of a design; or a value
+        per instance. The same instances in the same order, at least two. Pools may differ, for
+        example where each recommender leaves out other items.
     level : float, optional
-        How often the limits are to hold.
+        The confidence level of the limits.
 
     Returns
     -------
@@ -137,11 +137,11 @@ def _of_exact_means(correction, a, b, level):
 def compared(
     metric: Metric, a: Evidence, b: Evidence, assumption: Assumption, level: float
 ) -> Comparison:
-    """The exact means of two recommenders compared, as far as sampled ranks tell them."""
+    """Compare the exact means of two recommenders by likelihood limits from sampled ranks."""
     if isinstance(metric.shape, Linear):  # without bias, so its differences have limits of a mean
         ends = ends_of_difference(metric, a.sampled, b.sampled)
         return of_differences(metric(a.sampled) - metric(b.sampled), level, ends)
-    # A difference is one more mean over strata, those of B with the sign turned.
+    # A difference is one more mean over strata, those of B with negative sign.
     mixtures = a.mixtures(metric, assumption) + [
         one._replace(mean=-one.mean) for one in b.mixtures(metric, assumption)
     ]
@@ -165,13 +165,13 @@ def compared(
 def of_differences(
     differences: Floats, level: float, ends: tuple[float, float] | None
 ) -> Comparison:
-    """A comparison by differences of at least two instances, which lie between ends, if known."""
+    """A comparison from the differences of at least two instances, with their range if known."""
     limits = limits_of_mean(differences, level, ends=ends)
     return Comparison(float(differences.mean()), *limits, probability_above_0(differences, ends))
 
 
 def ends_of_difference(metric: Metric, a: Ranks, b: Ranks) -> tuple[float, float]:
-    """The lowest and the highest difference of a metric in pools like these."""
+    """The lowest and the highest difference of a metric in pools of these sizes."""
     (low_a, high_a), (low_b, high_b) = ends_of(metric, a), ends_of(metric, b)
     return low_a - high_b, high_a - low_b
 
@@ -209,9 +209,9 @@ def order_probability(
 ) -> float:
     """The probability that a sampled evaluation puts two recommenders in their exact order.
 
-    By the normal approximation of the difference of the two means, whose mean and variance over the
-    sampling are exact. Equal sampled means count half, as if a coin decided: few instances with few
-    samples often have equal means, and are then in strict order less often.
+    It uses the normal approximation of the difference of the two means, whose mean and variance
+    over the sampling are exact. Equal sampled means count half: few instances with few samples
+    often have equal means, and are then in strict order less often.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def order_probability(
         The exact ranks, the same instances in the same order, with any number of relevant items and
         ties. The pools of an instance may differ.
     sampler : UniformSampling
-        Each recommender has negatives of its own.
+        Each recommender is sampled independently.
 
     Returns
     -------
@@ -256,7 +256,7 @@ def order_probability(
 
 
 def _exact_sum(metric, rows, counts):
-    """The sum of a metric over the instances, without rounding: equal means are found equal."""
+    """The sum of a metric over the instances, without rounding, so that equal means are equal."""
     values = defined_values(metric, rows)
     if counts is None:
         values, counts = np.unique(values, return_counts=True)
@@ -264,7 +264,7 @@ def _exact_sum(metric, rows, counts):
 
 
 def _moments_of_difference(metric, run_a, run_b, sampler, size):
-    """Mean and variance of the difference of two means, on negatives of their own."""
+    """Mean and variance of the difference of two means, sampled independently."""
     (rows_a, counts_a), (rows_b, counts_b) = run_a, run_b
     (mean_a, variance_a), (mean_b, variance_b) = (
         sampler.moments(metric, rows) for rows in (rows_a, rows_b)
@@ -284,7 +284,7 @@ def normal_probability(mean, error):
 
 
 def defined_values(metric, ranks):
-    """The metric of every instance; one that is undefined is refused."""
+    """The metric of every instance; refuse undefined values."""
     metric = the_metric(metric)
     values = metric(ranks)
     message = f"{metric} must be defined for every instance, got nan in instance {{at}}"
@@ -293,7 +293,7 @@ def defined_values(metric, ranks):
 
 
 def _differences(metric, a, b):
-    """The metric of A minus that of B, instance by instance; of ranks, observations or values."""
+    """The metric of A minus that of B for each instance, from ranks, observations or values."""
     metric = None if metric is None else the_metric(metric)
     values = _values_of("a", metric, a), _values_of("b", metric, b)
     check_as_many(*values)

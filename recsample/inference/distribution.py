@@ -1,9 +1,9 @@
 """The distribution of the ranks, estimated from sampled ranks.
 
-Take the ranks of the instances for draws from a distribution p(r). Then the sampled ranks follow
-q = A^T p, with the law A of the sampling, and p is to be found from their histogram h. That is
-ill-posed: ranks closer than about n / m are hardly told apart, and h is noisy. Each method fills
-the gap in its own way: `expectation_maximisation` by stopping early, `maximum_entropy` by the
+Let the ranks of the instances be draws from a distribution p(r). Then the sampled ranks follow
+q = A^T p, with the law A of the sampling, and p is to be found from their histogram h. This is
+ill-posed: ranks closer than about n / m are hardly distinguishable, and h is noisy. Each method
+regularises in its own way: `expectation_maximisation` by stopping early, `maximum_entropy` by the
 flattest distribution that fits. The mean of a metric under p estimates the metric (`plug_in`), and
 p can be the ``prior`` of a correction of the same run.
 """
@@ -33,7 +33,7 @@ EM_ITERATIONS = 30
 
 
 def sampled_counts(sampled: Ranks | RankCounts, sampler: UniformSampling) -> Floats:
-    """How many instances have each sampled rank, shape (m + 1,): all that estimates look at."""
+    """The number of instances with each sampled rank, shape (m + 1,): the data of estimates."""
     check_uniform(sampler)
     sampled, counts = rows_of(sampled, "sampled")
     check_one_relevant(sampled, "sampled")
@@ -48,7 +48,7 @@ def sampled_counts(sampled: Ranks | RankCounts, sampler: UniformSampling) -> Flo
 
 
 def check_uniform(sampler: Any) -> UniformSampling:
-    """``sampler``; other samplers' observations have other laws, and are refused."""
+    """Return ``sampler``; raise a ValueError if it is not `UniformSampling`."""
     if not isinstance(sampler, UniformSampling):
         raise ValueError(
             "sampler must be UniformSampling, such as UniformSampling(100), got "
@@ -112,15 +112,15 @@ def expectation_maximisation(
 
     Every iteration multiplies p(r) by the mean, over h, of p(s | r) / q(s), which raises the
     likelihood. The maximum itself is a distribution on a few ranks that fits the noise, so the
-    number of iterations is the regulariser. Of a large pool not all ranks are looked at on the way.
+    number of iterations is the regulariser. For a large pool the computation uses some ranks only.
     """
     counts = sampled_counts(sampled, sampler)
     iterations = checks.positive_int("iterations", iterations)
     pool = _pool(sampler, n_items, iterations + 1)
     p, ratios = _em(counts, pool.law, pool.weight, iterations)
     if len(p) < n_items:
-        # From a uniform start p is the product of its factors, each smooth in the rank: so it is
-        # known between the ranks that were looked at.
+        # From a uniform start p is the product of its factors, each smooth in the rank: so it can
+        # be interpolated between the ranks used.
         factors = np.stack(ratios, axis=1)
         p = pool.at_all(lambda law: law @ factors, lambda f: np.maximum(f, 0.0).prod(axis=1))
     return p / p.sum()
@@ -130,11 +130,11 @@ def _em(counts, law, p, iterations=EM_ITERATIONS):
     """The EM algorithm from p on.
 
     Returns the weights of the rows of the law, and for each iteration the vector whose product with
-    the law is what the weights were multiplied with.
+    the law is the factor of the weights.
     """
     share, ratios = counts / counts.sum(), []
     for _ in range(iterations):
-        # Both steps in one: each rank gains by its part in what was seen, over what is expected.
+        # Both steps in one: observed over expected shares, averaged by the law of each rank.
         expected = law.T @ p
         ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
         p = p * (law @ ratios[-1])
@@ -142,7 +142,7 @@ def _em(counts, law, p, iterations=EM_ITERATIONS):
 
 
 def _pool(sampler, n_items, factors):
-    """The ranks of a large pool that are looked at, for products of so many laws."""
+    """The ranks of a large pool that are used, for products of `factors` laws."""
     return pool_of(sampler, checks.check_n_items(n_items, 32, "a distribution"), factors, ())
 
 
@@ -159,7 +159,7 @@ def maximum_entropy(
     """
     counts, weight = sampled_counts(sampled, sampler), checks.positive_float("weight", weight)
     pool = _pool(sampler, n_items, EM_ITERATIONS + 1)
-    # What is expected of a cell, of at least a thousandth of an instance: none may weigh nothing.
+    # Expected shares of the cells, at least a thousandth of an instance: none may be 0.
     expected = np.maximum(_em(counts, pool.law, pool.weight)[0] @ pool.law, 1e-3 / counts.sum())
     ridge = weight * expected / counts.sum()
     multipliers = _most_entropy(pool.law, counts / counts.sum(), ridge, np.log(pool.weight))
@@ -169,8 +169,8 @@ def maximum_entropy(
 def _most_entropy(law, aim, ridge, log_weight):
     """The multipliers x of the distribution softmax(law @ x + log_weight) with the best balance.
 
-    Of its entropy, against the weights of the rows, and the squares by which ``law.T @ p`` is off
-    the aim, over twice the ridge. They maximise a concave dual, by Newton's method.
+    It balances the entropy, relative to the weights of the rows, and the squared differences of
+    ``law.T @ p`` and the aim, over twice the ridge: a concave dual, maximised by Newton's method.
     """
 
     def dual(x):
@@ -212,7 +212,7 @@ def plug_in(metric: Metric | str, distribution: Floats) -> float:
     Raises
     ------
     ValueError
-        For a metric that is none, and probabilities that are negative or do not sum to 1.
+        For anything but a metric, and probabilities that are negative or do not sum to 1.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def plug_in(metric: Metric | str, distribution: Floats) -> float:
 
 
 def plausible_prior(n_items: int) -> Floats:
-    """The mean of a family of plausible rank distributions, to be used before any data are seen.
+    """A prior for the ranks: the mean of a family of plausible rank distributions.
 
     The members are p(r) proportional to (r - 1 + d)^-beta: power laws with beta = 0, 0.1, ..., 1,
     from a random recommender to one whose ranks are evenly spread on a logarithmic scale, that
@@ -263,17 +263,17 @@ def plausible_prior(n_items: int) -> Floats:
 
 
 def best_gamma(n_instances: int, concentration: float = 10.0) -> float:
-    """The price of variance in `BiasVariance` that suits the size of a study.
+    """The gamma of `BiasVariance` that suits the size of a study.
 
     Let the ranks of ``|D|`` instances be draws from an unknown p, a draw from the Dirichlet law
     with mean p0 and concentration c. Among all values that can be averaged over the instances, the
     bias-variance ones with prior p0 and ``gamma = (c + 1) / (c + |D|)`` have the least expected
     squared error. One instance has gamma = 1, the posterior mean. In a large study the variance
-    averages out and the bias remains. With c near 0 next to nothing is believed of p; a large c is
-    a firm belief in p0. The default is a choice: with `plausible_prior` it has the smallest median
-    error of 0, 10, 50 and 200 over the populations of ``scripts/coverage_of_limits.py`` that were
-    not held out, averaged over 300 and 6,000 instances (at 6,000 alone 50 has it); its mean error
-    is hardly larger than that of 0.
+    averages out and the bias remains. With c near 0 the prior counts for almost nothing; a large c
+    is a strong belief in p0. The default is a choice: with `plausible_prior`, of 0, 10, 50 and 200
+    it has the smallest median error over the populations of ``scripts/coverage_of_limits.py`` that
+    were not held out, averaged over 300 and 6,000 instances (for 6,000 only, 50 has it); its mean
+    error is hardly larger than that of 0.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How many users to rank among all items, for limits as close to each other as is wished."""
+"""How many users to rank among all items, for limits of a given width."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear, Step
 
 _DISTANCE = float(special.chdtri(1, 1 - LEVEL))
-# Of an upper limit that is right in 9 studies of 10, and how nearly it is found.
+# For an upper limit that holds in 9 studies of 10, and the relative accuracy of its search.
 _ONE_SIDED, _NEAR = float(special.chdtri(1, 0.2)), 0.01
 
 
@@ -27,15 +27,15 @@ class UsersToRank(NamedTuple):
 
 
 def users_to_rank(metric: Metric, width: float, evidence: Evidence) -> UsersToRank:
-    """How many users are enough in 9 studies of 10, by what a study says of their variance.
+    """How many users are enough in 9 studies of 10, from the sampled ranks of one study.
 
     Of values x between 0 and 1 with mean c, x^2 <= x, so (x - c)^2 <= (x - c)(1 - 2c) + c(1 - c):
-    the variance v of N users has itself a variance of at most v (1 - 4v) / N, as of hits and
-    misses; of values in a span R, of v (R^2 - 4v) / N. What data allow of other top-heavy metrics
-    is so far off that this luck is small.
+    the variance v of N users has itself a variance of at most v (1 - 4v) / N, as for hits and
+    misses; for values in a range R, of v (R^2 - 4v) / N. For other top-heavy metrics the upper
+    limit of the variance is so far off that this term is small.
     """
     width = positive_float("width", width)
-    # Items of one user vary together.
+    # Items of one user are dependent.
     variance = evidence.clustering(metric) * _largest_variance(metric, evidence)
     of_one = float(4 * _DISTANCE) / width / width  # a square may be 0, or too large
     luck = 0.0
@@ -58,9 +58,9 @@ def _largest_variance(metric, evidence):
     """The largest variance of the exact values that the data allow.
 
     The variance is concave in the distribution, and the least mean square distance to any number.
-    So its upper limit is the least one of those of such distances.
+    So its upper limit is the least of the upper limits of these distances.
     """
-    # Where the data contradict more, limits of another study like this will not assume it.
+    # If the data contradict an assumption, limits of a similar study will not assume it.
     assumption = supported(metric, evidence) or "none"
     mixtures, best = evidence.mixtures(metric, assumption), evidence.best(assumption)
     reach = _ONE_SIDED * evidence.clustering(metric)

@@ -1,8 +1,8 @@
-"""Which exact metrics a paper's printed sampled ones leave possible.
+"""Limits of exact metrics from the sampled metrics that a paper prints.
 
 A printed number is the mean of a sampled metric over N users, up to rounding and sampling error.
-Its expectation is linear in the distribution of the exact rank, and so is an exact metric: between
-what the latter lies is a linear programme, but for the sampling error. A hit rate is a share of N
+Its expectation is linear in the distribution of the exact rank, and so is an exact metric: its
+limits are a linear programme, apart from the sampling error. A hit rate is a share of N
 users, whose limits are exact (Clopper and Pearson). Of other means the standard deviation is not
 printed; it is the root of the variance v under the distribution that explains the numbers, bounded
 by tangents, x / 2 + v / 2x for any x > 0: too wide by less than a thousandth where it counts, never
@@ -24,7 +24,7 @@ from recsample._support.values import cached
 from recsample.inference.likelihood.strata import Assumption, Stratum, columns_of, mixtures_of
 from recsample.metrics.base import Metric
 
-# So many sizes stand for a range of pools, by equal factors: others are nearly their mixtures.
+# So many sizes represent a range of pools, by equal factors: others are nearly their mixtures.
 _POOLS = 4
 # Rounds of adding tangents, and by which factor a standard deviation may be overestimated.
 _ROUNDS, _CLOSE = 20, 1e-3
@@ -33,7 +33,7 @@ _ROUNDED = 1e-7
 
 
 class Printed(NamedTuple):
-    """A number as it was printed: of a sampled metric, and half a unit of its last digit."""
+    """A printed value of a sampled metric, with half a unit of its last digit."""
 
     metric: Metric
     value: float
@@ -42,17 +42,17 @@ class Printed(NamedTuple):
 
     @property
     def low(self) -> float:
-        """The least that was rounded to it."""
+        """The least value that is rounded to it."""
         return self.value - self.half
 
     @property
     def high(self) -> float:
-        """The most that was rounded to it."""
+        """The largest value that is rounded to it."""
         return self.value + self.half
 
 
 class Study(NamedTuple):
-    """How a paper ranked: m items from pools between two sizes, for one item of each user."""
+    """The design of a study: m items drawn from pools between two sizes, one item per user."""
 
     m: int
     pools: tuple[int, int]  # relevant items included
@@ -61,7 +61,7 @@ class Study(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """The extreme distributions of the exact rank in a class, and what metrics are under them."""
+    """The extreme distributions of the exact rank in a class, and the metrics under them."""
 
     sampled: Floats  # shape (m + 1, columns): the law of the count of draws above
     exact: dict[Metric, Floats]  # by metric, shape (columns,)
@@ -94,15 +94,15 @@ class _Row(NamedTuple):
 
 
 class Programme:
-    """All weights of columns that explain every number, each at a level of 1 - error."""
+    """The weights of columns compatible with every number, each at a level of 1 - error."""
 
     def __init__(self, numbers: Sequence[Printed], laws: Laws, study: Study, error: float) -> None:
         self.rows = [_row(one, laws.sampled, study, error) for one in numbers]
-        # Standard deviations with a tangent; each is of use for any further goal.
+        # Standard deviations with a tangent; each is useful for any further goal.
         self.touched = [[one.first_root] for one in self.rows]
 
     def least(self, goal: Floats) -> float | None:
-        """The least value of a mean over the columns; None where no weights are possible."""
+        """The least value of a mean over the columns; None if no weights are compatible."""
         for _ in range(_ROUNDS):
             rows, limits = zip(*chain.from_iterable(map(_planes, self.rows, self.touched)))
             found = _solved(goal, np.array(rows), limits)
@@ -124,7 +124,7 @@ class Programme:
 
 
 def _solved(goal, rows, limits):
-    """The weights with the least mean, by a linear programme; its status is 0 if there are any."""
+    """The linear programme for the least mean; its status is 0 if there is a solution."""
     # Presolving takes longer than solving.
     plain, one = {"presolve": False}, np.ones((1, len(goal)))
     for method in ("highs", "highs-ipm"):  # where one fails for rounding, the other does not
@@ -178,7 +178,7 @@ def _planes(row, touched):
 class Reading:
     """The numbers of a table under one study, each with limits at a level of 1 - error.
 
-    `runs` holds the numbers of each recommender, `metrics` the exact ones that are asked for.
+    `runs` holds the numbers of each recommender, `metrics` the exact metrics to find limits of.
     """
 
     def __init__(
@@ -198,14 +198,14 @@ class Reading:
 
     @cached
     def programme(self, name: str, assumption: Assumption) -> Programme:
-        """The programme of a recommender's numbers."""
+        """The linear programme for a recommender's numbers."""
         return Programme(self.runs[name], self.laws(assumption), self.study, self.error)
 
     @cached
     def limits(
         self, name: str, metric: Metric, assumption: Assumption
     ) -> tuple[float, float] | None:
-        """Between which values an exact metric lies; None where the numbers contradict it."""
+        """The limits of an exact metric; None if the numbers contradict the assumption."""
         goal, programme = self.laws(assumption).exact[metric], self.programme(name, assumption)
         low, below = programme.least(goal), programme.least(-goal)
         if low is None or below is None:
@@ -213,7 +213,7 @@ class Reading:
         return max(low - _ROUNDED, float(goal.min())), min(_ROUNDED - below, float(goal.max()))
 
     def clash(self, name: str) -> list[Printed]:
-        """Numbers that no distribution explains together, and none of which can be left out."""
+        """A minimal set of numbers that no distribution can explain at once."""
         laws = self.laws("none")
 
         def is_possible(some):

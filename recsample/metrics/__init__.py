@@ -1,9 +1,9 @@
-"""What a ranking is worth.
+"""Metrics: how good a ranking is.
 
-Of ranks: the metrics of the field (`ranking`), what makes a metric (`base`, `shapes`), their names
-and their means. Of grades, sets and ratings: `graded`, `sets`, `ratings`. Which metrics of other
-libraries are the same: `peers`.
-Chapters: metrics, field_metrics, judgements, conformance.
+Metrics of ranks are in `ranking`, their base class in `base` and `shapes`, their names in `names`,
+and their means in `averages`. `graded`, `sets` and `ratings` have metrics of other data. `peers`
+lists the metrics of other libraries that are the same.
+Chapters: metrics, field_metrics, judgements, metrics_under_sampling, conformance.
 """
 
 import lazy_loader

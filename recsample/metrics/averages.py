@@ -1,4 +1,4 @@
-"""Means: of metrics over the instances of several recommenders, and of the ranks of tied items."""
+"""Means of metrics over instances, and metrics at the mean rank of tied items."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def compare(
     *,
     errors: bool = False,
 ) -> pd.DataFrame:
-    """Recommenders by metrics: the mean of each metric over the instances of each recommender.
+    """A table of recommenders by metrics: the mean of each metric over the instances.
 
-    One instance without a value, such as one without a relevant item, makes the mean NaN, with a
-    warning.
+    A single instance for which a metric is undefined, such as one without a relevant item, makes
+    the mean NaN, with a warning.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def compare(
         The predicted ranks of each recommender, over the same instances in the same order.
     metrics : sequence of Metric or str
     errors : bool, optional
-        Add the standard error of each mean, over other instances like these. It says little of a
-        difference on the same instances: see `recsample.inference.paired_comparison`.
+        Add the standard error of each mean, over other instances like these. For differences on
+        the same instances use `recsample.inference.paired_comparison`.
 
     Returns
     -------
@@ -84,8 +84,8 @@ def compare(
 def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:
     """The metric at the mean rank that tied items have in a random order.
 
-    Some libraries report this. Unless the metric is linear in the rank, as AUC is, it is not the
-    mean of the metric, which ``metric(ranks)`` gives.
+    Some libraries report this. Unless the metric is linear in the rank, as AUC is, it differs from
+    the mean of the metric over orders of the ties, which ``metric(ranks)`` gives.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:
     Raises
     ------
     ValueError
-        For anything but `Ranks`, and a metric that is no sum over the relevant items.
+        For anything but `Ranks`, and a metric that is not a sum over the relevant items.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A metric is a sum over the relevant items of an instance.
+"""The base class of metrics: a metric is a sum over the relevant items of an instance.
 
 Every metric here is
 
@@ -38,7 +38,7 @@ __all__ = ["Metric"]
 
 
 def warned_of_nan(metric: Metric, values: Floats) -> Floats:
-    """The values; a warning says for how many instances they are undefined."""
+    """Return the values; warn of the number of instances for which they are undefined."""
     undefined = int(np.isnan(values).sum())
     if undefined:
         warnings.warn(
@@ -51,12 +51,12 @@ def warned_of_nan(metric: Metric, values: Floats) -> Floats:
 
 # The classes of all metrics that have a name, by their names and aliases, `normalized`.
 REGISTERED: dict[str, type[Metric]] = {}
-# F2 is F(2): a number may stand right behind this one name.
+# F2 is F(2): a number may follow this one name directly.
 NUMBERED = re.compile(r"f(\d.*|\.\d+)")
 
 
 def normalized(name: str) -> str:
-    """A name as it is looked up: case, spaces, hyphens, underscores and the 2 of F2 are ignored."""
+    """A name for lookup, without case, spaces, hyphens, underscores, and the 2 of F2."""
     lower = lowered(name)
     return "f" if NUMBERED.fullmatch(lower) else re.sub(r"[\s_-]", "", lower)
 
@@ -67,7 +67,7 @@ def lowered(name: str) -> str:
 
 
 def _register(cls):
-    """Register a class by its names; those of another class are refused."""
+    """Register a class by its names; refuse names of another class."""
     aliases = vars(cls).get("aliases", ())
     if isinstance(aliases, str):  # each letter would be one
         raise ValueError(f"aliases must be a tuple of names, got {aliases!r}")
@@ -86,7 +86,7 @@ def _register(cls):
 
 
 def _origin(cls):
-    """Where a class is written; a module that is run and imported is one file."""
+    """The file and name of a class, the same for a module that is both run and imported."""
     module = sys.modules.get(cls.__module__)
     return getattr(module, "__file__", None) or cls.__module__, cls.__qualname__
 
@@ -95,7 +95,7 @@ _Self = TypeVar("_Self", bound="Metric")
 
 
 class SamplerOrDesign(Protocol):
-    """What a correction, as a metric, needs to know of the sampler or design that it is for."""
+    """What a correction needs of its sampler or design."""
 
     def same_kind(self, other: object) -> bool: ...
 
@@ -115,11 +115,11 @@ class Metric(ABC):
     Attributes
     ----------
     name : str
-        What it is called without a cut-off and options.
+        The name without cut-off and options.
     aliases : tuple of str
-        Other names by which it can be asked for.
+        Other names that `metric` reads.
     examples : tuple
-        Values of its first option to show it with, beside the one it has by default.
+        Values of its first option, beside the default, with which lists of metrics show it.
     cutoff : int or None
         The last rank that counts.
     takes_cutoff, needs_cutoff : bool
@@ -129,7 +129,7 @@ class Metric(ABC):
     additive : bool
         Whether it is a sum of its terms over the relevant items.
     sampler : Sampler, Design or None
-        Whose observations it reads: None for a metric of any ranks; a `Correction` is made for one.
+        Whose observations a `Correction` reads; None for a metric of any ranks.
 
     Examples
     --------
@@ -159,7 +159,7 @@ class Metric(ABC):
 
     @abstractmethod
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
-        """What one relevant item contributes, f_i(r_i).
+        """The contribution f_i(r_i) of one relevant item.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Metric(ABC):
 
     @property
     def shape(self) -> Shape:
-        """What is known of `term` as a function of the rank, by which closed forms are chosen.
+        """The form of `term` as a function of the rank, by which closed forms are chosen.
 
         One of `recsample.metrics.shapes`; for a plain `Shape` nothing is known. For any other the
         formula of `term` holds between whole ranks too.
@@ -274,7 +274,7 @@ class Metric(ABC):
         Raises
         ------
         ValueError
-            For a rank that is no whole number from 1 to `n_items`, and a missing cut-off.
+            For a rank that is not a whole number from 1 to `n_items`, and a missing cut-off.
 
         Examples
         --------
@@ -304,7 +304,7 @@ class Metric(ABC):
                 vars(self)[option.name] = _number(option.name, value)
 
     def __matmul__(self: _Self, cutoff: int) -> _Self:
-        """``M @ k``: the metric that looks at the first `k` ranks only."""
+        """``M @ k``: the metric cut off at rank `k`."""
         if not (self.takes_cutoff and dataclasses.is_dataclass(self)):
             raise ValueError(f"{self} takes no cut-off, got @ {cutoff!r}")
         cutoff = positive_int("cutoff", cutoff)
@@ -331,7 +331,7 @@ class Metric(ABC):
     __repr__ = __str__
 
     def within(self, rank: Any) -> Any:
-        """Whether a rank counts: all do without a cut-off.
+        """Whether a rank is within the cut-off; True without one.
 
         Parameters
         ----------
@@ -351,7 +351,7 @@ class Metric(ABC):
         return True if self.cutoff is None else rank <= self.cutoff
 
     def best_places(self, n_relevant: Any) -> Any:
-        """How many relevant items a perfect ranking shows: min(L, k) of eqs. (5) and (6).
+        """The number of relevant items in a perfect ranking up to k: min(L, k), eqs. (5) and (6).
 
         Parameters
         ----------
@@ -372,10 +372,11 @@ class Metric(ABC):
 
 
 def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
-    """The lowest and the highest value in pools like these, of the worst and of the best ranks.
+    """The lowest and the highest value of a metric in pools of these sizes.
 
-    They are looked for in the smallest and the largest pool of each number of relevant items. A
-    metric that is better at a worse rank is refused, because its ends are elsewhere.
+    These are the values at the worst and the best ranks, in the smallest and the largest pool for
+    each number of relevant items. A metric that is better at a worse rank is refused, because its
+    extremes are elsewhere.
     """
     most = np.zeros(int(ranks.n_relevant.max()) + 1, np.int64)
     np.maximum.at(most, ranks.n_relevant, ranks.sizes)
@@ -395,7 +396,7 @@ def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
 
 
 def values_at_ends(metric: Metric) -> Floats:
-    """Of a linear metric, at the top and at the bottom of a list: of two items, as of any other."""
+    """The values of a linear metric at the top and the bottom of a list, the same for any size."""
     return metric.of_rank([1, 2], 2)
 
 
@@ -410,7 +411,7 @@ def _number(name, text):
 
 
 def check_usable(metric: Metric) -> None:
-    """Refuse a metric that lacks a cut-off that it needs, or has not the shape that it declares."""
+    """Refuse a metric without a cut-off that it needs, or with another shape than it declares."""
     if metric.needs_cutoff and metric.cutoff is None:
         raise ValueError(f"{metric.name} needs a cut-off: write {metric.name} @ 10")
     if type(metric.shape) is not Shape:
@@ -427,7 +428,7 @@ _STEPS = np.array([0, 1, 2, 4, 8, 99, 999, 9999])
 
 @lru_cache
 def _check_shape(metric: Metric) -> None:
-    """On a few ranks of a small and a large pool, for relevant items of several orders."""
+    """Check the shape on a few ranks of a small and a large pool, for several orders."""
     shape = metric.shape
     for order, n_relevant in ((1, 1), (1, 3), (2, 3), (3, 3)):
         last = n_relevant
@@ -457,8 +458,7 @@ def _check_shape(metric: Metric) -> None:
 def _check_falls(metric, n_relevant, n_items):
     """Refuse a metric that is better at a worse rank.
 
-    The ranks that are tried are the first ones, those around the cut-off, and others at ever larger
-    distances.
+    It is evaluated at the first ranks, around the cut-off, and at geometrically spaced ranks.
     """
     sign, way = (1, "rise") if metric.higher_is_better else (-1, "fall")
     pool = int(n_items - n_relevant)

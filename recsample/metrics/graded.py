@@ -1,4 +1,4 @@
-"""What a ranking is worth where relevance has grades: stars, or irrelevant, useful, perfect.
+"""Metrics for graded relevance, such as stars: cumulative gain, DCG and NDCG.
 
 The functions take the grades of the recommended items in the order of the list, for one list or
 for many. With the grades 0 and 1, NDCG is that of `recsample.NDCG`.
@@ -37,7 +37,7 @@ Gain = Literal["linear", "exponential"]
 
 
 def cg(grades: Grades, k: int | None = None, *, lowest: float = 0) -> float | Floats:
-    """Cumulative gain: the sum of the first k grades. Their order does not count.
+    """Cumulative gain: the sum of the first k grades, in any order.
 
     Between 0 and k times the highest grade; with grades from 0 up, worst 0.
 
@@ -77,7 +77,7 @@ def cg(grades: Grades, k: int | None = None, *, lowest: float = 0) -> float | Fl
 def dcg(
     grades: Grades, k: int | None = None, *, gain: Gain = "linear", lowest: float = 0
 ) -> float | Floats:
-    r"""Discounted cumulative gain: the gains of the first k places, each over a logarithm.
+    r"""Discounted cumulative gain: the sum of the first k gains, each divided by a logarithm.
 
     .. math:: \mathrm{DCG} = \sum_{i=1}^k \frac{\mathrm{gain}(\mathrm{grade}_i)}{\log_2(i + 1)}
 
@@ -127,7 +127,7 @@ def ndcg(
     judged: Grades | None = None,
     lowest: float = 0,
 ) -> float | Floats:
-    r"""Normalised discounted cumulative gain: `dcg` over that of the ideal list.
+    r"""Normalised discounted cumulative gain: `dcg` divided by that of the ideal list.
 
     The ideal list holds the `judged` grades in descending order, cut off at k like the list itself.
     Perfect 1; random, for a random order of all judged items, the mean gain times the sum of
@@ -181,7 +181,7 @@ def ndcg(
 
 
 class _Lists(NamedTuple):
-    """The grades of several lists, one list after the other."""
+    """The grades of several lists, concatenated."""
 
     name: str  # of the argument that they came in
     several: bool  # whether they came as a list of lists
@@ -190,7 +190,7 @@ class _Lists(NamedTuple):
 
     @property
     def instance(self) -> Integers:
-        """To which list each grade belongs, 0-based."""
+        """The list of each grade, 0-based."""
         return owners(self.length)
 
     @property
@@ -199,12 +199,12 @@ class _Lists(NamedTuple):
         return 1 + places_in(self.length)
 
     def where(self, instance):
-        """For messages: which list it is."""
+        """The list, for error messages."""
         return f" in instance {instance}" if self.several else ""
 
 
 def _read(name, values, gain, lowest):
-    """The lists of an argument, checked."""
+    """Check an argument, and return its lists."""
     one_of("gain", gain, ("linear", "exponential"))
     if hasattr(values, "__array__"):
         values = array_of(name, values)
@@ -235,7 +235,7 @@ def _read(name, values, gain, lowest):
 
 
 def _first(lists, places, lowest):
-    """The lists cut off at, or filled up to, so many places; None leaves them as they are."""
+    """The lists cut off at `places`, or padded to it; unchanged for None."""
     if places is None:
         return lists
     shorter = np.minimum(lists.length, places)
@@ -265,7 +265,7 @@ def _sums(lists, gain, discounted=True):
 
 
 def _check_judged(listed, judged, lowest):
-    """Refuse judged grades without one of the list's, with which NDCG could exceed 1."""
+    """Refuse judged grades that lack a grade of the list: NDCG could exceed 1."""
     if (judged.several, len(judged.length)) != (listed.several, len(listed.length)):
         shapes = [f"{len(x.length)} lists" if x.several else "one list" for x in (judged, listed)]
         raise ValueError(

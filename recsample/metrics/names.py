@@ -1,4 +1,4 @@
-"""Metrics by their names: those that they print, and those in use elsewhere."""
+"""Find metrics by name, including common names of other libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["every_metric", "metric"]
 
 
 def metric(name: str) -> Metric:
-    """The metric of a given name, as ``str`` of a metric prints it.
+    """The metric with a given name; the inverse of ``str(metric)``.
 
     Case does not matter, nor do spaces, hyphens and underscores. The `aliases` of each metric are
     read too: MRR is RR, MAP is AP, Hits and HR are HitRate.
@@ -35,7 +35,8 @@ def metric(name: str) -> Metric:
     Raises
     ------
     ValueError
-        For an unknown name, with the nearest ones, and a cut-off that is no whole number above 0.
+        For an unknown name, with the nearest ones, and a cut-off that is not a whole number
+        above 0.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def metric(name: str) -> Metric:
 
 
 def _read(name, wanted):
-    """The metric of a name; for another name the message starts with `wanted`."""
+    """The metric with this name; the error for an unknown one starts with `wanted`."""
     found = re.fullmatch(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@\s*([\w.+-]+))?\s*", str(name))
     base, option, cutoff = found.groups() if found else (str(name), None, None)
     known = _known(base, option)
@@ -61,7 +62,7 @@ def _read(name, wanted):
 
 
 def _known(base, option):
-    """The metric without a cut-off that a name and an option stand for, None if there is none."""
+    """The metric for a name and an option, without cut-off; None if unknown."""
     cls, number = REGISTERED.get(normalized(base)), NUMBERED.fullmatch(lowered(base))
     if cls is None or (number and option is not None):
         return None
@@ -70,24 +71,24 @@ def _known(base, option):
     options, needed = _options_of(cls)
     if option is not None:
         return cls(option.strip().lower()) if option and options else None
-    # An F without its number is no name.
+    # F needs its number.
     return None if needed or NUMBERED.fullmatch(cls().label().lower()) else cls()
 
 
 @lru_cache
 def _options_of(cls):
-    """What a class takes beside a cut-off, and what of it has no default."""
+    """The options of a class except the cut-off, and those without a default."""
     options = [p for p in inspect.signature(cls).parameters.values() if p.name != "cutoff"]
     return options, [p for p in options if p.default is p.empty]
 
 
 def every_metric() -> list[Metric]:
-    """All metrics that have a name, without a cut-off, including those of your own.
+    """All named metrics, without cut-off, including your own.
 
     Returns
     -------
     list of Metric
-        Each with its default options, if there are any, and with those of its `examples`.
+        Each with its default options, if it has defaults, and with those in its `examples`.
 
     Examples
     --------
@@ -115,7 +116,7 @@ _SEVERAL = f"metrics must hold metrics such as {AP} or Recall @ 10, or their nam
 
 
 def the_metric(metric: Metric | str, wanted: str = _ONE) -> Metric:
-    """The metric of an argument; anything else, and a missing cut-off, are refused."""
+    """Return the metric that an argument is or names; refuse a missing cut-off."""
     if isinstance(metric, str):
         metric = _read(metric, wanted)
     if not isinstance(metric, Metric):
@@ -125,7 +126,7 @@ def the_metric(metric: Metric | str, wanted: str = _ONE) -> Metric:
 
 
 def exact_metric(metric: Metric | str) -> Metric:
-    """The metric of an argument; a correction, which is for sampled ranks, is refused."""
+    """Return the metric that an argument is or names; refuse corrections, for sampled ranks."""
     found = the_metric(metric)
     if found.sampler is not None:
         raise ValueError(
@@ -136,7 +137,7 @@ def exact_metric(metric: Metric | str) -> Metric:
 
 
 def chosen_metrics(metrics: Sequence[Metric | str]) -> list[Metric]:
-    """The different metrics of a list that is an argument; an empty one is refused."""
+    """Return the distinct metrics in a list argument; refuse an empty list."""
     if isinstance(metrics, (str, Metric)) or not np.iterable(metrics):
         raise ValueError(f"metrics must be a list of metrics, got {shown(metrics)}")
     found = [the_metric(one, _SEVERAL) for one in metrics]

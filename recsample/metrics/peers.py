@@ -1,4 +1,4 @@
-"""Which metrics of other libraries are what their names suggest.
+"""Metrics of other libraries, and the metrics of this package with the same values.
 
 The tests of this package hold the table against ranx, pytrec_eval, ir-measures, RecTools and
 implicit, to 1e-9.
@@ -14,17 +14,17 @@ from recsample._support.checks import positive_int
 
 
 class Counterpart(NamedTuple):
-    """A metric of another library, and its counterpart in this package.
+    """A metric of another library, with its counterpart in this package.
 
     Parameters
     ----------
     library, metric : str
         The library, and what it calls the metric.
     namesake, same_as : str
-        The metrics of this package that one would take it for, and that has the same values; empty
-        where none has.
+        The metric of this package that has the same name, and the one that has the same values;
+        empty if none has.
     note : str
-        What it is instead, where no metric of this package is the same.
+        What it computes, if no metric of this package is the same.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Counterpart(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the metric is what its name suggests.
+        """Whether the metric of the same name has the same values.
 
         Examples
         --------
@@ -53,7 +53,7 @@ class Counterpart(NamedTuple):
 
 
 def counterparts(k: int) -> list[Counterpart]:
-    """Metrics of other libraries and their counterparts here, at a cut-off.
+    """Metrics of other libraries and their counterparts in this package, at a cut-off.
 
     Parameters
     ----------

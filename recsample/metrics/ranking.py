@@ -1,7 +1,7 @@
-"""The field's metrics: what a ranking is worth, from the ranks of its relevant items.
+"""Ranking metrics: AUC, precision, recall, AP, NDCG, RR and others.
 
-Each is a frozen data class with a `term`, what one relevant item contributes, and its shape; all
-else is in `recsample.metrics.base`. Ready-made ones stand at the end of the module. Ranks beyond
+Each is a frozen data class with a `term`, the contribution of one relevant item, and its shape; all
+else is in `recsample.metrics.base`. Ready-made instances are at the end of the module. Ranks beyond
 the `cutoff` do not count: ``DCG @ 10`` sets it to 10.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
@@ -54,7 +54,7 @@ class AreaUnderCurve(Metric):
 
 
 class _FirstPlaces(Metric):
-    """A metric for which it counts only whether an item stands in the first k places."""
+    """A metric that depends only on which relevant items are in the first k places."""
 
     needs_cutoff = True
 
@@ -182,7 +182,7 @@ class PrecisionAtRelevant(Metric):
 
 @dataclass(frozen=True, repr=False)
 class AveragePrecision(Metric):
-    """Average precision: the precision at every relevant item that is found, summed and divided.
+    """Average precision: the precision at each relevant item found, summed and divided.
 
     Eq. (5), and eqs. (10) and (12), 1[r <= k] / r, for one relevant item. Without a cut-off the
     first three divisors of `over` are the same.
@@ -236,7 +236,7 @@ class AveragePrecision(Metric):
 
     @property
     def additive(self) -> bool:  # type: ignore[override]
-        """Whether it is a sum over the relevant items: not if divided by the number of hits.
+        """Whether it is a sum over the relevant items; False if divided by the number of hits.
 
         Examples
         --------
@@ -315,7 +315,7 @@ class DiscountedGain(Metric):
 
 @dataclass(frozen=True, repr=False)
 class NormalizedDCG(Metric):
-    """Normalised discounted cumulative gain: inverse logarithms of the ranks, over the best case.
+    """Normalised discounted cumulative gain: DCG divided by that of a perfect ranking.
 
     Eq. (6), and eqs. (11) and (13), 1[r <= k] / log2(r + 1), for one relevant item. Perfect 1,
     random the mean of that over the ranks 1, ..., n, worst 1 / log2(n + 1) for one relevant item,
@@ -450,9 +450,9 @@ class PercentileRankMetric(Metric):
 
 @dataclass(frozen=True, repr=False)
 class RankScore(Metric):
-    """Rank score: each hit counts half as much every `half_life` places, over the best possible.
+    """Rank score: the weight of a hit halves every `half_life` places; normalised to 1.
 
-    sum over the relevant items of 2^(-(r - 1) / half_life), divided by its value for the ranks
+    The sum over the relevant items of 2^(-(r - 1) / half_life), divided by its value for the ranks
     1, ..., L. Perfect 1; for one relevant item random the mean of 2^(-(r - 1) / half_life) over the
     ranks 1, ..., n, and worst 2^(-(n - 1) / half_life). Source: J. Breese, D. Heckerman, C. Kadie,
     "Empirical Analysis of Predictive Algorithms for Collaborative Filtering", UAI 1998.
@@ -496,7 +496,7 @@ class RankScore(Metric):
 
 @dataclass(frozen=True, repr=False)
 class RBP(Metric):
-    """Rank-biased precision: what a reader finds who goes on to the next place with `persistence`.
+    """Rank-biased precision, for readers who go on to the next place with a fixed probability.
 
     (1 - p) times the sum of p^(r - 1) over the relevant items. Perfect 1 - p^L, random
     (1 - p^n) L / n, worst p^(n - L) (1 - p^L). Source: A. Moffat, J. Zobel, "Rank-Biased Precision
@@ -655,7 +655,7 @@ def _mean_over_hits(ranks, cutoff):
 
 
 def _uncut(metric, shape):
-    """The shape of a metric that has it only as long as it is not cut off."""
+    """The shape of a metric that has it only without a cut-off."""
     return shape if metric.cutoff is None else Shape()
 
 

@@ -1,6 +1,6 @@
-"""How far predicted ratings are from the ratings that users gave.
+"""Errors of predicted ratings: MAE, MSE and RMSE.
 
-A recommender with smaller errors need not recommend better items: they know nothing of a ranking.
+A recommender with smaller errors need not recommend better items, since errors ignore the ranking.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a set of recommended items is worth, whatever their order, and what is covered at all.
+"""Metrics of sets of recommended items, without order: precision, recall, F-score and coverage.
 
 `precision`, `recall` and `f_score` compare the recommended and the relevant items of one user; for
 the first k items of a ranking they are ``Precision @ k`` and so on of `recsample.metrics`. The two
@@ -46,7 +46,8 @@ def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> 
     Raises
     ------
     ValueError
-        For an item that is recommended twice, NaN or not hashable, and for what is no collection.
+        For an item that is recommended twice, NaN or not hashable, and for anything but a
+        collection.
 
     Examples
     --------
@@ -91,7 +92,7 @@ def recall(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> flo
 def f_score(
     recommended: Iterable[Hashable], relevant: Iterable[Hashable], beta: float = 1
 ) -> float:
-    r"""F-score: precision P and recall R in one number, their weighted harmonic mean.
+    r"""F-score: the weighted harmonic mean of precision P and recall R.
 
     .. math::
 
@@ -137,7 +138,7 @@ def f_score(
 
 
 def user_coverage(recommended: Iterable[Iterable[Hashable]]) -> float:
-    """User coverage: the share of users for whom the recommender has a recommendation.
+    """User coverage: the share of users who get at least one recommendation.
 
     Between 0 and 1, whatever is relevant: a random recommender covers every user.
 
@@ -203,7 +204,7 @@ def item_coverage(recommended: Iterable[Iterable[Hashable]], n_items: int) -> fl
 
 
 def _by_user(recommended):
-    """The set of each user."""
+    """The set of recommended items of each user."""
     if isinstance(recommended, (str, bytes, Mapping)) or not np.iterable(recommended):
         raise ValueError(
             f"recommended must be one collection of items per user, got {shown(recommended)}"
@@ -215,7 +216,7 @@ def _by_user(recommended):
 
 
 def _recommended(name, items):
-    """The recommended items; a list that holds an item twice is refused."""
+    """The set of recommended items; refuse duplicates."""
     counts = _counts(name, items)
     for item, count in counts.most_common(1):
         if count > 1:
@@ -224,7 +225,7 @@ def _recommended(name, items):
 
 
 def _counts(name, items):
-    """How often each item is listed."""
+    """Count how often each item is listed."""
     # Iterating over a sparse matrix gives its rows, which are hashable but no items.
     refuse_masked(name, items)
     refuse_frame(name, items, "choose the column of items")

@@ -1,4 +1,4 @@
-"""The forms that metrics have as functions of a rank, by which closed forms are chosen.
+"""Shapes: the forms that metrics have as functions of a rank, by which closed forms are chosen.
 
 With everything but the rank held fixed, most metrics are one of a few simple functions, whose
 expectations under sampling have closed forms: `recsample.sampling` looks them up by the shape that
@@ -24,7 +24,7 @@ __all__ = ["Geometric", "Linear", "Logarithmic", "Reciprocal", "Shape", "Step"]
 
 @dataclass(frozen=True)
 class Shape:
-    """A metric of which nothing is known: its expectations are sums over a law.
+    """No known form: expectations are computed as sums over a law.
 
     Examples
     --------
@@ -38,8 +38,8 @@ class Shape:
 class Linear(Shape):
     """A linear function of the rank, such as AUC. Sampling keeps its expectation, eq. (17).
 
-    Its values at the top and at the bottom are the same in lists of any length, as those of the
-    mean rank are not.
+    Its values at the top and at the bottom are the same in lists of any length (unlike the rank
+    itself).
 
     Examples
     --------
@@ -51,12 +51,12 @@ class Linear(Shape):
 
 @dataclass(frozen=True)
 class Step(Shape):
-    """Constant up to a last place and 0 beyond it: its expectation is a probability, eq. (18).
+    """Constant up to a last place, 0 beyond it: its expectation is a probability, eq. (18).
 
     Parameters
     ----------
     last_place : int or None
-        None for as many places as there are relevant items.
+        None for the number of relevant items.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Step(Shape):
 
 @dataclass(frozen=True)
 class Reciprocal(Shape):
-    """In proportion to 1 / r, such as AP and RR: eq. (19), and its like without replacement.
+    """Proportional to 1 / r, such as AP and RR: eq. (19), and its analogue without replacement.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Reciprocal(Shape):
 
 @dataclass(frozen=True)
 class Geometric(Shape):
-    """Falls by the same ratio from place to place: a value of the generating function.
+    """A geometric sequence: its expectation is a value of the generating function.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Geometric(Shape):
 
 @dataclass(frozen=True)
 class Logarithmic(Shape):
-    """In proportion to 1 / log(r + 1), such as DCG and NDCG.
+    """Proportional to 1 / log(r + 1), such as DCG and NDCG.
 
     Examples
     --------
@@ -139,7 +139,7 @@ _ROUNDING = 1e-9
 
 
 def has_shape(shape: Shape, value: Callable[[Integers], Floats], rank: Integers, last: int) -> bool:
-    """Whether ``value(r)`` is as the shape says on the ascending ranks r, with a step at `last`."""
+    """Whether ``value(r)`` has this shape on the ascending ranks r, with a step at `last`."""
     values = value(rank)
     known = np.isfinite(values)  # a metric may be undefined, for a single item, say
     values, rank = values[known], rank[known]

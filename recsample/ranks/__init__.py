@@ -1,7 +1,8 @@
-"""Where the relevant items stand, and which item outranks which: only here scores are compared.
+"""Ranks of the relevant items; the only package that compares scores.
 
-`base` holds ranks, `predicted` finds them in scores, `counts` keeps how many of each there are.
-Chapters: metrics, ties, scale.
+`base` has the class `Ranks`, `predicted` computes ranks from scores, `counts` has the number of
+instances with each rank, and `provenance` how the ranked items were drawn.
+Chapters: metrics, ties, several_items.
 """
 
 import lazy_loader

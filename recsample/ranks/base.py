@@ -1,8 +1,8 @@
-"""Where the relevant items of each instance stand in a ranking.
+"""Ranks of the relevant items of each instance.
 
-An *instance* is one evaluation case: a user, a query, a context. Its relevant items stand at
-certain *ranks* (1 is best) among ``n_items`` ranked items. A metric is a function of these ranks,
-sampling changes them, and a correction undoes that.
+An *instance* is one evaluation case: a user, a query, a context. Its relevant items have *ranks*
+(1 is best) among ``n_items`` ranked items. A metric is a function of these ranks, sampling changes
+them, and a correction estimates the metric from the changed ones.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["Ranks", "Rows"]
 
 
 class Rows(NamedTuple):
-    """`Ranks` with one row per relevant item, as metrics and samplers read them: `Ranks.rows`.
+    """The table behind `Ranks.rows`: one row per relevant item, for metrics and samplers.
 
     Instances stand in order, and within an instance the best ranked item comes first.
 
@@ -79,7 +79,7 @@ class Rows(NamedTuple):
         return self.rank - self.order
 
     def of(self, which: Any) -> Rows:
-        """Some of the rows.
+        """The chosen rows.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Rows(NamedTuple):
 
 
 class Ranks(WithDrawn):
-    """Where the relevant items of each instance stand in a ranking of n items.
+    """The ranks of the relevant items of each instance in a ranking of n items.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Ranks(WithDrawn):
     ties : int or array_like of int, optional
         How many irrelevant items score exactly the same as the relevant one; `values` is then the
         best case, and ``values + ties`` the worst. One number, or the shape of `values`. Relevant
-        items that share one score stand at consecutive ranks and name the same ties.
+        items that share one score have consecutive ranks and the same ties.
     ids : array_like, optional
         The name of each instance, such as the user's id: numbers or strings, shape (instances,).
 
@@ -124,12 +124,12 @@ class Ranks(WithDrawn):
     rows : Rows
         One row per relevant item, best ranked first: what metrics and samplers read.
     drawn : Drawn or None
-        How the items were drawn that these are ranked among; None where nothing says so.
+        How the items were drawn that these are ranked among; None where that is not recorded.
 
     Raises
     ------
     ValueError
-        For a rank that is no whole number from 1 to `n_items`, or that an instance holds twice,
+        For a rank that is not a whole number from 1 to `n_items`, or that an instance has twice,
         ties that reach beyond the pool or into the next relevant item, and lengths that do not
         match. The message names the instance (0-based) and the value.
 
@@ -206,11 +206,11 @@ class Ranks(WithDrawn):
         return f"<Ranks: {len(self)} instances, {len(self._rank)} ranks, {items} items{tied}>"
 
     def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
-        """Refused: NumPy would index without end, since ``ranks[0]`` are `Ranks` again."""
+        """Raise a ValueError: NumPy would index forever, since ``ranks[0]`` are `Ranks` again."""
         raise ValueError("Ranks are no array of numbers, as their values are")
 
     def __getitem__(self, users: Any) -> Ranks:
-        """The Ranks of some of the instances: a number, a slice, a mask, or a list of numbers."""
+        """The Ranks of chosen instances, by a number, a slice, a mask, or a list of numbers."""
         which = self._numbers(users)
         entries, lengths = entries_of(self.n_relevant, which), self.n_relevant[which]
         values = _as_given(self._rank[entries], lengths, self._nested)
@@ -222,7 +222,7 @@ class Ranks(WithDrawn):
         return found if self.drawn is None else found._with_drawn(drawn_of_some(self.drawn, which))
 
     def _numbers(self, users):
-        """The numbers of the chosen instances, at least one."""
+        """The numbers of the chosen instances; refuse an empty choice."""
         refuse_masked("users", users)
         if getattr(getattr(users, "dtype", None), "kind", "") == "u":
             users = whole_numbers("users", users)  # which NumPy would let wrap around
@@ -380,10 +380,10 @@ class Ranks(WithDrawn):
         return cls(given["rank"], given["n_items"], ties=given["ties"], ids=ids)
 
     def each_alone(self) -> Ranks:
-        """Every relevant item as an instance of its own, ranked among the irrelevant items only.
+        """Make each relevant item an instance of its own, ranked among the irrelevant items only.
 
-        Of L relevant items the i-th best ranked stands at r_i - i + 1 among n - L + 1 items, tied
-        with the same irrelevant ones.
+        The i-th best of L relevant items gets the rank r_i - i + 1 among n - L + 1 items, and
+        keeps its ties with irrelevant ones.
 
         Returns
         -------
@@ -413,7 +413,7 @@ class Ranks(WithDrawn):
         return found._with_drawn(drawn_apart(self.drawn, self.n_relevant))
 
     def at(self, rank: ArrayLike, n_items: ArrayLike) -> Ranks:
-        """The same instances with their relevant items at other ranks, without ties.
+        """The same instances with other ranks, without ties.
 
         Parameters
         ----------
@@ -423,7 +423,7 @@ class Ranks(WithDrawn):
         Returns
         -------
         Ranks
-            As lists where these ranks are lists, the best first.
+            In lists if these ranks are in lists, best first.
 
         Examples
         --------
@@ -442,7 +442,7 @@ class Ranks(WithDrawn):
     def break_ties(
         self, how: Literal["random", "optimistic", "pessimistic"], rng: Rng = None
     ) -> Ranks:
-        """Ranks without ties. Metrics and samplers need no such decision: they average over it.
+        """Ranks without ties. Metrics and samplers average over ties, and do not need this.
 
         Parameters
         ----------
@@ -455,7 +455,7 @@ class Ranks(WithDrawn):
         Returns
         -------
         Ranks
-            As lists where these ranks are lists, the best first.
+            In lists if these ranks are in lists, best first.
 
         Examples
         --------
@@ -471,7 +471,7 @@ class Ranks(WithDrawn):
 
 
 def _random_ahead(rows, rng):
-    """How many of its ties are ahead of each relevant item in a random order."""
+    """How many of the tied items precede each relevant item in a random order."""
     ahead = np.zeros_like(rows.ties)
     if not rows.ties.any():
         return ahead
@@ -513,7 +513,7 @@ def _names(ids, n_instances):
 
 
 def _all_names(parts):
-    """The names of several parts; as objects where they are of several kinds."""
+    """The concatenated names of several parts; objects if their types differ."""
     several = len({names.dtype.kind for names in parts}) > 1
     return np.concatenate([names.astype(object) for names in parts] if several else parts)
 
@@ -539,7 +539,7 @@ def refuse_several(ranks: Ranks, name: str = "ranks") -> None:
 
 
 def listed(parts: Any, kind: type) -> list[Any]:
-    """Several of one kind as a list; anything else is refused."""
+    """Return the parts as a list; refuse any that is not of this class."""
     found = list(parts) if isinstance(parts, Iterable) and np.iterable(parts) else []
     if not found or not all(isinstance(part, kind) for part in found):
         raise ValueError(f"parts must be a list of {kind.__name__}, got {shown(parts)}")
@@ -547,7 +547,7 @@ def listed(parts: Any, kind: type) -> list[Any]:
 
 
 def _as_given(flat, lengths, nested):
-    """Flat numbers in the form in which they were given: an array, or a list for each instance."""
+    """Flat numbers in the form of the input: one array, or an array for each instance."""
     return tuple(split(flat, lengths)) if nested else flat
 
 

@@ -14,7 +14,7 @@ from recsample.ranks.counts import RankCounts
 
 
 def check_ranks(ranks: Any, name: str = "ranks") -> Ranks:
-    """``ranks``; what is not `Ranks` is refused."""
+    """Return ``ranks``; raise a ValueError if it is not `Ranks`."""
     if isinstance(ranks, RankCounts):
         raise ValueError(
             f"{name} must be Ranks where there is a result for each instance, got RankCounts: "
@@ -27,13 +27,13 @@ def check_ranks(ranks: Any, name: str = "ranks") -> Ranks:
 
 
 def check_one_relevant(ranks: Any, name: str = "ranks") -> Ranks:
-    """``ranks``; what has not exactly one relevant item per instance is refused."""
+    """Return ``ranks``; refuse `Ranks` without exactly one relevant item per instance."""
     refuse_several(check_ranks(ranks, name), name)
     return ranks
 
 
 def rows_of(ranks: Any, name: str = "ranks") -> tuple[Ranks, Integers | None]:
-    """Ranks, and how many instances each of them stands for; None where it is one each."""
+    """The `Ranks`, and how many instances each of them represents; None for one each."""
     if isinstance(ranks, RankCounts):
         return ranks.ranks, ranks.counts
     return check_ranks(ranks, name), None
@@ -56,7 +56,7 @@ def check_pairable(ranks: Any, name: str = "ranks") -> None:
 def check_same_instances(
     ranks_a: Any, ranks_b: Any, names: tuple[str, str] = ("ranks_a", "ranks_b")
 ) -> tuple[Ranks, Ranks]:
-    """Both; two recommenders with different instances are refused."""
+    """Return both; refuse two recommenders with different instances."""
     for ranks, name in zip((ranks_a, ranks_b), names):
         check_pairable(ranks, name)
         check_ranks(ranks, name)
@@ -74,9 +74,9 @@ def check_as_many(ranks_a: Ranks | RankCounts, ranks_b: Ranks | RankCounts) -> N
 
 
 def check_same_ids(name: str, ranks: Mapping[str, Ranks]) -> None:
-    """Refuse recommenders that name their instances otherwise, or in another order.
+    """Refuse recommenders whose instances have different names, or another order.
 
-    Of ranks without names it is taken for granted that their instances are the same.
+    Ranks without names are assumed to have the same instances.
     """
     named = [(whose, one.ids) for whose, one in ranks.items() if one.ids is not None]
     for whose, ids in named[1:]:
@@ -91,9 +91,9 @@ def check_same_ids(name: str, ranks: Mapping[str, Ranks]) -> None:
 
 
 def check_recommenders(ranks: object, counted: bool = False) -> Mapping[str, Any]:
-    """``ranks``; what does not map at least one name to `Ranks` is refused.
+    """Return ``ranks``; refuse anything but a mapping of at least one name to `Ranks`.
 
-    Where they may be `counted`, `RankCounts` will do.
+    With `counted`, `RankCounts` are allowed too.
     """
     kinds = (Ranks, RankCounts) if counted else (Ranks,)
     if not isinstance(ranks, Mapping) or not all(isinstance(r, kinds) for r in ranks.values()):
@@ -117,10 +117,10 @@ def check_names(name: str, recommenders: Iterable[Any]) -> None:
 
 
 def check_one_kind(ranks: Mapping[str, Ranks | RankCounts]) -> None:
-    """Refuse ranks among clearly different numbers of items: their metrics do not compare.
+    """Refuse ranks among clearly different numbers of items, whose metrics are not comparable.
 
-    Recommenders may leave out other items each, so all items may differ by a factor of 2. As many
-    drawn ones differ by the luck of pooled draws only, or by a few that lack.
+    Each recommender may exclude other items, so sizes of whole pools may differ by a factor of 2.
+    Sizes of samples differ only by the chance of pooled draws, or by a few missing items.
     """
     mean = {name: _mean_size(r) for name, r in ranks.items()}
     apart = 2 if any(r.drawn is None for r in ranks.values()) else 1.25

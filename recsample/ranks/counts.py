@@ -1,7 +1,7 @@
-"""Ranks with weights: the different ranks of many instances, and how many instances have each.
+"""Ranks with weights: the distinct ranks of many instances, and how many instances have each.
 
-Of instances with one relevant item each, a mean over the instances depends on how often each rank
-occurs and on nothing else, so a hundred million ranks are as good as a table of the different ones.
+With one relevant item per instance, a mean over the instances depends only on how often each rank
+occurs, so a small table of distinct ranks replaces a hundred million ranks.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from recsample._support.values import frozen
 from recsample.ranks.base import Ranks, listed, refuse_several
 from recsample.ranks.provenance import Drawn, WithDrawn, drawn_of_parts
 
-# Ranks are counted in blocks of about this many: what is made of a block on the way is small.
+# Ranks are counted in blocks of about this many, so that temporary arrays stay small.
 _BLOCK = 2**20
 # What `Ranks` of the different rows take, in bytes a row, while they are made.
 _BYTES_OF_ROW = 250
 
 
 class RankCounts(WithDrawn):
-    """How many instances have which rank, for instances with one relevant item each.
+    """The number of instances with each rank, for instances with one relevant item each.
 
-    They stand for the `Ranks` of all these instances where it does not matter which instance has
+    They replace the `Ranks` of all these instances where it does not matter which instance has
     which rank: in `recsample.report`, `recsample.compare`, `UniformSampling.draw`, `std_of_mean`
     and most of `recsample.inference`. `mean` applies a metric to them.
 
     Parameters
     ----------
     values, counts : array_like of int, shape (rows,)
-        Ranks, 1 is best, and how many instances have them. Rows that are the same are added up,
-        rows of no instance left out.
+        Ranks, 1 is best, and how many instances have them. Equal rows are added up, and rows with
+        count 0 are left out.
     n_items, ties : int or array_like of int, shape (rows,)
         As of `Ranks`.
 
@@ -54,7 +54,7 @@ class RankCounts(WithDrawn):
     ranks : Ranks
         The different rows, by size of the pool, rank and ties: one instance for each.
     counts : ndarray of int64, shape (rows,)
-        How many instances each of them stands for.
+        How many instances have each of them.
     drawn : Drawn or None
         As of `Ranks`; with the size of the pools where all have one.
 
@@ -112,7 +112,7 @@ class RankCounts(WithDrawn):
         return f"<RankCounts: {len(self)} instances, {len(self.counts)} different ranks, {what}"
 
     def __add__(self, other: RankCounts) -> RankCounts:
-        """The instances of both."""
+        """Concatenate the instances of both."""
         if not isinstance(other, RankCounts):
             return NotImplemented
         return RankCounts.concatenate([self, other])
@@ -208,7 +208,7 @@ class RankCounts(WithDrawn):
         ties: str | int | None = None,
         counts: str | None = None,
     ) -> RankCounts:
-        """Count the ranks of a table, which is grouped by its own engine, lazily.
+        """Count the ranks of a table; its own engine groups it, lazily.
 
         DuckDB reads a path, also where the files are larger than the memory.
 
@@ -250,7 +250,7 @@ class RankCounts(WithDrawn):
         return cls(given["rank"], number, given["n_items"], ties=given["ties"])
 
     def mean(self, function: Callable[[Ranks], ArrayLike] | str) -> float:
-        """The mean over all instances of a metric, or of any function with a value per instance.
+        """The mean over all instances of a metric, or of another function of `Ranks`.
 
         Parameters
         ----------
@@ -323,7 +323,7 @@ class RankCounts(WithDrawn):
 
 
 def _drawn_as(counts: RankCounts, drawn: Drawn | None) -> RankCounts:
-    """The counts with what is known of the draws, but for which row is of which pool."""
+    """The counts with what is known of the draws; pool sizes only if all are the same."""
     if drawn is None:
         return counts
     sizes = drawn.n_items
@@ -360,12 +360,12 @@ def _check(rank, sizes, ties):
 
 
 def _like(column, name, values, lowest):
-    """An array with an entry for each of a column; one number stands for all."""
+    """An array with an entry for each rank of a column; a single number is repeated."""
     return one_or_each(name, values, len(column), f"of {len(column)} ranks", lowest=lowest)
 
 
 def _added_up(columns, number):
-    """The different rows of some columns in ascending order, and the sum of the numbers of each."""
+    """The distinct rows of some columns in ascending order, and the sum of numbers for each."""
     rows, which = different_rows(columns)
     total = np.zeros(len(rows[0]), np.int64)
     np.add.at(total, which, number)

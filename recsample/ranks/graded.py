@@ -1,4 +1,4 @@
-"""Ranks of relevant items that have grades, and may share a score though their grades differ."""
+"""Ranks of relevant items with grades; items with different grades may have the same score."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from recsample.ranks.base import Ranks
 
 
 class Graded(Ranks):
-    """Ranks with the `grade` of each row, and where it may stand: `places`, an instance for each.
+    """Ranks with the `grade` of each row, and its possible ranks: `places`, an instance per row.
 
-    Items with one score are each as likely in any place that these share, so that the mean over
-    their orders is the sum over items as if each stood alone among ties.
+    Each of several items with one score is equally likely at each of their shared ranks, so the
+    mean over their orders is a sum over items, each with all others as its ties.
     """
 
     grade: Floats
@@ -35,7 +35,7 @@ class Graded(Ranks):
 
 
 def with_grades(ranks: Ranks, scores: Floats, grades: Floats) -> Graded:
-    """The ranks with the grades of the relevant items, which stand user by user."""
+    """The ranks with the grades of the relevant items; scores and grades are user by user."""
     rows = ranks.rows
     keys = np.stack([-order.strength(scores), rows.instance])
     best_first = np.lexsort(keys)

@@ -19,7 +19,7 @@ Scores = TypeVar("Scores")
 
 
 def strength(scores: Scores) -> Scores:
-    """What is compared of scores, higher is better: the scores themselves.
+    """The values that are compared, higher is better: the scores themselves.
 
     They are an array, or a column as an expression of Narwhals, so only what both have can be
     used, such as ``-scores`` or ``scores.round(2)``. NaN has to stay NaN.
@@ -28,13 +28,13 @@ def strength(scores: Scores) -> Scores:
 
 
 def is_the_score() -> bool:
-    """Whether scores are compared as they are: then what bounds a score bounds its strength."""
+    """Whether the strength is the score itself, so that a bound of one is a bound of the other."""
     some = np.zeros(1)
     return strength(some) is some
 
 
 def strengths_of(scores: NDArray) -> NDArray:
-    """The strengths of an array, or where doubles cannot hold them, their ranks in its order."""
+    """The strengths of an array, replaced by their order where doubles cannot hold them."""
     found = strength(scores)
     whole, limit = found.dtype.kind in "iu", 2**53
     if whole and (found.dtype.itemsize < 8 or (found.min() >= -limit and found.max() <= limit)):
@@ -47,7 +47,7 @@ def strengths_of(scores: NDArray) -> NDArray:
 
 
 def refuse_nan(scores: NDArray, user: ArrayLike, item: ArrayLike, name: str = "scores") -> None:
-    """Refuse NaN, which is neither above nor tied; `user` and `item` say whose each score is."""
+    """Refuse NaN, which cannot be compared; the message names its `user` and `item`."""
     nan = np.isnan(scores)
     if nan.any():
         users, items = (np.broadcast_to(one, nan.shape)[nan] for one in (user, item))

@@ -75,7 +75,7 @@ def predicted_ranks(
 
 
 def ranked(scores, relevant, exclude, working_memory=256.0, ids=None, name="scores"):
-    """`predicted_ranks` of users with these ids, by scores of this name."""
+    """`predicted_ranks` for users with ids; `name` is that of the argument with the scores."""
     one_each = not sparse.issparse(relevant)
     source, relevant, exclude = scored_pools(scores, relevant, exclude)
     source.ids, source.name = ids, name
@@ -86,7 +86,7 @@ def ranked(scores, relevant, exclude, working_memory=256.0, ids=None, name="scor
 
 
 def ranks_from(above, ties, n_relevant, sizes, one_each, ids=None):
-    """From what is above each relevant item and tied with it, user by user and best first."""
+    """`Ranks` from the numbers of items above and tied, user by user and best item first."""
     rank = 1 + above + places_in(n_relevant)
     if one_each:
         return Ranks(rank, sizes, ties=ties, ids=ids)

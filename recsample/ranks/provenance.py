@@ -1,4 +1,4 @@
-"""How the items were drawn that relevant items are ranked among, as their ranks remember it."""
+"""A record, kept with ranks, of how the items were drawn that they are ranked among."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recsample._support.values import Value, read_only
 __all__ = ["Drawn"]
 
 
-# The ways to draw that can be stated; of the first two alone ranks tell the exact metrics.
+# How items can be drawn; only ranks from the first two allow inference about exact metrics.
 WAYS = {
     "uniform": "at random with equal chances, anew for each instance",
     "shared": "one random list for all instances, or for many",
@@ -28,7 +28,7 @@ Some = TypeVar("Some", bound="WithDrawn")
 
 
 class Drawn(NamedTuple):
-    """How the items were drawn that relevant ones are ranked among: `Ranks.drawn`.
+    """How the items were drawn that the relevant ones are ranked among: `Ranks.drawn`.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ class Drawn(NamedTuple):
 
 
 class WithDrawn(Value):
-    """Ranks that know how the items were drawn; it plays no part in whether they are equal."""
+    """Base class of ranks with a record of the draws, which equality ignores."""
 
     drawn: Drawn | None = None
 
     def drawn_as(
         self: Some, how: str, replace: bool | None = None, n_items: ArrayLike | None = None
     ) -> Some:
-        """The same ranks, which remember how the items were drawn, as after `Sampler.draw`.
+        """The same ranks with a record of how the items were drawn, as `Sampler.draw` makes it.
 
         Parameters
         ----------
@@ -91,12 +91,12 @@ class WithDrawn(Value):
         return found
 
     def _n_pools(self) -> int:
-        """How many sizes of pools there are to remember."""
+        """The number of pool sizes in the record."""
         return len(self)  # type: ignore[arg-type]
 
 
 def one_of_the_ways(name: str, how: Any) -> str:
-    """``how``; what is none of the words for draws is refused."""
+    """Return ``how`` if it is one of the words for draws, else raise a ValueError."""
     if how is None or not is_one_of(how, WAYS):
         allowed = ", ".join(f"{word!r} ({what})" for word, what in WAYS.items())
         raise ValueError(f"{name} must say how the items were drawn, {allowed}, got {shown(how)}")
@@ -104,14 +104,14 @@ def one_of_the_ways(name: str, how: Any) -> str:
 
 
 def drawn_of_some(drawn: Drawn | None, which: Integers) -> Drawn | None:
-    """What is known of some of the instances."""
+    """The record for chosen instances."""
     if drawn is None or drawn.n_items is None:
         return drawn
     return drawn._replace(n_items=read_only(drawn.n_items[which]))
 
 
 def drawn_apart(drawn: Drawn | None, n_relevant: Integers) -> Drawn | None:
-    """What is known where each relevant item becomes an instance: those of one share the draw."""
+    """The record where each relevant item becomes an instance: items of one share their draw."""
     if drawn is None:
         return None
     shared = drawn.how == "uniform" and (n_relevant > 1).any()
@@ -122,7 +122,7 @@ def drawn_apart(drawn: Drawn | None, n_relevant: Integers) -> Drawn | None:
 
 
 def drawn_of_parts(parts: Sequence[Drawn | None]) -> Drawn | None:
-    """What is known of several parts: "unknown" where they were drawn in different ways."""
+    """The record for concatenated parts: "unknown" if they were drawn in different ways."""
     known = [part for part in parts if part is not None]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""Scores of users and items, and sets of items for each user, as arguments that are checked.
+"""Checks of two kinds of arguments: scores of users and items, and sets of items per user.
 
 Every set of items is a canonical boolean CSR matrix, users by items.
 """
@@ -17,7 +17,7 @@ BLOCK = 2**22
 
 
 def checked_scores(scores):
-    """The scores as an array (users, items), or as the pair of their factors."""
+    """Check scores; return an array (users, items) or a pair of factors."""
     refuse_frame("scores", scores, "evaluate reads it; for a table of scores alone, .to_numpy()")
     if not isinstance(scores, tuple):
         scores = numbers("scores", scores)
@@ -52,7 +52,7 @@ def checked_scores(scores):
 
 
 def unrounded(scores):
-    """The scores, unless they are whole numbers of which doubles would make ties."""
+    """Return the scores; refuse whole numbers so large that doubles would tie them."""
     if scores.dtype.kind in "iu" and scores.dtype.itemsize == 8 and scores.size:
         largest = max(int(scores.max()), -int(scores.min()))
         if largest > 2**53:
@@ -64,10 +64,10 @@ def unrounded(scores):
 
 
 def pair_scores(users, items, user, item):
-    """The scores of pairs of a user and an item under factors.
+    """The scores of (user, item) pairs under factors.
 
-    The products of the factors, one added after the other, in double precision: the same for the
-    same factors wherever they stand, which a matrix product does not promise.
+    The products of the factors are added one after the other in double precision, so equal factors
+    give equal scores in any position, which a matrix product does not guarantee.
     """
     found = np.zeros(len(user))
     if users.shape[1]:
@@ -75,13 +75,13 @@ def pair_scores(users, items, user, item):
             products = users[user[rows]].astype(np.float64)
             with np.errstate(invalid="ignore", over="ignore"):
                 products *= items[item[rows]]
-                for column in products.T:  # in order, which no other sum promises
+                for column in products.T:  # in order, which other sums do not guarantee
                     found[rows] += column
     return found
 
 
 def item_sets(name, matrix, n_users, n_items):
-    """A canonical boolean CSR matrix of the stored non-zeros; all empty for None."""
+    """A canonical boolean CSR matrix of the stored non-zeros; an empty one for None."""
     if matrix is None:
         return sparse.csr_matrix((n_users, n_items), dtype=bool)
     wanted = f"{name} must be a sparse matrix of shape {(n_users, n_items)}"
@@ -106,7 +106,7 @@ def item_sets(name, matrix, n_users, n_items):
 
 
 def sets_of(row, column, shape):
-    """A canonical boolean CSR matrix from pairs of a row and a column, some perhaps twice."""
+    """A canonical boolean CSR matrix from (row, column) pairs, which may have duplicates."""
     found = sparse.csr_matrix((np.ones(len(row), bool), (row, column)), shape=shape, dtype=bool)
     found.sum_duplicates()
     found.sort_indices()
@@ -114,7 +114,7 @@ def sets_of(row, column, shape):
 
 
 def without(sets, others):
-    """The items of each set that are not in the other one of the same user."""
+    """The items of each user's set that are not in the user's other set."""
     found = sparse.csr_matrix(sets > sets.multiply(others))
     found.eliminate_zeros()
     found.sort_indices()
@@ -127,13 +127,13 @@ def pairs_of(sets):
 
 
 def keys_of(sets):
-    """The same as ascending numbers user * n_items + item."""
+    """The elements of the sets as ascending numbers user * n_items + item."""
     user, item = pairs_of(sets)
     return user * sets.shape[1] + item
 
 
 def relevant_sets(relevant, n_users, n_items):
-    """The relevant items, one number per user or already a matrix, as sets."""
+    """The relevant items as sets, from one number per user or a sparse matrix."""
     if sparse.issparse(relevant):
         return item_sets("relevant", relevant, n_users, n_items)
     items = whole_numbers("relevant", relevant)
@@ -148,7 +148,7 @@ def relevant_sets(relevant, n_users, n_items):
 
 
 def refuse_unknown(name, items, n_items, users=None, got=", got item "):
-    """Refuse a number that is none of an item; `users` says whose each is."""
+    """Refuse a number outside of the range of items; `users` are named in the message."""
     if len(items) and (items.min() < 0 or items.max() >= n_items):
         where = int(np.argmax((items < 0) | (items >= n_items)))
         whose = "" if users is None else f" for user {shown(users[where])}"

@@ -1,6 +1,6 @@
-"""Where scores come from: a dataframe that lists some items, or whole rows of scores.
+"""Sources of scores: a dataframe that lists some items, or whole rows of scores.
 
-A source knows the scores of the users of a study. A score of -inf is none: the item is not listed.
+A source has the scores of the users of a study. An item with the score -inf is not listed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from recsample.ranks.scores import (
 
 
 class Study(NamedTuple):
-    """Who is evaluated on what. Users are rows, items columns."""
+    """The users and their relevant and excluded items. Users are rows, items columns."""
 
     users: NDArray[Any]  # their ids
     items: NDArray[Any]
@@ -47,7 +47,7 @@ class Study(NamedTuple):
 
     @property
     def held_out(self) -> tuple[Integers, Integers]:
-        """The user and the item, by their numbers, of each relevant item, user by user."""
+        """The numbers of user and item of each relevant item, user by user."""
         return pairs_of(self.relevant)
 
     @property
@@ -61,9 +61,9 @@ class Study(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Where the relevant items stand by one source, with all that it does not list tied behind.
+    """Ranks of the relevant items by one source; items that it does not list are tied last.
 
-    Of the items that are ranked for a user, so many are listed as `lengths` says.
+    `lengths` is the number of listed items of each user, among those that are ranked.
     """
 
     ranks: Ranks
@@ -71,19 +71,19 @@ class Standing(NamedTuple):
 
     @property
     def is_short(self) -> bool:
-        """Whether something is not listed."""
+        """Whether some items are not listed."""
         return bool((self.lengths < self.ranks.sizes).any())
 
     @property
     def unlisted(self) -> NDArray[np.bool_]:
-        """Which of the relevant items, by the rows of the ranks, are not listed."""
+        """Which relevant items are not listed, one entry per row of the ranks."""
         rows = self.ranks.rows
         return rows.rank > self.lengths[rows.instance]
 
     def with_unlisted(self, *, last: bool) -> Ranks:
-        """The ranks with what is not listed at the very end, or right behind the list.
+        """The ranks with unlisted relevant items at the very end, or right behind the list.
 
-        By grades the worst of them comes first there, and the best here.
+        With grades, those with the lowest grade come first at the end, the highest behind the list.
         """
         ranks, rows, moved = self.ranks, self.ranks.rows, self.unlisted
         ties = np.where(moved, 0, rows.ties)
@@ -101,23 +101,23 @@ class Standing(NamedTuple):
 
 
 class Source(Protocol):
-    """Scores of the users of a study, wherever they come from."""
+    """The interface of a source of scores."""
 
     def standing(self, study: Study) -> Standing:
-        """Among all items."""
+        """Ranks of the relevant items among all items."""
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
-        """Scores of pairs, by the numbers of row and column; -inf where there is none."""
+        """Scores of (user, item) pairs, given by numbers; -inf for an item that is not listed."""
 
     def listed(self, study: Study) -> Sparse:
-        """Which items have a score, users by items, without those that are not ranked."""
+        """Which ranked items have a score, users by items."""
 
 
 class Listed:
     """Scores of some items of each user.
 
-    They come with their pairs of a user and an item as numbers user * items + item, ascending.
-    `in_train` of them are excluded from the study.
+    Their pairs are given as ascending numbers user * n_items + item; `in_train` is how many of
+    them are excluded from the study.
     """
 
     def __init__(self, key: Integers, score: Floats, study: Study) -> None:
@@ -133,7 +133,7 @@ class Listed:
         return Standing(ranks, self.lengths(study))
 
     def lengths(self, study: Study) -> Integers:
-        """How many of the ranked items of each user are listed."""
+        """The number of ranked items that are listed, for each user."""
         return counted(self.key // len(study.items), len(study.users))
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
@@ -150,13 +150,13 @@ class Listed:
 class WholeRows:
     """Scores of all items for each user: an array, a pair of factors, or ``scores(users)``.
 
-    Of these items, `columns` are ranked; all where it is None.
+    Only the items in `columns` are ranked; None means all.
     """
 
     def __init__(self, given: Any, name: str = "scores") -> None:
         self._given, self._asked, self._name = given, _scores_users(given), name
         self.columns: NDArray[Any] | None = None
-        self.n_users, self.n_items = None, 0  # None for users whom only the object knows
+        self.n_users, self.n_items = None, 0  # None if only the object knows its users
         if self._asked:
             self.n_items = self._block(np.zeros(1, np.int64)).shape[1]
         elif sparse.issparse(given):
@@ -208,7 +208,7 @@ class WholeRows:
         return sparse.vstack(parts, format="csr")
 
     def _block(self, users):
-        """The scores of users by their numbers, shape (users, items), or a pair of factors."""
+        """The scores of users, by numbers: an array (users, items), or a pair of factors."""
         columns = slice(None) if self.columns is None else self.columns
         if isinstance(self._given, tuple) and not self._asked:
             return self._given[0][users], self._given[1][columns]
@@ -223,13 +223,13 @@ class WholeRows:
         return found[:, columns]
 
     def _blocks(self, study):
-        """Some users of a study at a time, with their scores."""
+        """Blocks of users, each with its scores."""
         seen = sys.stderr.isatty() or "ipykernel" in sys.modules
         tqdm = extra("tqdm", "tables").tqdm
         # Under factors no scores are formed here, and the items are looked through once a block.
         factors = isinstance(self._given, tuple) and not self._asked
         blocks = row_blocks(len(study.users), self.n_items, BLOCK * (256 if factors else 1))
-        # Where it could be seen, the reader's own TQDM_DISABLE decides.
+        # Where a progress bar can be seen, the environment's TQDM_DISABLE decides.
         unseen = {} if seen else {"disable": True}
         users = study.users.astype(np.int64)
         for rows in tqdm(blocks, desc="users", unit="block", delay=2, leave=False, **unseen):
@@ -237,7 +237,7 @@ class WholeRows:
 
 
 def standing_among(source: Source, study: Study, lists: Sparse) -> Standing:
-    """Where the relevant items stand among these irrelevant items of each user."""
+    """Ranks of the relevant items among given irrelevant items of each user."""
     user, item = pairs_of(lists)
     score, own = source.of(study, user, item), source.of(study, *study.held_out)
     scored, n_users = score > -np.inf, len(study.users)
@@ -247,7 +247,7 @@ def standing_among(source: Source, study: Study, lists: Sparse) -> Standing:
 
 
 def is_rows(source: Any) -> bool:
-    """Whether it is a source of whole rows of scores."""
+    """Whether it has whole rows of scores: an array, factors, or a ``scores`` method."""
     is_array = isinstance(source, (tuple, list)) or hasattr(source, "__array__")
     return is_array or _scores_users(source)
 
@@ -265,10 +265,10 @@ def _unlisted(scores, exclude):
 
 
 def _ranks_among(user, score, study, own, sizes):
-    """Ranks of the relevant items among irrelevant ones with a score and a user, and all others.
+    """Ranks of the relevant items among irrelevant ones, some of them with a score.
 
-    The relevant items' `own` scores stand user by user, -inf for none; of each user so many items
-    are ranked as `sizes` says. Items without a score are tied behind the others.
+    `own` are the scores of the relevant items, user by user, -inf if not listed, and `sizes` the
+    numbers of ranked items of each user. Items without a score are tied behind the others.
     """
     n_relevant = study.n_relevant
     mine, listed = owners(n_relevant), counted(user, len(n_relevant))
@@ -292,7 +292,7 @@ def _beside_one(user, score, own):
 
 
 def _beside_several(user, score, own, mine):
-    """The same for each of several relevant items, of the users `mine`."""
+    """The same for several relevant items per user; `mine` is the user of each."""
     strengths = order.strength(np.concatenate([score, own]))
     different, level = np.unique(strengths, return_inverse=True)
     # Users one after the other, and within each by ascending strength.

@@ -1,4 +1,4 @@
-"""How many candidates score higher than each relevant item, and how many exactly the same.
+"""Count the candidates that score higher than each relevant item, and those that score the same.
 
 Scores are compared tile by tile, some users by some items, small enough for the cache of a core.
 Under factors the score of an item is that of `pair_scores`. A tile of the matrix product differs
@@ -37,18 +37,18 @@ from recsample.ranks.thresholds import fastest
 # and not a power of 2 wide, which caches do not like.
 TILE = 2**20
 _FEW_ITEMS, _WIDTH = 4096, 2000
-# Comparisons from which it is worth to set several threads going.
+# From this many comparisons on, several threads pay off.
 _WORTH_THREADS = 2**22
 # Bytes for each score of a tile at the most: where every single one has to be looked at.
 _BYTES = 64
 # Bytes for each item of a block of users that is relevant or left out.
 _BYTES_LEFT_OUT = 48
-# Bytes for each relevant item, all in all, its `Ranks` included.
+# Bytes for each relevant item, in total, with its `Ranks`.
 _BYTES_RANK = 300
 
 
 class Given:
-    """Scores that are compared one by one: those of an array."""
+    """The scores of an array, which are compared as they are."""
 
     ids: NDArray[Any] | None = None  # of the users in a message; None for their numbers
     name = "scores"  # of the argument in a message
@@ -64,11 +64,11 @@ class Given:
         return self._strengths[user, item].astype(self._dtype)
 
     def around(self, user: Integers, strength: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The bounds outside of which an entry of a tile is surely above or below a strength."""
+        """Bounds outside of which an entry of a tile is certainly above or below a strength."""
         return strength, strength
 
     def rows(self, users: Integers) -> Callable[[slice], NDArray[Any]]:
-        """A function from a slice of items to a tile: these users by these items, row by row.
+        """A function that returns the tile of these users and a slice of items.
 
         The caller may write to the tile; the next one may overwrite it.
         """
@@ -87,7 +87,7 @@ class Given:
 
 
 class Pairwise(Given):
-    """Scores under factors, each computed by itself: where the rounding of products is unknown."""
+    """Scores under factors, each computed separately, for products of unknown rounding."""
 
     def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
         self.shape = len(users), len(items)
@@ -103,7 +103,7 @@ class Pairwise(Given):
 
 
 class Product(Pairwise):
-    """Scores under factors, most of which are compared by tiles of the matrix product."""
+    """Scores under factors, mostly compared by tiles of the matrix product."""
 
     def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
         super().__init__(users, items)
@@ -150,7 +150,7 @@ class Product(Pairwise):
 
 
 def scored_pools(scores, relevant, exclude):
-    """The scores, the relevant and the excluded items, checked against each other."""
+    """Check scores, relevant and excluded items against each other."""
     scores = checked_scores(scores)
     source: Any = Product(*scores) if isinstance(scores, tuple) else Given(scores)
     # A rounded product bounds scores, and so strengths only where these are the scores.
@@ -168,9 +168,9 @@ def scored_pools(scores, relevant, exclude):
 def standings(
     source: Given, relevant: sparse.csr_matrix, exclude: sparse.csr_matrix, working_memory: float
 ) -> tuple[Integers, Integers]:
-    """How many irrelevant items are above each relevant one, and how many tied with it.
+    """The numbers of irrelevant items above each relevant one, and tied with it.
 
-    Flat, with the relevant items of each user one after the other, best first.
+    Flat arrays, user by user, with the best relevant item of each first.
     """
     what, instead = f"ranking {relevant.nnz} relevant items", "rank fewer users at a time"
     check_memory(_BYTES_RANK * relevant.nnz, what, instead)
@@ -201,7 +201,7 @@ def standings(
         tile_of = source.rows(rows.start + by_length)
 
         def near():
-            """Pairs of an own strength and an item that a tile cannot tell apart."""
+            """Pairs of a relevant item and another one that the tile cannot order."""
             for items, left_out in _left_out(rows, by_length, width, relevant, exclude):
                 tile, found = tile_of(items), np.zeros((2, len(mine)), np.int64)
                 tile.reshape(-1)[left_out] = order.UNRANKED
@@ -227,7 +227,7 @@ def standings(
 
 
 def _best_first(own, user, n_users):
-    """The strengths of each user in descending order, one user after the other."""
+    """The strengths of each user in descending order, user by user."""
     best_first = np.argsort(-own)
     # From a row to columns is a stable sort by column, in one pass.
     in_order = own[best_first], user[best_first], [0, len(own)]
@@ -235,7 +235,7 @@ def _best_first(own, user, n_users):
 
 
 def _in_batches(pairs, many):
-    """The same pairs of arrays, put together until they hold so many entries."""
+    """Concatenate pairs of arrays until a batch has more than `many` entries."""
     waiting, n = [], 0
     for pair in pairs:
         waiting.append(pair)
@@ -248,7 +248,7 @@ def _in_batches(pairs, many):
 
 
 def _limits(relevant, exclude, working_memory):
-    """How many threads there are, and how many scores, and relevant and excluded items, on each."""
+    """The number of threads, and for each the numbers of scores and of stored items."""
     half = positive_float("working_memory", working_memory) * 2**20 / 2
     most = int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
     if _BYTES_LEFT_OUT * most > half:
@@ -272,7 +272,7 @@ def _shape(n_users, n_items, numbers):
 
 
 def _row_blocks(indptr, height, most):
-    """Slices of users, so many at the most, and with so many stored items at the most."""
+    """Slices of at most `height` users with at most `most` stored items."""
     start, end = 0, len(indptr) - 1
     while start < end:
         within = int(np.searchsorted(indptr, indptr[start] + most, side="right")) - 1
@@ -282,7 +282,7 @@ def _row_blocks(indptr, height, most):
 
 
 def _left_out(rows, order, width, *several_sets):
-    """Slices of items, and where in the tile of each, row by row, the items of the sets stand.
+    """Slices of items, and the flat positions of the sets' items in the tile of each slice.
 
     The rows are those of a slice of users, in another order.
     """

@@ -1,4 +1,4 @@
-"""Parts of some work at the same time, on as many threads as linear algebra would use.
+"""Run parts of some work in parallel, on as many threads as linear algebra would use.
 
 Where each product is followed by comparisons, several threads in linear algebra gain little. One
 thread for each part of the whole work is faster.
@@ -20,7 +20,7 @@ _BUSY = threading.Lock()
 
 
 def number_of_threads() -> int:
-    """What is set for linear algebra, such as by OMP_NUM_THREADS; 1 where that cannot be known."""
+    """The threads of linear algebra, as set by OMP_NUM_THREADS and others; 1 if unknown."""
     if not find_spec("threadpoolctl"):
         return 1
     libraries = extra("threadpoolctl").threadpool_info()
@@ -28,10 +28,10 @@ def number_of_threads() -> int:
 
 
 def on_threads(number: int, function: Callable[[Part], None], parts: Iterable[Part]) -> None:
-    """Call a function with each part, on so many threads.
+    """Call a function with each part, on `number` threads.
 
-    Where these are several, linear algebra has one thread in each. While another call is running,
-    all parts are done by this thread.
+    With several, linear algebra has one thread in each. While another call is running, this thread
+    does all parts.
     """
     if number == 1 or not _BUSY.acquire(blocking=False):
         for part in parts:

@@ -1,4 +1,4 @@
-"""Numbers in rows against thresholds: how many are above, how many are near, and which those are.
+"""Compare rows of numbers with thresholds: count those above and those near, and list the latter.
 
 A row has thresholds of its own, best first, each with a lower and an upper bound. A number is above
 a threshold where it is higher than the upper bound, and near where it is neither above nor below.
@@ -90,7 +90,7 @@ def compared_by(kernel, numbers, n_thresholds, low, high, counts):
 
 
 def _by_comparing(numbers, which, low, high, counts):
-    """With one threshold for each row."""
+    """`compared` by direct comparison, with one threshold per row."""
     above = _bits(np.greater, numbers, high)
     near = _bits(np.greater_equal, numbers, low) ^ above
     counts[:, which] = [np.bitwise_count(bits).sum(axis=1) for bits in (above, near)]
@@ -102,7 +102,7 @@ def _by_comparing(numbers, which, low, high, counts):
 
 
 def _bits(comparison, numbers, bounds):
-    """Each row compared with its bound, in a bit for each number, as whole words."""
+    """Compare each row with its bound; the result has a bit per number, in 64-bit words."""
     n_rows, width = numbers.shape
     found = np.empty((n_rows, -(-width // 64) * 64), bool)
     found[:, width:] = False
@@ -114,7 +114,7 @@ def _bits(comparison, numbers, bounds):
 
 
 def _by_sorting(numbers, which, low, high, counts):
-    """With many thresholds for one row."""
+    """`compared` by sorting, with many thresholds for one row."""
     order = np.argsort(numbers)
     ordered = numbers[order]
     start = np.searchsorted(ordered, low, side="left")
@@ -128,7 +128,7 @@ def _by_sorting(numbers, which, low, high, counts):
 
 
 def _by_buckets(numbers, n_thresholds, low, high, counts):
-    """With many thresholds for each row; returns the rows that buckets do not help to count."""
+    """`compared` by buckets, with many thresholds per row; returns the rows left to count."""
     n_rows, width = numbers.shape
     row_of, which = owners(n_thresholds), np.arange(len(low))
     n_buckets = 8 + width // 4 + min(16 * int(n_thresholds[0]), width // 2)
@@ -164,9 +164,9 @@ def _by_buckets(numbers, n_thresholds, low, high, counts):
 
 
 def _buckets(n_thresholds, low, high, n_buckets):
-    """The function that finds the bucket of a number in a row.
+    """A function that finds the bucket of a number in a row.
 
-    They are equally wide, and a few are left on both sides of the thresholds.
+    Buckets are equally wide, with a few beyond the thresholds on both sides.
     """
     limits, first = np.finfo(low.dtype), starts_of(n_thresholds)
     ends = low[first + n_thresholds - 1], high[first]

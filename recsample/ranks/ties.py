@@ -1,4 +1,4 @@
-"""The random order of items with the same score: which ranks it can give, and how likely.
+"""The random order of items with the same score: the possible ranks and their probabilities.
 
 A metric of tied ranks is its mean over that order.
 """
@@ -15,7 +15,7 @@ WITHOUT_AVERAGES = "break the ties of ranks at random, by break_ties, or cut the
 
 
 def mean_over_ties(gain, ranks, cutoff=None):
-    """What all relevant items of an instance add, in expectation over the random order of ties.
+    """The sum over the relevant items of an instance, averaged over the random order of ties.
 
     ``gain(instance, order, rank)`` is what each relevant item adds; beyond the cut-off, nothing.
     """

@@ -1,8 +1,10 @@
-"""How irrelevant items are drawn, and the law of what is seen.
+"""How irrelevant items are drawn, and the law of what is observed.
 
-A `Sampler` gives ranks again (`uniform`, `pooled`), a `Design` gives an estimate (those of
-`sequential`); `base` says what each must do. `given_lists` ranks among lists that were drawn
-before, `list_checks` says whether these can be trusted.
+A `Sampler` returns sampled ranks (`uniform`, `pooled`), a `Design` returns an estimate (those in
+`sequential`); `base` defines both. `given_lists` ranks among lists that were drawn before, and
+`list_checks` tests whether these can be trusted.
+Chapters: sampled_metrics, rank_distribution, expected_metrics, several_items, popularity,
+sample_everyone_used.
 """
 
 import lazy_loader

@@ -1,8 +1,8 @@
-"""The two kinds of experiment: a sampler gives ranks again, a design gives an estimate.
+"""Base classes of two kinds of experiments: samplers return ranks, designs return estimates.
 
 A `Sampler` draws a number of items and ranks the relevant ones among them: the result is a shorter
-ranking, `Ranks` like any other. A `Design` draws until enough is known: what it has seen,
-`Observed`, is no ranking, and an estimate of a metric is read off it.
+ranking, `Ranks` like any other. A `Design` draws until enough is known: its observation,
+`Observed`, is not a ranking, and estimates of metrics are computed from it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Design", "HasLaw", "Observed", "Sampler", "SumsOverLaw"]
 
 
-# What is drawn for gives what is drawn: ranks, or where the sampler counts, counts of ranks.
+# Draws return the type of the input: ranks, or for some samplers counts of ranks.
 Drawable = TypeVar("Drawable", Ranks, RankCounts)
 
 
@@ -112,11 +112,12 @@ class _Drawing(ABC):
         return float(np.sqrt(variance.sum() if counts is None else counts @ variance) / len(ranks))
 
     def same_kind(self, other: object) -> bool:
-        """Whether what this gives can be read by what is made for another: by default an equal one.
+        """Whether corrections made for another sampler or design can read draws of this one.
 
         Parameters
         ----------
         other : object
+            By default it has to be equal.
 
         Returns
         -------
@@ -124,7 +125,7 @@ class _Drawing(ABC):
 
         Examples
         --------
-        The paper's tables read draws without replacement by corrections for draws with it:
+        The paper's tables apply corrections for draws with replacement to draws without it:
 
         >>> import recsample as rs
         >>> rs.UniformSampling(99).same_kind(rs.UniformSampling(99, replace=True))
@@ -138,10 +139,10 @@ class _Drawing(ABC):
 class Sampler(_Drawing):
     """A way to draw some of the irrelevant items, among which the relevant ones are ranked.
 
-    To write one, derive a frozen data class with `draw` and `moments`; the rest follows. One whose
-    sampled rank depends on the rank alone may have a `HasLaw.law` too, and then the least-squares
-    corrections work for it. What they cannot draw from, or read, all methods refuse with a
-    `ValueError`.
+    To write one, derive a frozen data class with `draw` and `moments`; the rest follows. If the
+    sampled rank depends on the rank only, add a `HasLaw.law`, and the least-squares corrections
+    work for it. All methods raise a `ValueError` for ranks that they cannot draw from, and for
+    metrics that they cannot read.
 
     Examples
     --------
@@ -194,8 +195,8 @@ class Sampler(_Drawing):
         Raises
         ------
         ValueError
-            For ranks that cannot be sampled from, several relevant items of an instance, and what
-            is no metric, or reads other sampling.
+            For ranks that cannot be sampled from, several relevant items of an instance, anything
+            but a metric, and corrections for other sampling.
 
         Examples
         --------
@@ -215,10 +216,10 @@ class Sampler(_Drawing):
 
 
 class Design(_Drawing):
-    """A way to draw until enough is known, and what is read off.
+    """A way to draw items until enough is known, and to estimate metrics from the observation.
 
     `expect`, `variance` and `std_of_mean` are those of the estimate. Designs are frozen data
-    classes, as samplers are, and refuse with a `ValueError` what they cannot draw from, or read.
+    classes, as samplers are, and raise the same errors.
 
     Examples
     --------
@@ -229,7 +230,7 @@ class Design(_Drawing):
 
     @abstractmethod
     def draw(self, ranks: Ranks, rng: Rng) -> Observed:
-        """What one run sees, drawn from its law without drawing any items.
+        """The observation of one run, drawn from its law without drawing any items.
 
         Parameters
         ----------
@@ -246,19 +247,19 @@ class Design(_Drawing):
         """
 
     def scan(self, scan: Scan, rng: Rng = None) -> Observed:
-        """What one run sees of real scores, block by block.
+        """The observation of one run on real scores, block by block.
 
         Parameters
         ----------
         scan : Scan
             Advanced as far as the design needs.
         rng : int, numpy.random.Generator or None, optional
-            For designs that draw at random on the way.
+            For designs that need random numbers of their own.
 
         Raises
         ------
         ValueError
-            For a design that does not look at items in a uniformly random order.
+            For a design that does not draw items in a uniformly random order.
 
         Examples
         --------
@@ -336,20 +337,20 @@ class Design(_Drawing):
 
 
 class Observed(Value):
-    """What one run of a `Design` has seen: a value that only its design can read.
+    """The observation of one run of a `Design`, which only that design can read.
 
     Parameters
     ----------
     design : Design
-        Whose observation it is.
+        The design that it comes from.
     n_items : int or array_like of int
         The sizes of the pools, the relevant items included: one number, or one per instance. As an
         attribute an array, shape (instances,).
     n_relevant : int or array_like of int, optional
         How many relevant items each instance has; an array as well.
     **columns : array_like
-        What was seen, by name: one entry per instance, or per relevant item, those of an instance
-        together and the best of them first. The design says which names there are.
+        The observed quantities, by name: one entry per instance, or per relevant item, instance by
+        instance and best item first. The design defines the names.
 
     Examples
     --------
@@ -400,7 +401,7 @@ class Observed(Value):
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        """What was seen: arrays, by name.
+        """The observed arrays, by name.
 
         Examples
         --------
@@ -408,7 +409,7 @@ class Observed(Value):
         >>> list(rs.Observed(rs.InverseSampling(), n_items=1_000, position=[37, 1]).columns)
         ['position']
         """
-        return MappingProxyType(self._columns)  # which no pickle holds
+        return MappingProxyType(self._columns)  # made here, because it cannot be pickled
 
     def __len__(self) -> int:
         return len(self.n_items)
@@ -417,13 +418,13 @@ class Observed(Value):
         return f"<Observed: {len(self)} instances of {self.design}, {', '.join(self.columns)}>"
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """What was seen under a name."""
+        """The observed array with this name."""
         return self.columns[name]
 
 
 @runtime_checkable
 class HasLaw(Protocol):
-    """What a least-squares correction needs of a sampler: that the rank alone decides its law.
+    """The interface that least-squares corrections need: a law that depends on the rank only.
 
     Examples
     --------
@@ -468,7 +469,7 @@ class HasLaw(Protocol):
 
 
 class SumsOverLaw(Sampler):
-    """A sampler whose sampled rank depends on the rank alone, and everything follows from its law.
+    """Base class of samplers whose sampled rank depends on the rank only: all follows from the law.
 
     To write one, derive a frozen data class with a number `m` of drawn items, `law` and `draw`. One
     relevant item per instance.
@@ -551,7 +552,7 @@ class SumsOverLaw(Sampler):
 
 
 def check_one_at_most(ranks: Ranks, what: str) -> Ranks:
-    """``ranks``; several relevant items, which vary together, are refused."""
+    """Return ``ranks``; refuse several relevant items per instance, which are dependent."""
     message = (
         f"ranks must have one relevant item per instance for {what}, got {{}} in instance {{at}}: "
         "draw a few times, and take the mean and the variance of the results"
@@ -561,7 +562,7 @@ def check_one_at_most(ranks: Ranks, what: str) -> Ranks:
 
 
 def check_readable(metric: Metric | str, drawn: Sampler | Design) -> Metric:
-    """The metric, its name read; a correction for other observations than these is refused."""
+    """Return the metric (or that with this name); refuse a correction for other observations."""
     metric = the_metric(metric)
     made_for = metric.sampler
     if made_for is not None and not made_for.same_kind(drawn):
@@ -572,7 +573,7 @@ def check_readable(metric: Metric | str, drawn: Sampler | Design) -> Metric:
 
 
 def check_sampler(sampler: Any) -> Sampler:
-    """``sampler``; a design, which gives no ranks, and what is neither, is refused."""
+    """Return ``sampler``; refuse anything but a `Sampler`, such as a design."""
     if not isinstance(sampler, Sampler):
         which = ", a design, which gives no ranks" if isinstance(sampler, Design) else ""
         raise ValueError(
@@ -582,7 +583,7 @@ def check_sampler(sampler: Any) -> Sampler:
 
 
 def check_law(sampler: Any) -> HasLaw:
-    """``sampler``; one whose sampled rank has no law given the rank alone is refused."""
+    """Return ``sampler``; refuse one without a law that depends on the rank only."""
     if not isinstance(check_sampler(sampler), HasLaw):
         raise ValueError(
             "sampler must have a law that depends on the rank alone, as UniformSampling(100) has, "
@@ -592,7 +593,7 @@ def check_law(sampler: Any) -> HasLaw:
 
 
 def check_observed(observed: Any, design: Design) -> Observed:
-    """``observed``; what is no observation of the design is refused."""
+    """Return ``observed``; refuse anything but an observation of the design."""
     if not isinstance(observed, Observed):
         raise ValueError(f"observed must be what {design} observes, got {shown(observed)}")
     if not design.same_kind(observed.design):
@@ -601,7 +602,7 @@ def check_observed(observed: Any, design: Design) -> Observed:
 
 
 def column_of(observed: Observed, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """What was observed under a name; refused where it is missing or has another shape."""
+    """The observed array with this name; refuse a missing one, or one of another shape."""
     if name not in observed.columns:
         raise ValueError(
             f"observed must hold {name!r} for {observed.design}, got {', '.join(observed.columns)}"

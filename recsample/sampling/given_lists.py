@@ -1,4 +1,4 @@
-"""Negatives that were drawn before: a list of items for each user, against which to rank.
+"""Ranks among given lists of negatives, such as published ones.
 
 Many studies rank the held-out item among a published list of negatives instead of drawing anew.
 `given_ranks` turns scores and such lists into sampled ranks; `uniform_lists` draws lists.
@@ -53,8 +53,8 @@ def given_ranks(
 ) -> Ranks:
     """Ranks of the relevant items among given negatives, with ties counted.
 
-    All relevant items of a user are ranked together against the user's list. Where only the listed
-    items have been scored, `predicted_ranks` does the same: give it these scores as an array with
+    All relevant items of a user are ranked in one list with the user's negatives. If only the
+    listed items have scores, `predicted_ranks` does the same: give it these scores as an array with
     the relevant item in the first column, and ``relevant=np.zeros(n_users, int)``.
 
     Parameters
@@ -126,7 +126,7 @@ def given_ranks(
 
 
 def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
-    """Lists of negatives as they should be: uniform draws from each user's candidates.
+    """Draw lists of negatives: uniform draws from each user's candidates.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
 
 
 def _scores_of(scores, candidates):
-    """The scores of each user's candidates; of a pair of factors, only these products."""
+    """The scores of each user's candidates; under factors, only these are computed."""
     if not isinstance(scores, tuple):
         return np.take_along_axis(scores, candidates, axis=1)
     n_users, width = candidates.shape
@@ -191,7 +191,7 @@ class Lists(NamedTuple):
 
 
 def read_lists(negatives: Any, n_users: int) -> Lists:
-    """Lists of whole numbers, one for each user, entry by entry."""
+    """Read lists of whole numbers, one for each user."""
     flat, length, nested = flattened("negatives", negatives)
     if not nested or len(length) != n_users:
         raise ValueError(
@@ -210,7 +210,7 @@ _SHOWN = {
 
 
 def wrong_entries(lists, relevant, exclude, n_items):
-    """For each kind of fault, which entries have it."""
+    """For each kind of fault, the entries that have it, as a mask."""
     user, item, _ = lists
     unknown = (item < 0) | (item >= n_items)
     pair = np.where(unknown, -1, user * n_items + item)
@@ -232,7 +232,7 @@ def wrong_entries(lists, relevant, exclude, n_items):
 def right_entries(
     lists: Lists, relevant: Any, exclude: Any, n_items: int, drop: Collection[str] = ()
 ) -> NDArray[np.bool_]:
-    """Which entries are not wrong; lists with a wrong one of a kind not to `drop` are refused."""
+    """The mask of correct entries; refuse wrong ones of a kind that is not in `drop`."""
     right = np.ones(len(lists.item), bool)
     for kind, wrong in wrong_entries(lists, relevant, exclude, n_items).items():
         if kind not in drop:
@@ -243,7 +243,7 @@ def right_entries(
 
 
 def as_excluded(exclude):
-    """The excluded items as a boolean matrix; without any, an empty matrix must be given."""
+    """The excluded items as a boolean matrix; None is refused."""
     if not sparse.issparse(exclude) or exclude.ndim != 2 or 0 in exclude.shape:
         shape = getattr(exclude, "shape", type(exclude).__name__)
         raise ValueError(f"exclude must be a sparse matrix of shape (users, items), got {shape}")

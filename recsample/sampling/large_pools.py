@@ -1,4 +1,4 @@
-"""Sums over all ranks of a large pool, taken over few of them.
+"""Sums over all ranks of a large pool, computed from few of them.
 
 Given that a of N irrelevant items are above the relevant one, the law p(s | a) of uniform sampling
 is a polynomial of degree m in a. Corrections and estimates need it in sums only,
@@ -21,7 +21,7 @@ the absolute values of the probabilities of B(m, x) have the sum
     (|x| + |1 - x|)^m = cosh(2 Im theta)^m,  x = sin(theta)^2,
 
 which bounds them all; its square bounds all products of two. K is the smallest number that brings
-the error below exp(-56) = 5e-25 for some u that keeps away from the pole of 1 / r. It is that small
+the error below exp(-56) = 5e-25 for some u that stays clear of the pole of 1 / r. It is that small
 because `MinimalBias` looks at singular values down to 1.5e-8, whose squares are in the sums.
 Hypergeometric laws are narrower, and grow like binomial ones of m N / (N - m) draws, which have the
 same variance. That holds for pools of at least four times m; from smaller ones all ranks are taken.
@@ -80,7 +80,7 @@ Jumps = Union[list[int], None]  # noqa: UP007 (Python 3.10 evaluates it)
 
 
 class Places(NamedTuple):
-    """Places that stand for all of a pool: above[i] irrelevant items are above the relevant one."""
+    """Places that represent a pool: above[i] irrelevant items are above the relevant one."""
 
     above: Floats  # they need not be whole
     weight: Floats  # with sum 1
@@ -97,7 +97,7 @@ class Belief(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """Functions of a place, as far as the number of nodes depends on them."""
+    """Properties of functions of a place that determine the number of nodes."""
 
     n_arcs: int  # into so many equal steps of the arcsine the places are cut
     growth: Callable[[Floats], Floats]  # the log of their largest value where |x| + |1 - x| = c
@@ -108,18 +108,18 @@ _CONSTANT = Curves(1, np.zeros_like)
 
 
 def uniform_belief(pool: int) -> Belief:
-    """All ranks are as likely."""
+    """Equal weights for all ranks."""
     n = pool + 1
     return Belief(lambda above: np.ones(len(above)), 0, lambda: np.full(n, 1.0 / n))
 
 
 def given_belief(prior: Floats) -> Belief:
-    """Weights that are given, one a rank, with sum 1."""
+    """Given weights, one per rank, with sum 1."""
     return Belief(lambda above: prior[above], None, lambda: prior)
 
 
 def random_belief(pool: int, n_relevant: int, order: int) -> Belief:
-    """Of the `order`-th best of the relevant items in a random order: a beta-binomial law.
+    """The weights for the `order`-th best relevant item in a random order: a beta-binomial law.
 
     In proportion to (a + 1) ... (a + i - 1) times (N - a + 1) ... (N - a + L - i).
     """
@@ -143,7 +143,7 @@ def random_belief(pool: int, n_relevant: int, order: int) -> Belief:
 def term_at(
     metric: Metric, above: NDArray, pool: int, order: int = 1, n_relevant: int = 1
 ) -> Floats:
-    """The term of a metric where `above` irrelevant items of N are above, whole numbers or not."""
+    """The term of a metric where `above` of N irrelevant items are above, not always whole."""
     of_instance = np.int64(order), np.int64(n_relevant), np.int64(pool + n_relevant)
     return metric.term(order + above, *of_instance) + np.zeros(len(above))
 
@@ -151,7 +151,7 @@ def term_at(
 def compressed(
     sampler: HasLaw, pool: int, target: Target, jumps: Jumps, belief: Belief
 ) -> tuple[Floats, Places]:
-    """What takes the place of the ranks 1, ..., N + 1: places, and the law at each of them."""
+    """Places that replace the ranks 1, ..., N + 1, and the law at each of them."""
     if not compressible(sampler, pool):
         law = sampler.law(pool + 1)  # the largest array first, so that it is refused first
         values = target(np.arange(pool + 1))
@@ -162,7 +162,7 @@ def compressed(
 
 
 def compressible(sampler: HasLaw, pool: int) -> bool:
-    """Whether few ranks stand for all: for uniform draws that are few among many items."""
+    """Whether few ranks represent all: for uniform draws of few among many items."""
     if type(sampler) is not UniformSampling:
         return False
     return pool + 1 > max(_SMALL // (sampler.m + 1), 0 if sampler.replace else 4 * sampler.m)
@@ -183,7 +183,7 @@ def law_at(sampler: UniformSampling, above: Floats, pool: int) -> Floats:
 
 
 class Pool(NamedTuple):
-    """Ranks that stand for all in sums of products of many laws; then functions of all ranks."""
+    """Ranks that represent all in sums of products of many laws."""
 
     law: Floats  # shape (rows, m + 1)
     weight: Floats  # shape (rows,), with sum 1
@@ -238,7 +238,7 @@ def _chebyshev(n):
 
 
 def jumps_of(metric: Metric, order: int, n_relevant: int) -> Jumps:
-    """How many items are above at most before the term of a metric jumps; None if it is unknown."""
+    """The numbers of items above after which the term of a metric jumps; None if unknown."""
     uncut = metric
     places = []
     if metric.cutoff is not None:
@@ -278,7 +278,7 @@ def _blocks(pool, curves, jumps):
 
 
 def _n_nodes(first, end, pool, curves, rough, exponent=_EXPONENT):
-    """How many nodes a block needs; if `rough`, for the curves to be of lower degree than that."""
+    """The number of nodes of a block; if `rough`, such that the curves are of lower degree."""
     if end - first == 1:
         return 1
     middle, half = (first + end - 1) / 2, (end - 1 - first) / 2

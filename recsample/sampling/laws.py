@@ -1,4 +1,4 @@
-"""How many of the sampled items outrank a target: the laws of a count, and sums over them.
+"""Laws of the number of sampled items that outrank a target, and sums over these laws.
 
 Of N items, a outrank the target and m are drawn. The count s of drawn items that outrank it is
 binomial, B(m, a / N), or hypergeometric, H(N, a, m).
@@ -44,7 +44,7 @@ def check_drawable(pool):
 
 
 def check_laws(n_instances, m, bytes_each):
-    """Refuse laws of more instances than the memory holds."""
+    """Refuse laws of so many instances that they do not fit into the memory."""
     what = f"the law of {n_instances} instances with m={m}"
     bytes_of_all = bytes_each * n_instances * (m + 1)
     check_memory(bytes_of_all, what, "ask for some of the ranks at a time")
@@ -314,7 +314,7 @@ def different_pmf(above, pool, n_draws, least=0.0):
     return law
 
 
-@lru_cache(maxsize=4096)  # a catalogue has as many different ties, whatever is asked of them
+@lru_cache(maxsize=4096)  # the same ties occur again and again
 def gauss_on_points(n_points, n_nodes):
     """Nodes and weights of the Gauss rule for the uniform distribution on 0, ..., n_points - 1.
 
@@ -323,7 +323,7 @@ def gauss_on_points(n_points, n_nodes):
     if n_nodes >= n_points:
         nodes, weights = np.arange(n_points, dtype=float), np.full(n_points, 1.0 / n_points)
     else:
-        from scipy import linalg  # ties and large pools alone need it
+        from scipy import linalg  # only ties and large pools need it
 
         k = np.arange(1.0, n_nodes)
         off = np.sqrt(k**2 * (float(n_points) ** 2 - k**2) / (4 * (4 * k**2 - 1)))
@@ -397,7 +397,7 @@ def _tail(x):
 
 
 class Targets(NamedTuple):
-    """The different situations of a relevant item; an array each."""
+    """The distinct situations of relevant items; an array each."""
 
     pool: Integers  # all irrelevant items
     n_relevant: Integers  # relevant items of its instance
@@ -417,7 +417,7 @@ class Targets(NamedTuple):
 
 
 def targets_of(ranks: Ranks) -> tuple[Targets, Integers]:
-    """The different situations, and which of them each relevant item is in."""
+    """The distinct situations, and the number of the one that each relevant item is in."""
     instance, order, rank, ties, group, place = ranks.rows
     if not len(rank):
         return Targets(*(rank for _ in Targets._fields)), rank
@@ -542,7 +542,7 @@ def expected_terms(metric: Metric, targets: Targets, m: int, replace: bool) -> F
 
 
 def _in_closed_form(shape, first, last, targets, m, replace):
-    """The same, given the parts at the counts 0 and m; NaN where no closed form is known."""
+    """`expected_terms`, given the parts at the counts 0 and m; NaN without a closed form."""
     mean, share = np.full(len(first), np.nan), targets.above / targets.pool
     untied = targets.ties == 0
     match shape:

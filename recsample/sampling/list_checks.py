@@ -1,7 +1,7 @@
-"""Whether given lists of negatives can be trusted.
+"""Checks of given lists of negatives.
 
-`faults` counts what should not be in them, and `uniformity` tests whether they look like uniform
-draws, each from its user's own candidates.
+`faults` counts wrong entries, and `uniformity` tests whether the lists look like uniform draws,
+each from its user's own candidates.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def faults(
     n_items: int,
     exclude: Sparse | None = None,
 ) -> pd.DataFrame:
-    """How many entries of each user's list of negatives are wrong, and in what way.
+    """Count the wrong entries in each user's list of negatives, by kind of fault.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ def faults(
     Returns
     -------
     pandas.DataFrame
-        One row per user, and a column for each kind of fault: "duplicates" (entries that stand in
-        the list already), "relevant" (relevant items of the user), "excluded" (excluded ones),
-        "unknown" (numbers that are no item's) and "missing" (by how much the list is shorter than
-        the longest). An entry can be wrong in several ways.
+        One row per user, and a column for each kind of fault: "duplicates" (repeated entries),
+        "relevant" (relevant items of the user), "excluded" (excluded ones), "unknown" (numbers of
+        no item) and "missing" (by how much the list is shorter than the longest). An entry can be
+        wrong in several ways.
 
     Raises
     ------
     ValueError
-        For what is not a list per user, and shapes that do not fit.
+        For anything but a list per user, and shapes that do not fit.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def faults(
 
 
 def _n_users(relevant):
-    """Of how many users these are the relevant items, a number for each or a matrix."""
+    """The number of users of these relevant items, a number for each or a matrix."""
     return relevant.shape[0] if sparse.issparse(relevant) else array_of("relevant", relevant).size
 
 
@@ -83,20 +83,20 @@ def uniformity(
 ) -> pd.DataFrame:
     r"""Two tests of whether the lists look like uniform draws from each user's own candidates.
 
-    *Item counts* asks whether some items are listed more often than others. The statistic adds up
+    *Item counts* tests whether some items are listed more often than others. The statistic adds up
     :math:`(O_i - E_i)^2 / V_i` over the items, with the mean :math:`E_i` and variance :math:`V_i`
     of how often an item is in uniform lists. Its mean and its variance are exact; the p-value is
-    that of the gamma law with this mean and variance. *Mean item* asks whether the lists lean
-    towards one end of the catalogue. It compares the mean of the listed items' numbers, or of other
-    values along which the lists may lean, with its exact mean and variance; the p-value is
-    two-sided, by the normal law.
+    that of the gamma law with this mean and variance. *Mean item* tests whether the lists favour
+    one end of the catalogue. It compares the mean of the listed items' numbers, or of other values
+    that the lists may favour, with its exact mean and variance; the p-value is two-sided, by the
+    normal law.
 
     Parameters
     ----------
     negatives : array_like of int, shape (users, m), or sequence of sequences of int
         Each list a draw without replacement from the user's candidates.
     exclude : sparse matrix, shape (users, items)
-        All that could not be drawn: the training set, and mostly the relevant items.
+        The items that could not be drawn: the training set, and usually the relevant items.
     along : array_like of float, shape (items,), optional
         A value of each item for the second test, such as its popularity; by default its number.
 
@@ -109,8 +109,8 @@ def uniformity(
     Raises
     ------
     ValueError
-        For a list with an item twice, or with one that is no candidate, for empty lists only, and
-        for an `along` that does not fit.
+        For a list with an item twice, or with one that is not a candidate, if all lists are empty,
+        and for an `along` that does not fit.
 
     Notes
     -----
@@ -161,7 +161,7 @@ def uniformity(
 
 
 def _drawn_lists(negatives, exclude):
-    """The lists and the excluded items, where the lists can be draws from what is not excluded."""
+    """Check lists and excluded items; refuse lists with duplicate or excluded items."""
     exclude = as_excluded(exclude)
     lists = read_lists(negatives, exclude.shape[0])
     right_entries(lists, sparse.csr_matrix(exclude.shape, dtype=bool), exclude, exclude.shape[1])
@@ -169,7 +169,7 @@ def _drawn_lists(negatives, exclude):
 
 
 class _Draws(NamedTuple):
-    """What the draw of each user is like; an array (users,) each."""
+    """Properties of the draw of each user; an array (users,) each."""
 
     pool: Floats  # N, the number of candidates
     drawn: Floats  # m
@@ -226,7 +226,7 @@ def _count_statistic(lists, exclude):
     spread = (squares - ones**2 / pool) / np.maximum(pool - 1, 1)
     own = (1 - 2 * share) ** 2 * draws.drawn * (1 - share) * spread
     variance = 2 * (normal - one_list.sum()) + own.sum()
-    # Lists of which each item must be in as many as it is leave nothing to test.
+    # Where all counts are determined, there is nothing to test.
     if variance <= 1e-9 * expected:
         return observed, expected, 0.0, 0.0, 1.0
     shape, scale = expected**2 / variance, variance / expected
@@ -251,7 +251,7 @@ def _squared_correlations(exclude, covariance, variance, weight):
 
 
 def _mean_statistic(lists, exclude, value):
-    """The same of the mean value of the listed items."""
+    """Observed, expected, std, z and p-value of the mean value of the listed items."""
     draws = _draws(lists, exclude)
     centre = value.mean()
     value = value - centre  # for the accuracy of the variances

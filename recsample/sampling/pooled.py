@@ -1,4 +1,4 @@
-"""What RecBole's "uni" modes draw: with replacement, and pooled over a user's relevant items."""
+"""Draws as in RecBole's "uni" modes: with replacement, pooled over a user's relevant items."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class PooledSampling(Sampler):
         return ranks.at(sampled, size + n_relevant).drawn_as("uniform", False, ranks.sizes)
 
     def _draw_counts(self, counts, rng):
-        """How many instances of each rank get each number of different items, then their ranks."""
+        """Draw the number of different items for the instances of each rank, then their ranks."""
         pool = self._checked(counts.ranks).n_irrelevant
         parts = []
         for size in np.unique(pool).tolist():
@@ -149,7 +149,7 @@ class PooledSampling(Sampler):
         return linear_moments(metric, ranks, noise[kind])
 
     def _checked(self, ranks):
-        """``ranks``; an instance without a relevant or without an irrelevant item is refused."""
+        """Return ``ranks``; refuse instances without a relevant or without an irrelevant item."""
         check_ranks(ranks)
         for name, number in (("relevant", ranks.n_relevant), ("irrelevant", ranks.n_irrelevant)):
             message = f"ranks must have {name} items in every instance, got none in instance {{at}}"
@@ -157,7 +157,7 @@ class PooledSampling(Sampler):
         return ranks
 
     def _term_moments(self, metric, ranks, n):
-        """Mean and variance of what each relevant item adds, in instances with n of them."""
+        """Mean and variance of each relevant item's contribution, with n of them per instance."""
         values = self._values(metric, n)
         targets, of_row = targets_of(ranks)
         mean, variance = np.empty((2, len(targets.pool)))
@@ -179,10 +179,10 @@ class PooledSampling(Sampler):
         return mean[of_row], variance[of_row]
 
     def _values(self, metric, n):
-        """What the i-th best of n relevant items adds at s = 0, ..., n m different items above."""
+        """The contribution of the i-th best of n items at s = 0, ..., n m different items above."""
         most = self.m * n
         s, order = np.arange(most + 1), np.arange(1, n + 1)[:, None]
-        # How many items there are is random, and what follows does without it.
+        # The number of items is random, and the formulas below do not use it.
         few, many = (
             metric.term(order + s, order, np.full_like(order, n), n + size) + np.zeros(s.shape)
             for size in (np.maximum(s, 1), most + 1)

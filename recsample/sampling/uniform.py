@@ -1,4 +1,4 @@
-"""Uniform sampling: the law of the sampled ranks and what follows from it.
+"""Uniform sampling: the law of the sampled ranks, draws, and expectations of metrics.
 
 A sampled evaluation ranks the relevant items of an instance among m sampled irrelevant ones. Of the
 N = n - L irrelevant items, a = r - i outrank the i-th best of L relevant ones, whose rank is r, so
@@ -43,8 +43,8 @@ from recsample.sampling.base import Drawable, Sampler, check_one_at_most, check_
 class UniformSampling(Sampler):
     """Draw m irrelevant items per instance, each with the same probability.
 
-    All relevant items of an instance are ranked together against the same m items. To rank each one
-    alone against m items of its own, take ``ranks.each_alone()`` in place of the ranks.
+    All relevant items of an instance are ranked in one list with the same m items. To rank each one
+    separately among m items of its own, use ``ranks.each_alone()`` in place of the ranks.
 
     Where relevant items are tied with irrelevant ones, a random order of the tied items is drawn
     first. Ranks are drawn from their law, without drawing any items; `RankCounts` take no longer
@@ -66,8 +66,9 @@ class UniformSampling(Sampler):
     Raises
     ------
     ValueError
-        By all methods for pools too small to draw from, by those that give a law for one that the
-        memory cannot hold, and by `draw` without replacement for pools of more than 10^9 items.
+        In all methods for pools too small to draw from, in those that return a law for one that
+        does not fit into the memory, and in `draw` without replacement for pools of more than 10^9
+        items.
 
     Examples
     --------
@@ -96,8 +97,8 @@ class UniformSampling(Sampler):
         Returns
         -------
         ndarray of float, shape (n_items, m + 1)
-            Row r - 1, column s holds p(sampled rank = s + 1 | rank = r). Rows sum to 1. It is kept
-            for the next call, so it cannot be written to.
+            Row r - 1, column s holds p(sampled rank = s + 1 | rank = r). Rows sum to 1. It is
+            cached, so it is read-only.
 
         Examples
         --------
@@ -248,13 +249,13 @@ class UniformSampling(Sampler):
         refuse_first(np.asarray(pool < needed), message, pool)
 
     def _draw_counts(self, counts, rng):
-        """For each rank, how many of its instances get each sampled rank."""
+        """Draw, for each rank, how many of its instances get each sampled rank."""
         pool = self._checked(counts.ranks).n_irrelevant
         rows, number = counts.ranks.rows, counts.counts
         if not self.replace:
             laws.check_drawable(pool)
         drawn = np.zeros(self.m + 1, np.int64)
-        many = number > self.m  # of a few instances each is drawn for in less time
+        many = number > self.m  # for few instances, one draw for each takes less time
         which = np.flatnonzero(~many)
         for part in blocks(number[which]):
             each = repeated(which[part], number[which[part]])
@@ -269,7 +270,7 @@ class UniformSampling(Sampler):
         return found.drawn_as("uniform", self.replace, sizes if isinstance(sizes, int) else None)
 
     def _count(self, rng, above, among, drawn):
-        """How many of the `drawn` items are above, in a random draw from `among` items."""
+        """Draw how many of `drawn` items are above, where `above` of `among` items are."""
         if self.replace:
             return rng.binomial(drawn, np.divide(above, among, where=among > 0, out=0.0 * above))
         return rng.hypergeometric(above, among - above, drawn)

@@ -1,8 +1,9 @@
-"""How probable the counts are, whatever the ranks: limits without an assumption on them.
+"""Limits of an exact metric, by the likelihood of the sampled ranks under a stated assumption.
 
-`strata` are the instances that one law holds for, `mixtures` the ranks that fit best, `evidence`
-what they say of a metric, `limits` what follows for a reader.
-Chapters: report, bounds.
+`strata` groups the relevant items that share a law, `mixtures` fits distributions of their ranks,
+`evidence` combines the fits into estimates and limits, and `limits` is the public function.
+`plausible` has distributions to average over.
+Chapters: report, coverage.
 """
 
 import lazy_loader

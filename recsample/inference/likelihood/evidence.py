@@ -1,4 +1,4 @@
-"""A run of sampled ranks, and what it says of the exact metrics under each assumption."""
+"""Estimates and limits of exact metrics from a run of sampled ranks, under each assumption."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from recsample.ranks.base import Ranks
 from recsample.ranks.checks import rows_of
 from recsample.ranks.counts import RankCounts
 
-# p-values below which the data contradict an assumption, and the statement of how items were drawn.
+# p-values below which the data contradict an assumption, and the stated draws.
 SURPRISE, REFUTED = 0.01, 1e-4
-# Simulated runs for a p-value. Of the statement, which may refute a whole study, more are made,
-# unless it is so small already that they would not matter.
+# Simulated runs for a p-value. For the stated draws, which may refute a whole study, more are made,
+# unless the p-value is so small already that they would not matter.
 _REPETITIONS, _MORE, _CERTAIN = 40, 200, 1e-12
-# A fit does not start from weights that expect less than this of something that was observed.
+# A fit does not start from weights under which an observed value is expected less than this often.
 _RARE = 0.01
-# An estimate is a mean of two: the weight of the plausible one, and how far below the other it must
-# be to count.
+# An estimate is a mean of two: the weight of the plausible one, and the ratio of the flat one to it
+# from which it counts.
 _PLAUSIBLE, _CLEARLY = 2 / 3, 1.1
 # Where so much of every pool is drawn, the places are all but known, and no assumption is needed.
 _NEARLY_ALL = 0.9
@@ -49,9 +49,9 @@ _NEARLY_ALL = 0.9
 class Evidence:
     """A run of sampled ranks: its strata, and how each class of distributions fits them.
 
-    Of `RankCounts`, `sampled` holds the different ranks, and `counts` how many instances each of
-    them stands for; of `Ranks` it is None. `n_columns` is the number of recommenders of the study,
-    whose draws are tested together.
+    For `RankCounts`, `sampled` holds the distinct ranks, and `counts` how many instances have each;
+    for `Ranks` it is None. `n_columns` is the number of recommenders of the study, by which
+    p-values of the draws are corrected.
     """
 
     def __init__(
@@ -83,12 +83,12 @@ class Evidence:
 
     @cached
     def mixtures(self, metric: Metric, assumption: Assumption) -> list[Mixture]:
-        """What was observed of each stratum, with the metric of each column."""
+        """The observations of each stratum, with the metric under each column."""
         return mixtures_of(self.strata, self.columns(assumption), metric, self.n_instances)
 
     @cached
     def best(self, assumption: Assumption) -> list[Floats]:
-        """The weights of each stratum that fit best; the metric plays no part in them."""
+        """The best fitting weights of each stratum, which do not depend on the metric."""
         both = zip(self.strata, self.columns(assumption))
         return [fitted(*observed(stratum.counts, column)) for stratum, column in both]
 
@@ -107,9 +107,9 @@ class Evidence:
 
     @cached_property
     def plausible(self) -> list[Floats]:
-        """Weights of decreasing distributions, found by a few steps from what is plausible."""
+        """Weights of decreasing distributions, after a few EM steps from plausible ones."""
         start = [plausible_weights(s, self.replace, self.cutoffs) for s in self.strata]
-        # No weight is 0, or what was observed might be impossible.
+        # With weights of 0 an observation might be impossible.
         start = [(1 - 1e-6) * w + 1e-6 / len(w) for w in start]
         return self._em_fit("decreasing", start, 0.25)
 
@@ -126,15 +126,15 @@ class Evidence:
         return found
 
     def mean(self, metric: Metric) -> float:
-        """The mean of the metric as it is among the sampled items."""
+        """The mean of the uncorrected metric, among the sampled items."""
         return mean_of(metric(self.sampled), self.counts)
 
     def estimate(self, metric: Metric) -> float:
-        """The mean of the metric: unbiased for a linear one, else made of two estimates.
+        """An estimate of the mean: unbiased for a linear metric, else made of two estimates.
 
-        One is by the EM algorithm from a flat start, the other from what is plausible. Where the
-        first is clearly higher it is mostly too high, and the estimate is the harmonic mean with
-        1.1 times the other, which counts twice; elsewhere it is the first. Where nearly all is
+        One is by the EM algorithm from a flat start, the other from plausible distributions. Where
+        the first is clearly higher it is mostly too high, and the estimate is the harmonic mean
+        with 1.1 times the other, which counts twice; elsewhere it is the first. Where nearly all is
         drawn it is that of the best fit. It may be outside of the limits: then print the nearest.
         """
         if isinstance(metric.shape, Linear):
@@ -157,7 +157,7 @@ class Evidence:
         return float(sign * (worst + (above * lower / weighted if weighted > 0 else 0.0)))
 
     def limits(self, metric: Metric, assumption: Assumption, level: float) -> tuple[float, float]:
-        """Between which numbers the mean of the metric lies."""
+        """The limits of the mean of the metric under an assumption."""
         if isinstance(metric.shape, Linear):
             ends = ends_of(metric, self.sampled)
             return limits_of_mean(metric(self.sampled), level, self.counts, ends)
@@ -178,7 +178,7 @@ class Evidence:
     def deviations(self, metric: Metric) -> tuple[Floats, Floats]:
         """For each instance the sum of its items' deviations from their mean, and of the squares.
 
-        What a relevant item adds to the metric is taken as its mean given the sampled rank.
+        The contribution of a relevant item is replaced by its mean given the sampled rank.
         """
         rows = self.sampled.rows
         m = self.sampled.n_irrelevant[rows.instance]
@@ -198,7 +198,7 @@ class Evidence:
         return summed(rows.instance, off, n), summed(rows.instance, off**2, n)
 
     def contradicts(self, metric: Metric, assumption: Assumption) -> bool:
-        """Whether the data contradict an assumption, or the draws as they are stated."""
+        """Whether the data contradict an assumption, or the stated draws."""
         if self.fit < REFUTED:
             return True
         if isinstance(metric.shape, Linear) or assumption == "none":
@@ -212,10 +212,10 @@ class Evidence:
 
     @cached
     def misfit(self, assumption: Assumption) -> float:
-        """The p-value of an assumption; of "none", that of the draws as they are stated.
+        """The p-value of an assumption; for "none", that of the stated draws.
 
-        By runs that are simulated from the best fit of the class. The statistic is that of the
-        likelihood ratio, against the best fit without any assumption; of "none", against the
+        It is found by runs simulated from the best fit of the class. The statistic is the
+        likelihood ratio against the best fit without any assumption; for "none", against the
         observed counts themselves.
         """
         of_class = zip(self.columns(assumption), self.best(assumption))
@@ -224,7 +224,7 @@ class Evidence:
         observed = sum(_ratio(s.counts, fit, free, assumption) for s, fit, free in each)
         cells = sum(sum((c > 0).sum() for c in s.counts) for s in self.strata)
         if observed < (cells if assumption == "none" else len(self.strata)):
-            return 1.0  # what chance alone brings about
+            return 1.0  # no more than expected by chance
         simulated: list[list[float]] = []
         rng, larger, chance = np.random.default_rng(0), 0, 1.0
         for repetitions in (_REPETITIONS, _MORE) if assumption == "none" else (_REPETITIONS,):
@@ -260,7 +260,7 @@ def _tail(observed, simulated, orders):
 
 
 def supported(metric: Metric, *runs: Evidence) -> Assumption | None:
-    """The strongest assumption to rest on: "decreasing", or else "none", if no run contradicts it.
+    """The strongest assumption that no run contradicts, "decreasing" or "none"; None without one.
 
     A linear metric needs none.
     """
@@ -270,7 +270,7 @@ def supported(metric: Metric, *runs: Evidence) -> Assumption | None:
 
 
 def _drawn(stratum, column, weights, rng):
-    """The counts of another run, if the weights were true."""
+    """Simulated counts of another run, under these weights."""
     ends = np.cumsum([m + 1 for m in stratum.n_draws])[:-1]
     laws = [p / p.sum() for p in np.split(column.law @ weights, ends)]
     return [
@@ -280,9 +280,9 @@ def _drawn(stratum, column, weights, rng):
 
 
 def _ratio(counts, of_class, free, assumption):
-    """Twice what the log-likelihood loses by an assumption.
+    """Twice the loss of log-likelihood by an assumption.
 
-    Both classes come as their columns, and the weights that fit the observed counts best.
+    Both classes are given as columns, with the weights that fit the observed counts best.
     """
     value = _highest_likelihood(counts, *of_class)
     if assumption == "none":
@@ -292,7 +292,7 @@ def _ratio(counts, of_class, free, assumption):
 
 
 def _highest_likelihood(counts, column, weights):
-    """Of these counts, found from the weights given, unless they all but exclude an observation."""
+    """The highest log-likelihood of these counts; the weights are the start if they fit at all."""
     law, seen = observed(counts, column)
     near = (law @ weights).min() * seen.sum() > _RARE
     best = fitted(law, seen, start=weights if near else None)
@@ -300,14 +300,14 @@ def _highest_likelihood(counts, column, weights):
 
 
 def clustering(*deviations: tuple[Floats, Floats]) -> float:
-    """The variance of sums over instances, over that of sums of independent items; at least 1."""
+    """The variance of sums over instances, relative to independent items; at least 1."""
     sums = np.sum([off for off, _ in deviations], axis=0)
     independent = np.sum([squares for _, squares in deviations])
     return max(1.0, float((sums**2).sum() / independent)) if independent > 0 else 1.0
 
 
 def checked_sizes(sampled: Ranks, n_items: ArrayLike, replace: bool) -> Integers:
-    """The size of the pool of each instance, large enough for what was drawn from it."""
+    """The pool size of each instance; refuse one too small for the items drawn from it."""
     sizes = one_or_each("n_items", n_items, len(sampled), lowest=2)
     if not (sampled.n_relevant.all() and sampled.n_irrelevant.all()):
         raise ValueError("sampled must hold relevant and drawn irrelevant items in every instance")
@@ -318,6 +318,6 @@ def checked_sizes(sampled: Ranks, n_items: ArrayLike, replace: bool) -> Integers
 
 
 def check_additive(metric):
-    """Refuse a correction, and a metric that is no sum over the relevant items."""
+    """Refuse a correction, and a metric that is not a sum over the relevant items."""
     if not exact_metric(metric).additive:
         raise ValueError(f"metric must be a sum over the relevant items, got {metric}")

@@ -40,7 +40,7 @@ __all__ = ["Limits", "limits"]
 
 
 class Limits(NamedTuple):
-    """Between which numbers the mean of a metric lies; what `limits` returns.
+    """Limits of the mean of a metric; what `limits` returns.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def limits(
     level: float = 0.95,
     replace: bool = False,
 ) -> Limits:
-    """Between which numbers the mean of an exact metric lies, from one run of sampled ranks.
+    """Limits of the mean of an exact metric, from one run of sampled ranks.
 
-    Strict bounds [1]_, one at a time [2]_, by the likelihood; [3]_ says in which classes the
-    quantile of chi-square is not enough. They are meant for the mean over these instances, and for
-    that over all instances like these, and are not proved to hold. Assumed is that the irrelevant
-    items were drawn uniformly and independently for each instance, and that the number of drawn
-    items says nothing about the rank. Instances are sorted into strata of about equal pools and
-    numbers of relevant items, whose ranks may be distributed differently.
+    These are one-at-a-time [2]_ strict bounds [1]_ by the likelihood; [3]_ says in which classes
+    the quantile of chi-square is not enough. They are meant for the mean over these instances, and
+    for that over all instances like these, and are not proved to hold. They assume that the
+    irrelevant items were drawn uniformly and independently for each instance, and that the number
+    of drawn items does not depend on the rank. Instances are sorted into strata of about equal
+    pools and numbers of relevant items, whose ranks may be distributed differently.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ def limits(
         and the limits of a mean.
     sampled : Ranks or RankCounts
         Ranks among the drawn items, ``sampled.n_irrelevant`` for each instance, with any number of
-        relevant ones; tied ones count in equal parts for all places that they may have.
+        relevant ones; tied ones count in equal parts for all their possible places.
     n_items : int or array_like of int, shape (instances,)
         Sizes of the pools that were drawn from, the relevant items included.
     assumption : {"none", "decreasing", "smooth"}, optional
-        What is assumed of the distribution of the exact ranks, as listed above.
+        The assumption on the distribution of the exact ranks, as listed above.
     level : float, optional
-        How often the limits are to hold.
+        The confidence level.
     replace : bool, optional
         Whether items were drawn with replacement.
 
@@ -103,7 +103,7 @@ def limits(
     Raises
     ------
     ValueError
-        For what is no metric or no ranks, a metric that is no sum over the relevant items, too
+        For anything but a metric and ranks, a metric that is not a sum over the relevant items, too
         small pools, fewer than two instances, and another assumption or level.
 
     Examples

@@ -1,4 +1,4 @@
-"""Which mean a metric can have under all mixtures that fit the counts of a run.
+"""The range of the mean of a metric over all mixtures that fit the counts of a run.
 
 The sampled ranks of a group of instances have the law B w, where the columns of B are the laws
 under the extreme distributions of a class (all ranks the same, all distributions that are uniform
@@ -27,16 +27,16 @@ from recsample._support.typing import Floats
 
 # The log-likelihood is found to about this much; limits are where it has fallen by some two.
 _GAP = 1e-3
-# Where it cannot be, for rounding, then to this share of what is maximised.
+# If rounding prevents that, to this share of the maximum.
 _ROUNDING = 1e-4
 
 
 class Mixture(NamedTuple):
-    """What was observed of a stratum, whose law is a mixture of columns."""
+    """The observations of a stratum, whose law is a mixture of columns."""
 
-    law: Floats  # shape (observations, columns): of what was observed at least once
+    law: Floats  # shape (observations, columns): only values observed at least once
     counts: Floats  # shape (observations,)
-    mean: Floats  # shape (columns,): of what each of them adds to the metric
+    mean: Floats  # shape (columns,): of the contribution to the metric
     square: Floats  # shape (columns,): the mean of its square
     share: float  # of the instances
 
@@ -57,7 +57,7 @@ def fitted(
         if gap < max(_GAP, 1e-6 * most):
             return weights
         step = _newton(law, root, tilt, weights, expected, slope, mean_slope) - weights
-        # No observation may become all but impossible at once: there is no way back from there.
+        # No observation may become almost impossible in one step, which could not be undone.
         change, along = law @ step, tilt @ step
         promised, size = slope @ step, 0.99 / max(0.99, float((-change / expected).max()))
         while size > 1e-12 and (
@@ -77,9 +77,9 @@ def fitted(
 
 
 def _spread(law):
-    """Equal weights, of few columns if these leave no observation much rarer than all columns do.
+    """Equal weights, on few columns if these make no observation much rarer than all columns do.
 
-    A step solves for all that have weight, which takes their number squared.
+    The time of a step grows with the square of the number of columns that have weight.
     """
     n = law.shape[1]
     few = np.unique(np.linspace(0, n - 1, 2 * math.isqrt(n) + 1).round().astype(np.intp))
@@ -95,13 +95,13 @@ def _newton(law, root, tilt, weights, expected, slope, mean_slope):
 
     `root` are the square roots of the counts.
     """
-    # Those in use, and the peaks of the slope: between them no column can do better.
+    # The columns in use, and the peaks of the slope: those between cannot do better.
     useful = slope > mean_slope
     useful[:-1] &= slope[:-1] >= slope[1:]
     useful[1:] &= slope[1:] >= slope[:-1]
     some = np.flatnonzero(useful | (weights > 0))
-    # Over weights with the sum 1 every row is moved by its right side: what is left is the point of
-    # a polytope that is next to 0, and that is found without a penalty on the sum.
+    # For weights with sum 1, subtract from every row its right side: the problem becomes to find
+    # the point of a polytope that is nearest to 0, without a penalty on the sum.
     rows = np.empty((len(root) + 2, len(some)))
     np.multiply(law[:, some], (root / expected)[:, None], out=rows[:-2])
     rows[:-2] -= 2 * root[:, None]
@@ -131,10 +131,9 @@ class Point(NamedTuple):
 def extremes(
     groups: Sequence[Mixture], best: Sequence[Floats], sign: int, distance: float
 ) -> list[Point]:
-    """Points from the best fit to that with the largest (or smallest) mean at a distance.
+    """Points from the best fit to the one with the largest (or smallest) mean at a distance.
 
-    Instances of different groups have nothing in common, so one tilt along the mean serves all, and
-    the distances add up.
+    Groups are independent, so one tilt along the mean is used for all, and the distances add up.
     """
     best_value = sum(_log_likelihood(g, w) for g, w in zip(groups, best))
 
@@ -180,14 +179,14 @@ def _own(group, weights):
 
 
 def limit(path: Sequence[Point], sign: int, distance: float) -> float:
-    """The largest (or smallest) mean in reach: of a member, and over the instances themselves.
+    """The largest (or smallest) mean within a distance: of a member, and over the instances.
 
-    The latter is off what a member lets expect of these instances by a random amount. What is left
-    of the distance may be spent on that.
+    The latter differs from its expectation under a member by a random amount, for which the rest
+    of the distance is used.
     """
     mean, spent, own, noise = np.transpose([point[:4] for point in path])
     roots = np.maximum.accumulate(np.sqrt(spent))
-    # Between two members lie their mixtures, which are as many in the class.
+    # Mixtures of two members are in the class too.
     fine = np.linspace(0.0, min(np.sqrt(distance), roots[-1]), 33)
     mean, own, noise = (np.interp(fine, roots, y) for y in (mean, own, noise))
     over_these = sign * own + np.sqrt(np.maximum(distance - fine**2, 0.0) * noise)

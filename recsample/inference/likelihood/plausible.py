@@ -1,9 +1,9 @@
-"""Plausible distributions of the exact ranks, and what sampled ranks make of them.
+"""Plausible distributions of the exact ranks, weighted by the sampled ranks.
 
-Many distributions explain a run, and most of them look like no recommender. Here are 10,000 that
-might be one: mixtures of two out of power laws (r + c)^-b, constants up to some rank, and constants
-between two ranks behind the best fifth of the list, spread evenly over their parameters. None of
-them is the truth, so their likelihood is tempered: raised to such a power that no fewer than
+Many distributions explain a run, and most of them do not resemble any recommender. Here are 10,000
+plausible ones: mixtures of two out of power laws (r + c)^-b, constants up to some rank, and
+constants between two ranks behind the best fifth of the list, spread evenly over their parameters.
+None of them is true, so their likelihood is tempered: raised to such a power that no fewer than
 fifteen of them share the weight.
 """
 
@@ -38,7 +38,7 @@ class _Mixtures(NamedTuple):
 
 
 def plausible_weights(stratum: Stratum, replace: bool, cutoffs: Sequence[int]) -> Floats:
-    """The weights of the decreasing columns in the mean over all that is plausible."""
+    """The weights of the decreasing columns in the mean of the plausible distributions."""
     kind = stratum.pool, stratum.n_relevant, stratum.order, stratum.n_draws
     found = _mixtures(*kind, replace, tuple(sorted(cutoffs)))
     counts = np.add.reduceat(np.concatenate(stratum.counts), found.groups)
@@ -49,7 +49,7 @@ def plausible_weights(stratum: Stratum, replace: bool, cutoffs: Sequence[int]) -
 
 
 def _tempered(log_likelihood):
-    """The likelihood to the largest power up to 1 that so many share the weight of; sum 1."""
+    """The likelihood to the largest power up to 1 at which enough members share the weight."""
     off, low, high = log_likelihood - log_likelihood.max(), 1e-4, 1.0
     for _ in range(20):
         power = np.sqrt(low * high)
@@ -65,7 +65,7 @@ def _mixtures(pool, n_relevant, order, n_draws, replace, cutoffs):
     stratum = Stratum(pool, n_relevant, order, n_draws, (), np.empty(0, np.int64))
     column = columns_of(stratum, "decreasing", replace, cutoffs)
     parts, chance = _parts(column, pool, n_relevant, order)
-    # Counts are taken together within half their standard deviation.
+    # Counts are grouped within half their standard deviation.
     ends = np.cumsum([m + 1 for m in n_draws])
     edges = [np.arange(int(4 * np.sqrt(m)) + 1) ** 2 / 16 for m in n_draws]
     groups = np.concatenate(
@@ -80,7 +80,7 @@ def _mixtures(pool, n_relevant, order, n_draws, replace, cutoffs):
 
 
 def _parts(column, pool, n_relevant, order):
-    """What is mixed, as weights of the columns, and how often it is chosen."""
+    """The parts of the mixtures, as weights of the columns, and how often each is chosen."""
     steps, behind = column.steps, column.tail[0]
     start, in_head = np.append(0, steps[:-1] + 1), steps < behind
     density, chance = _densities(start, steps + 1, pool + 1, float(behind))
@@ -105,7 +105,7 @@ def _parts(column, pool, n_relevant, order):
 
 
 def _densities(start, end, size, behind):
-    """Of the parts, in steps of places from `start` up to `end`, and how often each is taken."""
+    """The densities of the parts in steps of places from `start` to `end`, and their frequency."""
     offset = np.append(0, np.geomspace(0.3, max(size / 20, 0.3), 14))
     exponent = np.linspace(0.2, 3, 15)
     rank = (start + end + 1) / 2

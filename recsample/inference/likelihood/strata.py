@@ -35,12 +35,12 @@ from recsample.sampling.uniform import UniformSampling
 
 Assumption = Literal["none", "decreasing", "smooth"]
 ASSUMPTIONS: tuple[Assumption, ...] = ("none", "decreasing", "smooth")
-# Up to which share of the list the assumptions say something.
+# The share of the list that the assumptions are about.
 HEAD = 0.2
-# Pools, and numbers of relevant items, within a tenth of each other are taken together, in strata
-# of some 200 instances or more.
+# Pools, and numbers of relevant items, within a tenth of each other are combined, in strata of some
+# 200 instances or more.
 _RATIO, _ENOUGH = 1.1, 200
-# Places are taken together in steps: of one place at the head of the list, of some 3 % behind it,
+# Places are combined in steps: of one place at the head of the list, of some 3 % behind it,
 # and nowhere of more than a third of the standard deviation of the observed count. In the arcsine
 # of the root of the share of the list that deviation is the same everywhere; where nearly all items
 # are drawn it is less than a place.
@@ -48,7 +48,7 @@ _ONE_BY_ONE, _STEPS, _PER_DEVIATION = 60, 300, 3
 
 
 class Stratum(NamedTuple):
-    """Relevant items that have one distribution."""
+    """Relevant items with the same distribution of exact ranks."""
 
     pool: int  # irrelevant items of each instance, about
     n_relevant: int  # relevant items of each instance, about
@@ -61,9 +61,9 @@ class Stratum(NamedTuple):
 def strata_of(
     sampled: Ranks, sizes: Integers, replace: bool, counts: Integers | None = None
 ) -> list[Stratum]:
-    """The strata of all relevant items, drawn for from pools of these sizes.
+    """Sort all relevant items into strata; `sizes` are the pools that were drawn from.
 
-    With `counts` each row stands for so many instances with one relevant item.
+    With `counts` each row represents so many instances with one relevant item.
     """
     rows, n_relevant = sampled.rows, sampled.n_relevant
     # Refuse what is too large even with the fewest columns, before any work.
@@ -96,7 +96,7 @@ def strata_of(
 
 
 def _bins(values, many):
-    """Number the values, each of so many instances: the same within a tenth of each other."""
+    """Number the values by bins whose values are within a tenth of each other."""
     (different,), which = different_rows([values])
     count = summed(which, many, len(different))
     bins, first, held = np.zeros(len(different), np.int64), different[0], 0
@@ -110,14 +110,14 @@ def _bins(values, many):
 
 
 def _counts(above, ties, many, m):
-    """How many have s = 0, ..., m above; a tied one counts in equal parts for all its places."""
+    """The number of items with s = 0, ..., m above; a tied one is split over its places."""
     row = owners(ties + 1)
     s = above[row] + places_in(ties + 1)
     return summed(s, many[row] / (ties[row] + 1), m + 1)
 
 
 class Columns(NamedTuple):
-    """The extreme distributions of a class, in one stratum, as far as the head; then the tail."""
+    """The extreme distributions of a class in one stratum: those of the head, then the tail."""
 
     law: Floats  # shape (observations, columns), for each number of draws in turn
     head: Floats  # shape (columns of the head, steps): the weights of the steps
@@ -150,7 +150,7 @@ def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
             rate = np.concatenate([[0.0], np.geomspace(0.2 / (pool + 1), 3, 120), [5, 8, 30]])
             start = np.append(0, steps[:-1] + 1)
             head = np.exp(-np.outer(rate, (start + steps) / 2)) * mass
-            # Within a step the decay is not felt, but for steps of one place.
+            # The decay is constant within a step.
         head = head[head.sum(axis=1) > 0]
         head /= head.sum(axis=1, keepdims=True)
     laws = [_law_of(pool, m, replace, head, steps, tail) for m in n_draws]
@@ -195,7 +195,7 @@ def _law_fits(n_columns, m, n_items):
 def mixtures_of(
     strata: Sequence[Stratum], columns: Sequence[Columns], metric: Metric, n_instances: int
 ) -> list[Mixture]:
-    """What the mixtures need to know of each stratum, for a metric."""
+    """The `Mixture` of each stratum, for a metric."""
     found = []
     for stratum, column in zip(strata, columns):
         law, counts = observed(stratum.counts, column)
@@ -205,7 +205,7 @@ def mixtures_of(
 
 
 def observed(counts: Sequence[Floats], column: Columns) -> tuple[Floats, Floats]:
-    """The law of what was observed at least once, under each column, and how often it was."""
+    """The law under each column of the values observed at least once, and their counts."""
     in_turn = np.concatenate(counts)
     seen = in_turn > 0
     return np.maximum(column.law[seen], 1e-300), in_turn[seen]

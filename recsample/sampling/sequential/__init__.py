@@ -1,7 +1,8 @@
-"""Designs that draw until they know enough.
+"""Sequential sampling: designs that draw until they know enough.
 
-`inverse` draws until an irrelevant item is ahead, `stopping` until k of them are. They work on
-ranks or on a `Scan` of real scores.
+`inverse` draws until one irrelevant item outranks the relevant one, `stopping` until k of them do.
+Both work on ranks, or on real scores by `scanning`.
+Chapters: sequential.
 """
 
 import lazy_loader

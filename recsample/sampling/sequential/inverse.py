@@ -1,7 +1,7 @@
 """Inverse sampling: draw until an item outranks the relevant one, and metrics have no bias.
 
-The N irrelevant items of an instance are met in a random order of its own, and a of them outrank
-the relevant item. Where the first of these stands says how many there are.
+The N irrelevant items of an instance are drawn in a random order, and a of them outrank the
+relevant item. The position of the first of these contains information about a.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class InverseSampling(Design):
     T is its position among the drawn items, and N + 1 if none of all N outranks the relevant item:
     P(T > t) = C(N - a, t) / C(N, t). Every function f of the rank has exactly one estimate g(T)
     without bias, because the N + 1 ranks and the N + 1 values of T make a triangular system. It is
-    of use where the differences of f do not grow: for
+    useful where the differences of f do not grow: for
 
     ==================  ============================================================
     1 / r               g(T) = T / (N + 1)
@@ -54,7 +54,7 @@ class InverseSampling(Design):
     their parts of the metric add up; `variance` is for one relevant item per instance. `cost` is
     (N + 1) / (a + 1) without a cap, all N where nothing outranks the relevant item.
 
-    The items are met in a uniformly random order, drawn for each instance anew. What is observed:
+    Items are drawn in a uniformly random order, independent for each instance. The observation is
     "position", T, for each relevant item, from 1 to N + 1, the best of an instance first.
 
     Parameters
@@ -127,13 +127,13 @@ class InverseSampling(Design):
     def estimated_variance(self, metric: Metric | str, observed: Observed) -> Floats:
         """An estimate of the variance of `estimate`, from the same single run.
 
-        g(T)^2 minus the estimate of f^2: without bias if there is no cap. For one instance it may
-        be negative; the sum over many is of use. For AP it is
+        It is g(T)^2 minus the estimate of f^2, and has no bias if there is no cap. For one instance
+        it may be negative; use the sum over many. For AP it is
 
             (T / n)^2 - (T - (n - T) (1 / (n - T + 1) + ... + 1 / n)) / n.
 
         The sum is as uncertain as the estimate: an interval of 1.96 standard errors around the mean
-        AP needs about a thousand instances to hold the exact value as often as it says.
+        AP needs about a thousand instances to have its nominal coverage.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class InverseSampling(Design):
         return positions.per_instance(cases, each, len(ranks))
 
     def _last(self, pool):
-        """How many items are drawn at most."""
+        """The largest number of items drawn."""
         return pool if self.cap is None else np.minimum(pool, self.cap)
 
     def _cost(self, above, pool):
@@ -223,7 +223,7 @@ class InverseSampling(Design):
         return moments
 
     def _moments_at(self, metric, pool, order, n_relevant, above, _):
-        """The same for numbers of items above in a large pool, over few of the positions."""
+        """`_moments` for numbers of items above in a large pool, as sums over few positions."""
         last = int(self._last(pool))
         edges = where_estimates_rise(metric, pool)
         position, weight = positions.places_between(1, last + 1, pool + 1, edges=edges)
@@ -238,7 +238,7 @@ class InverseSampling(Design):
         return moments
 
     def _observed(self, position, n_items, n_relevant):
-        """What is known where the drawing ends at the cap."""
+        """The observation, where drawing ends at the cap."""
         last = self._last(n_items - n_relevant)[owners(n_relevant)]
         return Observed(self, n_items, n_relevant, position=np.minimum(position, last + 1))
 
@@ -272,7 +272,7 @@ def _variance_of_position(cases):
 
 
 def estimable(metric: Metric | str) -> Metric:
-    """The metric, its name read; one of a shape that has no useful estimate is refused."""
+    """Return the metric (or that with this name); refuse a shape without a useful estimate."""
     metric = the_metric(metric)
     if not isinstance(metric.shape, (Linear, Reciprocal, Geometric, Logarithmic)):
         raise ValueError(
@@ -283,7 +283,7 @@ def estimable(metric: Metric | str) -> Metric:
 
 
 def estimates(metric, position, order, n_relevant, pool):
-    """What relevant items of given order add to the estimate of a metric, at any positions."""
+    """The contributions of relevant items of given order to the estimate, at any positions."""
     first, last = _ends(metric, order, n_relevant, pool)
     match metric.shape:
         case Linear():
@@ -304,7 +304,7 @@ def estimates(metric, position, order, n_relevant, pool):
 
 
 def estimates_of_square(metric, position, pool):
-    """The same for the square of a metric, for one relevant item."""
+    """The estimates of the square of a metric, for one relevant item."""
     one = np.ones_like(position)
     first, last = _ends(metric, one, one, pool)
     match metric.shape:
@@ -328,7 +328,7 @@ def estimates_of_square(metric, position, pool):
 
 
 def estimates_by_pool(metric, cases):
-    """`estimates` at the positions 1, ..., N + 1: the cases of one kind in one pool, N, and these.
+    """`estimates` at the positions 1, ..., N + 1, for each kind of cases and size N of the pool.
 
     For 1 / log2(r + 1) the steps from g(T) to g(T + 1) are C(N, T) D(N, T), where the D(N, t) are
     differences and so D(N, t) = D(N + 1, t) + D(N + 1, t + 1): a pool follows from the next larger
@@ -390,7 +390,7 @@ def _lost_along(x, pool):
 
 
 def _ends(metric, order, n_relevant, pool):
-    """What relevant items of given order contribute on their best and on their worst rank."""
+    """The contributions of relevant items of given order at their best and worst ranks."""
     n_items = pool + n_relevant
     with np.errstate(divide="ignore", invalid="ignore"):  # AUC of a pool without irrelevant items
         return [metric.term(order + a, order, n_relevant, n_items) for a in (0, pool)]

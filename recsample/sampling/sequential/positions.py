@@ -1,6 +1,6 @@
-"""Where a random order of the irrelevant items has those that outrank a relevant one.
+"""Positions, in a random order of the irrelevant items, of those that outrank a relevant one.
 
-N items are met in a random order, a of which outrank the relevant item; T is the position of the
+N items are drawn in a random order, a of which outrank the relevant item; T is the position of the
 first of these, N + 1 if there is none.
 """
 
@@ -68,7 +68,7 @@ def per_instance(cases, values, n_instances):
 
 
 def untied(cases, below):
-    """A case for every number of items above that the ties can give and that is under `below`."""
+    """A case for each possible number of items above, under ties, that is less than `below`."""
     places = np.clip(below - cases.above, 0, cases.ties + 1)
     spread, ahead = cases.of(owners(places)), places_in(places)
     return spread._replace(
@@ -165,7 +165,7 @@ def places_between(first, end, last, edges=()):
 
 
 def mean_over_ties(function, cases):
-    """The mean of a function over all numbers of items above that the ties of a case can give.
+    """The mean of a function over the numbers of items above that are possible under ties.
 
     It is given such numbers, which need not be whole beyond the first and the last few, and pools;
     what it returns has a last axis for these.
@@ -207,7 +207,7 @@ def mean_inverse(first, last):
 
 
 def first_above(rng, above, pool):
-    """Where the first of `above` items stands in a random order of `pool`; if none, behind all."""
+    """Draw the position of the first of `above` items in a random order of `pool` items."""
     # Given the smallest of a uniform numbers, each item that is not above is before it by chance.
     share = np.where(above == 0, 1.0, rng.beta(1.0, np.maximum(above, 1)))
     return 1 + rng.binomial(pool - above, share)

@@ -1,4 +1,4 @@
-"""Looking at real scores in a random order of the items, without storing an order or a score."""
+"""Scan real scores in a random order of the items, without storing the order or the scores."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Score = Callable[[Integers, Integers], ArrayLike]
 
 
 class Scan:
-    """Real scores, looked at block by block in a random order of the items for each user.
+    """Real scores, scanned block by block in a random order of the items for each user.
 
-    Give it to the ``scan`` method of a design where ranks are not known. Each user's items are met
-    in the order of `item_at`, without those in `exclude` and the relevant ones. Stored are a few
-    numbers per relevant item, a copy of `exclude`, and the scores of one block of items at a time.
+    Give it to the ``scan`` method of a design where ranks are not known. Each user's items are
+    scanned in the order of `item_at`, without those in `exclude` and the relevant ones. It stores a
+    few numbers per relevant item, a copy of `exclude`, and the scores of one block of items.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Scan:
     ----------
     n_relevant, n_irrelevant, scored : ndarray of int, shape (users,)
         Relevant items of each user, irrelevant ones in the user's pool, and how many of these have
-        been looked at. Up to a block more have been scored.
+        been scanned. Up to a block more have been scored.
 
     Raises
     ------
@@ -104,7 +104,7 @@ class Scan:
         self.scored = np.zeros(n_users, np.int64)
         self._next = np.zeros(n_users, np.int64)  # place in the order of all items
 
-        # The relevant items in one array, those of each user together and the best of them first.
+        # The relevant items in one array, user by user and best item first.
         user, item = owners(np.diff(sets.indptr)), sets.indices.astype(np.int64)
         mine = self._scores(user[:, None], item[:, None])
         order.refuse_nan(mine, user[:, None], item[:, None])
@@ -116,9 +116,9 @@ class Scan:
 
     @property
     def above(self) -> Integers:
-        """How many of the items looked at outrank each relevant item; tied ones in a random order.
+        """The number of scanned items that outrank each relevant item; ties in a random order.
 
-        Shape (relevant items,): those of a user together, the best of them first.
+        Shape (relevant items,): user by user, best item first.
 
         Examples
         --------
@@ -134,7 +134,7 @@ class Scan:
 
     @property
     def first(self) -> Integers:
-        """Where the first one that outranks each relevant item stands among the items looked at.
+        """The position of the first scanned item that outranks each relevant item.
 
         It is ``scored + 1`` as long as there is none. In the form of `above`.
 
@@ -151,7 +151,7 @@ class Scan:
 
     @property
     def ranks(self) -> Ranks:
-        """The ranks of the relevant items as if all items not yet looked at were below them.
+        """The ranks of the relevant items as if all items not yet scanned were below them.
 
         Examples
         --------
@@ -166,15 +166,14 @@ class Scan:
         return Ranks(values, self.n_irrelevant + self.n_relevant)
 
     def advance(self, scored: ArrayLike, above: int | None = None) -> None:
-        """Look at further items of each user.
+        """Scan further items of each user.
 
         Parameters
         ----------
         scored : int or array_like of int, shape (users,)
-            Go on until this many irrelevant items of the user have been looked at, or all. No user
-            goes back.
+            Scan until this many irrelevant items of the user have been scanned in total, or all.
         above : int, optional
-            Or until this many outrank the best relevant item, and not an item further.
+            Or stop exactly where this many outrank the best relevant item.
 
         Examples
         --------
@@ -194,7 +193,7 @@ class Scan:
                 self._look(active[rows], most[active[rows]], enough)
 
     def _look(self, users, most, enough):
-        """Score the next block of items of some users, and stop each at the right item."""
+        """Score the next block of items of some users, and stop each user at the right item."""
         place = self._next[users, None] + np.arange(self._block)
         row, items = users[:, None], np.minimum(place, self._n_items - 1)
         items = item_at(items, row, self._n_items, seed=self._seed)
@@ -251,14 +250,14 @@ def _checked_seed(seed):
 
 
 def check_scan(scan: Any) -> Scan:
-    """``scan``; what is none is refused."""
+    """Return ``scan``; raise a ValueError if it is not a `Scan`."""
     if not isinstance(scan, Scan):
         raise ValueError(f"scan must be a Scan, got {shown(scan)}")
     return scan
 
 
 def item_at(place: ArrayLike, user: ArrayLike, n_items: int, *, seed: int = 0) -> Integers:
-    """The item at a place of a user's random order of all items; any place, without the others.
+    """The item at any place of a user's random order of all items, computed directly.
 
     The item numbers are permuted by a Feistel network [1]_, whose rounds add a hash of one half of
     the number, the user and the seed to the other half. The halves are the row and the column in a
@@ -328,7 +327,7 @@ _BLOCK = 2**14
 
 
 def _rest(x, divisor):
-    """The rest of a division, in a third of the time of NumPy's ``%``."""
+    """The remainder of a division, in a third of the time of NumPy's ``%``."""
     return x - x // divisor * divisor
 
 

@@ -1,4 +1,4 @@
-"""Early stopping: draw until k items outrank the relevant one, and cut-offs up to k are exact."""
+"""Early stopping: draw until k items outrank the relevant one; cut-offs up to k are exact."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class EarlyStopping(Design):
 
     In the first case no relevant item is among the first k; in the second all ranks are known. So
     every metric with a cut-off of at most k is exact, whatever the order of the items: `expect` is
-    the metric itself, `variance` what the order of tied items does, for one relevant item per
+    the metric itself, `variance` is due to the order of tied items, for one relevant item per
     instance. `cost` is the mean position of the k-th of a items in a random order of N,
     k (N + 1) / (a + 1), or all N where fewer than k outrank the best relevant item.
 
-    The items are met in a uniformly random order. What is observed: "rank" for each relevant item,
-    as far as it is known: k + 1 stands for all ranks beyond k, with several relevant items k + i
-    for the i-th best of them. A `Scan` is advanced as far as needed, from wherever it is.
+    Items are drawn in a uniformly random order. The observation is "rank" for each relevant item,
+    as far as it is known: k + 1 represents all ranks beyond k, with several relevant items k + i
+    for the i-th best of them. A `Scan` is advanced as far as needed.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ class EarlyStopping(Design):
         return per_instance(cases, each, len(ranks))
 
     def _within(self, metric: Metric | str) -> Metric:
-        """The metric, its name read; one that looks beyond the first k places is refused."""
+        """Return the metric (or that with this name); refuse a cut-off above k."""
         metric = the_metric(metric)
         if metric.cutoff is None or metric.cutoff > self.k:
             raise ValueError(f"metric must have a cut-off of at most k={self.k}, got {metric}")
         return metric
 
     def _known(self, ranks):
-        """Ranks without ties as far as cut-offs up to k see them: with at most k items above."""
+        """The observation: ranks without ties, with at most k items above."""
         rank = np.minimum(ranks.rows.above, self.k) + ranks.rows.order
         return Observed(self, ranks.sizes, ranks.n_relevant, rank=rank)
