@@ -110,6 +110,8 @@ def test_the_commands_run(few, monkeypatch, capsys, command):
     }
     printed = capsys.readouterr().out
     assert said[arguments[0]] in printed
+    if arguments[0] == "plan":
+        assert printed in [text for kind, text in BLOCKS if kind == "text"]
     if arguments[0] == "report":
         quoted = re.search(r"(?:^> .*\n)+", README, re.M)[0].replace("> ", "")
         assert " ".join(quoted.split()) in " ".join(printed.split())
