@@ -196,39 +196,6 @@ def test_the_chart_of_the_landing_page_is_dragged(window, base):
     assert at(0.5) == all_items and errors == []
 
 
-def test_the_picture_of_a_living_figure_is_copied(window):
-    window.grant_permissions(["clipboard-read", "clipboard-write"])
-    with browser.serve(HTML) as address:
-        page, errors, _ = browser.visit(window, f"{address}{LANDING}")
-        page.locator("living-figure .copy").click()
-        page.locator("living-figure .copy", has_text="Copied").wait_for()
-        chart = page.locator("living-figure svg").bounding_box()
-        width, drawn = page.evaluate(
-            """async (height) => {
-                const [item] = await navigator.clipboard.read();
-                const picture = await createImageBitmap(await item.getType("image/png"));
-                const pen = new OffscreenCanvas(picture.width, height).getContext("2d");
-                pen.drawImage(picture, 0, 0);
-                const { data } = pen.getImageData(0, 0, picture.width, height);
-                const pixels = new Uint32Array(data.buffer);
-                const drawn = pixels.filter((one) => one !== pixels[0]);
-                return [picture.width, drawn.length / pixels.length];
-            }""",
-            round(chart["height"]),
-        )
-    assert width > 2 * chart["width"] and drawn > 0.02  # twice as sharp, and more than its ground
-    assert errors == []
-
-
-def test_a_picture_is_saved_where_there_is_no_clipboard(window, tmp_path):
-    page, errors, _ = browser.visit(window, f"{HTML.as_uri()}/{LANDING}")
-    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-    with page.expect_download() as waiting:
-        page.locator("living-figure .copy").click()
-    waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
-    assert (tmp_path / "recsample.png").read_bytes().startswith(b"\x89PNG") and errors == []
-
-
 def of_the_api():
     """Names of the reference, the first of each page, and the page where each stands."""
     for page in PAGES:
