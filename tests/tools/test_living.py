@@ -82,21 +82,6 @@ def test_the_expected_metrics_of_x_y_and_z(compute):
             assert found["sampled"] == pytest.approx(wanted, rel=0, abs=1e-6), (name, m)
 
 
-@pytest.mark.parametrize("name", ["AP", "Recall@10", "AUC"])
-def test_the_order_is_that_of_the_package(compute, name):
-    sizes = [5, 10, 99, 100, 400, 500, 2_000, 9_999]
-    states = [{"recommenders": "A, B, C", "metric": name, "m": m} for m in sizes]
-    found = values(compute, "order", states, "living.ordered(found.sampled)")
-    changes = experiments.order_changes(METRICS[name], samples=list(range(1, 10_000)))
-    wanted = [next(order for last, order in reversed(changes) if last <= m) for m in sizes]
-    assert [ties(order) for order in found] == [ties(order) for order in wanted]
-
-
-def ties(order):
-    """An order such as "C > A = B", as sets of equal ones from the best on."""
-    return [set(equal.split(" = ")) for equal in order.split(" > ")]
-
-
 def test_the_sampled_rank(compute):
     states = [
         {"n": n, "r": r, "m": m, "draws": draws}
@@ -129,20 +114,6 @@ def test_the_correction_and_its_errors(compute, name):
 
 # How they answer.
 
-STYLE = """
-:root { --pst-color-text-base: #222832; --pst-color-background: #fff; --pst-color-surface: #f3f4f5;
-  --pst-color-text-muted: #48566b; --pst-color-border: #d1d5da; --pst-color-accent: #8045e5 }
-html[data-theme="dark"] { --pst-color-text-base: #ced6dd; --pst-color-background: #14181e;
-  --pst-color-surface: #29313d; --pst-color-text-muted: #9ca4af; --pst-color-border: #48566b }
-body { background: var(--pst-color-background); color: var(--pst-color-text-base) }
-article { max-width: 44rem } figure { margin: 0 }
-"""
-THEME = """
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const follow = () => document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
-dark.addEventListener("change", follow);
-follow();
-"""
 PICTURE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='90' height='60'></svg>"
 
 
@@ -165,7 +136,7 @@ def document(names):
     return (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Living</title>'
         f'<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
-        f'<link rel="stylesheet" href="{style}"><style>{STYLE}</style><script>{THEME}</script>'
+        f'<link rel="stylesheet" href="{style}">'
         f"{scripts}</head><body><main><article><h1>Living</h1>{''.join(figures)}"
         f"</article></main></body></html>"
     )
@@ -219,25 +190,9 @@ def test_a_pool_that_shrinks_takes_rank_and_sample_with_it_and_gives_them_back(o
     assert said.text_content() == before
 
 
-def test_axe_and_the_layout_have_nothing_to_say(opened):
-    page, errors = opened(*living.NAMES)
-    assert browser.focus(page) == []
-    assert browser.themes(page) == []
-    assert browser.layout(page) == []
-    assert browser.accessibility(page) == []
-    assert errors == []
-
-
 def shown(page):
     """Whether the living figure is seen, and whether the picture is."""
     return [page.locator(part).first.is_visible() for part in (".living", ".drawn")]
-
-
-def test_paper_has_the_picture(opened):
-    page, _ = opened("order")
-    assert shown(page) == [True, False]
-    page.emulate_media(media="print")
-    assert shown(page) == [False, True]
 
 
 def test_the_picture_stays_where_scripts_do_not_run_or_fail(chromium, tmp_path, opened):
@@ -276,15 +231,3 @@ def test_other_cells_stay_pictures():
 def test_a_figure_that_there_is_not_is_named():
     with pytest.raises(ExtensionError, match="living must be one of gamma, .*, got 'orders'"):
         cell(living="orders")
-
-
-def test_only_pages_with_living_figures_load_scripts_and_those_theirs():
-    made = new_document("page")
-    made += living.LivingFigure("", living="order")
-    loaded = []
-    app = SimpleNamespace(add_js_file=lambda name, **options: loaded.append((name, options)))
-    for document in (None, new_document("page"), made):
-        assert loaded == []
-        living.add_scripts(app, "page", "page.html", {}, document)
-    names = ["living/sampling.js", "living/element.js", "living/order.js"]
-    assert loaded == [(name, {"loading_method": "defer"}) for name in names]
