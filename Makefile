@@ -10,7 +10,6 @@
 # make running every page of volume one, run in a browser's Python from top to bottom: minutes
 # make site    Python for browsers laid beside the built book, which then needs no other host; OFFLINE=folder of
 #              Pyodide's distribution
-# make pdf     the built book as one file, _build/recsample.pdf, and volume one alone, _build/volume_one.pdf
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
 # make peers   the numbers of ten other libraries beside this one's; brings PyTorch along
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
@@ -47,7 +46,7 @@ WARNINGS := error,ignore::EncodingWarning,ignore:There is no current event loop
 LOGGED = >> _build/book.log 2>&1 || { \
 	status=$$?; grep -v "Kernel is running over TCP" _build/book.log >&2; exit $$status; }
 
-.PHONY: book test unit data tools engines clusters peers compared pages running site pdf lint binder oldest kernels bench measured lock clean environment FORCE
+.PHONY: book test unit data tools engines clusters peers compared pages running site lint binder oldest kernels bench measured lock clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
@@ -141,12 +140,6 @@ site: environment
 	@test -f _build/html/index.html || { \
 		echo "There is no book in _build/html to complete: run make book first." >&2; exit 1; }
 	$(BIN)/python scripts/sphinx_additions/running.py _build/html "$(OFFLINE)"
-
-pdf: environment
-	@test -f _build/html/index.html || { \
-		echo "There is no book in _build/html to print: run make book first." >&2; exit 1; }
-	$(BIN)/python scripts/pdf.py _build/html _build/volume_one.pdf "The short way" "Volume one"
-	$(BIN)/python scripts/pdf.py _build/html _build/recsample.pdf "The short way" Volume Reference
 
 clean:
 	rm -rf _build build dist book/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info

@@ -1,6 +1,6 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
-NAMES = ["checks", "definitions", "docstrings", "downloads", "formulas", "heads", "living"]
+NAMES = ["checks", "docstrings", "downloads", "formulas", "heads", "living"]
 NAMES += ["pictures", "repairs", "running", "tables", "typesetting", "weight"]
 
 

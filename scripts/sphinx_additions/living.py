@@ -10,7 +10,6 @@ import json
 from html import escape
 from pathlib import Path
 
-import numpy as np
 from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
@@ -44,16 +43,7 @@ class WrapPictures(SphinxTransform):
 
 def given(name):
     """What a figure is given, besides its own formulas."""
-    if name == "order":
-        return json.loads(BY_SAMPLES.read_text(encoding="utf-8"))
-    if name != "right_order":
-        return None
-    from recsample.datasets.recorded import recorded_ranks
-
-    names = ["X", "Y"]  # on Recall@10, the worse one first
-    ranks = [recorded_ranks()[name] for name in names]
-    counts = [np.bincount(one.values)[1:].tolist() for one in ranks]
-    return {"names": names, "n": int(max(one.n_items.max() for one in ranks)), "counts": counts}
+    return json.loads(BY_SAMPLES.read_text(encoding="utf-8")) if name == "order" else None
 
 
 def _visit(translator, node):

@@ -34,9 +34,6 @@ The map.
 
 One ($b = 1$; $n$-th), $\\alpha$ words, *($c$)*.
 
-Of 5 % in Table
-4, `5 %` and 5 tables.
-
 | | one |
 |-|-----|
 | a | 1 |
@@ -135,11 +132,6 @@ def test_no_line_breaks_between_a_formula_and_its_punctuation(page):
     assert kept == [("(", ";"), ("", "-"), ("(", ")")]
     text = re.sub(r"<[^>]*>", "", line)  # of the formulas their MathML
     assert text == "One (b=1; n-th), α words, (c)."
-
-
-def test_no_line_breaks_within_a_share_or_the_number_of_a_table(page):
-    (line,) = re.findall(r"<p>(Of 5.*)</p>", page)
-    assert re.sub(r"<[^>]*>", "", line) == "Of 5\xa0% in Table\xa04, 5 % and 5 tables."
 
 
 def test_citations_in_docstrings_are_short_and_no_id_comes_twice(page):

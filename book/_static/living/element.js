@@ -1,7 +1,7 @@
 // A figure that answers to the reader's hand: <living-figure name="..."> around the picture that stands in its place
 // without scripts and on paper. What it shows is one of living.figures, an object with
 //
-//   controls   what can be changed, by name: slider, choice or items, below
+//   controls   what can be changed, by name: slider or choice, below
 //   handle     the name of the slider that is the first chart's axis: it lies under it, and the chart can be dragged
 //   values     a function of the state (the value of each control) that computes all that is shown
 //   show       a function of the state and these values: the charts, and what the figure says in words (HTML)
@@ -12,7 +12,6 @@
   // Controls. The stops of a slider may depend on the controls before it: a function of the state.
   living.slider = (label, stops, value, format = living.whole) => ({ kind: "slider", label, stops, value, format });
   living.choice = (label, options, value = options[0]) => ({ kind: "choice", label, options, value });
-  living.items = (label, count, value) => ({ kind: "items", label, count, value });
 
   // Numbers in words.
   living.whole = (number) => number.toLocaleString("en", { maximumFractionDigits: 6 });
@@ -52,10 +51,7 @@
         this.controls.filter(({ name }) => (name === this.figure.handle) === under).map(({ element }) => element);
       const [above, below] = [false, true].map((under) => make("div", { className: "controls" }, ...elements(under)));
       below.classList.add("axis");
-      const copy = make("button", { type: "button", className: "copy" }, "Copy this picture");
-      copy.addEventListener("click", () => this.copy(copy));
-      const said = make("div", { className: "said" }, this.words, copy);
-      this.append(make("div", { className: "living" }, above, this.charts, below, said));
+      this.append(make("div", { className: "living" }, above, this.charts, below, this.words));
       this.update();
       this.toggleAttribute("ready", true);   // from here on the living figure is seen instead of the picture
       new ResizeObserver(() => this.draw()).observe(this.charts);
@@ -76,9 +72,8 @@
     write() {
       if (!served) return;
       const address = new URL(location);
-      for (const [name, { kind, value }] of Object.entries(this.figure.controls)) {
+      for (const [name, { value }] of Object.entries(this.figure.controls)) {
         const key = `${this.getAttribute("name")}.${name}`;
-        if (kind === "items") continue;
         if (this.asked[name] === value) address.searchParams.delete(key);
         else address.searchParams.set(key, this.asked[name]);
       }
@@ -168,67 +163,6 @@
       const element = make("div", { className: "choice", role: "radiogroup", ariaLabel: label }, ...labels);
       return { element, update };
     }
-
-    items(name, { label, count }) {
-      const buttons = Array.from({ length: count }, (_, i) => {
-        const button = make("button", { type: "button", ariaLabel: `item ${i + 1}` }, String(i + 1));
-        button.addEventListener("click", () => {
-          const chosen = new Set(this.asked[name]);
-          if (!chosen.delete(i + 1)) chosen.add(i + 1);
-          this.change(name, [...chosen].sort((a, b) => a - b));
-        });
-        return button;
-      });
-      const update = (state) => {
-        buttons.forEach((button, i) => (button.ariaPressed = String(state[name].includes(i + 1))));
-        return state[name];
-      };
-      const group = { className: "items", role: "group", ariaLabel: label };
-      return { element: make("div", group, make("span", {}, label), ...buttons), update };
-    }
-
-    // What is seen, as a picture in the clipboard, or in a file where there is none.
-    async copy(button) {
-      const picture = this.picture();
-      try {
-        await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })]);
-        button.textContent = "Copied";
-      } catch {
-        make("a", { href: URL.createObjectURL(await picture), download: "recsample.png" }).click();
-        button.textContent = "Saved";
-      }
-      setTimeout(() => (button.textContent = "Copy this picture"), 2000);
-    }
-
-    async picture() {
-      const charts = [...this.charts.querySelectorAll("svg")];
-      const [margin, line] = [24, 24];
-      const ground = getComputedStyle(document.body);
-      const width = 2 * margin + Math.max(...charts.map((svg) => svg.clientWidth));
-      const canvas = make("canvas");
-      const pen = canvas.getContext("2d");
-      const font = `17px ${getComputedStyle(this.words).fontFamily}`;
-      pen.font = font;
-      const lines = [""];
-      for (const word of `${this.words.innerText} ${location.host}${location.pathname}`.split(/\s+/)) {
-        if (pen.measureText(`${lines.at(-1)} ${word}`).width > width - 2 * margin) lines.push("");
-        lines.push(`${lines.pop()} ${word}`.trim());
-      }
-      const height = charts.reduce((sum, svg) => sum + svg.clientHeight, 3 * margin + line * lines.length);
-      Object.assign(canvas, { width: 2 * width, height: 2 * height });
-      pen.scale(2, 2);
-      pen.fillStyle = ground.backgroundColor;
-      pen.fillRect(0, 0, width, height);
-      let y = margin;
-      for (const svg of charts) {
-        pen.drawImage(await drawing(svg), margin, y);
-        y += svg.clientHeight;
-      }
-      pen.font = font;
-      pen.fillStyle = ground.color;
-      lines.forEach((text, i) => pen.fillText(text, margin, y + margin + line * i));
-      return new Promise((resolve) => canvas.toBlob(resolve));
-    }
   }
 
   // Along a slider or an axis with these stops: what lies at a share of the way, and the stop nearest to it.
@@ -241,28 +175,9 @@
     ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity,
   };
 
-  // A chart as an image of its own, which knows no stylesheet: each element is told how it looks.
-  const drawing = async (svg) => {
-    const copy = svg.cloneNode(true);
-    const looks = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight"];
-    const parts = [...svg.querySelectorAll("*")].map((element) => getComputedStyle(element));
-    copy.querySelectorAll("*").forEach((element, i) => {
-      for (const look of looks) element.style.setProperty(look, parts[i].getPropertyValue(look));
-      element.style.fontFamily = "sans-serif";
-    });
-    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    const image = new Image();
-    image.src = `data:image/svg+xml,${encodeURIComponent(copy.outerHTML)}`;
-    await image.decode();
-    return image;
-  };
-
   // Charts: SVG as text, as wide as there is room.
 
-  living.svg = (width, height, label, parts) =>
-    `<svg role="img" aria-label="${label}" width="${width}" height="${height}">${parts.join("")}</svg>`;
-
-  living.text = (x, y, text, anchor = "start", look = "") =>
+  const textAt = (x, y, text, anchor = "start", look = "") =>
     `<text class="${look}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}">${text}</text>`;
 
   // The ticks of an axis from one value to another.
@@ -307,27 +222,27 @@
         return named.flatMap(({ look, name }) => {
           const from = begin;
           begin += 41 + 7 * name.length;
-          return [`<path class="line ${look}" d="M${from} 30h24"/>`, living.text(from + 29, 34, name)];
+          return [`<path class="line ${look}" d="M${from} 30h24"/>`, textAt(from + 29, 34, name)];
         });
       }
       const ends = named.map(({ look, name, points }) => ({ look, name, y: up(points.at(-1)[1]) + 4 }));
       ends.sort((one, other) => one.y - other.y);
       ends.reduce((above, one) => (one.y = Math.max(one.y, above + 14)), -Infinity);
       ends.reduceRight((below, one) => (one.y = Math.min(one.y, below - 14)), height - bottom + 16);
-      return ends.map(({ look, name, y }) => living.text(right + 7, y, name, "start", look));
+      return ends.map(({ look, name, y }) => textAt(right + 7, y, name, "start", look));
     };
     const parts = bands.flatMap(({ from, to, order, right }) => {
       const [start, end] = [across(from), across(to)];
       const size = `x="${start.toFixed(1)}" width="${(end - start).toFixed(1)}" y="22" height="${height - bottom - 22}"`;
       const letters = order.map(({ look, name }, i) =>
-        living.text((start + end) / 2, 35 + 14 * i, name, "middle", look),
+        textAt((start + end) / 2, 35 + 14 * i, name, "middle", look),
       );
       return [`<rect class="band ${right ? "right" : "wrong"}" ${size}/>`, ...(end - start > 12 ? letters : [])];
     });
     parts.push(
       ...ticks(y).flatMap((tick) => [
         `<path class="grid" d="M${LEFT} ${up(tick).toFixed(1)}H${right}"/>`,
-        living.text(LEFT - 6, up(tick) + 4, living.whole(tick), "end"),
+        textAt(LEFT - 6, up(tick) + 4, living.whole(tick), "end"),
       ]),
     );
     let free = -Infinity;   // where the next label of the axis may begin
@@ -337,10 +252,10 @@
       const half = 4 * text.length;
       if (across(tick) - half < free || across(tick) + half > full) continue;
       free = across(tick) + half;
-      parts.push(living.text(Math.min(across(tick), width - half), height - bottom + 18, text, "middle"));
+      parts.push(textAt(Math.min(across(tick), width - half), height - bottom + 18, text, "middle"));
     }
-    if (x.end) parts.push(living.text(width, height - bottom + 18, x.end, "end"));
-    parts.push(living.text(0, 14, y.label), living.text((LEFT + right) / 2, height - 5, x.label, "middle"));
+    if (x.end) parts.push(textAt(width, height - bottom + 18, x.end, "end"));
+    parts.push(textAt(0, 14, y.label), textAt((LEFT + right) / 2, height - 5, x.label, "middle"));
     parts.push(`<path class="axis" d="M${LEFT} ${top}V${height - bottom}H${right}"/>`);
     for (const [at, value] of bars) {
       const half = Math.max(0.5, Math.min(6, 0.4 * (across(at + 1) - across(at))));
@@ -353,7 +268,7 @@
     for (const { look, at } of dots) {
       parts.push(`<circle class="${look}" r="4.5" cx="${inside(across(at[0]))}" cy="${inside(up(at[1]))}"/>`);
     }
-    return living.svg(width, height, label, parts);
+    return `<svg role="img" aria-label="${label}" width="${width}" height="${height}">${parts.join("")}</svg>`;
   };
 
   // When all scripts of the page are there, in whatever order they have come.

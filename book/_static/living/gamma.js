@@ -1,7 +1,8 @@
 // The bias-variance correction: what gamma trades, and what the correction reads off a sampled rank.
 (() => {
   const [n, m, last] = [10000, 100, 20];
-  const gammas = living.prices(3);
+  // 1, 0.7, 0.5, 0.3, 0.2, 0.15, 0.1, ... down to 0.001.
+  const gammas = [1, 2, 3].flatMap((d) => [10, 7, 5, 3, 2, 1.5].map((x) => +`${x}e-${d}`)).concat(1e-3);
   const weights = new Float64Array(n).fill(1 / n);
   const known = {};   // by metric: the correction at each gamma, and its errors; the laws are those of every metric
   let laws, sums;

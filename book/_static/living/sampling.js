@@ -107,14 +107,6 @@ living.solved = (matrix, right) => {
   return x;
 };
 
-// The distribution function of the normal law, by its series; beyond 8 it is 0 or 1 to sixteen decimals.
-living.normal = (z) => {
-  if (Math.abs(z) > 8) return z > 0 ? 1 : 0;
-  let [sum, term] = [z, z];
-  for (let i = 3; sum + term !== sum; i += 2) sum += term *= (z * z) / i;
-  return 0.5 + (sum * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
-};
-
 // Whole numbers from the first to the last in even steps on a logarithmic scale, all powers of ten among them.
 living.spaced = (first, last, perDecade = 40) => {
   const found = new Set();
@@ -124,7 +116,3 @@ living.spaced = (first, last, perDecade = 40) => {
     found.add(number);
   }
 };
-
-// 1, 0.7, 0.5, 0.3, 0.2, 0.15, 0.1, ... down to the last power of ten.
-living.prices = (decades) =>
-  [...Array(decades).keys()].flatMap((d) => [10, 7, 5, 3, 2, 1.5].map((x) => +`${x}e-${d + 1}`)).concat(+`1e-${decades}`);
