@@ -94,8 +94,8 @@ def _origin(cls):
 _Self = TypeVar("_Self", bound="Metric")
 
 
-class SamplerOrDesign(Protocol):
-    """What a correction, as a metric, needs to know of the sampler or design that it is for."""
+class SamplerLike(Protocol):
+    """What a metric has to know of the sampler that it is made for."""
 
     def same_kind(self, other: object) -> bool: ...
 
@@ -128,8 +128,8 @@ class Metric(ABC):
         False where less is better.
     additive : bool
         Whether it is a sum of its terms over the relevant items.
-    sampler : Sampler, Design or None
-        Whose observations it reads: None for a metric of any ranks; a `Correction` is made for one.
+    sampler : Sampler or None
+        Whose sampled ranks it reads, as of a `Correction`; None for a metric of any ranks.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Metric(ABC):
     needs_cutoff: bool = False
     higher_is_better: bool = True
     additive: bool = True
-    sampler: SamplerOrDesign | None = None
+    sampler: SamplerLike | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -392,11 +392,6 @@ def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
         warnings.simplefilter("ignore", UserWarning)  # of values without which the others stand
         values = metric(extremes)
     return float(np.nanmin(values)), float(np.nanmax(values))
-
-
-def values_at_ends(metric: Metric) -> Floats:
-    """Of a linear metric, at the top and at the bottom of a list: of two items, as of any other."""
-    return metric.of_rank([1, 2], 2)
 
 
 def _number(name, text):

@@ -2,7 +2,7 @@
 
 `strata` are the instances that one law holds for, `mixtures` the ranks that fit best, `evidence`
 what they say of a metric, `limits` what follows for a reader.
-Chapters: report, bounds.
+Chapters: report.
 """
 
 import lazy_loader
