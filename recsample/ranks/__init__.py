@@ -1,7 +1,7 @@
 """Where the relevant items stand, and which item outranks which: only here scores are compared.
 
 `base` holds ranks, `predicted` finds them in scores, `counts` keeps how many of each there are.
-Chapters: metrics, ties, scale.
+Chapters: metrics, ties.
 """
 
 import lazy_loader

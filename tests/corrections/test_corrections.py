@@ -586,9 +586,6 @@ class TestFewRanksStandForAll:
                 monkeypatch, MinimalBias, metric(name), sampler, n_items, prior=prior
             )
             assert few.squared_bias == pytest.approx(dense.squared_bias, rel=1e-10, abs=1e-11)
-            assert few.optimal_squared_bias == pytest.approx(
-                dense.optimal_squared_bias, rel=1e-10, abs=1e-15
-            )
             assert few.directions == dense.directions
             singular = few.path.singular_value
             assert singular == pytest.approx(dense.path.singular_value, abs=1e-14)
@@ -596,6 +593,15 @@ class TestFewRanksStandForAll:
             condition = 1 / singular[-1]
             largest = np.abs(dense.values).max()
             assert few.values == pytest.approx(dense.values, abs=1e-14 * condition * largest)
+
+    @both_ways
+    @pytest.mark.parametrize("name", ["AP", "NDCG", "Recall@10"])
+    def test_minimal_bias_that_polynomials_reach(self, name, replace, monkeypatch):
+        sampler = UniformSampling(120, replace)
+        dense, few = self.both(monkeypatch, MinimalBias, metric(name), sampler, 2_000)
+        least = few.optimal_squared_bias
+        monkeypatch.setattr(large_pools, "_SMALL", 2**40)
+        assert least == pytest.approx(dense.optimal_squared_bias, rel=1e-10, abs=1e-15)
 
     @both_ways
     def test_several_relevant_items(self, replace, monkeypatch):

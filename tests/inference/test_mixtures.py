@@ -1,4 +1,4 @@
-"""The extremes of a mean among mixtures, against a general solver and the EM algorithm."""
+"""The extremes of a mean among mixtures, against the EM algorithm and an exchange of weights."""
 
 import numpy as np
 import pytest
@@ -44,6 +44,17 @@ def test_a_fit_without_any_mixture_is_the_only_column_that_gives_what_was_seen()
     law = np.array([[1.0, 0.0], [0.0, 1.0]])
     group = Mixture(law[:1], np.array([9.0]), np.zeros(2), np.zeros(2), 1.0)
     assert fitted(group.law, group.counts) == pytest.approx([1, 0], abs=1e-3)
+
+
+def test_a_group_in_two_parts_has_the_limits_of_the_whole():
+    whole = some_group(np.random.default_rng(0), size=500)
+    parts = [whole._replace(counts=x * whole.counts, share=x) for x in (0.1, 0.9)]
+    for sign in (-1, 1):
+        found = []
+        for groups in ([whole], parts):
+            path = extremes(groups, [fitted(g.law, g.counts) for g in groups], sign, 3.84)
+            found.append(limit(path, sign, 3.84))
+        assert found[1] == pytest.approx(found[0], abs=0.02 * abs(found[0] - path[0].mean))
 
 
 def test_the_path_moves_away_from_the_best_fit_one_way():
