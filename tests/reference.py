@@ -9,7 +9,7 @@ from collections import Counter
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, chain, combinations, permutations, product
+from itertools import accumulate, combinations, permutations, product
 from math import comb, lcm, log2
 from operator import mul
 
@@ -184,17 +184,6 @@ def over_orders(metric, scores, relevant):
     """The mean of a metric over every order of the items in which no score rises."""
     found = _every_order(tuple(scores), frozenset(relevant))
     return sum(times * metric(list(rel)) for rel, times in found.items()) / found.total()
-
-
-def rank_and_ties(scores, item, relevant, excluded=()):
-    """How many ranked items are better, and how many irrelevant ones are as good, one by one."""
-    better = same = 0
-    for other, score in enumerate(scores):
-        if other in excluded or other == item:
-            continue
-        better += score > scores[item]
-        same += score == scores[item] and other not in relevant
-    return better + 1, same
 
 
 def exact_metrics(ranks):
@@ -384,42 +373,3 @@ def mean_variance(law, prior, x):
     assert are_exact(x)
     squares = [v**2 for v in x]
     return inner(prior, [inner(row, squares) - inner(row, x) ** 2 for row in law])
-
-
-def constrained_least_squares(law, target, prior, nonnegative, rising=False):
-    """The monotone minimiser of eq. (21), by trying every way to pool neighbours (small m only).
-
-    At the optimum some neighbours are equal and, with x >= 0, the lowest of them may be 0; given
-    which, the rest is plain least squares. So the best feasible of all such solutions is the
-    optimum.
-    """
-    if rising:
-        mirrored = constrained_least_squares([row[::-1] for row in law], target, prior, nonnegative)
-        return mirrored[::-1]
-    size, best = len(law[0]), None
-    # Of the columns that are joined, inner products add up: those of single columns are enough.
-    products, right = normal_equations(list(zip(*law)), target, prior)
-    # All of them times one number, which makes them whole, have the same solutions.
-    whole = as_whole([*chain(*products), *right])[0]
-    *products, right = (whole[start : start + size] for start in range(0, len(whole), size))
-    for joined in product([False, True], repeat=size - 1):
-        blocks = [[0]]
-        for s, join in enumerate(joined, start=1):
-            if join:
-                blocks[-1].append(s)
-            else:
-                blocks.append([s])
-        for last_is_zero in [False, True] if nonnegative else [False]:
-            free = blocks[:-1] if last_is_zero else blocks
-            matrix = [[sum(products[s][t] for s in u for t in v) for v in free] for u in free]
-            right_of = [sum(right[s] for s in u) for u in free]
-            heights = solve(matrix, right_of)
-            # The mean square at a solution, but for that of the target, the same for all.
-            square = -sum(height * b for height, b in zip(heights, right_of))
-            heights += [Fraction(0)] * last_is_zero
-            monotone = all(a >= b for a, b in zip(heights, heights[1:]))
-            if not monotone or (nonnegative and heights[-1] < 0):
-                continue
-            if best is None or square < best[0]:
-                best = square, [height for height, block in zip(heights, blocks) for _ in block]
-    return best[1]

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import recsample as rs
-from recsample import AP, NDCG, BiasVariance, Ranks, UniformSampling, given_ranks
+from recsample import AP, BiasVariance, Ranks, UniformSampling
 from recsample.sampling.sequential.scanning import item_at
 
 masked = np.ma.masked_array
@@ -69,32 +69,15 @@ def beyond_the_columns():
 # What is done, and what the message says of argument, value and cure.
 REFUSED = {
     # Ranks
-    "0-based ranks": (lambda: Ranks([0, 1], 10), "at least 1, got rank 0 in instance 0"),
-    "rank beyond the pool": (lambda: Ranks([3, 11], 10), "n_items, got rank 11 in instance 1"),
-    "half a rank": (lambda: Ranks([1.5], 10), "whole numbers, got rank 1.5"),
-    "rank NaN": (lambda: Ranks([1, np.nan], 10), "whole numbers, got rank nan in instance 1"),
     "nullable with a null": (lambda: Ranks(pd.Series([1, None], dtype="Int64"), 10), "rank nan"),
     "masked ranks": (lambda: Ranks(masked([1, 2], [0, 1]), 10), "masked entries, got 1 of 2"),
     "masked ties": (lambda: Ranks([1], 9, ties=masked([1], [1])), "ties must not have masked"),
-    "logical ranks": (lambda: Ranks([True, False], 10), "numbers, got an array of type bool"),
-    "ranks as text": (lambda: Ranks(["1", "2"], 10), "must be numbers"),
     "a generator of ranks": (lambda: Ranks((i for i in [1, 2]), 10), "array of numbers, got <gen"),
-    "no ranks": (lambda: Ranks([], 10), "at least one instance, got none"),
-    "a single rank": (lambda: Ranks(3, 10), "array of numbers, got 3"),
     "ranks of ranks": (lambda: Ranks(ranks, 10), "values must be ranks, which are numbers"),
-    "three dimensions": (lambda: Ranks(np.ones((2, 2, 2), int), 10), "shape (2, 2, 2)"),
-    "lists and numbers": (lambda: Ranks([[1], 2], 10), "all numbers or all lists"),
-    "a rank twice": (lambda: Ranks([[2, 2]], 10), "a rank twice, got rank 2 twice in instance 0"),
     "table of ranks": (
         lambda: Ranks(pd.DataFrame({"user": [1, 2], "rank": [3, 4]}), 10),
         "a dataframe with the columns ['user', 'rank']: Ranks.from_frame reads it",
     ),
-    "sizes too few": (lambda: Ranks([1, 2], [10]), "one for each of the 2 instances"),
-    "size of half an item": (lambda: Ranks([1], 10.5), "n_items must be a whole number"),
-    "size as text": (lambda: Ranks([1], "10"), "n_items must be whole numbers, got '10'"),
-    "size beyond floats": (lambda: Ranks([1], 2**61), "below 2**53"),
-    "negative ties": (lambda: Ranks([1], 9, ties=[-1]), "ties must be whole numbers of at least 0"),
-    "ties beyond the pool": (lambda: Ranks([5], 9, ties=9), "worst rank of 14 in instance 0"),
     "names too few": (lambda: Ranks([1, 2], 9, ids=["a"]), "ids must hold one name for each"),
     "an index of two dimensions": (
         lambda: ranks[[[0, 1], [1, 2]]],
@@ -112,44 +95,16 @@ REFUSED = {
         "n_items must be one number for each instance, got 9 and 8 for 1",
     ),
     # Scores
-    "score NaN": (lambda: predicted([[0.1, np.nan]], [0]), "NaN for user 0, item 1"),
     "masked scores": (lambda: predicted(masked([[1.0, 2]], [[0, 1]]), [0]), "masked entries"),
     "scores and text": (lambda: predicted(np.array([[1, "a"]], object), [0]), "array of numbers"),
     "sparse scores": (lambda: predicted(sparse.csr_matrix(scores)), "array of numbers"),
-    "scores of one user": (lambda: predicted([0.1, 0.9], [0]), "shape (users, items)"),
-    "no scores": (lambda: predicted(np.ones((0, 3)), []), "neither of them 0, got (0, 3)"),
     "table of scores": (
         lambda: predicted(pd.DataFrame({"user": [1, 2], "a": [0.3, 0.4]})),
         "['user', 'a']: evaluate reads it",
     ),
-    "factors of two lengths": (
-        lambda: predicted((np.ones((2, 3)), np.ones((2, 4)))),
-        "got (2, 3) and (2, 4)",
-    ),
-    "no such item": (lambda: predicted(relevant=[0, 5]), "from 0 to 2, got item 5 for user 1"),
-    "negative item": (lambda: predicted(relevant=[0, -1]), "got item -1 for user 1"),
     "masked items": (lambda: predicted(relevant=masked([0, 1], [0, 1])), "relevant must not have"),
-    "dense training set": (
-        lambda: predicted(exclude=np.zeros((2, 3))),
-        "a dense ndarray: scipy.sparse.csr_matrix(exclude) makes one",
-    ),
-    "other training set": (
-        lambda: predicted(exclude=sparse.csr_matrix((2, 4))),
-        "shape (2, 3), got (2, 4)",
-    ),
-    "relevant and excluded": (lambda: predicted(exclude=sets((0, 0))), "item 0 for user 0"),
-    "nothing left": (
-        lambda: predicted(exclude=sets((1, 0), (1, 1), (1, 2)), relevant=sets((0, 0))),
-        "0 items left for user 1",
-    ),
-    "unknown negative": (lambda: given_ranks(scores, [0, 1], [[1], [7]]), "item 7 for user 1"),
-    "negative twice": (lambda: given_ranks(scores, [0, 1], [[1, 1], [0, 2]]), "item twice"),
-    "relevant negative": (lambda: given_ranks(scores, [0, 1], [[0], [2]]), "(see drop), got item"),
-    "no negatives": (lambda: given_ranks(scores, [0, 1], [[], [2]]), "an item for every user"),
     # Metrics
     "metric of a list": (lambda: AP([1, 2]), "ranks must be Ranks, got list"),
-    "cut-off 0": (lambda: NDCG @ 0, "cutoff must be a whole number of at least 1, got 0"),
-    "cut-off 1.5": (lambda: NDCG @ 1.5, "got 1.5"),
     "no such metric": (lambda: rs.metric("ndgc@10"), "nearest: NDCG"),
     "metrics as text": (lambda: rs.compare({"a": ranks}, "ap"), "a list of metrics, got 'ap'"),
     "no metrics": (lambda: rs.compare({"a": ranks}, []), "at least one metric, got none"),
@@ -164,18 +119,9 @@ REFUSED = {
         "all or about as many drawn ones, got on average",
     ),
     # Samplers and corrections
-    "no samples": (lambda: UniformSampling(0), "m must be a whole number of at least 1, got 0"),
-    "samples as text": (lambda: UniformSampling("100"), "got '100'"),
     "more samples than items": (lambda: UniformSampling(99).draw(ranks, 0), "at least 99"),
     "seed as text": (lambda: sampler.draw(ranks, "seed"), "rng must be a whole number"),
     "seed below 0": (lambda: sampler.draw(ranks, -1), "got -1"),
-    "draw from a list": (lambda: sampler.draw([1, 2], 0), "ranks must be Ranks, got list"),
-    "gamma below 0": (lambda: BiasVariance(AP, sampler, 9, gamma=-1), "gamma must be a finite"),
-    "pool as text": (lambda: BiasVariance(AP, sampler, "9", gamma=1), "n_items must be a whole"),
-    "correction of exact ranks": (
-        lambda: BiasVariance(AP, sampler, 30, gamma=1)(ranks),
-        "sampled ranks with n_items = m + 1 = 6",
-    ),
     "correction of a correction": (
         lambda: BiasVariance(BiasVariance(AP, sampler, 30, gamma=1), sampler, 30, gamma=1),
         "exact ranks",
@@ -290,14 +236,6 @@ REFUSED = {
     "a list of data sets": (
         lambda: rs.datasets.load_movielens(name=["ml-1m"]),
         "name must be 'ml-100k', 'ml-1m', 'ml-10m', 'ml-20m' or 'ml-25m', got ['ml-1m']",
-    ),
-    "events of one user less": (
-        lambda: rs.datasets.Interactions.from_pairs([1, 2], [1], [1, 2]),
-        "2 users and 1 items",
-    ),
-    "no events": (
-        lambda: rs.datasets.Interactions.from_pairs([], [], []),
-        "at least one event, got none",
     ),
     # Values of other types
     "True for a number": (

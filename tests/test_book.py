@@ -114,20 +114,6 @@ def test_proofs_that_fold_are_boxes():
     assert [page for page in PAGES if re.search(folds, chapters.source(page))] == []
 
 
-def test_glossary_is_sorted_and_leads_into_the_book():
-    others = "".join(chapters.source(page) for page in PAGES if page != "book/glossary")
-    labels = re.findall(r"^\((\S+)\)=$|^:label: (\S+)$|^ *:?name: (\S+)$", others, re.M)
-    known = {"".join(names) for names in labels}
-    (listed,) = re.findall(r"```\{glossary\}\n(.*?)\n```", chapters.source("book/glossary"), re.S)
-    entries = {entry.partition("\n")[0]: entry for entry in listed.split("\n\n")}
-    assert list(entries) == sorted(entries, key=str.lower)
-    links = {
-        name: set(re.findall(r"\{(?:ref|eq|numref)\}`([^`]+)`", entry))
-        for name, entry in entries.items()
-    }
-    assert [name for name, found in links.items() if not found or found - known] == []
-
-
 def test_the_address_of_the_repository_is_that_of_the_configuration():
     address = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"][
         "url"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from reference import exact_metrics
 from scipy import sparse
-from thorough import thorough
 
 from recsample import recommenders
 from recsample.datasets.interactions import Interactions, make_interactions
@@ -72,20 +71,6 @@ def test_item_knn_against_the_slow_reference(exponent, n_neighbors, density):
     assert ((scores == 0) == (expected == 0)).all()
 
 
-def test_similarity_has_rows_of_norm_one_or_zero():
-    train = np.random.default_rng(1).random((12, 15)) < 0.2
-    train[:, 4] = False
-    for model in (ItemKNN(3), ItemKNN(1, 2)):
-        similarity = model.fit(sparse.csr_matrix(train)).similarity
-        rows = np.linalg.norm(np.asarray(sparse.csr_matrix(similarity).todense()), axis=1)
-        assert set(np.round(rows, 12)) <= {0.0, 1.0}
-        assert rows[4] == 0
-    kept = np.asarray(model.similarity.todense()) > 0
-    assert not kept.diagonal().any()
-    # Eq. (28) as it was used: each column j holds at most k neighbours, rows hold any number.
-    assert kept.sum(axis=0).max() <= 2 < kept.sum(axis=1).max()
-
-
 def test_the_same_terms_in_another_order_are_a_tie():
     # 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 in floating point; after rounding to 40 digits it is.
     sums = np.array([(0.1 + 0.2) + 0.3, (0.3 + 0.2) + 0.1])
@@ -139,14 +124,7 @@ def test_item_knn_does_not_depend_on_the_order_of_users(model, made):
 # ---------------------------------------------------------------------------- ALS
 
 
-def paper_loss(train, users, items, alpha, regularization):
-    """Section 9, term by term."""
-    scores = users @ items.T
-    loss = sum((scores[u, i] - 1) ** 2 for u, i in zip(*np.nonzero(train)))
-    return loss + alpha * (scores**2).sum() + regularization * ((users**2).sum() + (items**2).sum())
-
-
-SETTINGS = [(0.2, 10), (0.2, 0.3), thorough(1.5, 0.5), thorough(0.02, 1)]
+SETTINGS = [(0.2, 10), (1.5, 0.5)]
 
 
 @pytest.mark.parametrize("alpha, regularization", SETTINGS)
@@ -165,20 +143,6 @@ def test_als_ends_where_the_papers_loss_is_stationary(made, alpha, regularizatio
             target = np.concatenate([np.ones(liked.sum()), np.zeros(len(others) + 3)])
             best = np.linalg.lstsq(rows, target, rcond=None)[0]
             np.testing.assert_allclose(factor, best, atol=1e-5)
-
-    # No step in any direction lowers the loss to first order, as it does from elsewhere.
-    rng = np.random.default_rng(0)
-
-    def slope(users, items):
-        du, di = rng.standard_normal(users.shape), rng.standard_normal(items.shape)
-        there, back = (
-            paper_loss(train, users + h * du, items + h * di, alpha, regularization)
-            for h in (1e-4, -1e-4)
-        )
-        return (there - back) / 2e-4
-
-    assert max(abs(slope(users, items)) for _ in range(3)) < 1e-2
-    assert max(abs(slope(1.1 * users, items)) for _ in range(3)) > 1
 
 
 def test_the_same_seed_gives_the_same_ranks(made):

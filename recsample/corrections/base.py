@@ -38,7 +38,7 @@ from recsample._support.values import Value, frozen
 from recsample.metrics.base import Metric, warned_of_nan
 from recsample.metrics.names import exact_metric
 from recsample.sampling import large_pools
-from recsample.sampling.base import Design, HasLaw, check_law
+from recsample.sampling.base import HasLaw, check_law
 
 __all__ = ["Correction", "LeastSquaresCorrection"]
 
@@ -54,7 +54,7 @@ class Correction(Value, Metric):
     ----------
     metric : Metric or str
         What is estimated.
-    sampler : Sampler or Design
+    sampler : Sampler
         One whose observations have a law given the rank, see `HasLaw`.
     n_items : int
         Size of the pool.
@@ -210,7 +210,9 @@ class Correction(Value, Metric):
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
         rank, order, n_relevant, n_items = (np.ravel(column) for column in columns)
-        self._check_drawn(n_relevant, n_items)
+        wanted = n_relevant + self.sampler.m
+        message = "ranks must be sampled ranks with n_items = m + {} = {} for {}, got n_items = {}"
+        refuse_first(n_items != wanted, message, n_relevant, wanted, str(self), n_items)
         values = np.empty(len(rank))
         for size in np.flatnonzero(counted(n_relevant, 0)).tolist():
             mine = n_relevant == size
@@ -218,17 +220,6 @@ class Correction(Value, Metric):
             i, ahead = order[mine], rank[mine] - order[mine]
             values[mine] = self._values_by_order(size)[i - 1, ahead]
         return values.reshape(columns[0].shape)
-
-    def _check_drawn(self, n_relevant, n_items):
-        """Refuse ranks that are not among m drawn items and the relevant ones."""
-        if isinstance(self.sampler, Design):
-            raise ValueError(
-                f"{self} reads what {self.sampler} observes, which is no ranking: the estimate is "
-                "design.of(correction, observed)"
-            )
-        wanted = n_relevant + self.sampler.m
-        message = "ranks must be sampled ranks with n_items = m + {} = {} for {}, got n_items = {}"
-        refuse_first(n_items != wanted, message, n_relevant, wanted, str(self), n_items)
 
     def _rows(self, order: int = 1, n_relevant: int = 1) -> tuple[Floats, large_pools.Places]:
         """Ranks that represent all of the pool: the law at each, and the exact term."""

@@ -573,7 +573,7 @@ def bias_and_variance(
         Metrics for sampled ranks: corrections, or the metric itself.
     metric : Metric or str
         What they estimate.
-    sampler : Sampler or Design, with a law (`recsample.sampling.HasLaw`)
+    sampler : Sampler, with a law (`recsample.sampling.HasLaw`)
     n_items : int
     prior : array_like of float, shape (n_items,), optional
         Weights of the ranks 1, ..., n; by default uniform.

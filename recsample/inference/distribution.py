@@ -115,7 +115,6 @@ def expectation_maximisation(
     number of iterations is the regulariser. For a large pool the computation uses some ranks only.
     """
     counts = sampled_counts(sampled, sampler)
-    iterations = checks.positive_int("iterations", iterations)
     pool = _pool(sampler, n_items, iterations + 1)
     p, ratios = _em(counts, pool.law, pool.weight, iterations)
     if len(p) < n_items:
@@ -143,7 +142,7 @@ def _em(counts, law, p, iterations=EM_ITERATIONS):
 
 def _pool(sampler, n_items, factors):
     """The ranks of a large pool that are used, for products of `factors` laws."""
-    return pool_of(sampler, checks.check_n_items(n_items, 32, "a distribution"), factors, ())
+    return pool_of(sampler, checks.check_n_items(n_items, 32, "a distribution"), factors)
 
 
 def maximum_entropy(
@@ -157,7 +156,7 @@ def maximum_entropy(
     chance). The solution is p(r) proportional to exp(sum over s of lambda_s p(s | r)), and lambda
     maximises a concave function of m + 1 variables, by Newton's method.
     """
-    counts, weight = sampled_counts(sampled, sampler), checks.positive_float("weight", weight)
+    counts = sampled_counts(sampled, sampler)
     pool = _pool(sampler, n_items, EM_ITERATIONS + 1)
     # Expected shares of the cells, at least a thousandth of an instance: none may be 0.
     expected = np.maximum(_em(counts, pool.law, pool.weight)[0] @ pool.law, 1e-3 / counts.sum())

@@ -94,8 +94,8 @@ def _origin(cls):
 _Self = TypeVar("_Self", bound="Metric")
 
 
-class SamplerOrDesign(Protocol):
-    """What a correction needs of its sampler or design."""
+class SamplerLike(Protocol):
+    """What a correction needs of its sampler."""
 
     def same_kind(self, other: object) -> bool: ...
 
@@ -128,8 +128,8 @@ class Metric(ABC):
         False where less is better.
     additive : bool
         Whether it is a sum of its terms over the relevant items.
-    sampler : Sampler, Design or None
-        Whose observations a `Correction` reads; None for a metric of any ranks.
+    sampler : Sampler or None
+        Whose sampled ranks a `Correction` reads; None for a metric of any ranks.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Metric(ABC):
     needs_cutoff: bool = False
     higher_is_better: bool = True
     additive: bool = True
-    sampler: SamplerOrDesign | None = None
+    sampler: SamplerLike | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -393,11 +393,6 @@ def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
         warnings.simplefilter("ignore", UserWarning)  # of values without which the others stand
         values = metric(extremes)
     return float(np.nanmin(values)), float(np.nanmax(values))
-
-
-def values_at_ends(metric: Metric) -> Floats:
-    """The values of a linear metric at the top and the bottom of a list, the same for any size."""
-    return metric.of_rank([1, 2], 2)
 
 
 def _number(name, text):

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.arrays import repeated
-from recsample._support.checks import is_one_of, one_or_each, shown, true_or_false
+from recsample._support.checks import one_of, one_or_each, true_or_false
 from recsample._support.typing import Integers
 from recsample._support.values import Value, read_only
 
 __all__ = ["Drawn"]
 
 
-# How items can be drawn; only ranks from the first two allow inference about exact metrics.
-WAYS = {
-    "uniform": "at random with equal chances, anew for each instance",
-    "shared": "one random list for all instances, or for many",
-    "popular": "popular items more often",
-    "unknown": "otherwise, or nobody knows",
-}
+# At random with equal chances, anew for each instance; one random list for many of them; popular
+# items more often; otherwise, or nobody knows. Of the first two only ranks tell the exact metrics.
+WAYS = ("uniform", "shared", "popular", "unknown")
 Some = TypeVar("Some", bound="WithDrawn")
 
 
@@ -83,7 +79,7 @@ class WithDrawn(Value):
         if n_items is not None:
             n_items = read_only(one_or_each("n_items", n_items, self._n_pools(), lowest=1).copy())
         known = replace if replace is None else true_or_false("replace", replace)
-        return self._with_drawn(Drawn(one_of_the_ways("how", how), known, n_items))
+        return self._with_drawn(Drawn(one_of("how", how, WAYS), known, n_items))
 
     def _with_drawn(self: Some, drawn: Drawn | None) -> Some:
         found = copy(self)
@@ -93,14 +89,6 @@ class WithDrawn(Value):
     def _n_pools(self) -> int:
         """The number of pool sizes in the record."""
         return len(self)  # type: ignore[arg-type]
-
-
-def one_of_the_ways(name: str, how: Any) -> str:
-    """Return ``how`` if it is one of the words for draws, else raise a ValueError."""
-    if how is None or not is_one_of(how, WAYS):
-        allowed = ", ".join(f"{word!r} ({what})" for word, what in WAYS.items())
-        raise ValueError(f"{name} must say how the items were drawn, {allowed}, got {shown(how)}")
-    return how
 
 
 def drawn_of_some(drawn: Drawn | None, which: Integers) -> Drawn | None:

@@ -40,7 +40,7 @@ met to about 1e-14; what a problem makes of that error is its condition, whichev
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple, Union
 
 import numpy as np
@@ -191,7 +191,7 @@ class Pool(NamedTuple):
     at_all: Callable[..., Floats]  # given a function of rows of the law, and one of its values
 
 
-def pool_of(sampler: UniformSampling, n_items: int, factors: int, jumps: Sequence[int]) -> Pool:
+def pool_of(sampler: UniformSampling, n_items: int, factors: int) -> Pool:
     """For sums over the ranks of `factors` laws, or sums of laws, times each other.
 
     `Pool.at_all` gives, for all ranks, a function of what is linear in the rows of the law: of
@@ -204,7 +204,7 @@ def pool_of(sampler: UniformSampling, n_items: int, factors: int, jumps: Sequenc
     one = _curves_of(sampler, pool, 2 * _DEVIATIONS / np.sqrt(factors))
     # The rules are made for products of two, which are as large as the square of one.
     curves = one._replace(growth=lambda c: factors / 2 * one.growth(c))
-    places = places_of(pool, curves, np.zeros_like, list(jumps), belief)
+    places = places_of(pool, curves, np.zeros_like, [], belief)
 
     def at_all(of_law, of_value):
         near = _curves_of(sampler, pool, 1)

@@ -556,8 +556,15 @@ def test_offline_with_a_wrong_file_in_the_cache(small):
 
 
 @pytest.mark.usefixtures("breaking_off")
-@pytest.mark.parametrize("name", ["ml-1m.zip", "ml-1m.test.negative"])
-@pytest.mark.parametrize("fault", ["no folder", "read-only", "full"])
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("ml-1m.zip", "no folder"),
+        ("ml-1m.zip", "read-only"),
+        ("ml-1m.zip", "full"),
+        ("ml-1m.test.negative", "no folder"),
+    ],
+)
 def test_a_cache_that_keeps_nothing_says_what_to_do(small, monkeypatch, name, fault):
     resource = pytest.importorskip("resource")  # not on Windows
     folder, load = small.parent / "cache", {"ml-1m.zip": load_movielens}.get(name, load_negatives)
@@ -694,8 +701,6 @@ def test_full_size_last_split_as_the_docstring_says(full_size, movielens):
     several = sum(count > 1 for _, count in last_second.values())
     assert (len(last_second), several) == (2998, 1268)
     assert round(several / 2998, 2) == 0.42 and round(agree, 2) == 0.72
-    for phrase in ("1,268 of the first 2,998 users (42 %)", "for 72 % of these 2,998"):
-        assert phrase in " ".join(load_movielens.__doc__.split())
 
 
 # ---------------------------------------------------------------------------- recorded ranks

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from recsample import AP, Ranks, Recall, UniformSampling, datasets, inference
-from recsample.inference.audit import Audit, _with_more_spread, audited_mean, exact_ranks, reaches
+from recsample._support.numerics import gaffke_reach
+from recsample.inference.audit import Audit, _with_more_spread, audited_mean, exact_ranks
 
 UNIT = np.zeros(7), np.ones(7), (0, 1)
 
@@ -61,7 +62,7 @@ def test_an_audit_of_everybody_is_exact():
 
 @pytest.mark.parametrize(("users", "hits"), [(100, 0), (100, 1), (100, 7), (300, 299), (30, 15)])
 def test_limits_of_hits_are_those_of_clopper_and_pearson(users, hits):
-    down, up = reaches(1.0 * (np.arange(users) < hits), 0.0, 1.0)
+    down, up = gaffke_reach(1.0 * (np.arange(users) < hits), 0.0, 1.0)
     exact = stats.binomtest(hits, users).proportion_ci(0.95, "exact")
     assert (hits / users - down, hits / users + up) == pytest.approx(
         tuple(exact), rel=4e-3, abs=2e-5
@@ -74,7 +75,7 @@ def test_limits_are_quantiles_of_a_mean_with_random_weights():
     weights = rng.dirichlet(np.ones(61), 100_000)
     low = np.quantile(weights @ np.append(values, 0), 0.025)
     high = np.quantile(weights @ np.append(values, 1), 0.975)
-    down, up = reaches(values, 0.0, 1.0)
+    down, up = gaffke_reach(values, 0.0, 1.0)
     assert down == pytest.approx(values.mean() - low, rel=0.04)
     assert up == pytest.approx(high - values.mean(), rel=0.04)
 

@@ -30,12 +30,6 @@ def population(exponent, size, seed=0, n_items=N_ITEMS):
     return rng.choice(np.arange(1, n_items + 1), size, p=weights / weights.sum())
 
 
-def runs_of(ranks, n_runs, rng, sampler=SAMPLER):
-    """Sampled ranks of the same instances, once per row."""
-    many = Ranks(np.tile(ranks.values, n_runs), ranks.n_items)
-    return sampler.draw(many, rng).values.reshape(n_runs, -1)
-
-
 # Two recommenders, instance by instance
 
 

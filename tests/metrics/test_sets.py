@@ -2,7 +2,6 @@
 
 import warnings
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -68,13 +67,6 @@ class TestDefinitions:
 
 
 class TestProperties:
-    @settings(max_examples=50, deadline=None)
-    @given(items, items)
-    def test_exchanging_the_sets_exchanges_precision_and_recall(self, a, b):
-        assert precision(a, b) == recall(b, a)
-        assert f_score(a, b, 2) == pytest.approx(f_score(b, a, 1 / 2))
-        assert f_score(a, b) == pytest.approx(f_score(b, a))
-
     @pytest.mark.parametrize(
         "beta, limit", [(1e-200, precision), (1e-9, precision), (1e200, recall)]
     )
@@ -83,23 +75,6 @@ class TestProperties:
             limit(range(10), range(5, 25))
         )
         assert f_score([], [1], beta) == f_score([1], [], beta) == f_score([1], [2], beta) == 0
-
-    @pytest.mark.parametrize("k, n_relevant", [(3, 2), (2, 3), (2, 2), (4, 1)])
-    def test_values_of_perfect_random_and_worst_rankers_in_the_docstrings(self, k, n_relevant):
-        n, relevant = 7, range(n_relevant)
-        every = list(combinations(range(n), k))
-        most, mean = min(k, n_relevant), k * n_relevant / n
-        for score, of_hits in [
-            (precision, lambda hits: hits / k),
-            (recall, lambda hits: hits / n_relevant),
-            (f_score, lambda hits: 2 * hits / (k + n_relevant)),
-        ]:
-            values = [score(recommended, relevant) for recommended in every]
-            assert np.mean(values) == pytest.approx(of_hits(mean))
-            assert max(values) == pytest.approx(of_hits(most))
-            assert min(values) == 0
-        assert np.mean([precision(r, relevant) for r in every]) == pytest.approx(n_relevant / n)
-        assert np.mean([recall(r, relevant) for r in every]) == pytest.approx(k / n)
 
 
 class TestUndefined:
@@ -144,15 +119,8 @@ class TestCoverage:
         assert item_coverage(users, 13) == float(Fraction(len(covered), 13))
         assert user_coverage(users[::-1]) == user_coverage(iter(users)) == user_coverage(users)
 
-    def test_random_lists_cover_what_the_docstring_says(self):
-        n, k, n_users = 5, 2, 3
-        lists = list(combinations(range(n), k))
-        values = [item_coverage((a, b, c), n) for a in lists for b in lists for c in lists]
-        assert np.mean(values) == pytest.approx(1 - (1 - k / n) ** n_users)
-
 
 class TestRefusals:
-    @pytest.mark.parametrize("score", [precision, recall, f_score])
     @pytest.mark.parametrize(
         "recommended, relevant, message",
         [
@@ -174,9 +142,10 @@ class TestRefusals:
             ([pd.NaT], [1], "recommended must not hold NaN"),
         ],
     )
-    def test_sets(self, score, recommended, relevant, message):
-        with pytest.raises(ValueError, match=message):
-            score(recommended, relevant)
+    def test_sets(self, recommended, relevant, message):
+        for score in (precision, recall, f_score):
+            with pytest.raises(ValueError, match=message):
+                score(recommended, relevant)
 
     @pytest.mark.parametrize("beta", [0, -1, np.nan, np.inf, None, "a"])
     def test_beta(self, beta):

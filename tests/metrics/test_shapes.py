@@ -7,10 +7,9 @@ import pytest
 from all_metrics import ALL, CUT_OFF, UNCUT
 
 import recsample as rs
-from recsample import AP, AUC, DCG, NDCG, RBP, RR, Accuracy, PercentileRank, RankScore, RPrecision
+from recsample import AP, AUC, DCG, RBP, RankScore, RPrecision
 from recsample.metrics import Metric
 from recsample.metrics.base import check_usable
-from recsample.metrics.ranking import AveragePrecision
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
 
 N = 60
@@ -55,31 +54,6 @@ def test_the_check_tells_shapes_apart():
         for other in named:
             if metric is not other:
                 assert not has(other.shape, terms(metric, 1, 3), RANK, 3), (metric, other)
-
-
-@pytest.mark.parametrize(
-    ("metric", "shape"),
-    [
-        (AUC, Linear()),
-        (PercentileRank, Linear()),
-        (AP, Reciprocal()),
-        (RR, Reciprocal()),
-        (AveragePrecision("relevant"), Reciprocal()),
-        (NDCG, Logarithmic()),
-        (DCG, Logarithmic()),
-        (RBP(0.8), Geometric(0.8)),
-        (RankScore(5), Geometric(0.5 ** (1 / 5))),
-        (Accuracy, Step(1)),
-        (RPrecision, Step(None)),
-    ],
-    ids=str,
-)
-def test_shapes_by_name(metric, shape):
-    found = metric.shape
-    if isinstance(shape, Geometric):
-        assert isinstance(found, Geometric) and found.ratio == pytest.approx(shape.ratio, rel=1e-15)
-    else:
-        assert found == shape and hash(found) == hash(shape)
 
 
 @pytest.mark.parametrize("metric", CUT_OFF, ids=str)

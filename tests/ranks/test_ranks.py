@@ -396,38 +396,6 @@ class TestPredictedRanks:
         assert predicted_ranks([[3.0, 2, 1]], twice).n_relevant.tolist() == [1]
         assert predicted_ranks([[3.0, 2, 1]], [2], twice).n_items.tolist() == [2]
 
-    @pytest.mark.parametrize("block", [1, 7, 40, 10**6])
-    @pytest.mark.parametrize("several", [False, True])
-    def test_the_block_size_does_not_matter(self, monkeypatch, block, several):
-        rng = RNG(2)
-        scores = rng.integers(0, 6, size=(23, 10)).astype(float)
-        relevant = rng.integers(0, 10, size=23)
-        if several:
-            relevant = matrix([{i, (i + 3) % 10} for i in relevant], 10)
-            exclude = None
-        else:
-            exclude = matrix([{(i + 1) % 10} for i in relevant], 10)
-        usual = predicted_ranks(scores, relevant, exclude)
-        monkeypatch.setattr("recsample.ranks.standings.TILE", block)
-        ranks = predicted_ranks(scores, relevant, exclude)
-        assert np.array_equal(np.concatenate(ranks.rows), np.concatenate(usual.rows))
-        assert ranks.n_items.tolist() == usual.n_items.tolist()
-
-    @pytest.mark.parametrize("block", [999, 10**6])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_identical_factors_are_ties_however_their_product_is_rounded(
-        self, monkeypatch, block, dtype
-    ):
-        # A plain matrix product gives some of these equal items scores that differ in the last bit.
-        rng = RNG(4)
-        users = rng.normal(size=(50, 17)).astype(dtype)
-        half = rng.normal(size=(501, 17)).astype(dtype)
-        monkeypatch.setattr("recsample.ranks.standings.TILE", block)
-        for item in (0, 250, 500, 501, 1001):
-            ranks = predicted_ranks((users, np.concatenate([half, half])), [item] * 50)
-            assert ranks.ties.tolist() == [1] * 50
-            assert (ranks.values % 2 == 1).all()
-
     def test_a_score_that_is_none_is_named_in_whatever_block_it_is(self, monkeypatch):
         monkeypatch.setattr("recsample.ranks.standings.TILE", 4)
         scores = np.zeros((5, 2))

@@ -3,7 +3,6 @@
 import os
 import tracemalloc
 from bisect import bisect_left, bisect_right
-from fractions import Fraction
 from functools import reduce
 from operator import add, mul
 
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from thorough import thorough
 
 from recsample import predicted_ranks
 from recsample.ranks import standings, thresholds
@@ -117,9 +115,8 @@ def compiled(monkeypatch):
 
 @pytest.mark.parametrize("dtype", KINDS)
 @pytest.mark.parametrize("many", [2, 16])
-@pytest.mark.parametrize("seed", range(3))
-def test_sums_in_double_precision_decide(small_tiles, dtype, many, seed):
-    rng = RNG(seed)
+def test_sums_in_double_precision_decide(small_tiles, dtype, many):
+    rng = RNG(0)
     users, items = entangled(rng, 12, 60, 7, dtype)
     relevant, exclude = some_sets(rng, 12, 60, 9)
     expected = by_hand(users, items, relevant, exclude)
@@ -129,7 +126,7 @@ def test_sums_in_double_precision_decide(small_tiles, dtype, many, seed):
     assert ranked((users, items), relevant, exclude) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),
     st.sampled_from(KINDS),
@@ -151,11 +148,10 @@ def test_exact_arithmetic_agrees_where_nothing_is_rounded(seed, dtype, n_items, 
     assert ranked(users @ items.T, relevant, exclude) == expected
 
 
-@pytest.mark.parametrize("dtype", [np.float32, thorough(np.float64)])
 @pytest.mark.parametrize("several", [False, True])
-def test_tiles_and_memory_do_not_matter(small_tiles, dtype, several):
+def test_tiles_and_memory_do_not_matter(small_tiles, several):
     rng = RNG(1)
-    users, items = entangled(rng, 20, 3000, 16, dtype)
+    users, items = entangled(rng, 20, 3000, 16, np.float32)
     relevant, exclude = some_sets(rng, 20, 3000, 5)
     if not several:
         relevant = [{int(item)} for item in rng.integers(3000, size=20)]
@@ -181,11 +177,10 @@ def three_threads(monkeypatch):
     monkeypatch.setattr(standings, "_WORTH_THREADS", 0)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, thorough(np.float64)])
 @pytest.mark.parametrize("users_are_factors", [False, True])
-def test_several_threads_count_the_same(request, dtype, users_are_factors):
+def test_several_threads_count_the_same(request, users_are_factors):
     rng = RNG(3)
-    users, items = entangled(rng, 200, 500, 16, dtype)
+    users, items = entangled(rng, 200, 500, 16, np.float32)
     relevant, exclude = some_sets(rng, 200, 500, 30)
     scores = (users, items) if users_are_factors else users @ items.T
     usual = ranked(scores, relevant, exclude)
@@ -205,29 +200,6 @@ def test_compiled_code_counts_the_same(compiled, dtype, several):
     dense = users @ items.T
     by_sorting = [standing(row.tolist(), *sets) for row, *sets in zip(dense, relevant, exclude)]
     assert ranked(dense, relevant, exclude) == by_sorting
-
-
-@pytest.mark.parametrize("dtype", KINDS)
-@pytest.mark.parametrize("d", [1, 2, 17, 64, 300])
-def test_no_product_is_further_off_than_assumed(dtype, d):
-    rng = RNG(d)
-    users = rng.normal(size=(8, d)).astype(dtype)
-    items = rng.normal(size=(30, d)).astype(dtype)
-    items[:10] -= (items[:10] @ users[0])[:, None] / (users[0] @ users[0]) * users[0]  # near 0
-    items[10:20] *= dtype(1e-6)
-    source = standings.Product(users, items)
-    assert source.bounded
-    tile = source.rows(np.arange(8))(slice(0, 30))
-    assert tile.dtype == dtype
-    scores = exact_scores(users, items)
-    user, item = np.indices(tile.shape).reshape(2, -1)
-    own = pair_scores(users, items, user, item)
-    low, high = source.around(user, own)
-    # As far off on the other side would be inside still.
-    assert ((low < tile.ravel()) & (tile.ravel() < high)).all()
-    widths = high.astype(float) - low.astype(float)
-    for exact, one, width in zip(scores.ravel(), own.tolist(), widths.tolist()):
-        assert 2 * abs(Fraction(one) - Fraction(exact, 2**240)) < width
 
 
 @pytest.mark.parametrize("dtype", KINDS)
@@ -389,15 +361,7 @@ def test_however_scores_lie_in_memory():
 
 
 @pytest.mark.parametrize(
-    "working_memory, n_users, share, norm",
-    [
-        (2, 60, 0, 1),
-        (8, 60, 2e-4, 1),
-        thorough(16, 100, 2e-4, 1),
-        thorough(2, 20, 0.01, 1),
-        (4, 2, 5e-5, 3e6),
-        thorough(8, 1, 1.2e-3, 3e6),
-    ],
+    "working_memory, n_users, share, norm", [(2, 60, 0, 1), (8, 60, 2e-4, 1), (4, 2, 5e-5, 3e6)]
 )
 def test_memory_is_bounded(working_memory, n_users, share, norm):
     """One relevant item each, or a share of 60,000 items."""

@@ -16,8 +16,6 @@ from recsample.sampling.large_pools import (
     compressible,
     given_belief,
     jumps_of,
-    places_of,
-    polynomials,
     random_belief,
     sums_in_steps,
     uniform_belief,
@@ -163,47 +161,10 @@ def few_rows(metric, sampler, n):
     return compressed(sampler, n - 1, target, jumps, uniform_belief(n - 1))
 
 
-@pytest.mark.parametrize(("n", "m"), [(2_000, 40), (10**6, 200), (10**8, 1_000)])
-def test_the_spectrum_of_hypergeometric_laws(n, m):
-    """Both expectations, of s given a and of a given s, keep the degree of a polynomial.
-
-    So the squared singular values of the whitened law are products of the factors of their leading
-    coefficients, (m)_k / (N)_k and (N + 2) ... (N + k + 1) / (m + 2) ... (m + k + 1).
-    """
-    pool = n - 1
-    k = np.arange(m)
-    squares = np.cumprod((m - k) / (pool - k) * (pool + 2 + k) / (m + 2 + k))
-    law, rows = few_rows(rs.AUC, rs.UniformSampling(m), n)
-    white = np.sqrt(rows.weight)[:, None] * law * np.sqrt(m + 1)
-    found = linalg.svdvals(white)[: m + 1]
-    expected = np.append(1.0, np.sqrt(squares))[: len(found)]
-    assert np.abs(found - expected).max() < 1e-14
-
-
-@both_ways
-@pytest.mark.parametrize("degree", [5, 60])
-def test_sums_of_polynomials(degree, replace):
-    """Against the Gauss rule with that many nodes more than enough."""
-    n = 4_000
-    places = places_of(
-        n - 1, polynomials(degree), lambda a: 1.0 / (1 + a), [], uniform_belief(n - 1)
-    )
-    all_ranks = np.arange(n)
-    few, many = (
-        np.polynomial.legendre.legvander(2 * a / (n - 1) - 1, degree)
-        for a in (places.above, all_ranks)
-    )
-    sums = (places.weight[:, None] * few).T @ few
-    assert sums == pytest.approx(many.T @ many / n, abs=1e-13)
-    right = few.T @ (places.weight * places.target)
-    assert right == pytest.approx(many.T @ (1 / (1 + all_ranks)) / n, abs=1e-15)
-
-
 FALLING = {
-    f"{decades} decades": lambda a, d=decades: 10 ** (-d * a / a[-1])
-    for decades in (1, 10, 40, 100, 300)
+    f"{decades} decades": lambda a, d=decades: 10 ** (-d * a / a[-1]) for decades in (1, 40, 300)
 }
-FALLING |= {f"power {p}": lambda a, p=p: (1 + a) ** -p for p in (0.3, 1.5, 2, 3, 4.5, 8, 12, 30)}
+FALLING |= {f"power {p}": lambda a, p=p: (1 + a) ** -p for p in (0.3, 2, 8, 30)}
 FALLING |= {
     "soon": lambda a: np.exp(-a / 3),
     "not": np.ones_like,
@@ -276,7 +237,7 @@ def test_values_at_all_ranks_are_met_to_rounding():
     """Errors of exp(-36) of the largest value are left, where so many nodes stand for a block."""
     sampler, n_items = rs.UniformSampling(40), 60_000
     values = np.random.default_rng(0).normal(size=sampler.m + 1)
-    pool = large_pools.pool_of(sampler, n_items, 2, [])
+    pool = large_pools.pool_of(sampler, n_items, 2)
     found = pool.at_all(lambda law: law @ values, lambda value: value)
     some = np.arange(0, n_items, 17)
     law = large_pools.law_at(sampler, some.astype(float), n_items - 1)

@@ -140,17 +140,6 @@ def test_draws_by_enumeration(ranks, n_items, ties, m):
         assert stats.chisquare(observed, expected).pvalue > 0.001
 
 
-def test_given_the_size_the_law_is_that_of_uniform_sampling():
-    # The joint law of different items above and in all: N = 5, a = 2, four draws.
-    joint = Counter(
-        (len({i for i in drawn if i < 2}), len(set(drawn))) for drawn in product(range(5), repeat=4)
-    )
-    sizes = PooledSampling(4).sizes(5)
-    for (above, size), count in joint.items():
-        given_size = rs.UniformSampling(size).pmf(Ranks([3], 6))[0, above]
-        assert count / 5**4 == pytest.approx(sizes[size] * given_size, rel=1e-13)
-
-
 def test_instances_of_all_kinds_at_once():
     kinds = [
         ([3], 6, 0, 2),
@@ -172,24 +161,6 @@ def test_instances_of_all_kinds_at_once():
     drawn = sampler.draw(together, rng=0)
     assert drawn.n_relevant.tolist() == [1, 2, 1, 1, 3]
     assert (drawn.n_irrelevant <= sampler.m * drawn.n_relevant).all()
-
-
-def test_moments_are_sums_over_all_sizes_of_the_sample():
-    """Given D, `UniformSampling` without replacement of that size; D by its law."""
-    one = Ranks([2, 9, 40], 61, ties=[0, 8, 21])
-    several = Ranks([[2, 9, 40], [5, 6, 7], [30, 31, 60]], 63, ties=[[0, 0, 9], [8] * 3, [4, 4, 0]])
-    for n, ranks in ((1, one), (3, several)):
-        sampler = PooledSampling(4)
-        sizes = sampler.sizes(60, n)
-        given_size = [rs.UniformSampling(d) for d in range(1, 4 * n + 1)]
-        for metric in METRICS:
-            means = np.array([each.expect(metric, ranks) for each in given_size])
-            mean = sizes[1:] @ means
-            assert sampler.expect(metric, ranks) == pytest.approx(mean, abs=1e-12), str(metric)
-            if n == 1:
-                variances = np.array([each.variance(metric, ranks) for each in given_size])
-                variance = sizes[1:] @ (variances + (means - mean) ** 2)
-                assert sampler.variance(metric, ranks) == pytest.approx(variance, abs=1e-12)
 
 
 def test_different_items_above():
@@ -219,18 +190,6 @@ def test_corrections_are_refused_where_the_size_is_random():
             ValueError, match=r"metric must read what PooledSampling\(m=2\) gives, got BiasVar"
         ):
             method(corrected, ranks)
-
-
-def test_simulated_metrics_at_the_size_of_movielens():
-    n, sampler = 5_000, PooledSampling(50)
-    for one in (Ranks([300], 3540), Ranks([300], 3540, ties=[900])):
-        drawn = sampler.draw(one[np.zeros(n, int)], rng=8)
-        for metric in (rs.AUC, rs.NDCG @ 10, rs.Recall @ 10):
-            mean, variance = sampler.expect(metric, one)[0], sampler.variance(metric, one)[0]
-            values = metric(drawn)
-            assert abs(values.mean() - mean) < 4 * np.sqrt(variance / n)
-            error = np.sqrt((((values - mean) ** 4).mean() - variance**2) / n)
-            assert abs(values.var() - variance) < 4 * error
 
 
 def test_many_draws_leave_nothing_to_chance():

@@ -1,16 +1,14 @@
 """The law of the sampled rank, its draws and its moments, against counting and simulation."""
 
 import tracemalloc
-import warnings
 from fractions import Fraction
+from itertools import product
 from math import comb, exp, prod
 from time import thread_time
 
 import numpy as np
 import pytest
 import reference
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 import recsample as rs
@@ -130,12 +128,6 @@ class TestLaw:
         assert sampler.pmf(ranks) == pytest.approx(pmf, abs=1e-16)
         assert sampler.expect(NDCG, ranks) == pytest.approx(mean, abs=1e-15)
 
-    @both_ways
-    def test_a_better_rank_is_sampled_better(self, replace):
-        """The distribution functions never cross."""
-        below = np.cumsum(UniformSampling(8, replace).law(40), axis=1)
-        assert (np.diff(below, axis=0) <= 1e-15).all()
-
     def test_the_default_is_without_replacement(self):
         assert UniformSampling(5) == UniformSampling(5, replace=False)
         assert UniformSampling(5) != UniformSampling(5, replace=True)
@@ -157,15 +149,6 @@ class TestLaw:
             found = count_pmf(above[rows], pool[rows], m, replace, counts=counts)
             assert np.abs(found - law[rows, counts]).max() < 1e-15
         assert sorted(seen) == list(range(len(ranks)))
-
-    @both_ways
-    def test_expectations_are_sums_over_the_whole_law(self, replace):
-        ranks = Ranks(np.arange(1, 3000, 7), n_items=3706)
-        sampler = UniformSampling(1000, replace)
-        for M in (AP, NDCG, NDCG @ 10, Recall @ 10, RBP(0.9)):
-            mean, variance = sum_over_law(M, sampler, ranks)
-            assert sampler.expect(M, ranks) == pytest.approx(mean, abs=1e-14)
-            assert sampler.variance(M, ranks) == pytest.approx(variance, abs=1e-14)
 
 
 class TestTies:
@@ -247,26 +230,12 @@ class TestTies:
             else:
                 assert pmf == pytest.approx(1 / (10**4 + 1), rel=1e-10, abs=0)
 
-    @both_ways
-    @settings(max_examples=40, deadline=None)
-    @given(data=st.data())
-    def test_any_ties(self, replace, data):
-        n_items = data.draw(st.integers(2, 60))
-        m = data.draw(st.integers(1, 60 if replace else n_items - 1))
-        rank = data.draw(st.integers(1, n_items))
-        ties = data.draw(st.integers(0, n_items - rank))
-        expected = [float(p) for p in reference.tied_law(rank, ties, n_items, m, replace)]
-        assert law_of(UniformSampling(m, replace), rank, n_items, [ties]) == pytest.approx(
-            expected, abs=1e-14
-        )
-
 
 class TestDraw:
     @both_ways
     @pytest.mark.parametrize(
         "n_items, m, rank, ties",
-        [(2, 1, 1, 0), (2, 1, 2, 0), (10, 4, 3, 0), (10, 9, 3, 0), (100, 20, 30, 0), (50, 5, 50, 0)]
-        + [(50, 5, 1, 49), (50, 20, 10, 15), (1000, 99, 12, 700), (30, 29, 4, 11)],
+        [(2, 1, 2, 0), (10, 9, 3, 0), (100, 20, 30, 0), (50, 20, 10, 15), (1000, 99, 12, 700)],
     )
     def test_draws_follow_the_exact_law(self, n_items, m, rank, ties, replace):
         size = 10_000
@@ -290,32 +259,6 @@ class TestDraw:
             )
             assert abs(sampled.mean() - m * p) < 4 * spread / np.sqrt(size)
             assert sampled.std() == pytest.approx(spread, rel=4 / np.sqrt(2 * size))
-
-    @both_ways
-    def test_sampling_real_items_gives_the_same_law(self, replace):
-        rng = np.random.default_rng(11)
-        scores = rng.integers(0, 6, size=40) / 2.0  # with ties
-        target, m, size = 17, 12, 8_000
-        scores[target] = 1.5
-        others = np.delete(np.arange(40), target)
-        if replace:
-            sample = rng.choice(others, (size, m))
-        else:
-            sample = rng.permuted(np.tile(others, (size, 1)), axis=1)[:, :m]
-        # Every sample is ranked by its scores, ties by a random order of all items.
-        noise = rng.random((size, 40))
-        tied_ahead = np.take_along_axis(noise, sample, axis=1) > noise[:, [target]]
-        ahead = (scores[sample] > scores[target]) | (
-            (scores[sample] == scores[target]) & tied_ahead
-        )
-        counts = np.bincount(ahead.sum(axis=1), minlength=m + 1)
-        sampler = UniformSampling(m, replace)
-        ranks = rs.predicted_ranks([scores], [target])
-        assert ranks.ties[0] > 2
-        assert chi_square(counts, size * sampler.pmf(ranks)[0]) > 1e-3
-        drawn = sampler.draw(Ranks(ranks.values.repeat(size), 40, ties=ranks.ties.repeat(size)), 3)
-        table = np.stack([counts, np.bincount(drawn.values - 1, minlength=m + 1)])
-        assert stats.chi2_contingency(table[:, table.sum(axis=0) > 10]).pvalue > 1e-3
 
     def test_instances_stay_in_order_and_are_independent(self):
         ranks = Ranks([1, 10**4] * 500, n_items=10**4)
@@ -435,14 +378,6 @@ class TestMoments:
                 AUC(ranks), abs=1e-14
             )
 
-    @both_ways
-    @every_metric
-    def test_one_sample_makes_every_metric_an_affine_function_of_auc(self, M, replace):
-        ranks, sampler = some_ranks(50, ties=True), UniformSampling(1, replace)
-        first, second = M.of_rank([1, 2], 2)
-        expected = second + (first - second) * AUC(ranks)
-        assert sampler.expect(M, ranks) == pytest.approx(expected, abs=1e-14)
-
     @every_metric
     def test_all_items_give_the_exact_metric_back(self, M):
         for n_items in (2, 3, 31):
@@ -453,40 +388,14 @@ class TestMoments:
             tied = some_ranks(n_items, ties=True)
             assert sampler.expect(M, tied) == pytest.approx(M(tied), abs=1e-14)
 
-    def test_table_2_without_replacement(self):
-        recommenders = {
-            "A": Ranks([100] * 5, n_items=10_000),
-            "B": Ranks([40, 40, 8437, 9266, 4482], n_items=10_000),
-            "C": Ranks([212, 2, 743, 5342, 1548], n_items=10_000),
-        }
-        law = {
-            AP: [0.636, 0.341, 0.326],
-            NDCG: [0.728, 0.447, 0.460],
-            Recall @ 10: [1.000, 0.400, 0.569],
-            AUC: [0.990, 0.555, 0.843],
-        }
-        for M, expected in law.items():
-            means = [UniformSampling(99).expect(M, r).mean() for r in recommenders.values()]
-            assert means == pytest.approx(expected, abs=5e-4)
-
     @both_ways
-    @every_metric
-    def test_the_order_of_instances_does_not_matter(self, M, replace):
+    def test_the_order_of_instances_does_not_matter(self, replace):
         sampler, order = UniformSampling(6, replace), np.random.default_rng(0).permutation(12)
         values, ties, sizes = np.arange(1, 13), np.arange(12) % 4, np.arange(20, 32)
         usual, moved = (Ranks(values[o], sizes[o], ties=ties[o]) for o in (slice(None), order))
-        for method in (sampler.expect, sampler.variance):
-            assert method(M, moved).tolist() == method(M, usual)[order].tolist()
+        for M, method in product(ALL, (sampler.expect, sampler.variance)):
+            assert method(M, moved).tolist() == method(M, usual)[order].tolist(), M
         assert np.array_equal(sampler.pmf(moved), sampler.pmf(usual)[order])
-
-    def test_nothing_warns(self):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            for replace in (False, True):
-                for n_items, m in [(2, 1), (9, 8), (10**9, 1000)]:
-                    ranks = some_ranks(n_items, ties=True)
-                    for M in ALL:
-                        UniformSampling(m, replace).std_of_mean(M, ranks)
 
 
 class TestRefusals:

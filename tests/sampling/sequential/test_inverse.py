@@ -33,15 +33,6 @@ def survival(n_irrelevant):
     return [[Fraction(comb(N - a, t), comb(N, t)) for t in range(N + 1)] for a in range(N + 1)]
 
 
-@pytest.mark.parametrize("metric", WHOLE, ids=str)
-def test_position_estimates_without_bias_by_enumeration(metric):
-    n, sampler = 7, InverseSampling()
-    value = of_positions(sampler, metric, range(1, n + 1), n)
-    for rank in range(1, n + 1):
-        found = [value[position(order) - 1] for order in orders(n - 1, rank - 1)]
-        assert mean(found) == pytest.approx(metric.of_rank(rank, n), abs=1e-14)
-
-
 @pytest.fixture(scope="module", params=[2, 30, 2500])
 def chance(request):
     """P(T > t) among so many items, a column for each number of items above."""
@@ -59,21 +50,6 @@ def test_position_estimates_without_bias_at_every_rank(metric, chance):
     value = of_positions(InverseSampling(), metric, range(1, n + 1), n)
     found = np.diff(value, prepend=0) @ chance
     assert np.abs(found - metric.of_rank(range(1, n + 1), n)).max() < 1e-10
-
-
-def test_estimate_is_the_only_one_without_bias():
-    """The triangular system, solved in fractions: at T = N - a + 1 each rank adds one unknown."""
-    n = 9
-    law = survival(n - 1)
-    for metric, exact in [(AP, lambda r: Fraction(1, r)), (RBP(0.5), lambda r: Fraction(1, 2**r))]:
-        value = []
-        for t in range(n):  # the position t + 1 is the last one that a = n - 1 - t items allow
-            a = n - 1 - t
-            pmf = [law[a][j] - (law[a][j + 1] if j + 1 < n else 0) for j in range(n)]
-            known = sum(pmf[j] * value[j] for j in range(t))
-            value.append((exact(a + 1) - known) / pmf[t])
-        found = of_positions(InverseSampling(), metric, range(1, n + 1), n)
-        assert found == pytest.approx([float(x) for x in value], abs=1e-14)
 
 
 def test_ap_is_the_share_of_the_pool():
@@ -272,20 +248,6 @@ def test_drawn_positions_have_their_law():
         expected = repetitions * pmf
         assert (counts[expected == 0] == 0).all()
         assert (np.abs(counts - expected) <= 5 * np.sqrt(expected) + 1e-9).all()
-
-
-@pytest.mark.thorough
-def test_interval_of_one_run_covers():
-    """1,000 runs over 500 users of X, each with its own 95 % interval."""
-    recorded = rs.datasets.recorded_ranks()["X"]
-    ranks = Ranks(recorded.values[::12], recorded.n_irrelevant[::12] + 1)
-    n, n_runs, sampler = len(ranks), 1000, InverseSampling()
-    runs = sampler.draw(Ranks(np.tile(ranks.values, n_runs), np.tile(ranks.sizes, n_runs)), 3)
-    estimate = sampler.of(AP, runs).reshape(n_runs, n).mean(axis=1)
-    variance = sampler.estimated_variance(AP, runs).reshape(n_runs, n)
-    half = 1.96 * np.sqrt(variance.sum(axis=1)) / n
-    covered = (np.abs(estimate - AP(ranks).mean()) < half).sum()
-    assert 930 <= covered <= 970
 
 
 def test_pool_without_irrelevant_items():
