@@ -77,7 +77,8 @@ def check_found(metrics: Sequence[Metric]) -> None:
         if isinstance(one.shape, Linear) or not (one.higher_is_better and at_a_cutoff):
             raise ValueError(
                 f"metrics must be 0 for an item that is never found where unlisted is 'missed', "
-                f"got {one}, which needs its rank: leave it out, or take unlisted='below' or 'open'"
+                f"got {one}, which needs its rank: leave it out, or take unlisted='below' or "
+                "unlisted='open'"
             )
 
 

@@ -304,6 +304,8 @@ class Result(Value):
 
         table = self._with_free_limits()
         if exact is not None:
+            if not isinstance(exact, Result):
+                raise ValueError(f"exact must be a Result or None, got {shown(exact)}")
             missing = table.index.difference(exact.table.index)
             if len(missing):
                 raise ValueError(

@@ -323,7 +323,7 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         ([*EVALUATE, "--model", "what"], "--model must name one column of scores.csv, got 'what'"),
         ([*EVALUATE, "--items", "what"], "must end in .csv"),
         ([*EVALUATE, "--unlisted", "lost"], "--unlisted must be 'missed' (never found"),
-        ([*EVALUATE, "--drawn", "all"], "--drawn must be None where among is nothing and unlisted"),
+        ([*EVALUATE, "--drawn", "all"], "--drawn must be None where among is None and unlisted is"),
         ([*EVALUATE, "--sample", "0"], "--sample must be a whole number of at least 1, got 0"),
         ([*EVALUATE, "--sample", "2", "--unlisted", "out"], "--unlisted must be None or 'below'"),
         ([*EVALUATE, "--with-replacement"], "--with-replacement must stand beside --sample, got"),

@@ -380,6 +380,11 @@ def test_average_precision_says_its_divisor_where_libraries_differ():
     assert rs.report([1, 2], m=29, n_items=300, drawn="uniform", metrics=["AP@2"]).notes == ()
 
 
+def test_a_plot_beside_something_else_is_refused(found):
+    with pytest.raises(ValueError, match="^exact must be a Result or None, got 3"):
+        found.plot(exact=3)
+
+
 def test_html_is_escaped():
     said = rs.report({"a<b": RUN}, n_items=N_ITEMS, metrics=["AUC"])
     assert "a<b" not in said._repr_html_()
@@ -423,6 +428,7 @@ def test_a_plan_refuses(found, arguments, message):
         ({"sampled": RUN, "m": 30}, "m must be the number of drawn items, 29 in instance 0"),
         ({"metrics": []}, "metrics must"),
         ({"replace": "yes"}, "replace must be"),
+        ({"chosen": np.full(SIZE, 0.5)}, r"^exact must be given with chosen, got None and array"),
     ],
 )
 def test_refuses(changes, message):
