@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recsample._support.arrays import split
 from recsample._support.checks import shown
 from recsample._support.typing import Integers
 from recsample.evaluation.match import Matched
 from recsample.evaluation.options import REPORTED, UNLISTED, with_meanings
 from recsample.ranks.base import Ranks
-from recsample.ranks.scores import keys_of, without
+from recsample.ranks.scores import keys_of, pairs_of, without
 from recsample.ranks.sources import standing_among
 from recsample.sampling.base import Sampler
-from recsample.sampling.list_checks import uniformity
+from recsample.sampling.given_lists import Lists as Entries
+from recsample.sampling.list_checks import count_statistic, mean_statistic
 from recsample.sampling.pooled import PooledSampling
 
 # Lists that uniform draws would give this seldom are not taken for such.
@@ -202,7 +202,8 @@ def _look_uniform(matched, lists, drawn):
         )
     own = study.exclude + study.relevant
     own.resize(own.shape[0], study.n_items)
-    tests = uniformity(split(lists.indices.astype(np.int64), np.diff(lists.indptr)), own)
-    if study.n_items > len(study.items):  # items without a name have no place in an order
-        tests = tests.loc[["item counts"]]
-    return tests["p-value"].min() * len(tests) >= _SURPRISE
+    entries = Entries(*pairs_of(lists), np.diff(lists.indptr))
+    tests = [count_statistic(entries, own)]
+    if study.n_items == len(study.items):  # items without a name have no place in an order
+        tests.append(mean_statistic(entries, own, np.arange(float(study.n_items))))
+    return min(chance for *_, chance in tests) * len(tests) >= _SURPRISE

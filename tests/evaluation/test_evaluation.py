@@ -829,8 +829,9 @@ class TestGivenNegatives:
     def test_each_of_two_tests_has_half_of_the_chance_of_a_false_alarm(
         self, monkeypatch, p, uniform
     ):
-        tests = pd.DataFrame({"p-value": [0.5, p]})
-        monkeypatch.setattr("recsample.evaluation.rank.uniformity", lambda *_: tests)
+        where = "recsample.evaluation.rank"
+        monkeypatch.setattr(f"{where}.count_statistic", lambda *_: (0, 0, 0, 0, 0.5))
+        monkeypatch.setattr(f"{where}.mean_statistic", lambda *_: (0, 0, 0, 0, p))
         scores, held_out, train, lists = self.tables()
         found = rs.evaluate(
             scores, held_out, train=train, among=lists, drawn="uniform", metrics=["AUC"]
