@@ -467,8 +467,8 @@ def infer(
     if (known := ranked.first.drawn) is not None:
         return Sampled(n_items=ranked.pools, replace=bool(known.replace), stated=False, **about)
     if drawn in (None, "all"):
-        by_list = {"missed": ranked.missed, "best": ranked.best, "is_known": ranked.is_known}
-        return Exact(is_task=drawn == "all", **by_list, **about)
+        about |= {what: getattr(ranked, what) for what in ("missed", "best", "is_known")}
+        return Exact(is_task=drawn == "all", **about)
     if drawn != "uniform" or not ranked.looks_uniform:
         return Uncorrected(drawn=drawn, has_train=has_train, **about)
     return Sampled(n_items=ranked.pools, replace=False, stated=True, **about)

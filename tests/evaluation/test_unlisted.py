@@ -376,6 +376,7 @@ def test_each_combination_has_a_meaning_or_is_refused(among, unlisted, drawn):
             assert "cannot be corrected" in found.sentences[0]
         elif drawn == "uniform" or among == "sampler":
             assert "sampled" in found.table and len(found.ladder)
+            assert ("by recsample." in found.head) == (among == "sampler")
         else:
             assert found.table.loc["RR", "value"] == pytest.approx(exact)
         return
@@ -429,7 +430,7 @@ def a_run(rng):
 NAMES = {"nDCG@10": "NDCG@10", "R@5": "Recall@5", "RR": "RR", "AP": "AP", "P@5": "Precision@5"}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_trec_eval_and_ranx_count_as_missed_does(seed):
     ir_measures, ranx = pytest.importorskip("ir_measures"), pytest.importorskip("ranx")
     lists, held_out = a_run(np.random.default_rng(seed))
@@ -449,7 +450,7 @@ def test_trec_eval_and_ranx_count_as_missed_does(seed):
         assert found[ours] == pytest.approx(values[name], abs=1e-12), name
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_rectools_counts_as_missed_does(seed):
     metrics = pytest.importorskip("rectools.metrics")
     lists, held_out = a_run(np.random.default_rng(seed))
