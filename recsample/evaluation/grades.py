@@ -51,7 +51,8 @@ def values_of(metric: Metric, ranks: Ranks) -> Floats:
 
 def values_without(metric: Metric, ranks: Ranks, missed: Integers) -> Floats:
     """The same where the last relevant items of each user, so many, are never found."""
-    if not metric.additive:  # and within a cut-off: beyond it nothing is found
+    if not metric.additive:
+        assert metric.cutoff is not None  # see `check_found`: beyond it nothing is found
         rows = ranks.rows
         beyond = np.where(_is_last(ranks, missed), rows.rank + metric.cutoff, rows.rank)
         return metric(ranks.at(beyond, ranks.sizes + metric.cutoff))

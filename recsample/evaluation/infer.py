@@ -450,7 +450,7 @@ class Reread(Inferred):
         rest = {self.rows[name, metric]["assumption"] for name in (a, b)}
         weaker: Assumption = "none" if "none" in rest else "decreasing"
         each = [[one.limits(name, metric, weaker) for name in (a, b)] for one in self.readings]
-        low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if None not in (a, b))
+        low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if a and b)
         sign = 1 if low > 0 else -1 if high < 0 else 0
         ahead = better(metric, a, b, sign) if sign else "undecided"
         apart = Comparison(np.nan, low, high, np.nan)._asdict()

@@ -16,10 +16,10 @@ from recsample.evaluation.options import REPORTED, UNLISTED, with_meanings
 from recsample.ranks.base import Ranks
 from recsample.ranks.scores import keys_of, pairs_of, without
 from recsample.ranks.sources import standing_among
-from recsample.sampling.base import Sampler
 from recsample.sampling.given_lists import Lists as Entries
 from recsample.sampling.list_checks import count_statistic, mean_statistic
 from recsample.sampling.pooled import PooledSampling
+from recsample.sampling.uniform import UniformSampling
 
 # Lists that uniform draws would give this seldom are not taken for such.
 _SURPRISE = 1e-4
@@ -65,7 +65,7 @@ def rank(
     matched: Matched,
     unlisted: str | None,
     drawn: str | None,
-    sampler: Sampler | None,
+    sampler: UniformSampling | PooledSampling | None,
     rng: np.random.Generator,
 ) -> Ranked:
     """Rank among the catalogue, among lists, or among what a sampler draws of the catalogue."""
@@ -108,16 +108,19 @@ def rank(
 
 
 def _draw(
-    runs: Mapping[str, Ranks], sampler: Sampler, rng: np.random.Generator, named: bool
+    runs: Mapping[str, Ranks],
+    sampler: UniformSampling | PooledSampling,
+    rng: np.random.Generator,
+    named: bool,
 ) -> dict[str, Ranks]:
     """Ranks among items that a sampler draws."""
     first = next(iter(runs.values()))
-    pool = first.n_irrelevant
+    pool, ids = first.n_irrelevant, np.asarray(first.ids)
     needed = 1 if isinstance(sampler, PooledSampling) or sampler.replace else sampler.m
     if pool.min() < needed:
         raise ValueError(
             f"among must draw at most {pool.min()} items, which is all that there are for user "
-            f"{shown(first.ids[np.argmin(pool)])} beside the relevant ones, got {needed}"
+            f"{shown(ids[np.argmin(pool)])} beside the relevant ones, got {needed}"
         )
     rngs = generators(runs, rng) if named else {"": rng}
     return {name: sampler.draw(one, rngs[name]) for name, one in runs.items()}
