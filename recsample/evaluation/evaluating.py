@@ -13,11 +13,11 @@ from recsample._support.checks import generator, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
 from recsample.evaluation.grades import check_found, uses_grades
-from recsample.evaluation.infer import Inferred, Sampled, infer
+from recsample.evaluation.infer import infer
 from recsample.evaluation.match import match_ids
-from recsample.evaluation.options import check_together
-from recsample.evaluation.rank import draw, rank
-from recsample.evaluation.reporting import draws_of, refuse_corrections
+from recsample.evaluation.options import REPORTED, check_together
+from recsample.evaluation.rank import rank
+from recsample.evaluation.reporting import refuse_corrections
 from recsample.evaluation.results import Result
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
@@ -161,21 +161,15 @@ def evaluate(
     check_together(_KINDS[lists is not None, sampler is not None], unlisted, drawn)
     columns = {"user": user, "item": item, "score": score, "model": model}
     matched = match_ids(scores, held_out, train, items, lists, relevance, columns)
-    is_drawn = sampler is not None or drawn not in (None, "all")
-    if is_drawn:
-        _refuse_grades(matched.study.grades, chosen)
-        if len(matched.study.users) < 2:
-            raise ValueError(
-                "held_out must leave at least two users to evaluate where items are drawn, got 1"
-            )
-    ranked = rank(matched, unlisted, drawn)
+    if sampler is not None or drawn in REPORTED:
+        _check_drawn(matched.study, chosen)
+    ranked = rank(matched, unlisted, drawn, sampler, rng)
     if ranked.missed and not ranked.best:
         check_found(chosen)
-    found = infer(ranked, chosen, drawn, train is not None)
-    return Result(found if sampler is None else _drawn(found, ranked, sampler, rng))
+    return Result(infer(ranked, chosen, drawn, train is not None))
 
 
-_KINDS = {(False, False): "nothing", (True, False): "a dataframe", (False, True): "a sampler"}
+_KINDS = {(False, False): "None", (True, False): "a dataframe", (False, True): "a sampler"}
 
 
 def _among(among):
@@ -190,8 +184,9 @@ def _among(among):
     )
 
 
-def _refuse_grades(grades, metrics):
-    """Refuse what ranks among some items do not tell."""
+def _check_drawn(study, metrics):
+    """Refuse what ranks among drawn items do not tell."""
+    grades = study.grades
     used = [m for m in metrics if grades is not None and uses_grades(m, grades)]
     if used:
         raise ValueError(
@@ -200,13 +195,7 @@ def _refuse_grades(grades, metrics):
             "for metrics of binary relevance, or keep the rows that are relevant and give "
             "relevance=None"
         )
-
-
-def _drawn(found: Inferred, ranked, sampler, rng) -> Sampled:
-    """What a sampler sees of the ranks among all items."""
-    runs = draw(ranked, sampler, rng)
-    about = {
-        what: getattr(found, what)
-        for what in ("metrics", "named", "notes", "counts", "grades", "lists")
-    }
-    return Sampled(runs=runs, **about, **draws_of(runs, None, None, None)._asdict())
+    if len(study.users) < 2:
+        raise ValueError(
+            "held_out must leave at least two users to evaluate where items are drawn, got 1"
+        )

@@ -51,7 +51,8 @@ def values_of(metric: Metric, ranks: Ranks) -> Floats:
 
 def values_without(metric, ranks, missed):
     """The same where the last relevant items of each user, so many, are never found."""
-    if not metric.additive:  # and within a cut-off: beyond it nothing is found
+    if not metric.additive:
+        assert metric.cutoff is not None  # see `check_found`: beyond it nothing is found
         rows = ranks.rows
         beyond = np.where(_is_last(ranks, missed), rows.rank + metric.cutoff, rows.rank)
         return metric(ranks.at(beyond, ranks.sizes + metric.cutoff))
@@ -77,7 +78,8 @@ def check_found(metrics: Sequence[Metric]) -> None:
         if isinstance(one.shape, Linear) or not (one.higher_is_better and at_a_cutoff):
             raise ValueError(
                 f"metrics must be 0 for an item that is never found where unlisted is 'missed', "
-                f"got {one}, which needs its rank: leave it out, or take unlisted='below' or 'open'"
+                f"got {one}, which needs its rank: leave it out, or take unlisted='below' or "
+                "unlisted='open'"
             )
 
 

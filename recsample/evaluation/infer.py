@@ -43,15 +43,13 @@ class Inferred(Value):
     """What ranks of recommenders say of metrics.
 
     `runs` are by the names of the recommenders, "" for one that is not `named`; `counts` says how
-    often what did not match, by recommender and in words, and `notes` what of it is unusual;
-    `grades` are the different ones of the held-out items; `lists` says how long lists of scores
-    are, where they leave items out.
+    often what did not match, by recommender and in words; `grades` are the different ones of the
+    held-out items; `lists` says how long lists of scores are, where they leave items out.
     """
 
     runs: Mapping[str, Any]  # Ranks, RankCounts, or printed numbers
     metrics: tuple[Metric, ...]
     named: bool
-    notes: tuple[str, ...] = ()
     counts: Mapping[tuple[str, str], int] | None = None
     grades: tuple[float, ...] = ()
     lists: Lists | None = None
@@ -198,7 +196,8 @@ class Exact(Inferred):
     @cached_property
     def ends(self) -> Mapping[Metric, tuple[float, float]]:
         """The lowest and the highest value that each metric can have."""
-        found = {m: ends_with_grades(m, self.first) for m in self.metrics}
+        defined = [m for m in self.metrics if self.undefined[m] < len(self.first)]
+        found = {m: ends_with_grades(m, self.first) for m in defined}
         if self.missed:  # of nothing found a metric is 0
             found = {m: (min(low, 0.0), max(high, 0.0)) for m, (low, high) in found.items()}
         return found
@@ -460,18 +459,14 @@ class Reread(Inferred):
 
 def infer(ranked, metrics, drawn, has_train):
     """What ranks of scores say, by what was drawn."""
-    about = {
-        "runs": ranked.runs,
-        "metrics": tuple(metrics),
-        "named": ranked.named,
-        "notes": ranked.notes,
-        "counts": ranked.counts,
-        "grades": ranked.grades,
-        "lists": ranked.lists,
-    }
+    shared = ("runs", "named", "counts", "grades", "lists")
+    about: dict[str, Any] = {what: getattr(ranked, what) for what in shared}
+    about["metrics"] = tuple(metrics)
+    if (known := ranked.first.drawn) is not None:
+        return Sampled(n_items=ranked.pools, replace=bool(known.replace), stated=False, **about)
     if drawn in (None, "all"):
-        by_list = {"missed": ranked.missed, "best": ranked.best, "is_known": ranked.is_known}
-        return Exact(is_task=drawn == "all", **by_list, **about)
+        about |= {what: getattr(ranked, what) for what in ("missed", "best", "is_known")}
+        return Exact(is_task=drawn == "all", **about)
     if drawn != "uniform" or not ranked.looks_uniform:
         return Uncorrected(drawn=drawn, has_train=has_train, **about)
     return Sampled(n_items=ranked.pools, replace=False, stated=True, **about)

@@ -77,6 +77,7 @@ def match_ids(
         tables["train"] = _pairs("train", train, pair)
     if among is not None:
         tables["among"] = _pairs("among", among, pair)
+    stated, n_items = _stated_items(items)
     read = {name: _read(_called(name), one, scored) for name, one in given.items()}
     rows = {name: one for name, one in read.items() if isinstance(one, WholeRows)}
     listed = {name: one for name, one in read.items() if isinstance(one, _Table)}
@@ -88,12 +89,12 @@ def match_ids(
     _check_spelling(found, counts)
     if rows:
         _check_numbers(found, rows)
-    elif items is None or np.ndim(items) == 0:
+    elif stated is None:
         _refuse_unknown(found)
-    catalogue, n_items = _catalogue(found, rows, items)
+    catalogue = _catalogue(found, rows, stated, n_items)
     for one in rows.values():
-        one.columns = None if items is None or np.ndim(items) == 0 else np.asarray(catalogue)
-    study = _study(tables, catalogue, n_items, counts)
+        one.columns = None if stated is None else np.asarray(catalogue)
+    study = _study(tables, catalogue, n_items or len(catalogue), counts)
     sources: dict[str, Source] = {
         name: rows[name] if name in rows else _listed(name, listed[name], study, counts)
         for name in given
@@ -292,39 +293,44 @@ def _refuse_unknown(found):
             )
 
 
-def _catalogue(found, rows, items):
-    """The items that can be recommended, as far as they have names, and how many there are."""
+def _stated_items(items):
+    """The ids of the catalogue, or how many there are; None for what is not stated."""
+    if items is None:
+        return None, None
+    if np.isscalar(items) and not isinstance(items, str):
+        return None, positive_int("items", items)
+    ids = array_of("items", items, None if hasattr(items, "dtype") else object)
+    if ids.ndim != 1 or not len(ids):
+        raise ValueError(
+            f"items must be a number, or a list of at least one id, got {shown(items)}"
+        )
+    return frames.check_ids("items", ids), None
+
+
+def _catalogue(found, rows, stated, n_items):
+    """The items that can be recommended: those that are stated, or all that occur."""
     known = (
         extra("pandas").RangeIndex(next(iter(rows.values())).n_items)
         if rows
         else frames.union(*(table.item.ids for table in found.values()))
     )
-    if items is None:
-        return known, len(known)
-    if np.ndim(items) == 0 and not frames.is_frame(items):
-        n_items = positive_int("items", items)
-        if n_items < len(known) or (rows and n_items > len(known)):
-            where = "scores have a column for" if rows else "the tables name"
-            raise ValueError(
-                f"items must be their number, at least as many as {where}, {len(known):,}, or the "
-                f"ids of those that are ranked, got {n_items:,}"
-            )
-        return known, n_items
-    named = array_of("items", items, None if hasattr(items, "dtype") else object)
-    if named.ndim != 1 or not len(named):
+    if n_items is not None and (n_items < len(known) or (rows and n_items > len(known))):
+        where = "scores have a column for" if rows else "the tables name"
         raise ValueError(
-            f"items must be a number, or a list of at least one id, got {shown(items)}"
+            f"items must be their number, at least as many as {where}, {len(known):,}, or the "
+            f"ids of those that are ranked, got {n_items:,}"
         )
-    named = frames.check_ids("items", named)
-    if frames.kind_of(named) != (kind := frames.kind_of(found["held_out"].item.ids)):
-        raise ValueError(f"items must be {kind} as in held_out, got {frames.kind_of(named)}")
-    catalogue = frames.union(named)
+    if stated is None:
+        return known
+    if frames.kind_of(stated) != (kind := frames.kind_of(found["held_out"].item.ids)):
+        raise ValueError(f"items must be {kind} as in held_out, got {frames.kind_of(stated)}")
+    catalogue = frames.union(stated)
     if rows and (unknown := catalogue.difference(known)).size:
         raise ValueError(
             f"items must be numbers of columns of scores, from 0 to {len(known) - 1}, got "
             f"{unknown[0]}"
         )
-    return catalogue, len(catalogue)
+    return catalogue
 
 
 def _check_numbers(found, rows):
@@ -444,6 +450,7 @@ def _lists(table, study, counts):
     row, column, known = _known_to(
         study, table, counts, "", "rows of among", "of items not in items"
     )
+    _refuse_strangers("among", row, table, study.users)
     lists = sets_of(row[known], column[known], study.relevant.shape)
     counts["", "rows of among that repeat another one, left out"] = known.sum() - lists.nnz
     lists = without(lists, study.relevant)

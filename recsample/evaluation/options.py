@@ -27,8 +27,8 @@ REPORTED: Mapping[str, str] = {word: DRAWN[word] for word in ("uniform", "popula
 # What may stand together: the kind of `among`, the words of `unlisted`, those of `drawn`.
 _ANY, _BEHIND = (None, "missed", "below", "open"), (None, "below")
 _TOGETHER: tuple[tuple[str, tuple[str | None, ...], tuple[str | None, ...]], ...] = (
-    ("nothing", _ANY, (None,)),
-    ("nothing", ("out",), tuple(DRAWN)),
+    ("None", _ANY, (None,)),
+    ("None", ("out",), tuple(DRAWN)),
     ("a dataframe", _ANY, ("all",)),
     ("a dataframe", _BEHIND, tuple(REPORTED)),
     ("a sampler", _BEHIND, (None,)),
@@ -36,7 +36,7 @@ _TOGETHER: tuple[tuple[str, tuple[str | None, ...], tuple[str | None, ...]], ...
 
 
 def check_together(among: str, unlisted: Any, drawn: Any) -> None:
-    """Refuse what has no meaning; `among` is "nothing", "a dataframe" or "a sampler"."""
+    """Refuse what has no meaning; `among` is "None", "a dataframe" or "a sampler"."""
     check_word("unlisted", unlisted, UNLISTED, or_none=True)
     check_word("drawn", drawn, DRAWN, or_none=True)
     rows = [(words, ways) for kind, words, ways in _TOGETHER if kind == among]
@@ -50,6 +50,8 @@ def check_together(among: str, unlisted: Any, drawn: Any) -> None:
         raise ValueError(
             f"drawn must be {_listing(w for w in (None, *DRAWN) if w in allowed)} {where} and "
             f"unlisted is {unlisted!r}, got {drawn!r}"
+            + ": unlisted='out' says that lists were drawn"
+            * (among == "None" and unlisted is None)
         )
 
 
@@ -67,7 +69,7 @@ def with_meanings(words: Mapping[str, str]) -> str:
 
 
 def _cure(value):
-    if value != "shared":
+    if not is_one_of(value, ("shared",)):
         return ""
     return (
         ": of lists that users share, rank all items for some users chosen at random, and give "

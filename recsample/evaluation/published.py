@@ -13,7 +13,7 @@ from recsample._support import checks
 from recsample._support.checks import shown
 from recsample._support.extras import extra
 from recsample.evaluation.infer import Reread
-from recsample.evaluation.options import REPORTED, check_word
+from recsample.evaluation.options import DRAWN
 from recsample.evaluation.reporting import MANY, refuse_corrections
 from recsample.evaluation.results import Result
 from recsample.evaluation.say import among, as_printed
@@ -90,14 +90,16 @@ def from_published(
     True
     """
     extra("pandas")
-    if check_word("drawn", drawn, REPORTED) != "uniform":
+    if not checks.is_one_of(drawn, ("uniform",)):
         raise ValueError(
-            f"drawn must be 'uniform' for the numbers of a table, got {drawn!r}: of other draws "
-            "they say nothing about the exact metrics"
+            f"drawn must be 'uniform' ({DRAWN['uniform']}) for the numbers of a table, got "
+            f"{shown(drawn)}: of other draws they say nothing about the exact metrics"
         )
-    checks.refuse_frame("values", values, "see DataFrame.to_dict('index')")
     if not isinstance(values, Mapping) or not values:
-        raise ValueError(f"values must be numbers by metric, {{'HR@10': '0.670'}}, got {values!r}")
+        cure = ": see its method to_dict" * hasattr(values, "to_dict")
+        raise ValueError(
+            f"values must be numbers by metric, {{'HR@10': '0.670'}}, got {shown(values)}{cure}"
+        )
     named = all(isinstance(one, Mapping) for one in values.values())
     check_names("values", values)
     given: Mapping[str, Any] = values if named else {"": values}

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from recsample._support.arrays import counted, split
 from recsample._support.checks import shown
 from recsample._support.typing import Integers
-from recsample.evaluation.match import USUAL, Matched
-from recsample.evaluation.options import UNLISTED, with_meanings
+from recsample.evaluation.match import Matched
+from recsample.evaluation.options import REPORTED, UNLISTED, with_meanings
 from recsample.ranks.base import Ranks
-from recsample.ranks.scores import keys_of, without
-from recsample.ranks.sources import Standing, standing_among
-from recsample.sampling.list_checks import uniformity
+from recsample.ranks.scores import keys_of, pairs_of, without
+from recsample.ranks.sources import standing_among
+from recsample.sampling.given_lists import Lists as Entries
+from recsample.sampling.list_checks import count_statistic, mean_statistic
 from recsample.sampling.pooled import PooledSampling
+from recsample.sampling.uniform import UniformSampling
 
 # Lists that uniform draws would give this seldom are not taken for such.
 _SURPRISE = 1e-4
@@ -46,80 +47,83 @@ class Ranked:
     runs: Mapping[str, Ranks]
     named: bool
     counts: Mapping[tuple[str, str], int]
-    notes: tuple[str, ...]
     grades: tuple[float, ...]
     lists: Lists | None
-    missed: Mapping[str, Integers] = field(default_factory=dict)
-    best: Mapping[str, Ranks] = field(default_factory=dict)
-    # Whether the catalogue is all there is: else it may hold more than occurs in the tables.
-    is_known: bool = True
-    # Of drawn lists: from how many items each was drawn, and how unlike uniform draws they are.
-    pools: Integers | None = None
-    p_value: float = 1.0
+    missed: Mapping[str, Integers]
+    best: Mapping[str, Ranks]
+    is_known: bool  # the catalogue is all there is: else it may hold more than the tables name
+    pools: Integers  # for each user, of how many items the ranked ones are, or were drawn from
+    looks_uniform: bool  # uniform draws give such lists more than once in 10,000 studies
 
     @property
     def first(self) -> Ranks:
         """Of one recommender: users and pools are those of all."""
         return next(iter(self.runs.values()))
 
-    @property
-    def looks_uniform(self) -> bool:
-        """Whether lists are such as uniform draws give more than once in 10,000 studies."""
-        return self.p_value >= _SURPRISE
 
-
-def rank(matched: Matched, unlisted: str | None, drawn: str | None) -> Ranked:
-    """Rank among the catalogue, or among lists, with what is not listed as it is stated."""
-    study, lists = matched.study, matched.lists
+def rank(
+    matched: Matched,
+    unlisted: str | None,
+    drawn: str | None,
+    sampler: UniformSampling | PooledSampling | None,
+    rng: np.random.Generator,
+) -> Ranked:
+    """Rank among the catalogue, among lists, or among what a sampler draws of the catalogue."""
+    study, lists, sources = matched.study, matched.lists, matched.sources
     if unlisted == "out":
         lists = _the_same_lists(matched)
-    sources = matched.sources.items()
     if lists is None:
-        found = {name: source.standing(study) for name, source in sources}
+        found = {name: source.standing(study) for name, source in sources.items()}
     else:
-        found = {name: standing_among(source, study, lists) for name, source in sources}
+        found = {name: standing_among(one, study, lists) for name, one in sources.items()}
     short = {name: one for name, one in found.items() if one.is_short}
     sizes = study.sizes if unlisted == "out" else next(iter(found.values())).ranks.sizes
-    about = _about(found, sizes, unlisted) if short or unlisted == "out" else None
     if short and unlisted is None:
-        _ask(short, about, lists is not None, has_train=bool(study.exclude.nnz))
-    grades = () if study.grades is None else tuple(map(float, np.unique(study.grades)))
-    known: dict[str, Any] = {
-        "named": matched.named,
-        "counts": {key: int(n) for key, n in matched.counts.items()},
-        "notes": tuple(
-            f"{name}: " * bool(name) + f"{what}: {n:,}"
-            for (name, what), n in matched.counts.items()
-            if n and not what.endswith(USUAL)
-        ),
-        "grades": grades,
-        "lists": about,
-        "is_known": matched.is_known,
-    }
-    if drawn in ("uniform", "popular", "unknown"):
-        known |= _of_draws(matched, lists, drawn)
+        _ask(short, sizes, lists is not None, has_train=bool(study.exclude.nnz))
+    runs = {name: one.ranks for name, one in found.items()}
+    missed, best = {}, {}
     if unlisted in ("missed", "open"):
-        last = {name: one.with_unlisted(last=True) for name, one in short.items()}
-        known |= {"runs": {name: one.ranks for name, one in found.items()} | last}
-        if unlisted == "missed":
-            out = {name: _per_user(one) for name, one in short.items()}
-            return Ranked(missed=out, **known)
+        runs |= {name: one.with_unlisted(last=True) for name, one in short.items()}
+        missed = {name: one.n_unlisted for name, one in short.items()}
+    if unlisted == "open":
         best = {name: one.with_unlisted(last=False) for name, one in short.items()}
-        return Ranked(best=best, missed={n: _per_user(one) for n, one in short.items()}, **known)
-    return Ranked(runs={name: one.ranks for name, one in found.items()}, **known)
+    if sampler is not None:
+        runs = _draw(runs, sampler, rng, matched.named)
+    counts = {key: int(n) for key, n in matched.counts.items()}
+    if lists is not None:
+        n_alone = int((np.diff(lists.indptr) == 0).sum())
+        counts["", "users with nothing to rank beside held-out items, which come first"] = n_alone
+    return Ranked(
+        runs=runs,
+        named=matched.named,
+        counts=counts,
+        grades=() if study.grades is None else tuple(map(float, np.unique(study.grades))),
+        lists=_about(found, sizes, unlisted) if short or unlisted == "out" else None,
+        missed=missed,
+        best=best,
+        is_known=matched.is_known or lists is not None,
+        pools=study.sizes,
+        looks_uniform=drawn not in REPORTED or _look_uniform(matched, lists, drawn),
+    )
 
 
-def draw(ranked, sampler, rng):
+def _draw(
+    runs: Mapping[str, Ranks],
+    sampler: UniformSampling | PooledSampling,
+    rng: np.random.Generator,
+    named: bool,
+) -> dict[str, Ranks]:
     """Ranks among items that a sampler draws."""
-    pool, ids = ranked.first.n_irrelevant, ranked.first.ids
+    first = next(iter(runs.values()))
+    pool, ids = first.n_irrelevant, np.asarray(first.ids)
     needed = 1 if isinstance(sampler, PooledSampling) or sampler.replace else sampler.m
     if pool.min() < needed:
         raise ValueError(
             f"among must draw at most {pool.min()} items, which is all that there are for user "
             f"{shown(ids[np.argmin(pool)])} beside the relevant ones, got {needed}"
         )
-    rngs = generators(ranked.runs, rng) if ranked.named else {"": rng}
-    return {name: sampler.draw(one, rngs[name]) for name, one in ranked.runs.items()}
+    rngs = generators(runs, rng) if named else {"": rng}
+    return {name: sampler.draw(one, rngs[name]) for name, one in runs.items()}
 
 
 def generators(names, rng):
@@ -129,12 +133,6 @@ def generators(names, rng):
     return {name: np.random.default_rng([base, *one.digest()]) for name, one in hashed.items()}
 
 
-def _per_user(standing: Standing) -> Integers:
-    """How many relevant items of each user are not listed."""
-    instance = standing.ranks.rows.instance[standing.unlisted]
-    return counted(instance, len(standing.ranks))
-
-
 def _about(found, sizes, unlisted):
     lengths = np.concatenate([one.lengths for one in found.values()])
     held = [int((~one.unlisted).sum()) for one in found.values()]
@@ -142,9 +140,10 @@ def _about(found, sizes, unlisted):
     return Lists(unlisted, *ends, len(next(iter(found.values())).ranks.rows.rank))
 
 
-def _ask(short, about, is_among, has_train):
+def _ask(short, sizes, is_among, has_train):
     """Refuse what leaves open where items stand that are not listed."""
-    name = next(iter(short))
+    name, one = next(iter(short.items()))
+    about = _about({name: one}, sizes, None)
     scores = f"scores of {name!r}" if name else "scores"
     words = {word: what for word, what in UNLISTED.items() if word != "out" or not is_among}
     known = "" if has_train or is_among else ": what users know already goes into train="
@@ -187,17 +186,18 @@ def _the_same_lists(matched):
     return without(listed[first], study.relevant)
 
 
-def _of_draws(matched, lists, drawn):
-    """What there is to know of lists that were drawn."""
+def _look_uniform(matched, lists, drawn):
+    """Whether drawn lists are such as stated, as far as it can be seen; empty ones are refused."""
     study = matched.study
     empty = np.diff(lists.indptr) == 0
     if empty.any():
+        name = "scores" if matched.lists is None else "among"
         raise ValueError(
-            "drawn items must be there to rank among for every user who is evaluated, got none "
-            f"for {shown(study.users[np.argmax(empty)])}"
+            f"{name} must hold drawn items for every user who is evaluated, got none for user "
+            f"{shown(study.users[np.argmax(empty)])}"
         )
     if drawn != "uniform":
-        return {}
+        return True
     if not matched.is_known:
         raise ValueError(
             "items must say from how many items lists were drawn, by their number or their ids, "
@@ -205,7 +205,8 @@ def _of_draws(matched, lists, drawn):
         )
     own = study.exclude + study.relevant
     own.resize(own.shape[0], study.n_items)
-    tests = uniformity(split(lists.indices.astype(np.int64), np.diff(lists.indptr)), own)
-    if study.n_items > len(study.items):  # items without a name have no place in an order
-        tests = tests.loc[["item counts"]]
-    return {"pools": study.sizes, "p_value": float(tests["p-value"].min()) * len(tests)}
+    entries = Entries(*pairs_of(lists), np.diff(lists.indptr))
+    tests = [count_statistic(entries, own)]
+    if study.n_items == len(study.items):  # items without a name have no place in an order
+        tests.append(mean_statistic(entries, own, np.arange(float(study.n_items))))
+    return min(chance for *_, chance in tests) * len(tests) >= _SURPRISE

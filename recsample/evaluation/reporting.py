@@ -28,10 +28,6 @@ from recsample.sampling.base import Observed
 __all__ = ["report"]
 
 
-_UNPAIRED = (
-    "no pair is compared, because RankCounts do not say which ranks belong to the same instance: "
-    "Ranks do"
-)
 # From this share of the pool on, draws with replacement and without it say different things.
 MANY = 1 / 10
 
@@ -128,6 +124,8 @@ def report(
     True
     """
     extra("pandas")
+    if exact is None and not checks.is_one_of(chosen, ("random",)):
+        raise ValueError(f"exact must be given with chosen, got None and {checks.shown(chosen)}")
     asked = chosen_metrics(metrics)
     refuse_corrections(asked)
     given = sampled if isinstance(sampled, Mapping) else {"": sampled}
@@ -139,14 +137,7 @@ def report(
     runs = {name: _ranks_of(one, m, labels) for name, one in given.items()}
     _check_same(runs)
     draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None)
-    counted = any(isinstance(run, RankCounts) for run in runs.values())
-    found = Sampled(
-        runs=runs,
-        metrics=tuple(asked),
-        named=given is sampled,
-        notes=(_UNPAIRED,) if counted and len(runs) > 1 else (),
-        **draws._asdict(),
-    )
+    found = Sampled(runs=runs, metrics=tuple(asked), named=given is sampled, **draws._asdict())
     return Result(found if exact is None else _audited(found, exact, chosen))
 
 

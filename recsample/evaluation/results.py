@@ -71,7 +71,7 @@ class Result(Value):
     sentences : tuple of str
         One for each row of `table`, for a paper. Each names the assumption that it rests on.
     notes : tuple of str
-        What did not match or was left out, and which metrics look further than the lists reach.
+        What did not match or was left out, is undefined, or contradicts itself.
     blind : BlindSpot or None
         How many ranks the limits under "decreasing" can hardly see within, and how often they fail
         for the worst population tried; see `blind_spot`. None where no limits rest on it.
@@ -304,6 +304,8 @@ class Result(Value):
 
         table = self._with_free_limits()
         if exact is not None:
+            if not isinstance(exact, Result):
+                raise ValueError(f"exact must be a Result or None, got {shown(exact)}")
             missing = table.index.difference(exact.table.index)
             if len(missing):
                 raise ValueError(

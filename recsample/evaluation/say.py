@@ -12,6 +12,7 @@ from recsample._support.numerics import PERCENT
 from recsample._support.typing import Integers
 from recsample.evaluation.grades import uses_grades
 from recsample.evaluation.infer import Audited, Exact, Inferred, Reread, Sampled, Uncorrected
+from recsample.evaluation.match import USUAL
 from recsample.evaluation.options import DRAWN
 from recsample.evaluation.rank import lists_said
 from recsample.inference.likelihood.evidence import REFUTED, SURPRISE
@@ -77,7 +78,7 @@ def notes(found: Inferred) -> tuple[str, ...]:
     """What did not match, what is undefined, and what contradicts itself."""
     undefined = found.undefined if isinstance(found, Exact) else {}
     return (
-        *found.notes,
+        *_mismatches(found),
         *(
             f"{metric} is undefined for {n:,} users, without an irrelevant item: they are left out"
             for metric, n in undefined.items()
@@ -289,6 +290,18 @@ def _(found: Reread, name: str, metric: Metric) -> str:
 
 
 # What else there is to say.
+
+
+def _mismatches(found):
+    """What did not match and is unusual, and why no pair is compared."""
+    if not found.pairable and not isinstance(found, Reread) and len(found.runs) > 1:
+        yield (
+            "no pair is compared, because RankCounts do not say which ranks belong to the same "
+            "instance: Ranks do"
+        )
+    for (name, what), n in (found.counts or {}).items():
+        if n and not what.endswith(USUAL):
+            yield f"{name}: " * bool(name) + f"{what}: {n:,}"
 
 
 def _alarms(found):

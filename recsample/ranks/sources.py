@@ -80,6 +80,11 @@ class Standing(NamedTuple):
         rows = self.ranks.rows
         return rows.rank > self.lengths[rows.instance]
 
+    @property
+    def n_unlisted(self) -> Integers:
+        """How many relevant items of each user are not listed."""
+        return counted(self.ranks.rows.instance[self.unlisted], len(self.ranks))
+
     def with_unlisted(self, *, last: bool) -> Ranks:
         """The ranks with unlisted relevant items at the very end, or right behind the list.
 

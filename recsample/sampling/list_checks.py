@@ -18,7 +18,13 @@ from recsample._support.checks import array_of, finite_numbers, positive_int
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Sparse
 from recsample.ranks.scores import relevant_sets
-from recsample.sampling.given_lists import as_excluded, read_lists, right_entries, wrong_entries
+from recsample.sampling.given_lists import (
+    Lists,
+    as_excluded,
+    read_lists,
+    right_entries,
+    wrong_entries,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,8 +159,8 @@ def uniformity(
             f"got an array of shape {value.shape}"
         )
     rows = {
-        "item counts": _count_statistic(lists, exclude),
-        "mean item": _mean_statistic(lists, exclude, value.astype(float)),
+        "item counts": count_statistic(lists, exclude),
+        "mean item": mean_statistic(lists, exclude, value.astype(float)),
     }
     names = ["observed", "expected", "std", "z", "p-value"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=names)
@@ -207,7 +213,7 @@ def _counts(lists, exclude):
     return observed, expected, np.where(chances > 0, variance, 0.0)
 
 
-def _count_statistic(lists, exclude):
+def count_statistic(lists: Lists, exclude: Sparse) -> tuple[float, float, float, float, float]:
     """Observed, expected, std, z and p-value of the sum of squared standardised counts."""
     draws, (count, mean, of_count) = _draws(lists, exclude), _counts(lists, exclude)
     active = of_count > 0
@@ -250,8 +256,10 @@ def _squared_correlations(exclude, covariance, variance, weight):
     return total
 
 
-def _mean_statistic(lists, exclude, value):
-    """Observed, expected, std, z and p-value of the mean value of the listed items."""
+def mean_statistic(
+    lists: Lists, exclude: Sparse, value: Floats
+) -> tuple[float, float, float, float, float]:
+    """The same of the mean value of the listed items."""
     draws = _draws(lists, exclude)
     centre = value.mean()
     value = value - centre  # for the accuracy of the variances

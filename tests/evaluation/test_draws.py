@@ -154,36 +154,3 @@ class TestIndex:
     def test_labels_that_differ_or_repeat_are_refused(self, changes, said):
         with pytest.raises(ValueError, match=said):
             rs.report(**{"sampled": self.column} | STATED | changes)
-
-
-class TestGivenNegatives:
-    scores = np.random.default_rng(1).random((60, 50))
-    lists = pd.DataFrame(
-        {
-            "user": np.repeat(np.arange(60), 8),
-            "item": np.concatenate(
-                [np.random.default_rng(i).permutation(np.arange(1, 50))[:8] for i in range(60)]
-            ),
-        }
-    )
-
-    def evaluated(self, **options):
-        return rs.evaluate(self.scores, np.zeros(60, int), metrics=["AUC"], **options)
-
-    def test_uniform_ones_are_stated_to_be_so(self):
-        found = self.evaluated(among=self.lists, drawn="uniform")
-        assert found.table["value"].notna().all()
-        assert "as stated by whoever made this report" in found.head
-
-    @pytest.mark.parametrize("drawn", ["popular", "unknown"])
-    def test_of_others_nothing_is_said_but_what_to_do(self, drawn):
-        found = self.evaluated(among=self.lists, drawn=drawn)
-        assert found.table[["value", "low", "high"]].isna().all(axis=None)
-        assert found.table["sampled"].notna().all()
-        for text in (found.head, *found.sentences):
-            assert repr(drawn) in text and "cannot be corrected" in text
-            assert "Exact ranks of some users chosen at random" in text
-
-    def test_a_sampler_knows_how_it_draws(self):
-        found = self.evaluated(among=rs.UniformSampling(20, replace=True))
-        assert "uniformly with replacement by recsample" in found.head

@@ -115,7 +115,11 @@ def test_it_is_said_as_other_results_are():
     ("values", "changes", "message"),
     [
         (TABLE, {"drawn": None}, "drawn must be 'uniform' ("),
-        (TABLE, {"drawn": "popular"}, "drawn must be 'uniform' for the numbers of a table"),
+        (
+            TABLE,
+            {"drawn": "popular"},
+            "equal chances, anew for each user) for the numbers of a table",
+        ),
         ({"HR@10": 67.0}, {}, "from 0 to 1 for 'HR@10', got 67.0: of percentages"),
         ({"HR@10": "much"}, {}, "must be numbers, got 'much' for 'HR@10'"),
         ({"HR@10": "nan"}, {}, "must be numbers, got 'nan'"),
