@@ -19,7 +19,7 @@ from recsample.corrections.constrained import ConstrainedLeastSquares
 from recsample.corrections.rank_estimate import RankEstimate
 from recsample.datasets.recorded import recorded_ranks
 from recsample.inference.distribution import best_gamma, plausible_prior
-from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import ASSUMPTIONS
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
@@ -185,7 +185,7 @@ class Interval(NamedTuple):
 
 def intervals_of_limits(sampled, sizes, metrics):
     """By the limits under each assumption, and by a report."""
-    evidence = Evidence(sampled, sizes, False, metrics)
+    evidence = SampledRun(sampled, sizes, False, metrics)
     for metric in metrics:
         value = evidence.estimate(metric)
         if isinstance(metric.shape, Linear):

@@ -27,7 +27,7 @@ from recsample import (
 from recsample._support.frames import table_of
 from recsample._support.numerics import LEVEL, limits_of_mean, standard_error
 from recsample.inference.comparison import compared
-from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.planning import users_to_rank
 from recsample.metrics.base import ends_of
 from recsample.metrics.names import chosen_metrics
@@ -89,7 +89,9 @@ def coverage_of_pairs(a, b, *, m=100, n_instances=6000, metrics=METRICS, repetit
         drawn = rng.integers(0, len(a), n_instances)
         exact = {one: (one(a[drawn]) - one(b[drawn])).mean() for one in chosen}
         runs = [sampler.draw(ranks[drawn], rng) for ranks in (a, b)]
-        of_a, of_b = (Evidence(run, r.sizes[drawn], False, chosen) for run, r in zip(runs, (a, b)))
+        of_a, of_b = (
+            SampledRun(run, r.sizes[drawn], False, chosen) for run, r in zip(runs, (a, b))
+        )
         said = []
         for one in chosen:
             pair = compared(one, of_a, of_b, supported(one, of_a, of_b) or "none", LEVEL)
@@ -175,7 +177,7 @@ def coverage_of_plans(
         ranks = instances_of(population, n_instances, rng)
         sampled = UniformSampling(m).draw(ranks, rng)
         for one in chosen:
-            evidence = Evidence(sampled, ranks.sizes, False, [one])
+            evidence = SampledRun(sampled, ranks.sizes, False, [one])
             low, high = limits_of(one, evidence)
             width = share * (high - low)
             users = users_to_rank(one, width, evidence).others

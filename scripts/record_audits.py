@@ -23,7 +23,7 @@ from scipy import stats
 import recsample as rs
 from recsample._support.numerics import gaffke_reach
 from recsample.inference.audit import Audit
-from recsample.inference.likelihood.evidence import Evidence
+from recsample.inference.likelihood.sampled_run import SampledRun
 from recsample.inference.planning import users_to_rank
 from recsample.metrics.names import chosen_metrics
 
@@ -214,7 +214,7 @@ def goals_of(sampled):
     """Metrics; widths, seven tenths of those in a report, and .02; and what a first step plans."""
     n_users = len(sampled)
     for metric in chosen_metrics(["Recall@10", "NDCG@10", "AP"]):
-        evidence = Evidence(sampled, np.full(n_users, N_ITEMS), False, [metric])
+        evidence = SampledRun(sampled, np.full(n_users, N_ITEMS), False, [metric])
         low, high = limits_of(metric, evidence)
         for width in (round(0.7 * (high - low), 4), 0.02):
             audit = rs.inference.plan_audit(metric, width, sampled, N_ITEMS, rng=0)

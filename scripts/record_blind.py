@@ -25,7 +25,7 @@ from coverage_of_limits import holds
 
 import recsample as rs
 from recsample._support.numerics import LEVEL
-from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import HEAD
 from recsample.metrics.names import chosen_metrics
 
@@ -76,7 +76,7 @@ POPULATIONS = {
 def run_of(ranks, n, m, rng):
     """What a report knows of ranks among n items, m of them drawn."""
     above = rng.hypergeometric(ranks - 1, n - ranks, m)
-    return Evidence(rs.Ranks(above + 1, m + 1), n, False, METRICS)
+    return SampledRun(rs.Ranks(above + 1, m + 1), n, False, METRICS)
 
 
 def is_refuted(evidence):

@@ -21,7 +21,7 @@ from scipy import special
 
 import recsample as rs
 from recsample.inference.likelihood import strata
-from recsample.inference.likelihood.evidence import Evidence
+from recsample.inference.likelihood.sampled_run import SampledRun
 
 FILE = Path(__file__).parents[1] / "book" / "data" / "estimates.csv"
 METRICS = [rs.Recall @ 1, rs.Recall @ 10, rs.Recall @ 50, rs.NDCG @ 10, rs.AP]
@@ -120,7 +120,7 @@ def measured(cell):
     errors = []
     for _ in range(REPETITIONS):
         ranks = ranks_of(name, n, users, rng)
-        run = Evidence(rs.UniformSampling(m).draw(ranks, rng), ranks.sizes, False, METRICS)
+        run = SampledRun(rs.UniformSampling(m).draw(ranks, rng), ranks.sizes, False, METRICS)
         for metric in METRICS:
             exact = float(metric(ranks).mean())
             pairs = zip(run.mixtures(metric, "smooth"), run.smoothed)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import recsample as rs
-from recsample.inference.published import Printed, Reading, Study
+from recsample.inference.published import Printed, PrintedStudy, Reading
 
 RUNS = 100
 TABLES = {
@@ -43,7 +43,7 @@ def measured(cell):
     (n, m), users, table, (name, falls, weights) = cell
     weights = weights / weights.sum()
     truth = [weights @ np.asarray(one.of_rank(np.arange(1, n + 1), n), float) for one in TARGETS]
-    names, study = TABLES[table], Study(m, (n, n), users, False)
+    names, study = TABLES[table], PrintedStudy(m, (n, n), users, False)
     metrics = [rs.metric(one) for one in names]
     rng, rows = np.random.default_rng([n, users, len(names)]), []
     found = {"none": [], "decreasing": []}

@@ -121,7 +121,7 @@ def test_metrics_and_uniform_sampling_need_numpy_alone():
         "[ask(metric, tied) for ask in asked for metric in (rs.AUC, rs.AP, rs.Recall @ 10)]",
         "sampler.expect(rs.AP, ranks)",
         "rs.AP(sampler.draw(ranks, 0)), rs.AP.of_rank([1, 2], 9); one = rs.Ranks([1, 2], 9)",
-        "sampler.draw(rs.RankCounts([1, 7], [9, 9], 999), 0).mean('ap')",
+        "sampler.draw(rs.RankCounts([1, 7], [9, 9], 999), 0).mean(rs.AP)",
         "[(m @ 3 if m.takes_cutoff else m)(one) for m in rs.metrics.every_metric()]",
         "rs.metrics.graded, rs.metrics.ratings, rs.metrics.averages",
         "rs.metrics.sets.precision([1, 2], [2, 3])",

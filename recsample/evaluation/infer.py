@@ -25,9 +25,9 @@ from recsample.evaluation.rank import Lists
 from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, compared, of_differences, step_down
-from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
-from recsample.inference.published import Printed, Reading, Study, terms_of
+from recsample.inference.published import Printed, PrintedStudy, Reading, terms_of
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
 from recsample.metrics.shapes import Linear
@@ -273,10 +273,10 @@ class Sampled(Inferred):
     columns_of_pairs = (*Comparison._fields, "assumption", "ahead")
 
     @cached_property
-    def evidence(self) -> Mapping[str, Evidence]:
+    def evidence(self) -> Mapping[str, SampledRun]:
         """What each run says under each assumption."""
         how, n = (self.n_items, self.replace, self.metrics), len(self.runs)
-        return {name: Evidence(run, *how, n) for name, run in self.runs.items()}
+        return {name: SampledRun(run, *how, n) for name, run in self.runs.items()}
 
     @cached_property
     def fit(self) -> Mapping[str, dict[str, float]]:
@@ -376,7 +376,7 @@ class Audited(Sampled):
 class Reread(Inferred):
     """Printed numbers of recommenders, for which each of several studies may have been made."""
 
-    studies: tuple[Study, ...]
+    studies: tuple[PrintedStudy, ...]
     columns_of_pairs = (*Comparison._fields, "assumption", "ahead")
 
     @property

@@ -100,9 +100,9 @@ def match_ids(
         for name in given
     }
     lists = None if among is None else _lists(tables["among"], study, counts)
-    whole = (isinstance(one, Listed) and one.lengths(study) for one in sources.values())
-    is_known = bool(rows) or items is not None
-    is_known |= any(np.array_equal(lengths, study.sizes) for lengths in whole)
+    lengths = [one.lengths for one in sources.values() if isinstance(one, Listed)]
+    whole = any(np.array_equal(one, study.sizes) for one in lengths)
+    is_known = bool(rows) or items is not None or whole
     return Matched(study, sources, named, lists, counts, is_known)
 
 

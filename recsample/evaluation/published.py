@@ -17,8 +17,8 @@ from recsample.evaluation.options import DRAWN
 from recsample.evaluation.reporting import MANY, refuse_corrections
 from recsample.evaluation.results import Result
 from recsample.evaluation.say import among, as_printed
-from recsample.inference.likelihood.evidence import check_additive
-from recsample.inference.published import Printed, Study
+from recsample.inference.likelihood.sampled_run import check_additive
+from recsample.inference.published import Printed, PrintedStudy
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import chosen_metrics, exact_metric
 from recsample.ranks.base import Ranks
@@ -182,5 +182,5 @@ def _studies(m, n_items, n_users, replace):
         ways = [replace] if replace is not None else [False, True] if one >= MANY * low else [False]
         if one >= low and True not in ways:
             raise ValueError(f"m must be less than n_items, {low}, without replacement, got {one}")
-        found += [Study(one, (low, high), users, way) for way in ways if way or one < low]
+        found += [PrintedStudy(one, (low, high), users, way) for way in ways if way or one < low]
     return tuple(found)

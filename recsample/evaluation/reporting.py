@@ -16,7 +16,7 @@ from recsample.evaluation.infer import Audited, Sampled
 from recsample.evaluation.options import REPORTED, check_word
 from recsample.evaluation.results import Result
 from recsample.inference.audit import chances_of, exact_ranks
-from recsample.inference.likelihood.evidence import checked_sizes
+from recsample.inference.likelihood.sampled_run import checked_sizes
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall

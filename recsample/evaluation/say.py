@@ -15,7 +15,7 @@ from recsample.evaluation.infer import Audited, Exact, Inferred, Reread, Sampled
 from recsample.evaluation.match import USUAL
 from recsample.evaluation.options import DRAWN
 from recsample.evaluation.rank import lists_said
-from recsample.inference.likelihood.evidence import REFUTED, SURPRISE
+from recsample.inference.likelihood.sampled_run import REFUTED, SURPRISE
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
 from recsample.metrics.shapes import Linear

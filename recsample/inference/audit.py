@@ -29,7 +29,7 @@ from recsample.inference.comparison import (
     ends_of_difference,
     normal_probability,
 )
-from recsample.inference.likelihood.evidence import checked_sizes
+from recsample.inference.likelihood.sampled_run import checked_sizes
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import the_metric
 from recsample.metrics.ranking import AP, AUC, Recall

@@ -21,8 +21,8 @@ from recsample._support.numerics import limits_of_mean, mean_of, probability_abo
 from recsample._support.typing import Floats
 from recsample.corrections.base import Correction
 from recsample.inference.distribution import check_uniform
-from recsample.inference.likelihood.evidence import Evidence, clustering, supported
 from recsample.inference.likelihood.mixtures import extremes, limit
+from recsample.inference.likelihood.sampled_run import SampledRun, clustering, supported
 from recsample.inference.likelihood.strata import Assumption
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import the_metric
@@ -129,13 +129,13 @@ def paired_comparison(
 
 def _of_exact_means(correction, a, b, level):
     metric, replace = correction.metric, check_uniform(correction.sampler).replace
-    runs = [Evidence(ranks, correction.n_items, replace, [metric], 2) for ranks in (a, b)]
+    runs = [SampledRun(ranks, correction.n_items, replace, [metric], 2) for ranks in (a, b)]
     assumption = supported(metric, *runs)
     return compared(metric, *runs, assumption, level) if assumption else _UNKNOWN
 
 
 def compared(
-    metric: Metric, a: Evidence, b: Evidence, assumption: Assumption, level: float
+    metric: Metric, a: SampledRun, b: SampledRun, assumption: Assumption, level: float
 ) -> Comparison:
     """Compare the exact means of two recommenders by likelihood limits from sampled ranks."""
     if isinstance(metric.shape, Linear):  # without bias, so its differences have limits of a mean

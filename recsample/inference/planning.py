@@ -9,8 +9,8 @@ from scipy import optimize, special
 
 from recsample._support.checks import positive_float
 from recsample._support.numerics import LEVEL
-from recsample.inference.likelihood.evidence import Evidence, supported
 from recsample.inference.likelihood.mixtures import extremes
+from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear, Step
 
@@ -26,7 +26,7 @@ class UsersToRank(NamedTuple):
     others: int  # for the mean over all users like these
 
 
-def users_to_rank(metric: Metric, width: float, evidence: Evidence) -> UsersToRank:
+def users_to_rank(metric: Metric, width: float, evidence: SampledRun) -> UsersToRank:
     """How many users are enough in 9 studies of 10, from the sampled ranks of one study.
 
     Of values x between 0 and 1 with mean c, x^2 <= x, so (x - c)^2 <= (x - c)(1 - 2c) + c(1 - c):

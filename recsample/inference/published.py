@@ -51,7 +51,7 @@ class Printed(NamedTuple):
         return self.value + self.half
 
 
-class Study(NamedTuple):
+class PrintedStudy(NamedTuple):
     """The design of a study: m items drawn from pools between two sizes, one item per user."""
 
     m: int
@@ -67,7 +67,7 @@ class Laws(NamedTuple):
     exact: dict[Metric, Floats]  # by metric, shape (columns,)
 
 
-def laws_of(study: Study, assumption: Assumption, metrics: Sequence[Metric]) -> Laws:
+def laws_of(study: PrintedStudy, assumption: Assumption, metrics: Sequence[Metric]) -> Laws:
     """The extreme distributions of a class, for pools of every size in the range."""
     cutoffs = tuple({one.cutoff for one in metrics if one.cutoff is not None})
     parts = []
@@ -96,7 +96,9 @@ class _Row(NamedTuple):
 class Programme:
     """The weights of columns compatible with every number, each at a level of 1 - error."""
 
-    def __init__(self, numbers: Sequence[Printed], laws: Laws, study: Study, error: float) -> None:
+    def __init__(
+        self, numbers: Sequence[Printed], laws: Laws, study: PrintedStudy, error: float
+    ) -> None:
         self.rows = [_row(one, laws.sampled, study, error) for one in numbers]
         # Standard deviations with a tangent; each is useful for any further goal.
         self.touched = [[one.first_root] for one in self.rows]
@@ -183,7 +185,7 @@ class Reading:
 
     def __init__(
         self,
-        study: Study,
+        study: PrintedStudy,
         runs: Mapping[str, Sequence[Printed]],
         metrics: Sequence[Metric],
         error: float,

@@ -249,13 +249,13 @@ class RankCounts(WithDrawn):
         given |= found
         return cls(given["rank"], number, given["n_items"], ties=given["ties"])
 
-    def mean(self, function: Callable[[Ranks], ArrayLike] | str) -> float:
+    def mean(self, function: Callable[[Ranks], ArrayLike]) -> float:
         """The mean over all instances of a metric, or of another function of `Ranks`.
 
         Parameters
         ----------
-        function : callable or str
-            A metric or its name, a correction, or another function of `Ranks` whose value for an
+        function : callable
+            A metric, a correction, or another function of `Ranks` whose value for an
             instance depends on that instance alone.
 
         Returns
@@ -276,12 +276,12 @@ class RankCounts(WithDrawn):
         """
         return mean_of(self._values(function), self.counts)
 
-    def variance(self, function: Callable[[Ranks], ArrayLike] | str) -> float:
+    def variance(self, function: Callable[[Ranks], ArrayLike]) -> float:
         """The variance of a metric over the instances, with N - 1 in the denominator.
 
         Parameters
         ----------
-        function : callable or str
+        function : callable
             As of `mean`.
 
         Returns
@@ -303,15 +303,11 @@ class RankCounts(WithDrawn):
             raise ValueError("counts must hold at least two instances for a variance, got 1")
         return variance_of(self._values(function), self.counts)
 
-    def _values(self, function: Callable[[Ranks], ArrayLike] | str) -> Floats:
-        if isinstance(function, str):
-            from recsample import metrics  # loaded only here: ranks do not depend on metrics
-
-            wanted = "function must be a metric, its name, or another function of Ranks"
-            function = metrics.names.the_metric(function, wanted)
+    def _values(self, function: Callable[[Ranks], ArrayLike]) -> Floats:
         if not callable(function):
             raise ValueError(
-                f"function must be a metric or another function of Ranks, got {shown(function)}"
+                "function must be a metric such as rs.AP, or another function of Ranks, got "
+                f"{shown(function)}"
             )
         values = numbers("function", function(self.ranks)).astype(float)
         if values.shape != self.counts.shape:

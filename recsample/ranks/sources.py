@@ -122,24 +122,21 @@ class Listed:
     """Scores of some items of each user.
 
     Their pairs are given as ascending numbers user * n_items + item; `in_train` is how many of
-    them are excluded from the study.
+    them are excluded from the study, `lengths` how many of the others each user has.
     """
 
     def __init__(self, key: Integers, score: Floats, study: Study) -> None:
         in_train = np.isin(key, keys_of(study.exclude))
         self.in_train, ranked = int(in_train.sum()), (score > -np.inf) & ~in_train
         self.key, self.score = key[ranked], score[ranked]
+        self.lengths = counted(self.key // len(study.items), len(study.users))
 
     def standing(self, study: Study) -> Standing:
         irrelevant = ~np.isin(self.key, keys_of(study.relevant))
         user = self.key // len(study.items)
         own = self.of(study, *study.held_out)
         ranks = _ranks_among(user[irrelevant], self.score[irrelevant], study, own, study.sizes)
-        return Standing(ranks, self.lengths(study))
-
-    def lengths(self, study: Study) -> Integers:
-        """The number of ranked items that are listed, for each user."""
-        return counted(self.key // len(study.items), len(study.users))
+        return Standing(ranks, self.lengths)
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         key = user * len(study.items) + item

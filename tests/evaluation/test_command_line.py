@@ -344,7 +344,7 @@ def test_a_mistake_of_this_package_is_not_taken_for_one_of_the_user(run, study, 
 
     folder, _ = study
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("recsample.inference.likelihood.evidence.fitted", broken)
+    monkeypatch.setattr("recsample.inference.likelihood.sampled_run.fitted", broken)
     with pytest.raises(error, match="operands"):
         run(*REPORT)
 

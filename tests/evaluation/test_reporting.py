@@ -11,7 +11,7 @@ from thorough import thorough
 
 import recsample as rs
 from recsample.inference import limits
-from recsample.inference.likelihood.evidence import Evidence
+from recsample.inference.likelihood.sampled_run import SampledRun
 
 N_ITEMS, M, SIZE = 300, 29, 400
 SAMPLER = rs.UniformSampling(M)
@@ -77,7 +77,7 @@ def test_the_ladder_holds_the_limits_under_each_assumption(found):
 def test_an_estimate_that_the_data_speak_against_is_moved_to_the_limit_next_to_it(
     monkeypatch, estimate, next_to_it
 ):
-    monkeypatch.setattr(Evidence, "estimate", lambda self, metric: estimate)
+    monkeypatch.setattr(SampledRun, "estimate", lambda self, metric: estimate)
     row = rs.report(RUN, n_items=N_ITEMS, metrics=["Recall@10"]).table.loc["Recall@10"]
     found = limits(rs.Recall @ 10, RUN, N_ITEMS)
     assert 0 < row["low"] < row["high"] < 0.9
@@ -420,9 +420,9 @@ def test_a_refuted_column_says_nothing_of_any_metric_and_others_are_not_touched(
 
 def test_a_surprise_that_refutes_nothing_keeps_its_limits_and_is_marked(monkeypatch):
     sampled = rs.UniformSampling(m=100).draw(rs.datasets.recorded_ranks()["X"][:500], rng=0)
-    of_class = Evidence.misfit
+    of_class = SampledRun.misfit
     monkeypatch.setattr(
-        Evidence, "misfit", lambda self, one: 0.002 if one == "none" else of_class(self, one)
+        SampledRun, "misfit", lambda self, one: 0.002 if one == "none" else of_class(self, one)
     )
     found = rs.report({"A": sampled, "B": sampled}, metrics=["AUC", "recall@10"])
     assert found.table[["low", "high"]].notna().all(axis=None)

@@ -10,7 +10,7 @@ from record_blind import FILE, POPULATIONS, failures, log_uniform, run_of
 
 import recsample as rs
 from recsample.inference import blind_spot
-from recsample.inference.likelihood.evidence import SURPRISE
+from recsample.inference.likelihood.sampled_run import SURPRISE
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pytest
 
 import recsample as rs
 from recsample.inference.comparison import compared
-from recsample.inference.likelihood.evidence import Evidence
 from recsample.inference.likelihood.mixtures import Mixture, extremes, fitted, limit
+from recsample.inference.likelihood.sampled_run import SampledRun
 
 
 def some_group(rng, observations=5, columns=7, size=200, share=1.0):
@@ -111,7 +111,7 @@ def test_a_few_users_and_a_steep_tilt_have_their_maximum(seed):
     rng = np.random.default_rng(seed)
     m, pool = int(rng.integers(1, 15)), int(10 ** rng.uniform(1.2, 4))
     sampled = rs.Ranks(rng.integers(1, m + 2, 2 + seed % 3), m + 1)
-    evidence = Evidence(sampled, pool + 1, False, [rs.AP])
+    evidence = SampledRun(sampled, pool + 1, False, [rs.AP])
     assumption = ("none", "decreasing")[seed % 2]
     (group,), (start,) = evidence.mixtures(rs.AP, assumption), evidence.best(assumption)
     tilt = rng.choice([-1, 1]) * 10 ** rng.uniform(0, 5) * group.mean
@@ -133,7 +133,7 @@ def test_two_users_have_limits():
         m = int(rng.integers(2, 30))
         pool = m + int(10 ** rng.uniform(0, 5))
         a, b = (
-            Evidence(rs.Ranks(rng.integers(1, m + 2, 2), m + 1), pool + 1, False, [metric])
+            SampledRun(rs.Ranks(rng.integers(1, m + 2, 2), m + 1), pool + 1, False, [metric])
             for _ in "ab"
         )
         found = compared(metric, a, b, "decreasing", 0.95)

@@ -6,7 +6,7 @@ from scipy import optimize, stats
 from thorough import thorough
 
 import recsample as rs
-from recsample.inference.likelihood.evidence import Evidence
+from recsample.inference.likelihood.sampled_run import SampledRun
 from recsample.inference.planning import users_to_rank
 
 
@@ -14,7 +14,7 @@ from recsample.inference.planning import users_to_rank
 def test_users_to_rank_are_those_of_the_largest_variance_that_the_data_allow(metric):
     """The same maximum by a general optimiser, over the distributions that fit nearly as well."""
     ranks = rs.Ranks(np.random.default_rng(0).choice(12, 250, p=np.arange(12, 0, -1) / 78) + 1, 12)
-    evidence = Evidence(rs.UniformSampling(4).draw(ranks, 1), 12, False, [metric])
+    evidence = SampledRun(rs.UniformSampling(4).draw(ranks, 1), 12, False, [metric])
     width = 1e-3
     planned = users_to_rank(metric, width, evidence).others * width**2 / (4 * 1.96**2)
     (mixture,) = evidence.mixtures(metric, "decreasing")
@@ -43,7 +43,7 @@ def test_users_to_rank_are_those_of_the_largest_variance_that_the_data_allow(met
 def of_hits():
     """So large a study that it knows the share of hits, 0.1: who is ranked exactly is left."""
     ranks = rs.Ranks(np.repeat([1, 2, 10], [6000, 4000, 90_000]), 12)
-    return Evidence(rs.UniformSampling(10).draw(ranks, 1), 12, False, [rs.Recall @ 2])
+    return SampledRun(rs.UniformSampling(10).draw(ranks, 1), 12, False, [rs.Recall @ 2])
 
 
 def test_users_to_rank_are_enough_in_nine_studies_of_ten(of_hits):
@@ -58,7 +58,7 @@ def test_of_these_users_fewer_are_enough_for_their_own_mean(n_users):
     """By the variance of a mean of some of them, drawn without replacement."""
     ranks, width = rs.Ranks(np.random.default_rng(1).integers(1, 101, n_users), 101), 0.06
     metric = rs.Recall @ 10
-    evidence = Evidence(rs.UniformSampling(90).draw(ranks, 2), 101, False, [metric])
+    evidence = SampledRun(rs.UniformSampling(90).draw(ranks, 2), 101, False, [metric])
     found = users_to_rank(metric, width, evidence)
     share = stats.hypergeom(n_users, metric(ranks).sum(), found.these).std() / found.these
     assert 0.7 * width < 2 * 1.96 * share < width
@@ -73,7 +73,7 @@ def test_a_metric_that_is_linear_in_the_rank_varies_by_its_draws_too():
     ranks = rs.Ranks(np.random.default_rng(3).integers(1, n + 1, n_users), n)
     sampled = rs.UniformSampling(m).draw(ranks, 4)
     assert rs.AUC(sampled).var() > 1.5 * rs.AUC(ranks).var()
-    evidence, width = Evidence(sampled, n, False, [rs.AUC]), 0.01
+    evidence, width = SampledRun(sampled, n, False, [rs.AUC]), 0.01
     planned = users_to_rank(rs.AUC, width, evidence).others
     needed = 4 * 1.96**2 * rs.AUC(ranks).var() / width**2
     assert needed < planned < 1.1 * needed
@@ -83,7 +83,7 @@ def test_a_plan_is_in_the_units_of_its_metric():
     """Of one relevant item precision at 10 is a tenth of recall, and percentile ranks 1 - AUC."""
     metrics = [rs.Recall @ 10, rs.Precision @ 10, rs.AUC, rs.PercentileRank]
     ranks = rs.Ranks(np.random.default_rng(0).integers(1, 100, 300), 500)
-    evidence = Evidence(rs.UniformSampling(20).draw(ranks, 0), 500, False, metrics)
+    evidence = SampledRun(rs.UniformSampling(20).draw(ranks, 0), 500, False, metrics)
     of_recall, of_precision, of_auc, of_percentile = (
         users_to_rank(metric, width, evidence)
         for metric, width in zip(metrics, (0.04, 0.004, 0.02, 0.02))

@@ -11,8 +11,8 @@ from scipy import optimize, stats
 
 import recsample as rs
 from recsample.inference import limits
-from recsample.inference.likelihood.evidence import Evidence
 from recsample.inference.likelihood.plausible import plausible_weights
+from recsample.inference.likelihood.sampled_run import SampledRun
 
 
 def parts_by_hand(n):
@@ -57,7 +57,7 @@ def posterior_mean(counts, n, m):
 def test_the_mean_over_what_is_plausible_is_the_sum_over_all_of_it(counts):
     n, m = 40, 4
     sampled = rs.Ranks(np.repeat(np.arange(1, m + 2), counts), m + 1)
-    run = Evidence(sampled, n, False, [])
+    run = SampledRun(sampled, n, False, [])
     (column,) = run.columns("decreasing")
     assert column.steps.tolist() == list(range(n))
     weights = plausible_weights(run.strata[0], False, ())
@@ -71,7 +71,7 @@ def test_plausible_ranks_of_several_items_are_those_of_independent_ones(order):
     """All three items of each user among the first hundred ranks of 1,000, and at random there."""
     rng = np.random.default_rng(0)
     ranks = rs.Ranks([rng.choice(100, 3, replace=False) + 1 for _ in range(2000)], 1000)
-    run = Evidence(rs.UniformSampling(300).draw(ranks, rng), 1000, False, [])
+    run = SampledRun(rs.UniformSampling(300).draw(ranks, rng), 1000, False, [])
     one, column = next(
         (s, c) for s, c in zip(run.strata, run.columns("decreasing")) if s.order == order
     )
@@ -87,7 +87,7 @@ def test_an_estimate_is_within_its_limits(column):
     """Of limits that are seldom right, where it is outside of them by itself."""
     sampled, outside = rs.Ranks(column, 11), 0
     for metric in (rs.Recall @ 1, rs.AP):
-        estimate = Evidence(sampled, 15, False, [metric]).estimate(metric)
+        estimate = SampledRun(sampled, 15, False, [metric]).estimate(metric)
         found = limits(metric, sampled, 15, level=0.1)
         outside += not found.low <= estimate <= found.high
         assert 0 <= found.low <= found.value <= found.high <= 1
@@ -101,7 +101,7 @@ def test_the_error_on_a_population_that_had_no_part_in_the_choice():
     errors = []
     for _ in range(8):
         ranks = rs.Ranks(1 + rng.choice(n, 3000, p=chances / chances.sum()), n)
-        run = Evidence(rs.UniformSampling(100).draw(ranks, rng), n, False, metrics)
+        run = SampledRun(rs.UniformSampling(100).draw(ranks, rng), n, False, metrics)
         for metric in metrics:
             (one,), exact = run.mixtures(metric, "smooth"), metric(ranks).mean()
             errors.append((run.estimate(metric) - exact, one.mean @ run.smoothed[0] - exact))
@@ -129,7 +129,7 @@ def test_the_estimate_is_the_harmonic_mean_where_what_is_plausible_is_clearly_lo
     """In the mirror it is the same: a metric of which less is better is moved the other way."""
     rng, n, metric = np.random.default_rng(2), 2000, rs.Recall @ 5
     ranks = rs.Ranks(np.where(rng.random(800) < at_top, 1, rng.integers(1, last, 800)), n)
-    run = Evidence(rs.UniformSampling(40).draw(ranks, rng), n, False, [metric])
+    run = SampledRun(rs.UniformSampling(40).draw(ranks, rng), n, False, [metric])
     flat, likely = (
         float(run.mixtures(metric, kind)[0].mean @ weights[0])
         for kind, weights in (("smooth", run.smoothed), ("decreasing", run.plausible))
@@ -161,7 +161,7 @@ def test_the_record_says_that_no_cut_off_is_much_the_worse_for_it():
 @pytest.mark.thorough
 def test_ten_items_are_estimated_as_well():
     several = rs.datasets.recorded_several()["X"][:600]
-    run = Evidence(rs.UniformSampling(100).draw(several, rng=0), several.n_items, False, [rs.AP])
+    run = SampledRun(rs.UniformSampling(100).draw(several, rng=0), several.n_items, False, [rs.AP])
     for metric in (rs.Recall @ 10, rs.Recall @ 50):
         assert run.estimate(metric) == pytest.approx(metric(several).mean(), abs=0.012)
 
@@ -170,7 +170,7 @@ def test_the_estimate_of_a_large_study_takes_a_moment():
     rng, n, m = np.random.default_rng(0), 1_000_000, 100
     ranks = np.minimum(np.exp(rng.normal(5, 2.5, 100_000)), n - 1).astype(int)
     sampled = rs.Ranks(rng.hypergeometric(ranks, n - 1 - ranks, m) + 1, m + 1)
-    run = Evidence(sampled, n, False, [rs.Recall @ 10])
+    run = SampledRun(sampled, n, False, [rs.Recall @ 10])
     run.columns("decreasing")  # which limits need as well
     start = time.process_time()
     assert len(run.plausible) == 1

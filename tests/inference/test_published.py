@@ -6,10 +6,10 @@ from scipy import stats
 from scipy.optimize import linprog, minimize
 
 import recsample as rs
-from recsample.inference.published import Printed, Programme, Reading, Study, laws_of
+from recsample.inference.published import Printed, PrintedStudy, Programme, Reading, laws_of
 
 N, M, USERS = 12, 4, 1_000
-STUDY = Study(M, (N, N), USERS, False)
+STUDY = PrintedStudy(M, (N, N), USERS, False)
 
 
 def as_printed(names, values):
@@ -98,7 +98,7 @@ def test_limits_hold_for_recorded_and_made_up_recommenders():
     rng, missed, n, m, users = np.random.default_rng(0), 0, 1_000, 50, 400
     names, asked = ["HR@1", "HR@5", "HR@10", "NDCG@10", "MRR"], [rs.Recall @ 10, rs.NDCG @ 10]
     populations = [1 / np.arange(1, n + 1), 1 / np.arange(1, n + 1) ** 2, np.arange(n) < 5]
-    study = Study(m, (n, n), users, False)
+    study = PrintedStudy(m, (n, n), users, False)
     for weights in populations:
         weights = weights / weights.sum()
         truth = [a_mean(str(one), weights, n) for one in asked]

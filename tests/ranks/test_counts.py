@@ -151,7 +151,7 @@ REFUSED = {
     "no part": (lambda: RankCounts.concatenate([]), r"parts must be .* got \[\]"),
     "ranks among the parts": (lambda: RankCounts.concatenate([Ranks([1], 2)]), "parts must be"),
     "no function": (lambda: COUNTED.mean(3), "function must be a metric .* got 3"),
-    "no metric": (lambda: COUNTED.mean("nosuch"), "^function must be a metric, .* got 'nosuch'; "),
+    "no metric": (lambda: COUNTED.mean("nosuch"), "^function must be a metric .* got 'nosuch'"),
     "the wrong function": (lambda: COUNTED.mean(len), r"a number for each of the 3 .* shape \(\)"),
     "variance of one": (lambda: RankCounts([1], [1], 9).variance(AP), "at least two instances"),
     # What has a result for each instance says what to call

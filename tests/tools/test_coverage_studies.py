@@ -8,7 +8,7 @@ from scipy import stats
 
 import recsample as rs
 from recsample.inference.comparison import Comparison, compared
-from recsample.inference.likelihood.evidence import Evidence, supported
+from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.planning import users_to_rank
 
 FLAT = populations(1000)["r^-0.6"]
@@ -114,7 +114,7 @@ def test_recommenders_of_a_pair_have_pools_of_their_own():
     rng, sampler = np.random.default_rng(3), rs.UniformSampling(20)
     which = rng.integers(0, 20, 30)
     runs = [sampler.draw(ranks[which], rng) for ranks in (a, b)]
-    of_each = [Evidence(r, size, False, [rs.AP]) for r, size in zip(runs, (60, 400))]
+    of_each = [SampledRun(r, size, False, [rs.AP]) for r, size in zip(runs, (60, 400))]
     one = compared(rs.AP, *of_each, supported(rs.AP, *of_each), 0.95)
     assert study.loc[("report", "AP"), "width"] == pytest.approx(one.high - one.low)
 
@@ -141,7 +141,7 @@ def test_a_plan_costs_the_more_the_fewer_users_would_do():
     plans = coverage_studies.coverage_of_plans(FLAT, repetitions=1, **how)
     rng = np.random.default_rng(3)
     sampled = rs.UniformSampling(20).draw(drawn_from(FLAT, 500, rng), rng)
-    metric, evidence = rs.Recall @ 10, Evidence(sampled, 1000, False, [rs.Recall @ 10])
+    metric, evidence = rs.Recall @ 10, SampledRun(sampled, 1000, False, [rs.Recall @ 10])
     low, high, share = *evidence.limits(metric, "decreasing", 0.95), FLAT.chances[:10].sum()
     width = 0.2 * (high - low)
     planned = users_to_rank(metric, width, evidence).others

@@ -1,7 +1,7 @@
 """Limits of an exact metric, by the likelihood of the sampled ranks under a stated assumption.
 
 `strata` groups the relevant items that share a law, `mixtures` fits distributions of their ranks,
-`evidence` combines the fits into estimates and limits, and `limits` is the public function.
+`sampled_run` combines the fits into estimates and limits, and `limits` is the public function.
 `plausible` has distributions to average over.
 Chapters: report, coverage.
 """

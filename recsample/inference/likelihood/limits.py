@@ -29,7 +29,7 @@ from typing import NamedTuple
 from numpy.typing import ArrayLike
 
 from recsample._support.checks import fraction, one_of, true_or_false
-from recsample.inference.likelihood.evidence import Evidence
+from recsample.inference.likelihood.sampled_run import SampledRun
 from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
 from recsample.metrics.base import Metric
 from recsample.metrics.names import exact_metric
@@ -128,7 +128,7 @@ def limits(
     """
     one_of("assumption", assumption, ASSUMPTIONS)
     metric = exact_metric(metric)
-    evidence = Evidence(sampled, n_items, true_or_false("replace", replace), [metric])
+    evidence = SampledRun(sampled, n_items, true_or_false("replace", replace), [metric])
     level = fraction("level", level)
     value = evidence.estimate(metric)
     if evidence.contradicts(metric, assumption):

@@ -46,7 +46,7 @@ _PLAUSIBLE, _CLEARLY = 2 / 3, 1.1
 _NEARLY_ALL = 0.9
 
 
-class Evidence:
+class SampledRun:
     """A run of sampled ranks: its strata, and how each class of distributions fits them.
 
     For `RankCounts`, `sampled` holds the distinct ranks, and `counts` how many instances have each;
@@ -259,7 +259,7 @@ def _tail(observed, simulated, orders):
     return float(special.gammaincc(mean**2 / variance, observed * mean / variance))
 
 
-def supported(metric: Metric, *runs: Evidence) -> Assumption | None:
+def supported(metric: Metric, *runs: SampledRun) -> Assumption | None:
     """The strongest assumption that no run contradicts, "decreasing" or "none"; None without one.
 
     A linear metric needs none.

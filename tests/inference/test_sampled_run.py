@@ -7,7 +7,7 @@ from thorough import thorough
 import recsample as rs
 from recsample.inference import limits
 from recsample.inference.comparison import compared
-from recsample.inference.likelihood.evidence import Evidence
+from recsample.inference.likelihood.sampled_run import SampledRun
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from recsample.inference.likelihood.evidence import Evidence
 )
 def test_items_of_a_user_that_vary_against_each_other_make_no_limits_closer(users, vary):
     ranks = rs.Ranks([users[i % 2] for i in range(300)], n_items=202)
-    evidence = Evidence(rs.UniformSampling(50).draw(ranks, rng=0), 202, False, [rs.NDCG])
+    evidence = SampledRun(rs.UniformSampling(50).draw(ranks, rng=0), 202, False, [rs.NDCG])
     off, squares = evidence.deviations(rs.NDCG)
     share = (off**2).sum() / squares.sum()
     if vary == "against":
@@ -39,7 +39,7 @@ def test_a_difference_of_recommenders_that_vary_against_each_other():
     """Where one has a hit the other has none, and everything is ranked: it is 1 or -1."""
     hits = np.arange(2000) % 2 == 0
     a, b = (
-        Evidence(rs.Ranks(np.where(one, 1, 60), 100), 100, False, [rs.Recall @ 5])
+        SampledRun(rs.Ranks(np.where(one, 1, 60), 100), 100, False, [rs.Recall @ 5])
         for one in (hits, ~hits)
     )
     found = compared(rs.Recall @ 5, a, b, "none", 0.95)
@@ -70,7 +70,7 @@ def highest_likelihoods(law, runs, steps=1000):
 def test_one_surprise_among_the_simulated_runs_does_not_end_the_test(seed):
     """One of forty simulated runs fits as badly as the data do, and the chance is 1 to 3 %."""
     sampled, n = hump(seed)
-    evidence = Evidence(sampled, n, False, [rs.AP])
+    evidence = SampledRun(sampled, n, False, [rs.AP])
     (counts,) = evidence.strata[0].counts
     falling, free = (evidence.columns(one)[0].law for one in ("decreasing", "none"))
     _, weights = highest_likelihoods(falling, counts[None])
