@@ -54,12 +54,6 @@ def test_names_a_notebook_that_does_not_open(project, text):
     assert problem.startswith("book/index: not a valid notebook: ")
 
 
-def test_names_a_cell_that_is_none(project):
-    change(project / "book/index.ipynb", "cells", 0, "cell_type", value="picture")
-    (problem,) = binder.problems(project)
-    assert problem.startswith("book/index: not a valid notebook: ")
-
-
 def test_names_a_kernel_that_is_not_there(project):
     change(project / "book/index.ipynb", "metadata", "kernelspec", "name", value="recsample")
     assert binder.problems(project) == [

@@ -65,7 +65,6 @@ LINK = '<a href="other.html">Two</a>'
 BROKEN = {
     "layout": [
         ("curve.png", "missing.png", "is not loaded"),
-        ("<img", '<img style="opacity: 0"', "is not visible"),
         ("<img", '<img style="display: none"', "is not visible"),
         ("<img", '<img style="min-width: 900px"', "is wider than the text"),
         (f'alt="{ALT}"', "", "has no alt text"),
@@ -82,12 +81,9 @@ BROKEN = {
     "formulas": [
         ("of an item", r"of \frac{1}{2} items", "raw TeX"),
         ("of an item", r"of \(n\) items", "raw TeX"),
-        ("of an item", "of $$n$$ items", "raw TeX"),
         ("of an item", "of $n$ items", "raw TeX"),
-        ("The rank is one", "The rank is $n$", "raw TeX"),
         ("Ranks</title>", r"\(r\)</title>", "raw TeX in the title"),
         ("TYPESET[r]", r"\(r\)", "formula not rendered"),
-        ("TYPESET[r]", "r", "formula not rendered"),
         ("TYPESET[r]", r"TYPESET[\frac{1}]", "formula with an error"),
         ("TYPESET[r]", r"TYPESET[\rank]", "formula with an error"),
         ("</style>", "mjx-container { opacity: 0 }</style>", "formula not visible"),
@@ -95,10 +91,8 @@ BROKEN = {
     ],
     "outside": [
         ("<title>", '<script src="https://example.org/a.js"></script><title>', "example.org/a.js"),
-        ("<title>", '<link rel="preconnect" href="https://example.org"><title>', "example.org"),
         ("<title>", "<script>fetch('https://example.org')</script><title>", "example.org"),
         ("<title>", "<script>new WebSocket('wss://example.org')</script><title>", "example.org"),
-        ("</style>", "</style><style>@import 'https://example.org/a.css'</style>", "example.org"),
     ],
     "console": [
         ("<title>", "<script>console.error('wrong mode')</script><title>", "wrong mode"),
@@ -108,10 +102,7 @@ BROKEN = {
     "accessibility": [
         ("color: #555", "color: #aaa", 'color-contrast: figcaption "Figure 1. A metric.", light'),
         ("<span>rank", '<span style="color: #0f0">rank', 'color-contrast: span "rank", light'),
-        ("<pre>", '<pre style="opacity: 0.4">', 'color-contrast: pre "rank = 1", light'),
-        ("<p>The rank is", '<p style="color: #aaa">The rank is', "color-contrast: p"),
         ("color: #ced6dd", "color: #333", 'color-contrast: h1#top "Ranks", dark'),
-        ("<pre>", '<pre style="background: white">', 'color-contrast: pre "rank = 1", dark'),
         ("<summary>Solution", "<summary>", "summary-name"),
         ("<summary>", '<summary aria-label="More">', "label-content-name-mismatch: summary"),
         ("<figure id=", '<div id="top"></div><figure id=', "duplicate-id"),
@@ -121,11 +112,9 @@ BROKEN = {
     "focus": [("</style>", ":focus { outline: 0 }</style>", "no focus to be seen on summary")],
     "menus": [
         (OPEN, "", ".primary-toggle neither shows nor hides .bd-docs-nav a at 375 px"),
-        (OPEN, f"innerWidth > 375 || {OPEN}", "neither shows nor hides .bd-docs-nav a at 800 px"),
         (OPEN, f"innerWidth > 800 || {OPEN}", "neither shows nor hides .bd-docs-nav a at 1440 px"),
         (OPEN, "list.show()", ".primary-toggle cannot be undone at 375 px"),
         ("<button", "<button hidden", "nothing shows .bd-docs-nav a at 375 px"),
-        (LINK, LINK.replace("<a", "<a style='opacity: 0'"), "neither shows nor hides"),
         (
             LINK,
             f'{LINK}<div class="current" style="height: 0; overflow: auto"><br>{LINK}</div>',
@@ -210,11 +199,6 @@ def test_browser_is_the_one_that_is_named(monkeypatch):
     assert browser.find() == sys.executable
 
 
-def test_good_page_is_accepted_as_a_file(chromium, folder):
-    (folder / "page.html").write_text(_typeset(GOOD), encoding="utf-8")
-    assert browser.problems(chromium, f"{folder.as_uri()}/", "page.html") == {}
-
-
 @pytest.mark.parametrize(
     ("check", "good", "bad", "message"),
     [(check, *case) for check in BROKEN for case in BROKEN[check]],
@@ -251,10 +235,8 @@ def test_menu_beside_the_page_is_accepted(chromium, folder):
     [
         ('<a href="other.html#there">', False),
         ('<a href="nowhere.html">', "nowhere.html"),
-        ('<a href="/other.html">', "other.html"),
         ('<a href="other.html#here">', "other.html#here"),
         ('<svg><a href="nowhere.html"><text>A</text></a></svg>', "nowhere.html"),
-        ('<img src="nowhere.png">', "nowhere.png"),
     ],
 )
 def test_links(tmp_path, link, caught):

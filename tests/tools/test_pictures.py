@@ -10,8 +10,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from recsample import plotting
-
 matplotlib.use("Agg")
 SVG = {"": "http://www.w3.org/2000/svg"}
 
@@ -66,48 +64,9 @@ def test_social_card_is_reproduced(drawn):
     assert np.abs(pixels[0] - pixels[1]).mean() < 1e-4
 
 
-def test_social_card_has_the_size_that_sites_show_in_full():
-    assert plt.imread(committed("social_card.png")).shape[:2] == (630, 1_200)
-
-
-def test_logo_has_the_colours_of_the_figures_and_a_ground_of_its_own():
-    shapes = list(ElementTree.parse(committed("logo.svg")).getroot().iter())[1:]
-    assert shapes[0].get("width") == "64" and shapes[0].get("fill") == plotting.BLUE
-    assert plotting.ORANGE in {shape.get("fill") for shape in shapes}
-
-
 def test_every_box_of_the_map_leads_to_a_page_beside_it():
     links = ElementTree.parse(committed("concept_map.svg")).findall("a", SVG)
     targets = [link.get("href") for link in links]
     assert len(targets) == len(draw_pictures.BOXES)
     assert {f"book/{target}" for target in targets} <= {f"{p}.html" for p in chapters.pages()}
     assert all(len(" ".join(link.itertext()).split()) > 3 for link in links)
-
-
-def test_every_arrow_of_the_map_joins_two_boxes():
-    root = ElementTree.parse(committed("concept_map.svg")).getroot()
-    boxes = [
-        [float(box.get(side)) for side in ("x", "y", "width", "height")]
-        for box in root.findall("a/rect", SVG)
-    ]
-
-    def touched(x, y):
-        (box,) = [i for i, (a, b, w, h) in enumerate(boxes) if a <= x <= a + w and b <= y <= b + h]
-        return box
-
-    joined = []
-    for arrow in root.findall("g/path", SVG):
-        x, y, to_x, to_y = map(float, re.findall(r"[\d.]+", arrow.get("d")))
-        joined.append((touched(x, y), touched(to_x, to_y)))
-    names = [box[4].split("|")[0] for box in draw_pictures.BOXES]
-    assert {(names[a], names[b]) for a, b in joined} == {
-        ("Ranks", "Sampled"),
-        ("Sampler", "Sampled"),
-        ("Sampler", "Law of the"),
-        ("Metric", "Expected"),
-        ("Law of the", "Expected"),
-        ("Law of the", "Correction"),
-        ("Expected", "Correction"),
-        ("Sampled", "Estimate"),
-        ("Correction", "Estimate"),
-    }

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import chapters
 import pytest
-import yaml
 from markdown_it import MarkdownIt
 
 # Where each module was imported from.
@@ -113,11 +112,3 @@ def test_no_link_or_picture_of_the_description_needs_the_files_beside_it(shown):
     addresses = re.findall(r'(?:href|src)="([^"]*)"', html)
     assert addresses
     assert [address for address in addresses if not address.startswith("https://")] == []
-
-
-def test_the_addresses_are_those_of_the_book_and_the_repository(shown):
-    named = dict(one.split(", ") for one in shown.get_all("Project-URL"))
-    assert set(named) == {"Homepage", "Repository", "Changelog", "Issues"}
-    settings = yaml.safe_load((chapters.ROOT / "_config.yml").read_text(encoding="utf-8"))
-    assert named["Homepage"] == settings["html"]["baseurl"]
-    assert named["Repository"] == settings["repository"]["url"]
