@@ -29,6 +29,8 @@ from recsample.sampling.given_lists import (
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["faults", "uniformity"]
+
 
 def faults(
     negatives: ArrayLike | Sequence[ArrayLike],

@@ -62,8 +62,6 @@ CALLS = {
     ),
     "at_mean_rank": lambda metric: rs.metrics.at_mean_rank(metric, EXACT),
     "compare": lambda metric: rs.compare(TOY, [metric]),
-    "RankCounts.mean": lambda metric: rs.RankCounts([1, 5], [2, 1], 40).mean(metric),
-    "RankCounts.variance": lambda metric: rs.RankCounts([1, 5], [2, 1], 40).variance(metric),
     "limits": lambda metric: inference.limits(metric, RUN, N_ITEMS),
     "plug_in": lambda metric: inference.plug_in(metric, FLAT),
     "paired_comparison": lambda metric: inference.paired_comparison(metric, *PAIR),
