@@ -12,17 +12,6 @@ LEVEL = 0.95
 PERCENT = f"{100 * LEVEL:g} %"
 
 
-def standard_error(values: Floats, counts: Integers | None = None) -> float:
-    """The standard error of the mean of the values of at least two instances.
-
-    With `counts` each value is that of so many instances.
-    """
-    n = len(values) if counts is None else int(counts.sum())
-    if n < 2:
-        raise ValueError(f"ranks must hold at least two instances for a standard error, got {n}")
-    return float(np.sqrt(variance_of(values, counts) / n))
-
-
 def mean_of(values: Floats | Integers, counts: Integers | None = None) -> float:
     """The mean of the values, weighted by `counts`."""
     return float(values.mean() if counts is None else counts @ values / counts.sum())

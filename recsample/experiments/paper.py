@@ -272,17 +272,13 @@ def table4(
     return table_of(rows, _INDEX)
 
 
-def as_printed(
-    table: pd.DataFrame, decimals: int, *, mean: str = "mean", std: str = "std"
-) -> pd.DataFrame:
+def as_printed(table: pd.DataFrame, decimals: int) -> pd.DataFrame:
     """A table in the paper's layout: rows by metric and recommender, columns by estimator.
 
     Parameters
     ----------
     table : pandas.DataFrame, as `table2` to `table4` and `printed_table` return
     decimals : int
-    mean, std : str, optional
-        The columns to show, such as "repeated mean" and "repeated std".
 
     Returns
     -------
@@ -296,15 +292,16 @@ def as_printed(
     '3.58 ± 0.06'
     """
     names = getattr(getattr(table, "index", None), "names", [])
-    if "estimator" not in names:
-        raise ValueError(f"table must be a dataframe indexed by {_INDEX}, got {shown(table)}")
-    if mean not in table.columns:
-        raise ValueError(f"mean must be a column of table, got {shown(mean)}")
+    if "estimator" not in names or "mean" not in table.columns:
+        raise ValueError(
+            f"table must be a dataframe with a column 'mean' and indexed by {_INDEX}, "
+            f"got {shown(table)}"
+        )
     decimals = int(whole_numbers("decimals", decimals, lowest=0))
 
     def cell(row):
-        text = f"{row[mean]:.{decimals}f}"
-        spread = row.get(std, np.nan)
+        text = f"{row['mean']:.{decimals}f}"
+        spread = row.get("std", np.nan)
         return text if np.isnan(spread) else f"{text} ± {spread:.{decimals}f}"
 
     cells = table.apply(cell, axis=1).unstack("estimator")

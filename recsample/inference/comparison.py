@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from recsample._support import checks
-from recsample._support.numerics import limits_of_mean, mean_of, probability_above_0, standard_error
+from recsample._support.numerics import limits_of_mean, mean_of, probability_above_0
 from recsample._support.typing import Floats
 from recsample.corrections.base import Correction
 from recsample.inference.distribution import check_uniform
@@ -121,7 +121,8 @@ def paired_comparison(
     if isinstance(metric, Correction):
         exact = _of_exact_means(metric, a, b, level)
         return exact._replace(difference=float(differences.mean()))
-    standard_error(differences)  # refuses fewer than two
+    if len(differences) < 2:
+        raise ValueError(f"a and b must hold at least two instances, got {len(differences)}")
     if metric is None or not (isinstance(a, Ranks) and isinstance(b, Ranks)):
         return of_differences(differences, level, None)
     return of_differences(differences, level, ends_of_difference(the_metric(metric), a, b))

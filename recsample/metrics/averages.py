@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recsample._support.arrays import summed
-from recsample._support.checks import true_or_false
 from recsample._support.extras import extra
-from recsample._support.numerics import mean_of, standard_error
+from recsample._support.numerics import mean_of
 from recsample._support.typing import Floats
 from recsample.metrics.base import Metric, warned_of_nan
 from recsample.metrics.names import chosen_metrics, exact_metric
@@ -23,10 +22,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    ranks: Mapping[str, Ranks | RankCounts],
-    metrics: Sequence[Metric | str],
-    *,
-    errors: bool = False,
+    ranks: Mapping[str, Ranks | RankCounts], metrics: Sequence[Metric | str]
 ) -> pd.DataFrame:
     """A table of recommenders by metrics: the mean of each metric over the instances.
 
@@ -38,21 +34,17 @@ def compare(
     ranks : mapping of str to Ranks or RankCounts
         The predicted ranks of each recommender, over the same instances in the same order.
     metrics : sequence of Metric or str
-    errors : bool, optional
-        Add the standard error of each mean, over other instances like these. For differences on
-        the same instances use `recsample.inference.paired_comparison`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per recommender, one column per metric. With `errors` two, (metric, "mean") and
-        (metric, "standard error").
+        One row per recommender, one column per metric.
 
     Raises
     ------
     ValueError
-        For no recommender, different numbers of instances, pools that differ by more than a factor
-        of two on average, as of exact and sampled ranks, and errors of fewer than two instances.
+        For no recommender, different numbers of instances, and pools that differ by more than a
+        factor of two on average, as of exact and sampled ranks.
 
     Examples
     --------
@@ -73,12 +65,8 @@ def compare(
         raise ValueError(f"ranks must have the same number of instances, got {lengths}")
     names = [str(m) for m in chosen]
     counted = [rows_of(r) for r in ranks.values()]
-    values = [[(m(r), counts) for m in chosen] for r, counts in counted]
-    if not true_or_false("errors", errors):
-        return pd.DataFrame([[mean_of(*v) for v in row] for row in values], list(ranks), names)
-    rows = [[x for v in row for x in (mean_of(*v), standard_error(*v))] for row in values]
-    columns = pd.MultiIndex.from_product([names, ["mean", "standard error"]])
-    return pd.DataFrame(rows, list(ranks), columns)
+    means = [[mean_of(m(r), counts) for m in chosen] for r, counts in counted]
+    return pd.DataFrame(means, list(ranks), names)
 
 
 def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:

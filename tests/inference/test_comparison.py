@@ -1,7 +1,5 @@
 """Uncertainty and comparison, against enumeration, drawn items, and simulation."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -155,21 +153,6 @@ def test_no_difference_at_all_has_probability_one_half():
         one, better = (Ranks(rows * times, N_ITEMS) for rows in ([1, 5, 9], [20, 60, 70]))
         found = inference.paired_comparison(AUC, one, better)
         assert least <= found.probability <= most
-
-
-def test_table_of_means_gains_standard_errors():
-    ranks = {name: Ranks(population(1, 60, seed=i), N_ITEMS) for i, name in enumerate("AB")}
-    table = rs.compare(ranks, ["AP", Recall @ 10], errors=True)
-    assert table.columns.tolist() == list(product(["AP", "Recall@10"], ["mean", "standard error"]))
-    assert table.xs("mean", axis=1, level=1).equals(rs.compare(ranks, ["AP", Recall @ 10]))
-    for name in "AB":
-        assert table.loc[name, ("AP", "standard error")] == pytest.approx(
-            stats.sem(AP(ranks[name]))
-        )
-    with pytest.raises(ValueError, match="at least two instances for a standard error, got 1"):
-        rs.compare({"A": Ranks([1], 5)}, [AP], errors=True)
-    with pytest.raises(ValueError, match="errors must be True or False, got 1"):
-        rs.compare(ranks, [AP], errors=1)
 
 
 A, B = Ranks([1, 5], 9), Ranks([2, 3], 9)
