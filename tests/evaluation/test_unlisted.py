@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from libraries import needed
 
 import recsample as rs
 
@@ -432,7 +433,7 @@ NAMES = {"nDCG@10": "NDCG@10", "R@5": "Recall@5", "RR": "RR", "AP": "AP", "P@5":
 
 @pytest.mark.parametrize("seed", range(3))
 def test_trec_eval_and_ranx_count_as_missed_does(seed):
-    ir_measures, ranx = pytest.importorskip("ir_measures"), pytest.importorskip("ranx")
+    ir_measures, ranx = needed("ir_measures"), needed("ranx")
     lists, held_out = a_run(np.random.default_rng(seed))
     found = evaluated(lists, held_out, list(NAMES.values()), unlisted="missed").table["value"]
     qrels = {u: dict.fromkeys(items, 1) for u, items in held_out.items()}
@@ -444,7 +445,7 @@ def test_trec_eval_and_ranx_count_as_missed_does(seed):
     names = {"recall@5": "Recall@5", "mrr": "RR", "map": "AP", "precision@5": "Precision@5"}
     run = {u: one or {"none of them": 0.0} for u, one in run.items()}  # which ranx cannot read
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what it compiles
+        warnings.simplefilter("ignore")
         values = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), [*names])
     for name, ours in names.items():
         assert found[ours] == pytest.approx(values[name], abs=1e-12), name
@@ -452,7 +453,7 @@ def test_trec_eval_and_ranx_count_as_missed_does(seed):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_rectools_counts_as_missed_does(seed):
-    metrics = pytest.importorskip("rectools.metrics")
+    metrics = needed("RecTools")
     lists, held_out = a_run(np.random.default_rng(seed))
     found = evaluated(lists, held_out, ["Recall@10", "NDCG@10", "RR@10"], unlisted="missed").table
     reco = table(lists).rename(columns={"user": "user_id", "item": "item_id"})

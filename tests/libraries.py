@@ -36,6 +36,14 @@ def imported(library):
             return f"{library} cannot be imported ({error}); see requirements-peers.txt"
 
 
+def needed(library):
+    """The module of a library; the test is skipped where it is missing."""
+    module = imported(library)
+    if isinstance(module, str):
+        pytest.skip(module)
+    return module
+
+
 def evaluate(library, metric, ranks):
     """What the library says of the same ranking; the test is skipped where it is missing."""
     assert not ranks.rows.ties.any()
@@ -50,8 +58,7 @@ def evaluate_scores(library, metric, scores, relevant):
     items with equal scores stand by their numbers. ranx, pytrec_eval and ir_measures know an item
     by a name, and the names sort as the numbers do.
     """
-    if isinstance(module := imported(library), str):
-        pytest.skip(module)
+    module = needed(library)
     rows = [np.asarray(row, float) for row in scores]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
