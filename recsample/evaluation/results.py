@@ -38,7 +38,7 @@ _LEVELS = ["recommender", "metric"]
 
 
 class Result(Value):
-    """What `evaluate` and `report` say. Prints as text, and as HTML in a notebook.
+    """What `evaluate`, `report` and `from_published` say: text, or HTML in a notebook.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ class Result(Value):
         How many ranks the limits under "decreasing" can hardly see within, and how often they fail
         for the worst population tried; see `blind_spot`. None where no limits rest on it.
     counts : pandas.DataFrame or None
-        How often each of the former, also if it is 0: ``count`` by "recommender" (empty for what
-        concerns all) and "what". None for a `report`.
+        How often something did not match or was left out, also if it is 0: ``count`` by
+        "recommender" (empty for what concerns all) and "what". Of `evaluate` only, otherwise None.
 
     Examples
     --------
