@@ -194,10 +194,10 @@ def draws_of(
     known = [run.drawn for run in runs.values() if run.drawn is not None]
     stated = len(known) < len(runs)
     if stated and not audited:
-        check_uniform("drawn", check_word("drawn", drawn, REPORTED))
+        _check_uniform("drawn", check_word("drawn", drawn, REPORTED))
     for one in known:
         if not audited:
-            check_uniform("sampled", one.how)
+            _check_uniform("sampled", one.how)
         _check_stated("drawn", drawn, one.how)
         _check_stated("replace", replace, one.replace)
         n_items = _pools(n_items, one.n_items)
@@ -216,7 +216,7 @@ def draws_of(
     return Draws(sizes, checks.true_or_false("replace", replace), stated)
 
 
-def check_uniform(name: str, how: str) -> None:
+def _check_uniform(name: str, how: str) -> None:
     """Refuse draws that ranks do not tell the exact metrics of."""
     if how != "uniform":
         raise ValueError(
