@@ -315,10 +315,10 @@ def _catalogue(found, rows, stated, n_items):
         else frames.union(*(table.item.ids for table in found.values()))
     )
     if n_items is not None and (n_items < len(known) or (rows and n_items > len(known))):
-        where = "scores have a column for" if rows else "the tables name"
+        least = "as many as scores have columns" if rows else "at least as many as the tables name"
         raise ValueError(
-            f"items must be their number, at least as many as {where}, {len(known):,}, or the "
-            f"ids of those that are ranked, got {n_items:,}"
+            f"items must be their number, {least}, {len(known):,}, or the ids of those that are "
+            f"ranked, got {n_items:,}"
         )
     if stated is None:
         return known

@@ -53,8 +53,9 @@ class Result(Value):
         One row per metric, or per recommender and metric: ``value``, the estimate (or the limit
         next to it, where the data speak against it), ``low`` and ``high``. Where items were
         sampled ``sampled``, the metric of the ranks as given, and ``assumption``, what the limits
-        rest on ("none", "decreasing", "audit", or "" without any). Of an audit ``low_for_others``
-        and ``high_for_others``, limits for other users like these.
+        rest on ("none", "decreasing", "audit", or "" without any). Where `evaluate` was told that
+        unlisted items are "open", ``assumption`` is "bound" for what they leave open. Of an audit
+        ``low_for_others`` and ``high_for_others``, limits for other users like these.
     ladder : pandas.DataFrame
         ``low`` and ``high`` under each assumption, NaN where the data contradict it.
     fit : pandas.DataFrame

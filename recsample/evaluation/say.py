@@ -363,7 +363,8 @@ def _grades(metrics: Sequence[Metric], grades: Sequence[float]) -> str:
 def _nothing(found, what):
     """Why nothing can be said of what was not drawn, and what would help."""
     if found.drawn != "uniform":
-        why = f"items that are drawn {found.drawn!r}, {DRAWN[found.drawn]}, cannot be corrected"
+        how = f"{found.drawn!r} ({DRAWN[found.drawn]})"
+        why = f"metrics among items that are drawn {how} cannot be corrected"
         cure = "Exact ranks of some users chosen at random, given to report, would tell."
     else:
         why = (
