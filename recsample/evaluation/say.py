@@ -305,7 +305,7 @@ def _mismatches(found):
 
 
 def _alarms(found):
-    """Of recommenders whose ranks hardly come from draws as they are stated."""
+    """What is said of recommenders whose ranks hardly come from the stated draws."""
     said = {name: _surprise(found, name) for name in found.runs}
     return [f"{name}: " * found.named + alarm for name, alarm in said.items() if alarm]
 
