@@ -161,7 +161,7 @@ REFUSED = {
     "compare other users": (lambda: comparison(ranks, ranks[:2]), "got 3 and 2"),
     "compare users in another order": (
         lambda: comparison(NAMED, NAMED[[0, 2, 1]]),
-        "from instance 1 on: 'bob' of the first, 'dan' of the second",
+        "from instance 1 on: 'bob' of a, 'dan' of b",
     ),
     "compare values with NaN": (lambda: comparison([1, np.nan], [1, 2], None), "finite numbers"),
     # Evaluate

@@ -21,7 +21,7 @@ CORE = {
     "plotting": "",
 }
 SECOND_TIER = {
-    "inference": "ranks metrics sampling corrections datasets",
+    "inference": "ranks metrics sampling corrections",
     "evaluation": "ranks metrics sampling corrections inference",
 }
 MAY_IMPORT = CORE | SECOND_TIER

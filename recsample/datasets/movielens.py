@@ -235,16 +235,16 @@ def download(name, loader):
             URLS[name], CHECKSUMS[name], fname=name, path=folder, progressbar=True
         )
     except requests.RequestException as error:
-        other = "The file of that name there is not the published one (its checksum differs). "
+        other = ", and the file of that name there is not the published one (its checksum differs)"
         there = other if (folder / name).exists() else ""
         raise ConnectionError(
-            f"{name} could not be downloaded from {URLS[name]} ({error}). {there}Download it by "
-            f"other means and put it into {folder}, or say where it is: {loader}(path=...)."
+            f"{name} could not be downloaded from {URLS[name]} ({error}): download it by other "
+            f"means and put it into {folder}{there}, or say where it is by {loader}(path=...)"
         ) from error
     except OSError as error:
         raise OSError(
-            f"{name} could not be stored in {folder} ({error}). Let RECSAMPLE_DATA name a folder "
-            f"that can be written to and has room, or say where the file is: {loader}(path=...)."
+            f"{name} could not be stored in {folder} ({error}): let RECSAMPLE_DATA name a folder "
+            f"that can be written to and has room, or say where the file is by {loader}(path=...)"
         ) from error
 
 

@@ -63,6 +63,7 @@ _OPTIONS = {
     "among": ["among", "sample"],
     "cutoff": ["metrics", "metric"],
     "m": ["m", "sample"],
+    "metrics": ["metrics", "metric"],
     "n_items": ["items"],
     "n_users": ["users"],
     "replace": ["with_replacement"],
@@ -416,7 +417,3 @@ def _among(asked, pair):
     if asked.with_replacement:
         raise ValueError("replace must stand beside --sample, got it without")
     return asked.among and read_file(asked.among, pair)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -166,7 +166,7 @@ def ranks_of_scores(
     Returns
     -------
     dataframe
-        Of the same library, as of `ranks_of_block`, with one row for each row of `held_out`. Of a
+        Of the same library, as of `ranks_of_factors`, with one row for each row of `held_out`. Of a
         lazy library it is not computed yet, and a rank that cannot be known, as said below, is
         missing: `RankCounts.from_frame` refuses it.
 

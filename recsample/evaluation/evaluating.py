@@ -114,9 +114,10 @@ def evaluate(
     ------
     ValueError
         For something that is not listed and nothing that says what it is; for what may not stand
-        together; for dataframes without these columns, with missing values, or with a pair that
-        has two scores; names that are the same as text; ids that have nothing in common; arrays of
-        other shapes; no user left to evaluate; and a sampler that asks for more than there is.
+        together; for metrics such as AUC, which need all ranks, with "missed"; for dataframes
+        without these columns, with missing values, or with a pair that has two scores; names that
+        are the same as text; ids that have nothing in common; arrays of other shapes; no user left
+        to evaluate; and a sampler that asks for more than there is.
 
     Notes
     -----
@@ -180,7 +181,7 @@ def _among(among):
         return None, among
     raise ValueError(
         "among must be a dataframe of users and items, UniformSampling, PooledSampling or None, "
-        f"got {shown(among)}: what other draws say of the exact metrics is not told by report"
+        f"got {shown(among)}"
     )
 
 

@@ -50,7 +50,7 @@ def values_of(metric: Metric, ranks: Ranks) -> Floats:
 
 
 def values_without(metric, ranks, missed):
-    """The same where the last relevant items of each user, so many, are never found."""
+    """The same where the last `missed` relevant items of each user are never found."""
     if not metric.additive:
         assert metric.cutoff is not None  # see `check_found`: beyond it nothing is found
         rows = ranks.rows

@@ -148,10 +148,10 @@ class Inferred(Value):
 class Exact(Inferred):
     """All that there is to rank is ranked: each user has a value, a mean the limits of a mean.
 
-    As of `Ranked`, users have so many items that are `missed`, never found; with the ranks of the
-    `best` case these are items in an order that nobody knows, which leaves bounds. Beyond a
-    catalogue that is not `is_known` there may be more of them. If `is_task`, the users were ranked
-    among candidates of their own.
+    `missed` says how many items of each user are never found, as in `Ranked`. With the ranks of the
+    `best` case, these items stand in an unknown order, which leaves bounds; unless the catalogue
+    `is_known`, it may hold more items than the tables name. If `is_task`, each user's items were
+    ranked among candidates of the user's own.
     """
 
     missed: Mapping[str, Integers] = field(default_factory=dict)
@@ -184,7 +184,7 @@ class Exact(Inferred):
 
     @cached_property
     def undefined(self) -> Mapping[Metric, int]:
-        """For how many users each metric is undefined, whoever ranks."""
+        """For how many users each metric is undefined, by any recommender."""
         lows = {m: self.bounds[next(iter(self.runs)), m][0] for m in self.metrics}
         return {m: int(np.isnan(low).sum()) for m, low in lows.items()}
 

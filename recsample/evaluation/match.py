@@ -18,7 +18,7 @@ from recsample.ranks.checks import check_names
 from recsample.ranks.scores import item_sets, sets_of, without
 from recsample.ranks.sources import Listed, Source, Study, WholeRows, is_rows
 
-# How it ends what is counted and no reason to act.
+# The ends of counts that are usual, so that no note tells of them.
 USUAL = (
     "scores of items in train, which are not ranked",
     "of users who are not evaluated, left out",
@@ -315,10 +315,10 @@ def _catalogue(found, rows, stated, n_items):
         else frames.union(*(table.item.ids for table in found.values()))
     )
     if n_items is not None and (n_items < len(known) or (rows and n_items > len(known))):
-        where = "scores have a column for" if rows else "the tables name"
+        least = "as many as scores have columns" if rows else "at least as many as the tables name"
         raise ValueError(
-            f"items must be their number, at least as many as {where}, {len(known):,}, or the "
-            f"ids of those that are ranked, got {n_items:,}"
+            f"items must be their number, {least}, {len(known):,}, or the ids of those that are "
+            f"ranked, got {n_items:,}"
         )
     if stated is None:
         return known
@@ -354,7 +354,7 @@ def _places(table, users, items):
     return user, item, (user >= 0) & (item >= 0)
 
 
-def _refuse_strangers(name, row, table, users):
+def _refuse_other_users(name, row, table, users):
     """Refuse a table of other users only."""
     if not (row >= 0).any():
         raise ValueError(
@@ -380,7 +380,7 @@ def _study(tables, catalogue, n_items, counts):
     exclude = sparse.csr_matrix(shape, dtype=bool)
     if "train" in tables:
         row, column, known = _places(tables["train"], users, catalogue)
-        _refuse_strangers("train", row, tables["train"], users)
+        _refuse_other_users("train", row, tables["train"], users)
         counts["", "training rows of items that are not in items, left out"] = (column < 0).sum()
         exclude = sets_of(row[known], column[known], shape)
         n_without = len(users) - len(np.unique(row[row >= 0]))
@@ -429,7 +429,7 @@ def _listed(name, table, study, counts):
     """The scores of a dataframe, as far as they are of users and items of the study."""
     what = "of items that are not in items"
     row, column, known = _known_to(study, table, counts, name, "scores", what)
-    _refuse_strangers(_called(name), row, table, study.users)
+    _refuse_other_users(_called(name), row, table, study.users)
     key = row[known] * len(study.items) + column[known]
     order = np.argsort(key)
     key, score = key[order], table.score[known][order]
@@ -450,7 +450,7 @@ def _lists(table, study, counts):
     row, column, known = _known_to(
         study, table, counts, "", "rows of among", "of items not in items"
     )
-    _refuse_strangers("among", row, table, study.users)
+    _refuse_other_users("among", row, table, study.users)
     lists = sets_of(row[known], column[known], study.relevant.shape)
     counts["", "rows of among that repeat another one, left out"] = known.sum() - lists.nnz
     lists = without(lists, study.relevant)

@@ -1,4 +1,4 @@
-"""What is stated in a word of how items were ranked: once, for Python and for the command."""
+"""The words that state how items were ranked, declared once for Python and for the command."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_together(among: str, unlisted: Any, drawn: Any) -> None:
         every = dict.fromkeys(word for words, _ in rows for word in words)
         raise ValueError(f"unlisted must be {_listing(every)} {where}, got {unlisted!r}")
     if drawn not in allowed:
-        # A word that another `unlisted` goes with is told by what is allowed beside this one.
+        # The message says what is allowed beside this `unlisted`, not beside other ones.
         raise ValueError(
             f"drawn must be {_listing(w for w in (None, *DRAWN) if w in allowed)} {where} and "
             f"unlisted is {unlisted!r}, got {drawn!r}"
@@ -56,7 +56,7 @@ def check_together(among: str, unlisted: Any, drawn: Any) -> None:
 
 
 def check_word(name: str, value: Any, words: Mapping[str, str], or_none: bool = False) -> Any:
-    """``value``; what is none of the words is refused, and what each of them means is said."""
+    """Return ``value``; refuse what is none of the words, and say what each of them means."""
     if not (or_none and value is None) and not (value is not None and is_one_of(value, words)):
         raise ValueError(f"{name} must be {with_meanings(words)}, got {shown(value)}{_cure(value)}")
     return value

@@ -21,7 +21,7 @@ from recsample.sampling.list_checks import count_statistic, mean_statistic
 from recsample.sampling.pooled import PooledSampling
 from recsample.sampling.uniform import UniformSampling
 
-# Lists that uniform draws would give this seldom are not taken for such.
+# The p-value below which lists are not taken for uniform draws.
 _SURPRISE = 1e-4
 
 
@@ -187,7 +187,7 @@ def _the_same_lists(matched):
 
 
 def _look_uniform(matched, lists, drawn):
-    """Whether drawn lists are such as stated, as far as it can be seen; empty ones are refused."""
+    """Whether drawn lists look as stated; empty ones are refused."""
     study = matched.study
     empty = np.diff(lists.indptr) == 0
     if empty.any():

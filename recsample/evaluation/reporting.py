@@ -46,12 +46,12 @@ def report(
     """What one run of a sampled evaluation says about the exact metrics.
 
     Each metric gets an estimate and limits of 95 % confidence, under an assumption on the exact
-    ranks (see `recsample.inference.likelihood.limits`; `recsample.inference.coverage` measures how
-    often the limits hold): within the best fifth of the list, no rank is more frequent than a
-    better one. Where the data contradict that, the limits are those without any assumption, and
-    there is no estimate; but of the best ranks the data hardly show it (``Result.blind``). Where
-    not even these exist, the ranks cannot have come about as it is said. Metrics that are linear in
-    the rank, AUC and percentile rank, need no correction and no assumption.
+    ranks (see `recsample.inference.likelihood.limits`; the chapter on coverage measures how often
+    the limits hold): within the best fifth of the list, no rank is more frequent than a better one.
+    Where the data contradict that, the limits are those without any assumption, and there is no
+    estimate; but of the best ranks the data hardly show it (``Result.blind``). Where not even these
+    exist, the ranks cannot have come about as it is said. Metrics that are linear in the rank, AUC
+    and percentile rank, need no correction and no assumption.
 
     Parameters
     ----------
@@ -194,10 +194,10 @@ def draws_of(
     known = [run.drawn for run in runs.values() if run.drawn is not None]
     stated = len(known) < len(runs)
     if stated and not audited:
-        check_uniform("drawn", check_word("drawn", drawn, REPORTED))
+        _check_uniform("drawn", check_word("drawn", drawn, REPORTED))
     for one in known:
         if not audited:
-            check_uniform("sampled", one.how)
+            _check_uniform("sampled", one.how)
         _check_stated("drawn", drawn, one.how)
         _check_stated("replace", replace, one.replace)
         n_items = _pools(n_items, one.n_items)
@@ -216,7 +216,7 @@ def draws_of(
     return Draws(sizes, checks.true_or_false("replace", replace), stated)
 
 
-def check_uniform(name: str, how: str) -> None:
+def _check_uniform(name: str, how: str) -> None:
     """Refuse draws that ranks do not tell the exact metrics of."""
     if how != "uniform":
         raise ValueError(
@@ -304,9 +304,9 @@ def _ranks_of(sampled, m, labels):
     sampled = aligned("sampled", sampled, labels)
     # Whole numbers that a table holds as objects are welcome too.
     given = sampled.tolist() if hasattr(sampled, "tolist") else sampled
-    values = checks.whole_numbers("sampled", given, lowest=0)
-    zero = "sampled must be ranks from 1 on, got 0: if the best rank is 0 in your data, add 1"
-    checks.refuse_first(values == 0, zero)
+    values = checks.whole_numbers("sampled", given)
+    low = "sampled must be ranks from 1 on, got {}: if the best rank is 0 in your data, add 1"
+    checks.refuse_first(values < 1, low, values)
     if values.ndim != 1:
         raise ValueError(
             f"sampled must be one-dimensional, one rank per instance, got shape {values.shape}"

@@ -38,7 +38,7 @@ _LEVELS = ["recommender", "metric"]
 
 
 class Result(Value):
-    """What `evaluate` and `report` say. Prints as text, and as HTML in a notebook.
+    """What `evaluate`, `report` and `from_published` say: text, or HTML in a notebook.
 
     Parameters
     ----------
@@ -53,8 +53,9 @@ class Result(Value):
         One row per metric, or per recommender and metric: ``value``, the estimate (or the limit
         next to it, where the data speak against it), ``low`` and ``high``. Where items were
         sampled ``sampled``, the metric of the ranks as given, and ``assumption``, what the limits
-        rest on ("none", "decreasing", "audit", or "" without any). Of an audit ``low_for_others``
-        and ``high_for_others``, limits for other users like these.
+        rest on ("none", "decreasing", "audit", or "" without any). Where `evaluate` was told that
+        unlisted items are "open", ``assumption`` is "bound" for what they leave open. Of an audit
+        ``low_for_others`` and ``high_for_others``, limits for other users like these.
     ladder : pandas.DataFrame
         ``low`` and ``high`` under each assumption, NaN where the data contradict it.
     fit : pandas.DataFrame
@@ -76,8 +77,8 @@ class Result(Value):
         How many ranks the limits under "decreasing" can hardly see within, and how often they fail
         for the worst population tried; see `blind_spot`. None where no limits rest on it.
     counts : pandas.DataFrame or None
-        How often each of the former, also if it is 0: ``count`` by "recommender" (empty for what
-        concerns all) and "what". None for a `report`.
+        How often something did not match or was left out, also if it is 0: ``count`` by
+        "recommender" (empty for what concerns all) and "what". Of `evaluate` only, otherwise None.
 
     Examples
     --------

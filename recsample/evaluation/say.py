@@ -305,7 +305,7 @@ def _mismatches(found):
 
 
 def _alarms(found):
-    """Of recommenders whose ranks hardly come from draws as they are stated."""
+    """What is said of recommenders whose ranks hardly come from the stated draws."""
     said = {name: _surprise(found, name) for name in found.runs}
     return [f"{name}: " * found.named + alarm for name, alarm in said.items() if alarm]
 
@@ -363,7 +363,8 @@ def _grades(metrics: Sequence[Metric], grades: Sequence[float]) -> str:
 def _nothing(found, what):
     """Why nothing can be said of what was not drawn, and what would help."""
     if found.drawn != "uniform":
-        why = f"items that are drawn {found.drawn!r}, {DRAWN[found.drawn]}, cannot be corrected"
+        how = f"{found.drawn!r} ({DRAWN[found.drawn]})"
+        why = f"metrics among items that are drawn {how} cannot be corrected"
         cure = "Exact ranks of some users chosen at random, given to report, would tell."
     else:
         why = (

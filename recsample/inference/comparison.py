@@ -297,7 +297,7 @@ def _differences(metric, a, b):
     """The metric of A minus that of B for each instance, from ranks, observations or values."""
     metric = None if metric is None else the_metric(metric)
     values = _values_of("a", metric, a), _values_of("b", metric, b)
-    check_as_many(*values)
+    check_as_many(*values, ("a", "b"))
     if isinstance(a, Ranks) and isinstance(b, Ranks):
         check_same_instances(a, b, ("a", "b"))
         check_one_kind({"a": a, "b": b})

@@ -60,16 +60,19 @@ def check_same_instances(
     for ranks, name in zip((ranks_a, ranks_b), names):
         check_pairable(ranks, name)
         check_ranks(ranks, name)
-    check_as_many(ranks_a, ranks_b)
-    check_same_ids("both recommenders", {"the first": ranks_a, "the second": ranks_b})
+    check_as_many(ranks_a, ranks_b, names)
+    check_same_ids(" and ".join(names), dict(zip(names, (ranks_a, ranks_b))))
     return ranks_a, ranks_b
 
 
-def check_as_many(ranks_a: Ranks | RankCounts, ranks_b: Ranks | RankCounts) -> None:
+def check_as_many(
+    ranks_a: Any, ranks_b: Any, names: tuple[str, str] = ("ranks_a", "ranks_b")
+) -> None:
     """Refuse two recommenders with different numbers of instances."""
     if len(ranks_a) != len(ranks_b):
         raise ValueError(
-            f"both recommenders must have the same instances, got {len(ranks_a)} and {len(ranks_b)}"
+            f"{names[0]} and {names[1]} must have the same instances, got {len(ranks_a)} and "
+            f"{len(ranks_b)}"
         )
 
 

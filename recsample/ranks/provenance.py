@@ -18,7 +18,7 @@ __all__ = ["Drawn"]
 
 
 # At random with equal chances, anew for each instance; one random list for many of them; popular
-# items more often; otherwise, or nobody knows. Of the first two only ranks tell the exact metrics.
+# items more often; otherwise, or nobody knows. Only of the first do ranks tell the exact metrics.
 WAYS = ("uniform", "shared", "popular", "unknown")
 Some = TypeVar("Some", bound="WithDrawn")
 

@@ -246,15 +246,13 @@ class Design(_Drawing):
         array([1000,    3,    1])
         """
 
-    def scan(self, scan: Scan, rng: Rng = None) -> Observed:
+    def scan(self, scan: Scan) -> Observed:
         """The observation of one run on real scores, block by block.
 
         Parameters
         ----------
         scan : Scan
             Advanced as far as the design needs.
-        rng : int, numpy.random.Generator or None, optional
-            For designs that need random numbers of their own.
 
         Raises
         ------

@@ -587,7 +587,7 @@ def test_a_cache_that_keeps_nothing_says_what_to_do(small, monkeypatch, name, fa
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     message = str(refused.value)
-    assert "Let RECSAMPLE_DATA name a folder" in message
+    assert "let RECSAMPLE_DATA name a folder" in message
     assert f"{load.__name__}(path=...)" in message and "\n" not in message
     assert fault != "full" or cached(small) == []
 

@@ -311,6 +311,7 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         ([*REPORT, "--user", "nobody"], "--user must name one column of x.csv"),
         ([*REPORT, "--chosen", "pool"], "--exact must be given with --chosen, got only 'pool'"),
         (["plan", *REPORT[1:], "--metric", "ap", "--width", "-1"], "--width must be"),
+        (["plan", *REPORT[1:], "--metric", "no", "--width", "1"], "--metric must hold metrics"),
         (
             ["evaluate", "--scores", "x.csv", "--held-out", "x.csv"],
             "--user must name one column of x.csv, got 'user' where the columns are ['who', 'samp",

@@ -591,6 +591,11 @@ class TestMessagesSpeakOfEvaluate:
         with pytest.raises(ValueError, match=r"^held_out must have the same users and items as"):
             rs.evaluate(self.dense, other)
 
+    def test_another_number_of_items_than_of_columns(self):
+        wanted = "^items must be their number, as many as scores have columns, 25, .*, got 26$"
+        with pytest.raises(ValueError, match=wanted):
+            rs.evaluate(self.dense, self.held_out, items=26)
+
     def test_a_metric_that_nobody_knows(self):
         with pytest.raises(ValueError, match=r"^metrics must hold metrics .*, got 'ncdg'"):
             rs.evaluate(self.dense, self.held_out, metrics=["ncdg"])

@@ -374,7 +374,7 @@ def test_each_combination_has_a_meaning_or_is_refused(among, unlisted, drawn):
         exact = evaluated(WHOLE, metrics=["RR"]).table.loc["RR", "value"]
         if drawn in ("popular", "unknown"):
             assert found.table.loc["RR", "sampled"] == pytest.approx(exact)
-            assert "cannot be corrected" in found.sentences[0]
+            assert f"metrics among items that are drawn {drawn!r} (" in found.sentences[0]
         elif drawn == "uniform" or among == "sampler":
             assert "sampled" in found.table and len(found.ladder)
             assert ("by recsample." in found.head) == (among == "sampler")

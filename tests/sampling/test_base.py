@@ -162,7 +162,7 @@ def test_cost_is_the_mean_number_of_items_looked_at(name):
     table = (np.arange(N_ITEMS) < np.array(ABOVE)[:, None]) * 2.0
     table[:, -1] = 1.0
     scan = rs.sampling.Scan(lambda u, i: table[u % 4, i], [N_ITEMS - 1] * 4 * times, N_ITEMS)
-    observed = design.scan(scan, rng=2)
+    observed = design.scan(scan)
     assert type(observed) is Observed and observed.design == design
     scored = scan.scored.reshape(times, 4)
     error = scored.std(axis=0) / np.sqrt(times)

@@ -108,7 +108,7 @@ class InverseSampling(Design):
             position[row] = np.where(also, worse, np.minimum(further, pool[reached] + 1))
         return self._observed(position, ranks.sizes, n_relevant)
 
-    def scan(self, scan: Scan, rng: Rng = None) -> Observed:
+    def scan(self, scan: Scan) -> Observed:
         check_scan(scan).advance(self._last(scan.n_irrelevant), 1)
         sizes = scan.n_irrelevant + scan.n_relevant
         return self._observed(scan.first, sizes, scan.n_relevant)

@@ -61,7 +61,7 @@ class EarlyStopping(Design):
         rng = generator(rng)
         return self._known(check_ranks(ranks).break_ties("random", rng))
 
-    def scan(self, scan: Scan, rng: Rng = None) -> Observed:
+    def scan(self, scan: Scan) -> Observed:
         check_scan(scan).advance(scan.n_irrelevant, self.k)
         return self._known(scan.ranks)
 
