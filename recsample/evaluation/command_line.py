@@ -233,9 +233,7 @@ def _ask_draws(command, add):
 
 
 def _ask_metrics(add):
-    usual = ["recall@10", "ndcg@10", "ap", "auc"]
-    default = f"(default: {' '.join(usual)})"
-    add("--metrics", metavar="METRIC", nargs="+", default=usual, help=default)
+    add("--metrics", metavar="METRIC", nargs="+", help="(default: recall@10 ndcg@10 ap auc)")
 
 
 def _ask_evaluate(command, add):

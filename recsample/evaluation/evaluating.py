@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support import frames
-from recsample._support.checks import generator, shown
+from recsample._support.checks import generator, is_one_of, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
 from recsample.evaluation.grades import check_found, uses_grades
@@ -17,11 +17,11 @@ from recsample.evaluation.infer import infer
 from recsample.evaluation.match import match_ids
 from recsample.evaluation.options import REPORTED, check_together
 from recsample.evaluation.rank import rank
-from recsample.evaluation.reporting import refuse_corrections
+from recsample.evaluation.reporting import USUAL, refuse_corrections
 from recsample.evaluation.results import Result
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
-from recsample.metrics.ranking import AP, AUC, NDCG, Recall
+from recsample.metrics.ranking import AUC
 from recsample.sampling.pooled import PooledSampling
 from recsample.sampling.uniform import UniformSampling
 
@@ -38,7 +38,7 @@ def evaluate(
     unlisted: str | None = None,
     drawn: str | None = None,
     relevance: Any = ...,
-    metrics: Sequence[Metric | str] = (Recall @ 10, NDCG @ 10, AP, AUC),
+    metrics: Sequence[Metric | str] | None = None,
     user: str = "user",
     item: str = "item",
     score: str = "score",
@@ -94,6 +94,7 @@ def evaluate(
         refused; for all other metrics every grade above 0 is relevant alike. None if every row
         is. Must be said where there is a column such as `label` or `rating`.
     metrics : sequence of Metric or str, optional
+        By default Recall@10, NDCG@10, AP and AUC; not AUC where `unlisted` is "missed".
     user, item, score, model : str, optional
         Names of the columns in all dataframes.
     rng : int or numpy.random.Generator, optional
@@ -156,7 +157,10 @@ def evaluate(
     Name: value, dtype: float64
     """
     extra("pandas")
-    chosen, rng = tuple(chosen_metrics(metrics)), generator(rng)
+    rng = generator(rng)
+    if metrics is None:  # an item that is never found has no AUC
+        metrics = [one for one in USUAL if one != AUC or not is_one_of(unlisted, ["missed"])]
+    chosen = tuple(chosen_metrics(metrics))
     refuse_corrections(chosen)
     lists, sampler = _among(among)
     check_together(_KINDS[lists is not None, sampler is not None], unlisted, drawn)

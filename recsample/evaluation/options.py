@@ -50,7 +50,7 @@ def check_together(among: str, unlisted: Any, drawn: Any) -> None:
         raise ValueError(
             f"drawn must be {_listing(w for w in (None, *DRAWN) if w in allowed)} {where} and "
             f"unlisted is {unlisted!r}, got {drawn!r}"
-            + ": unlisted='out' says that lists were drawn"
+            + ": unlisted='out' says that lists are the candidates"
             * (among == "None" and unlisted is None)
         )
 

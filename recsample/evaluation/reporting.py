@@ -28,6 +28,8 @@ from recsample.sampling.base import Observed
 __all__ = ["report"]
 
 
+# The metrics where no others are asked for.
+USUAL = (Recall @ 10, NDCG @ 10, AP, AUC)
 # From this share of the pool on, draws with replacement and without it say different things.
 MANY = 1 / 10
 
@@ -41,7 +43,7 @@ def report(
     replace: bool | None = None,
     exact: Any = None,
     chosen: ArrayLike = "random",
-    metrics: Sequence[Metric | str] = (Recall @ 10, NDCG @ 10, AP, AUC),
+    metrics: Sequence[Metric | str] | None = None,
 ) -> Result:
     """What one run of a sampled evaluation says about the exact metrics.
 
@@ -84,6 +86,7 @@ def report(
         How these were chosen: so many of all at random; or each by itself with the chance that
         stands here, above 0.
     metrics : sequence of Metric or str, optional
+        By default Recall@10, NDCG@10, AP and AUC.
 
     Returns
     -------
@@ -126,7 +129,7 @@ def report(
     extra("pandas")
     if exact is None and not checks.is_one_of(chosen, ("random",)):
         raise ValueError(f"exact must be given with chosen, got None and {checks.shown(chosen)}")
-    asked = chosen_metrics(metrics)
+    asked = chosen_metrics(USUAL if metrics is None else metrics)
     refuse_corrections(asked)
     given = sampled if isinstance(sampled, Mapping) else {"": sampled}
     if not given:

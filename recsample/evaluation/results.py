@@ -446,13 +446,14 @@ class Result(Value):
         True
         """
         found = self.inferred
-        if type(found) is not Sampled or found.named:
+        if type(found) is not Sampled or len(found.runs) > 1:
             raise ValueError(
                 "a plan is made from the sampled ranks of one recommender: report it alone"
             )
         if (asked := the_metric(metric)) not in found.metrics:
             raise ValueError(f"metric must be one of {[*map(str, found.metrics)]}, got {metric!r}")
-        users = users_to_rank(asked, width, found.evidence[""])
+        (run,) = found.evidence.values()
+        users = users_to_rank(asked, width, run)
         rows = {"these users": users.these, "others like these": users.others}
         return extra("pandas").DataFrame({"users": rows})
 
