@@ -25,7 +25,7 @@ from recsample import (
     inference,
 )
 from recsample._support.frames import table_of
-from recsample._support.numerics import LEVEL, limits_of_mean, standard_error
+from recsample._support.numerics import LEVEL, limits_of_mean
 from recsample.inference.comparison import compared
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.planning import users_to_rank
@@ -57,7 +57,7 @@ def coverage_of_others(population, *, m=100, n_instances=6000, metrics, repetiti
         for metric in metrics:
             for name, correction in corrections[metric].items():
                 values = correction(sampled)
-                limits = normal_limits(values.mean(), standard_error(values))
+                limits = normal_limits(values.mean(), stats.sem(values))
                 yield Interval(metric, name, values.mean(), *limits)
 
     how = dict(m=m, n_instances=n_instances, repetitions=repetitions, rng=rng)
@@ -103,7 +103,7 @@ def coverage_of_pairs(a, b, *, m=100, n_instances=6000, metrics=METRICS, repetit
                 said.append((one, "design", unbiased.low, unbiased.high))
         for (one, gamma), correction in biased.items():
             off = correction(runs[0]) - correction(runs[1])
-            limits = normal_limits(off.mean(), standard_error(off))
+            limits = normal_limits(off.mean(), stats.sem(off))
             said.append((one, f"BV {gamma:g}, paired", *limits))
         for one, method, low, high in said:
             sign = np.sign(low) if low * high > 0 else 0.0
