@@ -6,8 +6,7 @@ After `make book` and `make running`, in some ten minutes on a machine with noth
 
 Python for browsers is that of the tests, laid beside the book: bytes are those of its files, which
 a server would compress further, and seconds are without a network. Each press is in a window that
-has kept nothing. First outputs are the least of several times, whole pages are run once, and how
-much of that is nnls is told beside.
+has kept nothing. First outputs are the least of several times, whole pages are run once.
 """
 
 import datetime
@@ -71,33 +70,6 @@ SINCE = """(() => {
 })()"""
 
 
-# Added to what runs the cells: seconds in nnls, which SciPy 1.14 has in Python and not compiled.
-TIMED = """
-import time
-
-spent, untimed = 0.0, execute
-
-def execute(node, names, place):
-    optimize = sys.modules.get("scipy.optimize")
-    if optimize and not hasattr(optimize.nnls, "__wrapped__"):
-        optimize.nnls = timed(optimize.nnls)
-    return untimed(node, names, place)
-
-def timed(function):
-    @wraps(function)
-    def called(*arguments, **named):
-        global spent
-        start = time.perf_counter()
-        try:
-            return function(*arguments, **named)
-        finally:
-            spent += time.perf_counter() - start
-
-    return called
-"""
-SPENT = "pagePython.run({ source: 'import cells; print(getattr(cells, \"spent\", 0))' })"
-
-
 def site(pyodide, folder):
     """The built book in a folder, by links, with Python for browsers beside it."""
     html = Path(folder, "html")
@@ -124,16 +96,21 @@ def pressed(chrome, address, name, first=False):
     told = said(page)
     assert told.endswith(" has run."), f"{name}: {told}"
     seconds = page.evaluate(SINCE) / 1000
-    spent = float(page.evaluate(SPENT)["outputs"][0][1])
     window.close()
-    return {"seconds": seconds, "megabytes": sum(loaded) / 1e6, "in nnls": spent}
+    return {"seconds": seconds, "megabytes": sum(loaded) / 1e6}
 
 
 def press(page, name="Run this page", agree=True):
-    """Press a button and agree to what it asks, if it asks."""
+    """Press a button and answer what the page asks, if it asks: the questions."""
+    asked = []
+
+    def answer(dialog):
+        asked.append(dialog.message)
+        (dialog.accept if agree else dialog.dismiss)()
+
+    page.once("dialog", answer)
     page.get_by_role("button", name=name, exact=True).first.click()
-    if agree:
-        page.get_by_role("button", name="Load and run").click()
+    return asked
 
 
 def said(page):
@@ -215,10 +192,6 @@ def main(parts):
         browser.launch(browser.find()) as chrome,
         browser.serve(site(browser.PYODIDE, folder)) as address,
     ):
-        folder = Path(folder, "html", running.FOLDER)
-        source = (folder / "cells.py").read_text(encoding="utf-8")
-        (folder / "cells.py").unlink()  # a link to the one of the book
-        (folder / "cells.py").write_text(source + TIMED, encoding="utf-8")
         for part in parts:
             record(part, chrome, address)
 

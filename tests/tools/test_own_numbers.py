@@ -111,15 +111,15 @@ def test_the_plan_asks_for_as_many_users_as_the_package_does():
     [
         ("", {}, "at least one row of numbers, got nothing"),
         ("1\n2\nx", {}, "line 3 must hold 1 number, got 'x'"),
-        ("a,b\n1,2\n3", {}, "line 3 must hold 2 numbers, got 1"),
+        ("a,b\n1,2\n3", {}, "line 3 must hold 2 numbers, got '3'"),
         ("a,a\n1,2", {}, "columns must have different names"),
         ("1\n22", {}, r"from 1 to m \+ 1 = 21, got 22 in row 2 of column 1"),
         ("1\n1.5", {}, "whole numbers from 1 to .*, got 1.5 in row 2"),
-        ("1\n2", {"m": ""}, "m must be a number, got ''"),
+        ("1\n2", {"m": ""}, "m must be a whole number from 1, got ''"),
         ("1\n2", {"drawn": "popular"}, "drawn must be 'uniform' to tell"),
         ("1", {"kind": "scores"}, "two columns or more"),
-        ("HR@10\n", {"kind": "printed", "users": "9"}, "a line for each recommender"),
-        ("a,HR@10\nX\n", {"kind": "printed", "users": "9"}, "line 2 must have 2 fields, got 1"),
+        ("HR@10\n", {"kind": "printed", "users": "9"}, "the table must begin with the names"),
+        ("a,HR@10\nX\n", {"kind": "printed", "users": "9"}, "line 2, must have 2 fields"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_in_words(text, settings, message):
