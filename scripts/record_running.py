@@ -1,6 +1,6 @@
 """Measure what it takes to run a page: book/data/benchmarks/running_*.json.
 
-python scripts/record_running.py [PART ...]    both parts, or the one named: first, pages
+python scripts/record_running.py
 
 After `make book` and `make running`, in some ten minutes on a machine with nothing else to do.
 
@@ -154,47 +154,34 @@ def first_outputs(chrome, address, names):
 def first(chrome, address):
     runtime = partial(alone, chrome, address, LIBRARIES[:1])
     found = least(runtime, *first_outputs(chrome, address, FIRST_PAGES))
-    stages = [
-        f"Python with {', '.join(some)}, without the book" for some in (LIBRARIES[:1], LIBRARIES)
-    ]
+    some = [", ".join(one) for one in (LIBRARIES[:1], LIBRARIES)]
+    stages = [f"Python with {one}, without the book" for one in some]
     stages += [f"{name}, first output" for name in FIRST_PAGES]
-    yield from ({"what": what, **one} for what, one in zip(stages, found))
+    return dict(zip(stages, found))
 
 
 def pages(chrome, address):
-    for name in VOLUME_ONE:
-        yield {"what": name, **pressed(chrome, address, name)}
-
-
-PARTS = {"first": first, "pages": pages}
+    return {name: pressed(chrome, address, name) for name in VOLUME_ONE}
 
 
 def record(part, chrome, address):
-    found = []
-    for row in PARTS[part](chrome, address):
-        rounded = {k: round(v, 1) if isinstance(v, float) else v for k, v in row.items()}
-        found.append(json.dumps(rounded))
-        print(found[-1], flush=True)
+    rows = [
+        {"what": what} | {name: round(value, 1) for name, value in one.items()}
+        for what, one in part(chrome, address).items()
+    ]
     versions = {"Chromium": chrome.version, "Pyodide": browser.PYODIDE.name.partition("-")[2]}
-    told = {"date": str(datetime.date.today()), "versions": versions}
-    head, lines = json.dumps(told, indent=1).removesuffix("\n}"), ",\n  ".join(found)
-    file = FOLDER / f"running_{part}.json"
-    file.write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
+    told = {"date": str(datetime.date.today()), "versions": versions, "rows": rows}
+    file = FOLDER / f"running_{part.__name__}.json"
+    file.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
-def main(parts):
+if __name__ == "__main__":
     if not (browser.find() and browser.PYODIDE.is_dir() and HTML.is_dir()):
-        sys.exit(
-            "This needs a browser, the built book, and the runtime that `make running` fetches."
-        )
+        sys.exit("This needs a browser, the built book, and what `make running` fetches.")
     with (
         tempfile.TemporaryDirectory() as folder,
         browser.launch(browser.find()) as chrome,
         browser.serve(site(browser.PYODIDE, folder)) as address,
     ):
-        for part in parts:
+        for part in (first, pages):
             record(part, chrome, address)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:] or PARTS)
