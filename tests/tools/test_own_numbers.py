@@ -1,6 +1,5 @@
 """What the page "Your own numbers" computes: own.py, which the page runs in the browser."""
 
-import json
 import sys
 
 import chapters
@@ -85,16 +84,6 @@ def test_a_printed_table_has_the_limits_of_from_published():
     ).table
     limits = [[f"{one:.4f}" for one in row] for row in wanted[["low", "high"]].to_numpy()]
     assert [row[2:] for row in found] == limits
-
-
-def test_a_smaller_sample_is_one_of_the_items_that_were_drawn():
-    box = asked("\n".join(map(str, SAMPLED))).find(class_="run-what-if")
-    data = json.loads(box["data-values"])
-    (values,) = data["values"].values()
-    # One of m drawn items is above with chance (s - 1) / m; all of them are what was printed.
-    assert data["m"][0] == 1 and data["m"][-1] == 20
-    assert np.isclose(values[0], np.mean(1 - (SAMPLED - 1) / 20))
-    assert np.isclose(values[-1], np.mean(SAMPLED == 1))
 
 
 def test_the_plan_asks_for_as_many_users_as_the_package_does():

@@ -106,7 +106,6 @@
       said.append(element("p", { className: "run-error own-refusal", role: "alert", textContent: why }));
     }
     said.querySelectorAll(".run-copied").forEach(copier);
-    said.querySelectorAll(".run-what-if").forEach(slider);
     say(kind === "html" ? "The answer stands below the form." : "No answer: the reason stands below the form.");
     said.focus();
   }
@@ -114,20 +113,5 @@
   function copier(block) {
     const pressed = button("Copy", async () => (pressed.textContent = (await copy(block.textContent)) ? "Copied" : "Not copied"));
     block.before(pressed);
-  }
-
-  function slider(box) {
-    const { m, metric, values } = JSON.parse(box.dataset.values);
-    const range = element("input", { type: "range", min: 0, max: m.length - 1, value: m.length - 1, id: "own-smaller" });
-    const told = element("output", { htmlFor: "own-smaller" });
-    const tell = () => {
-      const at = range.value;
-      const each = Object.entries(values).map(([name, row]) => `${name} ${row[at].toFixed(4)}`);
-      told.textContent = `With m = ${m[at]} of the items that were drawn, the uncorrected ${metric} is, on average: ${each.join(", ")}.`;
-      range.setAttribute("aria-valuetext", `m = ${m[at]}`);
-    };
-    range.addEventListener("input", tell);
-    tell();
-    box.append(element("label", { htmlFor: "own-smaller", textContent: "m " }), range, told);
   }
 })();

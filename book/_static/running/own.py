@@ -5,7 +5,7 @@ The page hands over a text and its settings, and shows the HTML that comes back.
 
 import base64
 import io
-import json
+from contextlib import suppress
 from html import escape
 from math import isfinite
 from pathlib import Path
@@ -33,7 +33,7 @@ class Answer:
 
 def answer(text, settings):
     """The table, the ladder, the blind spot, the figure, and sentences to copy."""
-    result, sampled = reported(text, settings)
+    result, _ = reported(text, settings)
     return Answer(
         f"<p>{escape(result.head)}</p>",
         result.table.to_html(border=0, float_format="{:.4f}".format, na_rep="–"),
@@ -43,7 +43,6 @@ def answer(text, settings):
         picture(result),
         copied("Sentences for a paper", "\n\n".join(result.sentences)),
         copied("The same in LaTeX", result.to_latex()),
-        what_if(sampled, settings),
     )
 
 
@@ -146,12 +145,17 @@ def columns_of(text):
         raise ValueError(f"columns must have different names, got {names}")
     if len(lines) == named:
         raise ValueError("there must be at least one row of numbers below the names, got none")
-    rows = []
-    for place, line in enumerate(lines[named:], 1 + named):
-        rows.append([as_float(one) for one in line.split(mark)])
-        if len(rows[-1]) != len(names) or not all(map(isfinite, rows[-1])):
-            plural = "s" * (len(names) > 1)
-            raise ValueError(f"line {place} must hold {len(names)} number{plural}, got {line!r}")
+    with suppress(ValueError):  # a million lines at once; one by one they say what is wrong
+        columns = np.loadtxt(lines[named:], delimiter=mark, ndmin=2, comments=None)
+        if columns.shape[1] == len(names) and np.isfinite(columns).all():
+            return names, columns
+    rows = [[as_float(one) for one in line.split(mark)] for line in lines[named:]]
+    for place, row in enumerate(rows):
+        if len(row) != len(names) or not all(map(isfinite, row)):
+            line, plural = lines[named + place], "s" * (len(names) > 1)
+            raise ValueError(
+                f"line {named + place + 1} must hold {len(names)} number{plural}, got {line!r}"
+            )
     return names, np.array(rows)
 
 
@@ -222,29 +226,3 @@ def picture(result):
 
 def copied(title, text):
     return f'<h2>{title}</h2>\n<pre class="run-copied" tabindex="0">{escape(text)}</pre>'
-
-
-def what_if(sampled, settings):
-    """The first metric, uncorrected, as a smaller sample of the same draws gives it on average.
-
-    Of m drawn items, m' chosen at random are a sample of m': no assumption is needed.
-    """
-    if not sampled:
-        return None
-    metric, found = metrics_of(settings)[0], {}
-    largest = int(np.max(next(iter(sampled.values())).n_irrelevant))
-    sizes = np.unique(np.geomspace(1, largest, 25).round().astype(int)).tolist()
-    for name, ranks in sampled.items():
-        draws = [rs.UniformSampling(m) for m in sizes]
-        found[name or str(metric)] = [mean_of(metric, draw, ranks) for draw in draws]
-    data = escape(json.dumps({"m": sizes, "metric": str(metric), "values": found}))
-    return f'<h2>What if m were smaller?</h2>\n<div class="run-what-if" data-values="{data}"></div>'
-
-
-def mean_of(metric, draw, ranks):
-    """The mean that is expected of a smaller sample; each different rank is taken once."""
-    if np.any(ranks.ties):
-        return float(draw.expect(metric, ranks).mean())
-    places, counts = np.unique(ranks.values, return_counts=True)
-    values = draw.expect(metric, rs.Ranks(places, int(np.max(ranks.n_items))))
-    return float(values @ counts / counts.sum())
