@@ -101,16 +101,9 @@ def pressed(chrome, address, name, first=False):
 
 
 def press(page, name="Run this page", agree=True):
-    """Press a button and answer what the page asks, if it asks: the questions."""
-    asked = []
-
-    def answer(dialog):
-        asked.append(dialog.message)
-        (dialog.accept if agree else dialog.dismiss)()
-
-    page.once("dialog", answer)
+    """Press a button, and answer what the page asks, if it asks."""
+    page.once("dialog", lambda asked: asked.accept() if agree else asked.dismiss())
     page.get_by_role("button", name=name, exact=True).first.click()
-    return asked
 
 
 def said(page):
