@@ -3,7 +3,6 @@
 Python for browsers is a fixture, older than what the book loads: see `pyodide` in conftest.py.
 """
 
-import math
 import re
 
 import browser
@@ -17,6 +16,7 @@ import recsample as rs
 
 SHORT, OWN = "book/sampled_metrics", "book/your_numbers"
 LIMIT = 30_000 * 8  # milliseconds for a page, on a machine that has more to do
+NUMBER = re.compile(r"[-+−]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 
 # What a cell shows: lines of text, rows of tables, and the shapes of pictures.
 SHOWN = """() => runCells.cells.map(cell => {
@@ -55,41 +55,31 @@ def differences(before, after):
 
 
 def alike(old, new):
+    """Whether two cells show the same words, nearly the same numbers, and pictures as wide."""
     (text, shapes), (other, others) = old, new
-    text, other = (re.sub(r"[\d.]+ seconds", "", one) for one in (text, other))  # measured anew
-    number = r"[-+−]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?"
-    if re.sub(rf"{number}|\s", "", text) != re.sub(rf"{number}|\s", "", other):
-        return False
-    pairs = zip(numbers(number, text), numbers(number, other), strict=True)
-    same = all(math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-10) for a, b in pairs)
     return (
-        same
-        and len(shapes) == len(others)
-        and all(math.isclose(a, b, rel_tol=0.1) for a, b in zip(shapes, others))
+        NUMBER.sub("", text).split() == NUMBER.sub("", other).split()
+        and numbers(text) == pytest.approx(numbers(other), rel=1e-6, abs=1e-10)
+        and shapes == pytest.approx(others, rel=0.1)
     )
 
 
-def numbers(number, text):
-    return [float(one.replace(",", "").replace("−", "-")) for one in re.findall(number, text)]
-
-
-def runs(window, address, name):
-    """Run a page from top to bottom: what it says, its errors, and the cells that differ."""
-    page, errors, _ = browser.visit(window, f"{address}{name}.html")
-    record_running.leave_out_older(page, name)
-    before = page.evaluate(SHOWN)
-    press(page)
-    told = said(page)
-    failed = page.locator(".run-error").all_text_contents()
-    page.wait_for_timeout(200)  # for pictures to be decoded
-    return told, [*failed, *errors], list(differences(before, page.evaluate(SHOWN)))
+def numbers(text):
+    text = re.sub(r"[\d.]+ seconds", "", text)  # measured anew
+    return [float(one.replace(",", "").replace("−", "-")) for one in NUMBER.findall(text)]
 
 
 @pytest.mark.running
 @pytest.mark.parametrize("name", record_running.VOLUME_ONE)
 def test_pages_print_in_the_browser_what_the_book_printed(window, site, name):
-    told, errors, differ = runs(window, site[1], name)
-    assert (told, errors, differ) == ("Every cell of this page has run.", [], [])
+    page, errors, _ = browser.visit(window, f"{site[1]}{name}.html")
+    record_running.leave_out_older(page, name)
+    before = page.evaluate(SHOWN)
+    press(page)
+    assert said(page) == "Every cell of this page has run."
+    assert page.locator(".run-error").all_text_contents() == errors == []
+    page.wait_for_timeout(200)  # for pictures to be decoded
+    assert list(differences(before, page.evaluate(SHOWN))) == []
 
 
 def test_nothing_is_loaded_before_the_press_nor_without_a_yes(window, site):
