@@ -123,6 +123,7 @@
   function show(cell, outputs) {
     cell.restore();
     if ((!cell.box || cell.silent) && outputs.at(-1)?.[0] !== "error") return;
+    if (!outputs.length && !cell.box.querySelector(".cell_output")) return;
     const output = place(cell);
     const captioned = all("figure :is(img, table)", output).filter((one) => !one.closest("figcaption"));
     const hidden = [...output.children].filter((one) => !one.matches("figure, :has(figure)"));
