@@ -99,14 +99,15 @@ def coverage(rng, population, metrics, m, n_instances, repetitions, corrects=Fal
 
 def intervals(metric, evidence, corrected):
     """Method, estimate, limits, and whether the data contradict "decreasing"."""
-    value, (low, high, used) = evidence.estimate(metric), limits_of(metric, evidence)
+    value = evidence.estimate(metric)
     if isinstance(metric.shape, Linear):
-        yield "report", value, low, high, np.nan
+        yield "report", value, *evidence.limits(metric, "none", LEVEL), np.nan
         return
-    for assumption in ASSUMPTIONS:
-        yield assumption, value, *evidence.limits(metric, assumption, LEVEL), np.nan
-    if used is None:
-        low = high = np.nan
+    limits = {assumption: evidence.limits(metric, assumption, LEVEL) for assumption in ASSUMPTIONS}
+    for assumption, (low, high) in limits.items():
+        yield assumption, value, low, high, np.nan
+    used = supported(metric, evidence)
+    low, high = limits.get(used, (np.nan, np.nan))
     yield "report", np.clip(value, low, high), low, high, used != "decreasing"
     for method, values in corrected.items():
         yield method, values.mean(), *normal_limits(values.mean(), stats.sem(values)), np.nan
