@@ -76,8 +76,12 @@ def run(study):
     with ProcessPoolExecutor() as pool:
         running = {pool.submit(measured, study, cell): cell for cell in missing}
         for done in tqdm(as_completed(running), study.file.name, len(running)):
-            of_cell[key(running[done])] = done.result()
-            write(study.file, [row for rows in of_cell.values() for row in rows])
+            if not done.exception():  # after hours the other cells are wanted all the same
+                of_cell[key(running[done])] = done.result()
+                write(study.file, [row for rows in of_cell.values() for row in rows])
+    failed = {str(running[one]): one.exception() for one in running if one.exception()}
+    if failed:
+        raise RuntimeError(f"these cells were not measured, run them again: {failed}")
 
 
 def read(file):
