@@ -6,6 +6,7 @@ judged.
 """
 
 from bisect import bisect_left
+from functools import partial
 
 import numpy as np
 from record_coverage import limits_of
@@ -83,7 +84,7 @@ def chosen(sampled, audited, by_chances, rng):
     return np.flatnonzero(rng.random(USERS) < each), each
 
 
-def limits(rng, kind, population, draws, audited, by_chances, runs):
+def limits(rng, kind, population, draws, audited, runs, by_chances=False):
     """Whether limits hold the mean over these users, and over others like these."""
     metrics = chosen_metrics(["Recall@1", "Recall@10", "NDCG@10", "AP", "AUC"])
     law, found = chances(population, N_ITEMS), []
@@ -116,14 +117,14 @@ def limits(rng, kind, population, draws, audited, by_chances, runs):
     return over_runs(found)
 
 
-def cells_of_limits(by_chances, runs):
+def cells_of_limits(runs):
     cells = []
     for kind, names in [("choosing", CHOOSING), ("judging", JUDGING)]:
         cells += grid(kind=kind, population=names, draws=DRAWS, audited=[100, 300])
     places = {name: place for place, name in enumerate([*CHOOSING, *JUDGING])}
     for cell in cells:
         seed = [cell["audited"], places[cell["population"]], DRAWS.index(cell["draws"])]
-        cell |= {"by_chances": by_chances, "runs": runs, "seed": seed}
+        cell |= {"runs": runs, "seed": seed}
     return cells
 
 
@@ -205,6 +206,8 @@ def cells_of_plans():
 
 
 DATA = ROOT / "book/data"
-LIMITS = Study(DATA / "audits.csv", cells_of_limits(False, 100), limits, 5)
-BY_CHANCES = Study(DATA / "audits_by_chances.csv", cells_of_limits(True, 500), limits, 5)
+LIMITS = Study(DATA / "audits.csv", cells_of_limits(100), limits, 5)
+BY_CHANCES = Study(
+    DATA / "audits_by_chances.csv", cells_of_limits(500), partial(limits, by_chances=True), 5
+)
 PLANNED = Study(DATA / "audit_plans.csv", list(cells_of_plans()), plans, 4)
