@@ -2,20 +2,24 @@
 (check) => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const box = (element) => element.getBoundingClientRect();
-  const shown = (element) => element.checkVisibility({ opacityProperty: true }) && box(element).width > 1;
+  const shown = (element) =>
+    box(element).width > 1 && element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
   // Enough to find an element.
   const name = (element) => element.outerHTML.replace(/\s+/g, " ").slice(0, 150);
 
-  // Opens all that is folded, such as solutions: what stays as it was.
+  // Opens all that is folded, such as solutions: what then shows no more than its title.
   const folds = () => {
-    const closed = all("article :is(details:not([open]), .dropdown)");
-    const before = closed.map((fold) => fold.offsetHeight);
-    closed.forEach((fold) => fold.querySelector("summary, button")?.click());
-    return closed.filter((fold, i) => fold.offsetHeight <= before[i]).map((fold) => `does not open: ${name(fold)}`);
+    const found = all("article :is(details, .dropdown)");
+    found.forEach((fold) => fold.open || fold.querySelector("summary, button")?.click());
+    const opened = (fold) => [...fold.children].slice(1).some(shown);
+    return found.filter((fold) => !opened(fold)).map((fold) => `does not open: ${name(fold)}`);
   };
 
   const formulas = () => {
-    const wrong = (math) => !all("mjx-container", math).some(shown) || math.querySelector("mjx-merror");
+    const wrong = (math) => {
+      const typeset = math.querySelector("mjx-container:not(:has(mjx-merror))");
+      return !typeset || (math.checkVisibility() && !shown(typeset));
+    };
     const found = all(".math").filter(wrong).map((math) => `formula not typeset: ${name(math)}`);
     const rest = document.body.cloneNode(true);
     all("pre, code, script, style, svg, mjx-container", rest).forEach((part) => part.remove());
@@ -39,15 +43,20 @@
   // What is wider than the text or, unless it scrolls by itself, than the window.
   const widths = () => {
     const { scrollWidth, clientWidth } = document.scrollingElement;
-    const end = box(document.querySelector("article")).right + 1;
+    const end = box(document.querySelector("article") ?? document.body).right + 1;
     const found = all("article :is(img, figure)").filter((figure) => box(figure).right > end).map(name);
     if (scrollWidth > clientWidth) found.push(`the page, ${scrollWidth} px`);
     return found.map((what) => `too wide at ${clientWidth} px: ${what}`);
   };
 
-  // Axe takes most of its time for the words of code: those of the first places stand for all.
-  const simplify = () =>
-    ["pre", ".sig"].forEach((code) => all(code).slice(3).forEach((one) => (one.textContent = one.textContent)));
+  // Axe does not hear formulas and takes most of its time for them and for the words of code: two letters stand for
+  // each formula, and the first pieces of code for all.
+  const simplify = () => {
+    all("mjx-container").forEach((formula) => formula.replaceChildren("xy"));
+    for (const code of ["pre", ".sig"]) {
+      all(code).slice(3).forEach((piece) => (piece.textContent = piece.textContent));
+    }
+  };
 
   return { folds, formulas, pictures, widths, simplify }[check]();
 };

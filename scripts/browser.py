@@ -91,6 +91,14 @@ def _error(said):
     return f"{said.text} {said.location['url']}".strip()
 
 
+def set_look(page, theme="light", width=DESKTOP):
+    """Set the theme of the system, which the book follows, and the width of the window."""
+    page.set_viewport_size({"width": width, "height": HEIGHT})
+    page.emulate_media(color_scheme=theme)
+    # The page takes notice before its next frame.
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def problems(browser, base, name, figure_first=False):
     """What is wrong with a page at the address `base`, one line each, with all folds opened.
 
@@ -106,7 +114,7 @@ def problems(browser, base, name, figure_first=False):
             found.append("no figure in the first screen")
     found += [*ask(page, "folds"), *ask(page, "formulas"), *ask(page, "pictures")]
     for width in (PHONE, DESKTOP):
-        page.set_viewport_size({"width": width, "height": HEIGHT})
+        set_look(page, width=width)
         found += ask(page, "widths")
     found += accessibility(page)
     found += [f"error: {error}" for error in errors]
@@ -122,16 +130,15 @@ def ask(page, check):
 
 
 def accessibility(page):
-    """What axe-core finds, but in formulas, and of colours in the dark theme too."""
+    """What axe-core finds, and of the dark theme what it finds in colours."""
     from axe_playwright_python.sync_playwright import Axe
 
     ask(page, "simplify")
     found = []
     for theme, chosen in (("light", {}), ("dark", {"runOnly": COLOURS})):
-        page.emulate_media(color_scheme=theme)
+        set_look(page, theme)
         options = {"resultTypes": ["violations"], "preload": False, **chosen}
-        said = Axe().run(page, {"exclude": [["mjx-container"]]}, options).response
-        for rule in said["violations"]:
+        for rule in Axe().run(page, options=options).response["violations"]:
             found += [f"{rule['id']} in the {theme} theme: {one['html']}" for one in rule["nodes"]]
     return found
 

@@ -109,7 +109,7 @@ def test_the_landing_page_shows_its_ways_on_in_one_screen(window):
 def test_menus_lead_to_sections_and_chapters(window, base, width):
     here, there = CHAPTERS[-1], CHAPTERS[-2]
     page, errors, _ = browser.visit(window, f"{base}{here}.html")
-    page.set_viewport_size({"width": width, "height": browser.HEIGHT})
+    browser.set_look(page, width=width)
     menus = [
         (".secondary-toggle", ".page-toc > ul > :nth-child(3) > a", "section:nth-of-type(3) > h2"),
         (".primary-toggle", f".bd-docs-nav a[href='{Path(there).name}.html']", "h1"),
@@ -145,7 +145,7 @@ def test_the_focus_of_the_keyboard_is_seen(window):
 
 def test_pictures_are_light_on_dark_in_the_dark_theme(window):
     page, _, _ = browser.visit(window, f"{FILES}book/metrics.html")
-    page.emulate_media(color_scheme="dark")
+    browser.set_look(page, "dark")
     pictures = page.locator("article figure img:visible").all()
     assert len(pictures) > 1
     for picture in pictures:
@@ -155,7 +155,7 @@ def test_pictures_are_light_on_dark_in_the_dark_theme(window):
 
 def test_paper_is_light_and_the_page_stays_dark(window):
     page, errors, _ = browser.visit(window, FILES + LANDING)
-    page.emulate_media(color_scheme="dark")
+    browser.set_look(page, "dark")
     theme = "document.documentElement.dataset.theme"
     page.evaluate(f"addEventListener('beforeprint', () => window.printed = {theme})")
     page.pdf()
