@@ -52,7 +52,7 @@
   // Axe does not hear formulas and takes most of its time for them and for the words of code: two letters stand for
   // each formula, and the first pieces of code for all.
   const simplify = () => {
-    all("mjx-container").forEach((formula) => formula.replaceChildren("xy"));
+    all("mjx-container").forEach((formula) => formula.replaceWith("xy"));
     for (const code of ["pre", ".sig"]) {
       all(code).slice(3).forEach((piece) => (piece.textContent = piece.textContent));
     }
