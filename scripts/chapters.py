@@ -3,12 +3,18 @@
 python scripts/chapters.py notebooks FOLDER    every page with code cells, as a notebook in FOLDER
 python scripts/chapters.py copies FOLDER       the same, as readers get them: without hidden checks
 python scripts/chapters.py save FOLDER         every such page in FOLDER, as Jupyter would save it
+python scripts/chapters.py run FOLDER          every notebook in FOLDER, run without a kernel
 python scripts/chapters.py execute CACHE       every such page run, its outputs in a cache
 python scripts/chapters.py check HTML          is every page of _toc.yml there, and fit to be read?
 """
 
+import ast
+import os
 import re
 import sys
+import warnings
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -109,6 +115,52 @@ def execute(folder, root=ROOT):
     load_executor("local-parallel", cache=cache).run_and_cache(timeout=600)
 
 
+# A process that has imported these forks into one for each chapter; not on a Mac, whose frameworks
+# cannot be forked.
+IMPORTED = """jupytext matplotlib.pyplot pandas.io.formats.style scipy.stats recsample.experiments
+recsample.evaluation.reporting recsample.plotting"""
+
+
+def run(path):
+    """Run the code of a chapter or a notebook, without a kernel, in a process of its own.
+
+    Warnings are errors. Pictures are not drawn: `make book` draws them, as a kernel would.
+    """
+    processes = get_context("forkserver" if sys.platform == "linux" else "spawn")
+    processes.set_forkserver_preload(IMPORTED.split())
+    with ProcessPoolExecutor(1, processes) as process:
+        process.submit(run_here, path).result()
+
+
+def run_here(path):
+    """Run the code of a chapter or a notebook."""
+    import jupytext
+    import matplotlib
+    from matplotlib import pyplot
+
+    matplotlib.use("Agg")
+    warnings.simplefilter("error")
+    warnings.simplefilter("ignore", EncodingWarning)
+    names = {"__name__": "__main__"}
+    for cell in jupytext.read(path).cells:
+        if cell.cell_type == "code":
+            try:
+                # As Python does with what is typed in: an expression that stands alone is shown.
+                code = ast.Interactive(ast.parse(cell.source).body)
+                exec(compile(code, str(path), "single"), names)
+            except Exception as error:
+                raise RuntimeError(f"a cell of {path} failed:\n\n{cell.source}") from error
+            pyplot.close("all")
+
+
+def run_notebooks(folder, root=ROOT):
+    """Run the notebook of every page with code cells, as many at once as there are cores."""
+    paths = [folder / f"{Path(page).name}.ipynb" for page in pages(root) if has_cells(page, root)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(run, paths))
+    print(f"{len(paths)} notebooks ran.")
+
+
 def problems(html, root=ROOT):
     """What is wrong with a built book, one line each."""
     found = [] if (html / "index.html").exists() else ["index.html: missing"]
@@ -145,6 +197,8 @@ def main(command, folder):
         return make_notebooks(Path(folder), checks=command == "notebooks")
     if command == "save":
         return save(Path(folder))
+    if command == "run":
+        return run_notebooks(Path(folder))
     if command == "execute":
         return execute(folder)
     found = problems(Path(folder))
