@@ -144,7 +144,8 @@ PINS = $(or $(LOCK),requirements.txt)
 MIRROR = $(BIN)/python -m pip config list | sed -n "s/.*[.]index-url='\(.*\)'/\1/p" | head -n 1
 INDEX = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(MIRROR))}"
 UV = $(INDEX) $(BIN)/uv
-INSTALL = $(UV) pip install --quiet --python $(BIN)/python --constraint $(PINS)
+# Whatever else is installed, what the package needs stays as pyproject.toml asks for it.
+INSTALL = $(UV) pip install --quiet --python $(BIN)/python --constraint $(PINS) --requirement pyproject.toml --all-extras
 # Installs the lines of a list. What cannot be had here is left out, uv says why, and so do the tests that need it.
 EACH = sed 's/\#.*//' $(1) | while read -r one; do test -z "$$one" || $(INSTALL) $(2) $$one < /dev/null || \
 	echo "$$one: not installed, see above; $(3)."; done
@@ -154,7 +155,7 @@ environment: $(VENV)/installed
 # Nothing is compiled for the libraries to compare with.
 $(VENV)/installed: $(VENV)/interpreter requirements.txt requirements-peers.txt pyproject.toml $(LOCK)
 	@echo "Installing what pyproject.toml and requirements.txt list into $(VENV), the first time over the network."
-	@$(INSTALL) --requirement pyproject.toml --all-extras --requirement requirements.txt --editable .
+	@$(INSTALL) --requirement requirements.txt --editable .
 	@$(call EACH,requirements-peers.txt,--no-build,what compares with it is skipped)
 	@touch $@
 
