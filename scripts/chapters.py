@@ -14,6 +14,8 @@ import re
 import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import redirect_stdout
+from io import StringIO
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -139,11 +141,11 @@ def run_here(path):
     from matplotlib import pyplot
 
     matplotlib.use("Agg")
-    warnings.simplefilter("error")
-    warnings.simplefilter("ignore", EncodingWarning)
     names = {"__name__": "__main__"}
-    for cell in jupytext.read(path).cells:
-        if cell.cell_type == "code":
+    with warnings.catch_warnings(), redirect_stdout(StringIO()):
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", EncodingWarning)
+        for cell in [cell for cell in jupytext.read(path).cells if cell.cell_type == "code"]:
             try:
                 # As Python does with what is typed in: an expression that stands alone is shown.
                 code = ast.Interactive(ast.parse(cell.source).body)
