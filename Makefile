@@ -1,24 +1,20 @@
 # make book    executes every chapter and builds the book, from clean; its theme needs Python 3.11 or newer
 # make test    unit tests, docstring examples, every chapter as a test
 # make unit    unit tests and docstring examples alone
-# make data    what is recorded of the real MovieLens-1M data, against that data and recommenders trained on it,
-#              which takes a minute; RECSAMPLE_DATA names the folder, see CONTRIBUTING.md
-# make tools   tests of what stands around the package: the wheel, the types, the checks of the pages, pictures
-#              and extensions of the book, Binder, workflows, this file; and thorough tests of the package,
-#              which repeat what others try once
+# make lint    ruff on the package, the tests and the chapters' code, mypy on the package
+# make tools   tests of what stands around the package, and thorough ones that repeat what others try once
 # make pages   every page of the built book in a browser
 # make running every page of volume one, run in a browser's Python from top to bottom: minutes
-# make site    Python for browsers laid beside the built book, which then needs no other host; OFFLINE=folder of
-#              Pyodide's distribution
+# make data    what is recorded of MovieLens-1M, against the real data; see CONTRIBUTING.md
+# make site    Python for browsers laid beside the built book; OFFLINE=folder of Pyodide's distribution
+# make binder  every notebook that Binder would offer, in an environment that is made as Binder makes it
+# make oldest  unit tests and docstring examples with the oldest libraries that pyproject.toml allows
+# make kernels tests that compute, with the kernels of NumPy and OpenBLAS for other processors; KERNELS=baseline for one
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
 # make peers   the numbers of ten other libraries beside this one's; brings PyTorch along
-# make lint    ruff on the package, the tests and the chapters' code, mypy on the package
-# make binder  Binder's files, followed in a copy of the project: every chapter as a notebook
-# make oldest  unit tests and docstring examples with the oldest libraries that requirements.txt allows
-# make kernels tests that compute, with the kernels of NumPy and OpenBLAS that other processors get, one after the
-#              other; KERNELS="avx2 nehalem" for some of them
 # make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads
 # make lock    requirements.lock, the versions that all of this installs, anew; LOCK= goes without it
+# make clean   removes what all of these make, but for .venv
 # PYTHON=python3.12 picks the interpreter (3.10 to 3.14) for the environment in .venv.
 
 PYTHON ?= python3
@@ -30,23 +26,23 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-# Every chapter is a Python of its own. What it imports is compiled once and kept, even where the
-# environment says not to: to compile NumPy, pandas and the like anew takes seconds each time.
-unexport PYTHONDONTWRITEBYTECODE
-
 # Kernels say on every start that Python's own modules cannot be debugged.
 export PYDEVD_DISABLE_FILE_VALIDATION := 1
 
-# Reaches the kernels that execute the chapters, which pytest's own settings do not.
-# ipykernel itself starts its event loop in a deprecated way, so that one warning is let through;
-# others open files without naming an encoding, of which Python is made to warn for our own sake.
-WARNINGS := error,ignore::EncodingWarning,ignore:There is no current event loop
+# Every chapter is a Python of its own, which should not have to compile NumPy and pandas anew.
+unexport PYTHONDONTWRITEBYTECODE
 
-# What is said on the way is needed only if there is no book in the end; but not what every kernel says when it starts.
-LOGGED = >> _build/book.log 2>&1 || { \
-	status=$$?; grep -v "Kernel is running over TCP" _build/book.log >&2; exit $$status; }
+# Python warns of files that are opened without an encoding; what others open so is theirs.
+UNIT = PYTHONWARNINGS=ignore::EncodingWarning PYTHONWARNDEFAULTENCODING=1 $(PYTEST) --dist loadscope
+PYTEST = $(BIN)/python -m pytest -q -n auto
 
-.PHONY: book test unit data tools engines clusters peers compared pages running site lint binder oldest kernels bench measured lock clean environment FORCE
+# What is said on the way is needed only if there is no book in the end.
+LOGGED = >> _build/book.log 2>&1 || { grep -v "Kernel is running over TCP" _build/book.log >&2; exit 1; }
+
+BUILT = test -f _build/html/index.html || { echo "There is no book in _build/html: run make book first." >&2; exit 1; }
+
+.PHONY: book test unit lint tools pages running data site binder oldest kernels engines clusters peers compared bench \
+	measured lock clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
@@ -59,41 +55,21 @@ book: environment
 	@$(BIN)/jupyter-book build -n -W --keep-going . $(LOGGED)
 	@$(BIN)/python scripts/chapters.py check _build/html
 
-# A chapter, or a file of tests, stays in one process. The short ones come last, so that no core is
-# left alone with a long one. The chapters' kernels are forked from one, see there.
+# Reaches the kernels that execute the chapters, which pytest's own settings do not. ipykernel starts its event loop in
+# a deprecated way, and others open files without naming an encoding, of which Python is made to warn for our own sake.
+WARNINGS := error,ignore::EncodingWarning,ignore:There is no current event loop
+
+# nbval runs the chapters, whose kernels are forked from one, see there. They come first, so that no core is left alone
+# with a long one.
 test: environment
 	@$(BIN)/python scripts/chapters.py notebooks build/notebooks
 	@echo "Running every test and every chapter. A dot stands for a hundred that passed."
-	@PYTHONWARNINGS="$(WARNINGS)" JUPYTER_PATH="$(CURDIR)/tests" \
-		PYTHONWARNDEFAULTENCODING=1 $(BIN)/python tests/kernels/forked/kernel.py \
-		$(BIN)/python -m pytest -q -n auto --dist loadscope --no-loadscope-reorder \
+	@PYTHONWARNINGS="$(WARNINGS)" JUPYTER_PATH="$(CURDIR)/tests" PYTHONWARNDEFAULTENCODING=1 \
+		$(BIN)/python tests/kernels/forked/kernel.py $(PYTEST) --dist loadscope --no-loadscope-reorder \
 		--nbval-lax --nbval-kernel-name forked build/notebooks tests recsample
 
 unit: environment
-	PYTHONWARNINGS=ignore::EncodingWarning PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest -q -n auto --dist loadscope tests recsample
-
-data: environment
-	$(BIN)/python -m pytest -q -n auto -m data tests
-
-tools: environment
-	$(BIN)/python -m pytest -q -n auto --dist loadscope tests/tools
-	$(BIN)/python -m pytest -q -n auto -m thorough tests
-
-# In an environment of its own: PySpark is built from its sources, and warns of what others ask for.
-engines:
-	$(MAKE) clusters VENV=build/engines
-
-clusters: environment
-	@$(INSTALL) --requirement requirements-engines.txt
-	$(BIN)/python -m pytest -q -m clusters tests/ranks/test_counts_on_engines.py tests/evaluation/test_engines.py
-
-# In an environment of its own with the newest versions: some ask for others than the rest.
-peers:
-	@$(MAKE) compared VENV=build/peers LOCK=
-
-compared: environment
-	@$(call EACH,requirements-others.txt,--no-build,what compares with it is skipped)
-	@$(BIN)/python -m pytest -q tests/metrics/test_other_libraries.py tests/metrics/test_peers.py
+	$(UNIT) tests recsample
 
 # The layout of a chapter's code is left to its author: only the rules are checked there.
 lint: environment
@@ -102,20 +78,62 @@ lint: environment
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-binder: environment
-	@$(INDEX) $(BIN)/python scripts/binder.py
+tools: environment
+	$(PYTEST) --dist loadscope tests/tools
+	$(PYTEST) -m thorough tests
 
-# In an environment of its own, for Python 3.10: newer ones have no wheels of the oldest versions.
-# Old versions of one library use what new versions of another have deprecated.
+pages: environment
+	@$(BUILT)
+	$(PYTEST) --dist worksteal tests/built
+
+running: environment
+	@$(BUILT)
+	$(PYTEST) --dist worksteal -m running tests/built/test_running.py
+
+data: environment
+	$(PYTEST) -m data tests
+
+site: environment
+	@$(BUILT)
+	$(BIN)/python scripts/sphinx_additions/running.py _build/html "$(OFFLINE)"
+
+binder: environment
+	@$(INDEX) PYTHON="$(BIN)/python" .ci/binder
+
+# For Python 3.10: newer ones have no wheels of the oldest versions. Old versions of one library use what new versions of
+# another have deprecated.
 oldest:
 	rm -rf build/oldest
-	UV_RESOLUTION=lowest-direct PYTEST_ADDOPTS="-W ignore::DeprecationWarning" \
-		$(MAKE) unit VENV=build/oldest
+	UV_RESOLUTION=lowest-direct PYTEST_ADDOPTS="-W ignore::DeprecationWarning" $(MAKE) unit VENV=build/oldest
 
+# NumPy and OpenBLAS choose their kernels by the processor, and each rounds in its own way. "baseline" takes from NumPy
+# whatever is newer than what every build takes for granted. The others take AVX-512, and OpenBLAS has the kernel of that
+# processor, or one of its own choice where this machine cannot run it; with two threads.
+KERNELS ?= baseline Prescott Nehalem Sandybridge Haswell Zen SkylakeX
+TOLERANCE = approx\(|allclose|isclose|[0-9]e-[0-9]
+WITHOUT = from numpy._core import _multiarray_umath as m; print(*[f for f in m.__cpu_dispatch__ \
+	if m.__cpu_features__[f] and ('$$core' == 'baseline' or f.startswith(('AVX512', 'X86_V4')))])
 kernels: environment
-	$(BIN)/python scripts/kernels.py $(KERNELS)
+	@for core in $(KERNELS); do without=$$($(BIN)/python -c "$(WITHOUT)"); echo "$$core, without $$without"; \
+		NPY_DISABLE_CPU_FEATURES="$$without" OPENBLAS_CORETYPE=$$core OPENBLAS_NUM_THREADS=2 $(PYTEST) --dist loadscope \
+		$$(grep -rlE "$(TOLERANCE)" --include="test_*.py" --exclude-dir=tools --exclude-dir=built tests) || exit 1; done
 
-# In an environment of its own too, where benchmarks/requirements.txt is installed beside the rest.
+# PySpark is built from its sources, and warns of what others ask for.
+engines:
+	$(MAKE) clusters VENV=build/engines
+
+clusters: environment
+	@$(INSTALL) "pyspark>=4.0,<5"
+	$(BIN)/python -m pytest -q -m clusters tests/ranks/test_counts_on_engines.py tests/evaluation/test_engines.py
+
+# With the newest versions: some ask for others than the rest.
+peers:
+	@$(MAKE) compared VENV=build/peers LOCK=
+
+compared: environment
+	@$(call EACH,requirements-others.txt,--no-build,what compares with it is skipped)
+	@$(BIN)/python -m pytest -q tests/metrics/test_other_libraries.py tests/metrics/test_peers.py
+
 bench:
 	$(MAKE) measured VENV=build/bench
 
@@ -126,26 +144,10 @@ measured: environment
 		$(BIN)/python -m pytest -rs -o filterwarnings=default \
 		-o python_files="bench_*.py" --benchmark-json=build/bench/measured.json benchmarks
 
-pages: environment
-	@test -f _build/html/index.html || { \
-		echo "There is no book in _build/html to look at: run make book first." >&2; exit 1; }
-	$(BIN)/python -m pytest -q -n auto --dist worksteal tests/built
-
-running: environment
-	@test -f _build/html/index.html || { \
-		echo "There is no book in _build/html to run: run make book first." >&2; exit 1; }
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m running tests/built/test_running.py
-
-site: environment
-	@test -f _build/html/index.html || { \
-		echo "There is no book in _build/html to complete: run make book first." >&2; exit 1; }
-	$(BIN)/python scripts/sphinx_additions/running.py _build/html "$(OFFLINE)"
-
 clean:
 	rm -rf _build build dist book/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
 
 # The environment. A fresh machine has make and Python: pip brings uv, and uv all the rest.
-ANOTHER := or name another one: make PYTHON=/path/to/python3.12
 # The versions: those of requirements.lock, or with LOCK= (empty) the newest that the lists allow. Who asks uv
 # for another choice of versions, as `make oldest` does, does not mean the lock.
 LOCK ?= $(if $(UV_RESOLUTION),,requirements.lock)
@@ -154,7 +156,8 @@ PINS = $(or $(LOCK),requirements.txt)
 MIRROR = $(BIN)/python -m pip config list | sed -n "s/.*[.]index-url='\(.*\)'/\1/p" | head -n 1
 INDEX = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(MIRROR))}"
 UV = $(INDEX) $(BIN)/uv
-INSTALL = $(UV) pip install --quiet --python $(BIN)/python --constraint $(PINS)
+# Whatever else is installed, what the package needs stays as pyproject.toml asks for it.
+INSTALL = $(UV) pip install --quiet --python $(BIN)/python --constraint $(PINS) --requirement pyproject.toml --all-extras
 # Installs the lines of a list. What cannot be had here is left out, uv says why, and so do the tests that need it.
 EACH = sed 's/\#.*//' $(1) | while read -r one; do test -z "$$one" || $(INSTALL) $(2) $$one < /dev/null || \
 	echo "$$one: not installed, see above; $(3)."; done
@@ -163,7 +166,7 @@ environment: $(VENV)/installed
 
 # Nothing is compiled for the libraries to compare with.
 $(VENV)/installed: $(VENV)/interpreter requirements.txt requirements-peers.txt pyproject.toml $(LOCK)
-	@echo "Installing what requirements.txt lists into $(VENV), the first time over the network."
+	@echo "Installing what pyproject.toml and requirements.txt list into $(VENV), the first time over the network."
 	@$(INSTALL) --requirement requirements.txt --editable .
 	@$(call EACH,requirements-peers.txt,--no-build,what compares with it is skipped)
 	@touch $@
@@ -172,10 +175,11 @@ $(VENV)/installed: $(VENV)/interpreter requirements.txt requirements-peers.txt p
 # the others, and is pinned where it stands.
 lock: $(VENV)/interpreter
 	@sed '/^--no-deps/d' requirements-peers.txt | UV_CUSTOM_COMPILE_COMMAND="make lock" $(UV) pip compile \
-		--quiet --universal --python-version 3.10 --upgrade --no-annotate --no-emit-index-url \
-		--output-file requirements.lock requirements.txt - > /dev/null
+		--quiet --universal --python-version 3.10 --upgrade --generate-hashes --no-annotate --no-emit-index-url \
+		--output-file requirements.lock --all-extras pyproject.toml requirements.txt - > /dev/null
 
 # Another interpreter, other pins, or the project in another place make the environment from nothing.
+ANOTHER := or name another one: make PYTHON=/path/to/python3.12
 $(VENV)/interpreter: FORCE
 	@"$(PYTHON)" -c "import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))" 2> /dev/null || { \
 		echo "recsample needs Python 3.10 to 3.14. $(PYTHON) is: $$("$(PYTHON)" --version 2>&1)"; \
@@ -186,7 +190,8 @@ $(VENV)/interpreter: FORCE
 	@is=$$("$(PYTHON)" -c "import os, sys; print(sys.base_prefix, sys.version, os.getcwd(), '$(LOCK)')"); \
 	test "$$is" = "$$(cat $@ 2> /dev/null)" || { \
 		"$(PYTHON)" -m venv --clear $(VENV) && \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(PINS) uv && \
+		sed -n '/^uv[=>]/,/[^\\]$$/p' $(PINS) > $(VENV)/uv.txt && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/uv.txt && \
 		echo "$$is" > $@; }
 
 FORCE:

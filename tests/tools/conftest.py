@@ -3,10 +3,12 @@
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
-import binder
 import chapters
 import pytest
+
+UV = Path(sys.executable).with_name("uv")
 
 
 @pytest.fixture(scope="session")
@@ -14,7 +16,9 @@ def committed():
     """The files that are committed, or would be, as paths within the project."""
     if not (chapters.ROOT / ".git").exists():
         pytest.skip("not a Git checkout, which tells what belongs to the project")
-    return binder.project_files()
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.check_output(command, cwd=chapters.ROOT, encoding="utf-8").splitlines()
+    return [name for name in listed if (chapters.ROOT / name).is_file()]
 
 
 @pytest.fixture(scope="session")
@@ -33,8 +37,7 @@ def built(committed, tmp_path_factory):
     for name in committed:
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(chapters.ROOT / name, project / name)
-    build = [sys.executable, "-m", "build", "--outdir", folder, project]
-    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([UV, "build", "--quiet", "--out-dir", folder, project], check=True)
     return folder
 
 
@@ -52,10 +55,6 @@ def wheel(built):
 def site(wheel, tmp_path_factory):
     """A folder with the wheel installed and nothing else."""
     folder = tmp_path_factory.mktemp("site")
-    pip("install", "--no-deps", "--target", folder, wheel)
+    install = [UV, "pip", "install", "--quiet", "--no-deps", "--target", folder, wheel]
+    subprocess.run(install, check=True)
     return folder
-
-
-def pip(*arguments):
-    quiet = ["--quiet", "--disable-pip-version-check"]
-    subprocess.run([sys.executable, "-m", "pip", *quiet, *arguments], check=True)
