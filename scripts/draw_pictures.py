@@ -50,12 +50,17 @@ def order(ax=None):
 def concept_map():
     """The concepts of the book and how one leads to the other: the text of an SVG file.
 
-    It stands inside the page, so it takes the colours of the page, light or dark.
+    It stands inside the page, so it takes the colours of the page, light or dark, and says itself
+    what it shows.
     """
     boxes, arrows = "".join(_box(*box) for box in BOXES), "".join(_arrows())
     width, height = 2 * COLUMN + WIDTH + 4, TOP[-1] + HEIGHT[-1] + 4
     return f"""\
-<svg xmlns="http://www.w3.org/2000/svg" class="concept-map" viewBox="-2 -2 {width} {height}">
+<svg xmlns="http://www.w3.org/2000/svg" class="concept-map" viewBox="-2 -2 {width} {height}"
+  role="group" aria-label="A map of eight boxes with arrows. Ranks and a sampler lead to the sampled
+  ranks. The sampler leads to the law of the sampled rank. The law and a metric lead to the expected
+  metric. The law and the expected metric lead to the correction. The sampled ranks and the
+  correction lead to the estimate.">
 <style>
 .concept-map {{ display: block; width: 100%; max-width: 30rem; margin: auto;
   font: 13px var(--pst-font-family-base, sans-serif); text-anchor: middle; fill: currentColor; }}
