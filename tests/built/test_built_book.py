@@ -83,7 +83,7 @@ def test_pages_with_code_have_buttons_to_launch_and_to_download_it():
 
 
 def test_every_page_has_a_card_of_its_own():
-    texts = [(HTML / f"{page}.html").read_text(encoding="utf-8") for page in ["index", *PAGES]]
+    texts = [(HTML / f"{page}.html").read_text(encoding="utf-8") for page in PAGES]
     for tag in ("og:title", "og:description"):
         found = [re.findall(f'"{tag}" content="(.+?)"', text) for text in texts]
         assert len({card for (card,) in found}) == len(texts), tag
@@ -189,7 +189,6 @@ def test_the_chart_of_the_landing_page_is_dragged(window, base):
     page.mouse.down()
     few, all_items = at(0.3), at(1)
     assert len({before, few, all_items}) == 3 and all_items.startswith("9,999 sampled: C")
-    assert "m=9999" in page.url or base.startswith("file")
     page.mouse.up()
     assert at(0.5) == all_items and errors == []
 

@@ -187,10 +187,7 @@
   function made_of(kind, text) {
     if (kind === "html") {
       const made = element("div", { className: "output text_html", innerHTML: text });
-      all("table", made).forEach((table) => {
-        join(table);
-        words(table);
-      });
+      all("table", made).forEach(words);
       return made;
     }
     if (kind === "picture") {
@@ -199,21 +196,6 @@
     }
     const look = kind === "error" ? "output traceback run-error" : "output text_plain";
     return element("div", { className: look, role: kind === "error" ? "alert" : "" }, element("div", { className: "highlight" }, element("pre", { textContent: text, tabIndex: 0 })));
-  }
-
-  // As sphinx_additions/tables.py: the names of the index, which have a row, go into the row above if that has room.
-  function join(table) {
-    const [above, names] = [...(table.tHead?.rows ?? [])].slice(-2);
-    if (!names) return;
-    const lower = [...names.cells];
-    const named = lower.filter((one) => one.textContent.trim());
-    const free = [...above.cells].slice(0, named.length).every((one) => !one.textContent.trim() && one.colSpan === 1);
-    if (!free || named.length === lower.length || named.some((one, place) => one !== lower[place])) return;
-    named.forEach((one, place) => {
-      one.className = "index_name";
-      above.cells[place].replaceWith(one);
-    });
-    names.remove();
   }
 
   // As sphinx_additions/tables.py: columns in which nothing starts with a number hold words.
