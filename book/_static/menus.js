@@ -1,17 +1,3 @@
-// The current chapter in view, whenever the list of chapters is: beside the page, and over it once its menu opens.
-const showCurrent = () => {
-  const link = document.querySelector(".bd-docs-nav .current > a");
-  const list = link?.closest(".bd-sidebar-primary");
-  if (!list) return;
-  const [{ top, bottom }, frame] = [link.getBoundingClientRect(), list.getBoundingClientRect()];
-  const head = list.querySelector("header").getBoundingClientRect();
-  if (top < head.bottom || bottom > frame.bottom) list.scrollTop += top - (head.bottom + frame.bottom) / 2;
-};
-addEventListener("load", () => {
-  const observer = new IntersectionObserver(showCurrent, { threshold: 0.1 });
-  observer.observe(document.querySelector(".bd-docs-nav"));
-});
-
 // On a phone the list of sections lies over the page: it makes room for the section that was chosen.
 document.addEventListener("click", ({ target }) => {
   if (target.closest("a[href^='#']")) target.closest("dialog")?.close();

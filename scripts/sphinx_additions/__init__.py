@@ -1,10 +1,10 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
 NAMES = ["checks", "docstrings", "downloads", "formulas", "heads", "living"]
-NAMES += ["pictures", "repairs", "running", "tables", "typesetting", "weight"]
+NAMES += ["repairs", "running", "tables", "typesetting", "weight"]
 
 
 def setup(app):
     for name in NAMES:
         app.setup_extension(f"{__name__}.{name}")
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {"parallel_read_safe": True}

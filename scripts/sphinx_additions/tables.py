@@ -1,11 +1,11 @@
 """Tables that cells compute, as those that are written by hand.
 
 MyST-NB numbers every captioned output of a cell as a figure. Here an output whose name starts with
-`tab-` is a table: numbered in one sequence with the tables written by hand, its caption above it.
+`tab-` is a table: numbered in one sequence with the tables written by hand. book.css shows its
+caption above it.
 
 A column of numbers is aligned to the right, of words to the left, but pandas does not say in its
-HTML which is which. Here the cells of columns of words are marked, and the names of the index
-stand in the row of the columns' names.
+HTML which is which. Here the cells of columns of words are marked.
 """
 
 import re
@@ -22,10 +22,6 @@ class TableFigure(nodes.figure):
     """A figure that Sphinx counts as a table."""
 
 
-class TableCaption(nodes.caption):
-    """A caption that comes first."""
-
-
 class NumberTables(SphinxTransform):
     """Turn the figures named `tab-...` into tables."""
 
@@ -34,27 +30,9 @@ class NumberTables(SphinxTransform):
     def apply(self):
         for figure in list(self.document.findall(nodes.figure)):
             if any(name.startswith("tab-") for name in figure["names"]):
-                table = TableFigure("", *_caption_first(figure), **figure.attributes)
+                table = TableFigure("", *figure.children, **figure.attributes)
                 figure.replace_self(table)
                 self.document.ids.update(dict.fromkeys(table["ids"], table))
-
-
-def _caption_first(figure):
-    first = [
-        TableCaption(child.rawsource, "", *child.children, **child.attributes)
-        for child in figure
-        if isinstance(child, nodes.caption)
-    ]
-    return first + [child for child in figure if not isinstance(child, nodes.caption)]
-
-
-def _depart_caption(translator, node):
-    HTML5Translator.depart_caption(translator, node)
-    translator.body.append("</figcaption>\n")
-
-
-def _depart_figure(translator, node):
-    translator.body.append("</figure>\n")
 
 
 def mark_words(app, document, page):
@@ -63,24 +41,8 @@ def mark_words(app, document, page):
         if "text_html" in output["classes"] and "<table" in output.astext():
             html = BeautifulSoup(output.astext(), "html.parser")
             for table in html("table"):
-                _join_heads(table)
                 _mark_columns(table)
             output.children = [nodes.Text(str(html))]
-
-
-def _join_heads(table):
-    """Put the names of the index, which have a row, into the row above if that has room."""
-    *_, above, names = [None, None, *(table.thead("tr") if table.thead else [])]
-    if above is None:
-        return
-    upper, lower = [row(["th", "td"], recursive=False) for row in (above, names)]
-    named = [place for place, cell in enumerate(lower) if cell.text.strip()]
-    free = [not cell.text.strip() and not cell.get("colspan") for cell in upper[: len(named)]]
-    if named == list(range(len(named))) and len(named) < len(lower) and all(free):
-        for empty, name in zip(upper, lower[: len(named)]):
-            name["class"] = ["index_name"]
-            empty.replace_with(name)
-        names.decompose()
 
 
 def _mark_columns(table):
@@ -95,10 +57,8 @@ def _mark_columns(table):
 
 
 def setup(app):
-    app.add_enumerable_node(
-        TableFigure, "table", html=(HTML5Translator.visit_figure, _depart_figure)
-    )
-    app.add_node(TableCaption, html=(HTML5Translator.visit_caption, _depart_caption))
+    translated = (HTML5Translator.visit_figure, HTML5Translator.depart_figure)
+    app.add_enumerable_node(TableFigure, "table", html=translated)
     app.add_transform(NumberTables)
     app.connect("doctree-resolved", mark_words)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,7 +8,7 @@ const adaptor = MathJax._.adaptors.liteAdaptor.liteAdaptor();
 const handler = MathJax._.handlers.html_ts.RegisterHTMLHandler(adaptor);
 MathJax._.a11y["assistive-mml"].AssistiveMmlHandler(handler);
 
-const output = new CHTML({ font: new TeXFont({ fontURL: "mathjax" }), adaptiveCSS: false });
+const output = new CHTML({ font: new TeXFont({ fontURL: "mathjax" }) });
 const input = new TeX({ packages: ["base", "ams"] });   // what they do not know is an error
 const page = MathJax._.mathjax.mathjax.document("", { InputJax: input, OutputJax: output });
 

@@ -11,7 +11,7 @@ import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import copy
+from shutil import copytree
 
 from docutils import nodes
 from py_mini_racer import MiniRacer
@@ -77,32 +77,22 @@ def visit_block(translator, node):
     raise nodes.SkipNode
 
 
-def styles(pages):
-    """The stylesheet of MathJax, with the characters and fonts alone that occur in the pages."""
-    classes = re.compile(r"\bmjx-c[0-9A-F]+\b|(?<!MJX)\bTEX-[A-Z0-9]+\b")
-    used = set().union(*map(classes.findall, pages))
-    rules = re.findall(r"^\S.*?^\}", engine().call("styles"), re.M | re.S)
-    fonts = {re.search(r"family: (.*);", rule)[1]: rule for rule in rules if "@font-face" in rule}
-    others = [rule for rule in rules if "@font-face" not in rule]
-    kept = "\n".join(rule for rule in others if used.issuperset(classes.findall(rule)))
-    named = set(re.findall(r"\bMJX[A-Z0-9-]+\b", kept))
-    return "\n".join([kept, *(rule for family, rule in fonts.items() if family in named)])
+def write_all(app, env):
+    """Write every page anew in every build: the stylesheet has what MathJax met on the way."""
+    return env.found_docs
 
 
 def write_styles(app, exception):
-    """Write stylesheet and fonts for all pages, those of an earlier build included."""
+    """Write stylesheet and fonts for all pages."""
     if not exception:
         static = Path(app.outdir, "_static")
-        pages = [page.read_text(encoding="utf-8") for page in Path(app.outdir).rglob("*.html")]
-        rules = styles(pages)
-        (static / STYLES).write_text(rules, encoding="utf-8")
-        (static / "mathjax").mkdir(exist_ok=True)
-        for font in re.findall(r'url\("(.*?)"\)', rules):
-            copy(MATHJAX / FONTS / Path(font).name, static / font)
+        (static / STYLES).write_text(engine().call("styles"), encoding="utf-8")
+        copytree(MATHJAX / FONTS, static / "mathjax", dirs_exist_ok=True)
 
 
 def setup(app):
     app.add_html_math_renderer("typeset", (visit_inline, None), (visit_block, None))
     app.add_css_file(STYLES)
+    app.connect("env-updated", write_all)
     app.connect("build-finished", write_styles)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {"parallel_read_safe": True, "parallel_write_safe": False}

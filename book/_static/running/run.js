@@ -152,10 +152,7 @@
   function made_of(kind, text) {
     if (kind === "html") {
       const made = element("div", { className: "output text_html", innerHTML: text });
-      all("table", made).forEach((table) => {
-        join(table);
-        words(table);
-      });
+      all("table", made).forEach(words);
       return made;
     }
     if (kind === "picture") {
@@ -165,21 +162,6 @@
     const failed = kind === "error";
     const printed = element("div", { className: "highlight" }, element("pre", { textContent: text, tabIndex: 0 }));
     return element("div", { className: `output ${failed ? "run-error" : "text_plain"}`, role: failed ? "alert" : "" }, printed);
-  }
-
-  // As sphinx_additions/tables.py: the names of the index, which have a row, go into the row above if that has room.
-  function join(table) {
-    const [above, names] = [...(table.tHead?.rows ?? [])].slice(-2);
-    if (!names) return;
-    const hasText = (cell) => cell.textContent.trim() !== "";
-    const named = [...names.cells].filter(hasText);
-    const free = named.every((one, at) => names.cells[at] === one && !hasText(above.cells[at]) && above.cells[at].colSpan === 1);
-    if (!free || named.length === names.cells.length) return;
-    named.forEach((one, at) => {
-      one.className = "index_name";
-      above.cells[at].replaceWith(one);
-    });
-    names.remove();
   }
 
   // As sphinx_additions/tables.py: columns in which nothing starts with a number hold words.
