@@ -29,10 +29,10 @@ from numpy.typing import ArrayLike, NDArray
 from recsample._support.arrays import summed
 from recsample._support.checks import positive_int, refuse_first, whole_numbers
 from recsample._support.typing import Floats
-from recsample.metrics.shapes import Linear, Shape, Step, has_shape, mean_by_shape
+from recsample.metrics.shapes import Linear, Shape, Step, has_shape, mean_over_ties
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
-from recsample.ranks.ties import mean_over_ties
+from recsample.ranks.ties import mean_rank
 
 __all__ = ["Metric"]
 
@@ -237,22 +237,25 @@ class Metric(ABC):
         return dataclasses.replace(self, **options)
 
     def _mean_over_ties(self, ranks):
-        rows, n_relevant, sizes = ranks.rows, ranks.n_relevant, ranks.sizes
+        rows, shape = ranks.rows, shape_to_cutoff(self)
 
         def gain(instance, order, rank):
+            of_instance = ranks.n_relevant[instance], ranks.sizes[instance]
             with np.errstate(divide="ignore", invalid="ignore"):
-                return self.term(rank, order, n_relevant[instance], sizes[instance])
+                return self.term(rank, order, *of_instance) + np.zeros(np.shape(rank))
 
-        def term(rank):
-            return gain(rows.instance, rows.order, rank) + np.zeros(len(rank))
-
-        # Where relevant items tie with irrelevant ones only, some shapes give their means at once.
-        if rows.ties.any() and (rows.group == 1).all():
-            with np.errstate(divide="ignore", invalid="ignore"):
-                means = mean_by_shape(self.shape, term, rows.rank, rows.ties)
-            if means is not None:
-                return summed(rows.instance, means, len(ranks))
-        return mean_over_ties(gain, ranks, self.cutoff)
+        tied = np.flatnonzero(rows.ties)
+        if isinstance(shape, Linear):  # whose mean is the value at the mean
+            each = gain(rows.instance, rows.order, mean_rank(rows) if len(tied) else rows.rank)
+            return summed(rows.instance, each, len(ranks))
+        each = gain(rows.instance, rows.order, rows.rank)
+        if len(tied):
+            some = rows.of(tied)
+            last = ranks.sizes if self.cutoff is None else np.full(len(ranks), self.cutoff)
+            if isinstance(shape, Step):
+                last = shape.last_places(ranks.n_relevant)
+            each[tied] = mean_over_ties(shape, gain, some, last[some.instance])
+        return summed(rows.instance, each, len(ranks))
 
     @overload
     def of_rank(self, r: int | np.integer, n_items: ArrayLike) -> float: ...
@@ -369,6 +372,14 @@ class Metric(ABC):
         array([1, 2])
         """
         return n_relevant if self.cutoff is None else np.minimum(n_relevant, self.cutoff)
+
+
+def shape_to_cutoff(metric: Metric) -> Shape:
+    """The shape that a metric has up to its cut-off."""
+    cut = type(metric.shape) is Shape and metric.cutoff is not None
+    if not (cut and dataclasses.is_dataclass(metric)):
+        return metric.shape
+    return dataclasses.replace(metric, cutoff=None).shape
 
 
 def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:

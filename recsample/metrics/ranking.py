@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.arrays import counted, flattened, owners
+from recsample._support.arrays import counted, flattened, owners, row_blocks
 from recsample._support.checks import finite_numbers, fraction, one_of, positive_float, shown
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
-from recsample.ranks.ties import ties_ahead
+from recsample.ranks.ties import law_by_ratios, sums_over
 
 
 def _short(number):
@@ -630,27 +630,26 @@ def _mean_over_hits(ranks, cutoff):
     h varies where a group of tied items reaches across the cut-off. Its q places up to k hold j of
     its g relevant items with a hypergeometric probability, and given j any j of the q places do.
     """
-    instance, order, rank, ties, group, place = ranks.rows
-    first = rank - place + 1
-    last = first + group + ties - 1
-    surely = counted(instance[last <= cutoff], len(ranks))
+    rows = ranks.rows
+    last = rows.rank - rows.place + rows.group + rows.ties
+    surely = counted(rows.instance[last <= cutoff], len(ranks))
     total = cutoff * AveragePrecision("k", cutoff)._mean_over_ties(ranks)
     values = np.divide(total, surely, out=np.zeros(len(ranks)), where=surely > 0)
-    for i in np.flatnonzero((first <= cutoff) & (last > cutoff) & (place == 1)):
-        from scipy.stats import hypergeom  # nothing else here needs SciPy
-
-        t, g, q, before = ties[i], group[i], cutoff + 1 - first[i], order[i] - 1
-        hits = np.arange(max(0, q - t), min(g, q) + 1)
-        chance = hypergeom.pmf(hits, g + t, g, q)
-        found = np.zeros(len(hits))  # the sum of precisions of j hits in the group
-        for row, j in enumerate(hits):
-            for which in range(1, j + 1):
-                ahead = np.arange(q - j + 1)
-                precision = (before + which) / (first[i] + which - 1 + ahead)
-                found[row] += ties_ahead(q - j, j, which) @ precision
-        known = total[instance[i]] - chance @ found
-        some = before + hits > 0
-        values[instance[i]] = chance[some] @ ((known + found) / np.maximum(before + hits, 1))[some]
+    across = rows.of((rows.rank <= cutoff) & (last > cutoff) & (rows.place == 1))
+    most = int(np.minimum(across.group, cutoff).max(initial=0))
+    for part in row_blocks(len(across.rank), most + 1):
+        instance, order, first, t, g, _ = (column[part, None] for column in across)
+        q, before, hits = cutoff + 1 - first, order - 1, np.arange(most + 1)
+        # C(q, j) C(g + t - q, g - j), each over the one before.
+        left = t - q + hits[1:]
+        ratio = np.maximum(q - hits[:-1], 0) * np.maximum(g - hits[:-1], 0) / hits[1:]
+        chance = law_by_ratios(np.where(left > 0, ratio / np.maximum(left, 1), np.inf))
+        inverse, later = (one[:, None] for one in sums_over(lambda r: 1 / r, first[:, 0], q[:, 0]))
+        found = (before + 1) * inverse + (hits - 1) / np.maximum(q - 1, 1) * later
+        found *= hits / q
+        known = total[instance] - (chance * found).sum(axis=1, keepdims=True)
+        mean = np.where(before + hits > 0, known + found, 0) / np.maximum(before + hits, 1)
+        values[instance[:, 0]] = (chance * mean).sum(axis=1)
     return values
 
 

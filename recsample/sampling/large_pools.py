@@ -39,7 +39,6 @@ met to about 1e-14; what a problem makes of that error is its condition, whichev
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple, Union
 
@@ -50,7 +49,7 @@ from numpy.typing import NDArray
 from recsample._support.arrays import row_blocks
 from recsample._support.checks import check_memory
 from recsample._support.typing import Floats
-from recsample.metrics.base import Metric
+from recsample.metrics.base import Metric, shape_to_cutoff
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Step
 from recsample.ranks.ties import ties_ahead
 from recsample.sampling.base import HasLaw
@@ -239,13 +238,7 @@ def _chebyshev(n):
 
 def jumps_of(metric: Metric, order: int, n_relevant: int) -> Jumps:
     """The numbers of items above after which the term of a metric jumps; None if unknown."""
-    uncut = metric
-    places = []
-    if metric.cutoff is not None:
-        places.append(metric.cutoff)
-        if not isinstance(metric.shape, Step) and dataclasses.is_dataclass(metric):
-            uncut = dataclasses.replace(metric, cutoff=None)
-    shape = uncut.shape
+    shape, places = shape_to_cutoff(metric), [] if metric.cutoff is None else [metric.cutoff]
     if isinstance(shape, Step):
         places.append(int(shape.last_places(np.array([n_relevant]))[0]))
     elif not isinstance(shape, (Linear, Reciprocal, Geometric, Logarithmic)):
