@@ -244,17 +244,17 @@ class Metric(ABC):
             with np.errstate(divide="ignore", invalid="ignore"):
                 return self.term(rank, order, *of_instance) + np.zeros(np.shape(rank))
 
-        tied = np.flatnonzero(rows.ties)
         if isinstance(shape, Linear):  # whose mean is the value at the mean
-            each = gain(rows.instance, rows.order, mean_rank(rows) if len(tied) else rows.rank)
+            each = gain(rows.instance, rows.order, mean_rank(rows))
             return summed(rows.instance, each, len(ranks))
         each = gain(rows.instance, rows.order, rows.rank)
+        last = ranks.sizes if self.cutoff is None else np.full(len(ranks), self.cutoff)
+        if isinstance(shape, Step):
+            last = shape.last_places(ranks.n_relevant)
+        last = last[rows.instance]
+        tied = np.flatnonzero((rows.ties > 0) & (rows.rank - rows.place < last))
         if len(tied):
-            some = rows.of(tied)
-            last = ranks.sizes if self.cutoff is None else np.full(len(ranks), self.cutoff)
-            if isinstance(shape, Step):
-                last = shape.last_places(ranks.n_relevant)
-            each[tied] = mean_over_ties(shape, gain, some, last[some.instance])
+            each[tied] = mean_over_ties(shape, gain, rows.of(tied), last[tied])
         return summed(rows.instance, each, len(ranks))
 
     @overload
