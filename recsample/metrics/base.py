@@ -109,8 +109,8 @@ class Metric(ABC):
     the name that `metric` parses.
 
     To add one, derive a frozen data class with a `name` and a `term`, and a `cutoff` if it takes
-    one. A name that another metric has is refused where the class is made, a `shape` that `term`
-    has not where the metric is first used.
+    one. A name that another metric has is refused where the class is made, a `form` that `term` has
+    not where the metric is first used.
 
     Attributes
     ----------
@@ -130,6 +130,10 @@ class Metric(ABC):
         Whether it is a sum of its terms over the relevant items.
     sampler : Sampler or None
         Whose sampled ranks a `Correction` reads; None for a metric of any ranks.
+    form : Shape
+        What `term` is as a function of the rank, up to the cut-off: one of
+        `recsample.metrics.shapes`; of a plain `Shape` nothing is known. For any other the formula
+        of `term` holds between whole ranks too.
 
     Examples
     --------
@@ -151,6 +155,7 @@ class Metric(ABC):
     higher_is_better: bool = True
     additive: bool = True
     sampler: SamplerLike | None = None
+    form: Shape = Shape()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -181,18 +186,17 @@ class Metric(ABC):
 
     @property
     def shape(self) -> Shape:
-        """The form of `term` as a function of the rank, by which closed forms are chosen.
-
-        One of `recsample.metrics.shapes`; for a plain `Shape` nothing is known. For any other the
-        formula of `term` holds between whole ranks too.
+        """The form on all ranks, by which closed forms are chosen: a cut-off changes it.
 
         Examples
         --------
         >>> import recsample as rs
-        >>> rs.AP.shape, (rs.AP @ 10).shape
-        (Reciprocal(), Shape())
+        >>> rs.AP.shape, (rs.AP @ 10).shape, (rs.Recall @ 10).shape
+        (Reciprocal(), Shape(), Step(last_place=10))
         """
-        return Shape()
+        if self.cutoff is None:
+            return self.form
+        return Step(self.cutoff) if isinstance(self.form, Step) else Shape()
 
     @overload
     def __call__(self, ranks: Ranks, /) -> Floats: ...
@@ -237,24 +241,25 @@ class Metric(ABC):
         return dataclasses.replace(self, **options)
 
     def _mean_over_ties(self, ranks):
-        rows, shape = ranks.rows, shape_to_cutoff(self)
+        rows = ranks.rows
 
         def gain(instance, order, rank):
             of_instance = ranks.n_relevant[instance], ranks.sizes[instance]
             with np.errstate(divide="ignore", invalid="ignore"):
                 return self.term(rank, order, *of_instance) + np.zeros(np.shape(rank))
 
-        if isinstance(shape, Linear):  # whose mean is the value at the mean
+        if isinstance(self.shape, Linear):  # whose mean is the value at the mean
             each = gain(rows.instance, rows.order, mean_rank(rows))
             return summed(rows.instance, each, len(ranks))
-        each = gain(rows.instance, rows.order, rows.rank)
-        last = ranks.sizes if self.cutoff is None else np.full(len(ranks), self.cutoff)
-        if isinstance(shape, Step):
-            last = shape.last_places(ranks.n_relevant)
+        each, last = gain(rows.instance, rows.order, rows.rank), ranks.sizes
+        if isinstance(self.shape, Step):
+            last = self.shape.last_places(ranks.n_relevant)
+        elif self.cutoff is not None:
+            last = np.full(len(ranks), self.cutoff)
         last = last[rows.instance]
         tied = np.flatnonzero((rows.ties > 0) & (rows.rank - rows.place < last))
         if len(tied):
-            each[tied] = mean_over_ties(shape, gain, rows.of(tied), last[tied])
+            each[tied] = mean_over_ties(self.form, gain, rows.of(tied), last[tied])
         return summed(rows.instance, each, len(ranks))
 
     @overload
@@ -374,14 +379,6 @@ class Metric(ABC):
         return n_relevant if self.cutoff is None else np.minimum(n_relevant, self.cutoff)
 
 
-def shape_to_cutoff(metric: Metric) -> Shape:
-    """The shape that a metric has up to its cut-off."""
-    cut = type(metric.shape) is Shape and metric.cutoff is not None
-    if not (cut and dataclasses.is_dataclass(metric)):
-        return metric.shape
-    return dataclasses.replace(metric, cutoff=None).shape
-
-
 def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
     """The lowest and the highest value of a metric in pools of these sizes.
 
@@ -417,47 +414,47 @@ def _number(name, text):
 
 
 def check_usable(metric: Metric) -> None:
-    """Refuse a metric without a cut-off that it needs, or with another shape than it declares."""
+    """Refuse a metric without a cut-off that it needs, or with another form than it declares."""
     if metric.needs_cutoff and metric.cutoff is None:
         raise ValueError(f"{metric.name} needs a cut-off: write {metric.name} @ 10")
-    if type(metric.shape) is not Shape:
+    if type(metric.form) is not Shape:
         try:
             hash(metric)
         except TypeError:  # not frozen, or with a list among its options: checked each time
-            _check_shape.__wrapped__(metric)
+            _check_form.__wrapped__(metric)
         else:
-            _check_shape(metric)
+            _check_form(metric)
 
 
 _STEPS = np.array([0, 1, 2, 4, 8, 99, 999, 9999])
 
 
 @lru_cache
-def _check_shape(metric: Metric) -> None:
-    """Check the shape on a few ranks of a small and a large pool, for several orders."""
-    shape = metric.shape
+def _check_form(metric: Metric) -> None:
+    """Check the form on a few ranks of a small and a large pool, for several orders."""
     for order, n_relevant in ((1, 1), (1, 3), (2, 3), (3, 3)):
-        last = n_relevant
-        if isinstance(shape, Step) and shape.last_place is not None:
-            last = shape.last_place
+        last = metric.cutoff or n_relevant
+        if isinstance(metric.shape, Step):
+            last = int(metric.shape.last_places(np.array(n_relevant)))
+        ends = isinstance(metric.shape, Step) or metric.cutoff is not None
+        declares = f"{type(metric).__name__} must have the form that it declares, {metric.form}"
+        nothing = f"as relevant item {order} of {n_relevant}; Shape() declares nothing"
         for n_items in (last + 9, last + 10_000):
             places = np.array([*(order + _STEPS), last, last + 1])
             rank = np.unique(places[(places >= order) & (places <= n_items - n_relevant + order)])
             term = partial(_terms, metric, order=order, n_relevant=n_relevant, n_items=n_items)
-            if not has_shape(shape, term, rank, last):
+            if not has_shape(metric.form, term, rank, last if ends else np.inf):
                 raise ValueError(
-                    f"{type(metric).__name__} must have the shape that it declares, {shape}, got "
-                    f"{term(rank[:4]).tolist()} on the ranks {rank[:4].tolist()} of {n_items} as "
-                    f"relevant item {order} of {n_relevant}; Shape() declares nothing"
+                    f"{declares}, got {term(rank[:4]).tolist()} on the ranks "
+                    f"{rank[:4].tolist()} of {n_items} {nothing}"
                 )
-        if isinstance(shape, Linear):
+        if isinstance(metric.shape, Linear):
             short, long = (_at_both_ends(metric, order, n_relevant, n) for n in (9, 9_999))
             if not np.allclose(short, long, rtol=1e-9, equal_nan=True):
                 raise ValueError(
-                    f"{type(metric).__name__} must have the shape that it declares, {shape}, and "
-                    "with it the same values at the top and at the bottom of a list of any "
-                    f"length, got {short.tolist()} for 9 items and {long.tolist()} for 9,999 as "
-                    f"relevant item {order} of {n_relevant}; Shape() declares nothing"
+                    f"{declares}, and with it the same values at the top and at the bottom of a "
+                    f"list of any length, got {short.tolist()} for 9 items and {long.tolist()} "
+                    f"for 9,999 {nothing}"
                 )
 
 

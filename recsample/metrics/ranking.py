@@ -46,7 +46,7 @@ class AreaUnderCurve(Metric):
 
     name = "AUC"
     takes_cutoff = False
-    shape = Linear()
+    form = Linear()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         # rank - order irrelevant items stand ahead of this relevant one.
@@ -57,10 +57,7 @@ class _FirstPlaces(Metric):
     """A metric that depends only on which relevant items are in the first k places."""
 
     needs_cutoff = True
-
-    @property
-    def shape(self) -> Shape:
-        return Step(self.cutoff)
+    form = Step(None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,7 +171,7 @@ class PrecisionAtRelevant(Metric):
     name = "RPrecision"
     aliases = ("RPrec",)
     takes_cutoff = False
-    shape = Step(None)
+    form = Step(None)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return (rank <= n_relevant) / n_relevant
@@ -220,9 +217,7 @@ class AveragePrecision(Metric):
         if one_of("over", self.over, ("best", "relevant", "hits", "k")) == "k":
             vars(self).update(needs_cutoff=True)
 
-    @property
-    def shape(self) -> Shape:
-        return _uncut(self, Reciprocal())
+    form = Reciprocal()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         # "hits" only with one relevant item or no cut-off: then every hit counts.
@@ -305,9 +300,7 @@ class DiscountedGain(Metric):
     cutoff: int | None = None
     name = "DCG"
 
-    @property
-    def shape(self) -> Shape:
-        return _uncut(self, Logarithmic())
+    form = Logarithmic()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * _discount(rank)
@@ -335,9 +328,7 @@ class NormalizedDCG(Metric):
     cutoff: int | None = None
     name = "NDCG"
 
-    @property
-    def shape(self) -> Shape:
-        return _uncut(self, Logarithmic())
+    form = Logarithmic()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         ideal = _cumulative(_discount, self.best_places(n_relevant))
@@ -366,9 +357,7 @@ class ReciprocalRank(Metric):
     name = "RR"
     aliases = ("MRR",)
 
-    @property
-    def shape(self) -> Shape:
-        return _uncut(self, Reciprocal())
+    form = Reciprocal()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * (order == 1) / rank
@@ -417,7 +406,7 @@ class TopOneAccuracy(Metric):
     name = "Accuracy"
     aliases = ("Acc",)
     takes_cutoff = False
-    shape = Step(1)
+    form = Step(1)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return 1.0 * (rank == 1)
@@ -442,7 +431,7 @@ class PercentileRankMetric(Metric):
     aliases = ("MPR",)
     takes_cutoff = False
     higher_is_better = False
-    shape = Linear()
+    form = Linear()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return (rank - order) / (n_items - n_relevant) / n_relevant
@@ -483,8 +472,8 @@ class RankScore(Metric):
         return np.exp2(-(place - 1.0) / self.half_life)
 
     @property
-    def shape(self) -> Shape:
-        return _uncut(self, Geometric(2 ** (-1 / self.half_life)))
+    def form(self) -> Shape:  # type: ignore[override]
+        return Geometric(2 ** (-1 / self.half_life))
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         ideal = _cumulative(self._weight, self.best_places(n_relevant))
@@ -525,8 +514,8 @@ class RBP(Metric):
         super().__post_init__()
 
     @property
-    def shape(self) -> Shape:
-        return _uncut(self, Geometric(self.persistence))
+    def form(self) -> Shape:  # type: ignore[override]
+        return Geometric(self.persistence)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * (1 - self.persistence) * self.persistence ** (rank - 1.0)
@@ -651,11 +640,6 @@ def _mean_over_hits(ranks, cutoff):
         mean = np.where(before + hits > 0, known + found, 0) / np.maximum(before + hits, 1)
         values[instance[:, 0]] = (chance * mean).sum(axis=1)
     return values
-
-
-def _uncut(metric, shape):
-    """The shape of a metric that has it only without a cut-off."""
-    return shape if metric.cutoff is None else Shape()
 
 
 def _discount(place):

@@ -140,28 +140,24 @@ _ROUNDING = 1e-9
 _LOST = 1e-13
 
 
-def has_shape(shape: Shape, value: Callable[[Integers], Floats], rank: Integers, last: int) -> bool:
-    """Whether ``value(r)`` has this shape on the ascending ranks r, with a step at `last`."""
+def has_shape(
+    shape: Shape, value: Callable[[Integers], Floats], rank: Integers, last: float
+) -> bool:
+    """Whether ``value(r)`` has this shape on ascending ranks up to the last, and then is 0."""
     values = value(rank)
     known = np.isfinite(values)  # a metric may be undefined, for a single item, say
+    if values[known & (rank > last)].any():
+        return False
+    known &= rank <= last
     values, rank = values[known], rank[known]
     if len(rank) < 2:
         return True
     r = rank.astype(float)
-    match shape:
-        case Linear():
-            form = values[0] + (r - r[0]) * ((values[-1] - values[0]) / (r[-1] - r[0]))
-            return bool(abs(values - form).max() <= _ROUNDING * abs(values).max())
-        case Step() | Reciprocal() | Geometric() | Logarithmic():
-            form = values[0] * _weight(shape, r, r[0])
-            within = rank <= last if isinstance(shape, Step) else True
-            return bool(_agree(values, form * within).all())
-    return True
-
-
-def _agree(values, form):
+    if isinstance(shape, Linear):
+        form = values[0] + (r - r[0]) * ((values[-1] - values[0]) / (r[-1] - r[0]))
+        return bool(abs(values - form).max() <= _ROUNDING * abs(values).max())
     # In absolute terms only what is too small for all its digits.
-    return np.isclose(values, form, rtol=_ROUNDING, atol=1e-290)
+    return np.allclose(values, values[0] * _weight(shape, r, r[0]), rtol=_ROUNDING, atol=1e-290)
 
 
 def _weight(shape, place, first):
@@ -194,50 +190,36 @@ def mean_over_ties(shape, gain, rows, last):
     Reference: F. McSherry, M. Najork, "Computing Information Retrieval Performance Measures
     Efficiently in the Presence of Tied Scores", ECIR 2008.
     """
-    if type(shape) is Shape:
+    if type(shape) in (Shape, Linear):
         return ties.mean_by_law(gain, rows, last)
     head = np.flatnonzero(rows.place == 1)
-    first, group, tied = (column[head] for column in (rows.rank, rows.group, rows.ties))
-    number = np.clip(last[head] + 1 - first, 0, group + tied)  # of places up to the last
-    line, step, alone, is_so = _progressions(shape, gain, rows, head, number)
-    sums, sums_of_places = _sums(shape, first, number)
-    mean = line * sums + step * ((group - 1) / (group + tied - 1)) * sums_of_places
-    mean *= group / (group + tied)
+    best = rows.of(head)
+    group, n_places = best.group, best.group + best.ties
+    number = np.clip(last[head] + 1 - best.rank, 0, n_places)
+
+    # The line through c_2, ..., c_g, or through both of two, and what is off it.
+    value = gain(rows.instance, rows.order, repeated(best.rank, group))
+    start, end = head + (group > 2), head + group - 1
+    step = (value[end] - value[start]) / np.maximum(end - start, 1)
+    line = value[end] - (group - 1) * step
+    off = value - repeated(line, group) - (rows.place - 1) * repeated(step, group)
+    off[abs(off) <= _LOST * repeated(np.maximum.reduceat(abs(value), head), group)] = 0.0
+    alone, off[head] = off[head], 0.0
+
+    sums, sums_of_places = _sums(shape, best.rank, number)
+    mean = line * sums + step * ((group - 1) / (n_places - 1)) * sums_of_places
+    mean *= group / n_places
     some = np.flatnonzero(alone)
-    if len(some):
-        inverse, hit = ties.first_of(*(one[some] for one in (first, group, tied, number)))
-        mean[some] += alone[some] * (hit if isinstance(shape, Step) else first[some] * inverse)
+    inverse, hit = ties.means_of_best(best.of(some), number[some])
+    of_best = {Step: hit, Reciprocal: best.rank[some] * inverse}.get(type(shape), np.nan)
+    mean[some] += alone[some] * of_best
+    unknown = np.isnan(mean) | np.logical_or.reduceat(off != 0, head)
+    unknown |= (step != 0) & isinstance(shape, Geometric)
     means = np.zeros(len(rows.rank))
-    means[head] = mean
-    others = np.flatnonzero(~repeated(is_so, group))
-    if len(others):
-        means[others] = ties.mean_by_law(gain, rows.of(others), last[others])
+    means[head[~unknown]] = mean[~unknown]
+    by_law = np.flatnonzero(repeated(unknown, group) & (value != 0))
+    means[by_law] = ties.mean_by_law(gain, rows.of(by_law), last[by_law])
     return means
-
-
-def _progressions(shape, gain, rows, head, number):
-    """What c_1 would be in each group, the step from one c_j to the next, what c_1 is beside it,
-    and whether this describes all that the items add.
-    """
-    group = rows.group[head]
-    first = repeated(rows.rank[head], group)
-    value = gain(rows.instance, rows.order, first)
-    last = head + group - 1
-    start = np.minimum(head + (group > 2), last)
-    step = (value[last] - value[start]) / np.maximum(last - start, 1)
-    line = value[last] - (group - 1) * step
-    beside = value - repeated(line, group) - (rows.place - 1) * repeated(step, group)
-    beside[abs(beside) <= _LOST * repeated(np.maximum.reduceat(abs(value), head), group)] = 0.0
-    alone = beside[head]
-    # A cut-off may change more than the last rank that counts.
-    reach = first + np.maximum(repeated(number, group), 1) - 1
-    as_said = value * _weight(shape, reach, first + 0.0)
-    is_so = _agree(gain(rows.instance, rows.order, reach), as_said)
-    is_so &= (beside == 0) | (rows.place == 1)
-    is_so = np.logical_and.reduceat(is_so, head)
-    is_so &= (alone == 0) | isinstance(shape, (Step, Reciprocal))
-    is_so &= (step == 0) | (not isinstance(shape, Geometric))
-    return line, step, alone, is_so
 
 
 def _sums(shape, first, number):

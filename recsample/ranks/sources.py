@@ -304,14 +304,12 @@ def _by_comparing(user, strength, own, n_relevant):
 def _by_sorting(user, strength, own, n_relevant):
     """The same where users have many relevant items."""
     mine = owners(n_relevant)
-    different, level = np.unique(np.concatenate([strength, own]), return_inverse=True)
-    # Users one after the other, and within each by ascending strength.
-    steps = len(different) + 1
-    of_others = np.sort(user * steps + level[: len(user)])
-    of_own = mine * steps + level[len(user) :]
-    not_higher = np.searchsorted(of_others, of_own, side="right")
-    above = np.searchsorted(of_others, (mine + 1) * steps) - not_higher
-    return above, not_higher - np.searchsorted(of_others, of_own, side="left")
+    others, relevant = np.zeros(len(user), complex), np.zeros(len(own), complex)
+    # NumPy orders complex numbers by their real part, and then by the imaginary one.
+    others.real, others.imag, relevant.real, relevant.imag = user, strength, mine, own
+    others.sort()
+    lower, not_higher = (np.searchsorted(others, relevant, side) for side in ("left", "right"))
+    return np.searchsorted(others.real, mine, "right") - not_higher, not_higher - lower
 
 
 def _common(wanted, keys):

@@ -18,8 +18,6 @@ from recsample.ranks.base import Rows
 
 # What can be done where there are too many ties for an average over them.
 WITHOUT_AVERAGES = "break the ties of ranks at random, by break_ties, or cut the metric off"
-# Chances below exp(-40) are left out.
-_NOTHING = 40
 # How much a recurrence may multiply rounding errors.
 _LOST = 20
 
@@ -33,7 +31,10 @@ def laws_of_ties(rows: Rows) -> Iterator[tuple[Integers, Floats]]:
     """Blocks of rows, with the probabilities that 0, 1, ... of the ties are ahead of each."""
     most = int(rows.ties.max(initial=0)) + 1
     check_memory(100 * most, f"the average over {most} places of a tied item", WITHOUT_AVERAGES)
-    for some in padded(rows.ties + 1):
+    in_order = np.argsort(rows.ties, kind="stable")  # so that a block has few empty places
+    while len(in_order):
+        n_left = max(0, len(in_order) - max(1, BLOCK // (int(rows.ties[in_order[-1]]) + 1)))
+        in_order, some = np.split(in_order, [n_left])
         yield some, ties_ahead(rows.ties[some], rows.group[some], rows.place[some])
 
 
@@ -85,72 +86,58 @@ def law_by_ratios(ratio: Floats) -> Floats:
 def sums_over(weight: Callable[[Floats], Floats], first: Integers, number: Integers) -> Floats:
     """The sums of w(r) and of (r - first) w(r) over r = first, ..., first + number - 1.
 
-    The weight is one of `recsample.metrics.shapes` that changes slowly, and loses no digit. Places
-    are in blocks whose lengths are an eighth of their distance from the top, in which a Gauss rule
-    of five places sums such weights to 1e-15. All blocks are summed once, and of each range only
-    the parts of a block at both of its ends. A difference of sums from the top on is taken over a
-    ninth of its range or more, so that no digit is lost.
+    The weight changes slowly, as 1 / r and 1 / log(r + 1) do. Places are in blocks whose lengths
+    are a sixteenth of their distance from the top, in which a Gauss rule of four places has errors
+    of 1e-14. All blocks are summed once, and of each range only its parts of a block at both ends.
+    What lies between is a difference of sums from the top on, which costs a digit, as it is at
+    least a seventeenth of the last place.
     """
-    end = first + number
-    cuts = [1]
-    while cuts[-1] <= end.max(initial=1):
-        cuts.append(cuts[-1] + max(5, cuts[-1] // 8))
+    end, cuts = first + number, [1]
+    while cuts[-1] < end.max(initial=1):
+        cuts.append(cuts[-1] + max(4, cuts[-1] // 16))
     cut = np.array(cuts, np.int64)
+    blocks = _by_four(weight, cut[:-1], np.diff(cut), 0)
+    from_top = np.cumsum(np.hstack([np.zeros((2, 1)), blocks]), axis=1)
     start, stop = np.searchsorted(cut, first), np.searchsorted(cut, end, side="right") - 1
-    inside = stop < start  # one block holds all of the range
-    head = np.where(inside, end, cut[start])
-    tail = np.where(inside, end, cut[stop])
-    origin, whole = np.zeros((2, len(cut) - 1)), _rule(weight, cut[:-1], np.diff(cut), 0)
-    to_cut = np.cumsum(np.column_stack([origin[:, :1], whole]), axis=1)
-    between = np.where(inside, 0.0, to_cut[:, stop] - to_cut[:, start])
+    between = from_top[:, np.maximum(start, stop)] - from_top[:, start]
     between[1] -= first * between[0]
-    parts = _rule(weight, first, head - first, first), _rule(weight, tail, end - tail, first)
+    head = np.minimum(cut[start], end)  # all of a range without a cut
+    tail = np.maximum(cut[stop], head)
+    parts = _by_four(weight, first, head - first, first), _by_four(weight, tail, end - tail, first)
     return between + parts[0] + parts[1]
 
 
-def _rule(weight, start, number, origin):
-    """Both sums over the places of a part of a block, by five of them."""
-    offset, share = five_places(number)
+def _by_four(weight, start, number, origin):
+    """Both sums over a part of a block, by four places, which are all that there are of up to four.
+
+    The Gauss rule of the Gram polynomials p_(k+1)(x) = x p_k(x) - b_k p_(k-1)(x): the squares of
+    the zeros of p_4 have the sum b_1 + b_2 + b_3 and the product b_1 b_3.
+    """
+    k, n = np.arange(1.0, 4)[:, None], np.asarray(number, float)
+    b = k**2 * np.maximum(n**2 - k**2, 0) / (4 * (4 * k**2 - 1))
+    total = b.sum(axis=0)
+    root = np.sqrt(np.maximum(total**2 - 4 * b[0] * b[2], 1e-300))
+    outer, inner = (total + root) / 2, np.maximum(total - root, 0) / 2
+    far = (b[0] - inner) / (2 * root)  # so that the mean square is b_1
+    offset = np.sqrt([outer, inner, inner, outer]) * np.array([-1, -1, 1, 1])[:, None]
     place = start + (number - 1) / 2 + offset
-    weighted = share * weight(place)
+    weighted = n * np.stack([far, 0.5 - far, 0.5 - far, far]) * weight(place)
     return np.stack([weighted.sum(axis=0), ((place - origin) * weighted).sum(axis=0)])
 
 
-def five_places(number: Integers) -> tuple[Floats, Floats]:
-    """Five places by their distance from the middle of so many, and a weight for each.
+def means_of_best(rows: Rows, number: Integers) -> tuple[Floats, Floats]:
+    """The means of 1 / R and of 1, where R is the rank of the best relevant item of a group.
 
-    Weighted, they add up to the sum over all places for polynomials up to degree 9: the Gauss rule
-    of the Gram polynomials, p_(k+1)(x) = x p_k(x) - b_k p_(k-1)(x), whose fifth has the zeros 0 and
-    plus and minus the roots of two numbers. Of up to five places they are these.
+    Both are taken over the first `number` places of the group, of which `rows` have the best item.
+    Of e_g, the mean of 1 / R, and h_g, that of 1,
+
+        e_g = g / ((g - 1) (t + g)) ((r + t + g - 1) e_(g - 1) - h_(g - 1)),
+
+    with the first rank r, because the chance of x ties ahead is that of one relevant item less,
+    times g (t + g - 1 - x) / ((g - 1) (t + g)). Where these steps would multiply rounding errors,
+    e_g is NaN: there are less than g r / 3 ties for such a rank.
     """
-    k, n = np.arange(1.0, 5)[:, None], np.asarray(number, float)
-    b = k**2 * np.maximum(n**2 - k**2, 0) / (4 * (4 * k**2 - 1))
-    total, product = b.sum(axis=0), b[0] * b[2] + (b[0] + b[1]) * b[3]
-    root = np.sqrt(np.maximum(total**2 - 4 * product, 0))
-    outer = (total + root) / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inner = np.where(outer > 0, product / outer, 0)
-        # The second moment is b_1, the fourth b_1 (b_1 + b_2).
-        far = np.where(outer > 0, b[0] * (b[0] + b[1] - inner) / (2 * outer * root), 0)
-        near = np.where(inner > 0, b[0] * (outer - b[0] - b[1]) / (2 * inner * root), 0)
-    distance = np.sqrt([outer, inner, 0 * n, inner, outer]) * np.array([-1, -1, 0, 1, 1])[:, None]
-    return distance, n * np.stack([far, near, 1 - 2 * (far + near), near, far])
-
-
-def first_of(
-    first: Integers, group: Integers, ties: Integers, number: Integers
-) -> tuple[Floats, Floats]:
-    """The means of 1 / R and of 1, where the best of the g relevant items has the rank R.
-
-    Both are taken over the `number` places from `first` on only. Of e_g, the mean of 1 / R, and
-    h_g, that of 1,
-
-        e_g = g / ((g - 1) (t + g)) ((first + t + g - 1) e_(g - 1) - h_(g - 1)),
-
-    because the chance of x ties ahead is that of one relevant item less, times
-    g (t + g - 1 - x) / ((g - 1) (t + g)). Where these steps would multiply rounding errors, the
-    chances are short of places before they vanish, and are summed.
-    """
+    first, group, ties = rows.rank, rows.group, rows.ties
     number = np.minimum(number, ties + 1)
     inverse = sums_over(lambda r: 1 / r, first, number)[0] / (ties + 1)
     hit = number / (ties + 1)
@@ -165,23 +152,5 @@ def first_of(
         (group - 1) * np.log1p((first - 1) / (ties + 2)),
         (first - 1) * np.log1p((group - 1) / (ties + 2)),
     )
-    some = np.flatnonzero(lost > np.log(_LOST))
-    reach = np.minimum(number[some], _NOTHING * (ties + group)[some] // group[some] + 1)
-    for part in padded(reach):
-        mine = some[part]
-        f, g, t, n = (one[mine, None] for one in (first, group, ties, number))
-        x = np.arange(int(reach[part].max()))
-        left = np.maximum(t - x[1:] + 1, 0)
-        ratio = left / np.maximum(left + g - 1, 1)
-        law = np.cumprod(np.hstack([g / (t + g), ratio]), axis=1)
-        inverse[mine] = (law * (x < n) / (f + x)).sum(axis=1)
+    inverse[lost > np.log(_LOST)] = np.nan
     return inverse, hit
-
-
-def padded(sizes):
-    """Blocks of rows of much the same size, so that a table of them has few empty places."""
-    in_order = np.argsort(sizes, kind="stable")
-    while len(in_order):
-        n_left = max(0, len(in_order) - max(1, BLOCK // max(1, int(sizes[in_order[-1]]))))
-        in_order, some = np.split(in_order, [n_left])
-        yield some

@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 from recsample._support.arrays import row_blocks
 from recsample._support.checks import check_memory
 from recsample._support.typing import Floats
-from recsample.metrics.base import Metric, shape_to_cutoff
+from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Step
 from recsample.ranks.ties import ties_ahead
 from recsample.sampling.base import HasLaw
@@ -238,11 +238,11 @@ def _chebyshev(n):
 
 def jumps_of(metric: Metric, order: int, n_relevant: int) -> Jumps:
     """The numbers of items above after which the term of a metric jumps; None if unknown."""
-    shape, places = shape_to_cutoff(metric), [] if metric.cutoff is None else [metric.cutoff]
-    if isinstance(shape, Step):
-        places.append(int(shape.last_places(np.array([n_relevant]))[0]))
-    elif not isinstance(shape, (Linear, Reciprocal, Geometric, Logarithmic)):
+    if not isinstance(metric.form, (Linear, Step, Reciprocal, Geometric, Logarithmic)):
         return None
+    places = [] if metric.cutoff is None else [metric.cutoff]
+    if isinstance(metric.shape, Step):
+        places = metric.shape.last_places(np.array([n_relevant])).tolist()
     return [place - order for place in places]
 
 
