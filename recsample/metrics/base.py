@@ -92,6 +92,8 @@ def _origin(cls):
 
 
 _Self = TypeVar("_Self", bound="Metric")
+# A rank beyond all pools.
+_NONE = 2**62
 
 
 class SamplerLike(Protocol):
@@ -130,10 +132,6 @@ class Metric(ABC):
         Whether it is a sum of its terms over the relevant items.
     sampler : Sampler or None
         Whose sampled ranks a `Correction` reads; None for a metric of any ranks.
-    form : Shape
-        What `term` is as a function of the rank, up to the cut-off: one of
-        `recsample.metrics.shapes`; of a plain `Shape` nothing is known. For any other the formula
-        of `term` holds between whole ranks too.
 
     Examples
     --------
@@ -155,7 +153,6 @@ class Metric(ABC):
     higher_is_better: bool = True
     additive: bool = True
     sampler: SamplerLike | None = None
-    form: Shape = Shape()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -183,6 +180,21 @@ class Metric(ABC):
         >>> rs.AP.term(np.array([1, 4]), np.array([1, 2]), 2, 10)
         array([0.5 , 0.25])
         """
+
+    @property
+    def form(self) -> Shape:
+        """What `term` is as a function of the rank, up to the cut-off.
+
+        One of `recsample.metrics.shapes`; of a plain `Shape` nothing is known. For any other the
+        formula of `term` holds between whole ranks too.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.AP.form, (rs.AP @ 10).form
+        (Reciprocal(), Reciprocal())
+        """
+        return Shape()
 
     @property
     def shape(self) -> Shape:
@@ -251,16 +263,18 @@ class Metric(ABC):
         if isinstance(self.shape, Linear):  # whose mean is the value at the mean
             each = gain(rows.instance, rows.order, mean_rank(rows))
             return summed(rows.instance, each, len(ranks))
-        each, last = gain(rows.instance, rows.order, rows.rank), ranks.sizes
-        if isinstance(self.shape, Step):
-            last = self.shape.last_places(ranks.n_relevant)
-        elif self.cutoff is not None:
-            last = np.full(len(ranks), self.cutoff)
-        last = last[rows.instance]
+        each = gain(rows.instance, rows.order, rows.rank)
+        last = self._last_rank(ranks.n_relevant)[rows.instance]
         tied = np.flatnonzero((rows.ties > 0) & (rows.rank - rows.place < last))
         if len(tied):
             each[tied] = mean_over_ties(self.form, gain, rows.of(tied), last[tied])
         return summed(rows.instance, each, len(ranks))
+
+    def _last_rank(self, n_relevant):
+        """The last rank that counts, or one that no item has."""
+        if isinstance(self.shape, Step):
+            return self.shape.last_places(n_relevant)
+        return np.full_like(n_relevant, self.cutoff or _NONE)
 
     @overload
     def of_rank(self, r: int | np.integer, n_items: ArrayLike) -> float: ...
@@ -433,17 +447,15 @@ _STEPS = np.array([0, 1, 2, 4, 8, 99, 999, 9999])
 def _check_form(metric: Metric) -> None:
     """Check the form on a few ranks of a small and a large pool, for several orders."""
     for order, n_relevant in ((1, 1), (1, 3), (2, 3), (3, 3)):
-        last = metric.cutoff or n_relevant
-        if isinstance(metric.shape, Step):
-            last = int(metric.shape.last_places(np.array(n_relevant)))
-        ends = isinstance(metric.shape, Step) or metric.cutoff is not None
+        last = int(metric._last_rank(np.array(n_relevant, np.int64)))
+        least = last if last < _NONE else n_relevant
         declares = f"{type(metric).__name__} must have the form that it declares, {metric.form}"
         nothing = f"as relevant item {order} of {n_relevant}; Shape() declares nothing"
-        for n_items in (last + 9, last + 10_000):
-            places = np.array([*(order + _STEPS), last, last + 1])
+        for n_items in (least + 9, least + 10_000):
+            places = np.array([*(order + _STEPS), least, least + 1])
             rank = np.unique(places[(places >= order) & (places <= n_items - n_relevant + order)])
             term = partial(_terms, metric, order=order, n_relevant=n_relevant, n_items=n_items)
-            if not has_shape(metric.form, term, rank, last if ends else np.inf):
+            if not has_shape(metric.form, term, rank, last):
                 raise ValueError(
                     f"{declares}, got {term(rank[:4]).tolist()} on the ranks "
                     f"{rank[:4].tolist()} of {n_items} {nothing}"

@@ -472,7 +472,7 @@ class RankScore(Metric):
         return np.exp2(-(place - 1.0) / self.half_life)
 
     @property
-    def form(self) -> Shape:  # type: ignore[override]
+    def form(self) -> Shape:
         return Geometric(2 ** (-1 / self.half_life))
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
@@ -514,7 +514,7 @@ class RBP(Metric):
         super().__post_init__()
 
     @property
-    def form(self) -> Shape:  # type: ignore[override]
+    def form(self) -> Shape:
         return Geometric(self.persistence)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:

@@ -2,7 +2,7 @@
 
 With everything but the rank held fixed, most metrics are one of a few simple functions, whose
 expectations under sampling and over the orders of ties have closed forms. These are looked up by
-the shape that a metric declares, `Metric.shape`.
+the form that a metric declares, `Metric.form`.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
@@ -140,9 +140,7 @@ _ROUNDING = 1e-9
 _LOST = 1e-13
 
 
-def has_shape(
-    shape: Shape, value: Callable[[Integers], Floats], rank: Integers, last: float
-) -> bool:
+def has_shape(shape: Shape, value: Callable[[Integers], Floats], rank: Integers, last: int) -> bool:
     """Whether ``value(r)`` has this shape on ascending ranks up to the last, and then is 0."""
     values = value(rank)
     known = np.isfinite(values)  # a metric may be undefined, for a single item, say
