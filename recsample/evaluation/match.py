@@ -96,10 +96,10 @@ def match_ids(
         one.columns = None if stated is None else np.asarray(catalogue)
     study = _study(tables, catalogue, n_items or len(catalogue), counts)
     sources: dict[str, Source] = {
-        name: rows[name] if name in rows else _listed(name, listed[name], study, counts)
+        name: rows[name] if name in rows else _listed(name, listed[name], study, catalogue, counts)
         for name in given
     }
-    lists = None if among is None else _lists(tables["among"], study, counts)
+    lists = None if among is None else _lists(tables["among"], study, catalogue, counts)
     lengths = [one.lengths for one in sources.values() if isinstance(one, Listed)]
     whole = any(np.array_equal(one, study.sizes) for one in lengths)
     is_known = bool(rows) or items is not None or whole
@@ -416,19 +416,18 @@ def _with_grades(study, row, column, grade, left):
     return study._replace(grades=found)
 
 
-def _known_to(study, table, counts, name, whose, what):
+def _known_to(study, catalogue, table, counts, name, whose, what):
     """Which row of a table has which user and item of the study; others are counted."""
-    index = extra("pandas").Index
-    row, column, known = _places(table, index(study.users), index(study.items))
+    row, column, known = _places(table, extra("pandas").Index(study.users), catalogue)
     counts[name, f"{whose} {_OF_OTHERS}"] = (row < 0).sum()
     counts[name, f"{whose} {what}, left out"] = ((row >= 0) & (column < 0)).sum()
     return row, column, known
 
 
-def _listed(name, table, study, counts):
+def _listed(name, table, study, catalogue, counts):
     """The scores of a dataframe, as far as they are of users and items of the study."""
     what = "of items that are not in items"
-    row, column, known = _known_to(study, table, counts, name, "scores", what)
+    row, column, known = _known_to(study, catalogue, table, counts, name, "scores", what)
     _refuse_other_users(_called(name), row, table, study.users)
     key = row[known] * len(study.items) + column[known]
     order = np.argsort(key)
@@ -445,11 +444,10 @@ def _listed(name, table, study, counts):
     return found
 
 
-def _lists(table, study, counts):
+def _lists(table, study, catalogue, counts):
     """The items to rank among of each user, as sets without the relevant ones."""
-    row, column, known = _known_to(
-        study, table, counts, "", "rows of among", "of items not in items"
-    )
+    what = "of items not in items"
+    row, column, known = _known_to(study, catalogue, table, counts, "", "rows of among", what)
     _refuse_other_users("among", row, table, study.users)
     lists = sets_of(row[known], column[known], study.relevant.shape)
     counts["", "rows of among that repeat another one, left out"] = known.sum() - lists.nnz

@@ -16,6 +16,7 @@ from recsample.metrics.names import chosen_metrics, exact_metric
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_one_kind, check_ranks, check_recommenders, rows_of
 from recsample.ranks.counts import RankCounts
+from recsample.ranks.ties import mean_rank
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,10 +106,10 @@ def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:
     check_ranks(ranks)
     if not metric.additive:
         raise ValueError(f"metric must be a sum over the relevant items, got {metric}")
-    instance, order, rank, ties, group, place = ranks.rows
-    mean_rank = rank + ties * place / (group + 1)
+    instance, order = ranks.rows.instance, ranks.rows.order
+    of_instance = ranks.n_relevant[instance], ranks.sizes[instance]
     with np.errstate(divide="ignore", invalid="ignore"):
-        gain = metric.term(mean_rank, order, ranks.n_relevant[instance], ranks.sizes[instance])
+        gain = metric.term(mean_rank(ranks.rows), order, *of_instance)
     values = summed(instance, gain, len(ranks))
     values[ranks.n_relevant == 0] = np.nan
     return warned_of_nan(metric, values)

@@ -29,10 +29,10 @@ from numpy.typing import ArrayLike, NDArray
 from recsample._support.arrays import summed
 from recsample._support.checks import positive_int, refuse_first, whole_numbers
 from recsample._support.typing import Floats
-from recsample.metrics.shapes import Linear, Shape, Step, has_shape, mean_by_shape
+from recsample.metrics.shapes import Linear, Shape, Step, has_shape, mean_over_ties
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
-from recsample.ranks.ties import mean_over_ties
+from recsample.ranks.ties import mean_rank
 
 __all__ = ["Metric"]
 
@@ -92,6 +92,8 @@ def _origin(cls):
 
 
 _Self = TypeVar("_Self", bound="Metric")
+# A rank beyond all pools.
+_NONE = 2**62
 
 
 class SamplerLike(Protocol):
@@ -109,8 +111,8 @@ class Metric(ABC):
     the name that `metric` parses.
 
     To add one, derive a frozen data class with a `name` and a `term`, and a `cutoff` if it takes
-    one. A name that another metric has is refused where the class is made, a `shape` that `term`
-    has not where the metric is first used.
+    one. A name that another metric has is refused where the class is made, a `form` that `term` has
+    not where the metric is first used.
 
     Attributes
     ----------
@@ -180,19 +182,33 @@ class Metric(ABC):
         """
 
     @property
-    def shape(self) -> Shape:
-        """The form of `term` as a function of the rank, by which closed forms are chosen.
+    def form(self) -> Shape:
+        """What `term` is as a function of the rank, up to the cut-off.
 
-        One of `recsample.metrics.shapes`; for a plain `Shape` nothing is known. For any other the
+        One of `recsample.metrics.shapes`; of a plain `Shape` nothing is known. For any other the
         formula of `term` holds between whole ranks too.
 
         Examples
         --------
         >>> import recsample as rs
-        >>> rs.AP.shape, (rs.AP @ 10).shape
-        (Reciprocal(), Shape())
+        >>> rs.AP.form, (rs.AP @ 10).form
+        (Reciprocal(), Reciprocal())
         """
         return Shape()
+
+    @property
+    def shape(self) -> Shape:
+        """The form on all ranks, by which closed forms are chosen: a cut-off changes it.
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> rs.AP.shape, (rs.AP @ 10).shape, (rs.Recall @ 10).shape
+        (Reciprocal(), Shape(), Step(last_place=10))
+        """
+        if self.cutoff is None:
+            return self.form
+        return Step(self.cutoff) if isinstance(self.form, Step) else Shape()
 
     @overload
     def __call__(self, ranks: Ranks, /) -> Floats: ...
@@ -237,22 +253,28 @@ class Metric(ABC):
         return dataclasses.replace(self, **options)
 
     def _mean_over_ties(self, ranks):
-        rows, n_relevant, sizes = ranks.rows, ranks.n_relevant, ranks.sizes
+        rows = ranks.rows
 
         def gain(instance, order, rank):
+            of_instance = ranks.n_relevant[instance], ranks.sizes[instance]
             with np.errstate(divide="ignore", invalid="ignore"):
-                return self.term(rank, order, n_relevant[instance], sizes[instance])
+                return self.term(rank, order, *of_instance) + np.zeros(np.shape(rank))
 
-        def term(rank):
-            return gain(rows.instance, rows.order, rank) + np.zeros(len(rank))
+        if isinstance(self.shape, Linear):  # whose mean is the value at the mean
+            each = gain(rows.instance, rows.order, mean_rank(rows))
+            return summed(rows.instance, each, len(ranks))
+        each = gain(rows.instance, rows.order, rows.rank)
+        last = self._last_rank(ranks.n_relevant)[rows.instance]
+        tied = np.flatnonzero((rows.ties > 0) & (rows.rank - rows.place < last))
+        if len(tied):
+            each[tied] = mean_over_ties(self.form, gain, rows.of(tied), last[tied])
+        return summed(rows.instance, each, len(ranks))
 
-        # Where relevant items tie with irrelevant ones only, some shapes give their means at once.
-        if rows.ties.any() and (rows.group == 1).all():
-            with np.errstate(divide="ignore", invalid="ignore"):
-                means = mean_by_shape(self.shape, term, rows.rank, rows.ties)
-            if means is not None:
-                return summed(rows.instance, means, len(ranks))
-        return mean_over_ties(gain, ranks, self.cutoff)
+    def _last_rank(self, n_relevant):
+        """The last rank that counts, or one that no item has."""
+        if isinstance(self.shape, Step):
+            return self.shape.last_places(n_relevant)
+        return np.full_like(n_relevant, self.cutoff or _NONE)
 
     @overload
     def of_rank(self, r: int | np.integer, n_items: ArrayLike) -> float: ...
@@ -406,47 +428,45 @@ def _number(name, text):
 
 
 def check_usable(metric: Metric) -> None:
-    """Refuse a metric without a cut-off that it needs, or with another shape than it declares."""
+    """Refuse a metric without a cut-off that it needs, or with another form than it declares."""
     if metric.needs_cutoff and metric.cutoff is None:
         raise ValueError(f"{metric.name} needs a cut-off: write {metric.name} @ 10")
-    if type(metric.shape) is not Shape:
+    if type(metric.form) is not Shape:
         try:
             hash(metric)
         except TypeError:  # not frozen, or with a list among its options: checked each time
-            _check_shape.__wrapped__(metric)
+            _check_form.__wrapped__(metric)
         else:
-            _check_shape(metric)
+            _check_form(metric)
 
 
 _STEPS = np.array([0, 1, 2, 4, 8, 99, 999, 9999])
 
 
 @lru_cache
-def _check_shape(metric: Metric) -> None:
-    """Check the shape on a few ranks of a small and a large pool, for several orders."""
-    shape = metric.shape
+def _check_form(metric: Metric) -> None:
+    """Check the form on a few ranks of a small and a large pool, for several orders."""
     for order, n_relevant in ((1, 1), (1, 3), (2, 3), (3, 3)):
-        last = n_relevant
-        if isinstance(shape, Step) and shape.last_place is not None:
-            last = shape.last_place
-        for n_items in (last + 9, last + 10_000):
-            places = np.array([*(order + _STEPS), last, last + 1])
+        last = int(metric._last_rank(np.array(n_relevant, np.int64)))
+        least = last if last < _NONE else n_relevant
+        declares = f"{type(metric).__name__} must have the form that it declares, {metric.form}"
+        nothing = f"as relevant item {order} of {n_relevant}; Shape() declares nothing"
+        for n_items in (least + 9, least + 10_000):
+            places = np.array([*(order + _STEPS), least, least + 1])
             rank = np.unique(places[(places >= order) & (places <= n_items - n_relevant + order)])
             term = partial(_terms, metric, order=order, n_relevant=n_relevant, n_items=n_items)
-            if not has_shape(shape, term, rank, last):
+            if not has_shape(metric.form, term, rank, last):
                 raise ValueError(
-                    f"{type(metric).__name__} must have the shape that it declares, {shape}, got "
-                    f"{term(rank[:4]).tolist()} on the ranks {rank[:4].tolist()} of {n_items} as "
-                    f"relevant item {order} of {n_relevant}; Shape() declares nothing"
+                    f"{declares}, got {term(rank[:4]).tolist()} on the ranks "
+                    f"{rank[:4].tolist()} of {n_items} {nothing}"
                 )
-        if isinstance(shape, Linear):
+        if isinstance(metric.shape, Linear):
             short, long = (_at_both_ends(metric, order, n_relevant, n) for n in (9, 9_999))
             if not np.allclose(short, long, rtol=1e-9, equal_nan=True):
                 raise ValueError(
-                    f"{type(metric).__name__} must have the shape that it declares, {shape}, and "
-                    "with it the same values at the top and at the bottom of a list of any "
-                    f"length, got {short.tolist()} for 9 items and {long.tolist()} for 9,999 as "
-                    f"relevant item {order} of {n_relevant}; Shape() declares nothing"
+                    f"{declares}, and with it the same values at the top and at the bottom of a "
+                    f"list of any length, got {short.tolist()} for 9 items and {long.tolist()} "
+                    f"for 9,999 {nothing}"
                 )
 
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.arrays import counted, flattened, owners
+from recsample._support.arrays import counted, flattened, owners, row_blocks
 from recsample._support.checks import finite_numbers, fraction, one_of, positive_float, shown
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
-from recsample.ranks.ties import ties_ahead
+from recsample.ranks.ties import law_by_ratios, sums_over
 
 
 def _short(number):
@@ -46,7 +46,7 @@ class AreaUnderCurve(Metric):
 
     name = "AUC"
     takes_cutoff = False
-    shape = Linear()
+    form = Linear()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         # rank - order irrelevant items stand ahead of this relevant one.
@@ -57,10 +57,7 @@ class _FirstPlaces(Metric):
     """A metric that depends only on which relevant items are in the first k places."""
 
     needs_cutoff = True
-
-    @property
-    def shape(self) -> Shape:
-        return Step(self.cutoff)
+    form = Step(None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,7 +171,7 @@ class PrecisionAtRelevant(Metric):
     name = "RPrecision"
     aliases = ("RPrec",)
     takes_cutoff = False
-    shape = Step(None)
+    form = Step(None)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return (rank <= n_relevant) / n_relevant
@@ -220,9 +217,7 @@ class AveragePrecision(Metric):
         if one_of("over", self.over, ("best", "relevant", "hits", "k")) == "k":
             vars(self).update(needs_cutoff=True)
 
-    @property
-    def shape(self) -> Shape:
-        return _uncut(self, Reciprocal())
+    form = Reciprocal()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         # "hits" only with one relevant item or no cut-off: then every hit counts.
@@ -305,9 +300,7 @@ class DiscountedGain(Metric):
     cutoff: int | None = None
     name = "DCG"
 
-    @property
-    def shape(self) -> Shape:
-        return _uncut(self, Logarithmic())
+    form = Logarithmic()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * _discount(rank)
@@ -335,9 +328,7 @@ class NormalizedDCG(Metric):
     cutoff: int | None = None
     name = "NDCG"
 
-    @property
-    def shape(self) -> Shape:
-        return _uncut(self, Logarithmic())
+    form = Logarithmic()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         ideal = _cumulative(_discount, self.best_places(n_relevant))
@@ -366,9 +357,7 @@ class ReciprocalRank(Metric):
     name = "RR"
     aliases = ("MRR",)
 
-    @property
-    def shape(self) -> Shape:
-        return _uncut(self, Reciprocal())
+    form = Reciprocal()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * (order == 1) / rank
@@ -417,7 +406,7 @@ class TopOneAccuracy(Metric):
     name = "Accuracy"
     aliases = ("Acc",)
     takes_cutoff = False
-    shape = Step(1)
+    form = Step(1)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return 1.0 * (rank == 1)
@@ -442,7 +431,7 @@ class PercentileRankMetric(Metric):
     aliases = ("MPR",)
     takes_cutoff = False
     higher_is_better = False
-    shape = Linear()
+    form = Linear()
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return (rank - order) / (n_items - n_relevant) / n_relevant
@@ -483,8 +472,8 @@ class RankScore(Metric):
         return np.exp2(-(place - 1.0) / self.half_life)
 
     @property
-    def shape(self) -> Shape:
-        return _uncut(self, Geometric(2 ** (-1 / self.half_life)))
+    def form(self) -> Shape:
+        return Geometric(2 ** (-1 / self.half_life))
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         ideal = _cumulative(self._weight, self.best_places(n_relevant))
@@ -525,8 +514,8 @@ class RBP(Metric):
         super().__post_init__()
 
     @property
-    def shape(self) -> Shape:
-        return _uncut(self, Geometric(self.persistence))
+    def form(self) -> Shape:
+        return Geometric(self.persistence)
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) * (1 - self.persistence) * self.persistence ** (rank - 1.0)
@@ -630,33 +619,27 @@ def _mean_over_hits(ranks, cutoff):
     h varies where a group of tied items reaches across the cut-off. Its q places up to k hold j of
     its g relevant items with a hypergeometric probability, and given j any j of the q places do.
     """
-    instance, order, rank, ties, group, place = ranks.rows
-    first = rank - place + 1
-    last = first + group + ties - 1
-    surely = counted(instance[last <= cutoff], len(ranks))
+    rows = ranks.rows
+    last = rows.rank - rows.place + rows.group + rows.ties
+    surely = counted(rows.instance[last <= cutoff], len(ranks))
     total = cutoff * AveragePrecision("k", cutoff)._mean_over_ties(ranks)
     values = np.divide(total, surely, out=np.zeros(len(ranks)), where=surely > 0)
-    for i in np.flatnonzero((first <= cutoff) & (last > cutoff) & (place == 1)):
-        from scipy.stats import hypergeom  # nothing else here needs SciPy
-
-        t, g, q, before = ties[i], group[i], cutoff + 1 - first[i], order[i] - 1
-        hits = np.arange(max(0, q - t), min(g, q) + 1)
-        chance = hypergeom.pmf(hits, g + t, g, q)
-        found = np.zeros(len(hits))  # the sum of precisions of j hits in the group
-        for row, j in enumerate(hits):
-            for which in range(1, j + 1):
-                ahead = np.arange(q - j + 1)
-                precision = (before + which) / (first[i] + which - 1 + ahead)
-                found[row] += ties_ahead(q - j, j, which) @ precision
-        known = total[instance[i]] - chance @ found
-        some = before + hits > 0
-        values[instance[i]] = chance[some] @ ((known + found) / np.maximum(before + hits, 1))[some]
+    across = rows.of((rows.rank <= cutoff) & (last > cutoff) & (rows.place == 1))
+    most = int(np.minimum(across.group, cutoff).max(initial=0))
+    for part in row_blocks(len(across.rank), most + 1):
+        instance, order, first, t, g, _ = (column[part, None] for column in across)
+        q, before, hits = cutoff + 1 - first, order - 1, np.arange(most + 1)
+        # C(q, j) C(g + t - q, g - j), each over the one before.
+        left = t - q + hits[1:]
+        ratio = np.maximum(q - hits[:-1], 0) * np.maximum(g - hits[:-1], 0) / hits[1:]
+        chance = law_by_ratios(np.where(left > 0, ratio / np.maximum(left, 1), np.inf))
+        inverse, later = (one[:, None] for one in sums_over(lambda r: 1 / r, first[:, 0], q[:, 0]))
+        found = (before + 1) * inverse + (hits - 1) / np.maximum(q - 1, 1) * later
+        found *= hits / q
+        known = total[instance] - (chance * found).sum(axis=1, keepdims=True)
+        mean = np.where(before + hits > 0, known + found, 0) / np.maximum(before + hits, 1)
+        values[instance[:, 0]] = (chance * mean).sum(axis=1)
     return values
-
-
-def _uncut(metric, shape):
-    """The shape of a metric that has it only without a cut-off."""
-    return shape if metric.cutoff is None else Shape()
 
 
 def _discount(place):

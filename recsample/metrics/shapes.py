@@ -1,8 +1,8 @@
 """Shapes: the forms that metrics have as functions of a rank, by which closed forms are chosen.
 
 With everything but the rank held fixed, most metrics are one of a few simple functions, whose
-expectations under sampling have closed forms: `recsample.sampling` looks them up by the shape that
-a metric declares, `Metric.shape`.
+expectations under sampling and over the orders of ties have closed forms. These are looked up by
+the form that a metric declares, `Metric.form`.
 
 Equation numbers refer to W. Krichene, S. Rendle, "On Sampled Metrics for Item Recommendation",
 KDD 2020, https://doi.org/10.1145/3394486.3403226.
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recsample._support.checks import check_memory
+from recsample._support.arrays import repeated
 from recsample._support.typing import Floats, Integers
-from recsample.ranks.ties import WITHOUT_AVERAGES
+from recsample.ranks import ties
 
 __all__ = ["Geometric", "Linear", "Logarithmic", "Reciprocal", "Shape", "Step"]
 
@@ -136,68 +136,102 @@ class Logarithmic(Shape):
 
 # How much values may differ that are computed by two formulas.
 _ROUNDING = 1e-9
+# And how much from a line, in parts of the largest.
+_LOST = 1e-13
 
 
 def has_shape(shape: Shape, value: Callable[[Integers], Floats], rank: Integers, last: int) -> bool:
-    """Whether ``value(r)`` has this shape on the ascending ranks r, with a step at `last`."""
+    """Whether ``value(r)`` has this shape on ascending ranks up to the last, and then is 0."""
     values = value(rank)
     known = np.isfinite(values)  # a metric may be undefined, for a single item, say
+    if values[known & (rank > last)].any():
+        return False
+    known &= rank <= last
     values, rank = values[known], rank[known]
     if len(rank) < 2:
         return True
     r = rank.astype(float)
-    match shape:
-        case Linear():
-            form = values[0] + (r - r[0]) * ((values[-1] - values[0]) / (r[-1] - r[0]))
-            return bool(abs(values - form).max() <= _ROUNDING * abs(values).max())
-        case Step():
-            form = np.where(rank <= last, values[0], 0.0)
-        case Reciprocal():
-            form = values[0] * r[0] / r
-        case Logarithmic():
-            form = values[0] * np.log(r[0] + 1) / np.log(r + 1)
-        case Geometric(ratio):
-            form = values[0] * ratio ** (r - r[0])
-        case _:
-            return True
+    if isinstance(shape, Linear):
+        form = values[0] + (r - r[0]) * ((values[-1] - values[0]) / (r[-1] - r[0]))
+        return bool(abs(values - form).max() <= _ROUNDING * abs(values).max())
     # In absolute terms only what is too small for all its digits.
-    return np.allclose(values, form, rtol=_ROUNDING, atol=1e-290)
+    return np.allclose(values, values[0] * _weight(shape, r, r[0]), rtol=_ROUNDING, atol=1e-290)
 
 
-def mean_by_shape(
-    shape: Shape, value: Callable[[Integers], Floats], rank: Integers, ties: Integers
-) -> Floats | None:
-    """The mean of ``value(r)`` over r = rank, ..., rank + ties of each tied item.
+def _weight(shape, place, first):
+    """The weight of a place over that of a first one: values on all ranks are multiples of it."""
+    match shape:
+        case Reciprocal():
+            return first / place
+        case Geometric(ratio):
+            return ratio ** (place - first)
+        case Logarithmic():
+            return np.log(first + 1.0) / np.log(place + 1.0)
+    return np.ones(np.shape(place))
 
-    For most shapes it follows from the value on the first of these ranks, which is fast where most
-    items have one score. None for others, and where the ranks are too far apart for that.
+
+# Means over the orders of ties.
+
+
+def mean_over_ties(shape, gain, rows, last):
+    """What tied items add on average; all of a group of them on its first row.
+
+    ``gain(instance, order, rank)`` is what an item adds on a rank; beyond the `last` rank, nothing.
+
+    By the shape, the j-th of g relevant items adds c_j w(r) on rank r. Of the g + t places that
+    they share with t irrelevant items, each holds a relevant one with the chance g / (g + t), and
+    then its mean j is 1 + p (g - 1) / (g + t - 1), where p places of them are better. So where the
+    c_j are in arithmetic progression, the mean of all that they add follows from the sums of w(r)
+    and of p w(r). Where all but c_1 are, as of RR, the law of the best item's rank gives the rest.
+    All else is averaged place by place.
+
+    Reference: F. McSherry, M. Najork, "Computing Information Retrieval Performance Measures
+    Efficiently in the Presence of Tied Scores", ECIR 2008.
+    """
+    if type(shape) in (Shape, Linear):
+        return ties.mean_by_law(gain, rows, last)
+    head = np.flatnonzero(rows.place == 1)
+    best = rows.of(head)
+    group, n_places = best.group, best.group + best.ties
+    number = np.clip(last[head] + 1 - best.rank, 0, n_places)
+
+    # The line through c_2, ..., c_g, or through both of two, and what is off it.
+    value = gain(rows.instance, rows.order, repeated(best.rank, group))
+    start, end = head + (group > 2), head + group - 1
+    step = (value[end] - value[start]) / np.maximum(end - start, 1)
+    line = value[end] - (group - 1) * step
+    off = value - repeated(line, group) - (rows.place - 1) * repeated(step, group)
+    off[abs(off) <= _LOST * repeated(np.maximum.reduceat(abs(value), head), group)] = 0.0
+    alone, off[head] = off[head], 0.0
+
+    sums, sums_of_places = _sums(shape, best.rank, number)
+    mean = line * sums + step * ((group - 1) / (n_places - 1)) * sums_of_places
+    mean *= group / n_places
+    some = np.flatnonzero(alone)
+    inverse, hit = ties.means_of_best(best.of(some), number[some])
+    of_best = {Step: hit, Reciprocal: best.rank[some] * inverse}.get(type(shape), np.nan)
+    mean[some] += alone[some] * of_best
+    unknown = np.isnan(mean) | np.logical_or.reduceat(off != 0, head)
+    unknown |= (step != 0) & isinstance(shape, Geometric)
+    means = np.zeros(len(rows.rank))
+    means[head[~unknown]] = mean[~unknown]
+    by_law = np.flatnonzero(repeated(unknown, group) & (value != 0))
+    means[by_law] = ties.mean_by_law(gain, rows.of(by_law), last[by_law])
+    return means
+
+
+def _sums(shape, first, number):
+    """The sums of w(r) and of (r - first) w(r) over so many places r, where w(first) is 1.
+
+    Of a geometric sequence only the first is computed.
     """
     match shape:
-        case Linear():
-            return (value(rank) + value(rank + ties)) / 2
-        case Geometric(ratio) if 0 < ratio < 1:
-            log = np.log(ratio)
-            return value(rank) * (np.expm1((ties + 1) * log) / ((ties + 1) * np.expm1(log)))
-        case Reciprocal():
-            return _in_proportion(lambda r: 1.0 / r, value, rank, ties)
-        case Logarithmic():
-            return _in_proportion(lambda r: 1.0 / np.log(r + 1.0), value, rank, ties)
-    return None
-
-
-def _in_proportion(factor, value, rank, ties):
-    """The mean of a multiple of `factor`, which is computed once for each rank."""
-    first, end = rank.min(), (rank + ties).max() + 1
-    if end - first > (ties + 1).sum():
-        return None
-    check_memory(
-        24 * (end - first), f"the average over {end - first} ranks of tied items", WITHOUT_AVERAGES
-    )
-    factors = factor(np.arange(first, end))
-    start = (rank - first).astype(np.intp, copy=False)
-    # Every second sum is that between the end of an item and the start of the next one, which is
-    # short where they are in order.
-    order, sums = np.argsort(start), np.empty(len(start))
-    ends = np.column_stack([start, start + ties + 1])[order].ravel().astype(np.intp, copy=False)
-    sums[order] = np.add.reduceat(np.append(factors, 0.0), ends)[::2]
-    return value(rank) * (sums / ((ties + 1) * factors[start]))
+        case Step():
+            return number, number * (number - 1) / 2
+        case Geometric(ratio):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                log = np.log(ratio)
+                sums = np.expm1(number * log) / np.expm1(log) if ratio < 1 else 1.0 * number
+            return sums, np.zeros(len(first))
+    sums = ties.sums_over(lambda place: _weight(shape, place, 1.0), first, number)
+    return sums / _weight(shape, first, 1.0)

@@ -165,19 +165,31 @@ class Ranks(WithDrawn):
             raise ValueError(f"values must be ranks, which are numbers, got {values}")
         refuse_frame("values", values, "Ranks.from_frame reads it, or choose one column")
         flat, n_relevant, nested = flattened("values", values)
-        instance = owners(n_relevant)
-        each = f"of the {len(n_relevant)} instances"
-        sizes = one_or_each("n_items", n_items, len(n_relevant), each, lowest=1).copy()
         if flat.dtype.kind == "f":
             whole = np.isfinite(flat) & (flat == np.floor(flat))
             message = "values must be whole numbers, got rank {} in instance {}"
-            refuse_first(~whole, message, flat, instance)
+            refuse_first(~whole, message, flat, owners(n_relevant))
+        tie = _ties_like(ties, n_relevant, nested)
+        one_tie = int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None
+        self._fill(flat, tie, n_relevant, nested, n_items, ids, one_tie)
+
+    @classmethod
+    def _of(cls, *columns: Any) -> Ranks:
+        """From whole numbers for all instances, one after the other, as `_fill` takes them."""
+        found = cls.__new__(cls)
+        found._fill(*columns)
+        return found
+
+    def _fill(self, flat, tie, n_relevant, nested, n_items, ids=None, one_tie=None):
+        """Set the attributes, and check them against each other."""
+        instance = owners(n_relevant)
+        each = f"of the {len(n_relevant)} instances"
+        sizes = one_or_each("n_items", n_items, len(n_relevant), each, lowest=1).copy()
         low = "values must be ranks of at least 1, got rank {} in instance {}"
         refuse_first(flat < 1, low, flat, instance)
         high = "values must not exceed n_items, got rank {} in instance {}"
         refuse_first(flat > sizes[instance], high, flat, instance)
         rank = flat.astype(np.int64)
-        tie = _ties_like(ties, n_relevant, nested)
         rows = _sorted_rows(rank, tie, n_relevant)
         _check_rows(rows, sizes)
         vars(self).update(
@@ -189,7 +201,7 @@ class Ranks(WithDrawn):
             rows=rows,
             _rank=read_only(rank),
             _tie=read_only(tie),
-            _one_tie=int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None,
+            _one_tie=one_tie,
             _nested=nested,
         )
 
@@ -212,13 +224,11 @@ class Ranks(WithDrawn):
     def __getitem__(self, users: Any) -> Ranks:
         """The Ranks of chosen instances, by a number, a slice, a mask, or a list of numbers."""
         which = self._numbers(users)
-        entries, lengths = entries_of(self.n_relevant, which), self.n_relevant[which]
-        values = _as_given(self._rank[entries], lengths, self._nested)
-        ties = _as_given(self._tie[entries], lengths, self._nested)
+        entries = entries_of(self.n_relevant, which)
+        columns = self._rank[entries], self._tie[entries], self.n_relevant[which], self._nested
         n_items = self.n_items if isinstance(self.n_items, int) else self.n_items[which]
         ids = None if self.ids is None else self.ids[which]
-        ties = ties if self._one_tie is None else self._one_tie
-        found = Ranks(values, n_items, ties=ties, ids=ids)
+        found = Ranks._of(*columns, n_items, ids, self._one_tie)
         return found if self.drawn is None else found._with_drawn(drawn_of_some(self.drawn, which))
 
     def _numbers(self, users):
@@ -293,8 +303,7 @@ class Ranks(WithDrawn):
             for name in ("_rank", "_tie", "n_relevant", "sizes")
         )
         nested, ids = any(part._nested for part in parts), _all_names(named) if named else None
-        values, ties = (_as_given(flat, lengths, nested) for flat in (rank, tie))
-        found = Ranks(values, sizes, ties=ties, ids=ids)
+        found = Ranks._of(rank, tie, lengths, nested, sizes, ids)
         return found._with_drawn(drawn_of_parts([part.drawn for part in parts]))
 
     def to_frame(self) -> pd.DataFrame:
@@ -437,7 +446,8 @@ class Ranks(WithDrawn):
                 f"rank must hold one number for each of the {len(self._rank)} relevant items, "
                 f"got an array of shape {flat.shape}"
             )
-        return Ranks(_as_given(flat, self.n_relevant, self._nested), n_items, ids=self.ids)
+        tie = np.zeros(len(flat), np.int64)
+        return Ranks._of(flat, tie, self.n_relevant, self._nested, n_items, self.ids, 0)
 
     def break_ties(
         self, how: Literal["random", "optimistic", "pessimistic"], rng: Rng = None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from recsample._support.arrays import places_in, split
+from recsample._support.arrays import places_in
 from recsample._support.typing import Sparse
 from recsample.ranks.base import Ranks
 from recsample.ranks.standings import scored_pools, standings
@@ -88,6 +88,4 @@ def ranked(scores, relevant, exclude, working_memory=256.0, ids=None, name="scor
 def ranks_from(above, ties, n_relevant, sizes, one_each, ids=None):
     """`Ranks` from the numbers of items above and tied, user by user and best item first."""
     rank = 1 + above + places_in(n_relevant)
-    if one_each:
-        return Ranks(rank, sizes, ties=ties, ids=ids)
-    return Ranks(split(rank, n_relevant), sizes, ties=split(ties, n_relevant), ids=ids)
+    return Ranks._of(rank, ties, n_relevant, not one_each, sizes, ids)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recsample._support.arrays import counted, owners, row_blocks
+from recsample._support.arrays import counted, owners, row_blocks, starts_of
 from recsample._support.checks import numbers, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers, Sparse
@@ -29,6 +29,9 @@ from recsample.ranks.scores import (
     sets_of,
     unrounded,
 )
+
+# Of up to so many relevant items a user, each is compared with all others.
+_FEW = 16
 
 
 class Study(NamedTuple):
@@ -126,24 +129,24 @@ class Listed:
     """
 
     def __init__(self, key: Integers, score: Floats, study: Study) -> None:
-        in_train = np.isin(key, keys_of(study.exclude))
-        self.in_train, ranked = int(in_train.sum()), (score > -np.inf) & ~in_train
+        ranked, in_train = score > -np.inf, _common(keys_of(study.exclude), key)[1]
+        ranked[in_train] = False
+        self.in_train = len(in_train)
         self.key, self.score = key[ranked], score[ranked]
         self.lengths = counted(self.key // len(study.items), len(study.users))
 
     def standing(self, study: Study) -> Standing:
-        irrelevant = ~np.isin(self.key, keys_of(study.relevant))
-        user = self.key // len(study.items)
+        irrelevant = np.ones(len(self.key), bool)
+        irrelevant[_common(keys_of(study.relevant), self.key)[1]] = False
+        user, score = owners(self.lengths)[irrelevant], self.score[irrelevant]
         own = self.of(study, *study.held_out)
-        ranks = _ranks_among(user[irrelevant], self.score[irrelevant], study, own, study.sizes)
-        return Standing(ranks, self.lengths)
+        return Standing(_ranks_among(user, score, study, own, study.sizes), self.lengths)
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
-        key = user * len(study.items) + item
-        if not len(self.key):
-            return np.full(len(key), -np.inf)
-        place = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
-        return np.where(self.key[place] == key, self.score[place], -np.inf)
+        found = np.full(len(user), -np.inf)
+        which, place = _common(user * len(study.items) + item, self.key)
+        found[which] = self.score[place]
+        return found
 
     def listed(self, study: Study) -> Sparse:
         return sets_of(*np.divmod(self.key, len(study.items)), study.relevant.shape)
@@ -274,10 +277,8 @@ def _ranks_among(user, score, study, own, sizes):
     """
     n_relevant = study.n_relevant
     mine, listed = owners(n_relevant), counted(user, len(n_relevant))
-    if study.one_each:
-        above, tied = _beside_one(user, score, own)
-    else:
-        above, tied = _beside_several(user, score, own, mine)
+    count = _by_comparing if n_relevant.max() <= _FEW else _by_sorting
+    above, tied = count(user, order.strength(score), order.strength(own), n_relevant)
     none = own == -np.inf
     above[none] = listed[mine[none]]
     tied[none] = (sizes - n_relevant - listed)[mine[none]]
@@ -287,20 +288,33 @@ def _ranks_among(user, score, study, own, sizes):
     return ranks if study.grades is None else with_grades(ranks, own, study.grades)
 
 
-def _beside_one(user, score, own):
-    """How many irrelevant items of the user are above the relevant one, and tied with it."""
-    strength, mine = order.strength(score), order.strength(own)[user]
-    return tuple(counted(user[which], len(own)) for which in (strength > mine, strength == mine))
+def _by_comparing(user, strength, own, n_relevant):
+    """How many irrelevant items of the user are above each relevant one, and tied with it."""
+    counts, first = np.zeros((2, len(own)), np.int64), starts_of(n_relevant)
+    for k in range(n_relevant.max()):
+        some = np.flatnonzero(n_relevant > k)
+        mine = np.full(len(n_relevant), np.nan)
+        mine[some] = own[first[some] + k]
+        mine = mine[user]
+        for count, which in zip(counts, (strength > mine, strength == mine)):
+            count[first[some] + k] = counted(user[which], len(n_relevant))[some]
+    return counts
 
 
-def _beside_several(user, score, own, mine):
-    """The same for several relevant items per user; `mine` is the user of each."""
-    strengths = order.strength(np.concatenate([score, own]))
-    different, level = np.unique(strengths, return_inverse=True)
-    # Users one after the other, and within each by ascending strength.
-    steps = len(different) + 1
-    of_others = np.sort(user * steps + level[: len(score)])
-    of_own = mine * steps + level[len(score) :]
-    not_higher = np.searchsorted(of_others, of_own, side="right")
-    above = np.searchsorted(of_others, (mine + 1) * steps) - not_higher
-    return above, not_higher - np.searchsorted(of_others, of_own, side="left")
+def _by_sorting(user, strength, own, n_relevant):
+    """The same where users have many relevant items."""
+    mine = owners(n_relevant)
+    others, relevant = np.zeros(len(user), complex), np.zeros(len(own), complex)
+    # NumPy orders complex numbers by their real part, and then by the imaginary one.
+    others.real, others.imag, relevant.real, relevant.imag = user, strength, mine, own
+    others.sort()
+    lower, not_higher = (np.searchsorted(others, relevant, side) for side in ("left", "right"))
+    return np.searchsorted(others.real, mine, "right") - not_higher, not_higher - lower
+
+
+def _common(wanted, keys):
+    """The places of what is in both, among what is wanted and among ascending keys."""
+    place = np.searchsorted(keys, wanted)
+    which = np.flatnonzero(place < len(keys))
+    which = which[keys[place[which]] == wanted[which]]
+    return which, place[which]

@@ -39,7 +39,6 @@ met to about 1e-14; what a problem makes of that error is its condition, whichev
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple, Union
 
@@ -239,17 +238,11 @@ def _chebyshev(n):
 
 def jumps_of(metric: Metric, order: int, n_relevant: int) -> Jumps:
     """The numbers of items above after which the term of a metric jumps; None if unknown."""
-    uncut = metric
-    places = []
-    if metric.cutoff is not None:
-        places.append(metric.cutoff)
-        if not isinstance(metric.shape, Step) and dataclasses.is_dataclass(metric):
-            uncut = dataclasses.replace(metric, cutoff=None)
-    shape = uncut.shape
-    if isinstance(shape, Step):
-        places.append(int(shape.last_places(np.array([n_relevant]))[0]))
-    elif not isinstance(shape, (Linear, Reciprocal, Geometric, Logarithmic)):
+    if not isinstance(metric.form, (Linear, Step, Reciprocal, Geometric, Logarithmic)):
         return None
+    places = [] if metric.cutoff is None else [metric.cutoff]
+    if isinstance(metric.shape, Step):
+        places = metric.shape.last_places(np.array([n_relevant])).tolist()
     return [place - order for place in places]
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recsample._support.arrays import counted, repeated, row_blocks, summed
+from recsample._support.arrays import BLOCK, counted, repeated, row_blocks, summed
 from recsample._support.checks import (
     check_memory,
     generator,
@@ -34,7 +34,6 @@ from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
-from recsample.ranks.ties import blocks
 from recsample.sampling import laws
 from recsample.sampling.base import Drawable, Sampler, check_one_at_most, check_readable
 
@@ -257,7 +256,7 @@ class UniformSampling(Sampler):
         drawn = np.zeros(self.m + 1, np.int64)
         many = number > self.m  # for few instances, one draw for each takes less time
         which = np.flatnonzero(~many)
-        for part in blocks(number[which]):
+        for part in _blocks(number[which]):
             each = repeated(which[part], number[which[part]])
             above = rows.above[each] + rng.integers(0, rows.ties[each], endpoint=True)
             drawn += counted(self._count(rng, above, pool[each], self.m), self.m + 1)
@@ -274,6 +273,15 @@ class UniformSampling(Sampler):
         if self.replace:
             return rng.binomial(drawn, np.divide(above, among, where=among > 0, out=0.0 * above))
         return rng.hypergeometric(above, among - above, drawn)
+
+
+def _blocks(sizes):
+    """Slices of consecutive rows whose sizes add up to about a block each."""
+    ends = np.cumsum(sizes)
+    total = ends[-1] if len(ends) else 0
+    starts = np.searchsorted(ends, np.arange(0, total, BLOCK), side="left")
+    bounds = np.unique(np.append(starts, len(sizes)))
+    return [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:])]
 
 
 @cached_arrays

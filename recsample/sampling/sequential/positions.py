@@ -22,7 +22,7 @@ from recsample._support.arrays import (
 )
 from recsample._support.checks import check_memory
 from recsample._support.typing import Floats, Integers
-from recsample.ranks.ties import orders_of_ties
+from recsample.ranks.ties import laws_of_ties
 from recsample.sampling.laws import gauss_on_points
 
 # So many places at both ends are taken one by one, and so many nodes stand for those between a
@@ -49,15 +49,15 @@ def cases_of(ranks, best_only=False):
     """The situation of each relevant item, or of the best of each instance only."""
     rows = ranks.rows.of(ranks.rows.order == 1) if best_only else ranks.rows
     shared = (rows.group > 1) & (rows.ties > 0)
-    instance, order, rank, ties, _, _ = rows.of(~shared)
-    weight = np.ones(len(rank))
-    if shared.any():  # a case for each number of tied items that may be ahead
-        tied = rows.of(shared)
-        more = orders_of_ties(tied, tied.ties + 1)
-        instance, order, rank, weight = (
-            np.append(old, new) for old, new in zip((instance, order, rank, weight), more)
-        )
-        ties = np.append(ties, np.zeros(len(rank) - len(ties), np.int64))
+    parts = [(rows.of(~shared), np.ones(len(rows.rank) - np.count_nonzero(shared)))]
+    tied = rows.of(shared)
+    for some, law in laws_of_ties(tied):  # a case for each number of tied items that may be ahead
+        row, ahead = np.nonzero(law)
+        case = tied.of(some[row])
+        case = case._replace(rank=case.rank + ahead, ties=np.zeros_like(ahead))
+        parts.append((case, law[row, ahead]))
+    instance, order, rank, ties, _, _ = map(np.concatenate, zip(*(case for case, _ in parts)))
+    weight = np.concatenate([weight for _, weight in parts])
     pool, n_relevant = ranks.n_irrelevant[instance], ranks.n_relevant[instance]
     return Cases(instance, order, rank - order, ties, pool, n_relevant, weight)
 
