@@ -67,20 +67,6 @@ def read_file(
     return pd.DataFrame(columns)
 
 
-def read_printed(path: str) -> dict[str, dict[str, str]]:
-    """A table of numbers as text: recommenders in the first column, a metric in each other one."""
-    (_, *metrics), *rows = _rows_of_text(path).to_numpy().tolist()
-    if not metrics or len(set(metrics)) < len(metrics):
-        raise ValueError(
-            f"{path} must begin with the names of its columns, recommenders and different metrics, "
-            f"got {shown(metrics)}"
-        )
-    names = [name for name, *_ in rows]
-    if not (names and all(map(str.strip, names)) and len(set(names)) == len(names)):
-        raise ValueError(f"{path} must hold each recommender once, by its name, got {shown(names)}")
-    return {name: dict(zip(metrics, values)) for name, *values in rows}
-
-
 def as_count(text: str) -> int | None:
     """The number that a text is, where it is one that may stand for a column of them."""
     number = as_float(text)
@@ -122,11 +108,11 @@ def _rows_of_text(path):
     name, pd = path.lower().removesuffix(".gz"), extra("pandas")
     if not (path == "-" or name.endswith((".csv", ".tsv"))):
         raise ValueError(
-            "a file must end in .csv, .tsv, .csv.gz or .tsv.gz, or in .parquet unless it is a "
-            f"printed table, or be - for CSV from the standard input, got {path}"
+            "a file must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for CSV from the "
+            f"standard input, got {path}"
         )
     separator = "\t" if name.endswith(".tsv") else ","
-    text = _text_of(path).rstrip("\r\n")
+    text = text_of(path).rstrip("\r\n")
     if not text or text[0] in "\r\n":
         raise ValueError(f"{path} must begin with the names of its columns, got none")
     how = {"sep": separator, "header": None, "dtype": object, "skip_blank_lines": False}
@@ -143,7 +129,7 @@ def _rows_of_text(path):
     return rows.set_axis(pd.Index(lines, name="line"))
 
 
-def _text_of(path):
+def text_of(path: str) -> str:
     """What stands in a file, or comes from the standard input."""
     try:
         if path == "-":

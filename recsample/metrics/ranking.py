@@ -334,6 +334,7 @@ class NormalizedDCG(Metric):
 
     cutoff: int | None = None
     name = "NDCG"
+    aliases = ("N",)
 
     @property
     def shape(self) -> Shape:
@@ -364,7 +365,7 @@ class ReciprocalRank(Metric):
 
     cutoff: int | None = None
     name = "RR"
-    aliases = ("MRR",)
+    aliases = ("MRR", "RecipRank")
 
     @property
     def shape(self) -> Shape:
@@ -394,7 +395,7 @@ class HitRatioAt(_FirstPlaces):
 
     cutoff: int | None = None
     name = "HitRate"
-    aliases = ("Hit", "HitRatio", "Hits", "HR", "Success")
+    aliases = ("Hit", "HitRatio", "Hits", "H", "HR", "Success")
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return 1.0 * (self.within(rank) & (order == 1))
