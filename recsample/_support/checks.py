@@ -196,6 +196,9 @@ def array_of(name: str, values: Any, dtype: Any = None) -> NDArray[Any]:
         return np.asarray(values, dtype)
     except ValueError:  # lists of different lengths make no array, nor do Ranks
         return np.asarray(None)
+    except (TypeError, RuntimeError) as error:  # a tensor on a device, or with a gradient
+        kind = type(values).__name__
+        raise ValueError(f"{name} must be an array, got {kind}: {error}") from None
 
 
 def shown(value: object) -> str:

@@ -390,7 +390,7 @@ def _evaluate(asked):
     return evaluate(
         scores.get("", scores),
         read_file(asked.held_out, pair | relevant),
-        train=asked.train and read_file(asked.train, pair),
+        train=asked.train and read_file(asked.train, pair | relevant, {"relevance"}),
         items=asked.items and _items(asked),
         among=_among(asked, pair),
         unlisted=asked.unlisted,

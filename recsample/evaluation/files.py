@@ -19,7 +19,7 @@ import numpy as np
 
 from recsample._support.checks import as_float, is_missing, shown
 from recsample._support.extras import extra
-from recsample._support.frames import as_ids, coded, kind_of, says_relevance
+from recsample._support.frames import as_ids, coded, kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +43,8 @@ _RULES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "relevance": ("a number, or true or false", lambda values: ~np.isnan(values)),
     "chosen": ("a number", lambda values: ~np.isnan(values)),
 }
+# How a column is called that is for nothing yet.
+_FURTHER = "further column "
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -52,8 +54,8 @@ def read_file(
     """Columns of a file, under the names that they have there.
 
     `wanted` are these names, by what each is for; those that are optional may be missing. The name
-    ... of "relevance" is the first that may say what is relevant, if there is one. The index says
-    in which line or row of the file each row stands.
+    ... of "relevance" stands for all further columns, any of which may say what is relevant. The
+    index says in which line or row of the file each row stands.
     """
     from_parquet = path.lower().endswith(".parquet")
     table, chosen = (_from_parquet if from_parquet else _from_text)(path, wanted, optional)
@@ -61,6 +63,9 @@ def read_file(
         raise ValueError(f"{path} must hold at least one row below the names of its columns")
     pd, columns = extra("pandas"), {}
     for use, name in chosen.items():
+        if use.startswith(_FURTHER):
+            columns[name] = _numbers_or_text(table[name])
+            continue
         convert, called = _as_ids if use in _IDS else _as_numbers, f"{path}, column {name!r}"
         values = convert(use, table[name], called)
         columns[name] = pd.Series(values, table.index, values.dtype)
@@ -78,9 +83,8 @@ def _chosen(path, names, wanted, optional):
     chosen = {u: name for u, name in wanted.items() if u not in optional or name in names}
     if chosen.get("relevance") is ...:
         del chosen["relevance"]
-        others = filter(says_relevance, (one for one in names if one not in chosen.values()))
-        if (found := next(others, None)) is not None:
-            chosen["relevance"] = found
+        others = [name for name in names if name not in chosen.values()]
+        chosen |= {_FURTHER + name: name for name in others}
     for use, name in chosen.items():
         if names.count(name) != 1:
             or_number = f"be {_COUNT} or " * (use in ("m", "items"))
@@ -187,6 +191,15 @@ def _from_parquet(path, wanted, optional):
 def _no_table(path, error):
     why = getattr(error, "strerror", None) or error
     return ValueError(f"{path} must be a file that holds a table: {why}")
+
+
+def _numbers_or_text(column):
+    """A column as numbers, true and false among them, where all that is not blank are some."""
+    try:
+        values = column.map(lambda one: _TRUTH.get(str(one).strip().lower(), one))
+        return extra("pandas").to_numeric(values.replace("", np.nan)).astype(float)
+    except (TypeError, ValueError):
+        return column
 
 
 def _as_ids(use, column, called):

@@ -180,7 +180,7 @@ def _rows_of(text):
     if aligned:
         return columns
     rows = [_words_of(line) for line in lines]
-    # Over names of metrics nobody knows where a name ends: in "SAS Rec A" the first may be a corner.
+    # Above metrics as rows nobody knows where a name ends: in "SAS Rec A" SAS may be a corner.
     heads = rows[0] if len(columns[0]) == 1 else columns[0]
     if len(heads) == len(rows[-1]) and _is_metric(rows[-1][0]) and not _is_metric(heads[-1]):
         raise ValueError(
