@@ -24,6 +24,12 @@ USUAL = (
     "of users who are not evaluated, left out",
 )
 _SCORES_IN_TRAIN, _OF_OTHERS = USUAL
+_THEMSELVES = (
+    "users who are ranked among their own items; if a query is no answer to itself, give the pairs "
+    "of a user and the same item as train="
+)
+# Where tables name so many of the columns, one that they do not may be padding.
+_NEARLY_ALL = 0.9
 # So many different items are not all unknown by accident.
 _MANY = 20
 
@@ -98,6 +104,9 @@ def match_ids(
         one.columns = None if stated is None else np.asarray(catalogue)
     study = _study(tables, catalogue, n_items or len(catalogue), counts)
     _count_others(found, read, counts)
+    _count_themselves(study, counts)
+    if stated is None:
+        _count_padding(found, rows, counts)
     sources: dict[str, Source] = {
         name: rows[name] if name in rows else _listed(name, listed[name], study, counts)
         for name in given
@@ -497,6 +506,32 @@ def _count_others(found, read, counts):
         else:
             n_others = 0 if one.n_users is None else one.n_users - len(users)
         counts[name, "users with scores and without a held-out item"] = n_others
+
+
+def _count_themselves(study, counts):
+    """Count the users who are items too, as queries are that are documents, and are ranked."""
+    if frames.kind_of(study.users) != "text":
+        return
+    own = extra("pandas").Index(study.items).get_indexer(study.users)
+    rows = np.flatnonzero(own >= 0)
+    known = (study.exclude + study.relevant)[rows, own[rows]]
+    counts["", _THEMSELVES] = len(rows) - int(known.sum()) if len(rows) > len(own) / 2 else 0
+
+
+def _count_padding(found, rows, counts):
+    """Count what is ranked as an item, and may be padding of lists or of the catalogue."""
+    ids = {name: table.item.ids for name, table in found.items()}
+    if frames.kind_of(ids["held_out"]) != "whole numbers" or ids["held_out"].min() < 0:
+        return
+    for name, table in found.items():
+        below = table.item.ids[table.item.which] < 0
+        told = "rows of items below 0, ranked as such; if they are padding, items= leaves them out"
+        counts["", f"{name}: {told}"] = below.sum()
+    for one in list(rows.values())[:1]:
+        occur = np.unique(np.concatenate([*ids.values()]))
+        first = occur[0] == 1 and len(occur) > _NEARLY_ALL * (one.n_items - 1)
+        told = "column 0 of scores is ranked, and no table names it; if it is padding, items=range"
+        counts["", f"{told}(1, {one.n_items}) leaves it out"] = int(first)
 
 
 def _lists(table, study, counts):

@@ -197,3 +197,58 @@ class TestOtherForms:
 
         with pytest.raises(ValueError, match=r"^scores must be an array, got Tensor: .*\.cpu\(\)"):
             recall(Tensor(), HELD_OUT)
+
+
+class TestWhatIsRankedAndMayBeNoItem:
+    def test_padding_of_lists(self):
+        best = pd.DataFrame({"user": np.repeat(range(40), 5)})
+        best["item"] = np.argsort(-SCORES, axis=1)[:, :5].ravel()
+        best["score"] = SCORES[best["user"], best["item"]]
+        best.loc[best.index % 5 == 4, ["item", "score"]] = -1, -1e38
+        _, result = recall(best, HELD_OUT, unlisted="missed")
+        assert result.notes[0].endswith("items= leaves them out: 40")
+        _, result = recall(best, HELD_OUT, unlisted="missed", items=range(60))
+        assert result.notes == ("scores of items that are not in items, left out: 40",)
+
+    def test_a_column_that_no_table_names(self):
+        padded = np.c_[np.full(40, 9.0), SCORES]
+        known = pd.DataFrame(np.argwhere(np.eye(40, 60) > 0) + [0, 1], columns=["user", "item"])
+        known = pd.concat([known, known.assign(item=known["item"] + 20)])
+        held_out = HELD_OUT.assign(item=(np.arange(40) + 2) % 60 + 1)
+        _, result = recall(padded, held_out, train=known)
+        assert "items=range(1, 61) leaves it out: 1" in " ".join(result.notes)
+        assert not recall(padded, held_out, train=known, items=range(1, 61))[1].notes
+
+    def test_queries_that_are_documents(self):
+        names = np.array([f"d{i}" for i in range(40)])
+        long = pd.DataFrame({"user": np.repeat(names, 40), "item": np.tile(names, 40)})
+        long["score"] = SCORES[:, :40].ravel()
+        held_out = pd.DataFrame({"user": names, "item": np.roll(names, 3)})
+        _, result = recall(long, held_out)
+        assert result.notes[0].startswith("users who are ranked among their own items")
+        own = pd.DataFrame({"user": names, "item": names})
+        assert not recall(long, held_out, train=own)[1].notes
+
+
+def test_ties_that_matter_are_counted():
+    rough = np.round(SCORES)
+    result = rs.evaluate({"a": rough, "b": SCORES}, HELD_OUT, metrics=["Recall@10"])
+    above = np.array([(row > row[i]).sum() for row, i in zip(rough, ITEM)])
+    ties = np.array([(row == row[i]).sum() - 1 for row, i in zip(rough, ITEM)])
+    ends = np.mean(above + ties < 10), np.mean(above < 10)
+    assert result.notes == (
+        f"a: held-out items that are tied with others: {(ties > 0).sum()} of 40, whose order moves "
+        f"Recall@10 from {ends[0]:.4f} to {ends[1]:.4f}; each value is the mean over all orders",
+    )
+
+
+@pytest.mark.parametrize("rank", [1.5, np.nan])
+def test_ranks_that_are_no_whole_numbers_have_a_reading(rank):
+    for call in (
+        lambda: rs.Ranks([1, rank], 101),
+        lambda: rs.report([1, rank], m=100, n_items=3_000, drawn="uniform"),
+    ):
+        with pytest.raises(ValueError, match=r"rs\.Ranks\(first, n_items, ties=\.\.\.\) takes"):
+            call()
+    found = rs.report(np.ones(50, int), m=100, n_items=3_000, drawn="uniform", metrics=["AUC"])
+    assert found.notes[0].startswith("every rank is 1: if scores were constant, or ties counted")
