@@ -1,23 +1,17 @@
-"""Measure how often the limits of an audit hold, and its plans are enough: book/data/audit*.csv.
+"""How often limits of an audit hold, and its plans are enough: book/data/audit*.csv.
 
-python scripts/record_audits.py [PART ...]    all parts, or those named: limits, chances, plans
-
-The first and the last take half an hour each on two cores, the other some minutes. The methods were
-chosen on the populations of which the tables say so, before those were tried by which they are
+Limits and plans take half an hour each on two cores, limits by chances some minutes. The methods
+were chosen on the populations of which the tables say so, before those were tried by which they are
 judged.
 """
 
-import csv
-import re
-import sys
 from bisect import bisect_left
-from concurrent.futures import ProcessPoolExecutor
-from itertools import product
-from pathlib import Path
+from functools import partial
 
 import numpy as np
-from coverage_of_limits import Population, instances_of, populations
-from coverage_studies import limits_of
+from record_coverage import limits_of
+from record_populations import chances, drawn, mean_over_all
+from record_studies import ROOT, Study, grid, over_runs
 from scipy import stats
 
 import recsample as rs
@@ -27,37 +21,15 @@ from recsample.inference.likelihood.sampled_run import SampledRun
 from recsample.inference.planning import users_to_rank
 from recsample.metrics.names import chosen_metrics
 
-FOLDER = Path(__file__).parents[1] / "book" / "data"
-LIMITS = {
-    "choosing": ["r^-0.6", "r^-1.2", "30 % r^-1.5, flat", "(r + 100)^-1.5", "40 % up to 50, flat"],
-    "judging": ["X", "Y", "Z", "r^-0.9", "half r^-1.8, r^-0.3", "P(x) = (x/n)^0.25", "two steps"],
-}
-LIMITS["choosing"] += ["3 % at 3, far"]
-LIMITS["judging"] += ["10 % up to 10, flat", "24 % at 11, far", "all at rank 100", "1 % at 1, far"]
+CHOOSING = ["r^-0.6", "r^-1.2", "30 % r^-1.5, flat", "(r + 100)^-1.5", "40 % up to 50, flat"]
+CHOOSING += ["3 % at 3, far"]
+JUDGING = ["X", "Y", "Z", "r^-0.9", "half r^-1.8, r^-0.3", "P(x) = (x/n)^0.25", "two steps"]
+JUDGING += ["10 % up to 10, flat", "24 % at 11, far", "all at rank 100", "1 % at 1, far"]
 DRAWS = ["uniform", "popular", "shared"]
-METRICS = ["Recall@1", "Recall@10", "NDCG@10", "AP", "AUC"]
-N_ITEMS, M, USERS, REPETITIONS = 3541, 100, 6000, 100
+N_ITEMS, M, USERS = 3541, 100, 6000
 
 
-def chances_of(name):
-    """The chances of the ranks."""
-    r = np.arange(1.0, N_ITEMS + 1)
-    if name.startswith("hump at "):
-        weights = np.exp(-2 * np.log(r / float(name.removeprefix("hump at "))) ** 2) / r
-    elif power := re.fullmatch(r"\(r \+ (\d+)\)\^-(.*)", name):
-        weights = (r + float(power[1])) ** -float(power[2])
-    elif name in [*PLANS["judging"], "1 % at 1, far"]:
-        percent, kind, rank, rest = re.fullmatch(r"(\d+) % (at|up to) (\d+), (.*)", name).groups()
-        some = r == int(rank) if kind == "at" else r <= int(rank)
-        others = r == 1000 if rest == "far" else r > int(rank)
-        share = int(percent) / 100
-        weights = share * some / some.sum() + (1 - share) * others / others.sum()
-    else:
-        weights = populations(N_ITEMS)[name].chances
-    return weights / weights.sum()
-
-
-def drawn(rank, draws, rng):
+def sampled_among(rank, draws, rng):
     """Ranks among M items, whose draws favour what is ranked high, or are the same for all."""
     above = rank - 1
     if draws == "uniform":
@@ -67,7 +39,7 @@ def drawn(rank, draws, rng):
     else:
         places = np.sort(rng.choice(np.arange(1, N_ITEMS), M, replace=False))
         count = np.searchsorted(places, above, side="right")
-    return 1 + np.clip(count, M - (N_ITEMS - rank), above)
+    return rs.Ranks(1 + np.clip(count, M - (N_ITEMS - rank), above), M + 1)
 
 
 def betting(values, n_users):
@@ -88,67 +60,76 @@ def betting(values, n_users):
     return held.min(), held.max()
 
 
-def said(metric, exact, sampled, ranks, few, chances, rng):
-    """Method, estimate, limits, and limits for other users."""
-    values, n_users = metric(ranks), len(ranks)
-    audit = Audit(sampled, ranks[few], few, ranks.sizes, replace=False, chances=chances)
-    yield "audit", *audit.mean(metric)
-    if chances is not None:
-        return
-    y, nothing = values[few], (np.nan, np.nan)
-    shrunk = np.sqrt(1 - len(few) / n_users)
+def without_audit(values, few, is_first, rng):
+    """Method, estimate and limits that know the sampled ranks at most by whether they are 1."""
+    y, n_users = values[few], len(values)
+    shrunk, mean = np.sqrt(1 - len(few) / n_users), y.mean()
     down, up = shrunk * np.array(gaffke_reach(y, 0, 1))
-    yield "audited users alone", y.mean(), y.mean() - down, y.mean() + up, *nothing
+    yield "audited users alone", mean, mean - down, mean + up
     reach = shrunk * stats.t.ppf(0.975, len(few) - 1) * stats.sem(y)
-    yield "audited users alone, Student", y.mean(), y.mean() - reach, y.mean() + reach, *nothing
-    z = (sampled.values == 1).astype(float)
-    slope = np.cov(y, z[few])[0, 1] / max(z.var(), 1e-12)
-    off = y - slope * z[few]
-    reach, value = shrunk * 1.96 * stats.sem(off), slope * z.mean() + off.mean()
-    yield "regression, normal", value, value - reach, value + reach, *nothing
-    yield "audited users alone, betting", y.mean(), *betting(rng.permutation(y), n_users), *nothing
+    yield "audited users alone, Student", mean, mean - reach, mean + reach
+    slope = np.cov(y, is_first[few])[0, 1] / max(is_first.var(), 1e-12)
+    off = y - slope * is_first[few]
+    reach, value = shrunk * 1.96 * stats.sem(off), slope * is_first.mean() + off.mean()
+    yield "regression, normal", value, value - reach, value + reach
+    yield "audited users alone, betting", mean, *betting(rng.permutation(y), n_users)
 
 
-def chosen(sampled, audited, by_rank, rng):
+def chosen(sampled, audited, by_chances, rng):
     """Who is audited: so many at random, or about so many, five times as likely on ranks 1 to 3."""
-    if not by_rank:
+    if not by_chances:
         return rng.choice(USERS, audited, replace=False), None
-    chances = np.where(sampled.values <= 3, 5.0, 1.0)
-    chances = np.minimum(chances * (audited / chances.sum()), 1)
-    return np.flatnonzero(rng.random(USERS) < chances), chances
+    each = np.where(sampled.values <= 3, 5.0, 1.0)
+    each = np.minimum(each * (audited / each.sum()), 1)
+    return np.flatnonzero(rng.random(USERS) < each), each
 
 
-def measured(kind, name, draws, audited, by_rank=False):
-    """The rows of a cell."""
-    rng = np.random.default_rng([audited, sum(LIMITS.values(), []).index(name), DRAWS.index(draws)])
-    chances, found = chances_of(name), {}
-    everybody = rs.Ranks(np.arange(1, N_ITEMS + 1), N_ITEMS)
-    for _ in range(REPETITIONS * (5 if by_rank else 1)):
-        rank = rng.choice(N_ITEMS, USERS, p=chances / chances.sum()) + 1
-        ranks, sampled = rs.Ranks(rank, N_ITEMS), rs.Ranks(drawn(rank, draws, rng), M + 1)
-        few, stated = chosen(sampled, audited, by_rank, rng)
-        for metric in chosen_metrics(METRICS):
-            exact, for_all = metric(ranks).mean(), metric(everybody) @ chances
-            for method, value, low, high, lower, higher in said(
-                metric, exact, sampled, ranks, few, stated, rng
-            ):
-                held = low - 1e-12 <= exact <= high + 1e-12
-                others = lower - 1e-12 <= for_all <= higher + 1e-12
-                row = held, others, high - low, (value - exact) ** 2, high <= low
-                found.setdefault((method, str(metric)), []).append(row)
-    rows = []
-    for (method, metric), cells in found.items():
-        held, others, width, square, nothing = np.array(cells, float).T
-        row = {"kind": kind, "population": name, "draws": draws, "audited": audited}
-        row |= {"metric": metric, "method": method, "held": held.mean()}
-        row |= {"held for others": others.mean() if method == "audit" else ""}
-        row |= {"width": f"{np.median(width):.4f}", "error": f"{np.sqrt(square.mean()):.5f}"}
-        rows.append(row | {"width 0": f"{nothing.mean():.4f}"})
-    return rows
+def limits(rng, kind, population, draws, audited, runs, by_chances=False):
+    """Whether limits hold the mean over these users, and over others like these."""
+    metrics = chosen_metrics(["Recall@1", "Recall@10", "NDCG@10", "AP", "AUC"])
+    law, found = chances(population, N_ITEMS), []
+    over_all = {metric: mean_over_all(law, metric) for metric in metrics}
+    for _ in range(runs):
+        ranks = drawn(law, USERS, rng)
+        sampled = sampled_among(ranks.values, draws, rng)
+        few, stated = chosen(sampled, audited, by_chances, rng)
+        is_first = (sampled.values == 1).astype(float)
+        for metric in metrics:
+            values = metric(ranks)
+            audit = Audit(sampled, ranks[few], few, ranks.sizes, replace=False, chances=stated)
+            *one, lower, higher = audit.mean(metric)
+            said = [("audit", *one)]
+            if not by_chances:
+                said += without_audit(values, few, is_first, rng)
+            for method, value, low, high in said:
+                for_others = lower - 1e-12 <= over_all[metric] <= higher + 1e-12
+                found.append(
+                    {
+                        "metric": str(metric),
+                        "method": method,
+                        "held": low - 1e-12 <= values.mean() <= high + 1e-12,
+                        "held for others": for_others if method == "audit" else np.nan,
+                        "width": high - low,
+                        "error": value - values.mean(),
+                        "width 0": high <= low,
+                    }
+                )
+    return over_runs(found)
+
+
+def cells_of_limits(runs):
+    cells = []
+    for kind, names in [("choosing", CHOOSING), ("judging", JUDGING)]:
+        cells += grid(kind=kind, population=names, draws=DRAWS, audited=[100, 300])
+    places = {name: place for place, name in enumerate([*CHOOSING, *JUDGING])}
+    for cell in cells:
+        seed = [cell["audited"], places[cell["population"]], DRAWS.index(cell["draws"])]
+        cell |= {"runs": runs, "seed": seed}
+    return cells
 
 
 # The populations by which plans were chosen; those that judged an earlier rule, whose cost there
-# led to this one; those that judge, which nobody had looked at before. Then runs of each.
+# led to this one; those that judge, which nobody had looked at before.
 PLANS = {
     "choosing": ["(r + 15)^-1.15", "hump at 30", "r^-0.6", "r^-1.2", "30 % r^-1.5, flat"],
     "seen": ["X", "Y", "Z", "r^-0.9", "(r + 7)^-1.3", "half r^-1.8, r^-0.3", "two steps"],
@@ -160,38 +141,29 @@ PLANS["seen"] += ["10 % up to 10, flat", "24 % at 11, far", "30 % at rank 1, fla
 PLANS["seen"] += ["P(x) = (x/n)^0.25", "hump at 8", "hump at 80"]
 PLANS["judging"] += ["(r + 0)^-1.05", "15 % at 12, far", "5 % at 2, far", "8 % up to 4, flat"]
 PLANS["judging"] += ["35 % up to 25, flat", "12 % at 1, flat", "20 % up to 200, far"]
-RUNS = {"choosing": 100, "seen": 100, "judging": 500}
-STUDIES = [(1000, 20), (6000, 100)]  # users, and samples for each
 SEARCHES = 15  # for the smallest number that would do, in so many runs
 
 
-def planned(kind, name, n_users, m):
+def plans(rng, kind, population, n_users, m, runs):
     """How often a plan in two steps is enough, and the smallest number that would do."""
-    rng = np.random.default_rng([n_users, sum(PLANS.values(), []).index(name)])
-    population = Population(chances_of(name), False, False, False)
-    goals, found = [], {}
-    for run in range(RUNS[kind]):
-        ranks = instances_of(population, n_users, rng)
+    law, goals, found = chances(population, N_ITEMS), [], []
+    for run in range(runs):
+        ranks = drawn(law, n_users, rng)
         sampled = rs.UniformSampling(m).draw(ranks, rng)
         goals = goals or list(goals_of(sampled))
         for metric, width, steps in goals:
             first = rng.choice(n_users, steps["first"], replace=False)
-            users = rs.inference.plan_audit(
-                metric, width, sampled, N_ITEMS, rng, exact=(first, ranks[first])
-            ).users
+            exact = first, ranks[first]
+            users = rs.inference.plan_audit(metric, width, sampled, N_ITEMS, rng, exact=exact).users
             needed = np.nan
             if run < SEARCHES:
                 needed = smallest_number(metric, width, sampled, ranks, rng)
-            row = len(users), needed, width_of(metric, sampled, ranks, users) <= width
-            found.setdefault((metric, width), []).append(row)
-    rows = []
-    for metric, width, steps in goals:
-        users, needed, enough = np.array(found[metric, width], float).T
-        row = {"kind": kind, "population": name, "n_users": n_users, "m": m}
-        row |= {"metric": str(metric), "width": width} | steps
-        row |= {"users": int(np.median(users)), "needed": int(np.nanmedian(needed))}
-        rows.append(row | {"enough": f"{enough.mean():.3f}", "runs": len(users)})
-    return rows
+            enough = width_of(metric, sampled, ranks, users) <= width
+            outcome = {"users": len(users), "needed": needed, "enough": enough}
+            found.append({"metric": str(metric), "width": width} | steps | outcome)
+    counts = dict.fromkeys(steps, "first") | {"users": "median", "needed": "median"}
+    table = over_runs(found, ["metric", "width"], **counts)
+    return table.astype(dict.fromkeys(counts, int))
 
 
 def smallest_number(metric, width, sampled, ranks, rng):
@@ -212,10 +184,9 @@ def width_of(metric, sampled, ranks, users):
 
 def goals_of(sampled):
     """Metrics; widths, seven tenths of those in a report, and .02; and what a first step plans."""
-    n_users = len(sampled)
     for metric in chosen_metrics(["Recall@10", "NDCG@10", "AP"]):
-        evidence = SampledRun(sampled, np.full(n_users, N_ITEMS), False, [metric])
-        low, high = limits_of(metric, evidence)
+        evidence = SampledRun(sampled, np.full(len(sampled), N_ITEMS), False, [metric])
+        low, high, _ = limits_of(metric, evidence)
         for width in (round(0.7 * (high - low), 4), 0.02):
             audit = rs.inference.plan_audit(metric, width, sampled, N_ITEMS, rng=0)
             steps = {"first": audit.first, "largest spread": len(audit.users)}
@@ -223,31 +194,20 @@ def goals_of(sampled):
             yield metric, width, steps | {"by a report": by_report}
 
 
-def write(name, rows):
-    with (FOLDER / name).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+def cells_of_plans():
+    places = {name: place for place, name in enumerate(sum(PLANS.values(), []))}
+    for kind, names in PLANS.items():
+        runs = 500 if kind == "judging" else 100
+        for name in names:
+            for n_users, m in [(1000, 20), (6000, 100)]:
+                sizes = {"n_users": n_users, "m": m, "runs": runs}
+                seed = [n_users, places[name]]
+                yield {"kind": kind, "population": name} | sizes | {"seed": seed}
 
 
-def record(parts):
-    limits = [(kind, name) for kind, names in LIMITS.items() for name in names]
-    plans = [(kind, name) for kind, names in PLANS.items() for name in names]
-    with ProcessPoolExecutor() as pool:
-        for part, file, by_rank in [
-            ("limits", "audits.csv", False),
-            ("chances", "audits_by_chances.csv", True),
-        ]:
-            if part in parts:
-                every = product(limits, DRAWS, (100, 300), [by_rank])
-                cells = [(*kind, *rest) for kind, *rest in every]
-                found = pool.map(measured, *zip(*cells))
-                write(file, [row for rows in found for row in rows])
-        if "plans" in parts:
-            cells = [(*kind, *study) for kind, study in product(plans, STUDIES)]
-            found = pool.map(planned, *zip(*cells))
-            write("audit_plans.csv", [row for rows in found for row in rows])
-
-
-if __name__ == "__main__":
-    record(sys.argv[1:] or ["limits", "chances", "plans"])
+DATA = ROOT / "book/data"
+LIMITS = Study(DATA / "audits.csv", cells_of_limits(100), limits, 5)
+BY_CHANCES = Study(
+    DATA / "audits_by_chances.csv", cells_of_limits(500), partial(limits, by_chances=True), 5
+)
+PLANNED = Study(DATA / "audit_plans.csv", list(cells_of_plans()), plans, 4)

@@ -1,6 +1,4 @@
-"""Measure what the test of "decreasing" cannot see: recsample/data/recorded_blind.csv.
-
-python scripts/record_blind.py
+"""What the test of "decreasing" cannot see: recsample/data/recorded_blind.csv.
 
 Takes some half an hour on two cores.
 
@@ -15,13 +13,12 @@ the worst population and metric, in 100 runs. Which they are is found in runs of
 For m = 1000, which takes long, there are half as many runs, or fewer.
 """
 
-import csv
-from concurrent.futures import ProcessPoolExecutor
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from coverage_of_limits import holds
+import pandas as pd
+from record_populations import holds
+from record_studies import ROOT, Study
 
 import recsample as rs
 from recsample._support.numerics import LEVEL
@@ -29,8 +26,6 @@ from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import HEAD
 from recsample.metrics.names import chosen_metrics
 
-FILE = Path(rs.__file__).parent / "data" / "recorded_blind.csv"
-M, USERS, RATIOS = (10, 30, 100, 300, 1000), (100, 1000, 10_000, 100_000), (10, 30, 100, 1000)
 METRICS = chosen_metrics(["Recall@10", "NDCG@10", "AP"])
 
 
@@ -40,36 +35,29 @@ def log_uniform(n, b, users, rng):
     return np.minimum(ranks.astype(np.int64), n)
 
 
-def _normal(median, spread):
-    return lambda n, users, rng: median(n) * np.exp(spread * rng.standard_normal(users))
+def some(share, first, last, far=None):
+    """So many on ranks from first to last, and the others at the rank far, or anywhere."""
 
-
-def _some(share, low, high, far=None):
-    """So many on ranks from low to high, and the others at the rank far, or anywhere."""
-
-    def drawn(n, users, rng):
+    def draw(n, users, rng):
         others = rng.integers(1, n + 1, users) if far is None else far
-        return np.where(rng.random(users) < share, rng.integers(low, high + 1, users), others)
+        return np.where(rng.random(users) < share, rng.integers(first, last + 1, users), others)
 
-    return drawn
-
-
-def _nobody_upto(b):
-    return lambda n, users, rng: log_uniform(n, b, users, rng)
+    return draw
 
 
 POPULATIONS = {
-    "log-normal, median 148": _normal(lambda n: 148, 1.0),
-    "log-normal, median n / 160": _normal(lambda n: n / 160, 1.0),
-    "nobody on 1 to 5": _nobody_upto(5),
-    "nobody on 1 to 20": _nobody_upto(20),
-    "12 % in 11 to 40, flat": _some(0.12, 11, 40),
+    "log-normal, median 148": lambda n, users, rng: 148 * np.exp(rng.standard_normal(users)),
+    "log-normal, median n / 160": lambda n, users, rng: (
+        n / 160 * np.exp(rng.standard_normal(users))
+    ),
+    "nobody on 1 to 5": lambda n, users, rng: log_uniform(n, 5, users, rng),
+    "nobody on 1 to 20": lambda n, users, rng: log_uniform(n, 20, users, rng),
+    "12 % in 11 to 40, flat": some(0.12, 11, 40),
     "hump near 0.1 n": lambda n, users, rng: n * (0.1 + 0.03 * rng.standard_normal(users)),
-    # of coverage_of_limits.populations
-    "3 % at 3, far": _some(0.03, 3, 3, 1000),
-    "24 % at 11, far": _some(0.24, 11, 11, 1000),
-    "30 % in 11 to 30, flat": _some(0.3, 11, 30),
-    "all at rank 100": _some(1.0, 100, 100),
+    "3 % at 3, far": some(0.03, 3, 3, 1000),
+    "24 % at 11, far": some(0.24, 11, 11, 1000),
+    "30 % in 11 to 30, flat": some(0.3, 11, 30),
+    "all at rank 100": some(1.0, 100, 100),
 }
 
 
@@ -91,10 +79,9 @@ def is_refuted(evidence):
     return 2 * (free - falling) > 200 or supported(METRICS[0], evidence) != "decreasing"
 
 
-def largest_unseen(n, m, users):
+def largest_unseen(n, m, users, rng):
     """b of the module's docstring, in units of n / m."""
-    runs = 60 if m < 1000 else 30
-    rng, most = np.random.default_rng([n, m, users]), np.log(HEAD * m / 2)
+    runs, most = 60 if m < 1000 else 30, np.log(HEAD * m / 2)
     at, path = min(np.log(0.3), most), []
     for i in range(1, runs + 1):
         b = round(np.exp(at) * n / m)
@@ -119,9 +106,9 @@ def failures(draw, n, m, users, runs, rng):
     return failed / runs
 
 
-def worst(n, m, users):
+def worst(n, m, users, rng):
     """The name of the worst population, and the share of false limits."""
-    rng, found = np.random.default_rng([m, n, users]), {}
+    found = {}
     for name, draw in POPULATIONS.items():
         found[name] = failures(draw, n, m, users, 3, rng).max()
         if found[name] > 0:
@@ -129,30 +116,31 @@ def worst(n, m, users):
         if found[name] == 1:
             break
     name = max(found, key=found.get)
-    runs = 100 if m < 1000 else 40
-    return name, failures(POPULATIONS[name], n, m, users, runs, rng).max()
+    return name, failures(POPULATIONS[name], n, m, users, 100 if m < 1000 else 40, rng).max()
 
 
-def measured(part, ratio, m, users):
-    """A row of the record."""
-    n = ratio * m
-    row = {"part": part, "n_items": n, "m": m, "n_instances": users}
+def measure(rng, part, n_items, m, n_instances):
+    """The row of a cell."""
     if part == "ranks":
-        return row | {"population": "log-uniform", "value": round(largest_unseen(n, m, users), 3)}
-    name, share = worst(n, m, users)
-    return row | {"population": name, "value": round(float(share), 2)}
+        name, value = "log-uniform", largest_unseen(n_items, m, n_instances, rng)
+    else:
+        name, value = worst(n_items, m, n_instances, rng)
+    return pd.DataFrame(
+        {"population": [name], "value": [round(value, 3 if part == "ranks" else 2)]}
+    )
 
 
-def record():
-    jobs = [("ranks", 1000, *one) for one in product(M, USERS)]
-    jobs += [("fails", *one) for one in product(RATIOS, M[::2], USERS)]
-    with ProcessPoolExecutor() as pool:
-        rows = list(pool.map(measured, *zip(*jobs)))
-    with FILE.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+def cells():
+    for m, users in product((10, 30, 100, 300, 1000), (100, 1000, 10_000, 100_000)):
+        yield cell("ranks", 1000 * m, m, users) | {"seed": [1000 * m, m, users]}
+    for ratio, m, users in product(
+        (10, 30, 100, 1000), (10, 100, 1000), (100, 1000, 10_000, 100_000)
+    ):
+        yield cell("fails", ratio * m, m, users) | {"seed": [m, ratio * m, users]}
 
 
-if __name__ == "__main__":
-    record()
+def cell(part, n_items, m, users):
+    return {"part": part, "n_items": n_items, "m": m, "n_instances": users}
+
+
+STUDY = Study(ROOT / "recsample/data/recorded_blind.csv", list(cells()), measure, 3)

@@ -1,169 +1,298 @@
-"""Measure how often what the package says is true: book/data/coverage.csv.
+"""How often what the package says of sampled ranks is true: book/data/coverage.csv.
 
-python scripts/record_coverage.py [PART ...]    all parts, or those named: base, instances, ...
-
-Takes hours, on as many cores as there are; a part is made anew as a whole.
+Takes hours. Coverage and pairs yield for each run, metric and method whether the interval holds the
+exact mean over the users drawn ("held") and the mean over the population ("held for all"), and the
+width and the error of the estimate.
 """
 
-import csv
-import sys
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from pathlib import Path
+from bisect import bisect_left
+from functools import partial
 
 import numpy as np
-from coverage_of_limits import coverage, errors_of_corrections, populations
-from coverage_studies import (
-    coverage_of_designs,
-    coverage_of_others,
-    coverage_of_pairs,
-    coverage_of_plans,
-)
+import pandas as pd
+from record_populations import COVERAGE, RECORDED, chances, drawn, holds, kind_of, mean_over_all
+from record_studies import ROOT, Study, grid, over_runs
+from scipy import stats
 
 import recsample as rs
-
-FILE = Path(__file__).parents[1] / "book" / "data" / "coverage.csv"
-STUDIES = [coverage, errors_of_corrections, coverage_of_designs, coverage_of_others]
-STUDIES = {one.__name__: one for one in [*STUDIES, coverage_of_pairs, coverage_of_plans]}
-FEW = ["r^-0.9", "uniform", "30 % r^-1.5, flat", "40 % up to 50, flat", "P(x) = (x/n)^0.25"]
-FEW += ["24 % at 11, far"]
-RECORDED = ["X", "Y", "Z"]
-MAIN = ["Recall@10", "NDCG@10", "AP", "AUC"]
-TWO = ["Recall@10", "AP"]
-SOME, FEWER = 200, 100  # repetitions where there are many cells, and where these are slow, too
-
-
-def cells(part):
-    """What is measured in a part: function, name of the population, and options."""
-    if part == "base":
-        for name in populations(3541):
-            yield "coverage", name, 3541, dict(metrics=MAIN)
-    if part == "others":
-        for name in [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"]:
-            yield "coverage_of_others", name, 3541, dict(metrics=MAIN[:3], repetitions=100)
-    if part == "instances":
-        for n_instances in (300, 1000, 20_000, 100):
-            for name in FEW:
-                options = dict(metrics=TWO, n_instances=n_instances, repetitions=SOME)
-                yield "coverage", name, 3541, options
-    if part == "samples":
-        for m, repetitions in ((10, FEWER), (30, FEWER), (300, FEWER), (1000, 50)):
-            for name in FEW[:: 1 if m < 1000 else 3]:
-                options = dict(metrics=TWO, m=m, n_instances=2000, repetitions=repetitions)
-                yield "coverage", name, 3541, options
-    if part == "items":
-        for n_items in (30_000, 1000, 1_000_000):
-            for name in FEW:
-                yield "coverage", name, n_items, dict(metrics=TWO, repetitions=FEWER)
-    if part == "pools":
-        for name in ("related pools", "unrelated pools", "X, own pools", "Z, own pools, ties"):
-            options = dict(metrics=TWO, m=30 if "related" in name else 100, repetitions=SOME)
-            yield "coverage", name, 0, options
-    if part == "several":
-        for name in ("X, ten items", "Y, ten items", "Z, ten items"):
-            options = dict(metrics=MAIN, n_instances=1000, repetitions=50)
-            yield "coverage", name, 0, options
-    if part == "pairs":
-        for n_instances in (6000, 1000):
-            for name in ("X - Y", "X - Z", "Y - Z"):
-                options = dict(n_instances=n_instances, repetitions=FEWER)
-                yield "coverage_of_pairs", name, 0, options
-        hump, late, early = "24 % at 11, far", "30 % in 11 to 30, flat", "3 % at 3, far"
-        for pair in (("X", hump), ("X", late), (early, hump)):
-            yield "coverage_of_pairs", " - ".join(pair), 0, dict(repetitions=FEWER)
-    if part == "corrections":
-        for name in populations(3541):
-            for n_instances in (300, 6000):
-                yield "errors_of_corrections", name, 3541, dict(n_instances=n_instances)
-    if part == "plans":
-        shapes = ["r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25", "two steps"]
-        shapes += ["10 % up to 10, flat", "half r^-1.8, r^-0.3", "(r + 100)^-1.5"]
-        for name in [*RECORDED, *shapes, "24 % at 11, far", "30 % in 11 to 30, flat"]:
-            yield "coverage_of_plans", name, 3541, dict(n_instances=2000, repetitions=30)
-    if part == "designs":
-        for name in [*RECORDED, "uniform", "r^-0.3", "r^-0.6", "r^-0.9", "40 % up to 50, flat"]:
-            for n_instances in (100, 300, 1000, 6000):
-                options = dict(n_instances=n_instances, repetitions=1000)
-                yield "coverage_of_designs", name, 3541, options
+from recsample._support.numerics import LEVEL, limits_of_mean
+from recsample.inference import best_gamma, paired_comparison, plausible_prior
+from recsample.inference.comparison import compared
+from recsample.inference.likelihood.sampled_run import SampledRun, supported
+from recsample.inference.likelihood.strata import ASSUMPTIONS
+from recsample.inference.planning import users_to_rank
+from recsample.metrics.base import ends_of
+from recsample.metrics.names import chosen_metrics
+from recsample.metrics.shapes import Linear
+from recsample.ranks.checks import mean_pool_size
 
 
-def population(name, n_items):
-    """A population by its name, or the ranks from which instances are drawn."""
+def population_of(name, n_items):
+    """The chances of ranks by name, or the ranks from which users are drawn."""
     if n_items:
-        return populations(n_items)[name]
+        return chances(name, n_items)
     sizes = np.repeat([100, 1900], 3000)
     if name == "related pools":  # uniform on the ranks 1 to 20, and 1 to 200
         return rs.Ranks(1 + np.arange(6000) % np.where(sizes == 100, 20, 200), sizes)
     if name == "unrelated pools":
         share = (np.arange(6000) % 3000 + 0.5) / 3000
         return rs.Ranks((1 + (sizes - 1) * share**3).astype(int), sizes)
+    recorded = rs.datasets.recorded_ranks()
     if name[0] in RECORDED:
-        several = "ten" in name
-        recorded = rs.datasets.recorded_several() if several else rs.datasets.recorded_ranks()
-        return recorded[name[0]]
-    return in_pools_of_users(populations(3541)[name])
-
-
-def in_pools_of_users(population):
-    """Made-up ranks for the users of MovieLens: as many on each rank as the population says."""
-    sizes = rs.datasets.recorded_ranks()["X"].n_items
+        return (rs.datasets.recorded_several() if "ten" in name else recorded)[name[0]]
+    # Made-up ranks for the users of MovieLens: as many on each rank as the population says.
+    sizes = recorded["X"].n_items
     shares = (np.random.default_rng(0).permutation(len(sizes)) + 0.5) / len(sizes)
-    ranks = 1 + np.searchsorted(population.chances.cumsum(), shares)
+    ranks = 1 + np.searchsorted(chances(name, 3541).cumsum(), shares)
     return rs.Ranks(np.minimum(ranks, sizes), sizes)
 
 
-def measured(part, function, name, n_items, options):
-    """The rows of a cell."""
-    options = {"m": 100, "n_instances": 6000, "repetitions": 400} | options
-    if function == "coverage_of_designs":
-        del options["m"]
-    if function == "errors_of_corrections":
-        del options["repetitions"]
-    if " - " in name:
-        drawn = [population(one, 0) for one in name.split(" - ")]
-        kind = {}
-    else:
-        drawn = [population(name, n_items)]
-        flags = ("held_out", "decreasing", "smooth")
-        kind = {flag: getattr(drawn[0], flag) for flag in flags} if n_items else {}
-    table = STUDIES[function](*drawn, **options).reset_index()
-    if function == "coverage_of_designs":
-        table = table.rename(columns={"index": "method"}).assign(metric="AP")
-    if function == "coverage_of_plans":
-        table = table.assign(method="rank all items")
-    options.pop("metrics", None)
-    known = {"part": part, "population": name, "n_items": n_items or ""} | options | kind
-    return [known | row for row in table.round(5).to_dict("records")]
+def normal_limits(mean, error):
+    """1.96 standard errors on both sides of a mean."""
+    reach = stats.norm.isf((1 - LEVEL) / 2) * error
+    return mean - reach, mean + reach
 
 
-def record(parts):
-    rows = []
-    if FILE.exists():
-        with FILE.open(encoding="utf-8", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["part"] not in parts]
-    jobs = [(part, *cell) for part in parts for cell in cells(part)]
-    done, failed = {}, []
-    with ProcessPoolExecutor() as pool:
-        waiting = {pool.submit(measured, *job): i for i, job in enumerate(jobs)}
-        for n, future in enumerate(as_completed(waiting), start=1):
-            job = jobs[waiting[future]][:3]
-            if future.exception():
-                failed.append(f"{job}: {future.exception()!r}")
-                print("failed:", failed[-1], flush=True)
-                continue
-            done[waiting[future]] = future.result()
-            print(n, "of", len(jobs), job, flush=True)
-            everything = rows + [row for i in sorted(done) for row in done[i]]
-            everything.sort(key=lambda row: PARTS.index(row["part"]))
-            columns = dict.fromkeys(column for row in everything for column in row)
-            with FILE.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, list(columns), restval="")
-                writer.writeheader()
-                writer.writerows(everything)
-    if failed:
-        sys.exit("These are missing, run their part again:\n" + "\n".join(failed))
+def corrections_for(metric, m, n_items, n_instances):
+    """By name; a linear metric needs none."""
+    if isinstance(metric.shape, Linear):
+        return {}
+    of = partial(rs.BiasVariance, metric, rs.UniformSampling(m), n_items)
+    by_rule = {"gamma": best_gamma(n_instances), "prior": plausible_prior(n_items)}
+    return {"BV 0.1": of(gamma=0.1), "BV 0.01": of(gamma=0.01), "BV, rule": of(**by_rule)}
 
 
-PARTS = "base designs pairs corrections pools several items instances samples others plans".split()
+def limits_of(metric, evidence):
+    """The limits that a report prints, and their assumption."""
+    assumption = supported(metric, evidence)
+    return *evidence.limits(metric, assumption or "none", LEVEL), assumption
 
-if __name__ == "__main__":
-    record(sys.argv[1:] or PARTS)
+
+def outcome(method, metric, low, high, exact, **more):
+    """Of an interval in one run."""
+    known = {"method": method, "metric": str(metric), "held": holds(low, high, exact)}
+    return known | {"width": high - low} | more
+
+
+def coverage(rng, population, metrics, m, n_instances, repetitions, corrects=False):
+    """Limits that a report prints, and those under each assumption, be it contradicted or not.
+
+    With `corrects` also corrected means with 1.96 standard errors, which are not recommended.
+    """
+    over_all = {metric: mean_over_all(population, metric) for metric in metrics}
+    corrections = dict.fromkeys(metrics, {})
+    if corrects:
+        size = m, len(population), n_instances
+        corrections = {metric: corrections_for(metric, *size) for metric in metrics}
+    for _ in range(repetitions):
+        ranks = drawn(population, n_instances, rng)
+        sampled = rs.UniformSampling(m).draw(ranks, rng)
+        evidence = SampledRun(sampled, ranks.sizes, False, metrics)
+        for metric in metrics:
+            exact = float(metric(ranks).mean())
+            corrected = {name: one(sampled) for name, one in corrections[metric].items()}
+            for method, value, low, high, contradicted in intervals(metric, evidence, corrected):
+                more = {"held for all": holds(low, high, over_all[metric])}
+                more |= {"error": value - exact, "contradicted": contradicted}
+                yield outcome(method, metric, low, high, exact, **more)
+
+
+def intervals(metric, evidence, corrected):
+    """Method, estimate, limits, and whether the data contradict "decreasing"."""
+    value = evidence.estimate(metric)
+    if isinstance(metric.shape, Linear):
+        yield "report", value, *evidence.limits(metric, "none", LEVEL), np.nan
+        return
+    limits = {assumption: evidence.limits(metric, assumption, LEVEL) for assumption in ASSUMPTIONS}
+    for assumption, (low, high) in limits.items():
+        yield assumption, value, low, high, np.nan
+    used = supported(metric, evidence)
+    low, high = limits.get(used, (np.nan, np.nan))
+    yield "report", np.clip(value, low, high), low, high, used != "decreasing"
+    for method, values in corrected.items():
+        yield method, values.mean(), *normal_limits(values.mean(), stats.sem(values)), np.nan
+
+
+def pairs(rng, population, metrics, m, n_instances, repetitions):
+    """Intervals of the difference of two recommenders, with the same users, sampled for each.
+
+    "report": those of a report; "design": `paired_comparison` of what `InverseSampling` observes,
+    or `EarlyStopping` for a metric with a cut-off; and, not recommended, the paired interval of a
+    corrected metric. "decided": 0 is not in the interval; "right": of those decided, its sign is.
+    """
+    a, b = population
+    n, sampler = mean_pool_size({"a": a, "b": b}), rs.UniformSampling(m)
+    curved = [metric for metric in metrics if not isinstance(metric.shape, Linear)]
+    corrections = {
+        (metric, gamma): rs.BiasVariance(metric, sampler, n, gamma=gamma)
+        for metric in curved
+        for gamma in (0.1, 0.01)
+    }
+    for _ in range(repetitions):
+        which = rng.integers(0, len(a), n_instances)
+        users = a[which], b[which]
+        runs = [sampler.draw(ranks, rng) for ranks in users]
+        evidence = [SampledRun(run, r.sizes, False, metrics) for run, r in zip(runs, users)]
+        said = {}
+        for metric in metrics:
+            pair = compared(metric, *evidence, supported(metric, *evidence) or "none", LEVEL)
+            said[metric, "report"] = pair.low, pair.high
+            if metric in curved:
+                cutoff = metric.cutoff
+                design = rs.InverseSampling() if cutoff is None else rs.EarlyStopping(cutoff)
+                observed = [design.draw(ranks, rng) for ranks in users]
+                pair = paired_comparison(metric, *observed, level=LEVEL)
+                said[metric, "design"] = pair.low, pair.high
+        for (metric, gamma), correction in corrections.items():
+            off = correction(runs[0]) - correction(runs[1])
+            said[metric, f"BV {gamma:g}, paired"] = normal_limits(off.mean(), stats.sem(off))
+        for (metric, method), (low, high) in said.items():
+            exact = (metric(users[0]) - metric(users[1])).mean()
+            decided = low * high > 0
+            right = np.sign(low) * exact > 0 if decided else np.nan
+            yield outcome(method, metric, low, high, exact, decided=decided, right=right)
+
+
+def designs(rng, population, metrics, n_instances, repetitions):
+    """Intervals of `InverseSampling`: from its estimate of the variance, and Student's."""
+    design, (metric,) = rs.InverseSampling(), metrics
+    over_all = mean_over_all(population, metric)
+    for _ in range(repetitions):
+        ranks = drawn(population, n_instances, rng)
+        exact, observed = float(metric(ranks).mean()), design.draw(ranks, rng)
+        values = design.of(metric, observed)
+        variance = max(0.0, design.estimated_variance(metric, observed).sum())
+        one_run = normal_limits(values.mean(), np.sqrt(variance) / n_instances)
+        for method, limits in [("one run", one_run), ("Student", limits_of_mean(values, LEVEL))]:
+            for_all = {"held for all": holds(*limits, over_all)}
+            yield outcome(method, metric, *limits, exact, **for_all)
+
+
+def plans(rng, population, metrics, m, n_instances, repetitions):
+    """`Result.plan` for limits 0.7 times as wide as those of a report, carried out with others.
+
+    "width": what is reached, over what was asked for; "reached": it is at most 1; "held": limits
+    hold the mean over the population; "cost": users, over the smallest number that would do.
+    """
+    over_all = {metric: mean_over_all(population, metric) for metric in metrics}
+    for _ in range(repetitions):
+        ranks = drawn(population, n_instances, rng)
+        sampled = rs.UniformSampling(m).draw(ranks, rng)
+        for metric in metrics:
+            evidence = SampledRun(sampled, ranks.sizes, False, [metric])
+            low, high, _ = limits_of(metric, evidence)
+            width = 0.7 * (high - low)
+            users = users_to_rank(metric, width, evidence).others
+            low, high = limits_by_all(metric, drawn(population, users, rng))
+            cost = users / smallest(population, metric, width)
+            more = {"width": (high - low) / width, "reached": high - low <= width, "cost": cost}
+            yield outcome("rank all items", metric, low, high, over_all[metric], **more)
+
+
+def smallest(population, metric, width):
+    """The users whose limits are so close, if their ranks are spread as those of the population."""
+    n, cumulated = len(population), np.cumsum(population)
+
+    def is_enough(users):
+        shares = cumulated[-1] * (np.arange(users) + 0.5) / users
+        low, high = limits_by_all(metric, rs.Ranks(1 + np.searchsorted(cumulated, shares), n))
+        return high - low <= width
+
+    most = 2
+    while not is_enough(most):
+        most *= 2
+    return most // 2 + 1 + bisect_left(range(most // 2 + 1, most), True, key=is_enough)
+
+
+def limits_by_all(metric, ranks):
+    return limits_of_mean(metric(ranks), LEVEL, ends=ends_of(metric, ranks))
+
+
+def corrections(rng, population, metrics, n_instances, m):
+    """Bias and standard deviation of corrected means over users and samples, from the law."""
+    n, sampler = len(population), rs.UniformSampling(m)
+    seen = population @ sampler.law(n)
+    for metric in metrics:
+        exact = mean_over_all(population, metric)
+        methods = {
+            "sampled": metric,
+            "Rank Estimate": rs.RankEstimate(metric, sampler, n),
+            "CLS": rs.ConstrainedLeastSquares(metric, sampler, n),
+            **corrections_for(metric, m, n, n_instances),
+        }
+        for method, correction in methods.items():
+            values = correction.of_rank(np.arange(1, m + 2), m + 1)
+            mean = seen @ values
+            std = np.sqrt(np.maximum(seen @ values**2 - mean**2, 0.0) / n_instances)
+            error = np.hypot(mean - exact, std)
+            known = {"method": method, "metric": str(metric)}
+            yield known | {"bias": mean - exact, "std": std, "error": error}
+
+
+FEW = ["r^-0.9", "uniform", "30 % r^-1.5, flat", "40 % up to 50, flat", "P(x) = (x/n)^0.25"]
+FEW += ["24 % at 11, far"]
+HUMP, LATE, EARLY = "24 % at 11, far", "30 % in 11 to 30, flat", "3 % at 3, far"
+DESIGNS = [*RECORDED, "uniform", "r^-0.3", "r^-0.6", "r^-0.9", "40 % up to 50, flat"]
+PLANS = [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25", "two steps"]
+PLANS += ["10 % up to 10, flat", "half r^-1.8, r^-0.3", "(r + 100)^-1.5", HUMP, LATE]
+TWO, THREE = ["Recall@10", "AP"], ["Recall@10", "NDCG@10", "AP"]
+PARTS = {  # what is measured, and of which metrics
+    "base": (coverage, [*THREE, "AUC"]),
+    "designs": (designs, ["AP"]),
+    "pairs": (pairs, [*TWO, "AUC"]),
+    "corrections": (corrections, THREE),
+    "pools": (coverage, TWO),
+    "several": (coverage, [*THREE, "AUC"]),
+    "items": (coverage, TWO),
+    "instances": (coverage, TWO),
+    "samples": (coverage, TWO),
+    "others": (partial(coverage, corrects=True), THREE),
+    "plans": (plans, THREE),
+}
+
+
+def cells(part, population, n_items=3541, m=100, n_instances=6000, repetitions=100):
+    sizes = {"m": m, "n_instances": n_instances, "repetitions": repetitions}
+    known = {name: size for name, size in sizes.items() if size != ""}
+    return grid(part=part, n_items=n_items, **known, population=population, seed=0)
+
+
+def measure(rng, part, population, n_items="", **sizes):
+    function, metrics = PARTS[part]
+    kind = kind_of(population) if n_items else {}
+    drawn_from = [population_of(name, n_items) for name in population.split(" - ")]
+    of = drawn_from if part == "pairs" else drawn_from[0]
+    found = list(function(rng, of, chosen_metrics(metrics), **sizes))
+    # What the corrections yield is no outcome of runs.
+    mean = {"width": "mean"} if part == "plans" else {}
+    table = pd.DataFrame(found) if part == "corrections" else over_runs(found, **mean)
+    return table.assign(**kind)
+
+
+STUDY = Study(
+    file=ROOT / "book/data/coverage.csv",
+    cells=[
+        *cells("base", COVERAGE, repetitions=400),
+        *cells("designs", DESIGNS, m="", n_instances=[100, 300, 1000, 6000], repetitions=1000),
+        *cells("pairs", ["X - Y", "X - Z", "Y - Z"], n_items="", n_instances=[6000, 1000]),
+        *cells("pairs", [f"X - {HUMP}", f"X - {LATE}", f"{EARLY} - {HUMP}"], n_items=""),
+        *cells("corrections", COVERAGE, n_instances=[300, 6000], repetitions=""),
+        *cells("pools", ["related pools", "unrelated pools"], n_items="", m=30, repetitions=200),
+        *cells("pools", ["X, own pools", "Z, own pools, ties"], n_items="", repetitions=200),
+        *cells(
+            "several",
+            [f"{name}, ten items" for name in RECORDED],
+            n_items="",
+            n_instances=1000,
+            repetitions=50,
+        ),
+        *cells("items", FEW, n_items=[30_000, 1000, 1_000_000]),
+        *cells("instances", FEW, n_instances=[300, 1000, 20_000, 100], repetitions=200),
+        *cells("samples", FEW, m=[10, 30, 300], n_instances=2000),
+        *cells("samples", FEW[::3], m=1000, n_instances=2000, repetitions=50),
+        *cells("others", [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"]),
+        *cells("plans", PLANS, n_instances=2000, repetitions=30),
+    ],
+    measure=measure,
+    digits=5,
+)

@@ -1,86 +1,52 @@
-"""Measure how often limits from printed numbers hold: book/data/published.csv.
+"""How often limits from printed numbers hold: book/data/published.csv. Takes some minutes."""
 
-python scripts/record_published.py
-"""
-
-from __future__ import annotations
-
-import csv
-from concurrent.futures import ProcessPoolExecutor
 from itertools import product
-from pathlib import Path
 
 import numpy as np
+from record_populations import PUBLISHED, PUBLISHED_HUMPED, chances, drawn, mean_over_all
+from record_studies import ROOT, Study, over_runs
 
 import recsample as rs
 from recsample.inference.published import Printed, PrintedStudy, Reading
 
-RUNS = 100
 TABLES = {
     "two numbers": ("HR@10", "NDCG@10"),
     "six numbers": ("HR@1", "HR@5", "HR@10", "NDCG@5", "NDCG@10", "MRR"),
     "two over all ranks": ("MRR", "AUC"),
 }
 TARGETS = [rs.metric(name) for name in ("Recall@10", "NDCG@10", "RR", "AUC")]
-SIZES = [(1_000, 100), (20_000, 50)]
-USERS = [100, 2_000]
 
 
-def populations(n):
-    """Chances of the exact ranks by name, and whether they fall within the best fifth."""
-    r = np.arange(1.0, n + 1)
-    yield "power law, 0.5", True, r**-0.5
-    yield "power law, 1", True, 1 / r
-    yield "power law, 2", True, r**-2
-    yield "top five", True, (r <= 5) + 0.01 / n
-    yield "second half", True, np.where(r > n / 2, 1.0, 0.01)
-    yield "log-normal", False, np.exp(-0.5 * np.log(r / (n / 50)) ** 2) / r
-    yield "ranks 21 to 40", False, ((r > 20) & (r <= 40)) + 0.05 / n
+def cells():
+    names = [*PUBLISHED, *PUBLISHED_HUMPED]
+    for (n, m), users, table, name in product(
+        [(1_000, 100), (20_000, 50)], (100, 2_000), TABLES, names
+    ):
+        # They fall, within the best fifth, or not.
+        cell = {"population": name, "falls": name in PUBLISHED, "n_items": n, "m": m}
+        cell |= {"users": users, "table": table, "runs": 100}
+        yield cell | {"seed": [n, users, len(TABLES[table])]}
 
 
-def measured(cell):
-    """Of one population, size and table: how often all limits hold, and how wide they are."""
-    (n, m), users, table, (name, falls, weights) = cell
-    weights = weights / weights.sum()
-    truth = [weights @ np.asarray(one.of_rank(np.arange(1, n + 1), n), float) for one in TARGETS]
-    names, study = TABLES[table], PrintedStudy(m, (n, n), users, False)
-    metrics = [rs.metric(one) for one in names]
-    rng, rows = np.random.default_rng([n, users, len(names)]), []
-    found = {"none": [], "decreasing": []}
-    for _ in range(RUNS):
-        ranks = rng.choice(n, users, p=weights) + 1
-        sampled = rng.hypergeometric(ranks - 1, n - ranks, m) + 1
+def measure(rng, population, falls, n_items, m, users, table, runs):
+    """By assumption: whether all limits hold, are contradicted, and how wide each is."""
+    law, found = chances(population, n_items), []
+    truth = [mean_over_all(law, one) for one in TARGETS]
+    study = PrintedStudy(m, (n_items, n_items), users, False)
+    metrics = [rs.metric(name) for name in TABLES[table]]
+    for _ in range(runs):
+        ranks = drawn(law, users, rng).values
+        sampled = rng.hypergeometric(ranks - 1, n_items - ranks, m) + 1
         values = [np.mean(one.of_rank(sampled, m + 1)).round(3) for one in metrics]
         printed = [Printed(*pair, 0.0005) for pair in zip(metrics, values)]
-        reading = Reading(study, {"": printed}, TARGETS, 0.05 / len(names))
-        for assumption, ends in found.items():
-            ends.append([reading.limits("", one, assumption) or (np.nan,) * 2 for one in TARGETS])
-    for assumption, ends in found.items():
-        low, high = np.moveaxis(np.array(ends), -1, 0)
-        held = ((low <= truth) & (truth <= high)).all(axis=1)
-        row = {"population": name, "falls": falls, "n_items": n, "m": m, "users": users}
-        row |= {"table": table, "assumption": assumption, "runs": RUNS, "held": held.mean()}
-        row["contradicted"] = np.isnan(low).any(axis=1).mean()
-        widths = np.nanmedian(high - low, axis=0) if not np.isnan(low).all() else [np.nan] * 4
-        rows.append(row | {str(one): round(w, 4) for one, w in zip(TARGETS, widths)})
-    return rows
+        reading = Reading(study, {"": printed}, TARGETS, 0.05 / len(metrics))
+        for assumption in ("none", "decreasing"):
+            ends = [reading.limits("", one, assumption) or (np.nan,) * 2 for one in TARGETS]
+            low, high = np.transpose(ends)
+            held = ((low <= truth) & (truth <= high)).all()
+            row = {"assumption": assumption, "held": held, "contradicted": np.isnan(low).any()}
+            found.append(row | dict(zip(map(str, TARGETS), high - low)))
+    return over_runs(found, ["assumption"], **dict.fromkeys(map(str, TARGETS), "median"))
 
 
-def main():
-    """Measure every cell and write the record."""
-    cells = [
-        (size, users, table, population)
-        for size, users, table in product(SIZES, USERS, TABLES)
-        for population in populations(size[0])
-    ]
-    with ProcessPoolExecutor() as pool:
-        rows = [row for some in pool.map(measured, cells) for row in some]
-    place = Path(__file__).parents[1] / "book/data/published.csv"
-    with place.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-if __name__ == "__main__":
-    main()
+STUDY = Study(ROOT / "book/data/published.csv", list(cells()), measure, 4)

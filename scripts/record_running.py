@@ -1,13 +1,12 @@
 """Measure what it takes to run a page: book/data/benchmarks/running_*.json.
 
-python scripts/record_running.py [PART ...]    both parts, or the one named: first, pages
+python scripts/record_running.py
 
 After `make book` and `make running`, in some ten minutes on a machine with nothing else to do.
 
 Python for browsers is that of the tests, laid beside the book: bytes are those of its files, which
 a server would compress further, and seconds are without a network. Each press is in a window that
-has kept nothing. First outputs are the least of several times, whole pages are run once, and how
-much of that is nnls is told beside.
+has kept nothing. First outputs are the least of several times, whole pages are run once.
 """
 
 import datetime
@@ -71,33 +70,6 @@ SINCE = """(() => {
 })()"""
 
 
-# Added to what runs the cells: seconds in nnls, which SciPy 1.14 has in Python and not compiled.
-TIMED = """
-import time
-
-spent, untimed = 0.0, execute
-
-def execute(node, names, place):
-    optimize = sys.modules.get("scipy.optimize")
-    if optimize and not hasattr(optimize.nnls, "__wrapped__"):
-        optimize.nnls = timed(optimize.nnls)
-    return untimed(node, names, place)
-
-def timed(function):
-    @wraps(function)
-    def called(*arguments, **named):
-        global spent
-        start = time.perf_counter()
-        try:
-            return function(*arguments, **named)
-        finally:
-            spent += time.perf_counter() - start
-
-    return called
-"""
-SPENT = "pagePython.run({ source: 'import cells; print(getattr(cells, \"spent\", 0))' })"
-
-
 def site(pyodide, folder):
     """The built book in a folder, by links, with Python for browsers beside it."""
     html = Path(folder, "html")
@@ -124,16 +96,14 @@ def pressed(chrome, address, name, first=False):
     told = said(page)
     assert told.endswith(" has run."), f"{name}: {told}"
     seconds = page.evaluate(SINCE) / 1000
-    spent = float(page.evaluate(SPENT)["outputs"][0][1])
     window.close()
-    return {"seconds": seconds, "megabytes": sum(loaded) / 1e6, "in nnls": spent}
+    return {"seconds": seconds, "megabytes": sum(loaded) / 1e6}
 
 
 def press(page, name="Run this page", agree=True):
-    """Press a button and agree to what it asks, if it asks."""
+    """Press a button, and answer what the page asks, if it asks."""
+    page.once("dialog", lambda asked: asked.accept() if agree else asked.dismiss())
     page.get_by_role("button", name=name, exact=True).first.click()
-    if agree:
-        page.get_by_role("button", name="Load and run").click()
 
 
 def said(page):
@@ -177,51 +147,34 @@ def first_outputs(chrome, address, names):
 def first(chrome, address):
     runtime = partial(alone, chrome, address, LIBRARIES[:1])
     found = least(runtime, *first_outputs(chrome, address, FIRST_PAGES))
-    stages = [
-        f"Python with {', '.join(some)}, without the book" for some in (LIBRARIES[:1], LIBRARIES)
-    ]
+    some = [", ".join(one) for one in (LIBRARIES[:1], LIBRARIES)]
+    stages = [f"Python with {one}, without the book" for one in some]
     stages += [f"{name}, first output" for name in FIRST_PAGES]
-    yield from ({"what": what, **one} for what, one in zip(stages, found))
+    return dict(zip(stages, found))
 
 
 def pages(chrome, address):
-    for name in VOLUME_ONE:
-        yield {"what": name, **pressed(chrome, address, name)}
-
-
-PARTS = {"first": first, "pages": pages}
+    return {name: pressed(chrome, address, name) for name in VOLUME_ONE}
 
 
 def record(part, chrome, address):
-    found = []
-    for row in PARTS[part](chrome, address):
-        rounded = {k: round(v, 1) if isinstance(v, float) else v for k, v in row.items()}
-        found.append(json.dumps(rounded))
-        print(found[-1], flush=True)
+    rows = [
+        {"what": what} | {name: round(value, 1) for name, value in one.items()}
+        for what, one in part(chrome, address).items()
+    ]
     versions = {"Chromium": chrome.version, "Pyodide": browser.PYODIDE.name.partition("-")[2]}
-    told = {"date": str(datetime.date.today()), "versions": versions}
-    head, lines = json.dumps(told, indent=1).removesuffix("\n}"), ",\n  ".join(found)
-    file = FOLDER / f"running_{part}.json"
-    file.write_text(f'{head},\n "rows": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
+    told = {"date": str(datetime.date.today()), "versions": versions, "rows": rows}
+    file = FOLDER / f"running_{part.__name__}.json"
+    file.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
-def main(parts):
+if __name__ == "__main__":
     if not (browser.find() and browser.PYODIDE.is_dir() and HTML.is_dir()):
-        sys.exit(
-            "This needs a browser, the built book, and the runtime that `make running` fetches."
-        )
+        sys.exit("This needs a browser, the built book, and what `make running` fetches.")
     with (
         tempfile.TemporaryDirectory() as folder,
         browser.launch(browser.find()) as chrome,
         browser.serve(site(browser.PYODIDE, folder)) as address,
     ):
-        folder = Path(folder, "html", running.FOLDER)
-        source = (folder / "cells.py").read_text(encoding="utf-8")
-        (folder / "cells.py").unlink()  # a link to the one of the book
-        (folder / "cells.py").write_text(source + TIMED, encoding="utf-8")
-        for part in parts:
+        for part in (first, pages):
             record(part, chrome, address)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:] or PARTS)

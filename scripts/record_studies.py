@@ -1,95 +1,99 @@
-"""Compare what corrects or estimates: book/data/estimators.csv.
+"""How studies are run, summed up and kept; record.py has the list of them.
 
-    python scripts/record_studies.py
-
-Takes about half a minute. The file has the errors of corrections and estimates that read the same
-six runs of X, Y and Z, in percentage points. All corrections assume one pool size, the mean one,
-and gamma = 0.1 where they say no other.
+A study is a grid of cells and a function from a cell to rows. A cell is a dictionary of parameters,
+the seed among them. A row of the record has the parameters of its cell and what was measured, so
+that each can be measured again by itself.
 """
 
+import csv
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from tqdm import tqdm
 
-import recsample as rs
-from recsample.inference import limits, plausible_prior, plug_in, rank_distribution
-
-FOLDER = Path(__file__).parents[1] / "book" / "data"
-METRICS = [rs.AP, rs.Recall @ 10, rs.NDCG @ 10]
+ROOT = Path(__file__).parents[1]
 
 
-def main():
-    table = compared_estimators(rs.datasets.recorded_ranks(), m=100, repetitions=6, rng=2)
-    table.round(4).to_csv(FOLDER / "estimators.csv")
+class Study(NamedTuple):
+    """What is measured, and where it is kept."""
+
+    file: Path
+    cells: list[dict]
+    measure: Callable  # from a random generator and the parameters to rows
+    digits: int  # after the decimal point
 
 
-def compared_estimators(ranks, m, repetitions, rng):
-    """Exact value, bias, std and error over the runs by metric, recommender and estimator.
+def grid(**axes):
+    """A cell for each combination of values; what is no list is the same in all."""
+    lists = [values if isinstance(values, list) else [values] for values in axes.values()]
+    return [dict(zip(axes, values)) for values in product(*lists)]
 
-    "BV, averaged prior" has the mean of the EM estimates of all runs as its prior, which no study
-    with one run can have.
+
+def rms(errors):
+    return np.sqrt((errors**2).mean())
+
+
+SHARES = ["held", "held for all", "held for others", "contradicted", "decided", "right"]
+SHARES += ["reached", "enough", "width 0"]
+SUMMARY = dict.fromkeys(SHARES, "mean") | {"width": "median", "cost": "median", "error": rms}
+
+
+def over_runs(runs, by=("method", "metric"), **summary):
+    """Rows, as a table, from what each run of a cell yields: dictionaries of single outcomes.
+
+    Shares are means of what is true or false in each run, errors root mean squares; `summary` has
+    other columns. What is NaN in a run counts in none of them.
     """
-    rng, rows = np.random.default_rng(rng), {}
-    n_items, sampler = mean_pool(ranks), rs.UniformSampling(m)
-    for name, r in ranks.items():
-        runs = [sampler.draw(r, rng) for _ in range(repetitions)]
-        priors = learned_priors(runs, sampler, n_items)
-        for M in METRICS:
-            fixed = fixed_estimators(M, sampler, n_items)
-            average = np.mean(priors["EM"], axis=0)
-            fixed["BV, averaged prior"] = corrected(M, sampler, n_items, average)
-            found = {key: [one(run).mean() for run in runs] for key, one in fixed.items()}
-            exact = M(r).mean()
-            for key, means in (found | learned_means(M, runs, priors, sampler, n_items)).items():
-                error = np.array(means) - exact
-                numbers = exact, error.mean(), error.std(), np.sqrt((error**2).mean())
-                percent = 100 * np.array(numbers)
-                rows[str(M), name, key] = dict(zip(["exact", "bias", "std", "error"], percent))
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    table.index = pd.MultiIndex.from_tuples(rows, names=["metric", "recommender", "estimator"])
-    return table
+    table = pd.DataFrame(runs)
+    how = {one: (SUMMARY | summary)[one] for one in table.columns.drop([*by])}
+    return table.astype(dict.fromkeys(how, float)).groupby([*by], sort=False).agg(how).reset_index()
 
 
-def fixed_estimators(metric, sampler, n_items):
-    """The estimators that are metrics of sampled ranks: nothing in them is learned from a run."""
-    return {
-        "Sampled": metric,
-        "Rank Estimate": rs.RankEstimate(metric, sampler, n_items),
-        "CLS": rs.ConstrainedLeastSquares(metric, sampler, n_items),
-        "BV 0.01": rs.BiasVariance(metric, sampler, n_items, gamma=0.01),
-        "BV, uniform prior": corrected(metric, sampler, n_items, None),
-        "BV, prior 1/r": corrected(metric, sampler, n_items, 1 / np.arange(1, n_items + 1)),
-        "BV, plausible prior": corrected(metric, sampler, n_items, plausible_prior(n_items)),
-    }
+def measured(study, cell):
+    """The rows of a cell."""
+    parameters = {name: value for name, value in cell.items() if name != "seed"}
+    table = study.measure(np.random.default_rng(cell["seed"]), **parameters)
+    return [cell | row for row in table.round(study.digits).to_dict("records")]
 
 
-def corrected(metric, sampler, n_items, prior):
-    return rs.BiasVariance(metric, sampler, n_items, gamma=0.1, prior=prior)
+def run(study):
+    """Measure the cells that the record lacks, and write it after each of them."""
+    names = list(dict.fromkeys(name for cell in study.cells for name in cell))
+
+    def key(row):
+        return tuple(str(row.get(name, "")) for name in names)
+
+    of_cell = {key(cell): [] for cell in study.cells}
+    for row in read(study.file):
+        if key(row) in of_cell:
+            of_cell[key(row)].append(row)
+    missing = [cell for cell in study.cells if not of_cell[key(cell)]]
+    with ProcessPoolExecutor() as pool:
+        running = {pool.submit(measured, study, cell): cell for cell in missing}
+        for done in tqdm(as_completed(running), study.file.name, len(running)):
+            if not done.exception():  # after hours the other cells are wanted all the same
+                of_cell[key(running[done])] = done.result()
+                write(study.file, [row for rows in of_cell.values() for row in rows])
+    failed = {str(running[one]): one.exception() for one in running if one.exception()}
+    if failed:
+        raise RuntimeError(f"these cells were not measured, run them again: {failed}")
 
 
-def learned_priors(runs, sampler, n_items):
-    """The distribution of the ranks as each method estimates it after each run."""
-    methods = {"EM": "em", "MES": "mes"}
-    return {
-        name: [rank_distribution(run, sampler, n_items, method) for run in runs]
-        for name, method in methods.items()
-    }
+def read(file):
+    if not file.exists():
+        return []
+    with file.open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))
 
 
-def learned_means(metric, runs, priors, sampler, n_items):
-    """What the distributions say of the mean after each run, and what a report estimates."""
-    found = {name: [plug_in(metric, p) for p in given] for name, given in priors.items()}
-    found["BV, learned prior"] = [
-        corrected(metric, sampler, n_items, prior)(run).mean()
-        for run, prior in zip(runs, priors["EM"])
-    ]
-    return found | {"report": [limits(metric, run, n_items).value for run in runs]}
-
-
-def mean_pool(ranks):
-    return round(float(np.mean([r.n_items for r in ranks.values()])))
-
-
-if __name__ == "__main__":
-    main()
+def write(file, rows):
+    columns = dict.fromkeys(column for row in rows for column in row)
+    with file.open("w", encoding="utf-8", newline="") as text:
+        writer = csv.DictWriter(text, list(columns), restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({k: "" if v != v else v for k, v in row.items()} for row in rows)

@@ -1,7 +1,7 @@
 """What limits under "decreasing" cannot see in a study of given size, by recorded simulations.
 
 The counts of a study hardly distinguish ranks closer than the pool size over the number of draws.
-Two things are recorded (``python scripts/record_blind.py``). If nobody has the ranks 1 to b, and
+Two things are recorded (``python scripts/record.py blind``). If nobody has the ranks 1 to b, and
 ranks beyond them are log-uniform, up to which b do half of the runs not contradict the assumption?
 This is interpolated in the logarithms of the sizes. And how often are the limits of a report wrong,
 for the worst of ten populations that break the assumption? Different ones are worst at different

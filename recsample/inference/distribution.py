@@ -270,7 +270,7 @@ def best_gamma(n_instances: int, concentration: float = 10.0) -> float:
     squared error. One instance has gamma = 1, the posterior mean. In a large study the variance
     averages out and the bias remains. With c near 0 the prior counts for almost nothing; a large c
     is a strong belief in p0. The default is a choice: with `plausible_prior`, of 0, 10, 50 and 200
-    it has the smallest median error over the populations of ``scripts/coverage_of_limits.py`` that
+    it has the smallest median error over the populations of ``scripts/record_coverage.py`` that
     were not held out, averaged over 300 and 6,000 instances (for 6,000 only, 50 has it); its mean
     error is hardly larger than that of 0.
 

@@ -1,8 +1,9 @@
 """Cells that run where they are read, in the reader's browser.
 
 A page with cells gets their sources, also of those that it hides, and the scripts of
-book/_static/running. What these load lies in the same folder of the built book: the package with
-what it needs of pure Python, and `runtime.json`, which says where Python itself comes from.
+book/_static/running. What these load lies in the same folder of the built book: `recsample.zip`,
+the package with what it needs of pure Python and the page's own modules, and `runtime.json`, which
+says where Python itself comes from.
 
 A cell that cannot run in a browser has the option `elsewhere`, with one of REASONS: there it keeps
 the output of the book, and so do the cells that use what it would have made.
@@ -25,11 +26,9 @@ FOLDER = "_static/running"
 OWN = 'id="own-numbers"'  # the page where readers paste their own
 # Python for browsers, from its public distribution. It brings NumPy, SciPy, pandas and Matplotlib.
 RUNTIME = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
-# What is loaded before the first cell runs, and with everything that chapters import, in MB.
-MEGABYTES, MOST = 10, 45
-# What the package and its chapters import beside that: of pure Python, each a file of its own.
-LIBRARIES = ["jinja2", "markupsafe", "narwhals", "tabulate", "tqdm"]
-DEFLATED = zipfile.ZIP_DEFLATED
+LOADS = "10 to 45 MB from cdn.jsdelivr.net, as much as cells need"
+# What the package and its chapters import beside that, of pure Python.
+LIBRARIES = ["jinja2", "lazy_loader", "markupsafe", "narwhals", "tabulate", "tqdm"]
 REASONS = {
     "compiled": "it needs a compiled library that there is not for browsers.",
     "data": "it reads the data of another library.",
@@ -96,41 +95,28 @@ def pack(app, exception):
     if exception or app.builder.name != "html":
         return
     folder = Path(app.outdir) / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    version = distribution("recsample").version
-    own = {path: path.relative_to(ROOT).as_posix() for path in (ROOT / "recsample").rglob("*")}
-    own |= {path: path.relative_to(ROOT).as_posix() for path in (ROOT / "book/data").rglob("*")}
-    metadata = f"Metadata-Version: 2.1\nName: recsample\nVersion: {version}\n"
-    named = {f"recsample-{version}.dist-info/METADATA": metadata}
-    write(folder / "recsample.zip", own | files_of("lazy_loader"), named)
-    for name in LIBRARIES:
-        write(folder / f"{name}.zip", files_of(name))
-    say_runtime(folder, RUNTIME)
+    with zipfile.ZipFile(folder / "recsample.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, path in sorted(files().items()):
+            packed.write(path, name)
+    say_runtime(folder, RUNTIME, LOADS)
 
 
-def say_runtime(folder, address, megabytes=MEGABYTES):
-    """Say where Python comes from, and how much of it is loaded at once and in all."""
-    settings = {"runtime": address, "libraries": LIBRARIES}
-    settings |= {"megabytes": megabytes, "most": MOST - MEGABYTES + megabytes}
-    (folder / "runtime.json").write_text(json.dumps(settings), encoding="utf-8")
+def files():
+    """What is packed, by its place in a folder of libraries: without caches and compiled code."""
+    project = [one for part in ("recsample", "book/data") for one in (ROOT / part).rglob("*")]
+    found = {path.relative_to(ROOT).as_posix(): path for path in project}
+    found |= {path.name: path for path in (ROOT / "book" / FOLDER).glob("*.py")}
+    for name in ["recsample", *LIBRARIES]:
+        listed = [one for one in distribution(name).files if one.parts[0].startswith(name)]
+        found |= {one.as_posix(): Path(one.locate()) for one in listed}
+    unwanted = re.compile(r"__pycache__|direct_url|\.(so|pyd|c)$")
+    return {k: path for k, path in found.items() if path.is_file() and not unwanted.search(k)}
 
 
-def files_of(name):
-    """The files of an installed library, and where each lies in it."""
-    listed = distribution(name).files
-    return {one.locate(): str(one) for one in listed if one.parts[0].startswith(name)}
-
-
-def write(path, files, texts=None):
-    """Pack files of pure Python, and some texts by their names; the same on every build."""
-    with zipfile.ZipFile(path, "w") as packed:
-        held = {name: Path(source) for source, name in files.items()}
-        for name in sorted(held):
-            compiled = re.search(r"__pycache__|\.(so|pyd|c)$", name)
-            if held[name].is_file() and not compiled:
-                packed.writestr(zipfile.ZipInfo(name), held[name].read_bytes(), DEFLATED)
-        for name, text in (texts or {}).items():
-            packed.writestr(zipfile.ZipInfo(name), text, DEFLATED)
+def say_runtime(folder, address, loads):
+    """Say where Python comes from, and in words how much of it is loaded."""
+    told = json.dumps({"runtime": address, "loads": loads})
+    (folder / "runtime.json").write_text(told, encoding="utf-8")
 
 
 def lay_runtime(html, runtime):
@@ -139,9 +125,8 @@ def lay_runtime(html, runtime):
         return f"OFFLINE must name a folder with Pyodide, which holds pyodide-lock.json: {runtime}"
     folder = html / FOLDER
     shutil.copytree(runtime, folder / "pyodide", dirs_exist_ok=True)
-    first = re.compile("(pyodide|python_stdlib|numpy-).*[.](m?js|json|wasm|zip|whl)$")
-    sizes = [one.stat().st_size for one in runtime.iterdir() if first.match(one.name)]
-    say_runtime(folder, "pyodide/", 1 + round(sum(sizes) / 1e6))  # as files they are not compressed
+    megabytes = sum(one.stat().st_size for one in runtime.iterdir()) / 1e6
+    say_runtime(folder, "pyodide/", f"what cells need of {megabytes:.0f} MB from this site")
 
 
 def setup(app):

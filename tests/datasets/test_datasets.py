@@ -2,9 +2,7 @@ import gc
 import gzip
 import hashlib
 import io
-import runpy
 import socket
-import sys
 import threading
 import warnings
 import zipfile
@@ -14,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import record_movielens
 from reference import exact_metrics
 from scipy import sparse
 
@@ -731,61 +730,25 @@ def test_recorded_ties():
     assert [(ranks[name].ties > 0).sum() for name in "XYZ"] == [2, 2, 2623]
 
 
-@pytest.fixture
-def run_script(tmp_path, monkeypatch):
-    """Runs a script as from the command line, but in this Python: to start one takes a second."""
-    root = Path(__file__).parents[2]
-
-    def run(name, *arguments):
-        script = str(root / "scripts" / name)
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", [script, *arguments, "--output", "."])
-        monkeypatch.setattr(sys, "path", [str(root / "scripts"), str(root), *installed()])
-        runpy.run_path(script, run_name="__main__")
-
-    def installed():
-        return [place for place in sys.path if not place.startswith(str(root / "tests"))]
-
-    return run
+def recorded_of(folder, name, *data):
+    """The arrays that are recorded of other data."""
+    record_movielens.record(name, folder, *data)
+    text = (folder / f"recorded_{name}.md").read_text(encoding="utf-8")
+    assert f"numpy {np.__version__}, " in text and text.count("Versions") == 1
+    for one, recommender in record_movielens.RECOMMENDERS.items():
+        assert f"- {one}: `{recommender}`" in text
+    with np.load(folder / f"recorded_{name}.npz") as arrays:
+        return dict(arrays)
 
 
-def write_pairs(folder, data):
-    """The files of a published data set with these events, as the scripts read them.
-
-    Gives back the training events and held-out items, movies numbered by first appearance.
-    """
-    users, items = data.train.nonzero()
-    users, items = np.append(users, np.arange(data.n_users)), np.append(items, data.held_out)
-    order = np.argsort(users, kind="stable")
-    users, movies = users[order], 1000 - items[order]
-    np.savez(folder / "pairs.npz", user_id=users + 1, movie_id=movies)
-    index = {movie: i for i, movie in enumerate(dict.fromkeys(movies.tolist()))}
-    held_out = [index[1000 - item] for item in data.held_out.tolist()]
-    lines = [f"{user}\t{item}\t3\t9\n" for user, item in enumerate(held_out)]
-    (folder / "held_out").write_text("".join(lines), encoding="utf-8")
-    train = sparse.lil_matrix((data.n_users, len(index)), dtype=bool)
-    for user, item in zip(*data.train.nonzero()):
-        train[user, index[1000 - item]] = True
-    return train.tocsr(), np.array(held_out)
-
-
-PUBLISHED = ["--pairs", "pairs.npz", "--held-out", "held_out"]
-
-
-def test_record_ranks_from_the_command_line(tmp_path, run_script):
-    train, held_out = write_pairs(tmp_path, make_interactions(60, 50, 1500, rng=3))
-    run_script("record_ranks.py", *PUBLISHED)
-    same = Interactions(train, held_out, np.arange(60), np.arange(train.shape[1]))
-    with np.load(tmp_path / "recorded_ranks.npz") as arrays:
-        # Items that nobody has are not among the pairs.
-        assert (arrays["n_items"] == train.shape[1] - np.diff(train.indptr)).all()
-        for name, recommender in (("Y", ItemKNN(3)), ("Z", ItemKNN(1, 10))):
-            expected = recommender.fit(train).ranks(same)
-            assert (arrays[f"rank_{name}"] == expected.values).all()
-            assert (arrays[f"ties_{name}"] == expected.ties).all()
-    text = (tmp_path / "recorded_ranks.md").read_text(encoding="utf-8")
-    assert f"numpy {np.__version__}" in text and "n_iterations=200, rng=0" in text
-    assert str(tmp_path) not in text
+def test_ranks_are_recorded_as_recommenders_give_them(tmp_path):
+    data = make_interactions(60, 50, 1500, rng=3)
+    arrays = recorded_of(tmp_path, "ranks", data)
+    assert (arrays["n_items"] == data.n_items - np.diff(data.train.indptr)).all()
+    for name, recommender in (("Y", ItemKNN(3)), ("Z", ItemKNN(1, 10))):
+        expected = recommender.fit(data.train).ranks(data)
+        assert (arrays[f"rank_{name}"] == expected.values).all()
+        assert (arrays[f"ties_{name}"] == expected.ties).all()
 
 
 # ---------------------------------------------------------------------------- recorded_several
@@ -804,9 +767,10 @@ def test_recorded_several_holds_ten_movies_per_user():
         assert (places + np.stack(ranks.ties) <= ranks.n_items[:, None]).all()
 
 
-def test_record_several_from_the_command_line(tmp_path, run_script):
-    train, last = write_pairs(tmp_path, make_interactions(60, 50, 1500, rng=3))
-    run_script("record_several.py", *PUBLISHED)
+def test_ten_movies_are_held_out_and_ranked(tmp_path):
+    data = make_interactions(60, 50, 1500, rng=3)
+    arrays = recorded_of(tmp_path, "several", data)
+    train, last = data.train, data.held_out
     # The split once more, user by user, and the ranks item by item
     pairs = [*zip(*train.nonzero()), *enumerate(last)]
     events = sorted((int(user), int(item)) for user, item in pairs)
@@ -819,15 +783,14 @@ def test_record_several_from_the_command_line(tmp_path, run_script):
     for user, item in events:
         train[user, item] = item not in held_out[user]
     scores = ItemKNN(1, 10).fit(train.tocsr()).scores(np.arange(60))
-    with np.load(tmp_path / "recorded_several.npz") as arrays:
-        for user, mine in enumerate(held_out):
-            ranked = [i for i in range(train.shape[1]) if not train[user, i]]
-            assert arrays["n_items"][user] == len(ranked)
-            others = np.array([scores[user, i] for i in ranked if i not in mine])
-            values = sorted((scores[user, i] for i in mine), reverse=True)
-            above = [(others > value).sum() for value in values]
-            assert (arrays["rank_Z"][user] == np.arange(1, 11) + above).all()
-            assert (arrays["ties_Z"][user] == [(others == v).sum() for v in values]).all()
+    for user, mine in enumerate(held_out):
+        ranked = [i for i in range(train.shape[1]) if not train[user, i]]
+        assert arrays["n_items"][user] == len(ranked)
+        others = np.array([scores[user, i] for i in ranked if i not in mine])
+        values = sorted((scores[user, i] for i in mine), reverse=True)
+        above = [(others > value).sum() for value in values]
+        assert (arrays["rank_Z"][user] == np.arange(1, 11) + above).all()
+        assert (arrays["ties_Z"][user] == [(others == v).sum() for v in values]).all()
 
 
 # ---------------------------------------------------------------------------- recorded lists
@@ -877,22 +840,17 @@ def test_recorded_lists_describe_the_published_ones(ml_1m, movielens):
     assert (exact.values == recorded_ranks()["Z"].values[:500]).all()
 
 
-def test_record_lists_from_the_command_line(tmp_path, monkeypatch, run_script):
-    train, held_out = write_pairs(tmp_path, make_interactions(200, 300, 8000, rng=3))
-    lists = given_lists.uniform_lists(99, train, rng=0)
-    rows = [f"({u},{held_out[u]})\t" + "\t".join(map(str, row)) for u, row in enumerate(lists)]
-    content = "".join(f"{row}\n" for row in rows).encode()
-    (tmp_path / "negatives").write_bytes(content)
-    publish(monkeypatch, {"ml-1m.test.negative": content})
-    run_script("record_lists.py", *PUBLISHED, "--negatives", "negatives")
-    with np.load(tmp_path / "recorded_lists.npz") as arrays:
-        scores = ItemKNN(1, 10).fit(train).scores(np.arange(200))
-        expected = given_lists.given_ranks(scores, held_out, lists, drop=["relevant"])
-        assert (arrays["published_rank_Z"] == expected.values).all()
-        assert (arrays["published_ties_Z"] == expected.ties).all()
-        assert (arrays["published_n_items"] == expected.n_items).all()
-        assert (arrays["lowest_n_items"] == 100).all()
-        assert (arrays["published_observed"] == np.bincount(lists.ravel())).all()
+def test_ranks_on_lists_are_recorded(tmp_path):
+    data = make_interactions(200, 300, 8000, rng=3)
+    lists = given_lists.uniform_lists(99, data.train, rng=0)
+    arrays = recorded_of(tmp_path, "lists", data, lists)
+    scores = ItemKNN(1, 10).fit(data.train).scores(np.arange(200))
+    expected = given_lists.given_ranks(scores, data.held_out, lists, drop=["relevant"])
+    assert (arrays["published_rank_Z"] == expected.values).all()
+    assert (arrays["published_ties_Z"] == expected.ties).all()
+    assert (arrays["published_n_items"] == expected.n_items).all()
+    assert (arrays["lowest_n_items"] == 100).all()
+    assert (arrays["published_observed"] == np.bincount(lists.ravel(), minlength=300)).all()
 
 
 # ---------------------------------------------------------------------------- make_interactions

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from record_blind import FILE, POPULATIONS, failures, log_uniform, run_of
+from record_blind import POPULATIONS, STUDY, failures, log_uniform, run_of
 
 import recsample as rs
 from recsample.inference import blind_spot
@@ -85,7 +85,7 @@ def test_the_blind_spot_shrinks_with_samples_and_users_and_grows_with_the_pool(s
 
 def test_limits_fail_as_often_as_at_the_worst_of_the_sizes_around():
     """Between 30 and 100 items for each drawn one, 10 and 100 of these, 1,000 and 10,000 users."""
-    record = csv.DictReader(FILE.read_text(encoding="utf-8").splitlines())
+    record = csv.DictReader(STUDY.file.read_text(encoding="utf-8").splitlines())
     around = [
         float(row["value"])
         for row in record

@@ -1,6 +1,6 @@
 """Runs the cells of a page in the page's own Python, statement by statement.
 
-A module that is missing is loaded when a statement asks for it, and the statement starts again:
+A library that is missing is loaded when a statement asks for it, and the statement starts again:
 so a page loads what its cells use, and nothing else. What the names of this package lead to is
 opened before the statement runs, so that it hardly ever has begun when something is missing.
 """
@@ -18,6 +18,7 @@ import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from functools import wraps
 from pprint import pformat
+from symtable import symtable
 from types import ModuleType
 
 import numpy as np
@@ -25,13 +26,12 @@ from pyodide.ffi import JsException
 
 WIDTH = 79  # of what is shown as text, as in the book
 SMALL = 2**31  # an index has 32 bits here
-DEFINITIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
 _spaces, _absent = {}, {}
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it says that it looks for fonts
 warnings.filterwarnings("ignore", "tqdm:disabling monitor")  # there are no threads here
 
 
-def narrowed(function):
+def narrowed(function, place):
     """A function of NumPy that takes whole numbers of 64 bits where an index has 32, if they fit.
 
     On other machines it takes them, so that chapters are written without a thought of it.
@@ -39,17 +39,18 @@ def narrowed(function):
 
     @wraps(function)
     def called(*arguments, **named):
-        return function(*map(_narrow, arguments), **{k: _narrow(v) for k, v in named.items()})
+        arguments = [narrow(one) if k == place else one for k, one in enumerate(arguments)]
+        return function(*arguments, **named)
 
     return called
 
 
-def _narrow(value):
+def narrow(value):
     whole = getattr(value, "dtype", None) in (np.int64, np.uint32, np.uint64)
     return np.asarray(value).astype(np.intp) if whole and np.all(abs(value) < SMALL) else value
 
 
-np.bincount, np.repeat = narrowed(np.bincount), narrowed(np.repeat)
+np.bincount, np.repeat = narrowed(np.bincount, 0), narrowed(np.repeat, 1)
 
 
 def names_of(space):
@@ -61,66 +62,68 @@ def names_of(space):
     return _spaces[space]
 
 
-def give(space, name, value):
-    """Give a name a value that the page has, such as a text that was pasted into it."""
-    names_of(space)[name] = value
-
-
 def skip(source, space=""):
-    """Note what a cell that cannot run here would have made: cells that need it are skipped."""
-    names_of(space)
-    _absent[space] |= {name for node in ast.parse(source).body for name in stored(node)}
+    """Forget what a cell that cannot run here would make: cells that need it are skipped too."""
+    names, symbols = names_of(space), symtable(source, "<cell>", "exec").get_symbols()
+    made = {one.get_name() for one in symbols if one.is_assigned() or one.is_imported()}
+    _absent[space] |= made
+    for name in made & set(names):
+        del names[name]
     return "[]"
 
 
-async def run(source, load, space="", every=False):
+async def run(source, load, space="", every=False, given=()):
     """Run a cell: what it shows, as JSON pairs of a kind and a text, an error last.
 
-    `load` gets names of modules and returns whether anything was loaded for them. With `every`
-    each expression is shown, as at Python's own prompt, else the last one, as in a notebook.
+    `load` gets a source and returns whether anything was loaded that it imports. With `every`
+    each expression is shown, as at Python's own prompt, else the last one, as in a notebook. A page
+    may give names values, such as a text that was pasted into it.
     """
     shown, names, place = [], names_of(space), f"<cell {len(linecache.cache)}>"
+    names.update(given)
     linecache.cache[place] = (len(source), None, source.splitlines(True), place)
     quiet = source.rstrip().endswith(";")
     try:
         body = ast.parse(source, place).body
-        if name := needed(body, _absent[space]):
-            skip(source, space)
-            return json.dumps([["absent", name]])
-        await load(sorted(imported(body)))
         for node in body:
             await attempt(lambda node=node: opened(node, names), load, [])
             value = await attempt(lambda node=node: execute(node, names, place), load, shown)
-            _absent[space] -= set(stored(node))
             if value is not None and (every or (node is body[-1] and not quiet)):
                 shown.append(await attempt(lambda value=value: display(value), load, shown))
-        shown += [["picture", one] for one in pictures()]
+        for number in open_figures():
+            shown.append(["picture", drawn(sys.modules["matplotlib.pyplot"].figure(number))])
     except JsException:
         raise  # of what could not be loaded
     except BaseException as error:
-        shown.append(["error", said_of(error, place)])
+        if isinstance(error, NameError) and error.name in _absent[space]:
+            skip(source, space)
+            shown = [["absent", error.name]]
+        else:
+            shown.append(["error", said_of(error, place)])
+    for number in open_figures():
+        sys.modules["matplotlib.pyplot"].close(number)
     return json.dumps(shown)
 
 
 async def attempt(step, load, shown):
     """Take a step, again each time something was missing that can be loaded."""
-    tried, figures = set(), open_figures()
+    tried, before = set(), set(open_figures())
     while True:
         stream = io.StringIO()
         try:
             with redirect_stdout(stream), redirect_stderr(stream):
-                value = step()
-            shown += [["text", stream.getvalue()]] if stream.getvalue() else []
-            return value
+                return step()
         except Exception as error:
             absent = missing(error)
-            if not absent or absent in tried or not await load([absent]):
-                shown += [["text", stream.getvalue()]] if stream.getvalue() else []
+            if not absent or absent in tried or not await load(f"import {absent}"):
                 raise
             tried.add(absent)
+            stream = io.StringIO()
             importlib.invalidate_caches()
-            for begun in set(open_figures()) - set(figures):
+            for begun in set(open_figures()) - before:
                 sys.modules["matplotlib.pyplot"].close(begun)
+        finally:
+            shown += [["text", text]] if (text := stream.getvalue()) else []
 
 
 def execute(node, names, place):
@@ -128,37 +131,6 @@ def execute(node, names, place):
     if isinstance(node, ast.Expr):
         return eval(compile(ast.Expression(node.value), place, "eval"), names)
     exec(compile(ast.Module([node], []), place, "exec"), names)
-
-
-def imported(body):
-    """The libraries that statements import."""
-    for node in ast.walk(ast.Module(body, [])):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield node.module.partition(".")[0]
-
-
-def stored(node):
-    """The names that a statement gives a value."""
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-            yield one.id
-        elif isinstance(one, DEFINITIONS):
-            yield one.name
-        elif isinstance(one, ast.alias):
-            yield (one.asname or one.name).partition(".")[0]
-
-
-def needed(body, absent):
-    """The first of the absent names that statements use before they give it a value."""
-    known = set()
-    for node in body:
-        for one in ast.walk(node):
-            if isinstance(one, ast.Name) and one.id in absent - known:
-                if isinstance(one.ctx, ast.Load):
-                    return one.id
-        known |= set(stored(node))
 
 
 def opened(node, names):
@@ -170,10 +142,7 @@ def opened(node, names):
             one = one.value
         found = names.get(one.id) if isinstance(one, ast.Name) else None
         while chain and isinstance(found, ModuleType) and found.__name__.startswith("recsample"):
-            try:
-                found = getattr(found, chain.pop())
-            except AttributeError:
-                break  # what the statement itself will say
+            found = getattr(found, chain.pop(), None)
 
 
 def missing(error):
@@ -199,15 +168,6 @@ def open_figures():
     """The numbers of the figures that Matplotlib has drawn and not closed."""
     plt = sys.modules.get("matplotlib.pyplot")
     return plt.get_fignums() if plt else []
-
-
-def pictures():
-    """The figures that a cell has drawn, which are closed."""
-    plt = sys.modules.get("matplotlib.pyplot")
-    found = [drawn(plt.figure(number)) for number in open_figures()]
-    if found:
-        plt.close("all")
-    return found
 
 
 def drawn(figure):

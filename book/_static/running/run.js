@@ -3,17 +3,13 @@
 // the cell number 3 has the class run-3. What the book printed stays until a cell has run.
 // Examples of the API are cells too, those of one entry together, and show the value of each line.
 (() => {
-  const { element, press, run, say, onend } = pagePython;
+  const { button, element, press, run, say } = pagePython;
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const data = document.getElementById("run-cells");
-  const runCells = (window.runCells = { working: false });
-  const all = (selector, root) => [...root.querySelectorAll(selector)];
-  const cells = data ? JSON.parse(data.textContent) : all(".bd-article .doctest", document).map(example);
-  runCells.cells = cells;
-
-  cells.forEach((cell, index) => {
-    Object.assign(cell, { index, text: cell.source });
-    cell.box ??= document.querySelector(`.run-${index}`);
-  });
+  const cells = data ? JSON.parse(data.textContent) : all(".bd-article .doctest").map(example);
+  const runCells = (window.runCells = { working: false, cells });
+  const named = (cell) => `${cell.every ? "Example" : "Cell"} ${cell.index + 1}`;
+  const isEdited = (cell) => cell.text !== cell.source;
 
   // What is typed in an example, without the prompts and what Python answers.
   function example(box) {
@@ -22,16 +18,16 @@
     return { source: typed.map((line) => line.slice(4)).join("\n"), box, space: entry ?? "example", every: true };
   }
 
-  // The buttons of a cell, below its code.
-  function equip(cell) {
+  // The buttons of a cell, below its code. A cell without them has a note that nobody sees.
+  function equip(cell, index) {
+    Object.assign(cell, { index, text: cell.source, note: element("span", { className: "run-note" }), restore() {} });
+    cell.box ??= document.querySelector(`.run-${index}`);
     const input = cell.every ? cell.box : cell.box?.querySelector(".cell_input");
     if (!input) return;
-    const put = (tools) => (cell.every ? input.append(tools) : input.after(tools));
-    const name = named(cell).toLowerCase();
-    const button = (label, act) => element("button", { type: "button", textContent: label, onclick: act });
-    cell.note = element("span", { className: "run-note" });
+    const tools = element("div", { className: "run-tools" }, cell.note);
+    if (cell.every) input.append(tools);
+    else input.after(tools);
     if (cell.elsewhere) {
-      put(element("div", { className: "run-tools" }, cell.note));
       cell.note.textContent = `Does not run in a page: ${cell.elsewhere} The output is the book's.`;
       return;
     }
@@ -39,44 +35,38 @@
     cell.editor = button("Edit", () => edit(cell));
     cell.undo = button("Reset", () => reset(cell));
     cell.undo.hidden = true;
-    const controls = [cell.press, cell.editor, cell.undo];
-    controls.forEach((one) => one.setAttribute("aria-label", `${one.textContent} ${name}`));
-    put(element("div", { className: "run-tools" }, cell.note, ...controls));
+    for (const one of [cell.press, cell.editor, cell.undo]) {
+      one.setAttribute("aria-label", `${one.textContent} ${named(cell).toLowerCase()}`);
+      tools.append(one);
+    }
   }
 
-  const named = (cell) => `${cell.every ? "Example" : "Cell"} ${cell.index + 1}`;
-
   function edit(cell) {
-    const code = cell.box.querySelector(".highlight");
-    if (cell.area) return cell.area.focus();
-    const area = element("textarea", { className: "run-edit", value: cell.text, spellcheck: false });
-    area.rows = cell.text.split("\n").length + 1;
-    area.setAttribute("aria-label", `Code of ${named(cell).toLowerCase()}; Ctrl and Enter run it`);
-    area.addEventListener("input", () => ([cell.text, cell.undo.hidden] = [area.value, false]));
-    area.addEventListener("keydown", (event) => {
+    cell.code = cell.box.querySelector(".highlight");
+    cell.area = element("textarea", { className: "run-edit", value: cell.text, spellcheck: false });
+    cell.area.rows = cell.text.split("\n").length + 1;
+    cell.area.setAttribute("aria-label", `Code of ${named(cell).toLowerCase()}; Ctrl and Enter run it`);
+    cell.area.addEventListener("input", () => (cell.text = cell.area.value));
+    cell.area.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) {
         event.preventDefault();
         upTo(cell.index);
       }
     });
-    code.hidden = true;
-    code.after(area);
-    Object.assign(cell, { area, code });
-    cell.editor.hidden = true;
+    cell.code.after(cell.area);
+    cell.code.hidden = cell.editor.hidden = true;
     cell.undo.hidden = false;
-    area.focus();
+    cell.area.focus();
   }
 
   // The cell as the book printed it: its code, and its output.
   function reset(cell) {
-    cell.area?.remove();
-    if (cell.code) cell.code.hidden = false;
-    [cell.text, cell.area] = [cell.source, undefined];
-    cell.restore?.();
-    cell.ran = false;
-    cell.note.textContent = "";
-    cell.editor.hidden = false;
+    cell.area.remove();
+    cell.restore();
+    cell.code.hidden = cell.editor.hidden = cell.ran = false;
     cell.undo.hidden = true;
+    cell.text = cell.source;
+    cell.note.textContent = "";
     cell.press.focus();
   }
 
@@ -85,102 +75,77 @@
   async function runAll(last) {
     const space = cells[last]?.space;
     const todo = cells.filter((cell, index) => index === last || (index < last && !cell.ran && cell.space === space));
-    const here = todo.filter((cell) => !cell.elsewhere).map((cell) => cell.text).join("\n");
-    const imported = [...new Set([...here.matchAll(/^(?:import|from) (\w+)/gm)].map(([, name]) => name))];
+    const code = todo.filter((cell) => !cell.elsewhere).map((cell) => cell.text).join("\n");
+    const packages = ["numpy", "scipy", "pandas", "matplotlib"].filter((name) => new RegExp(`^(import|from) ${name}\\b`, "m").test(code));
     for (const cell of todo) {
-      if (cell.elsewhere) cell.ran = true;
-      const shown = cell.press && !cell.elsewhere;
-      if (shown) cell.note.textContent = "running …";
-      const answer = await run({ source: cell.text, imported, elsewhere: Boolean(cell.elsewhere), space, every: cell.every });
+      const task = { source: cell.text, packages, space, every: cell.every, elsewhere: cell.elsewhere };
+      if (!cell.elsewhere) cell.note.textContent = "running …";
+      const outputs = await run(task).finally(() => cell.elsewhere || (cell.note.textContent = ""));
+      const [kind, text] = outputs.at(-1) ?? [];
+      cell.ran = kind !== "error";
       if (cell.elsewhere) continue;
-      if (shown) cell.note.textContent = "";
-      if (answer.failed) {
-        if (answer.why !== "stopped") say(sorry(answer));
-        return;
-      }
-      const [kind, text] = answer.outputs.at(-1) ?? [];
-      cell.ran = true;
       if (kind === "absent") {
-        if (shown) cell.note.textContent = `Not run: it needs ${text}, which a cell above would make that does not run in a page. The output is the book's.`;
+        cell.note.textContent = `Not run: it needs ${text}, which a cell above would make that does not run in a page. The output is the book's.`;
         continue;
       }
-      show(cell, answer.outputs);
+      show(cell, outputs);
       performance.mark(`ran ${cell.index}`);
-      if (kind === "error") {
-        cell.ran = false;
-        return fail(cell, text);
-      }
-      if (shown) cell.note.textContent = "ran";
+      if (kind === "error") return fail(cell);
+      cell.note.textContent = "ran";
     }
     say(last < cells.length ? `${named(cells[last])} has run.` : "Every cell of this page has run.");
   }
 
-  const sorry = ({ failed, why }) =>
-    failed === "run"
-      ? `Something could not be loaded (${why}). Is there a network? Press again to try again.`
-      : `Python could not be started (${why}). Is there a network? Press again to try again.`;
-
-  function fail(cell, error) {
-    const edited = cell.text !== cell.source;
+  function fail(cell) {
     const place = cell.box ? named(cell) : "A check that the page hides";
-    const what = /^ModuleNotFoundError/m.test(error)
-      ? "It needs a library that there is not for browsers."
-      : edited
+    const cure = isEdited(cell)
       ? "Change the code and run it again, or reset it."
-      : cells.some((one) => one.text !== one.source)
+      : cells.some(isEdited)
         ? "A cell above was changed: reset that, and run again."
-        : "It was not changed: the versions here may differ from those the book was built with.";
-    say(`${place} failed; the error stands where its output would. ${what}`);
-    if (cell.note) cell.note.textContent = "failed";
-    const fold = cell.box?.querySelector("details");
-    if (fold && !fold.querySelector("img")) fold.open = true;
+        : "It was not changed: there may be a library that browsers lack, or versions that differ from those of the book.";
+    say(`${place} failed; the error stands where its output would. ${cure}`);
+    cell.note.textContent = "failed";
+    cell.box?.querySelector("details")?.setAttribute("open", "");
   }
 
   // Where the outputs of a cell go: for hidden ones a place is made after the last one that is seen.
   function place(cell) {
-    if (cell.output) return cell.output;
-    cell.output = cell.box?.querySelector(".cell_output");
+    cell.output ??= cell.box?.querySelector(".cell_output");
     if (!cell.output) {
       cell.output = element("div", { className: "cell_output docutils container" });
-      if (cell.box) (cell.box.querySelector("details:not(.above-input)") ?? cell.box).append(cell.output);
+      if (cell.box) cell.box.append(cell.output);
       else cells.slice(0, cell.index).findLast((one) => one.box)?.box.after(cell.output);
     }
     return cell.output;
   }
 
-  // Puts outputs in the place of the book's. What has a caption keeps it, and a living figure its hand.
+  // Puts outputs in the place of the book's, which are hidden. What has a caption keeps it, and a living figure its hand.
   function show(cell, outputs) {
-    cell.restore?.();
+    cell.restore();
     if ((!cell.box || cell.silent) && outputs.at(-1)?.[0] !== "error") return;
-    if (!outputs.length && !cell.box?.querySelector(".cell_output")) return;
+    if (!outputs.length && !cell.box.querySelector(".cell_output")) return;
     const output = place(cell);
-    const undo = [];
-    const slots = all("figure :is(img, table)", output).filter((one) => !one.closest("figcaption"));
-    const others = [...output.children].filter((one) => one.localName !== "figure" && !one.querySelector("figure"));
-    others.forEach((one) => (one.hidden = true));
-    undo.push(() => others.forEach((one) => (one.hidden = false)));
-    for (const [kind, text] of outputs) {
+    const captioned = all("figure :is(img, table)", output).filter((one) => !one.closest("figcaption"));
+    const hidden = [...output.children].filter((one) => !one.matches("figure, :has(figure)"));
+    const shown = outputs.map(([kind, text]) => {
       const made = made_of(kind, text);
-      const wanted = { picture: "IMG", html: "TABLE" }[kind];
-      const slot = slots.find((one) => one.tagName === wanted);
-      if (slot && kind === "picture") {
-        slots.splice(slots.indexOf(slot), 1);
-        const old = slot.src;
-        slot.src = made.querySelector("img").src;
-        undo.push(() => (slot.src = old));
-      } else if (slot && made.querySelector("table")) {
-        slots.splice(slots.indexOf(slot), 1);
-        const table = made.querySelector("table");
-        slot.replaceWith(table);
-        undo.push(() => table.replaceWith(slot));
-      } else {
+      const [wanted] = all("img, table", made);
+      const at = captioned.findIndex((one) => one.localName === wanted?.localName);
+      if (at < 0) {
         output.append(made);
-        undo.push(() => made.remove());
+        return made;
       }
-    }
+      const [old] = captioned.splice(at, 1);
+      if (kind === "picture") wanted.alt = old.alt;
+      hidden.push(old);
+      old.after(wanted);
+      return wanted;
+    });
+    hidden.forEach((one) => (one.hidden = true));
     cell.restore = () => {
-      undo.reverse().forEach((back) => back());
-      cell.restore = undefined;
+      hidden.forEach((one) => (one.hidden = false));
+      shown.forEach((one) => one.remove());
+      cell.restore = () => {};
     };
   }
 
@@ -194,46 +159,48 @@
       return made;
     }
     if (kind === "picture") {
-      const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-      return element("div", { className: "output image_svg" }, element("img", { src: address, alt: "What this cell drew." }));
+      const src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+      return element("div", { className: "output image_svg" }, element("img", { src, alt: "What this cell drew." }));
     }
-    const look = kind === "error" ? "output traceback run-error" : "output text_plain";
-    return element("div", { className: look, role: kind === "error" ? "alert" : "" }, element("div", { className: "highlight" }, element("pre", { textContent: text, tabIndex: 0 })));
+    const failed = kind === "error";
+    const printed = element("div", { className: "highlight" }, element("pre", { textContent: text, tabIndex: 0 }));
+    return element("div", { className: `output ${failed ? "run-error" : "text_plain"}`, role: failed ? "alert" : "" }, printed);
   }
 
   // As sphinx_additions/tables.py: the names of the index, which have a row, go into the row above if that has room.
   function join(table) {
     const [above, names] = [...(table.tHead?.rows ?? [])].slice(-2);
     if (!names) return;
-    const lower = [...names.cells];
-    const named = lower.filter((one) => one.textContent.trim());
-    const free = [...above.cells].slice(0, named.length).every((one) => !one.textContent.trim() && one.colSpan === 1);
-    if (!free || named.length === lower.length || named.some((one, place) => one !== lower[place])) return;
-    named.forEach((one, place) => {
+    const hasText = (cell) => cell.textContent.trim() !== "";
+    const named = [...names.cells].filter(hasText);
+    const free = named.every((one, at) => names.cells[at] === one && !hasText(above.cells[at]) && above.cells[at].colSpan === 1);
+    if (!free || named.length === names.cells.length) return;
+    named.forEach((one, at) => {
       one.className = "index_name";
-      above.cells[place].replaceWith(one);
+      above.cells[at].replaceWith(one);
     });
     names.remove();
   }
 
   // As sphinx_additions/tables.py: columns in which nothing starts with a number hold words.
   function words(table) {
-    const rows = [...table.rows];
-    const columns = Math.min(...rows.map((row) => row.querySelectorAll("td").length).filter(Boolean));
-    if (!Number.isFinite(columns) || rows.some((row) => row.querySelector("td[colspan]"))) return;
-    for (let back = 1; back <= columns; back++) {
-      const column = rows.map((row) => row.cells[row.cells.length - back]).filter(Boolean);
-      const inside = column.filter((one) => one.localName === "td");
-      if (inside.every((one) => !/^\s*[-−+±]?[.\d]/.test(one.textContent))) column.forEach((one) => one.classList.add("words"));
+    const rows = [...table.rows].map((row) => [...row.cells].reverse());
+    const columns = table.querySelector("tbody tr")?.querySelectorAll("td").length ?? 0;
+    for (let at = 0; at < columns; at++) {
+      const column = rows.flatMap((row) => row[at] ?? []);
+      if (!column.some((one) => one.localName === "td" && /^\s*[-−+±]?[.\d]/.test(one.textContent)))
+        column.forEach((one) => one.classList.add("words"));
     }
   }
 
-  onend(() => cells.forEach((cell) => (cell.ran = false)));
+  document.addEventListener("python-ended", () => cells.forEach((cell) => (cell.ran = false)));
   cells.forEach(equip);
-  const first = document.querySelector(".bd-article .cell:has(.cell_input)");
-  if (first)
-    first.before(
-      element("div", { className: "run-page" }, element("button", { type: "button", textContent: "Run this page", onclick: () => upTo(cells.length) }), element("span", { textContent: "in your browser, with nothing to install" })),
-    );
-  
+  document.querySelector(".bd-article .cell:has(.cell_input)")?.before(
+    element(
+      "div",
+      { className: "run-page" },
+      button("Run this page", () => upTo(cells.length)),
+      element("span", { textContent: "in your browser, with nothing to install" }),
+    ),
+  );
 })();

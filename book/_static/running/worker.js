@@ -1,71 +1,40 @@
 // The Python of a page: one worker, which ends with the page or when it is stopped.
-let python, cells, origin, packages, own;
-const told = new Set();
-const say = (text) => postMessage({ said: text });
-const get = async (address, how) => {
-  const answer = await fetch(address);
-  if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
-  return answer[how]();
-};
-const packed = (name) => get(`${origin}${name}.zip`, "arrayBuffer");
-const unpack = async (name, archive = packed(name)) => python.unpackArchive(await archive, "zip", { extractDir: site() });
-const site = () => python.runPython("import site; site.getsitepackages()[0]");
+let python, cells;
+const say = (said) => postMessage({ said });
 
-// Python, with the libraries that the cells to run import by name: they arrive beside it and each other.
-async function start({ base, runtime, libraries }, imported) {
-  [origin, own] = [base, new Set(libraries)];
+// Python, with packages that the cells will need: they arrive beside it and each other.
+async function start(runtime, packages) {
   say("Python is loading");
-  const [{ loadPyodide }, lock, archive, source, own_page] = await Promise.all([
-    import(`${runtime}pyodide.mjs`),
-    get(`${runtime}pyodide-lock.json`, "json"),
-    packed("recsample"),
-    get(`${base}cells.py`, "text"),
-    get(`${base}own.py`, "text"),
-  ]);
-  packages = new Map();
-  for (const one of Object.values(lock.packages)) for (const name of one.imports) packages.set(name, one.name);
+  const indexURL = new URL(runtime, location).href;
+  const [{ loadPyodide }, archive] = await Promise.all([import(`${indexURL}pyodide.mjs`), fetch("recsample.zip")]);
+  if (!archive.ok) throw new Error(`${archive.url}: ${archive.status}`);
   const env = { HOME: "/home/pyodide", MPLBACKEND: "agg", TQDM_DISABLE: "1", NUMBA_DISABLE_JIT: "1" };
-  const first = [...new Set(["numpy", ...imported])].filter((name) => packages.has(name) && !own.has(name));
-  python = await loadPyodide({ indexURL: runtime, env, packages: first.map((name) => packages.get(name)) });
-  arrived(first);
-  await unpack("recsample", archive);
-  python.FS.writeFile("/home/pyodide/cells.py", source);
-  python.FS.writeFile("/home/pyodide/own.py", own_page);
-  cells = python.runPython("import sys; sys.path.append('/home/pyodide'); import cells; cells");
+  python = await loadPyodide({ indexURL, env, packages });
+  const extractDir = python.runPython("import site; site.getsitepackages()[0]");
+  python.unpackArchive(await archive.arrayBuffer(), "zip", { extractDir });
+  await load("import numpy");
+  cells = python.pyimport("cells");
 }
 
-// Loads libraries by the names under which they are imported: whether there were any to load.
-async function load(names) {
-  const wanted = [...names.toJs()].filter((name) => !told.has(name) && (own.has(name) || packages.has(name)));
-  if (!wanted.length) return false;
-  say(`Loading ${wanted.join(", ")}`);
-  const others = wanted.filter((name) => !own.has(name)).map((name) => packages.get(name));
-  const done = wanted.filter((name) => own.has(name)).map((name) => unpack(name));
-  if (others.length) done.push(python.loadPackage(others, { messageCallback() {}, errorCallback() {} }));
-  await Promise.all(done);
-  arrived(wanted);
-  say("Running");
-  return true;
+// Loads what a source imports and is not there yet: whether there was anything to load.
+async function load(source) {
+  const failed = [];
+  const loaded = await python.loadPackagesFromImports(source, {
+    messageCallback: (text) => text.startsWith("Loading ") && say(text),
+    errorCallback: (text) => failed.push(text),
+  });
+  if (failed.length) throw new Error(failed.join(" "));
+  return loaded.length > 0;
 }
 
-function arrived(names) {
-  const lost = names.filter((name) => !own.has(name) && !(packages.get(name) in python.loadedPackages));
-  if (lost.length) throw new Error(`${lost.join(", ")} did not arrive`);
-  names.forEach((name) => told.add(name));
-}
-
-let last = Promise.resolve();
-onmessage = ({ data }) => {
-  last = last.then(() => answer(data));
-};
-async function answer({ id, settings, source, imported = [], elsewhere, given, space = "", every = false }) {
+onmessage = async ({ data: { runtime, packages, source, given = {}, elsewhere, space = "", every = false } }) => {
   try {
-    if (!cells) await start(settings, imported);
+    if (!cells) await start(runtime, packages);
     say("Running");
-    for (const [name, value] of Object.entries(given ?? {})) cells.give(space, name, python.toPy(value));
-    const outputs = elsewhere ? cells.skip(source, space) : await cells.run(source, load, space, every);
-    postMessage({ id, outputs: JSON.parse(outputs) });
+    if (!elsewhere) await load(source);
+    const outputs = elsewhere ? cells.skip(source, space) : await cells.run(source, load, space, every, python.toPy(given));
+    postMessage({ outputs: JSON.parse(outputs) });
   } catch (error) {
-    postMessage({ id, failed: cells ? "run" : "start", why: String(error.message || error).trim().split("\n").pop() });
+    postMessage({ failed: String(error.message || error).trim().split("\n").pop() });
   }
-}
+};
