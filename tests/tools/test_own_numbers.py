@@ -107,8 +107,12 @@ def test_the_plan_asks_for_as_many_users_as_the_package_does():
         ("1\n2", {"m": ""}, "m must be a whole number from 1, got ''"),
         ("1\n2", {"drawn": "popular"}, "drawn must be 'uniform' to tell"),
         ("1", {"kind": "scores"}, "two columns or more"),
-        ("HR@10\n", {"kind": "printed", "users": "9"}, "the table must begin with the names"),
-        ("a,HR@10\nX\n", {"kind": "printed", "users": "9"}, "line 2, must have 2 fields"),
+        ("HR@10\n", {"kind": "printed", "users": "9"}, "a line of names above lines of numbers"),
+        (
+            "a,HR@10\nX\n",
+            {"kind": "printed", "users": "9"},
+            r"must have 2 cells in each line, got \['X'\]",
+        ),
     ],
 )
 def test_what_cannot_be_answered_is_refused_in_words(text, settings, message):
