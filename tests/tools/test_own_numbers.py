@@ -108,11 +108,6 @@ def test_the_plan_asks_for_as_many_users_as_the_package_does():
         ("1\n2", {"drawn": "popular"}, "drawn must be 'uniform' to tell"),
         ("1", {"kind": "scores"}, "two columns or more"),
         ("HR@10\n", {"kind": "printed", "users": "9"}, "a line of names above lines of numbers"),
-        (
-            "a,HR@10\nX\n",
-            {"kind": "printed", "users": "9"},
-            r"must have 2 cells in each line, got \['X'\]",
-        ),
     ],
 )
 def test_what_cannot_be_answered_is_refused_in_words(text, settings, message):
