@@ -16,8 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from recsample._support.typing import Floats, Integers, Rng
 
 
-def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> Integers:
-    """Convert ``values`` to an int64 array of the same shape; refuse numbers that are not whole."""
+def whole_numbers(
+    name: str, values: object, *, lowest: int | None = None, cure: str = ""
+) -> Integers:
+    """Convert ``values`` to an int64 array of the same shape; refuse numbers that are not whole.
+
+    The message ends with the cure.
+    """
     array = array_of(name, values)
     if array.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be whole numbers, got {shown(values)}")
@@ -26,17 +31,18 @@ def whole_numbers(name: str, values: object, *, lowest: int | None = None) -> In
     end = np.float64(2**53)  # beyond it a float no longer holds every whole number
     _refuse_entry(name, f"{allowed} below 2**53", array, (array <= -end) | (array >= end))
     bad = array != np.floor(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
-    _refuse_entry(name, allowed, array, bad if lowest is None else bad | (array < lowest))
+    bad = bad if lowest is None else bad | (array < lowest)
+    _refuse_entry(name, allowed, array, bad, cure)
     return array.astype(np.int64)
 
 
-def _refuse_entry(name, allowed, array, bad):
+def _refuse_entry(name, allowed, array, bad, cure=""):
     """Refuse the first bad entry of an array, and name its position."""
     if bad.any():
         where = np.unravel_index(np.argmax(bad), array.shape)
         index = ", ".join(map(str, where))
         place = f" (at position {index if array.ndim == 1 else f'({index})'})" if array.ndim else ""
-        raise ValueError(f"{name} must be {allowed}, got {array[where]}{place}")
+        raise ValueError(f"{name} must be {allowed}, got {array[where]}{place}{cure}")
 
 
 def one_or_each(
@@ -196,6 +202,9 @@ def array_of(name: str, values: Any, dtype: Any = None) -> NDArray[Any]:
         return np.asarray(values, dtype)
     except ValueError:  # lists of different lengths make no array, nor do Ranks
         return np.asarray(None)
+    except (TypeError, RuntimeError) as error:  # a tensor on a device, or with a gradient
+        kind = type(values).__name__
+        raise ValueError(f"{name} must be an array, got {kind}: {error}") from None
 
 
 def shown(value: object) -> str:

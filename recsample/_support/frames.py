@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Columns with these names may say which held-out rows are relevant.
-_RELEVANCE = (
-    "label labels rating ratings relevance relevant is_relevant rel target grade grades gain gains "
-    "stars click clicks clicked like likes liked"
-).split()
+# So many different numbers may be grades, from 0 to 10; and so many rows show that they are more.
+_GRADES, _ENOUGH = 11, 1000
 # DuckDB must not download extensions unasked.
 _AS_INSTALLED = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
@@ -38,11 +35,6 @@ def is_frame(value: Any) -> bool:
         return isinstance(nw.from_native(value, pass_through=True), (nw.DataFrame, nw.LazyFrame))
     except nw.exceptions.DuplicateError:  # columns of one name, which `column_names` refuses
         return True
-
-
-def says_relevance(name: object) -> bool:
-    """Whether a column name suggests relevance, also with the type that RecBole appends."""
-    return str(name).lower().partition(":")[0] in _RELEVANCE
 
 
 def column_names(frame: Any, name: str = "frame") -> list[str]:
@@ -69,6 +61,36 @@ def read_columns(
     return [_without_nulls(name, column, table[use]) for use, column in wanted.items()]
 
 
+def unclear_columns(frame: Any, known: Collection[str], graded: bool) -> list[str]:
+    """The further columns that may tell relevant rows from others.
+
+    They have two values, or numbers of which some are not above 0, or, where rows may be `graded`,
+    few numbers up to 10. Numbers that differ from row to row, such as an index, are none.
+    """
+    nw = extra("narwhals.stable.v2")
+    table, found = nw.from_native(frame), []
+    for column, kind in table.collect_schema().items():
+        numeric = kind.is_numeric() or kind == nw.Boolean
+        text = kind in (nw.String, nw.Categorical, nw.Enum)
+        if column in known or not (numeric or text):
+            continue
+        one = table.select(nw.col(column).alias("one")).drop_nulls().lazy()
+        n_rows = one.select(nw.len()).collect().item()
+        n_values = one.head(_ENOUGH).collect()["one"].n_unique()
+        differs = n_rows > _GRADES and n_values == min(n_rows, _ENOUGH)
+        if n_values <= _GRADES and n_rows > _ENOUGH:
+            n_values = one.collect()["one"].n_unique()
+        if text:
+            found += [column] * (n_values == 2)
+        elif n_rows and not differs:
+            ends = one.select(nw.col("one").cast(nw.Float64))
+            ends = ends.select(low=nw.col("one").min(), high=nw.col("one").max()).collect()
+            low, high = ends["low"].item(), ends["high"].item()
+            grades = n_values == 2 or (1 < n_values <= _GRADES and high <= _GRADES - 1)
+            found += [column] * bool(low <= 0 or (graded and grades))
+    return found
+
+
 def chosen_names(given: dict[str, Any], numbers: Collection[str]) -> dict[str, str]:
     """The arguments that name a column; those that may be numbers, and are, are left out."""
     return {
@@ -84,13 +106,34 @@ def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
     for use, column in wanted.items():
         if not isinstance(column, Hashable) or column not in set(known):
             raise ValueError(
-                f"{name} must have the column {shown(column)} (another one: {use}=...), "
-                f"got the columns {known}"
+                f"{name} must have the column {shown(column)} (another one: {use}=...), got "
+                f"{_listed(known)}{_way_out(frame, column, known, wanted)}"
             )
     if len(set(wanted.values())) < len(wanted):
         raise ValueError(f"{name} must have a column for each of {list(wanted)}, got {wanted}")
     table = nw.from_native(frame)
     return table.select(nw.col(column).alias(use) for use, column in wanted.items())
+
+
+def _listed(names):
+    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+    return f"the columns {shown(names[:10])}{more}"
+
+
+def _way_out(frame, column, known, wanted):
+    """What makes a table of pairs of one of another form, as the end of a sentence."""
+    if column in getattr(getattr(frame, "index", None), "names", ()):
+        return ": .reset_index() makes one of the index"
+    if {"user", "item", "score"} <= set(wanted) and len(known) > 3:
+        user, item, score = (wanted[use] for use in ("user", "item", "score"))
+        pairs = f".melt({user!r}, var_name={item!r}, value_name={score!r})"
+        if user not in known:
+            pairs = f".rename_axis(index={user!r}, columns={item!r}).stack().rename({score!r})"
+            pairs += ".reset_index()"
+        return (
+            f": of a table with a row for each user and a column for each item {pairs} makes pairs"
+        )
+    return ""
 
 
 def count_groups(
@@ -245,6 +288,12 @@ def check_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind in "SU":
         values = values.astype(object)
     # By types first: there are few, and millions of ids.
+    nested = {list, set, dict, np.ndarray}
+    if values.dtype == object and len(values) and type(values[0]) in nested:
+        raise ValueError(
+            f"{name} must have one user and one item in each row, got {shown(values[0])}: "
+            ".explode makes rows of lists"
+        )
     if values.dtype == object and len(kinds := set(map(_kind, set(map(type, values))))) > 1:
         raise ValueError(f"{name} must have ids of one kind, got {' and '.join(sorted(kinds))}")
     if values.dtype == object and kinds != {"whole numbers"}:

@@ -25,7 +25,7 @@ import numpy as np
 from recsample._support.checks import shown
 from recsample._support.extras import extra
 from recsample.evaluation.evaluating import evaluate
-from recsample.evaluation.files import as_count, read_file, read_printed
+from recsample.evaluation.files import as_count, read_file, text_of
 from recsample.evaluation.options import DRAWN, REPORTED, UNLISTED, with_meanings
 from recsample.evaluation.published import from_published
 from recsample.evaluation.reporting import report
@@ -214,7 +214,7 @@ def _ask_ranks(command, add):
 
 
 def _ask_published(command, add):
-    add("FILE", help="a row for each recommender, a column for each metric")
+    add("FILE", help="text: recommenders and metrics as rows and columns; CSV, Markdown, LaTeX")
     numbers = {"required": True, "type": int, "nargs": "+"}
     add("--m", **numbers, help="items drawn for each user; several where the paper leaves it open")
     add("--items", **numbers, help="size of the pools, or of the smallest and the largest one")
@@ -365,7 +365,7 @@ def _plan(asked):
 
 def _published(asked):
     return from_published(
-        read_printed(asked.FILE),
+        text_of(asked.FILE),
         m=asked.m,
         n_items=tuple(asked.items),
         n_users=asked.users,
@@ -390,7 +390,7 @@ def _evaluate(asked):
     return evaluate(
         scores.get("", scores),
         read_file(asked.held_out, pair | relevant),
-        train=asked.train and read_file(asked.train, pair),
+        train=asked.train and read_file(asked.train, pair | relevant, {"relevance"}),
         items=asked.items and _items(asked),
         among=_among(asked, pair),
         unlisted=asked.unlisted,

@@ -66,10 +66,11 @@ def evaluate(
         in one dataframe, told apart by the column `model`.
     held_out : dataframe, array_like of int, shape (users,), or sparse matrix, shape (users, items)
         The relevant items: columns `user` and `item`; a pandas.Series of items with the users as
-        its index; the item of each user; or a matrix with the relevant items as its non-zeros.
-        These users are evaluated.
-    train : dataframe or sparse matrix, shape (users, items), optional
-        What each user knows already, which is not ranked.
+        its index; the item of each user of an array or of factors; or a matrix, in which entries
+        above 0 are the relevant items. These users are evaluated.
+    train : dataframe, pandas.Series, or sparse matrix, shape (users, items), optional
+        What each user knows already, which is not ranked: pairs as in `held_out`, or the non-zeros
+        of a matrix.
     items : array_like, or int, optional
         The catalogue: the ids of the items that can be recommended, of arrays the numbers of their
         columns; or how many there are. By default all in the other tables. Needed where lists are
@@ -88,11 +89,12 @@ def evaluate(
         chances, anew for each user, without replacement; "popular", popular ones more often;
         "unknown"; "all", nothing was drawn, they are all that there is to rank.
     relevance : str or None, optional
-        The column of `held_out` that says which rows are relevant: those above 0. NDCG and DCG take
-        these grades as gains, as `recsample.metrics.graded.ndcg` does by default (for another gain
-        give a column of it, such as 2 ** grade - 1), unless items were drawn, where they are
-        refused; for all other metrics every grade above 0 is relevant alike. None if every row
-        is. Must be said where there is a column such as `label` or `rating`.
+        The column of `held_out`, or of `train`, that says which rows are relevant: those above 0;
+        other rows of `train` stay candidates. NDCG and DCG take these grades as gains, as
+        `recsample.metrics.graded.ndcg` does by default (for another gain give a column of it, such
+        as 2 ** grade - 1), unless items were drawn, where they are refused; for all other metrics
+        every grade above 0 is relevant alike. None if every row is. Must be said where a further
+        column has two values, numbers that are not all above 0, or grades.
     metrics : sequence of Metric or str, optional
         By default Recall@10, NDCG@10, AP and AUC; not AUC where `unlisted` is "missed".
     user, item, score, model : str, optional

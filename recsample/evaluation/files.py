@@ -19,7 +19,7 @@ import numpy as np
 
 from recsample._support.checks import as_float, is_missing, shown
 from recsample._support.extras import extra
-from recsample._support.frames import as_ids, coded, kind_of, says_relevance
+from recsample._support.frames import as_ids, coded, kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +43,8 @@ _RULES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "relevance": ("a number, or true or false", lambda values: ~np.isnan(values)),
     "chosen": ("a number", lambda values: ~np.isnan(values)),
 }
+# How a column is called that is for nothing yet.
+_FURTHER = "further column "
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -52,8 +54,8 @@ def read_file(
     """Columns of a file, under the names that they have there.
 
     `wanted` are these names, by what each is for; those that are optional may be missing. The name
-    ... of "relevance" is the first that may say what is relevant, if there is one. The index says
-    in which line or row of the file each row stands.
+    ... of "relevance" stands for all further columns, any of which may say what is relevant. The
+    index says in which line or row of the file each row stands.
     """
     from_parquet = path.lower().endswith(".parquet")
     table, chosen = (_from_parquet if from_parquet else _from_text)(path, wanted, optional)
@@ -61,24 +63,13 @@ def read_file(
         raise ValueError(f"{path} must hold at least one row below the names of its columns")
     pd, columns = extra("pandas"), {}
     for use, name in chosen.items():
+        if use.startswith(_FURTHER):
+            columns[name] = _numbers_or_text(table[name])
+            continue
         convert, called = _as_ids if use in _IDS else _as_numbers, f"{path}, column {name!r}"
         values = convert(use, table[name], called)
         columns[name] = pd.Series(values, table.index, values.dtype)
     return pd.DataFrame(columns)
-
-
-def read_printed(path: str) -> dict[str, dict[str, str]]:
-    """A table of numbers as text: recommenders in the first column, a metric in each other one."""
-    (_, *metrics), *rows = _rows_of_text(path).to_numpy().tolist()
-    if not metrics or len(set(metrics)) < len(metrics):
-        raise ValueError(
-            f"{path} must begin with the names of its columns, recommenders and different metrics, "
-            f"got {shown(metrics)}"
-        )
-    names = [name for name, *_ in rows]
-    if not (names and all(map(str.strip, names)) and len(set(names)) == len(names)):
-        raise ValueError(f"{path} must hold each recommender once, by its name, got {shown(names)}")
-    return {name: dict(zip(metrics, values)) for name, *values in rows}
 
 
 def as_count(text: str) -> int | None:
@@ -92,9 +83,8 @@ def _chosen(path, names, wanted, optional):
     chosen = {u: name for u, name in wanted.items() if u not in optional or name in names}
     if chosen.get("relevance") is ...:
         del chosen["relevance"]
-        others = filter(says_relevance, (one for one in names if one not in chosen.values()))
-        if (found := next(others, None)) is not None:
-            chosen["relevance"] = found
+        others = [name for name in names if name not in chosen.values()]
+        chosen |= {_FURTHER + name: name for name in others}
     for use, name in chosen.items():
         if names.count(name) != 1:
             or_number = f"be {_COUNT} or " * (use in ("m", "items"))
@@ -122,11 +112,11 @@ def _rows_of_text(path):
     name, pd = path.lower().removesuffix(".gz"), extra("pandas")
     if not (path == "-" or name.endswith((".csv", ".tsv"))):
         raise ValueError(
-            "a file must end in .csv, .tsv, .csv.gz or .tsv.gz, or in .parquet unless it is a "
-            f"printed table, or be - for CSV from the standard input, got {path}"
+            "a file must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for CSV from the "
+            f"standard input, got {path}"
         )
     separator = "\t" if name.endswith(".tsv") else ","
-    text = _text_of(path).rstrip("\r\n")
+    text = text_of(path).rstrip("\r\n")
     if not text or text[0] in "\r\n":
         raise ValueError(f"{path} must begin with the names of its columns, got none")
     how = {"sep": separator, "header": None, "dtype": object, "skip_blank_lines": False}
@@ -143,7 +133,7 @@ def _rows_of_text(path):
     return rows.set_axis(pd.Index(lines, name="line"))
 
 
-def _text_of(path):
+def text_of(path: str) -> str:
     """What stands in a file, or comes from the standard input."""
     try:
         if path == "-":
@@ -201,6 +191,15 @@ def _from_parquet(path, wanted, optional):
 def _no_table(path, error):
     why = getattr(error, "strerror", None) or error
     return ValueError(f"{path} must be a file that holds a table: {why}")
+
+
+def _numbers_or_text(column):
+    """A column as numbers, true and false among them, where all that is not blank are some."""
+    try:
+        values = column.map(lambda one: _TRUTH.get(str(one).strip().lower(), one))
+        return extra("pandas").to_numeric(values.replace("", np.nan)).astype(float)
+    except (TypeError, ValueError):
+        return column
 
 
 def _as_ids(use, column, called):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain, combinations, product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,9 @@ from recsample.ranks.base import Ranks
 Rows = Mapping[tuple[str, Metric], dict[str, Any]]
 Pairs = Mapping[tuple[str, str, Metric], dict[str, Any]]
 Rungs = Mapping[tuple[str, Metric, str], dict[str, float]]
+# The share of relevant items with ties, and by how much of its value their order moves a metric,
+# from which on ties are spoken of.
+_MANY_TIES, _MATTERS = 0.01, 0.01
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -121,6 +124,14 @@ class Inferred(Value):
                 found[(*pair, metric)] = one | self._decided(*pair, metric, one, is_rejected)
         return found
 
+    @cached_property
+    def tied(self) -> Mapping[str, Tied]:
+        """Of each recommender with ties that matter; not of items that are stated to be tied."""
+        stated = self.lists is not None and self.lists.unlisted == "below"
+        runs = {name: run for name, run in self.runs.items() if isinstance(run, Ranks)}
+        found = {name: _tied(run, self.metrics) for name, run in runs.items() if not stated}
+        return {name: one for name, one in found.items() if one is not None}
+
     def _decided(self, a, b, metric, found, is_rejected):
         """Who is ahead, if 0 is rejected and no other number says the opposite."""
         low, high, chance = (found[what] for what in ("low", "high", "probability"))
@@ -142,6 +153,16 @@ class Inferred(Value):
     @abstractmethod
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         """Of two means, and its limits."""
+
+
+class Tied(NamedTuple):
+    """Relevant items that are tied with others, and the metric that their order moves most."""
+
+    n: int
+    of: int
+    metric: Metric
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -475,6 +496,23 @@ def infer(ranked, metrics, drawn, has_train):
 def better(metric: Metric, a: str, b: str, sign: int) -> str:
     """The better of two recommenders, where the metric of the first less the second has a sign."""
     return a if (sign > 0) == metric.higher_is_better else b
+
+
+def _tied(ranks, metrics):
+    """The ties, where so many relevant items have some that their order can matter."""
+    rows = ranks.rows
+    n = int(np.count_nonzero(rows.ties))
+    if n < _MANY_TIES * len(rows.ties):
+        return None
+    ends = ranks.at(rows.rank, ranks.sizes), ranks.at(rows.rank + rows.ties, ranks.sizes)
+    values = {m: [_defined(_values(m, one)) for one in ends] for m in metrics}
+    moved = {
+        m: sorted(float(one.mean()) for one in both) for m, both in values.items() if len(both[0])
+    }
+    most = max(moved, key=lambda m: moved[m][1] - moved[m][0], default=None)
+    if most is None or moved[most][1] - moved[most][0] < _MATTERS * moved[most][1]:
+        return None
+    return Tied(n, len(rows.ties), most, *moved[most])
 
 
 def _values(metric: Metric, ranks: Any) -> Floats:

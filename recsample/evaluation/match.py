@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from recsample._support import frames
 from recsample._support.checks import array_of, positive_int, shown, whole_numbers
 from recsample._support.extras import extra
 from recsample._support.typing import Floats
+from recsample.evaluation.conversions import conversion
 from recsample.ranks.checks import check_names
 from recsample.ranks.scores import item_sets, sets_of, without
 from recsample.ranks.sources import Listed, Source, Study, WholeRows, is_rows
@@ -24,6 +24,12 @@ USUAL = (
     "of users who are not evaluated, left out",
 )
 _SCORES_IN_TRAIN, _OF_OTHERS = USUAL
+_THEMSELVES = (
+    "users who are ranked among their own items; if a query is no answer to itself, give the pairs "
+    "of a user and the same item as train="
+)
+# Where tables name so many of the columns, one that they do not may be padding.
+_NEARLY_ALL = 0.9
 # So many different items are not all unknown by accident.
 _MANY = 20
 
@@ -72,9 +78,11 @@ def match_ids(
     given, named = _recommenders(scores, columns["model"])
     pair = {use: columns[use] for use in ("user", "item")}
     scored = pair | {"score": columns["score"]}
-    tables = {"held_out": _held_out(held_out, pair, relevance, counts)}
-    if train is not None:
-        tables["train"] = _pairs("train", train, pair)
+    both = {"held_out": _without_negatives(held_out, counts)}
+    both |= {} if train is None else {"train": train}
+    both = {name: _framed(one, pair) for name, one in both.items()}
+    relevance = _asked_relevance(both, pair, relevance)
+    tables = {name: _relevant(name, one, pair, relevance, counts) for name, one in both.items()}
     if among is not None:
         tables["among"] = _pairs("among", among, pair)
     stated, n_items = _stated_items(items)
@@ -95,6 +103,10 @@ def match_ids(
     for one in rows.values():
         one.columns = None if stated is None else np.asarray(catalogue)
     study = _study(tables, catalogue, n_items or len(catalogue), counts)
+    _count_others(found, read, counts)
+    _count_themselves(study, counts)
+    if stated is None:
+        _count_padding(found, rows, counts)
     sources: dict[str, Source] = {
         name: rows[name] if name in rows else _listed(name, listed[name], study, catalogue, counts)
         for name in given
@@ -142,20 +154,12 @@ def _read(called, given, columns):
     """The scores of one recommender, whatever they are."""
     if frames.is_frame(given):
         return _from_frame(called, given, columns)
-    if is_rows(given):
+    if is_rows(given) and not frames.is_series(given):
         return WholeRows(given, called)
-    fitted = hasattr(given, "user_factors") and hasattr(given, "item_factors")
-    cure = ": give (model.user_factors, model.item_factors)" if fitted else _file(given)
     raise ValueError(
         f"{called} must be a dataframe, an array, a pair of factors or an object with "
-        f"scores(users), got {shown(given)}{cure}"
+        f"scores(users), got {shown(given)}{conversion('scores', given)}"
     )
-
-
-def _file(given):
-    """What to do with the name of a file."""
-    is_path = isinstance(given, (str, PathLike))
-    return ": read the file first, as by pandas.read_csv" if is_path else ""
 
 
 def _from_frame(name, frame, columns, may_be_empty=False):
@@ -165,43 +169,75 @@ def _from_frame(name, frame, columns, may_be_empty=False):
     return _Table(user, item, frames.as_scores(name, read["score"]) if "score" in read else None)
 
 
-def _held_out(given, columns, relevance, counts):
-    """The relevant pairs of a user and an item."""
-    if frames.is_series(given):
-        given = extra("pandas").DataFrame({"user": given.index, "item": given.to_numpy()})
-        columns = {"user": "user", "item": "item"}
-    is_frame = frames.is_frame(given)
-    if relevance is ... and is_frame:
-        relevance = _asked_relevance(given, columns)
-    if relevance is ... or relevance is None:
-        return _pairs("held_out", given, columns)
-    if not is_frame:
+def _without_negatives(held_out, counts):
+    """A sparse matrix without entries below 0."""
+    if not (sparse.issparse(held_out) and held_out.ndim == 2):
+        return held_out
+    entries = held_out.tocoo()
+    below = entries.data < 0
+    counts["", "held-out entries below 0, which are not relevant, left out"] = below.sum()
+    if not below.any():
+        return held_out
+    parts = entries.data[~below], (entries.row[~below], entries.col[~below])
+    return sparse.coo_matrix(parts, entries.shape)
+
+
+def _framed(given, columns):
+    """A Series of items by their users as a dataframe; without users in its index, an array."""
+    if not frames.is_series(given):
+        return given
+    pd = extra("pandas")
+    if isinstance(given.index, pd.RangeIndex):
+        return given.to_numpy()
+    if given.index.nlevels > 1:
         raise ValueError(
-            f"relevance must be None where held_out is no dataframe, got {shown(relevance)}"
+            "a Series must have the users as its index and items as its values, got the index "
+            f"{shown([*given.index.names])}: .reset_index() makes a dataframe of it"
         )
-    table = _pairs("held_out", given, columns)
-    (grades,) = frames.read_columns("held_out", given, {"relevance": relevance})
-    relevant = frames.as_grades("held_out", grades)
+    return pd.DataFrame({columns["user"]: given.index, columns["item"]: given.to_numpy()})
+
+
+def _asked_relevance(tables, columns, relevance):
+    """The column that says which rows are relevant, or None; refuse to guess it."""
+    known = {name: frames.column_names(one) for name, one in tables.items() if frames.is_frame(one)}
+    if relevance is ...:
+        for name in known:
+            unclear = frames.unclear_columns(tables[name], columns.values(), name == "held_out")
+            if unclear:
+                raise ValueError(
+                    f"relevance must say what the column {unclear[0]!r} of {name} means: "
+                    f"relevance={unclear[0]!r} if rows with 0 or less are not relevant, "
+                    "relevance=None if every row is, got neither"
+                )
+        return None
+    if relevance is not None and not any(relevance in names for names in known.values()):
+        if "held_out" not in known:
+            raise ValueError(
+                f"relevance must be None where held_out is no dataframe, got {shown(relevance)}"
+            )
+        raise ValueError(
+            "relevance must be a column of held_out or of train, or None where every row is "
+            f"relevant, got {shown(relevance)} where the columns are {shown(known)}"
+        )
+    return relevance
+
+
+def _relevant(name, given, columns, relevance, counts):
+    """The pairs of a user and an item of which something is known: those that are relevant."""
+    table = _pairs(name, given, columns)
+    if relevance is None or not frames.is_frame(given):
+        return table
+    if relevance not in frames.column_names(given):
+        return table
+    (grades,) = frames.read_columns(name, given, {"relevance": relevance}, name == "train")
+    relevant = frames.as_grades(name, grades)
     keep = relevant > 0
-    if not keep.any():
+    if name == "held_out" and not keep.any():
         raise ValueError(f"relevance must name a column with a grade above 0, got {relevance!r}")
-    counts["", f"held-out rows that are not relevant by {relevance!r}, left out"] = (~keep).sum()
+    whose = "held-out" if name == "held_out" else "training"
+    counts["", f"{whose} rows that are not relevant by {relevance!r}, left out"] = (~keep).sum()
     parts = (frames.Coded(one.ids, one.which[keep]) for one in (table.user, table.item))
     return _Table(*parts, score=relevant[keep])
-
-
-def _asked_relevance(given, columns):
-    """Refuse a column that may say which rows are relevant, unless it says so of all alike."""
-    for name in frames.column_names(given, "held_out"):
-        if frames.says_relevance(name) and name not in columns.values():
-            (column,) = frames.read_columns("held_out", given, {"relevance": name})
-            if column.n_unique() > 1 or not frames.as_grades("held_out", column)[0] > 0:
-                raise ValueError(
-                    f"relevance must say what the column {name!r} of held_out means: "
-                    f"relevance={name!r} if rows with 0 or less are not relevant, relevance=None "
-                    "if every row is relevant, got neither"
-                )
-    return None
 
 
 def _pairs(name, given, columns):
@@ -213,16 +249,19 @@ def _pairs(name, given, columns):
         shape = given.shape
         user, item = (one.astype(np.int64) for one in item_sets(name, given, *shape).nonzero())
     elif name == "held_out" and hasattr(given, "__len__") and not isinstance(given, (str, Mapping)):
+        several = array_of(name, given).shape != (len(given),)
+        if several or len(given) and isinstance(given[0], (list, set, tuple)):
+            raise ValueError(
+                f"held_out must hold one item per user, got {shown(given)}"
+                f"{conversion(name, [*given])}"
+            )
         item = whole_numbers(name, given, lowest=0)
-        if item.ndim != 1:
-            raise ValueError(f"held_out must hold one item per user, got shape {item.shape}")
-        user = np.arange(len(item))
+        user, shape = np.arange(len(item)), (len(item), None)
     else:
         or_array = ", or an array of the item of each user" if name == "held_out" else ""
-        whole = sparse.issparse(getattr(given, "train", None))  # Interactions
-        cure = f": give {name}=data.{name} of it" if whole else _file(given)
         raise ValueError(
-            f"{name} must be a dataframe or a sparse matrix{or_array}, got {shown(given)}{cure}"
+            f"{name} must be a dataframe, a Series by users or a sparse matrix{or_array}, got "
+            f"{shown(given)}{conversion(name, given)}"
         )
     if not len(user) and name != "train":
         raise ValueError(f"{name} must hold at least one item, got none")
@@ -233,6 +272,16 @@ def _check_shapes(tables, rows):
     """Refuse arrays and matrices of different users or items; None is a number nobody knows."""
     shapes = {_called(name): (one.n_users, one.n_items) for name, one in rows.items()}
     shapes |= {name: one.shape for name, one in tables.items() if one.shape is not None}
+    n_given, n_items = shapes.get("held_out", (None, 0))
+    if n_items is None:
+        n_users = next((n for n, k in shapes.values() if k is not None and n is not None), None)
+        if n_users != n_given:
+            many = "users, of which scores(users) does not tell how many there are"
+            raise ValueError(
+                f"held_out must hold an item for each of the {many if n_users is None else n_users}"
+                f"{' users' * (n_users is not None)}, got {n_given} items: say whose they are, by "
+                "a dataframe of users and items or a Series with the users as its index"
+            )
     for first, wanted in shapes.items():
         for name, shape in shapes.items():
             if any(None not in ends and ends[0] != ends[1] for ends in zip(wanted, shape)):
@@ -432,16 +481,56 @@ def _listed(name, table, study, catalogue, counts):
     key = row[known] * len(study.items) + column[known]
     order = np.argsort(key)
     key, score = key[order], table.score[known][order]
-    twice = key[1:][key[1:] == key[:-1]]
-    if len(twice):
-        user, item = divmod(int(twice[0]), len(study.items))
+    again = np.append(False, key[1:] == key[:-1])
+    twice = again & np.append(False, score[1:] != score[:-1])
+    if twice.any():
+        user, item = divmod(int(key[twice][0]), len(study.items))
         raise ValueError(
-            f"{_called(name)} must hold each pair of user and item once, "
-            f"got user {shown(study.users[user])} with item {shown(study.items[item])} twice"
+            f"{_called(name)} must hold one score for each pair of user and item, got two for user "
+            f"{shown(study.users[user])} with item {shown(study.items[item])}: keep one of them; "
+            "what is no item, such as padding, is left out by items="
         )
-    found = Listed(key, score, study)
+    counts[name, "rows of scores that repeat another one, left out"] = again.sum()
+    found = Listed(key[~again], score[~again], study)
     counts[name, _SCORES_IN_TRAIN] = found.in_train
     return found
+
+
+def _count_others(found, read, counts):
+    """Count the users who have scores and no held-out item, of each recommender."""
+    users = found["held_out"].user.ids
+    for name, one in read.items():
+        if isinstance(one, _Table):
+            n_others = len(frames.union(one.user.ids, users)) - len(users)
+        else:
+            n_others = 0 if one.n_users is None else one.n_users - len(users)
+        counts[name, "users with scores and without a held-out item"] = n_others
+
+
+def _count_themselves(study, counts):
+    """Count the users who are items too, as queries are that are documents, and are ranked."""
+    if frames.kind_of(study.users) != "text":
+        return
+    own = extra("pandas").Index(study.items).get_indexer(study.users)
+    rows = np.flatnonzero(own >= 0)
+    known = (study.exclude + study.relevant)[rows, own[rows]]
+    counts["", _THEMSELVES] = len(rows) - int(known.sum()) if len(rows) > len(own) / 2 else 0
+
+
+def _count_padding(found, rows, counts):
+    """Count what is ranked as an item, and may be padding of lists or of the catalogue."""
+    ids = {name: table.item.ids for name, table in found.items()}
+    if frames.kind_of(ids["held_out"]) != "whole numbers" or ids["held_out"].min() < 0:
+        return
+    for name, table in found.items():
+        below = table.item.ids[table.item.which] < 0
+        told = "rows of items below 0, ranked as such; if they are padding, items= leaves them out"
+        counts["", f"{name}: {told}"] = below.sum()
+    for one in list(rows.values())[:1]:
+        occur = np.unique(np.concatenate([*ids.values()]))
+        first = occur[0] == 1 and len(occur) > _NEARLY_ALL * (one.n_items - 1)
+        told = "column 0 of scores is ranked, and no table names it; if it is padding, items=range"
+        counts["", f"{told}(1, {one.n_items}) leaves it out"] = int(first)
 
 
 def _lists(table, study, catalogue, counts):

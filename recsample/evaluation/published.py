@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +13,7 @@ from recsample._support.checks import shown
 from recsample._support.extras import extra
 from recsample.evaluation.infer import Reread
 from recsample.evaluation.options import DRAWN
+from recsample.evaluation.printed import called, metric_name, printed_table
 from recsample.evaluation.reporting import MANY, refuse_corrections
 from recsample.evaluation.results import Result
 from recsample.evaluation.say import among, as_printed
@@ -24,11 +24,14 @@ from recsample.metrics.names import chosen_metrics, exact_metric
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_names
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["from_published"]
 
 
 def from_published(
-    values: Mapping[str, Any],
+    values: Mapping[str, Any] | str | pd.DataFrame,
     *,
     m: ArrayLike,
     n_items: int | tuple[int, int],
@@ -48,10 +51,13 @@ def from_published(
 
     Parameters
     ----------
-    values : mapping of str to float or str, or mapping of str to such a mapping
-        The numbers by metric, or by recommender and metric, such as ``{"HR@10": "0.670"}``. The
-        digits say how a number was rounded: text keeps the zeros at its end, without which a
-        number is taken for a rougher one.
+    values : mapping of str to float or str, mapping of str to such a mapping, str or dataframe
+        The numbers by metric, or by recommender and metric, such as ``{"HR@10": "0.670"}``; or a
+        table of them with metrics as columns or as rows, as text (CSV, Markdown, LaTeX, or pasted)
+        or as a dataframe. The digits say how a number was rounded: text keeps the zeros at its
+        end, without which a number is taken for a rougher one. Bold, marks of significance, 67.0%,
+        and - for a missing number are read as printed; what stands behind ± or in brackets is
+        counted and not used.
     m : int or sequence of int
         How many items were drawn for each user. Where a paper leaves it open (100 candidates may be
         99 drawn ones and the held-out one), all that it may be: the limits then hold for each.
@@ -95,72 +101,52 @@ def from_published(
             f"drawn must be 'uniform' ({DRAWN['uniform']}) for the numbers of a table, got "
             f"{shown(drawn)}: of other draws they say nothing about the exact metrics"
         )
-    if not isinstance(values, Mapping) or not values:
-        cure = ": see its method to_dict" * hasattr(values, "to_dict")
-        raise ValueError(
-            f"values must be numbers by metric, {{'HR@10': '0.670'}}, got {shown(values)}{cure}"
-        )
-    named = all(isinstance(one, Mapping) for one in values.values())
-    check_names("values", values)
-    given: Mapping[str, Any] = values if named else {"": values}
-    runs = {name: _numbers(name, one) for name, one in given.items()}
+    given, named = printed_table(values)
+    runs = {name: _numbers(called(name), cells) for name, cells in given.items()}
+    check_names("values", runs)
     printed = list(dict.fromkeys(one.metric for run in runs.values() for one in run))
     asked = printed if metrics is None else chosen_metrics(metrics)
     refuse_corrections(asked)
     for one in asked:
         check_additive(one)
     studies = _studies(m, n_items, n_users, replace)
-    found = Reread(runs=runs, metrics=tuple(asked), named=named, studies=studies)
+    others = sum(cell.has_other for cells in given.values() for cell in cells.values())
+    found = Reread(
+        runs=runs,
+        metrics=tuple(asked),
+        named=named,
+        counts={("", "numbers behind others in a cell, such as their errors, not used"): others},
+        studies=studies,
+    )
     if not found.readings:
         name, clash = found.clashes[0][0]
         raise ValueError(
-            f"{_called(name)} must be possible together for {among(found)}, got "
+            f"{called(name)} must be possible together for {among(found)}, got "
             f"{', '.join(map(as_printed, clash))}: look for a misprint, for another cut-off, m, "
             "n_items or draw, or for numbers that are each the best of many epochs"
         )
     return Result(found)
 
 
-def _numbers(name, values):
-    """The numbers of a recommender, as they were printed; what is missing is left out."""
-    of = _called(name)
-    if not isinstance(values, Mapping):
-        raise ValueError(
-            f"{of} must be numbers by metric, as those of all other recommenders are, got "
-            f"{shown(values)}"
-        )
-    found = [_number(of, key, one) for key, one in values.items() if not _is_missing(one)]
-    if not found:
-        raise ValueError(f"{of} must hold at least one number, got none")
+def _numbers(of, cells):
+    """The numbers of a recommender, as they were printed."""
+    found = tuple(_number(of, name, cell) for name, cell in cells.items())
     if len({one.metric for one in found}) < len(found):
-        raise ValueError(f"{of} must hold each metric once, got {list(values)}")
-    return tuple(found)
+        raise ValueError(f"{of} must hold each metric once, got {[*cells]}")
+    return found
 
 
-def _called(name):
-    return f"values of {name!r}" if name else "values"
-
-
-def _is_missing(value):
-    return value is None or value != value or (isinstance(value, str) and not value.strip())
-
-
-def _number(of, name, value):
+def _number(of, name, cell):
     """A number, and between which values it was rounded."""
-    asked = exact_metric(name)
+    asked = exact_metric(metric_name(name))
     check_additive(asked)
-    try:
-        number = Decimal(str(value).strip())
-        half = Decimal(5).scaleb(int(number.as_tuple().exponent) - 1)
-    except (InvalidOperation, TypeError, ValueError):
-        raise ValueError(f"{of} must be numbers, got {shown(value)} for {name!r}") from None
     low, high = ends_of(asked, Ranks([1], n_items=2**31))
-    if not low - float(half) <= number <= high + float(half):
+    if not low - float(cell.half) <= cell.number <= high + float(cell.half):
         raise ValueError(
-            f"{of} must be from {low:g} to {high:g} for {name!r}, got {number}: of percentages, "
-            "divide by 100"
+            f"{of} must be from {low:g} to {high:g} for {name!r}, got {cell.number}: of "
+            "percentages write 67.0%, or HR@10 (%) as the name of the metric"
         )
-    return Printed(asked, float(number), float(half), str(name))
+    return Printed(asked, float(cell.number), float(cell.half), metric_name(name))
 
 
 def _studies(m, n_items, n_users, replace):

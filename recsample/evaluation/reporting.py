@@ -20,7 +20,7 @@ from recsample.inference.likelihood.sampled_run import checked_sizes
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
-from recsample.ranks.base import Ranks
+from recsample.ranks.base import OTHER_RANKS, Ranks
 from recsample.ranks.checks import check_names, check_same_ids, rows_of
 from recsample.ranks.counts import RankCounts
 from recsample.sampling.base import Observed
@@ -307,7 +307,7 @@ def _ranks_of(sampled, m, labels):
     sampled = aligned("sampled", sampled, labels)
     # Whole numbers that a table holds as objects are welcome too.
     given = sampled.tolist() if hasattr(sampled, "tolist") else sampled
-    values = checks.whole_numbers("sampled", given)
+    values = checks.whole_numbers("sampled", given, cure=OTHER_RANKS)
     low = "sampled must be ranks from 1 on, got {}: if the best rank is 0 in your data, add 1"
     checks.refuse_first(values < 1, low, values)
     if values.ndim != 1:

@@ -19,7 +19,10 @@ from recsample.inference.likelihood.sampled_run import REFUTED, SURPRISE
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
 from recsample.metrics.shapes import Linear
+from recsample.ranks.base import Ranks
 
+# From so many ranks on it is no accident that all are 1.
+_FEW = 20
 # What items are that scores do not list, in a word or two.
 _NOT_LISTED = {
     "missed": "never found",
@@ -79,6 +82,7 @@ def notes(found: Inferred) -> tuple[str, ...]:
     undefined = found.undefined if isinstance(found, Exact) else {}
     return (
         *_mismatches(found),
+        *_ties(found),
         *(
             f"{metric} is undefined for {n:,} users, without an irrelevant item: they are left out"
             for metric, n in undefined.items()
@@ -302,6 +306,23 @@ def _mismatches(found):
     for (name, what), n in (found.counts or {}).items():
         if n and not what.endswith(USUAL):
             yield f"{name}: " * bool(name) + f"{what}: {n:,}"
+
+
+def _ties(found):
+    """How many relevant items are tied with others, and ranks that may have lost their ties."""
+    for name, one in found.tied.items():
+        yield (
+            f"{name}: " * bool(name) + f"held-out items that are tied with others: {one.n:,} of "
+            f"{one.of:,}, whose order moves {one.metric} from {one.low:.4f} to {one.high:.4f}; "
+            "each value is the mean over all orders"
+        )
+    for name, run in found.runs.items():
+        if isinstance(run, Ranks) and len(run) >= _FEW and run.rows.order.max() == 1:
+            if run.rows.rank.max() == 1 and not run.rows.ties.any():
+                yield (
+                    f"{name}: " * bool(name) + "every rank is 1: if scores were constant, or ties "
+                    "counted in favour of the held-out item, give rs.Ranks(1, n_items, ties=...)"
+                )
 
 
 def _alarms(found):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -21,12 +22,13 @@ def metric(name: str) -> Metric:
     """The metric with a given name; the inverse of ``str(metric)``.
 
     Case does not matter, nor do spaces, hyphens and underscores. The `aliases` of each metric are
-    read too: MRR is RR, MAP is AP, Hits and HR are HitRate.
+    read too: MRR is RR, MAP is AP, Hits and HR are HitRate; and cut-offs as others write them,
+    ndcg_cut_10 (trec_eval, whose map_cut_10 is AP(relevant)@10), recall_at_10 (mteb), recall_10.
 
     Parameters
     ----------
     name : str
-        Such as "AUC", "ndcg@10", "F0.5@10", "AP(relevant)@5" or "RankScore(5)".
+        Such as "AUC", "ndcg@10", "F0.5@10", "AP(relevant)@5", "RankScore(5)" or "P_5".
 
     Returns
     -------
@@ -52,7 +54,18 @@ def _read(name, wanted):
     found = re.fullmatch(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@\s*([\w.+-]+))?\s*", str(name))
     base, option, cutoff = found.groups() if found else (str(name), None, None)
     known = _known(base, option)
+    other = re.fullmatch(r"\s*(\w+?)(_cut|_at)?_(\d+)\s*", str(name))
+    if known is None and other is not None:
+        base, kind, cutoff = other.groups()
+        known = _known(base, None)
+        if kind == "_cut" and known == AP:  # trec_eval divides by all relevant items
+            known = replace(known, over="relevant")
     if known is None:
+        if normalized(base) == "gauc":  # which RecBole and DIN weight by clicks
+            raise ValueError(
+                f"{wanted}, got {name!r}, a weighted mean of AUC: evaluate AUC, take values = "
+                "result.per_instance['value'], and numpy.average(values, weights=clicks)"
+            )
         near = get_close_matches(normalized(base), labels := _labels(), n=3, cutoff=0.3)
         near = [labels[n] for n in near] or [*labels.values()]
         raise ValueError(f"{wanted}, got {name!r}; nearest: {', '.join(near)}")

@@ -327,6 +327,7 @@ class NormalizedDCG(Metric):
 
     cutoff: int | None = None
     name = "NDCG"
+    aliases = ("N",)
 
     form = Logarithmic()
 
@@ -355,7 +356,7 @@ class ReciprocalRank(Metric):
 
     cutoff: int | None = None
     name = "RR"
-    aliases = ("MRR",)
+    aliases = ("MRR", "RecipRank")
 
     form = Reciprocal()
 
@@ -383,7 +384,7 @@ class HitRatioAt(_FirstPlaces):
 
     cutoff: int | None = None
     name = "HitRate"
-    aliases = ("Hit", "HitRatio", "Hits", "HR", "Success")
+    aliases = ("Hit", "HitRatio", "Hits", "H", "HR", "Success")
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return 1.0 * (self.within(rank) & (order == 1))

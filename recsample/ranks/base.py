@@ -37,6 +37,14 @@ if TYPE_CHECKING:
 __all__ = ["Ranks", "Rows"]
 
 
+# What to do with ranks that are no whole numbers, as the end of a message.
+OTHER_RANKS = (
+    ": where items are tied, rs.Ranks(first, n_items, ties=...) takes the first of their places "
+    "and how many others they are tied with; an item that is not found has the last rank, or is "
+    "left out"
+)
+
+
 class Rows(NamedTuple):
     """The table behind `Ranks.rows`: one row per relevant item, for metrics and samplers.
 
@@ -167,7 +175,7 @@ class Ranks(WithDrawn):
         flat, n_relevant, nested = flattened("values", values)
         if flat.dtype.kind == "f":
             whole = np.isfinite(flat) & (flat == np.floor(flat))
-            message = "values must be whole numbers, got rank {} in instance {}"
+            message = "values must be whole numbers, got rank {} in instance {}" + OTHER_RANKS
             refuse_first(~whole, message, flat, owners(n_relevant))
         tie = _ties_like(ties, n_relevant, nested)
         one_tie = int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None

@@ -47,11 +47,13 @@ def strengths_of(scores: NDArray) -> NDArray:
 
 
 def refuse_nan(scores: NDArray, user: ArrayLike, item: ArrayLike, name: str = "scores") -> None:
-    """Refuse NaN, which cannot be compared; the message names its `user` and `item`."""
-    nan = np.isnan(scores)
-    if nan.any():
-        users, items = (np.broadcast_to(one, nan.shape)[nan] for one in (user, item))
+    """Refuse NaN and +inf, which is an overflow; the message names `user` and `item`."""
+    bad = ~(scores < np.inf)
+    if bad.any():
+        users, items = (np.broadcast_to(one, bad.shape)[bad] for one in (user, item))
         first = int(np.argmin(users))
         raise ValueError(
-            f"{name} must not be NaN, got NaN for user {users[first]}, item {items[first]}"
+            f"{name} must be finite, or -inf for an item that is not listed, got "
+            f"{'NaN' if np.isnan(scores[bad][first]) else 'inf'} for user {users[first]}, item "
+            f"{items[first]}"
         )

@@ -16,32 +16,32 @@ from recsample._support.checks import numbers, refuse_frame, shown, whole_number
 BLOCK = 2**22
 
 
-def checked_scores(scores):
+def checked_scores(scores, name="scores"):
     """Check scores; return an array (users, items) or a pair of factors."""
-    refuse_frame("scores", scores, "evaluate reads it; for a table of scores alone, .to_numpy()")
+    refuse_frame(name, scores, "evaluate reads it; for a table of scores alone, .to_numpy()")
     if not isinstance(scores, tuple):
-        scores = numbers("scores", scores)
+        scores = numbers(name, scores)
         if scores.ndim != 2 or not scores.size:
             raise ValueError(
-                f"scores must have shape (users, items), neither of them 0, got {scores.shape}"
+                f"{name} must have shape (users, items), neither of them 0, got {scores.shape}"
             )
         return scores
     if len(scores) != 2:
-        wanted = "scores must be one array or the pair (user_factors, item_factors)"
+        wanted = f"{name} must be one array or the pair (user_factors, item_factors)"
         raise ValueError(f"{wanted}, got {len(scores)} arrays")
-    users, items = (unrounded(numbers("scores", factors)) for factors in scores)
+    users, items = (unrounded(numbers(name, factors)) for factors in scores)
     if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
         raise ValueError(
-            "scores must be a pair of factors of shapes (users, d) and (items, d), "
+            f"{name} must be a pair of factors of shapes (users, d) and (items, d), "
             f"got {users.shape} and {items.shape}"
         )
     if not len(users) or not len(items):
-        raise ValueError(f"scores must not be empty, got {len(users)} users, {len(items)} items")
+        raise ValueError(f"{name} must not be empty, got {len(users)} users, {len(items)} items")
     if users.dtype.kind in "iu" and users.shape == items.shape and users.shape[1] > 1:
         ordered = np.sort(users, axis=1)
         if (ordered[:, 1:] > ordered[:, :-1]).all():
             raise ValueError(
-                "scores must be a pair of factors, got whole numbers, different in each row, in "
+                f"{name} must be a pair of factors, got whole numbers, different in each row, in "
                 "the first array: items and their scores go into a dataframe with the columns "
                 "user, item and score"
             )
@@ -81,7 +81,10 @@ def pair_scores(users, items, user, item):
 
 
 def item_sets(name, matrix, n_users, n_items):
-    """A canonical boolean CSR matrix of the stored non-zeros; an empty one for None."""
+    """A canonical boolean CSR matrix of the stored non-zeros; an empty one for None.
+
+    Only entries above 0 make an item relevant.
+    """
     if matrix is None:
         return sparse.csr_matrix((n_users, n_items), dtype=bool)
     wanted = f"{name} must be a sparse matrix of shape {(n_users, n_items)}"
@@ -93,7 +96,7 @@ def item_sets(name, matrix, n_users, n_items):
     if matrix.format == "csr" and matrix.nnz:  # SciPy does not check what it is built from
         refuse_unknown(name, matrix.indices[: matrix.nnz], n_items)
     known = matrix.format == "csr" and matrix.has_canonical_format
-    if known and matrix.data[: matrix.nnz].all() and not np.isnan(matrix.data).any():
+    if known and (matrix.data[: matrix.nnz] > 0).all():
         indices = matrix.indices[: matrix.nnz].copy()
         parts = np.ones(matrix.nnz, bool), indices, matrix.indptr.copy()
         return sparse.csr_matrix(parts, shape=matrix.shape)
@@ -102,6 +105,11 @@ def item_sets(name, matrix, n_users, n_items):
     if np.isnan(entries.data).any():
         raise ValueError(f"{name} must hold an item or not, got NaN")
     stored = entries.data != 0
+    if name == "relevant" and (entries.data < 0).any():
+        raise ValueError(
+            f"{name} must not hold entries below 0, got {entries.data.min():g}: keep those that "
+            "are relevant, relevant.multiply(relevant > 0)"
+        )
     return sets_of(entries.row[stored], entries.col[stored], matrix.shape)
 
 

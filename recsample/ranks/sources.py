@@ -171,7 +171,7 @@ class WholeRows:
                 "entry may have the score 0 or none, which a dataframe says"
             )
         else:
-            self._given = checked_scores(given)
+            self._given = checked_scores(given, name)
             pair = isinstance(self._given, tuple)
             self.n_users, self.n_items = map(len, self._given) if pair else self._given.shape
 

@@ -283,7 +283,7 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
     "arguments, said",
     [
         (["report", "none.csv", *SIZES], "none.csv must be a file that holds a table: No such"),
-        (["report", "x.xlsx", *SIZES], "must end in .csv, .tsv, .csv.gz or .tsv.gz, or in .parq"),
+        (["report", "x.xlsx", *SIZES], "must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet"),
         (["report", "s3://bucket/x.parquet", *SIZES], "got none on this machine"),
         (["report", "folder.csv", *SIZES], "folder.csv must be a file that holds a table: Is a d"),
         (["report", "plain.csv.gz", *SIZES], "plain.csv.gz must be a file that holds a table: Not"),

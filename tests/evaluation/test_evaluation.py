@@ -634,9 +634,7 @@ class TestRelevance:
         return rs.evaluate(self.scores, held_out, **asked | options)
 
     @pytest.mark.parametrize("library", [as_pandas, as_lazy_polars, as_arrow])
-    @pytest.mark.parametrize(
-        "name", ["label", "rating:float", *map(thorough, ("Rating", "relevance", "clicked"))]
-    )
+    @pytest.mark.parametrize("name", ["label", "is_click", *map(thorough, ("long view", "y_true"))])
     def test_each_answer(self, library, name):
         for grades in (self.first, self.first * 4.0, self.first * 2 - 1):
             table = library(self.held_out.assign(**{name: grades}))
@@ -651,7 +649,8 @@ class TestRelevance:
         pd.testing.assert_frame_equal(every.table, self.of_every_row.table)
 
     def test_what_needs_no_answer(self):
-        for more in ({"label": 1}, {"label": True}, {"count": self.first}):
+        days = np.arange(len(self.held_out))
+        for more in ({"label": 1}, {"label": True}, {"index": days}, {"time": 1e9 + days // 2}):
             found = self.evaluated(self.held_out.assign(**more))
             assert found == self.of_every_row
 
@@ -666,7 +665,7 @@ class TestRelevance:
             self.evaluated(stars.assign(stars=0), relevance="stars")
         with pytest.raises(ValueError, match="must say by numbers, or by true and false, what is"):
             self.evaluated(stars.assign(stars="yes"), relevance="stars")
-        with pytest.raises(ValueError, match="^held_out must have the column 'x'"):
+        with pytest.raises(ValueError, match="^relevance must be a column of held_out or of train"):
             self.evaluated(stars, relevance="x")
         with pytest.raises(ValueError, match="^relevance must be None where held_out is no datafr"):
             rs.evaluate(np.eye(3), [0, 1, 2], relevance="x")
@@ -681,9 +680,10 @@ def test_whole_numbers_that_floats_would_tie_keep_their_order_or_are_refused():
             rs.evaluate(table, lists)
     exact = rs.evaluate(scores - 2**60, [0, 1, 2])
     for given in (scores, scores.astype(np.uint64), scores.tolist(), Model(scores)):
-        assert rs.evaluate(given, [0, 1, 2]) == exact
+        held_out = pd.DataFrame({"user": [0, 1, 2], "item": [0, 1, 2]})
+        assert rs.evaluate(given, held_out) == exact
         with pytest.raises(ValueError, match=r"^scores must be numbers that floats hold, up to 2"):
-            rs.evaluate(given, [0, 1, 2], among=lists, drawn="uniform")
+            rs.evaluate(given, held_out, among=lists, drawn="uniform")
     with pytest.raises(ValueError, match=r"^scores must be numbers that floats hold, up to 2"):
         rs.evaluate((scores, np.ones((5, 4))), [0, 1, 2])
 
@@ -990,8 +990,8 @@ def test_a_user_whose_score_is_nan_is_called_by_the_id(form):
         "object": type("Model", (), {"scores": staticmethod(lambda users: scores[users])})(),
     }[form]
     held_out = pd.DataFrame({"user": [2, 6], "item": [1, 2]})
-    with pytest.raises(ValueError, match="^scores must not be NaN, got NaN for user 6, item"):
+    with pytest.raises(ValueError, match="^scores must be finite, .* got NaN for user 6, item"):
         rs.evaluate(given, held_out, metrics=["AP"])
     good = np.arange(80.0).reshape(8, 10)
-    with pytest.raises(ValueError, match="^scores of 'b' must not be NaN, .* user 6, item"):
+    with pytest.raises(ValueError, match="^scores of 'b' must be finite, .* user 6, item"):
         rs.evaluate({"a": good, "b": given}, held_out, metrics=["AP"])

@@ -411,7 +411,7 @@ class TestPredictedRanks:
     @pytest.mark.parametrize(
         "scores, relevant, exclude, message",
         [
-            ([[1, np.nan], [1, 2]], [0, 0], None, "scores must not be NaN, got NaN for user 0, i"),
+            ([[1, np.nan], [1, 2]], [0, 0], None, "scores must be finite, or -inf for an item"),
             ([[1, 2], [1, np.nan]], [0, 0], None, "got NaN for user 1, item 1"),
             (([[1.0]], [[2.0], [np.nan]]), [0], None, "got NaN for user 0, item 1"),
             ([1.0, 2.0], [0], None, r"scores must have shape \(users, items\), .* got \(2,\)"),

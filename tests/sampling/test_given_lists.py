@@ -150,7 +150,10 @@ SCORES = [[0.5, 0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4, 0.5]]
         ({"relevant": [0]}, r"one item for each of the 2 users, got an array of shape \(1,\)"),
         ({"relevant": [0, 5]}, "items from 0 to 4, got item 5 for user 1"),
         ({"relevant": [4, 3]}, "must not share an item, got item 4 for user 0"),
-        ({"scores": [[np.nan, 0, 0, 0, 0]] * 2}, "scores must not be NaN, .* user 0, item 0"),
+        (
+            {"scores": [[np.nan, 0, 0, 0, 0]] * 2},
+            "scores must be finite, .* NaN for user 0, item 0",
+        ),
         ({"scores": [1.0, 2.0]}, r"scores must have shape \(users, items\)"),
         ({"scores": (np.ones((2, 3)), np.ones((5, 2)))}, r"got \(2, 3\) and \(5, 2\)"),
         ({"scores": (np.ones((2, 3)),)}, "one array or the pair .* got 1 arrays"),

@@ -8,14 +8,12 @@ import io
 from contextlib import suppress
 from html import escape
 from math import isfinite
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 import recsample as rs
 from recsample._support.checks import as_float, positive_float
-from recsample.evaluation.files import as_count, read_printed
+from recsample.evaluation.files import as_count
 
 REPLACE = {"": None, "with": True, "without": False}
 MOST_COLUMNS = 12
@@ -79,7 +77,7 @@ def reported(text, settings):
     if settings["kind"] == "printed":
         sizes = counts("n_items", settings["items"])
         result = rs.from_published(
-            printed(text),
+            text,
             m=counts("m", settings["m"]),
             n_items=sizes[0] if len(sizes) == 1 else tuple(sizes),
             n_users=count("n_users", settings["users"]),
@@ -169,19 +167,6 @@ def ranks_of(column, m, name):
             f"in row {place + 1} of {name}"
         )
     return rs.Ranks(column, m + 1)
-
-
-def printed(text):
-    """The numbers of a printed table as text, by recommender and metric: a file of the command."""
-    text, mark = text.strip(), mark_of(text.strip().partition("\n")[0])
-    text, mark = (text.replace(";", ","), ",") if mark == ";" else (text, mark)
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "pasted.tsv" if mark == "\t" else "pasted.csv")
-        path.write_bytes(text.encode())
-        try:
-            return read_printed(str(path))
-        except ValueError as error:
-            raise ValueError(str(error).replace(str(path), "the table")) from None
 
 
 # Showing

@@ -1,0 +1,246 @@
+"""Tables of numbers as papers print them: CSV, Markdown, LaTeX or pasted text, or dataframes."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+from recsample._support.checks import is_missing, shown
+from recsample._support.extras import extra
+from recsample._support.frames import is_frame
+from recsample.metrics.names import exact_metric
+
+# What stands in place of a number.
+_NONE = ("", "-", "--", "---", "–", "—", "n/a", "na", "<na>", "nan", "none", "null", "oom")
+_BRACES = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
+# Parts of LaTeX and Markdown that hold no cells.
+_FRAME = re.compile(
+    r"(?<!\\)%.*|\\(?:top|mid|bottom)rule|\\cmidrule(?:\([lr]+\))?\{[^{}]*\}|\\hline|\\cline\{[^{}]*\}"
+    r"|\\(?:begin|end)\{\w+\*?\}(?:\[[^]]*\])?(?:\{[^{}]*\})*|\\centering|\\(?:caption|label)"
+    + _BRACES
+)
+_SPAN = re.compile(r"\\multicolumn\{(\d+)\}\{[^{}]*\}" + _BRACES)
+_RULE = re.compile(r"[|\s:+=-]*")
+# What stands around numbers and names for their looks, and marks of significance.
+_LOOKS = re.compile(
+    r"\\multirow\{[^{}]*\}\{[^{}]*\}|\\(?:textbf|textit|textsc|textrm|texttt|text|underline|emph"
+    r"|mathbf|mathrm|bm|bf|it|uparrow|downarrow|dd?agger|dd?ag|ast|star)\b|</?[a-z]+>"
+    r"|\*\*|__|\\(?=[%&_#])|\\,|[${}^~`↑↓†‡§¶⋆∗]"
+)
+_NUMBER = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*\**\s*(.*)", re.DOTALL)
+# An error, a rank or the like behind a number.
+_BESIDE = re.compile(r"[(\[].*[)\]]|(?:±|\\pm|\+/?-).+")
+
+
+class Cell(NamedTuple):
+    """A printed number, with half a unit of its last digit."""
+
+    number: Decimal
+    half: Decimal
+    has_other: bool  # another number stands behind it, such as its error
+
+
+def printed_table(values: Any) -> tuple[dict[str, dict[str, Cell]], bool]:
+    """The cells by recommender and metric, and whether the recommenders have names.
+
+    Metrics stand in the first lines or in the first column; what is missing is left out.
+    """
+    if not isinstance(values, Mapping):
+        heads, body = _grid_of_frame(values) if is_frame(values) else _grid_of_text(values)
+        values = _by_recommender(heads, body)
+    elif not any(isinstance(one, Mapping) for one in values.values()):
+        values = {"": values}
+    named = [*values] != [""]
+    return {name: _cells_of(name, one) for name, one in values.items()}, named
+
+
+def called(name: str) -> str:
+    """The numbers of a recommender, in a message."""
+    return f"values of {name!r}" if name else "values"
+
+
+def _cells_of(name, values):
+    of = called(name)
+    if not isinstance(values, Mapping):
+        raise ValueError(
+            f"{of} must be numbers by metric, as those of other recommenders are, got "
+            f"{shown(values)}"
+        )
+    found = {str(key): _cell(of, str(key), one) for key, one in values.items()}
+    found = {key: one for key, one in found.items() if one is not None}
+    if not found:
+        raise ValueError(f"{of} must hold at least one number, got none")
+    return found
+
+
+def _cell(of, name, value):
+    """A number, or None where there is none; of percent, a hundredth."""
+    if value is None or is_missing(value) or _plain(value).lower() in _NONE:
+        return None
+    found = _NUMBER.fullmatch(_plain(value))
+    digits, percent, rest = found.groups() if found else ("", "", "none")
+    if rest and not _BESIDE.fullmatch(rest):
+        raise ValueError(
+            f"{of} must be numbers with a decimal point, 0.670, 67.0% or 0.670±0.003, got "
+            f"{shown(value)} for {name!r}"
+        )
+    number = Decimal(digits)
+    if percent or "%" in name:
+        number = number.scaleb(-2)
+    return Cell(number, Decimal(5).scaleb(int(number.as_tuple().exponent) - 1), bool(rest))
+
+
+def _plain(text):
+    """A cell without what is there for its looks."""
+    text = re.sub(r"[\s\u00a0\u2009]+", " ", str(text)).replace("\u2212", "-").replace(r"\%", "%")
+    return re.sub(r"\s+", " ", _LOOKS.sub("", text)).strip()
+
+
+def metric_name(text: str) -> str:
+    """The name of a metric without its unit."""
+    return re.sub(r"\(?\s*%\s*\)?", "", text).strip()
+
+
+def _is_metric(text):
+    try:
+        exact_metric(metric_name(text))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number(text):
+    return bool(_NUMBER.fullmatch(text)) or text.lower() in _NONE
+
+
+def _grid_of_frame(frame):
+    """The lines of names above the numbers, and the rows below, of a dataframe."""
+    pd = extra("pandas")
+    table = extra("narwhals.stable.v2").from_native(frame).lazy().collect().to_pandas()
+    if not isinstance(table.index, pd.RangeIndex):
+        table = table.reset_index(names=[""] * table.index.nlevels, allow_duplicates=True)
+    heads = [table.columns.get_level_values(k) for k in range(table.columns.nlevels)]
+    return [[*map(_plain, line)] for line in heads], table.astype(object).to_numpy().tolist()
+
+
+def _grid_of_text(text):
+    """The same of text."""
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(
+            "values must be numbers by metric, {'HR@10': '0.670'}, by recommender and metric, a "
+            f"dataframe, or the text of a table, got {shown(text)}"
+        )
+    rows = [[_plain(one) for one in row] for row in _rows_of(text.strip("\ufeff\r\n"))]
+    rows = [row for row in rows if any(row)]
+    is_head = [not any(map(_is_value, row[1:] or row)) for row in rows]
+    n_heads = sum(1 for _ in takewhile(bool, is_head))
+    # Below names of metrics their cut-offs may stand, beside no name of a recommender.
+    n_heads += 0 < n_heads < len(rows) and not rows[n_heads][0] and _are_cutoffs(rows[n_heads][1:])
+    heads, body = rows[:n_heads], rows[n_heads:]
+    if not (heads and body):
+        raise ValueError(
+            "values must have a line of names above lines of numbers, got "
+            f"{shown(text.strip().splitlines()[0])}"
+        )
+    width = max(map(len, rows))
+    heads = [["", *row] if len(row) == width - 1 else row for row in heads]  # without a corner
+    for row in (*heads, *body):
+        if len(row) != width:
+            raise ValueError(f"values must have {width} cells in each line, got {row}")
+    return heads, body
+
+
+def _are_cutoffs(names):
+    return all(one.isdecimal() for one in names)
+
+
+def _is_value(text):
+    return text.lower() not in _NONE and _is_number(text)
+
+
+def _rows_of(text):
+    """The cells of each line, by what stands between them."""
+    if re.search(r"(?<!\\)&", text) and "\\\\" in text:
+        lines = re.split(r"\\\\(?:\[[^]]*\])?|\\tabularnewline", _FRAME.sub("", text))
+        spans = (_SPAN.sub(lambda one: one[2] + " &" * (int(one[1]) - 1), line) for line in lines)
+        return [re.split(r"(?<!\\)&", line) for line in spans]
+    lines = [line for line in text.splitlines() if line.strip()]
+    if sum("|" in line for line in lines) > 1:
+        lines = [line.strip() for line in lines if not _RULE.fullmatch(line)]
+        return [line.removeprefix("|").removesuffix("|").split("|") for line in lines]
+    for mark in "\t;,":
+        if any(mark in line for line in lines):
+            return [*csv.reader(lines, delimiter=mark)]
+    columns = [re.split(r"\s{2,}", line.strip()) for line in lines]
+    aligned = len({len(row) for row in columns[1:]}) == 1 < len(columns[-1])
+    if aligned:
+        return columns
+    rows = [_words_of(line) for line in lines]
+    # Above metrics as rows nobody knows where a name ends: in "SAS Rec A" SAS may be a corner.
+    heads = rows[0] if len(columns[0]) == 1 else columns[0]
+    if len(heads) == len(rows[-1]) and _is_metric(rows[-1][0]) and not _is_metric(heads[-1]):
+        raise ValueError(
+            "values must have tabs, commas or | between cells where metrics are rows, got "
+            f"{shown(lines[0])}"
+        )
+    return [heads, *rows[1:]]
+
+
+def _words_of(line):
+    """The cells of a line where spaces stand between them: a name may hold some too."""
+    line = re.sub(r"\s+(?=[@±(\[%]|\\pm)", "", line.strip())
+    words = re.sub(r"(?<=±)\s+|(?<=\\pm)\s+", "", line).split()
+    values = [*takewhile(lambda one: _is_number(_plain(one)), reversed(words))][::-1]
+    if not values:
+        return words
+    name = words[: len(words) - len(values)]
+    return [" ".join(name), *values] if name else values
+
+
+def _by_recommender(heads, body):
+    """The cells by recommender and metric; the metrics are names of all columns, or of all rows."""
+    columns = _names_of(heads)
+    rows = [str(row[0]).strip() for row in body]
+    if all(map(_is_metric, columns[1:])) and len(columns) > 1 and not _is_metric(columns[0]):
+        names, metrics, cells = rows, columns[1:], [row[1:] for row in body]
+    elif all(map(_is_metric, columns)):
+        names = [""] if len(body) == 1 else [f"row {k}" for k in range(1, len(body) + 1)]
+        metrics, cells = columns, body
+    elif all(map(_is_metric, rows)):
+        names, metrics, cells = columns[1:], rows, [*zip(*(row[1:] for row in body))]
+    else:
+        others = [one for one in columns if one and not _is_metric(one)]
+        raise ValueError(
+            "values must have metrics as columns, beside one of names of recommenders, or as rows, "
+            f"got columns {shown(others)}: leave out what is neither"
+        )
+    for what, found in (("recommender", names), ("metric", metrics)):
+        if len(set(found)) < len(found) or (what == "recommender" and not all(found[1:])):
+            raise ValueError(f"values must name each {what} once, got {shown(found)}")
+    return {name: dict(zip(metrics, row)) for name, row in zip(names, cells)}
+
+
+def _names_of(heads):
+    """One name for each column, from several lines of names of which some hold for several."""
+    *above, last = heads
+    if not above:
+        return last
+    if _are_cutoffs(last[1:]):
+        last[1:] = [f"@{one}" for one in last[1:]]
+    for line in above:
+        for k in range(2, len(line)):
+            line[k] = line[k] or line[k - 1]
+    joined = [" ".join(filter(None, parts)) for parts in zip(*heads)]
+    if all(map(_is_metric, joined[1:])):
+        return joined
+    groups = dict.fromkeys(" ".join(filter(None, parts)) for parts in zip(*(a[1:] for a in above)))
+    if len(groups) > 1 and all(map(_is_metric, last[1:])):
+        raise ValueError(
+            f"values must be of one data set, got columns under {shown([*groups])}: give one "
+            "after the other"
+        )
+    return last

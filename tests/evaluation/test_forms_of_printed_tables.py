@@ -1,0 +1,99 @@
+"""Tables as papers, spreadsheets and people write them: each form holds the same four numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import recsample as rs
+from recsample.evaluation.printed import printed_table
+
+SAME = {"SAS Rec": {"HR@5": "0.670", "NDCG@10": "0.3"}, "B": {"HR@5": "0.680", "NDCG@10": "0.512"}}
+
+LATEX = r"""\begin{table}[t]\centering\caption{Results on \textbf{ML-1M}.}\label{tab:one}
+\begin{tabular}{l|c|cc}
+\toprule
+ & \multicolumn{1}{c}{HR} & \multicolumn{2}{c}{NDCG} \\
+\cmidrule(lr){2-2}\cmidrule(lr){3-4}
+Model & @5 & @10 & @20 \\ \midrule
+SAS Rec & 0.670 & \underline{$0.3 \pm 0.01$} & -- \\
+\textbf{B} & \textbf{0.680}$^{*}$ & 51.2\%$^\dagger$ & \\ % ours
+\bottomrule
+\end{tabular}\end{table}"""
+FORMS = {
+    "LaTeX, two lines of heads": LATEX,
+    "Markdown": "| Model | HR@5 ↑ | NDCG@10 (%) |\n|:--|--:|--:|\n| SAS Rec | **0.670** | 3e1 |\n"
+    "| B | 0.680† | 51.2 |",
+    "CSV": "model,HR@5,NDCG@10\nSAS Rec,0.670,0.3\nB,0.680 (0.002),0.512\n",
+    "CSV, an empty corner": '\ufeff,HR@5,NDCG@10\r\n"SAS Rec",0.670,0.3\r\nB,0.680,0.512\r\n',
+    "tabs, merged cells": "Model\tHR\tNDCG\n\t5\t10\nSAS Rec\t0.670\t0.3\nB\t0.680\t0.512",
+    "metrics as rows": "metric;SAS Rec;B\nHR@5;0.670;0.680\nNDCG@10;0.3;0.512",
+    "pasted, without a corner": "HR @5 NDCG@10\nSAS Rec 0.670 0.3\nB 0.680 0.512 ± 0.01",
+    "a printed dataframe": "         HR@5  NDCG@10\nSAS Rec 0.670    0.3  \nB       0.680    0.512",
+    "metrics as rows, pasted": "      SAS Rec     B\nHR@5    0.670  0.680\nNDCG@10 0.3    0.512",
+    "dataframe": pd.DataFrame(SAME).T,
+    "dataframe, metrics as rows": pd.DataFrame(SAME),
+    "dataframe with a column of names": pd.DataFrame(SAME).T.reset_index(names="model"),
+    "dataframe with two levels": pd.DataFrame(
+        [["0.670", "0.3"], ["0.680", "0.512"]],
+        index=[*SAME],
+        columns=pd.MultiIndex.from_tuples([("HR", 5), ("NDCG", 10)]),
+    ),
+    "mapping": SAME,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_the_same_table(form):
+    cells, named = printed_table(FORMS[form])
+    found = {
+        name: {str(rs.metric(key.replace("(%)", ""))): one for key, one in row.items()}
+        for name, row in cells.items()
+    }
+    assert named and list(found) == list(SAME)
+    for name, row in SAME.items():
+        wanted = {str(rs.metric(key)): float(text) for key, text in row.items()}
+        assert {key: float(one.number) for key, one in found[name].items()} == wanted
+
+
+def test_digits_of_percentages_count_as_they_were_printed():
+    cells, _ = printed_table("HR@5,HR@10 (%)\n67.0%,70\n")
+    assert [float(one.half) for one in cells[""].values()] == [0.0005, 0.005]
+
+
+def test_a_table_without_names_has_one_recommender_or_numbered_rows():
+    assert printed_table("HR@5;HR@10\n0.5;0.6")[1] is False
+    assert list(printed_table("HR@5;HR@10\n0.5;0.6\n0.4;0.5")[0]) == ["row 1", "row 2"]
+
+
+def test_numbers_behind_others_are_counted():
+    study = {"m": 30, "n_items": 300, "n_users": 5_000, "drawn": "uniform"}
+    plain, errors = (rs.from_published(f"HR@5,HR@10\n{a},0.6", **study) for a in ("0.5", "0.5±0.1"))
+    assert errors.notes[0].endswith("not used: 1") and not plain.notes
+    assert np.array_equal(plain.table[["low", "high"]], errors.table[["low", "high"]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (" ", "values must be numbers by metric"),
+        (
+            "SAS Rec B\nHR@5 0.67 0.68\nAP 0.3 0.5",
+            "must have tabs, commas or | between .* 'SAS Rec B'",
+        ),
+        ("HR@10", "a line of names above lines of numbers"),
+        (
+            "Model,ML,,Beauty,\n,HR@5,AP,HR@5,AP\nA,.1,.2,.3,.4",
+            r"\['ML', 'Beauty'\]: give one after",
+        ),
+        ("Dataset,Model,HR@5\nML,A,0.1", r"got columns \['Dataset', 'Model'\]: leave out"),
+        ("Model,HR@5,Params\nA,0.67,10", "'Params'"),
+        ("Model;HR@5\nA;0,670", "with a decimal point, .* got '0,670' for 'HR@5'"),
+        ("Model,HR@5,AP\nA,0.67", r"3 cells in each line, got \['A', '0.67'\]"),
+        ("Model,HR@5\nA,0.67\nA,0.5", "name each recommender once"),
+        ("Model,HR@5,HR@5\nA,0.67,0.5", "name each metric once"),
+        ("Model,HR@5\nA,0.67a", "got '0.67a'"),
+    ],
+)
+def test_what_is_no_such_table_is_refused_with_the_way_out(text, message):
+    with pytest.raises(ValueError, match=message):
+        printed_table(text)

@@ -1,0 +1,254 @@
+"""What is brought and says two things is refused with the way out; what is left out is counted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import recsample as rs
+
+rng = np.random.default_rng(0)
+SCORES = rng.normal(size=(40, 60))
+ITEM = rng.integers(0, 60, 40)
+HIT = np.mean([(row > row[i]).sum() < 10 for row, i in zip(SCORES, ITEM)])
+HELD_OUT = pd.DataFrame({"user": range(40), "item": ITEM})
+
+
+def recall(*given, **options):
+    result = rs.evaluate(*given, metrics=["Recall@10"], **options)
+    return float(result.table.loc["Recall@10", "value"]), result
+
+
+class TestEntriesBelowZero:
+    matrix = sparse.csr_matrix(
+        (np.r_[np.ones(40), -np.ones(40)], (np.tile(range(40), 2), np.r_[ITEM, (ITEM + 7) % 60])),
+        shape=SCORES.shape,
+    )
+
+    @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok"])
+    def test_they_are_not_relevant_and_counted(self, form):
+        value, result = recall(SCORES, self.matrix.asformat(form))
+        assert value == HIT and result.notes == (
+            "held-out entries below 0, which are not relevant, left out: 40",
+        )
+
+    def test_predicted_ranks_refuses_them(self):
+        with pytest.raises(ValueError, match="below 0, got -1: keep those"):
+            rs.predicted_ranks(SCORES, self.matrix)
+
+
+class TestWhoseTheRowsAre:
+    doors = {
+        "array": SCORES,
+        "factors": (SCORES, np.eye(60)),
+        "object": type("Model", (), {"scores": staticmethod(lambda users: SCORES[users])})(),
+    }
+
+    @pytest.mark.parametrize("door", doors)
+    @pytest.mark.parametrize("n", [30, 41])
+    def test_an_array_of_another_length_is_refused(self, door, n):
+        some = np.resize(ITEM, n)
+        for given in (some, some.tolist(), pd.Series(some)):
+            with pytest.raises(ValueError, match=rf"got {n} items: .* Series with the users as"):
+                recall({"a": self.doors[door]}, given)
+
+    @pytest.mark.parametrize("door", doors)
+    def test_a_series_by_user_says_whose_they_are(self, door):
+        some = pd.Series(ITEM, index=range(40)).sample(15, random_state=0)
+        value, result = recall(self.doors[door], some)
+        users = some.index.to_numpy()
+        assert value == np.mean([(SCORES[u] > SCORES[u, ITEM[u]]).sum() < 10 for u in users])
+        said = ("users with scores and without a held-out item: 25",)
+        assert result.notes == (() if door == "object" else said)
+
+    def test_what_is_transposed_is_refused(self):
+        with pytest.raises(ValueError, match="each of the 60 users, got 40 items"):
+            recall(SCORES.T, ITEM % 40)
+        with pytest.raises(ValueError, match=r"got shapes \(60, 40\) and \(40, 60\)"):
+            recall(SCORES, HELD_OUT, train=sparse.csr_matrix((60, 40)))
+
+    def test_train_tells_how_many_users_an_object_has(self):
+        known = sparse.csr_matrix(SCORES.shape)
+        assert recall(self.doors["object"], ITEM, train=known)[0] == HIT
+
+
+class TestScores:
+    @pytest.mark.parametrize("value", [np.inf, np.nan])
+    @pytest.mark.parametrize("door", ["array", "object", "frame", "predicted_ranks"])
+    def test_numbers_beyond_all_others_are_refused(self, door, value):
+        scores = SCORES.copy()
+        scores[3, 5] = value
+        long = pd.DataFrame(np.argwhere(scores < 99), columns=["user", "item"])
+        wrong = pd.DataFrame({"user": [3], "item": [5]})
+        long = pd.concat([long, wrong], ignore_index=True)
+        long["score"] = scores[long["user"], long["item"]]
+        model = type("Model", (), {"scores": staticmethod(lambda users: scores[users])})()
+        with pytest.raises(ValueError, match="or -inf|missing values"):
+            if door == "predicted_ranks":
+                rs.predicted_ranks(scores, ITEM)
+            else:
+                recall({"array": scores, "object": model, "frame": long}[door], HELD_OUT)
+
+    def test_identical_rows_are_counted_and_others_refused(self):
+        long = HELD_OUT.merge(pd.DataFrame({"item": range(60)}), how="cross", suffixes=("_", ""))
+        long["score"] = SCORES[long["user"], long["item"]]
+        twice = pd.concat([long, long.head(7)])
+        value, result = recall(twice, HELD_OUT)
+        assert value == HIT
+        assert result.notes == ("rows of scores that repeat another one, left out: 7",)
+        other = twice.assign(score=np.r_[long["score"], long["score"].head(7) + 1])
+        with pytest.raises(ValueError, match="one score for each pair .* keep one of them"):
+            recall(other, HELD_OUT)
+
+
+class TestFurtherColumns:
+    answers = {
+        "signs": np.where(np.arange(40) % 3, 1, -1),
+        "zero and one": (np.arange(40) % 3 > 0).astype(int),
+        "truth": np.arange(40) % 3 > 0,
+        "grades": np.arange(40) % 5 + 1.0,
+        "halves": (np.arange(40) % 10 + 1) / 2,
+        "amounts": np.maximum(np.arange(40) - 20.5, 0) * 10,
+        "two words": np.where(np.arange(40) % 3, "yes", "no"),
+        "none": np.zeros(40),
+    }
+
+    @pytest.mark.parametrize("what", answers)
+    def test_what_may_say_relevance_is_asked_about(self, what):
+        with pytest.raises(ValueError, match="^relevance must say what the column 'x y' of held_o"):
+            recall(SCORES, HELD_OUT.assign(**{"x y": self.answers[what]}))
+        assert recall(SCORES, HELD_OUT.assign(x=self.answers[what]), relevance=None)[0] == HIT
+
+    def test_what_cannot_is_not(self):
+        times = np.arange(40) * 86_400 + 10**9
+        words = np.array(["a", "b", "c"])[np.arange(40) % 3]
+        more = {"time": times, "index": range(40), "label": 1, "kind": words, "fold": "test"}
+        assert recall(SCORES, HELD_OUT.assign(**more))[0] == HIT
+        dated = HELD_OUT.assign(day=pd.Timestamp("2020") + pd.to_timedelta(times, "s"))
+        assert recall(SCORES, dated)[0] == HIT
+
+    def test_rows_of_train_that_are_not_relevant_stay_candidates(self):
+        known = HELD_OUT.assign(item=(ITEM + 1) % 60, click=np.arange(40) % 2)
+        with pytest.raises(ValueError, match="^relevance must say what the column 'click' of trai"):
+            recall(SCORES, HELD_OUT, train=known)
+        value, result = recall(SCORES, HELD_OUT, train=known, relevance="click")
+        wanted = recall(SCORES, HELD_OUT, train=known[known["click"] > 0])[0]
+        said = "training rows that are not relevant by 'click', left out: 20"
+        assert value == wanted and said in result.notes
+        every = recall(SCORES, HELD_OUT, train=known, relevance=None)[0]
+        assert every == recall(SCORES, HELD_OUT, train=known[["user", "item"]])[0]
+        assert recall(SCORES, HELD_OUT, train=known.assign(click=np.arange(40) % 5 + 1))[0] == every
+
+
+class TestOtherForms:
+    """What is no table of pairs is refused with the line that makes one of it."""
+
+    long = pd.DataFrame(np.argwhere(SCORES < 99), columns=["user", "item"]).assign(
+        score=SCORES.ravel()
+    )
+    wide = pd.DataFrame(SCORES).rename_axis(index="user", columns="item")
+
+    def test_the_lines_make_what_is_read(self):
+        by_user = {u: [i] for u, i in enumerate(ITEM)}
+        lines = {
+            "scores.melt": self.wide.reset_index().melt(
+                "user", var_name="item", value_name="score"
+            ),
+            "stack": self.wide.stack().rename("score").reset_index(),
+            "reset_index": self.long.set_index(["user", "item"]).reset_index(),
+        }
+        for scores in lines.values():
+            assert recall(scores.astype({"item": int}), HELD_OUT)[0] == HIT
+        for held_out in (pd.Series(by_user).explode(), pd.Series([[i] for i in ITEM]).explode()):
+            assert recall(SCORES, held_out)[0] == HIT
+        assert recall(np.stack([*iter(SCORES)]), HELD_OUT)[0] == HIT
+
+    @pytest.mark.parametrize(
+        ("scores", "message"),
+        [
+            (wide.reset_index(), r"and 51 more: .* \.melt\('user', var_name='item', value_name="),
+            (pd.DataFrame(SCORES), r"\.rename_axis\(index='user', columns='item'\)\.stack\(\)"),
+            (long.set_index(["user", "item"]), r": \.reset_index\(\) makes one of the index$"),
+            (long.set_index(["user", "item"])["score"], r": \.reset_index\(\) makes a dataframe"),
+            (long.groupby("user").agg(list).reset_index(), r"\.explode makes rows of lists$"),
+            ((row for row in SCORES), r": numpy\.stack\(\[\*scores\]\) makes an array$"),
+            ({"a": SCORES, "b": [1.0, 2.0]}, r"^scores of 'b' must have shape \(users, items\)"),
+            (lambda users: SCORES[users], r"an object whose method scores\(users\) returns"),
+            ("scores.csv", "read the file first"),
+        ],
+    )
+    def test_scores(self, scores, message):
+        with pytest.raises(ValueError, match=message):
+            recall(scores, HELD_OUT)
+
+    @pytest.mark.parametrize(
+        "items", [{0: [1], 1: [2, 3]}, {"a": {1, 2}}, [[1, 2], [3]], [{1}, {2}], [(0, 1), (1, 2)]]
+    )
+    def test_lists_of_items(self, items):
+        for given in ({"held_out": items}, {"held_out": HELD_OUT, "train": items}):
+            line = r": pandas\.Series\((held_out|train)\)\.explode\(\) has the users as its index$"
+            with pytest.raises(ValueError, match=line):
+                rs.evaluate(SCORES, **given)
+
+    def test_a_tensor_elsewhere_says_where_it_is(self):
+        class Tensor:
+            def __array__(self, *_):
+                raise TypeError("can't convert cuda:0 device type tensor: use Tensor.cpu()")
+
+        with pytest.raises(ValueError, match=r"^scores must be an array, got Tensor: .*\.cpu\(\)"):
+            recall(Tensor(), HELD_OUT)
+
+
+class TestWhatIsRankedAndMayBeNoItem:
+    def test_padding_of_lists(self):
+        best = pd.DataFrame({"user": np.repeat(range(40), 5)})
+        best["item"] = np.argsort(-SCORES, axis=1)[:, :5].ravel()
+        best["score"] = SCORES[best["user"], best["item"]]
+        best.loc[best.index % 5 == 4, ["item", "score"]] = -1, -1e38
+        _, result = recall(best, HELD_OUT, unlisted="missed")
+        assert result.notes[0].endswith("items= leaves them out: 40")
+        _, result = recall(best, HELD_OUT, unlisted="missed", items=range(60))
+        assert result.notes == ("scores of items that are not in items, left out: 40",)
+
+    def test_a_column_that_no_table_names(self):
+        padded = np.c_[np.full(40, 9.0), SCORES]
+        known = pd.DataFrame(np.argwhere(np.eye(40, 60) > 0) + [0, 1], columns=["user", "item"])
+        known = pd.concat([known, known.assign(item=known["item"] + 20)])
+        held_out = HELD_OUT.assign(item=(np.arange(40) + 2) % 60 + 1)
+        _, result = recall(padded, held_out, train=known)
+        assert "items=range(1, 61) leaves it out: 1" in " ".join(result.notes)
+        assert not recall(padded, held_out, train=known, items=range(1, 61))[1].notes
+
+    def test_queries_that_are_documents(self):
+        names = np.array([f"d{i}" for i in range(40)])
+        long = pd.DataFrame({"user": np.repeat(names, 40), "item": np.tile(names, 40)})
+        long["score"] = SCORES[:, :40].ravel()
+        held_out = pd.DataFrame({"user": names, "item": np.roll(names, 3)})
+        _, result = recall(long, held_out)
+        assert result.notes[0].startswith("users who are ranked among their own items")
+        own = pd.DataFrame({"user": names, "item": names})
+        assert not recall(long, held_out, train=own)[1].notes
+
+
+def test_ties_that_matter_are_counted():
+    rough = np.round(SCORES)
+    result = rs.evaluate({"a": rough, "b": SCORES}, HELD_OUT, metrics=["Recall@10"])
+    above = np.array([(row > row[i]).sum() for row, i in zip(rough, ITEM)])
+    ties = np.array([(row == row[i]).sum() - 1 for row, i in zip(rough, ITEM)])
+    ends = np.mean(above + ties < 10), np.mean(above < 10)
+    assert result.notes == (
+        f"a: held-out items that are tied with others: {(ties > 0).sum()} of 40, whose order moves "
+        f"Recall@10 from {ends[0]:.4f} to {ends[1]:.4f}; each value is the mean over all orders",
+    )
+
+
+@pytest.mark.parametrize("rank", [1.5, np.nan])
+def test_ranks_that_are_no_whole_numbers_have_a_reading(rank):
+    for call in (
+        lambda: rs.Ranks([1, rank], 101),
+        lambda: rs.report([1, rank], m=100, n_items=3_000, drawn="uniform"),
+    ):
+        with pytest.raises(ValueError, match=r"rs\.Ranks\(first, n_items, ties=\.\.\.\) takes"):
+            call()
+    found = rs.report(np.ones(50, int), m=100, n_items=3_000, drawn="uniform", metrics=["AUC"])
+    assert found.notes[0].startswith("every rank is 1: if scores were constant, or ties counted")
