@@ -57,8 +57,8 @@ def compared(
     to_compare = [np.arange(0)]
     for rows in row_blocks(many, width, _TOGETHER):
         which = np.flatnonzero((row_of >= rows.start) & (row_of < rows.stop))
-        some = row_of[which] - rows.start, low[which], high[which]
-        counts[:, which], near = _by_sorting(numbers[rows], *some)
+        bounds = low[which], high[which]
+        counts[:, which], near = _by_sorting(numbers[rows], row_of[which] - rows.start, *bounds)
         to_compare.append(which[near])
     rest = row_of >= many
     if kernel:
@@ -72,8 +72,8 @@ def compared(
     else:
         for k in range(n_thresholds[many:].max(initial=0)):
             which = first[many:][n_thresholds[many:] > k] + k
-            some = numbers[many : many + len(which)]
-            yield from _by_comparing(some, which, low[which], high[which], counts)
+            bounds = low[which], high[which]
+            yield from _by_comparing(numbers[many : many + len(which)], which, *bounds, counts)
     which = np.concatenate(to_compare)
     for part in row_blocks(len(which), width, numbers.size):
         some = which[part]
