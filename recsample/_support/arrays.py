@@ -49,7 +49,8 @@ def places_in(lengths: Integers) -> Integers:
 
 def owners(lengths: Integers) -> Integers:
     """The number of the list that each entry of concatenated lists belongs to."""
-    return repeated(np.arange(len(lengths), dtype=np.int64), lengths)
+    number = np.arange(len(lengths), dtype=np.int64)
+    return number if (lengths == 1).all() else repeated(number, lengths)
 
 
 def entries_of(lengths: Integers, which: Any) -> Integers:
@@ -100,13 +101,15 @@ def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
     if len(values) == 0:
         raise ValueError(f"{name} must hold at least one instance, got none")
     nested = _is_nested(name, values)
-    lengths = np.array([len(v) for v in values]) if nested else np.ones(len(values))
-    flat = np.array(_joined(name, values) if nested else _plain(values))
+    # Of numbers all lengths are 1, which takes the memory of one number.
+    one = np.broadcast_to(np.int64(1), len(values))
+    lengths = np.array([len(v) for v in values], np.int64) if nested else one
+    flat = np.asarray(_joined(name, values) if nested else _plain(values))
     if not lengths.any():
         flat = flat.astype(np.int64)
     if flat.dtype.kind not in "iuf" or flat.ndim != 1:
         raise ValueError(f"{name} must be numbers, got an array of type {flat.dtype}")
-    return flat, lengths.astype(np.int64), nested
+    return flat, lengths, nested
 
 
 def split(flat: NDArray[Any], lengths: Integers) -> list[NDArray[Any]]:

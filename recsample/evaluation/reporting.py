@@ -259,7 +259,7 @@ def _check_few(runs, sizes):
         m = rows.n_irrelevant
         # More than there is is refused later, whatever is said of replacement.
         checks.refuse_first(
-            (m >= MANY * pools) & (m + rows.n_relevant <= pools),
+            (m >= MANY * sizes) & (rows.sizes <= pools),
             "replace must be stated where a tenth of a pool or more was drawn, got nothing for "
             "m = {} of n_items = {} in instance {at}: whether an item could be drawn twice",
             m,
@@ -305,8 +305,9 @@ def _ranks_of(sampled, m, labels):
     if m is None:
         raise ValueError("m must be given with a column of ranks: how many items were drawn")
     sampled = aligned("sampled", sampled, labels)
-    # Whole numbers that a table holds as objects are welcome too.
-    given = sampled.tolist() if hasattr(sampled, "tolist") else sampled
+    # Whole numbers that a table holds as objects, or in a type of its own, are welcome too.
+    plain = getattr(getattr(sampled, "dtype", None), "str", "O")[1:2] in ("i", "u", "f")
+    given = sampled.tolist() if hasattr(sampled, "tolist") and not plain else sampled
     values = checks.whole_numbers("sampled", given, cure=OTHER_RANKS)
     low = "sampled must be ranks from 1 on, got {}: if the best rank is 0 in your data, add 1"
     checks.refuse_first(values < 1, low, values)
@@ -315,11 +316,13 @@ def _ranks_of(sampled, m, labels):
             f"sampled must be one-dimensional, one rank per instance, got shape {values.shape}"
         )
     drawn = checks.one_or_each("m", m, len(values), lowest=1)
+    among = drawn + 1 if np.ndim(m) else int(drawn[0]) + 1
     beyond = "sampled must hold ranks up to m + 1 = {}, got {} in instance {at}"
-    checks.refuse_first(values > drawn + 1, beyond, drawn + 1, values)
+    checks.refuse_first(values > among, beyond, among, values)
     if len(values) < 2:
         raise ValueError(f"sampled must hold at least two instances, got {len(values)}")
-    return Ranks(values, drawn + 1, ids=None if labels is None else np.asarray(labels))
+    del values  # which Ranks keep in memory
+    return Ranks(given, among, ids=None if labels is None else np.asarray(labels))
 
 
 def _check_same(runs):

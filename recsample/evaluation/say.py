@@ -412,14 +412,14 @@ def _of_audit(found):
 def _came(found, name):
     """How sampled ranks came about."""
     evidence = found.evidence[name]
-    sampled, how = evidence.sampled, "with" if evidence.replace else "without"
+    sampled, how = evidence.different, "with" if evidence.replace else "without"
     n_items = f" with {sampled.n_relevant.sum()} relevant items"
     items = n_items if _has_several(evidence) else ""
     word = ", as stated by whoever made this report" if found.stated else " by recsample"
     return (
         f"{evidence.n_instances} instances{items}, each ranked among "
         f"m = {_span(sampled.n_irrelevant, '')} of "
-        f"{_span(evidence.sizes - sampled.n_relevant, '')} irrelevant items, drawn "
+        f"{_span(evidence.pools, '')} irrelevant items, drawn "
         f"uniformly {how} replacement{word}"
     )
 
@@ -443,7 +443,7 @@ def as_printed(number: Any) -> str:
 
 
 def _has_several(evidence):
-    return bool((evidence.sampled.n_relevant > 1).any())
+    return bool((evidence.different.n_relevant > 1).any())
 
 
 def _between(row):

@@ -192,20 +192,23 @@ class Ranks(WithDrawn):
         """Set the attributes, and check them against each other."""
         instance = owners(n_relevant)
         each = f"of the {len(n_relevant)} instances"
-        sizes = one_or_each("n_items", n_items, len(n_relevant), each, lowest=1).copy()
+        sizes = one_or_each("n_items", n_items, len(n_relevant), each, lowest=1)
         low = "values must be ranks of at least 1, got rank {} in instance {}"
         refuse_first(flat < 1, low, flat, instance)
         high = "values must not exceed n_items, got rank {} in instance {}"
-        refuse_first(flat > sizes[instance], high, flat, instance)
+        # One number for all where it is, which takes the memory of one.
+        alike = np.ndim(n_items) == 0 and not nested
+        refuse_first(flat > (sizes[:1] if alike else sizes[instance]), high, flat, instance)
         rank = flat.astype(np.int64)
-        rows = _sorted_rows(rank, tie, n_relevant)
+        rows = _sorted_rows(rank, tie, n_relevant, instance)
+        n_irrelevant = sizes[:1] - n_relevant[:1] if alike else sizes - n_relevant
         _check_rows(rows, sizes)
         vars(self).update(
             n_items=int(sizes[0]) if np.ndim(n_items) == 0 else read_only(sizes),
             ids=_names(ids, len(n_relevant)),
             sizes=read_only(sizes),
             n_relevant=read_only(n_relevant),
-            n_irrelevant=read_only(sizes - n_relevant),
+            n_irrelevant=np.broadcast_to(read_only(n_irrelevant), sizes.shape),
             rows=rows,
             _rank=read_only(rank),
             _tie=read_only(tie),
@@ -505,7 +508,7 @@ def _random_ahead(rows, rng):
 def _ties_like(ties, n_relevant, nested):
     """The ties of each relevant item, flat."""
     if np.isscalar(ties):
-        return np.full(n_relevant.sum(), whole_numbers("ties", ties, lowest=0))
+        return np.broadcast_to(whole_numbers("ties", ties, lowest=0), n_relevant.sum())
     flat, lengths, in_lists = flattened("ties", ties)
     if in_lists != nested or len(lengths) != len(n_relevant):
         got = f"{len(lengths)} {'lists' if in_lists else 'numbers'} for {len(n_relevant)} instances"
@@ -569,11 +572,10 @@ def _as_given(flat, lengths, nested):
     return tuple(split(flat, lengths)) if nested else flat
 
 
-def _sorted_rows(rank, ties, n_relevant):
+def _sorted_rows(rank, ties, n_relevant, instance):
     """Rows by ascending rank within each instance, with the groups that share a score."""
-    instance = owners(n_relevant)
     if (n_relevant == 1).all():  # nothing to sort, nor to group
-        one = read_only(np.ones(len(rank), np.int64))
+        one = np.broadcast_to(np.int64(1), len(rank))
         return Rows(read_only(instance), one, read_only(rank), read_only(ties), one, one)
     if ((instance[1:] == instance[:-1]) & (rank[1:] < rank[:-1])).any():
         by_rank = np.lexsort((rank, instance))
@@ -594,6 +596,8 @@ def _check_rows(rows, sizes):
     if several := bool(same.any()):
         message = "values must not hold a rank twice, got rank {} twice in instance {}"
         refuse_first(same & (rank[1:] == rank[:-1]), message, rank[1:], instance[1:])
+    if not rows.ties.any():
+        return
     # The worst case of a group: all its ties ahead of all its relevant items.
     last = rank + rows.ties + rows.group - rows.place
     message = "values + ties must not exceed n_items, got a worst rank of {} in instance {}"

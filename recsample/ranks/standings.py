@@ -30,7 +30,7 @@ from recsample.ranks.scores import (
     relevant_sets,
 )
 from recsample.ranks.threads import number_of_threads, on_threads
-from recsample.ranks.thresholds import fastest
+from recsample.ranks.thresholds import compared, kernel_for, sorted_from
 
 # A tile of about this many scores, with what is made of it, stays in the last cache. All items of a
 # user are in one tile where they are few; otherwise a tile is much wider than the factors are many,
@@ -103,20 +103,20 @@ class Pairwise(Given):
 
 
 class Product(Pairwise):
-    """Scores under factors, mostly compared by tiles of the matrix product."""
+    """Scores under factors, mostly compared by tiles of the matrix product, in some precision."""
 
-    def __init__(self, users: NDArray[Any], items: NDArray[Any]) -> None:
+    def __init__(self, users: NDArray[Any], items: NDArray[Any], dtype: Any) -> None:
         super().__init__(users, items)
-        self._of_thread = threading.local()
+        self._of_thread, self._dtype = threading.local(), np.dtype(dtype)
         if items.size <= 2**19:  # where the items stand side by side, products are faster
             self._items = np.asfortranarray(items)
-        limits, length = np.finfo(users.dtype), users.shape[1] + 2
+        limits, length = np.finfo(dtype), users.shape[1] + 2
         # A sum of d products is off by at most d / (1 - d u) units of rounding u of the product of
         # both norms, in any order, and so are the scores in double precision. Two more are for the
         # bounds themselves.
         unit = limits.eps / 2
         self._rounding = 1.01 * length * (unit + np.finfo(np.float64).eps / 2)
-        squares = np.einsum("ij,ij->i", users, users), np.einsum("ij,ij->i", items, items)
+        squares = [np.einsum("ij,ij->i", one, one, dtype=dtype) for one in (users, items)]
         # Beyond these limits squares and products overflow, or lose digits near 0.
         least = limits.smallest_normal**0.8
         self.bounded = bool(
@@ -126,22 +126,22 @@ class Product(Pairwise):
         self._user_norms = np.sqrt(squares[0].astype(np.float64) + least) * users.any(axis=1)
 
     def around(self, user: Integers, strength: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
-        dtype, slack = self._users.dtype, self._rounding * self._item_norm * self._user_norms[user]
+        dtype, slack = self._dtype.type, self._rounding * self._item_norm * self._user_norms[user]
         low, high = (strength - slack).astype(dtype), (strength + slack).astype(dtype)
         # The scores of users whose factors are all 0 are 0, and not rounded.
         exact = slack == 0
-        low[~exact] = np.nextafter(low[~exact], dtype.type(-np.inf))
-        high[~exact] = np.nextafter(high[~exact], dtype.type(np.inf))
+        low[~exact] = np.nextafter(low[~exact], dtype(-np.inf))
+        high[~exact] = np.nextafter(high[~exact], dtype(np.inf))
         return low, high
 
     def rows(self, users: Integers) -> Callable[[slice], NDArray[Any]]:
-        mine = self._users[users]
+        mine = self._users[users].astype(self._dtype, copy=False)
 
         def tile(items):
-            theirs = self._items[items].T
+            theirs = self._items[items].astype(self._dtype, copy=False).T
             size = len(mine) * theirs.shape[1]
             # The memory of the last tile is used again, because to get more takes long.
-            room = getattr(self._of_thread, "room", self._items[:0, 0])
+            room = getattr(self._of_thread, "room", mine[:0, 0])
             if len(room) < size:
                 self._of_thread.room = room = np.empty(size, mine.dtype)
             return np.matmul(mine, theirs, out=room[:size].reshape(len(mine), -1))
@@ -152,17 +152,25 @@ class Product(Pairwise):
 def scored_pools(scores, relevant, exclude):
     """Check scores, relevant and excluded items against each other."""
     scores = checked_scores(scores)
-    source: Any = Product(*scores) if isinstance(scores, tuple) else Given(scores)
-    # A rounded product bounds scores, and so strengths only where these are the scores.
-    if isinstance(source, Product) and not (source.bounded and order.is_the_score()):
-        source = Pairwise(*scores)
-    n_users, n_items = source.shape
+    factors = isinstance(scores, tuple)
+    n_users, n_items = map(len, scores) if factors else scores.shape
     exclude = item_sets("exclude", exclude, n_users, n_items)
     relevant = relevant_sets(relevant, n_users, n_items)
+    source: Any = _of_factors(*scores, relevant.nnz) if factors else Given(scores)
     refuse_shared(relevant, exclude)
     message = "exclude must leave an item to rank, got 0 items left for user {at}"
     refuse_first(np.diff(exclude.indptr) == n_items, message)
     return source, relevant, exclude
+
+
+def _of_factors(users, items, n_relevant):
+    """Scores under factors, in the precision in which the ranks are found sooner."""
+    # In doubles hardly a number is near another one. That saves more than the product takes where
+    # rows are sorted, and so do not tell in which columns numbers are near.
+    many = sorted_from(kernel_for(n_relevant * len(items))) * len(users)
+    source = Product(users, items, users.dtype if n_relevant < many else np.float64)
+    # A rounded product bounds scores, and so strengths only where these are the scores.
+    return source if source.bounded and order.is_the_score() else Pairwise(users, items)
 
 
 def standings(
@@ -189,7 +197,7 @@ def standings(
     above, ties = np.zeros((2, len(own)), np.int64)
     lengths = counted(user, n_users)
     starts = starts_of(lengths)
-    compare = fastest(len(own) * n_items)
+    kernel = kernel_for(len(own) * n_items)
     height, width = _shape(-(-n_users // n_threads), n_items, numbers)
     ends = relevant.indptr.astype(np.int64) + exclude.indptr
 
@@ -205,7 +213,8 @@ def standings(
             for items, left_out in _left_out(rows, by_length, width, relevant, exclude):
                 tile, found = tile_of(items), np.zeros((2, len(mine)), np.int64)
                 tile.reshape(-1)[left_out] = order.UNRANKED
-                for which, column in compare(tile, n_own, low[mine], high[mine], found):
+                bounds = low[mine], high[mine]
+                for which, column in compared(tile, n_own, *bounds, found, kernel):
                     for some in row_blocks(len(which), 1, numbers // 8):
                         yield mine[which[some]], items.start + column[some]
                 above[mine] += found[0]

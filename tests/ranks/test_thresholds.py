@@ -1,4 +1,4 @@
-"""Numbers against thresholds: by comparing, by buckets and compiled, all as counting by hand."""
+"""Numbers against thresholds: by comparing, by sorting and compiled, all as counting by hand."""
 
 import os
 import sys
@@ -74,7 +74,7 @@ def compiled():
     pytest.importorskip("numba")
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         pytest.skip("Numba may not compile here; in tests/tools/test_compiled.py it does")
-    return partial(thresholds.compared_by, thresholds.compiled_counts())
+    return partial(thresholds.compared, kernel=thresholds.compiled_counts())
 
 
 @st.composite
@@ -101,12 +101,11 @@ def check(rows, thresholds, compare=thresholds.compared):
 
 
 @settings(max_examples=80, deadline=None)
-@given(cases(), st.sampled_from([1, 16]), st.sampled_from([0, 1 / 8, 1]), st.sampled_from([4, 64]))
-def test_counts_are_those_by_hand(case, many, crowded, to_sort):
+@given(cases(), st.sampled_from([1, 8, 99]), st.sampled_from([1, 2**17]))
+def test_counts_are_those_by_hand(case, many, together):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(thresholds, "_MANY", many)
-        patch.setattr(thresholds, "_CROWDED", crowded)
-        patch.setattr(thresholds, "_SORTED", to_sort)
+        patch.setattr(thresholds, "_TOGETHER", together)
         check(*case)
 
 
@@ -132,34 +131,29 @@ def compared_rows(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", KINDS)
-def test_buckets_decide_where_thresholds_are_many(compared_rows, dtype):
+def test_sorted_rows_are_compared_only_where_numbers_are_near(compared_rows, dtype):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(6, 2000)).astype(dtype)
     rows[1] *= dtype(1e-20)
     rows[2] *= dtype(1e20)
-    rows[3] += dtype(1e3)
+    rows[3, 3] = INF
     rows[:, ::7] = -INF
-    values = [rng.choice(row[row > -INF], n) for row, n in zip(rows, (40, 30, 25, 20, 15, 1))]
-    thresholds = [with_bounds(v, 1e-6 * abs(v).min(), dtype) for v in values]
-    check(rows, thresholds)
-    assert compared_rows == [2] + 14 * [1]
-
-
-@pytest.mark.parametrize("dtype", KINDS)
-@pytest.mark.parametrize("outlier", [INF, -INF, 1e30, -1e30])
-def test_one_outlier_puts_a_row_into_one_bucket(compared_rows, dtype, outlier):
-    rng = np.random.default_rng(1)
-    rows = rng.normal(size=(3, 500)).astype(dtype)
-    rows[1, 3] = outlier
-    values = [row[:20] for row in rows]
+    numbers = (40, 30, 25, 20, 15, 1)
+    values = [rng.choice(row[abs(row) < INF], n) for row, n in zip(rows, numbers)]
     check(rows, [with_bounds(v, 0, dtype) for v in values])
-    assert compared_rows == 20 * [1]
+    assert sum(compared_rows) == 1  # the row with one threshold
+    compared_rows.clear()
+    # Between two of the numbers, which are further apart than bounds and single precision are.
+    ordered = np.sort(rows[0].astype(np.float32))
+    between = ((ordered[1:] + ordered[:-1]) / 2)[ordered[:-1] > -INF]
+    apart = np.argsort(-abs(np.diff(ordered[ordered > -INF])))[:40]
+    check(rows[:1], [with_bounds(between[apart], 1e-6, dtype)])
+    assert sum(compared_rows) == 0
 
 
-def test_crowded_rows_are_sorted_where_thresholds_are_many(compared_rows):
-    rows = np.random.default_rng(3).normal(size=(2, 500))
-    check(rows, [with_bounds(row[:100], 1e-3, np.float64) for row in rows])
-    assert compared_rows == []
+def test_doubles_that_are_equal_in_single_precision_are_told_apart():
+    rows = 1 + np.arange(-50, 50)[None] * 1e-12
+    check(rows, [with_bounds(rows[0, ::9], 2.5e-12, np.float64)])
 
 
 def few_and_all_near():
@@ -179,14 +173,14 @@ def test_compiled_code_finds_few_and_all_that_are_near():
 
 def test_numba_is_loaded_where_it_pays(monkeypatch):
     def chosen(n_comparisons):
-        return thresholds.fastest(n_comparisons) is not thresholds.compared
+        return thresholds.kernel_for(n_comparisons) is not None
 
     monkeypatch.setattr(thresholds, "compiled_counts", lambda: "compiled")
     monkeypatch.setattr(thresholds, "find_spec", lambda name: name == "numba")
     monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     assert not chosen(2**31 - 1) and chosen(2**31)
-    assert thresholds.fastest(2**31).args == ("compiled",)
+    assert thresholds.kernel_for(2**31) == "compiled"
     monkeypatch.setitem(sys.modules, "numba", None)
     assert not chosen(2**24 - 1) and chosen(2**24)
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")

@@ -67,10 +67,17 @@ class SampledRun:
         if self.n_instances < 2:
             raise ValueError(f"sampled must hold at least two instances, got {self.n_instances}")
         self.sizes = checked_sizes(self.sampled, n_items, replace)
+        # Of one relevant item among as many drawn ones each, only how often a rank occurs matters.
+        self.different, self.often, sizes = self.sampled, self.counts, self.sizes
+        if self.counts is None and _is_column(self.sampled) and np.ptp(sizes) == 0:
+            among = int(self.sampled.sizes[0])
+            self.different, self.often = rows_of(RankCounts.of(self.sampled.rows.rank, among))
+            sizes = sizes[: len(self.different)]
         for metric in metrics:
             check_additive(metric)
         self.cutoffs = tuple({metric.cutoff for metric in metrics if metric.cutoff is not None})
-        self.strata = strata_of(self.sampled, self.sizes, replace, self.counts)
+        self.pools = sizes - self.different.n_relevant  # irrelevant items in each
+        self.strata = strata_of(self.different, sizes, replace, self.often)
         drawn = min(min(s.n_draws) / s.pool for s in self.strata)
         self.is_nearly_all = not replace and drawn >= _NEARLY_ALL
         self.known: dict[tuple, Any] = {}
@@ -127,7 +134,7 @@ class SampledRun:
 
     def mean(self, metric: Metric) -> float:
         """The mean of the uncorrected metric, among the sampled items."""
-        return mean_of(metric(self.sampled), self.counts)
+        return mean_of(metric(self.different), self.often)
 
     def estimate(self, metric: Metric) -> float:
         """An estimate of the mean: unbiased for a linear metric, else made of two estimates.
@@ -159,8 +166,8 @@ class SampledRun:
     def limits(self, metric: Metric, assumption: Assumption, level: float) -> tuple[float, float]:
         """The limits of the mean of the metric under an assumption."""
         if isinstance(metric.shape, Linear):
-            ends = ends_of(metric, self.sampled)
-            return limits_of_mean(metric(self.sampled), level, self.counts, ends)
+            ends = ends_of(metric, self.different)
+            return limits_of_mean(metric(self.different), level, self.often, ends)
         mixtures, best = self.mixtures(metric, assumption), self.best(assumption)
         # Items of one instance are correlated, so that their counts tell less: a design effect.
         reach = float(special.chdtri(1, 1 - level)) * self.clustering(metric)
@@ -171,7 +178,7 @@ class SampledRun:
 
     def clustering(self, metric: Metric) -> float:
         """The design effect of several relevant items per instance; 1 if they are independent."""
-        if (self.sampled.n_relevant == 1).all():
+        if (self.different.n_relevant == 1).all():
             return 1.0
         return clustering(self.deviations(metric))
 
@@ -180,8 +187,8 @@ class SampledRun:
 
         The contribution of a relevant item is replaced by its mean given the sampled rank.
         """
-        rows = self.sampled.rows
-        m = self.sampled.n_irrelevant[rows.instance]
+        rows = self.different.rows
+        m = self.different.n_irrelevant[rows.instance]
         off = np.zeros(len(rows.rank))
         for stratum, column, group, weights in zip(
             self.strata, self.columns("smooth"), self.mixtures(metric, "smooth"), self.smoothed
@@ -193,7 +200,11 @@ class SampledRun:
                 mine = stratum.rows[m[stratum.rows] == one]
                 off[mine] = given[start + rows.above[mine] + rows.ties[mine] // 2]
                 start += one + 1
-            off[stratum.rows] -= off[stratum.rows].mean()
+            often = None if self.often is None else self.often[stratum.rows]
+            off[stratum.rows] -= mean_of(off[stratum.rows], often)
+        if self.different is not self.sampled:  # a row for each of the ranks, in ascending order
+            off = off[np.searchsorted(rows.rank, self.sampled.rows.rank)]
+            return off, off**2
         n = len(self.sampled)
         return summed(rows.instance, off, n), summed(rows.instance, off**2, n)
 
@@ -241,6 +252,12 @@ class SampledRun:
             if not _CERTAIN < chance < SURPRISE:
                 break
         return chance
+
+
+def _is_column(ranks):
+    """Whether `Ranks` are no more than a column among as many items, without ties."""
+    one_each = (ranks.n_relevant == 1).all() and not ranks.rows.ties.any()
+    return one_each and np.ptp(ranks.sizes) == 0
 
 
 def _tail(observed, simulated, orders):
@@ -311,7 +328,7 @@ def checked_sizes(sampled: Ranks, n_items: ArrayLike, replace: bool) -> Integers
     sizes = one_or_each("n_items", n_items, len(sampled), lowest=2)
     if not (sampled.n_relevant.all() and sampled.n_irrelevant.all()):
         raise ValueError("sampled must hold relevant and drawn irrelevant items in every instance")
-    needed = sampled.n_relevant + (1 if replace else sampled.n_irrelevant)
+    needed = sampled.n_relevant + 1 if replace else sampled.sizes
     message = "n_items must be at least {}, what was drawn and the relevant items, got {} in "
     refuse_first(sizes < needed, message + "instance {at}", needed, sizes)
     return sizes
