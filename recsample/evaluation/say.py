@@ -12,9 +12,7 @@ from recsample._support.numerics import PERCENT
 from recsample._support.typing import Integers
 from recsample.evaluation.grades import uses_grades
 from recsample.evaluation.infer import Audited, Exact, Inferred, Reread, Sampled, Uncorrected
-from recsample.evaluation.match import USUAL
-from recsample.evaluation.options import DRAWN
-from recsample.evaluation.rank import lists_said
+from recsample.evaluation.options import DRAWN, USUAL
 from recsample.inference.likelihood.sampled_run import REFUTED, SURPRISE
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
@@ -59,6 +57,8 @@ def headline(found: Inferred) -> str:
     """How the numbers came about, and what the limits assume: what all rows share."""
     lists = ""
     if found.lists is not None:
+        from recsample.evaluation.rank import lists_said  # a report needs no sparse matrices
+
         behind = _NOT_LISTED.get(found.lists.unlisted or "", "")
         lists = f"Scores are {lists_said(found.lists)}; what is not listed is {behind}."
     parts = head(found), lists, _grades(found.metrics, found.grades), limits_said(found)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import recsample as rs
-from recsample._support.numerics import limits_of_mean, probability_above_0
+from recsample._support.numerics import limits_of_mean, probability_above_0, students
 
 RANGE = (0.0, 1.0)
 
@@ -54,6 +54,18 @@ def test_counts_stand_for_as_many_values():
     for ends in (RANGE, None):
         found = limits_of_mean(values, 0.95, counts, ends)
         assert found == pytest.approx(limits_of_mean(each, 0.95, ends=ends), rel=1e-9)
+
+
+@pytest.mark.parametrize("ends", [(-1.0, 1.0), (-1.0, 0.9), None])
+def test_many_rows_at_once_have_the_limits_of_each_row(ends):
+    """Rows with Student's limits, few that vary, all alike, and values beyond the range."""
+    rng = np.random.default_rng(0)
+    few, alike = (rng.random((4, 60)) < 0.05) * 1.0, np.outer([0.0, 0.25, -1.0, 1.0], np.ones(60))
+    rows = np.vstack([rng.uniform(-1, 1, (4, 60)), few, -few, alike])
+    low, high, chance = students(rows, 0.99, ends)
+    for row, *found in zip(rows, low, high, chance):
+        limits = limits_of_mean(row, 0.99, ends=ends)
+        assert found == pytest.approx([*limits, probability_above_0(row, ends)], rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
