@@ -66,21 +66,6 @@ def limits_of_mean(
     return max(low, ends[0]), min(high, ends[1])
 
 
-def probability_above_0(values: Floats, ends: tuple[float, float] | None = None) -> float:
-    """The confidence that the mean of the population is above 0, by `limits_of_mean`.
-
-    It is 1/2 where one more value at the nearer end could turn the mean.
-    """
-    mean = float(values.mean())
-    if ends is not None and _few_vary(values, None, ends):
-        sign, end = (1, ends[0]) if mean > 0 else (-1, ends[1])
-        return 0.5 + sign * (0.5 - _chance_beyond(-sign * np.append(values, end)))
-    if _alike(values):
-        return 0.5
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    return float(scipy.special.stdtr(len(values) - 1, mean / error))
-
-
 def _alike(values):
     """Whether values are equal up to rounding, those of each row."""
     return np.ptp(values, axis=-1) <= 1e-12 * abs(values).max(axis=-1)
@@ -108,21 +93,21 @@ def _few_vary(values, counts, ends):
 def students(
     rows: Floats, level: float, ends: tuple[float, float] | None
 ) -> tuple[Floats, Floats, Floats]:
-    """The limits of the mean of each row, and the confidence that it is above 0.
+    """The limits of the means of rows by `limits_of_mean`, and the confidence that each is above 0.
 
-    By `limits_of_mean` and `probability_above_0`, for many rows in little more time than for one.
+    The confidence is that of the limits, and 1/2 where one more value at the nearer end could turn
+    the mean. Many rows take little more time than one.
     """
-    n, mean = rows.shape[1], rows.mean(axis=1)
-    error = rows.std(axis=1, ddof=1) / np.sqrt(n)
-    few = _alike(rows) if ends is None else _alike(rows) | _few_vary(rows, None, ends)
+    n, mean, alike = rows.shape[1], rows.mean(axis=1), _alike(rows)
+    error = np.where(alike, np.inf, rows.std(axis=1, ddof=1) / np.sqrt(n))
     reach = scipy.special.stdtrit(n - 1, (1 + level) / 2) * error
-    chance = scipy.special.stdtr(n - 1, mean / np.where(few, 1.0, error))
-    low, high = mean - reach, mean + reach
+    low, high, chance = mean - reach, mean + reach, scipy.special.stdtr(n - 1, mean / error)
     if ends is not None:
         low, high = (np.where(_hold(ends, rows), np.clip(x, *ends), x) for x in (low, high))
-    for i in np.flatnonzero(few):
-        low[i], high[i] = limits_of_mean(rows[i], level, ends=ends)
-        chance[i] = probability_above_0(rows[i], ends)
+        for i in np.flatnonzero(_few_vary(rows, None, ends)):
+            low[i], high[i] = limits_of_mean(rows[i], level, ends=ends)
+            sign, end = (1, ends[0]) if mean[i] > 0 else (-1, ends[1])
+            chance[i] = 0.5 + sign * (0.5 - _chance_beyond(-sign * np.append(rows[i], end)))
     return low, high, chance
 
 

@@ -203,10 +203,6 @@ class Exact(Inferred):
         """Where there are bounds in place of a value."""
         return {key for key, (low, high) in self.bounds.items() if (low < high).any()}
 
-    def is_bounded(self, name: str, metric: Metric) -> bool:
-        """Whether there are bounds in place of a value."""
-        return (name, metric) in self.bounded
-
     @cached_property
     def ends(self) -> Mapping[Metric, tuple[float, float]]:
         """The lowest and the highest value that each metric can have."""
@@ -222,7 +218,7 @@ class Exact(Inferred):
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         rests = {"assumption": ""} if self.best else {}
-        if self.is_bounded(name, metric):
+        if (name, metric) in self.bounded:
             low, high = (float(np.nanmean(end)) for end in self.bounds[name, metric])
             return {"value": np.nan, "low": low, "high": high, "assumption": "bound"}
         values = _defined(self.values[name, metric])
@@ -243,7 +239,7 @@ class Exact(Inferred):
     ) -> Mapping[tuple[str, str], dict[str, Any]]:
         rests = {"assumption": ""} if self.best else {}
         values = {name: self.values[name, metric] for name in self.runs}
-        bounded = [p for p in both if any(self.is_bounded(name, metric) for name in p)]
+        bounded = [p for p in both if any((name, metric) in self.bounded for name in p)]
         found = {p: self.difference(*p, metric, level) for p in bounded}
         rest = [p for p in both if p not in found]
         for some in row_blocks(len(rest), len(self.first)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from html import escape
 from itertools import chain
 from textwrap import fill
@@ -37,6 +37,7 @@ _SAMPLED = "sampled (uncorrected)"
 _MOST, _MOST_IN_PAIRS, _NOTES = 20, 10, 10
 _LAST = "Sentences for a paper: .sentences, and on the command line --format sentences."
 _LEVELS = ["recommender", "metric"]
+_TABLES = ("table", "ladder", "pairs", "fit", "counts")
 
 
 class Result(Value):
@@ -117,15 +118,25 @@ class Result(Value):
     def __getattr__(self, name: str) -> Any:
         if name not in _TABLES:
             raise AttributeError(f"a result has no attribute {name!r}")
+        found, rungs = self.inferred, ("low", "high")
+        counts = {key: {"count": n} for key, n in (found.counts or {}).items()}
+        fit = {(name,): row for name, row in found.fit.items()}
+        tables: dict[str, tuple[Any, ...]] = {
+            "table": (found.rows, _LEVELS, found.named, ()),
+            "ladder": (found.ladder, [*_LEVELS, "assumption"], found.named, rungs),
+            "pairs": (found.pairs, ["a", "b", "metric"], True, found.columns_of_pairs),
+            "fit": (fit, ["recommender"], True, ("p_value", "p_corrected")),
+            "counts": (counts, ["recommender", "what"], True, None),
+        }
         # Made when it is asked for, and kept: text is printed without pandas.
-        return vars(self).setdefault(name, _TABLES[name](self.inferred))
+        return vars(self).setdefault(name, _table(*tables[name]))
 
     def _content(self):
         return (self.inferred,)  # all else follows from it
 
     def __str__(self) -> str:
         rows, pairs, legend = self._shown(), self._differences(), []
-        if self.inferred.named and max(_width(_lines(one)) for one in (rows, pairs)) > _WIDTH:
+        if self.inferred.named and max(map(len, _lines(rows) + _lines(pairs))) > _WIDTH:
             numbers = {name: str(i) for i, name in enumerate(dict.fromkeys(n for n, _ in rows), 1)}
             each = [f"{i} = {_on_one_line(name)}" for name, i in numbers.items()]
             said = "; ".join(one.replace(" ", _UNBROKEN) for one in each)
@@ -153,14 +164,12 @@ class Result(Value):
     def _best(self, most):
         """So many recommenders, in their order: all, or the best by the first metric."""
         found, metric = self.inferred, self.inferred.metrics[0]
-        rows = {name: found.rows[name, metric] for name in found.runs}
-        values = [
-            (row["low"] + row["high"]) / 2 if np.isnan(row["value"]) else row["value"]
-            for row in rows.values()
-        ]
+        ends = ("value", "low", "high")
+        rows = [[found.rows[name, metric][one] for one in ends] for name in found.runs]
+        values = [(low + high) / 2 if np.isnan(x) else x for x, low, high in rows]
         sign = -1 if metric.higher_is_better else 1
-        best = set(np.argsort(sign * np.array(values), kind="stable")[:most])  # NaN comes last
-        return [name for i, name in enumerate(rows) if i in best]
+        best = np.argsort(sign * np.array(values), kind="stable")[:most]  # NaN comes last
+        return [name for i, name in enumerate(found.runs) if i in best]
 
     @property
     def _said(self):
@@ -504,24 +513,6 @@ def _table(rows, levels, several=True, empty=None):
     return table if len(levels) > 1 else table.set_index(table.index.get_level_values(0))
 
 
-# The tables of a result, by their names.
-_TABLES: dict[str, Callable[[Inferred], Any]] = {
-    "table": lambda found: _table(found.rows, _LEVELS, found.named, ()),
-    "ladder": lambda found: _table(
-        found.ladder, [*_LEVELS, "assumption"], found.named, ("low", "high")
-    ),
-    "fit": lambda found: _table(
-        {(name,): row for name, row in found.fit.items()},
-        ["recommender"],
-        empty=("p_value", "p_corrected"),
-    ),
-    "pairs": lambda found: _table(found.pairs, ["a", "b", "metric"], empty=found.columns_of_pairs),
-    "counts": lambda found: _table(
-        {key: {"count": n} for key, n in (found.counts or {}).items()}, ["recommender", "what"]
-    ),
-}
-
-
 def _framed(shown, names=None):
     """Texts by column, by their keys, as a table of pandas."""
     pd, keys = extra("pandas"), [tuple(map(_on_one_line, key)) for key in shown]
@@ -538,40 +529,28 @@ def _limits(low, high, digits=4):
     return "none" if np.isnan(low) else f"{low:.{digits}f} to {high:.{digits}f}"
 
 
-def _lines(shown):
+def _lines(shown, columns=None):
     """Texts by column, by their keys, as lines; what begins a key is not repeated."""
     if not shown:
         return []
-    keys, columns = [tuple(map(_on_one_line, key)) for key in shown], [*[*shown.values()][0]]
-    begins = [key[:-1] for key in keys]
-    labels = [
-        ("" if i and begins[i - 1] == begin else "".join(begin), key[-1])
-        for i, (begin, key) in enumerate(zip(begins, keys))
-    ]
-    left = [["", *label] for label in zip(*labels)][-len(keys[0]) :]
-    right = [[name, *(f" {cells[name]}" for cells in shown.values())] for name in columns]
-    widths = [max(map(len, column)) for column in (*left, *right)]
-    sides = [*["<"] * len(left), *[">"] * len(right)]
-    return [
-        " ".join(f"{text:{side}{width}}" for text, side, width in zip(line, sides, widths))
-        for line in zip(*left, *right)
-    ]
-
-
-def _width(lines):
-    return max(map(len, lines), default=0)
+    columns, begin = columns or [*next(iter(shown.values()))], None
+    grid = [[*[""] * len(next(iter(shown))), *columns]]
+    for (*before, last), cells in shown.items():
+        label = ["" for _ in before] if before == begin else map(_on_one_line, before)
+        grid.append([*label, _on_one_line(last), *(f" {cells[one]}" for one in columns)])
+        begin = before
+    widths = [max(map(len, column)) for column in zip(*grid)]
+    sides = "<" * (len(widths) - len(columns)) + ">" * len(columns)
+    return [" ".join(map("{:{}{}}".format, row, sides, widths)) for row in grid]
 
 
 def _in_width(shown):
     """The lines of a wide table in parts, of as many columns each as fit on a line."""
-    columns = [*[*shown.values()][0]]
+    columns = [*next(iter(shown.values()))]
     cell = 2 + max(len(text) for cells in shown.values() for text in chain(columns, cells.values()))
     n = max(1, (_WIDTH - max(len(pair) for (pair,) in shown)) // cell)
-    parts = [columns[i : i + n] for i in range(0, len(columns), n)]
-    return chain.from_iterable(
-        _lines({pair: {name: cells[name] for name in part} for pair, cells in shown.items()})
-        for part in parts
-    )
+    parts = (_lines(shown, columns[i : i + n]) for i in range(0, len(columns), n))
+    return chain.from_iterable(parts)
 
 
 def _on_one_line(name):

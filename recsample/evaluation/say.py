@@ -150,7 +150,7 @@ def limits_said(found: Inferred) -> str:
 @limits_said.register
 def _(found: Exact) -> str:
     said = f"Limits ({PERCENT}) are for other users like these."
-    if not any(found.is_bounded(name, metric) for name, metric in found.rows):
+    if not found.bounded:
         return said
     return (
         f"{said} What is 'between' two numbers is bounded for these users: held-out items that a "
@@ -207,7 +207,7 @@ def sentence(found: Inferred, name: str, metric: Metric) -> str:
 @sentence.register
 def _(found: Exact, name: str, metric: Metric) -> str:
     row = found.rows[name, metric]
-    if found.is_bounded(name, metric):
+    if (name, metric) in found.bounded:
         total, out = found.runs[name].n_relevant.sum(), found.missed[name].sum()
         return (
             f"{metric} is between {row['low']:.3f} and {row['high']:.3f} for these "
