@@ -17,7 +17,8 @@
 # make oldest  unit tests and docstring examples with the oldest libraries that requirements.txt allows
 # make kernels tests that compute, with the kernels of NumPy and OpenBLAS that other processors get, one after the
 #              other; KERNELS="avx2 nehalem" for some of them
-# make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads
+# make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads;
+#              BENCH=--check names what takes 1.5 times as many limits as was kept, and keeps nothing
 # make lock    requirements.lock, the versions that all of this installs, anew; LOCK= goes without it
 # PYTHON=python3.12 picks the interpreter (3.10 to 3.14) for the environment in .venv.
 
@@ -124,7 +125,7 @@ measured: environment
 	@$(call EACH,benchmarks/requirements.txt,,it is not measured)
 	OPENBLAS_NUM_THREADS=$(THREADS) OMP_NUM_THREADS=$(THREADS) MKL_NUM_THREADS=$(THREADS) \
 		$(BIN)/python -m pytest -rs -o filterwarnings=default \
-		-o python_files="bench_*.py" --benchmark-json=build/bench/measured.json benchmarks
+		-o python_files="bench_*.py" $(BENCH) benchmarks
 
 pages: environment
 	@test -f _build/html/index.html || { \
