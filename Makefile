@@ -12,7 +12,8 @@
 # make kernels tests that compute, with the kernels of NumPy and OpenBLAS for other processors; KERNELS=baseline for one
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
 # make peers   the numbers of ten other libraries beside this one's; brings PyTorch along
-# make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads
+# make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads;
+#              BENCH=--check names what takes 1.5 times as many limits as was kept, and keeps nothing
 # make lock    requirements.lock, the versions that all of this installs, anew; LOCK= goes without it
 # make clean   removes what all of these make, but for .venv
 # PYTHON=python3.12 picks the interpreter (3.10 to 3.14) for the environment in .venv.
@@ -142,7 +143,7 @@ measured: environment
 	@$(call EACH,benchmarks/requirements.txt,,it is not measured)
 	OPENBLAS_NUM_THREADS=$(THREADS) OMP_NUM_THREADS=$(THREADS) MKL_NUM_THREADS=$(THREADS) \
 		$(BIN)/python -m pytest -rs -o filterwarnings=default \
-		-o python_files="bench_*.py" --benchmark-json=build/bench/measured.json benchmarks
+		-o python_files="bench_*.py" $(BENCH) benchmarks
 
 clean:
 	rm -rf _build build dist book/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info

@@ -43,33 +43,36 @@ CONTENDERS = {
 }
 
 
-@pytest.mark.parametrize("contender", CONTENDERS)
 @pytest.mark.parametrize("n_items", POOLS)
-def test_in_memory(benchmark, n_items, contender):
-    if contender.endswith("each") and n_items <= 101:
-        pytest.skip("these are ranks among 101 items")
-    benchmark.extra_info |= {"case": f"{n_items:,}", "contender": contender}
-    given = some_ranks(ROWS, n_items), n_items
-    benchmark.pedantic(CONTENDERS[contender], given, rounds=1 if n_items > 10_000 else 3)
+def test_in_memory(in_turns, n_items, scale):
+    column = some_ranks(scale(ROWS), n_items)
+    contenders = {
+        name: of for name, of in CONTENDERS.items() if n_items > 101 or not name.endswith("each")
+    }
+    in_turns(contenders, column, n_items, case=f"{n_items:,}")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, scale):
     """Sampled ranks in several files."""
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     folder = tmp_path_factory.mktemp("ranks")
     for part in range(FILES):
-        table = pa.table({"rank": some_ranks(ROWS // FILES, 101, seed=part)})
+        table = pa.table({"rank": some_ranks(scale(ROWS) // FILES, 101, seed=part)})
         parquet.write_table(table, folder / f"part-{part}.parquet")
     return folder
 
 
-def test_in_files(benchmark, folder):
-    pytest.importorskip("duckdb")
-    benchmark.extra_info |= {"case": "101, in Parquet files", "contender": "counted by DuckDB"}
-    counts = benchmark.pedantic(RankCounts.from_frame, (folder, 101), rounds=3)
-    assert len(counts) == ROWS
+def test_in_files(in_turns, folder):
+    duckdb = pytest.importorskip("duckdb")
+    query = f"SELECT rank, count(*) FROM read_parquet('{folder}/*.parquet') GROUP BY rank"
+    contenders = {
+        "GROUP BY by DuckDB": lambda: duckdb.sql(query).fetchall(),
+        "counted by DuckDB": lambda: RankCounts.from_frame(folder, 101),
+    }
+    rows, counts = in_turns(contenders, case="101, in Parquet files").values()
+    assert len(counts) == sum(n for _, n in rows)
 
 
 def test_metrics_are_those_of_the_ranks():

@@ -12,17 +12,25 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import recsample as rs
 from recsample import predicted_ranks
 from recsample.ranks import thresholds
 
 N_FACTORS, N_EXCLUDED = 64, 160
-SIZES = [(6_040, 3_706), (1_000, 50_000), (100, 1_000_000), (1_000, 1_000_000), (50_000, 50_000)]
+SIZES = [
+    (6_040, 3_706),
+    (300, 100_000),
+    (1_000, 50_000),
+    (100, 1_000_000),
+    (1_000, 1_000_000),
+    (50_000, 50_000),
+]
 THREADS = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count()))
 # Scores that a contender may form: the slow ones leave out the largest sizes, because all of it is
-# to take less than four minutes. Then how often a size is measured.
+# to take less than four minutes.
 LIMITS = {"implicit": 1e9, "recometrics": 1e8, "recometrics, with AUC": 3e7, "plain count": 1e9}
+LIMITS |= {"argpartition": 1e8, "recsample, evaluate": 1e8}
 SEVERAL = 1e8
-ROUNDS = [(3e7, 5), (1.5e8, 2), (np.inf, 1)]
 
 
 @lru_cache(1)
@@ -97,6 +105,23 @@ def _ours(users, items, relevant, exclude, worth):
         return predicted_ranks((users, items), relevant.indices if one_each else relevant, exclude)
 
 
+def with_evaluate(users, items, relevant, exclude):
+    metrics = [rs.Recall @ 10, rs.NDCG @ 10]
+    return rs.evaluate((users, items), relevant, train=exclude, metrics=metrics)
+
+
+def argpartition(users, items, relevant, exclude):
+    """The ten best, as most libraries find them: no ranks below."""
+    found = np.empty((len(users), 10), np.int64)
+    height = max(1, 2**20 // len(items))
+    for start in range(0, len(users), height):
+        scores = users[start : start + height] @ items.T
+        part = exclude[start : start + height]
+        scores[np.repeat(np.arange(len(scores)), np.diff(part.indptr)), part.indices] = -np.inf
+        found[start : start + height] = np.argpartition(-scores, 10, axis=1)[:, :10]
+    return found
+
+
 def implicit(users, items, relevant, exclude):
     from implicit.cpu.matrix_factorization_base import MatrixFactorizationBase
     from implicit.evaluation import ranking_metrics_at_k
@@ -131,6 +156,8 @@ CONTENDERS = {
     "product": product,
     "recsample, NumPy": with_numpy,
     "recsample, Numba": with_numba,
+    "recsample, evaluate": with_evaluate,
+    "argpartition": argpartition,
     "plain count": plain_count,
     "implicit": implicit,
     "recometrics": recometrics,
@@ -141,26 +168,21 @@ NEEDED = {"recsample, Numba": "numba", "implicit": "implicit"} | dict.fromkeys(
 )
 
 
-@pytest.mark.parametrize("contender", CONTENDERS)
 @pytest.mark.parametrize("n_relevant", [1, 20])
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "{}x{}".format(*size))
-def test_exact_ranks(benchmark, size, n_relevant, contender):
+def test_exact_ranks(in_turns, size, n_relevant, scale):
     n_scores = size[0] * size[1]
-    if n_scores > LIMITS.get(contender, np.inf) or (n_relevant > 1 and n_scores > SEVERAL):
+    if n_relevant > 1 and n_scores > SEVERAL:
         pytest.skip("takes too long")
-    if contender in NEEDED and not find_spec(NEEDED[contender]):
-        pytest.skip(f"{NEEDED[contender]} is not installed")
-    benchmark.extra_info |= {
-        "case": "{:,} x {:,}".format(*size),
-        "relevant": n_relevant,
-        "contender": contender,
+    contenders = {
+        name: contender
+        for name, contender in CONTENDERS.items()
+        if n_scores <= LIMITS.get(name, np.inf) and find_spec(NEEDED.get(name, "numpy"))
     }
-    rounds = next(rounds for limit, rounds in ROUNDS if n_scores <= limit)
-    if contender in LIMITS and n_scores > ROUNDS[0][0]:
-        rounds = 3 if contender == "implicit" else 1
-    given = evaluation(*size, n_relevant)
-    warm = int(contender == "recsample, Numba" and rounds > 1)  # compiled and kept
-    benchmark.pedantic(CONTENDERS[contender], given, rounds=rounds, warmup_rounds=warm)
+    given = evaluation(scale(size[0]), size[1], n_relevant)
+    if "recsample, Numba" in contenders:
+        with_numba(*evaluation.__wrapped__(20, 2_000, n_relevant))  # compiled and kept
+    in_turns(contenders, *given, case="{:,} x {:,}".format(*size), relevant=n_relevant)
 
 
 @pytest.mark.parametrize("n_relevant", [1, 20])

@@ -375,9 +375,9 @@ def is_series(value: Any) -> bool:
 
 def labels_of(name: str, values: Any) -> pd.Index | None:
     """The index of a pandas Series, refusing duplicate labels; None for an array or a list."""
-    index = getattr(values, "index", None)
-    if not isinstance(index, extra("pandas").Index):
+    if not is_series(values):
         return None
+    index = values.index
     twice = index[index.duplicated()]
     if len(twice):
         raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 
 from recsample._support.arrays import summed
 from recsample._support.typing import Floats, Integers
@@ -51,8 +52,6 @@ def limits_of_mean(
     value that there can be; if they are not known, or values pass them, limits are Student's, and
     infinite where all values are alike, which tell nothing of a spread.
     """
-    from scipy import special  # means and variances are asked for without it
-
     n = len(values) if counts is None else int(counts.sum())
     mean, std = mean_of(values, counts), np.sqrt(variance_of(values, counts))
     if ends is not None and _few_vary(values, counts, ends):
@@ -60,53 +59,56 @@ def limits_of_mean(
         return max(mean - down, ends[0]), min(mean + up, ends[1])
     if _alike(values):
         return -np.inf, np.inf
-    reach = special.stdtrit(n - 1, (1 + level) / 2) * std / np.sqrt(n)
+    reach = scipy.special.stdtrit(n - 1, (1 + level) / 2) * std / np.sqrt(n)
     low, high = float(mean - reach), float(mean + reach)
     if ends is None or not _hold(ends, values):
         return low, high
     return max(low, ends[0]), min(high, ends[1])
 
 
-def probability_above_0(values: Floats, ends: tuple[float, float] | None = None) -> float:
-    """The confidence that the mean of the population is above 0, by `limits_of_mean`.
-
-    It is 1/2 where one more value at the nearer end could turn the mean.
-    """
-    from scipy import special
-
-    mean = float(values.mean())
-    if ends is not None and _few_vary(values, None, ends):
-        sign, end = (1, ends[0]) if mean > 0 else (-1, ends[1])
-        return 0.5 + sign * (0.5 - _chance_beyond(-sign * np.append(values, end)))
-    if _alike(values):
-        return 0.5
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    return float(special.stdtr(len(values) - 1, mean / error))
-
-
 def _alike(values):
-    """Whether values are equal up to rounding."""
-    return bool(np.ptp(values) <= 1e-12 * abs(values).max())
+    """Whether values are equal up to rounding, those of each row."""
+    return np.ptp(values, axis=-1) <= 1e-12 * abs(values).max(axis=-1)
 
 
 def _hold(ends, values):
-    """Whether all values lie between the ends, up to rounding."""
+    """Whether all values lie between the ends, up to rounding, those of each row."""
     least, most = (abs(end) * 1e-9 for end in ends)
-    return bool(values.min() >= ends[0] - least and values.max() <= ends[1] + most)
+    return (values.min(axis=-1) >= ends[0] - least) & (values.max(axis=-1) <= ends[1] + most)
 
 
 def _few_vary(values, counts, ends):
-    """Whether so few values make up the variance that Student's limits do not hold.
+    """Whether so few values, of each row, make up the variance that Student's limits do not hold.
 
     Of k values that are off the mean by as much, and others that are on it, k make it up.
     """
-    if not _hold(ends, values):
-        return False
-    mean = mean_of(values, counts)
-    squares = (values - mean) ** 2
-    weighted = squares if counts is None else squares * counts
-    total, few = weighted.sum(), _FEW * (weighted @ squares)
-    return bool(total**2 <= few or 4 * total <= max((end - mean) ** 2 for end in ends))
+    weights = np.ones(values.shape[-1]) if counts is None else counts
+    mean = values @ weights / weights.sum()
+    squares = (values - mean[..., None]) ** 2
+    total, few = squares @ weights, _FEW * (squares**2 @ weights)
+    room = np.maximum((ends[0] - mean) ** 2, (ends[1] - mean) ** 2)
+    return _hold(ends, values) & ((total**2 <= few) | (4 * total <= room))
+
+
+def students(
+    rows: Floats, level: float, ends: tuple[float, float] | None
+) -> tuple[Floats, Floats, Floats]:
+    """The limits of the means of rows by `limits_of_mean`, and the confidence that each is above 0.
+
+    The confidence is that of the limits, and 1/2 where one more value at the nearer end could turn
+    the mean. Many rows take little more time than one.
+    """
+    n, mean, alike = rows.shape[1], rows.mean(axis=1), _alike(rows)
+    error = np.where(alike, np.inf, rows.std(axis=1, ddof=1) / np.sqrt(n))
+    reach = scipy.special.stdtrit(n - 1, (1 + level) / 2) * error
+    low, high, chance = mean - reach, mean + reach, scipy.special.stdtr(n - 1, mean / error)
+    if ends is not None:
+        low, high = (np.where(_hold(ends, rows), np.clip(x, *ends), x) for x in (low, high))
+        for i in np.flatnonzero(_few_vary(rows, None, ends)):
+            low[i], high[i] = limits_of_mean(rows[i], level, ends=ends)
+            sign, end = (1, ends[0]) if mean[i] > 0 else (-1, ends[1])
+            chance[i] = 0.5 + sign * (0.5 - _chance_beyond(-sign * np.append(rows[i], end)))
+    return low, high, chance
 
 
 def gaffke_reach(
@@ -126,8 +128,6 @@ def gaffke_reach(
 
 def _reach(values, highest, level, counts):
     """Distance to the quantile of the randomly weighted mean, with one weight at the upper end."""
-    from scipy import optimize
-
     x, place = np.unique(np.append(values, highest), return_inverse=True)
     counts = summed(place.ravel(), np.append(counts, 1.0), len(x))
     x, counts = x[counts > 0], counts[counts > 0]
@@ -147,7 +147,7 @@ def _reach(values, highest, level, counts):
         return _beyond(tilt / (1 - tilt * share) * (z - share), counts) - tail
 
     most = 1 - 1e-12
-    share = limit(optimize.brentq(excess, 1e-9, most)) if excess(most) < 0 else 1.0
+    share = limit(scipy.optimize.brentq(excess, 1e-9, most)) if excess(most) < 0 else 1.0
     return float(max(0.0, start + share * (end - start) - mean))
 
 
@@ -161,23 +161,19 @@ def _chance_beyond(values):
 
 def _above(off, counts):
     """P(sum of off x E > 0), E exponential, where the expectation is below 0 (Lugannani, Rice)."""
-    from scipy import optimize
-
     most = 1 / off[-1]
-    at = optimize.brentq(lambda s: counts @ (off / (1 - s * off)), 0, most * (1 - 1e-12))
+    at = scipy.optimize.brentq(lambda s: counts @ (off / (1 - s * off)), 0, most * (1 - 1e-12))
     return _beyond(at * off, counts)
 
 
 def _beyond(tilted, counts):
     """The chance above, given the values times their saddle point."""
-    from scipy import special
-
     root = np.sqrt(2 * counts @ np.log1p(-tilted))
     if root < 1e-4:
         return 0.5
     scale = np.sqrt(counts @ (tilted / (1 - tilted)) ** 2)
     density = np.exp(-(root**2) / 2) / np.sqrt(2 * np.pi)
-    return special.ndtr(-root) + density * (1 / scale - 1 / root)
+    return scipy.special.ndtr(-root) + density * (1 / scale - 1 / root)
 
 
 # Least squares with unknowns that must not be negative.
@@ -191,19 +187,17 @@ def nonnegative_least_squares(matrix: Floats, right: Floats) -> Floats:
     tried with columns of length 1, and after that with a penalty so small that it changes no digit
     that is determined.
     """
-    from scipy import linalg, optimize
-
     n = matrix.shape[1]
     for penalty in (None, 0.0, 1e-8, 1e-7, 1e-6, 1e-5):
         rows, wanted, scale = matrix, right, 1.0
         if penalty is not None:
-            scale = np.maximum(linalg.norm(matrix, axis=0), np.finfo(float).tiny)
+            scale = np.maximum(scipy.linalg.norm(matrix, axis=0), np.finfo(float).tiny)
             rows = matrix / scale
         if penalty:
             rows = np.vstack([rows, penalty * np.eye(n)])
             wanted = np.append(right, np.zeros(n))
         try:
-            return optimize.nnls(rows, wanted, maxiter=30 * n)[0] / scale
+            return scipy.optimize.nnls(rows, wanted, maxiter=30 * n)[0] / scale
         except RuntimeError:  # too many iterations
             continue
     raise RuntimeError(f"the search for a non-negative solution of {n} unknowns did not end")

@@ -22,16 +22,11 @@ from importlib.metadata import version
 
 import numpy as np
 
-from recsample._support.checks import shown
+import recsample as rs  # which loads what is asked for
+from recsample._support.checks import refuse_first, shown
 from recsample._support.extras import extra
-from recsample.evaluation.evaluating import evaluate
-from recsample.evaluation.files import as_count, read_file, text_of
+from recsample.evaluation.files import as_count, read_columns, read_file, text_of
 from recsample.evaluation.options import DRAWN, REPORTED, UNLISTED, with_meanings
-from recsample.evaluation.published import from_published
-from recsample.evaluation.reporting import report
-from recsample.evaluation.results import Result
-from recsample.ranks.base import Ranks
-from recsample.sampling.uniform import UniformSampling
 
 __all__ = ["main"]
 
@@ -44,10 +39,10 @@ _EPILOG = (
 )
 _RESULT = {
     "text": str,
-    "json": Result.to_json,
-    "markdown": Result.to_markdown,
-    "latex": Result.to_latex,
-    "csv": Result.to_csv,
+    "json": lambda result: result.to_json(),
+    "markdown": lambda result: result.to_markdown(),
+    "latex": lambda result: result.to_latex(),
+    "csv": lambda result: result.to_csv(),
     "sentences": lambda result: "\n\n".join(result.sentences),
 }
 # Of a plan, which is a dataframe.
@@ -270,7 +265,10 @@ def _words(asked, words):
 def _report(asked, metrics=None):
     """A report of the sampled ranks in a file."""
     rows = _rows(asked)
-    parts = {"": rows} if asked.model is None else dict(list(rows.groupby("model", sort=True)))
+    parts = {"": rows}
+    if asked.model is not None:
+        names = np.unique(rows["model"])
+        parts = {name: _some(rows, rows["model"] == name) for name in names}
     if len(parts) > 1:
         _check_users(rows, list(parts))
     ranks = {name: _ranks(part) for name, part in parts.items()}
@@ -282,7 +280,7 @@ def _report(asked, metrics=None):
         if asked.exact is None:
             raise ValueError(f"exact must be given with --chosen, got only {asked.chosen!r}")
         audit["chosen"] = _of_users(rows, "chosen")
-    return report(
+    return rs.report(
         ranks if asked.model else ranks[""],
         n_items=_of_users(rows, "items"),
         drawn=asked.drawn,
@@ -298,10 +296,15 @@ def _rows(asked):
     wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
     numbers = {use: one for use in ("m", "items") if (one := as_count(wanted[use])) is not None}
     wanted["ties"] = "ties"
-    rows = read_file(asked.FILE, wanted, {"ties", *numbers})
-    rows = rows.rename(columns={name: use for use, name in wanted.items()})
-    rows = rows.assign(**{use: one for use, one in numbers.items() if use not in rows})
-    return rows if asked.user is None else rows.sort_values("user", kind="stable")
+    found = read_columns(asked.FILE, wanted, {"ties", *numbers})
+    place = [f"{found.place} {at}" for at in found.numbers]
+    rows = {use: np.full(len(place), one) for use, one in numbers.items()}
+    rows |= {"place": np.array(place), **found.by_use}
+    return rows if asked.user is None else _some(rows, np.argsort(rows["user"], kind="stable"))
+
+
+def _some(rows, which):
+    return {use: column[which] for use, column in rows.items()}
 
 
 def _check_users(rows, models):
@@ -311,52 +314,61 @@ def _check_users(rows, models):
             "user must name the column of users where there are several recommenders, which are "
             f"compared user by user, got none for {models}"
         )
-    known = rows.groupby("user", sort=False)["model"].nunique()
+    users, which = np.unique(rows["user"], return_inverse=True)
+    known = sum(np.isin(np.arange(len(users)), which[rows["model"] == name]) for name in models)
     if known.min() < len(models):
         raise ValueError(
             "user must name the same users for each recommender, got "
-            f"{shown(known.idxmin())} for only {known.min()} of {models}"
+            f"{shown(users[known.argmin()])} for only {known.min()} of {models}"
         )
 
 
 def _ranks(rows):
     """The sampled ranks of a recommender."""
-    user = "user" if "user" in rows else None
-    n_relevant = 1 if user is None else rows.groupby(user)["rank"].transform("size")
-    rows = rows.assign(n_items=rows["m"] + n_relevant)
-    beyond = rows[rows["rank"] > rows["n_items"]]
-    if len(beyond):
-        raise ValueError(
-            f"rank must be at most {beyond['n_items'].iloc[0]}, --m and the relevant items of "
-            f"the user, got {beyond['rank'].iloc[0]} in {beyond.index.name} {beyond.index[0]}"
-        )
-    return Ranks.from_frame(rows, user=user)
+    n_relevant = 1
+    if "user" in rows:
+        _, which, sizes = np.unique(rows["user"], return_inverse=True, return_counts=True)
+        n_relevant = sizes[which]
+    n_items = rows["m"] + n_relevant
+    refuse_first(
+        rows["rank"] > n_items,
+        "rank must be at most {}, --m and the relevant items of the user, got {} in {}",
+        n_items,
+        rows["rank"],
+        rows["place"],
+    )
+    return _as_ranks(rows | {"n_items": n_items})
+
+
+def _as_ranks(rows):
+    """The ranks in a column, of instances that several rows may be of."""
+    if "user" in rows:
+        return rs.Ranks.from_frame(extra("pandas").DataFrame(rows))
+    return rs.Ranks(rows["rank"], rows["n_items"], ties=rows.get("ties", 0))
 
 
 def _exact(rows, ranks):
     """The numbers of the users with exact ranks, and these."""
-    known = rows["exact"].notna().to_numpy()
+    known = ~np.isnan(rows["exact"])
     if not known.any():
         raise ValueError("exact must hold ranks of at least two users, got none")
-    rows = rows[known].drop(columns="ties", errors="ignore")
-    rows = rows.assign(rank=rows["exact"].astype(np.int64), n_items=rows["items"])
-    found = Ranks.from_frame(rows, user="user" if "user" in rows else None)
+    rows = _some(rows, known)
+    exact = {"rank": rows["exact"].astype(np.int64), "n_items": rows["items"]}
+    found = _as_ranks(exact | {use: rows[use] for use in ("user",) if use in rows})
     if found.ids is None:
         return np.flatnonzero(known), found
-    return extra("pandas").Index(ranks.ids).get_indexer(found.ids), found
+    return np.searchsorted(ranks.ids, found.ids), found
 
 
 def _of_users(rows, use):
     """What stands in a column, once for each user."""
     if "user" not in rows:
-        return rows[use].to_numpy()
-    given = rows.groupby("user", sort=False)[use]
-    several = given.nunique() > 1
-    if several.any():
-        raise ValueError(
-            f"{use} must be one value for each user, got several for {several.idxmax()!r}"
-        )
-    return given.first().to_numpy()
+        return rows[use]
+    _, first, which = np.unique(rows["user"], return_index=True, return_inverse=True)
+    found = rows[use][first]
+    message = f"{use} must be one value for each user, got several for {{!r}}"
+    refuse_first(rows[use] != found[which], message, rows["user"])
+    return found
 
 
 def _plan(asked):
@@ -364,7 +376,7 @@ def _plan(asked):
 
 
 def _published(asked):
-    return from_published(
+    return rs.from_published(
         text_of(asked.FILE),
         m=asked.m,
         n_items=tuple(asked.items),
@@ -387,7 +399,7 @@ def _evaluate(asked):
     scores = {name: read_file(path, columns, optional) for name, path in named}
     relevance = None if asked.all_relevant else asked.relevance or ...
     relevant = {} if relevance is None else {"relevance": relevance}
-    return evaluate(
+    return rs.evaluate(
         scores.get("", scores),
         read_file(asked.held_out, pair | relevant),
         train=asked.train and read_file(asked.train, pair | relevant, {"relevance"}),
@@ -411,7 +423,7 @@ def _items(asked):
 def _among(asked, pair):
     """What held-out items are ranked among: those of a file, or some that are drawn."""
     if asked.sample is not None:
-        return UniformSampling(asked.sample, asked.with_replacement)
+        return rs.UniformSampling(asked.sample, asked.with_replacement)
     if asked.with_replacement:
         raise ValueError("replace must stand beside --sample, got it without")
     return asked.among and read_file(asked.among, pair)

@@ -11,11 +11,12 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recsample._support.checks import as_float, is_missing, shown
 from recsample._support.extras import extra
@@ -51,25 +52,42 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 def read_file(
     path: str, wanted: Mapping[str, str | EllipsisType], optional: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Columns of a file, under the names that they have there.
+    """Columns of a file, as `read_columns` has them, under the names that they have there."""
+    pd, found = extra("pandas"), read_columns(path, wanted, optional)
+    index = pd.Index(found.numbers, name=found.place)
+    named = {found.names[use]: column for use, column in found.by_use.items()}
+    return pd.DataFrame({n: pd.Series(one, index, one.dtype) for n, one in named.items()})
 
-    `wanted` are these names, by what each is for; those that are optional may be missing. The name
-    ... of "relevance" stands for all further columns, any of which may say what is relevant. The
-    index says in which line or row of the file each row stands.
+
+class Columns(NamedTuple):
+    """Columns by what they are for, their names, and where each row stands in the file."""
+
+    by_use: dict[str, NDArray[Any]]
+    names: dict[str, str]
+    place: str  # "line" or "row"
+    numbers: Sequence[int]
+
+
+def read_columns(
+    path: str, wanted: Mapping[str, str | EllipsisType], optional: Collection[str] = ()
+) -> Columns:
+    """Columns of a file.
+
+    `wanted` are their names, by what each is for; those that are optional may be missing. The name
+    ... of "relevance" stands for all further columns, any of which may say what is relevant.
     """
     from_parquet = path.lower().endswith(".parquet")
-    table, chosen = (_from_parquet if from_parquet else _from_text)(path, wanted, optional)
-    if not len(table):
+    found = (_from_parquet if from_parquet else _from_text)(path, wanted, optional)
+    if not len(found.numbers):
         raise ValueError(f"{path} must hold at least one row below the names of its columns")
-    pd, columns = extra("pandas"), {}
-    for use, name in chosen.items():
+    for use, column in found.by_use.items():
+        called = f"{path}, column {found.names[use]!r}"
         if use.startswith(_FURTHER):
-            columns[name] = _numbers_or_text(table[name])
-            continue
-        convert, called = _as_ids if use in _IDS else _as_numbers, f"{path}, column {name!r}"
-        values = convert(use, table[name], called)
-        columns[name] = pd.Series(values, table.index, values.dtype)
-    return pd.DataFrame(columns)
+            found.by_use[use] = _numbers_or_text(column)
+        else:
+            convert = _as_ids if use in _IDS else _as_numbers
+            found.by_use[use] = convert(use, column, called, found)
+    return found
 
 
 def as_count(text: str) -> int | None:
@@ -100,16 +118,16 @@ def _chosen(path, names, wanted, optional):
 
 def _from_text(path, wanted, optional):
     """The chosen columns as text."""
-    rows = _rows_of_text(path)
-    names = rows.iloc[0].tolist()
+    fields, lines = _fields_of(path)
+    names, rows = fields[0].tolist(), fields[1:]
     chosen = _chosen(path, names, wanted, optional)
-    rows = rows.iloc[1:, [names.index(name) for name in chosen.values()]]
-    return rows.set_axis([*chosen.values()], axis=1), chosen
+    by_use = {use: rows[:, names.index(name)] for use, name in chosen.items()}
+    return Columns(by_use, chosen, "line", lines[1:])
 
 
-def _rows_of_text(path):
-    """The fields of a file, the first line among them, by the lines on which the rows end."""
-    name, pd = path.lower().removesuffix(".gz"), extra("pandas")
+def _fields_of(path):
+    """The fields of rows of text, the first line among them, and the lines on which rows end."""
+    name = path.lower().removesuffix(".gz")
     if not (path == "-" or name.endswith((".csv", ".tsv"))):
         raise ValueError(
             "a file must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for CSV from the "
@@ -119,18 +137,23 @@ def _rows_of_text(path):
     text = text_of(path).rstrip("\r\n")
     if not text or text[0] in "\r\n":
         raise ValueError(f"{path} must begin with the names of its columns, got none")
-    how = {"sep": separator, "header": None, "dtype": object, "skip_blank_lines": False}
+    fields, lines, width = [], [], 0
+    found = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
-        rows = pd.read_csv(io.StringIO(text, newline=""), na_filter=False, **how)
-    except pd.errors.ParserError as error:
-        _lines_of(path, text, separator)  # names the line
-        raise ValueError(f"{path} must hold rows of fields: {error}") from None
-    # pandas fills a short row up with empty fields, and is not strict with quotes.
-    if '"' in text or (rows.iloc[:, -1] == "").any():
-        lines = _lines_of(path, text, separator)
-    else:
-        lines = range(1, len(rows) + 1)
-    return rows.set_axis(pd.Index(lines, name="line"))
+        for row in found:
+            width = width or len(row)
+            if len(row) != width:
+                raise ValueError(
+                    f"{path}, line {found.line_num}, must have {width} fields, as many as the "
+                    f"first line, got {len(row)}"
+                )
+            fields += row
+            lines.append(found.line_num)
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, line {found.line_num}, must be fields between {separator!r}: {error}"
+        ) from None
+    return np.array(fields, object).reshape(-1, width), lines
 
 
 def text_of(path: str) -> str:
@@ -153,39 +176,19 @@ def text_of(path: str) -> str:
         raise _no_table(path, error) from None
 
 
-def _lines_of(path, text, separator):
-    """The line on which each row ends; a row of another number of fields is refused."""
-    lines, width = [], 0
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    try:
-        for row in rows:
-            width = width or len(row)
-            if len(row) != width:
-                raise ValueError(
-                    f"{path}, line {rows.line_num}, must have {width} fields, as many as the first "
-                    f"line, got {len(row)}"
-                )
-            lines.append(rows.line_num)
-    except csv.Error as error:
-        raise ValueError(
-            f"{path}, line {rows.line_num}, must be fields between {separator!r}: {error}"
-        ) from None
-    return lines
-
-
 def _from_parquet(path, wanted, optional):
     """The chosen columns of a Parquet file, or of a folder of such files."""
     if not os.path.exists(path):  # nor is an address asked, as PyArrow would do
         raise ValueError(f"{path} must be a file that holds a table, got none on this machine")
-    pd, arrow, dataset = extra("pandas"), extra("pyarrow"), extra("pyarrow.dataset")
+    arrow, dataset = extra("pyarrow"), extra("pyarrow.dataset")
     try:
         source = dataset.dataset(path, format="parquet", partitioning="hive")
         chosen = _chosen(path, source.schema.names, wanted, optional)
         table = source.to_table(columns=[*chosen.values()])
     except (arrow.ArrowException, OSError) as error:
         raise _no_table(path, error) from None
-    rows = pd.RangeIndex(len(table), name="row")
-    return pd.DataFrame({n: table[n].to_pandas() for n in table.column_names}, rows), chosen
+    by_use = {use: table[name].to_pandas() for use, name in chosen.items()}
+    return Columns(by_use, chosen, "row", range(len(table)))
 
 
 def _no_table(path, error):
@@ -193,19 +196,23 @@ def _no_table(path, error):
     return ValueError(f"{path} must be a file that holds a table: {why}")
 
 
-def _numbers_or_text(column):
+def _numbers_or_text(values):
     """A column as numbers, true and false among them, where all that is not blank are some."""
+    pd = extra("pandas")
+    column = pd.Series(values)
     try:
-        values = column.map(lambda one: _TRUTH.get(str(one).strip().lower(), one))
-        return extra("pandas").to_numeric(values.replace("", np.nan)).astype(float)
+        truth = column.map(lambda one: _TRUTH.get(str(one).strip().lower(), one))
+        return pd.to_numeric(truth.replace("", np.nan)).astype(float).to_numpy()
     except (TypeError, ValueError):
-        return column
+        return column.to_numpy()
 
 
-def _as_ids(use, column, called):
+def _as_ids(use, values, called, found):
     """Ids as text; whole numbers of a Parquet file become their digits."""
-    _refuse(column.isna().to_numpy(), "an id, which is not empty", column, called)
-    values = as_ids(called, extra("narwhals.stable.v2").from_native(column, series_only=True))
+    column = np.asarray(values)
+    if found.place == "row":  # of a Parquet file, where ids may be missing
+        _refuse(values.isna().to_numpy(), "an id, which is not empty", column, called, found)
+        values = as_ids(called, extra("narwhals.stable.v2").from_native(values, series_only=True))
     kind = kind_of(values)
     if kind == "whole numbers":
         different, which = coded(values)
@@ -213,14 +220,15 @@ def _as_ids(use, column, called):
     elif kind != "text":
         raise ValueError(f"{called} must have text or whole numbers, got {kind}")
     blank = np.array([not one.strip() for one in values])
-    _refuse(blank, "an id, which is not empty", column, called)
+    _refuse(blank, "an id, which is not empty", column, called, found)
     return values
 
 
-def _as_numbers(use, column, called):
+def _as_numbers(use, values, called, found):
     """Numbers that may stand in a column, as floats unless they are counts."""
+    column = np.asarray(values)
     if column.dtype.kind in ("iufb" if use == "relevance" else "iuf"):
-        values = column.to_numpy().astype(float)
+        values = column.astype(float)
     elif use == "relevance":
         values = np.array([_TRUTH.get(str(one).strip().lower(), as_float(one)) for one in column])
     else:
@@ -229,17 +237,18 @@ def _as_numbers(use, column, called):
     wrong = ~holds(values)
     if use == "exact":
         wrong[wrong] = [not is_missing(one) and bool(str(one).strip()) for one in column[wrong]]
-    _refuse(wrong, allowed, column, called)
+    _refuse(wrong, allowed, column, called, found)
     if use == "score":  # floats would tie different whole numbers that they do not hold
         large = np.abs(values) >= 2**53
         large[large] = [str(one).strip().lstrip("+-").isdecimal() for one in column[large]]
-        _refuse(large, "between -2**53 and 2**53 where it is a whole number", column, called)
+        allowed = "between -2**53 and 2**53 where it is a whole number"
+        _refuse(large, allowed, column, called, found)
     return values if use in _FLOATS else values.astype(np.int64)
 
 
-def _refuse(wrong, allowed, column, called):
+def _refuse(wrong, allowed, column, called, found):
     """Refuse the first of a column's values that are wrong, with its place."""
     if wrong.any():
         at = int(np.argmax(wrong))
-        place = f"{column.index.name} {column.index[at]}"
-        raise ValueError(f"{called}, {place}, must be {allowed}, got {shown(column.iloc[at])}")
+        place = f"{found.place} {found.numbers[at]}"
+        raise ValueError(f"{called}, {place}, must be {allowed}, got {shown(column[at])}")

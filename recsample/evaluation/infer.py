@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import chain, combinations, product
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recsample._support.arrays import row_blocks
 from recsample._support.numerics import LEVEL, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value
 from recsample.evaluation.grades import ends_with_grades, values_of, values_without
-from recsample.evaluation.rank import Lists
 from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, compared, of_differences, step_down
@@ -32,6 +32,9 @@ from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
+
+if TYPE_CHECKING:
+    from recsample.evaluation.rank import Lists
 
 Rows = Mapping[tuple[str, Metric], dict[str, Any]]
 Pairs = Mapping[tuple[str, str, Metric], dict[str, Any]]
@@ -115,7 +118,8 @@ class Inferred(Value):
         both = list(combinations(self.runs, 2)) if self.pairable else []
         # So narrow a chance of error for each pair of a metric that they all hold at once.
         level = 1 - (1 - LEVEL) / max(1, len(both))
-        found = {(*p, m): self.difference(*p, m, level) for p in both for m in self.metrics}
+        of = {m: self.differences(m, both, level) for m in self.metrics}
+        found = {(*p, m): of[m][p] for p in both for m in self.metrics}
         for metric in self.metrics:
             ahead = np.array([found[(*p, metric)]["probability"] for p in both])
             rejected = step_down(2 * np.minimum(ahead, 1 - ahead), 1 - LEVEL)
@@ -145,6 +149,12 @@ class Inferred(Value):
     def part(self, users: Integers, **changes: Any) -> Inferred:
         """The same for some of the users."""
         return replace(self, runs={name: run[users] for name, run in self.runs.items()}, **changes)
+
+    def differences(
+        self, metric: Metric, both: Sequence[tuple[str, str]], level: float
+    ) -> Mapping[tuple[str, str], dict[str, Any]]:
+        """Of the means of all pairs, and their limits."""
+        return {(a, b): self.difference(a, b, metric, level) for a, b in both}
 
     @abstractmethod
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
@@ -209,10 +219,10 @@ class Exact(Inferred):
         lows = {m: self.bounds[next(iter(self.runs)), m][0] for m in self.metrics}
         return {m: int(np.isnan(low).sum()) for m, low in lows.items()}
 
-    def is_bounded(self, name: str, metric: Metric) -> bool:
-        """Whether there are bounds in place of a value."""
-        low, high = self.bounds[name, metric]
-        return bool((low < high).any())
+    @cached_property
+    def bounded(self) -> Collection[tuple[str, Metric]]:
+        """Where there are bounds in place of a value."""
+        return {key for key, (low, high) in self.bounds.items() if (low < high).any()}
 
     @cached_property
     def ends(self) -> Mapping[Metric, tuple[float, float]]:
@@ -229,7 +239,7 @@ class Exact(Inferred):
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         rests = {"assumption": ""} if self.best else {}
-        if self.is_bounded(name, metric):
+        if (name, metric) in self.bounded:
             low, high = (float(np.nanmean(end)) for end in self.bounds[name, metric])
             return {"value": np.nan, "low": low, "high": high, "assumption": "bound"}
         values = _defined(self.values[name, metric])
@@ -241,20 +251,31 @@ class Exact(Inferred):
         return found | {"low": max(low, least), "high": min(high, most)} | rests
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
+        (low_a, high_a), (low_b, high_b) = (self.bounds[name, metric] for name in (a, b))
+        low, high = (float(np.nanmean(end)) for end in (low_a - high_b, high_a - low_b))
+        return Comparison(np.nan, low, high, np.nan)._asdict() | {"assumption": "bound"}
+
+    def differences(
+        self, metric: Metric, both: Sequence[tuple[str, str]], level: float
+    ) -> Mapping[tuple[str, str], dict[str, Any]]:
         rests = {"assumption": ""} if self.best else {}
-        if self.is_bounded(a, metric) or self.is_bounded(b, metric):
-            (low_a, high_a), (low_b, high_b) = (self.bounds[name, metric] for name in (a, b))
-            low, high = (float(np.nanmean(end)) for end in (low_a - high_b, high_a - low_b))
-            return Comparison(np.nan, low, high, np.nan)._asdict() | {"assumption": "bound"}
-        differences = _defined(self.values[a, metric] - self.values[b, metric])
-        if len(differences) < 2:
-            mean = float(differences.mean()) if len(differences) else np.nan
-            return Comparison(mean, np.nan, np.nan, np.nan)._asdict() | rests
-        low, high = self.ends[metric]
-        least, most = low - high, high - low
-        found = of_differences(differences, level, (least, most))
-        found = found._replace(low=max(found.low, least), high=min(found.high, most))
-        return found._asdict() | rests
+        values = {name: self.values[name, metric] for name in self.runs}
+        bounded = [p for p in both if any((name, metric) in self.bounded for name in p)]
+        found = {p: self.difference(*p, metric, level) for p in bounded}
+        rest = [p for p in both if p not in found]
+        for some in row_blocks(len(rest), len(self.first)):
+            rows = np.array([values[a] - values[b] for a, b in rest[some]])
+            rows = rows[:, ~np.isnan(rows).any(axis=0)]  # what is undefined is so for all
+            if rows.shape[1] > 1:
+                low, high = self.ends[metric]
+                least, most = low - high, high - low
+                each = of_differences(rows, level, (least, most))
+                each = [c._replace(low=max(c.low, least), high=min(c.high, most)) for c in each]
+            else:
+                means = rows[:, 0] if rows.size else np.full(len(rows), np.nan)
+                each = [Comparison(mean, *[np.nan] * 3) for mean in means.tolist()]
+            found |= {p: one._asdict() | rests for p, one in zip(rest[some], each)}
+        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

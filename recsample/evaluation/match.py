@@ -14,15 +14,11 @@ from recsample._support.checks import array_of, positive_int, shown, whole_numbe
 from recsample._support.extras import extra
 from recsample._support.typing import Floats
 from recsample.evaluation.conversions import conversion
+from recsample.evaluation.options import USUAL
 from recsample.ranks.checks import check_names
 from recsample.ranks.scores import item_sets, sets_of, without
 from recsample.ranks.sources import Listed, Source, Study, WholeRows, is_rows
 
-# The ends of counts that are usual, so that no note tells of them.
-USUAL = (
-    "scores of items in train, which are not ranked",
-    "of users who are not evaluated, left out",
-)
 _SCORES_IN_TRAIN, _OF_OTHERS = USUAL
 _THEMSELVES = (
     "users who are ranked among their own items; if a query is no answer to itself, give the pairs "

@@ -24,6 +24,12 @@ DRAWN: Mapping[str, str] = {
 # Of ranks that exist already: what they are among.
 REPORTED: Mapping[str, str] = {word: DRAWN[word] for word in ("uniform", "popular", "unknown")}
 
+# The ends of counts that are usual, so that no note tells of them.
+USUAL = (
+    "scores of items in train, which are not ranked",
+    "of users who are not evaluated, left out",
+)
+
 # What may stand together: the kind of `among`, the words of `unlisted`, those of `drawn`.
 _ANY, _BEHIND = (None, "missed", "below", "open"), (None, "below")
 _TOGETHER: tuple[tuple[str, tuple[str | None, ...], tuple[str | None, ...]], ...] = (

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support import checks
-from recsample._support.extras import extra
 from recsample._support.frames import aligned, labels_of
 from recsample._support.typing import Integers
 from recsample.evaluation.infer import Audited, Sampled
@@ -126,7 +125,6 @@ def report(
     >>> bool(low < (rs.Recall @ 10)(x).mean() < high)
     True
     """
-    extra("pandas")
     if exact is None and not checks.is_one_of(chosen, ("random",)):
         raise ValueError(f"exact must be given with chosen, got None and {checks.shown(chosen)}")
     asked = chosen_metrics(USUAL if metrics is None else metrics)

@@ -33,12 +33,19 @@ __all__ = ["Result"]
 
 _WIDTH, _UNBROKEN = 88, "\u00a0"
 _SAMPLED = "sampled (uncorrected)"
+# So many recommenders are shown, so many in pairs, and so many notes: what one reads.
+_MOST, _MOST_IN_PAIRS, _NOTES = 20, 10, 10
 _LAST = "Sentences for a paper: .sentences, and on the command line --format sentences."
 _LEVELS = ["recommender", "metric"]
+_TABLES = ("table", "ladder", "pairs", "fit", "counts")
 
 
 class Result(Value):
     """What `evaluate`, `report` and `from_published` say: text, or HTML in a notebook.
+
+    Of more than 20 recommenders text, LaTeX, Markdown and plots show the best 20 by the first
+    metric, and of more than 10 the differences between the best 10. The tables below, CSV and JSON
+    hold all.
 
     Parameters
     ----------
@@ -100,18 +107,7 @@ class Result(Value):
     counts: pd.DataFrame | None
 
     def __init__(self, inferred: Inferred) -> None:
-        counts = {key: {"count": n} for key, n in (inferred.counts or {}).items()}
-        fit = {(name,): row for name, row in inferred.fit.items()}
-        named, rungs = inferred.named, ("low", "high")
-        tables = {
-            "table": (inferred.rows, _LEVELS, named, ()),
-            "ladder": (inferred.ladder, [*_LEVELS, "assumption"], named, rungs),
-            "pairs": (inferred.pairs, ["a", "b", "metric"], True, inferred.columns_of_pairs),
-            "fit": (fit, ["recommender"], True, ("p_value", "p_corrected")),
-            "counts": (counts, ["recommender", "what"], True, None),
-        }
         vars(self).update(
-            {name: _table(*one) for name, one in tables.items()},
             inferred=inferred,
             blind=inferred.blind,
             head=say.headline(inferred),
@@ -119,69 +115,112 @@ class Result(Value):
             notes=say.notes(inferred),
         )
 
+    def __getattr__(self, name: str) -> Any:
+        if name not in _TABLES:
+            raise AttributeError(f"a result has no attribute {name!r}")
+        found, rungs = self.inferred, ("low", "high")
+        counts = {key: {"count": n} for key, n in (found.counts or {}).items()}
+        fit = {(name,): row for name, row in found.fit.items()}
+        tables: dict[str, tuple[Any, ...]] = {
+            "table": (found.rows, _LEVELS, found.named, ()),
+            "ladder": (found.ladder, [*_LEVELS, "assumption"], found.named, rungs),
+            "pairs": (found.pairs, ["a", "b", "metric"], True, found.columns_of_pairs),
+            "fit": (fit, ["recommender"], True, ("p_value", "p_corrected")),
+            "counts": (counts, ["recommender", "what"], True, None),
+        }
+        # Made when it is asked for, and kept: text is printed without pandas.
+        return vars(self).setdefault(name, _table(*tables[name]))
+
     def _content(self):
         return (self.inferred,)  # all else follows from it
 
     def __str__(self) -> str:
-        shown, pairs = self._shown(), self._differences()
-        names = shown.index.unique(0) if self.inferred.named else []
-        numbers, legend = {}, []
-        if len(names) and max(map(_width, (shown, pairs))) > _WIDTH:
-            numbers = {name: str(i) for i, name in enumerate(names, 1)}
-            said = "; ".join(f"{i} = {name}".replace(" ", _UNBROKEN) for name, i in numbers.items())
+        rows, pairs, legend = self._shown(), self._differences(), []
+        if self.inferred.named and max(map(len, _lines(rows) + _lines(pairs))) > _WIDTH:
+            numbers = {name: str(i) for i, name in enumerate(dict.fromkeys(n for n, _ in rows), 1)}
+            each = [f"{i} = {_on_one_line(name)}" for name, i in numbers.items()]
+            said = "; ".join(one.replace(" ", _UNBROKEN) for one in each)
             legend = [fill(said, _WIDTH, break_on_hyphens=False).replace(_UNBROKEN, " "), ""]
-            shown, pairs = shown.rename(index=numbers, level=0), self._differences(numbers)
-        parts = [fill(self.head, _WIDTH), "", *legend, _text(shown)]
-        if len(pairs):
-            n_pairs = len(self.pairs) // len(self.inferred.metrics)
-            at_once = f", for all {n_pairs} pairs of a metric at once" * (n_pairs > 1)
-            is_bound = "assumption" in self.pairs and (self.pairs["assumption"] == "bound").any()
-            bounds = "; bounds in brackets" * bool(is_bound)
-            parts += ["", f"Differences ({PERCENT} limits{at_once}{bounds}):", *_in_width(pairs)]
-        notes = [
-            fill(line, _WIDTH, initial_indent="- ", subsequent_indent="  ") for line in self.notes
-        ]
+            rows, pairs = self._shown(numbers), self._differences(numbers)
+        parts = [fill(self._said, _WIDTH), "", *legend, *_lines(rows)]
+        if pairs:
+            parts += ["", fill(self._said_of_pairs, _WIDTH), *_in_width(pairs)]
+        notes = list(self.notes[:_NOTES])
+        if len(self.notes) > _NOTES:
+            notes.append(f"{len(self.notes) - _NOTES} more notes: .notes")
+        notes = [fill(one, _WIDTH, initial_indent="- ", subsequent_indent="  ") for one in notes]
         return "\n".join([*parts, "", *notes, _LAST])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        tables = [one for one in (self._shown(), self._differences()) if len(one)]
+        tables = [_framed(one) for one in (self._shown(), self._differences()) if one]
         # Where a table is wider than a phone it is moved there, not the page: by keys too.
         moved = '<div style="overflow-x: auto" tabindex="0">{}</div>'
         shown = "".join(moved.format(one.to_html(border=0)) for one in tables)
-        notes = "".join(f"<li>{escape(line)}</li>" for line in self.notes)
-        return f"<p>{escape(self.head)}</p>{shown}" + f"<ul>{notes}</ul>" * bool(notes)
+        notes = "".join(f"<li>{escape(line)}</li>" for line in self.notes[:_NOTES])
+        return f"<p>{escape(self._said)}</p>{shown}" + f"<ul>{notes}</ul>" * bool(notes)
 
-    def _shown(self):
-        """The table as text, with the limits without the assumption beside the others."""
-        rows = []
-        for _, row in self._with_free_limits().iterrows():
+    def _best(self, most):
+        """So many recommenders, in their order: all, or the best by the first metric."""
+        found, metric = self.inferred, self.inferred.metrics[0]
+        ends = ("value", "low", "high")
+        rows = [[found.rows[name, metric][one] for one in ends] for name in found.runs]
+        values = [(low + high) / 2 if np.isnan(x) else x for x, low, high in rows]
+        sign = -1 if metric.higher_is_better else 1
+        best = np.argsort(sign * np.array(values), kind="stable")[:most]  # NaN comes last
+        return [name for i, name in enumerate(found.runs) if i in best]
+
+    @property
+    def _said(self):
+        """The head, and which recommenders are left out."""
+        n = len(self.inferred.runs)
+        if n <= _MOST:
+            return self.head
+        best = f"the {_MOST} of {n} recommenders with the best {self.inferred.metrics[0]}"
+        return f"{self.head} Shown are {best}; .table has all."
+
+    @property
+    def _said_of_pairs(self):
+        """What differences are, and which are left out."""
+        n, runs = len(self.inferred.pairs) // len(self.inferred.metrics), len(self.inferred.runs)
+        said = f"{PERCENT} limits" + f", for all {n:,} pairs of a metric at once" * (n > 1)
+        if any(row.get("assumption") == "bound" for row in self.inferred.pairs.values()):
+            said += "; bounds in brackets"
+        left_out = f" between the best {_MOST_IN_PAIRS}; .pairs has all" * (runs > _MOST_IN_PAIRS)
+        return f"Differences{left_out} ({said}):"
+
+    def _shown(self, called=None):
+        """The table as text: texts by column, by recommender, if it is named, and metric."""
+        found, shown, best = self.inferred, {}, {*self._best(_MOST)}
+        for (name, metric), row in found.rows.items():
             value, limits = _number(row["value"]), _limits(row["low"], row["high"])
             if row.get("assumption") == "bound":
                 value, limits = "", f"between {limits.replace('to', 'and')}"
             is_sampled = "sampled" in row
             cells = {"sampled": _number(row["sampled"])} if is_sampled else {}
-            cells |= {"corrected" if is_sampled else "value": value, "limits": limits}
-            if "low without" in row:
-                free, word = _limits(row["low without"], row["high without"]), say.rests_on(row)
-                cells["without"] = free if word == "decreasing" else word
-            rows.append(cells)
-        table = extra("pandas").DataFrame(rows, self.table.index).rename(index=_on_one_line)
-        if isinstance(self.inferred, Reread):
-            table = table.drop(columns="corrected")
-        return table.rename_axis(index=[None] * table.index.nlevels)
+            if not isinstance(found, Reread):
+                cells["corrected" if is_sampled else "value"] = value
+            cells["limits"] = limits
+            if free := found.ladder.get((name, metric, "none")):
+                word = say.rests_on(row)
+                known = word == "decreasing"
+                cells["without"] = _limits(free["low"], free["high"]) if known else word
+            if name in best:
+                shown[(called or {}).get(name, name), str(metric)] = cells
+        return shown if found.named else {(metric,): row for (_, metric), row in shown.items()}
 
     def _differences(self, called=None):
-        """Limits of the differences as text: pairs by metrics."""
-        called, rows = called or {}, {}
-        for (a, b, metric), row in self.pairs.iterrows():
-            one, other = map(_on_one_line, (a, b))
-            pair = f"{called.get(one, one)} - {called.get(other, other)}"
-            limits = _limits(row["low"], row["high"], 3)
-            in_brackets = row.get("assumption") == "bound"
-            rows.setdefault(pair, {})[metric] = f"({limits})" if in_brackets else limits
-        return extra("pandas").DataFrame.from_dict(rows, orient="index")
+        """Limits of the differences as text: by pair, for each metric."""
+        called, shown, best = called or {}, {}, {*self._best(_MOST_IN_PAIRS)}
+        for (a, b, metric), row in self.inferred.pairs.items():
+            if {a, b} <= best:
+                one, other = (_on_one_line(called.get(name, name)) for name in (a, b))
+                limits = _limits(row["low"], row["high"], 3)
+                in_brackets = row.get("assumption") == "bound"
+                cells = shown.setdefault((f"{one} - {other}",), {})
+                cells[str(metric)] = f"({limits})" if in_brackets else limits
+        return shown
 
     def _with_free_limits(self):
         """The table, with columns for the limits that rest on no assumption."""
@@ -201,7 +240,7 @@ class Result(Value):
 
     def _pasted(self):
         """The table as text, for a paper."""
-        table = self._shown().rename_axis(index=self.table.index.names)
+        table = _framed(self._shown(), _LEVELS[-1 - self.inferred.named :])
         return table.rename(columns={"sampled": _SAMPLED}).reset_index()
 
     @property
@@ -304,6 +343,8 @@ class Result(Value):
         from recsample import plotting
 
         table = self._with_free_limits()
+        if self.inferred.named:
+            table = table.loc[self._best(_MOST)]
         if exact is not None:
             if not isinstance(exact, Result):
                 raise ValueError(f"exact must be a Result or None, got {shown(exact)}")
@@ -314,8 +355,9 @@ class Result(Value):
                     f"{shown(missing[0])}: evaluate them among all items"
                 )
             table = table.assign(exact=exact.table["value"])
+        title = say.limits_said(self.inferred) + self._said[len(self.head) :]
         lower = [str(one) for one in self.inferred.metrics if not one.higher_is_better]
-        return plotting.values_with_limits(table, say.limits_said(self.inferred), lower)
+        return plotting.values_with_limits(table, title, lower)
 
     def to_latex(self) -> str:
         """The table for LaTeX, with what it says of itself as its caption. Needs ``booktabs``.
@@ -346,7 +388,7 @@ class Result(Value):
         # What pandas leaves: other signs in LaTeX's usual fonts, and options of a new line.
         others = {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
         others |= {sign: f"{{{sign}}}" for sign in "[*"}
-        caption = re.sub(r"[%&_#$]", r"\\\g<0>", self.head)
+        caption = re.sub(r"[%&_#$]", r"\\\g<0>", self._said)
         table = self._pasted().to_latex(escape=True, index=False)
         said = f"\\caption{{{caption}}}\n{table}".translate({ord(a): b for a, b in others.items()})
         return f"\\begin{{table}}\n{said}\\end{{table}}\n"
@@ -373,7 +415,7 @@ class Result(Value):
         extra("tabulate")
         # A name may look like a number.
         table = self._pasted().map(_as_markdown).to_markdown(index=False, disable_numparse=True)
-        return f"{table}\n\n{_as_markdown(self.head)}"
+        return f"{table}\n\n{_as_markdown(self._said)}"
 
     def to_csv(self) -> str:
         """The table as CSV; each row says at which level its limits are, and what they assume.
@@ -471,6 +513,14 @@ def _table(rows, levels, several=True, empty=None):
     return table if len(levels) > 1 else table.set_index(table.index.get_level_values(0))
 
 
+def _framed(shown, names=None):
+    """Texts by column, by their keys, as a table of pandas."""
+    pd, keys = extra("pandas"), [tuple(map(_on_one_line, key)) for key in shown]
+    index = pd.MultiIndex.from_tuples(keys, names=names)
+    index = index if len(keys[0]) > 1 else index.get_level_values(0)
+    return pd.DataFrame([*shown.values()], index)
+
+
 def _number(value):
     return "none" if np.isnan(value) else f"{value:.4f}"
 
@@ -479,19 +529,28 @@ def _limits(low, high, digits=4):
     return "none" if np.isnan(low) else f"{low:.{digits}f} to {high:.{digits}f}"
 
 
-def _text(table):
-    return table.to_string(na_rep="none")
+def _lines(shown, columns=None):
+    """Texts by column, by their keys, as lines; what begins a key is not repeated."""
+    if not shown:
+        return []
+    columns, begin = columns or [*next(iter(shown.values()))], None
+    grid = [[*[""] * len(next(iter(shown))), *columns]]
+    for (*before, last), cells in shown.items():
+        label = ["" for _ in before] if before == begin else map(_on_one_line, before)
+        grid.append([*label, _on_one_line(last), *(f" {cells[one]}" for one in columns)])
+        begin = before
+    widths = [max(map(len, column)) for column in zip(*grid)]
+    sides = "<" * (len(widths) - len(columns)) + ">" * len(columns)
+    return [" ".join(map("{:{}{}}".format, row, sides, widths)) for row in grid]
 
 
-def _width(table):
-    return max(map(len, _text(table).splitlines()))
-
-
-def _in_width(table):
-    """A wide table in parts, of as many columns each as fit on a line."""
-    cell = 2 + max(map(len, chain(table.columns, table.to_numpy().ravel())))
-    n = max(1, (_WIDTH - max(map(len, table.index))) // cell)
-    return [_text(table.iloc[:, i : i + n]) for i in range(0, table.shape[1], n)]
+def _in_width(shown):
+    """The lines of a wide table in parts, of as many columns each as fit on a line."""
+    columns = [*next(iter(shown.values()))]
+    cell = 2 + max(len(text) for cells in shown.values() for text in chain(columns, cells.values()))
+    n = max(1, (_WIDTH - max(len(pair) for (pair,) in shown)) // cell)
+    parts = (_lines(shown, columns[i : i + n]) for i in range(0, len(columns), n))
+    return chain.from_iterable(parts)
 
 
 def _on_one_line(name):

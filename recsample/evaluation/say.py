@@ -12,9 +12,7 @@ from recsample._support.numerics import PERCENT
 from recsample._support.typing import Integers
 from recsample.evaluation.grades import uses_grades
 from recsample.evaluation.infer import Audited, Exact, Inferred, Reread, Sampled, Uncorrected
-from recsample.evaluation.match import USUAL
-from recsample.evaluation.options import DRAWN
-from recsample.evaluation.rank import lists_said
+from recsample.evaluation.options import DRAWN, USUAL
 from recsample.inference.likelihood.sampled_run import REFUTED, SURPRISE
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
@@ -62,6 +60,8 @@ def headline(found: Inferred) -> str:
     """How the numbers came about, and what the limits assume: what all rows share."""
     lists = ""
     if found.lists is not None:
+        from recsample.evaluation.rank import lists_said  # a report needs no sparse matrices
+
         behind = _NOT_LISTED.get(found.lists.unlisted or "", "")
         lists = f"Scores are {lists_said(found.lists)}; what is not listed is {behind}."
     parts = head(found), lists, _grades(found.metrics, found.grades), limits_said(found)
@@ -154,7 +154,7 @@ def limits_said(found: Inferred) -> str:
 @limits_said.register
 def _(found: Exact) -> str:
     said = f"Limits ({PERCENT}) are for other users like these."
-    if not any(found.is_bounded(name, metric) for name, metric in found.rows):
+    if not found.bounded:
         return said
     return (
         f"{said} What is 'between' two numbers is bounded for these users: held-out items that a "
@@ -211,7 +211,7 @@ def sentence(found: Inferred, name: str, metric: Metric) -> str:
 @sentence.register
 def _(found: Exact, name: str, metric: Metric) -> str:
     row = found.rows[name, metric]
-    if found.is_bounded(name, metric):
+    if (name, metric) in found.bounded:
         total, out = found.runs[name].n_relevant.sum(), found.missed[name].sum()
         return (
             f"{metric} is between {row['low']:.3f} and {row['high']:.3f} for these "

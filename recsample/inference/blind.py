@@ -16,7 +16,6 @@ from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
-from scipy.interpolate import RegularGridInterpolator
 
 from recsample._support.checks import positive_int
 from recsample.inference.likelihood.strata import HEAD
@@ -97,8 +96,9 @@ def blind_spot(n_items: int, m: int, n_instances: int) -> BlindSpot:
 
 def _interpolated(part, *size):
     """The recorded value, interpolated between the nearest sizes."""
-    axes, values = _record()[part]
-    return float(RegularGridInterpolator(axes, np.log(values))(_within(size, axes))[0])
+    (rows, columns), values = _record()[part]
+    row, column = np.log(size)
+    return np.interp(row, rows, [np.interp(column, columns, one) for one in np.log(values)])
 
 
 def _highest(part, *size):

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from recsample._support import checks
-from recsample._support.numerics import limits_of_mean, mean_of, probability_above_0
+from recsample._support.numerics import mean_of, students
 from recsample._support.typing import Floats
 from recsample.corrections.base import Correction
 from recsample.inference.distribution import check_uniform
@@ -124,8 +124,9 @@ def paired_comparison(
     if len(differences) < 2:
         raise ValueError(f"a and b must hold at least two instances, got {len(differences)}")
     if metric is None or not (isinstance(a, Ranks) and isinstance(b, Ranks)):
-        return of_differences(differences, level, None)
-    return of_differences(differences, level, ends_of_difference(the_metric(metric), a, b))
+        return of_differences(differences[None], level, None)[0]
+    ends = ends_of_difference(the_metric(metric), a, b)
+    return of_differences(differences[None], level, ends)[0]
 
 
 def _of_exact_means(correction, a, b, level):
@@ -141,7 +142,7 @@ def compared(
     """Compare the exact means of two recommenders by likelihood limits from sampled ranks."""
     if isinstance(metric.shape, Linear):  # without bias, so its differences have limits of a mean
         ends = ends_of_difference(metric, a.sampled, b.sampled)
-        return of_differences(metric(a.sampled) - metric(b.sampled), level, ends)
+        return of_differences((metric(a.sampled) - metric(b.sampled))[None], level, ends)[0]
     # A difference is one more mean over strata, those of B with negative sign.
     mixtures = a.mixtures(metric, assumption) + [
         one._replace(mean=-one.mean) for one in b.mixtures(metric, assumption)
@@ -164,11 +165,11 @@ def compared(
 
 
 def of_differences(
-    differences: Floats, level: float, ends: tuple[float, float] | None
-) -> Comparison:
-    """A comparison from the differences of at least two instances, with their range if known."""
-    limits = limits_of_mean(differences, level, ends=ends)
-    return Comparison(float(differences.mean()), *limits, probability_above_0(differences, ends))
+    rows: Floats, level: float, ends: tuple[float, float] | None
+) -> list[Comparison]:
+    """Comparisons from rows of differences of at least two instances, with their range if known."""
+    found = rows.mean(axis=1), *students(rows, level, ends)
+    return [Comparison(*one) for one in np.transpose(found).tolist()]
 
 
 def ends_of_difference(metric: Metric, a: Ranks, b: Ranks) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from scipy import linalg, special
+import scipy
 
 from recsample._support import checks
 from recsample._support.arrays import counted, summed
@@ -162,7 +162,7 @@ def maximum_entropy(
     expected = np.maximum(_em(counts, pool.law, pool.weight)[0] @ pool.law, 1e-3 / counts.sum())
     ridge = weight * expected / counts.sum()
     multipliers = _most_entropy(pool.law, counts / counts.sum(), ridge, np.log(pool.weight))
-    return special.softmax(pool.at_all(lambda law: law @ multipliers, np.asarray))
+    return scipy.special.softmax(pool.at_all(lambda law: law @ multipliers, np.asarray))
 
 
 def _most_entropy(law, aim, ridge, log_weight):
@@ -173,17 +173,17 @@ def _most_entropy(law, aim, ridge, log_weight):
     """
 
     def dual(x):
-        return x @ (aim - ridge * x / 2) - special.logsumexp(law @ x + log_weight)
+        return x @ (aim - ridge * x / 2) - scipy.special.logsumexp(law @ x + log_weight)
 
     x = np.zeros(len(aim))
     for _ in range(200):
-        p = special.softmax(law @ x + log_weight)
+        p = scipy.special.softmax(law @ x + log_weight)
         mean = p @ law
         gradient = aim - mean - ridge * x
         # The covariance of the law's rows under p, and the ridge of the fit: positive definite.
         rows = law * np.sqrt(p)[:, None]
         curvature = rows.T @ rows - np.outer(mean, mean) + np.diag(ridge)
-        step = linalg.solve(curvature, gradient, assume_a="pos")
+        step = scipy.linalg.solve(curvature, gradient, assume_a="pos")
         gain = gradient @ step
         if gain < 1e-13:
             return x

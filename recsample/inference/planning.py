@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 from recsample._support.checks import positive_float
 from recsample._support.numerics import LEVEL
@@ -14,9 +14,9 @@ from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear, Step
 
-_DISTANCE = float(special.chdtri(1, 1 - LEVEL))
+_DISTANCE = float(scipy.special.chdtri(1, 1 - LEVEL))
 # For an upper limit that holds in 9 studies of 10, and the relative accuracy of its search.
-_ONE_SIDED, _NEAR = float(special.chdtri(1, 0.2)), 0.01
+_ONE_SIDED, _NEAR = float(scipy.special.chdtri(1, 0.2)), 0.01
 
 
 class UsersToRank(NamedTuple):
@@ -75,5 +75,5 @@ def _largest_variance(metric, evidence):
 
     ends = [f(float(f(one.mean)) for one in mixtures) for f in (min, max)]
     near = {"xatol": _NEAR * (ends[1] - ends[0])}
-    found = optimize.minimize_scalar(furthest, bounds=ends, method="bounded", options=near)
+    found = scipy.optimize.minimize_scalar(furthest, bounds=ends, method="bounded", options=near)
     return max(0.0, float(found.fun))

@@ -16,8 +16,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
-from scipy.optimize import linprog
+import scipy
 
 from recsample._support.typing import Floats
 from recsample._support.values import cached
@@ -130,13 +129,13 @@ def _solved(goal, rows, limits):
     # Presolving takes longer than solving.
     plain, one = {"presolve": False}, np.ones((1, len(goal)))
     for method in ("highs", "highs-ipm"):  # where one fails for rounding, the other does not
-        found = linprog(goal, rows, limits, one, [1], method=method, options=plain)
+        found = scipy.optimize.linprog(goal, rows, limits, one, [1], method=method, options=plain)
         if found.status in (0, 2):
             return found
     # Rounding may hide that there are none. By how much must all weights violate a limit?
     missing, ones = np.append(0 * goal, 1.0), np.append(np.ones_like(goal), 0.0)
     beyond = np.c_[rows, -np.ones(len(rows))]
-    least = linprog(missing, beyond, limits, ones[None], [1], method="highs")
+    least = scipy.optimize.linprog(missing, beyond, limits, ones[None], [1], method="highs")
     if least.status or least.fun < 1e-7:
         raise RuntimeError(f"the bounds of printed numbers were not found: {found.message}")
     return found
@@ -149,7 +148,7 @@ def _row(number, law, study, error):
     if set(np.unique(term)) <= {0.0, most}:  # hits, or as many times the same
         low, high = _share_limits(number.low / most, number.high / most, n, error)
         return _Row(term @ law, term @ law, most * low, most * high)
-    scale = stats.norm.isf(error / 2) / np.sqrt(n)
+    scale = -scipy.special.ndtri(error / 2) / np.sqrt(n)
     square, least = (term - number.value) ** 2 @ law, number.half / (10 * scale)
     first = max(number.value * (most - number.value), 4 * least**2) ** 0.5 / 2
     return _Row(term @ law, square, number.low, number.high, scale, least, first)
@@ -161,8 +160,8 @@ def _share_limits(low, high, n, error):
     if fewest > most:  # no share of n users is rounded to it
         fewest = most = n * (low + high) / 2
     fewest, most = np.clip([fewest, most], 0, n)
-    lower = stats.beta.ppf(error / 2, fewest, n - fewest + 1) if fewest > 0 else 0.0
-    upper = stats.beta.isf(error / 2, most + 1, n - most) if most < n else 1.0
+    lower = scipy.special.betaincinv(fewest, n - fewest + 1, error / 2) if fewest > 0 else 0.0
+    upper = scipy.special.betainccinv(most + 1, n - most, error / 2) if most < n else 1.0
     return float(lower), float(upper)
 
 

@@ -469,10 +469,25 @@ def test_the_version(capsys):
     assert capsys.readouterr().out == f"recsample {rs.__version__}\n"
 
 
-def test_runs_as_a_module_and_explains_itself():
-    asked = [sys.executable, "-m", "recsample", "report", "--help"]
-    found = subprocess.run(asked, capture_output=True, encoding="utf-8", check=True)
-    assert "--with-replacement" in found.stdout
+REPORTING = "report - --m 1 --items 99 --drawn uniform"
+
+
+@pytest.mark.parametrize(
+    "asked, said, scipy",
+    [("report --help", "--with-replacement", set()), (REPORTING, "Recall@10", {"scipy.optimize"})],
+)
+def test_runs_as_a_module_and_imports_no_more_than_it_needs(asked, said, scipy):
+    """Most of the time of a small report is imports, and scripts ask for the version."""
+    code = (
+        "import atexit, runpy, sys; atexit.register(lambda: print(*sys.modules)); "
+        f"sys.argv[1:] = {asked.split()}; runpy.run_module('recsample', run_name='__main__')"
+    )
+    options = {"capture_output": True, "encoding": "utf-8", "check": True}
+    found = subprocess.run([sys.executable, "-c", code], input="rank\n1\n2\n1\n", **options)
+    assert said in found.stdout
+    modules = {*found.stdout.splitlines()[-1].split()}
+    assert not modules & {"pandas", "pyarrow", "narwhals", "scipy.stats", "scipy.interpolate"}
+    assert {"numpy", *scipy} <= modules and bool(scipy) == any("scipy" in one for one in modules)
 
 
 def test_several_relevant_items_of_a_user(run, tmp_path):

@@ -94,6 +94,33 @@ def test_a_false_difference_is_rare_in_the_whole_family(shifts):
     assert missed < n_runs / 10
 
 
+def test_of_many_recommenders_the_best_are_shown_and_the_tables_have_all():
+    rng, n = np.random.default_rng(0), 100
+    scores = {f"model {i}": rng.normal(size=(60, N_ITEMS)) for i in range(n)}
+    for i, one in enumerate(scores.values()):
+        one[:, 0] += 2 * (i * 7 % n) / n
+    found = rs.evaluate(scores, np.zeros(60, int), metrics=["AUC", "PercentileRank"])
+    auc = found.table.xs("AUC", level="metric")["value"].sort_values(ascending=False)
+    best = {*auc.index[:20]}
+    texts = (str(found), found._repr_html_(), found.to_latex(), found.to_markdown())
+    for text in texts:
+        assert "Shown are the 20 of 100 recommenders with the best AUC; .table has all." in (
+            " ".join(text.split())
+        )
+        assert {name for name in scores if f"{name} " in text or f">{name}<" in text} == best
+        assert len(text) < 20_000
+    text = str(found)
+    assert "Differences between the best 10; .pairs has all (95 % limits, for all 4,950" in text
+    pairs = [line.split("  ")[0] for line in text.splitlines() if line.count("model") == 2]
+    assert {*pairs} == {f"{a} - {b}" for a, b in combinations(scores, 2)
+                        if {a, b} <= {*auc.index[:10]}}  # fmt: skip
+    assert len(found.table) == 2 * n and len(found.pairs) == n * (n - 1)
+    assert found.to_csv().count("model") == 2 * n
+    figure = found.plot()
+    assert "the 20\nof 100" in figure.get_suptitle()
+    assert all(len(ax.get_yticks()) == 20 and best_on_top(ax) == auc.index[0] for ax in figure.axes)
+
+
 def test_limits_are_those_of_all_pairs_and_end_at_zero_where_the_test_decides():
     differing = 0
     for seed in range(12):
@@ -120,7 +147,7 @@ def test_a_pair_whose_numbers_contradict_each_other_is_undecided_and_says_so(mon
     of = rs.evaluation.infer.of_differences
 
     def turned(differences, level, ends):
-        return of(differences, level, ends)._replace(difference=-0.01)
+        return [one._replace(difference=-0.01) for one in of(differences, level, ends)]
 
     monkeypatch.setattr("recsample.evaluation.infer.of_differences", turned)
     found = evaluated(runs)

@@ -6,7 +6,14 @@ from scipy import stats
 from scipy.optimize import linprog, minimize
 
 import recsample as rs
-from recsample.inference.published import Printed, PrintedStudy, Programme, Reading, laws_of
+from recsample.inference.published import (
+    Printed,
+    PrintedStudy,
+    Programme,
+    Reading,
+    _share_limits,
+    laws_of,
+)
 
 N, M, USERS = 12, 4, 1_000
 STUDY = PrintedStudy(M, (N, N), USERS, False)
@@ -20,6 +27,17 @@ def every_law():
     """P(s of M draws above) for each rank, by SciPy's hypergeometric law: shape (M + 1, N)."""
     above = np.arange(N)
     return stats.hypergeom(N - 1, above, M).pmf(np.arange(M + 1)[:, None])
+
+
+@pytest.mark.parametrize("error", [0.05, 1e-3, 1e-12, 1e-50])
+@pytest.mark.parametrize("n", [1, 7, 6_040, 10**9])
+def test_limits_of_a_share_are_quantiles_of_beta_laws_by_scipy(n, error):
+    """Clopper and Pearson's, at the ends and in the tails too."""
+    for hits in {0, 1, n // 3, n - 1, n}:
+        lower = stats.beta.ppf(error / 2, hits, n - hits + 1) if hits else 0.0
+        upper = stats.beta.isf(error / 2, hits + 1, n - hits) if hits < n else 1.0
+        found = _share_limits(hits / n, hits / n, n, error)
+        assert found == pytest.approx((lower, upper), rel=1e-9)
 
 
 def a_mean(name, weights, n):

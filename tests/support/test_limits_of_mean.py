@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import recsample as rs
-from recsample._support.numerics import limits_of_mean, probability_above_0
+from recsample._support.numerics import limits_of_mean, students
 
 RANGE = (0.0, 1.0)
 
@@ -45,7 +45,7 @@ def test_they_are_inside_the_range_and_never_of_width_0(values):
 
 def test_values_that_are_alike_tell_nothing_where_no_range_is_known():
     assert limits_of_mean(np.full(8, 0.25), 0.95) == (-np.inf, np.inf)
-    assert probability_above_0(np.full(8, 0.25)) == 0.5
+    assert students(np.full((1, 8), 0.25), 0.95, None) == ([-np.inf], [np.inf], [0.5])
 
 
 def test_counts_stand_for_as_many_values():
@@ -56,11 +56,26 @@ def test_counts_stand_for_as_many_values():
         assert found == pytest.approx(limits_of_mean(each, 0.95, ends=ends), rel=1e-9)
 
 
+@pytest.mark.parametrize("ends", [(-1.0, 1.0), (-1.0, 0.9), None])
+def test_many_rows_at_once_have_the_limits_of_each_row(ends):
+    """Rows with Student's limits, few that vary, all alike, and values beyond the range."""
+    rng = np.random.default_rng(0)
+    few, alike = (rng.random((4, 60)) < 0.05) * 1.0, np.outer([0.0, 0.25, -1.0, 1.0], np.ones(60))
+    rows = np.vstack([rng.uniform(-1, 1, (4, 60)), few, -few, alike])
+    low, high, chance = students(rows, 0.99, ends)
+    assert chance[:4] == pytest.approx(
+        stats.ttest_1samp(rows[:4], 0, axis=1, alternative="less").pvalue
+    )
+    for row, *found in zip(rows, low, high, chance):
+        limits = limits_of_mean(row, 0.99, ends=ends)
+        assert found == pytest.approx([*limits, students(row[None], 0.99, ends)[2][0]], rel=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_probability_is_the_level_at_which_a_limit_is_0(seed):
     rng = np.random.default_rng(seed)
     values = (rng.random(60) < 0.2) * 1.0 - (rng.random(60) < 0.05)
-    chance = probability_above_0(values, (-1.0, 1.0))
+    chance = students(values[None], 0.95, (-1.0, 1.0))[2][0]
     assert 0.5 < chance < 1
     low, _ = limits_of_mean(values, 2 * chance - 1, ends=(-1.0, 1.0))
     assert low == pytest.approx(0, abs=1e-6)
