@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy
 
 from recsample._support.arrays import summed
 from recsample._support.typing import Floats, Integers
@@ -52,6 +51,8 @@ def limits_of_mean(
     value that there can be; if they are not known, or values pass them, limits are Student's, and
     infinite where all values are alike, which tell nothing of a spread.
     """
+    from scipy import special  # means and variances are asked for without it
+
     n = len(values) if counts is None else int(counts.sum())
     mean, std = mean_of(values, counts), np.sqrt(variance_of(values, counts))
     if ends is not None and _few_vary(values, counts, ends):
@@ -59,7 +60,7 @@ def limits_of_mean(
         return max(mean - down, ends[0]), min(mean + up, ends[1])
     if _alike(values):
         return -np.inf, np.inf
-    reach = scipy.special.stdtrit(n - 1, (1 + level) / 2) * std / np.sqrt(n)
+    reach = special.stdtrit(n - 1, (1 + level) / 2) * std / np.sqrt(n)
     low, high = float(mean - reach), float(mean + reach)
     if ends is None or not _hold(ends, values):
         return low, high
@@ -98,10 +99,12 @@ def students(
     The confidence is that of the limits, and 1/2 where one more value at the nearer end could turn
     the mean. Many rows take little more time than one.
     """
+    from scipy import special
+
     n, mean, alike = rows.shape[1], rows.mean(axis=1), _alike(rows)
     error = np.where(alike, np.inf, rows.std(axis=1, ddof=1) / np.sqrt(n))
-    reach = scipy.special.stdtrit(n - 1, (1 + level) / 2) * error
-    low, high, chance = mean - reach, mean + reach, scipy.special.stdtr(n - 1, mean / error)
+    reach = special.stdtrit(n - 1, (1 + level) / 2) * error
+    low, high, chance = mean - reach, mean + reach, special.stdtr(n - 1, mean / error)
     if ends is not None:
         low, high = (np.where(_hold(ends, rows), np.clip(x, *ends), x) for x in (low, high))
         for i in np.flatnonzero(_few_vary(rows, None, ends)):
@@ -128,6 +131,8 @@ def gaffke_reach(
 
 def _reach(values, highest, level, counts):
     """Distance to the quantile of the randomly weighted mean, with one weight at the upper end."""
+    from scipy import optimize
+
     x, place = np.unique(np.append(values, highest), return_inverse=True)
     counts = summed(place.ravel(), np.append(counts, 1.0), len(x))
     x, counts = x[counts > 0], counts[counts > 0]
@@ -147,7 +152,7 @@ def _reach(values, highest, level, counts):
         return _beyond(tilt / (1 - tilt * share) * (z - share), counts) - tail
 
     most = 1 - 1e-12
-    share = limit(scipy.optimize.brentq(excess, 1e-9, most)) if excess(most) < 0 else 1.0
+    share = limit(optimize.brentq(excess, 1e-9, most)) if excess(most) < 0 else 1.0
     return float(max(0.0, start + share * (end - start) - mean))
 
 
@@ -161,19 +166,23 @@ def _chance_beyond(values):
 
 def _above(off, counts):
     """P(sum of off x E > 0), E exponential, where the expectation is below 0 (Lugannani, Rice)."""
+    from scipy import optimize
+
     most = 1 / off[-1]
-    at = scipy.optimize.brentq(lambda s: counts @ (off / (1 - s * off)), 0, most * (1 - 1e-12))
+    at = optimize.brentq(lambda s: counts @ (off / (1 - s * off)), 0, most * (1 - 1e-12))
     return _beyond(at * off, counts)
 
 
 def _beyond(tilted, counts):
     """The chance above, given the values times their saddle point."""
+    from scipy import special
+
     root = np.sqrt(2 * counts @ np.log1p(-tilted))
     if root < 1e-4:
         return 0.5
     scale = np.sqrt(counts @ (tilted / (1 - tilted)) ** 2)
     density = np.exp(-(root**2) / 2) / np.sqrt(2 * np.pi)
-    return scipy.special.ndtr(-root) + density * (1 / scale - 1 / root)
+    return special.ndtr(-root) + density * (1 / scale - 1 / root)
 
 
 # Least squares with unknowns that must not be negative.
@@ -187,17 +196,19 @@ def nonnegative_least_squares(matrix: Floats, right: Floats) -> Floats:
     tried with columns of length 1, and after that with a penalty so small that it changes no digit
     that is determined.
     """
+    from scipy import linalg, optimize
+
     n = matrix.shape[1]
     for penalty in (None, 0.0, 1e-8, 1e-7, 1e-6, 1e-5):
         rows, wanted, scale = matrix, right, 1.0
         if penalty is not None:
-            scale = np.maximum(scipy.linalg.norm(matrix, axis=0), np.finfo(float).tiny)
+            scale = np.maximum(linalg.norm(matrix, axis=0), np.finfo(float).tiny)
             rows = matrix / scale
         if penalty:
             rows = np.vstack([rows, penalty * np.eye(n)])
             wanted = np.append(right, np.zeros(n))
         try:
-            return scipy.optimize.nnls(rows, wanted, maxiter=30 * n)[0] / scale
+            return optimize.nnls(rows, wanted, maxiter=30 * n)[0] / scale
         except RuntimeError:  # too many iterations
             continue
     raise RuntimeError(f"the search for a non-negative solution of {n} unknowns did not end")

@@ -96,10 +96,10 @@ def test_a_false_difference_is_rare_in_the_whole_family(shifts):
 
 def test_of_many_recommenders_the_best_are_shown_and_the_tables_have_all():
     rng, n = np.random.default_rng(0), 100
-    scores = {f"model {i}": rng.normal(size=(60, N_ITEMS)) for i in range(n)}
+    scores = {f"model {i}": rng.normal(size=(N_USERS, N_ITEMS)) for i in range(n)}
     for i, one in enumerate(scores.values()):
         one[:, 0] += 2 * (i * 7 % n) / n
-    found = rs.evaluate(scores, np.zeros(60, int), metrics=["AUC", "PercentileRank"])
+    found = rs.evaluate(scores, np.zeros(N_USERS, int), metrics=["AUC", "PercentileRank"])
     auc = found.table.xs("AUC", level="metric")["value"].sort_values(ascending=False)
     best = {*auc.index[:20]}
     texts = (str(found), found._repr_html_(), found.to_latex(), found.to_markdown())

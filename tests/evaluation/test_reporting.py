@@ -204,7 +204,7 @@ def test_among_any_number_of_items_a_share_of_the_list_is_known_as_well():
         rs.report(
             sampled, m=50, n_items=n, drawn="uniform", metrics=[rs.Recall @ (n // 100)]
         ).ladder.to_numpy()
-        for n in (10**5, 10**9, 10**12, 2**53 - 1)
+        for n in (10**5, 10**10, 2**53 - 1)
     )
     for here in large:
         assert here == pytest.approx(small, abs=5e-4)
