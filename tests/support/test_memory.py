@@ -97,7 +97,6 @@ ASKED = {
         "the table of NDCG with m=500",
         "smaller m",
     ),
-    "ties": (lambda: NDCG(Ranks([1], 10**6, ties=10**5)), "ranks of tied items", "break_ties"),
     "ranks": (
         lambda: rs.predicted_ranks(FACTORS, EVENTS),
         "ranking .* relevant items",
