@@ -6,11 +6,12 @@ import tracemalloc
 import numpy as np
 import pandas as pd  # noqa: F401  (what is imported on the way is no memory of the work)
 import pytest
-from scipy import sparse
+from scipy import optimize, sparse, stats  # noqa: F401
 
 import recsample as rs
 from recsample import AP, NDCG, Ranks, UniformSampling, experiments, inference
 from recsample._support import checks
+from recsample.evaluation import reporting  # noqa: F401
 from recsample.recommenders import ItemKNN
 
 GIB = 2**30
