@@ -92,9 +92,9 @@ def add_scripts(app, page, template, context, document):
 
 def pack(app, exception):
     """Lay the package and its libraries beside the book, and say where Python comes from."""
-    if exception or app.builder.name != "html":
-        return
     folder = Path(app.outdir) / FOLDER
+    if exception or app.builder.name != "html" or not folder.is_dir():  # pages do not run
+        return
     with zipfile.ZipFile(folder / "recsample.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         for name, path in sorted(files().items()):
             packed.write(path, name)
