@@ -107,10 +107,15 @@ def students(
     low, high, chance = mean - reach, mean + reach, special.stdtr(n - 1, mean / error)
     if ends is not None:
         low, high = (np.where(_hold(ends, rows), np.clip(x, *ends), x) for x in (low, high))
-        for i in np.flatnonzero(_few_vary(rows, None, ends)):
-            low[i], high[i] = limits_of_mean(rows[i], level, ends=ends)
-            sign, end = (1, ends[0]) if mean[i] > 0 else (-1, ends[1])
-            chance[i] = 0.5 + sign * (0.5 - _chance_beyond(-sign * np.append(rows[i], end)))
+        few = np.flatnonzero(_few_vary(rows, None, ends))
+        if len(few):
+            x, center = rows[few], mean[few]
+            low[few] = np.maximum(center - _reach(-x, -ends[0], level), ends[0])
+            high[few] = np.minimum(center + _reach(x, ends[1], level), ends[1])
+            sign = np.where(center > 0, 1.0, -1.0)
+            nearer = np.where(center > 0, ends[0], ends[1])
+            off = -sign[:, None] * np.column_stack([x, nearer])
+            chance[few] = 0.5 + sign * (0.5 - _chance_above(off))
     return low, high, chance
 
 
@@ -125,64 +130,78 @@ def gaffke_reach(
 
     Each value is that of as many users as `weights` says.
     """
-    counts = np.broadcast_to(weights, values.shape)
-    return _reach(-values, -lowest, level, counts), _reach(values, highest, level, counts)
+    x, place = np.unique(values, return_inverse=True)
+    counts = summed(place.ravel(), np.broadcast_to(weights, values.shape), len(x))
+    x, counts = x[None, counts > 0], counts[counts > 0]
+    down, up = _reach(-x, -lowest, level, counts), _reach(x, highest, level, counts)
+    return float(down[0]), float(up[0])
 
 
-def _reach(values, highest, level, counts):
-    """Distance to the quantile of the randomly weighted mean, with one weight at the upper end."""
-    from scipy import optimize
+def _reach(rows, highest, level, counts=None):
+    """From the mean of each row to the quantile of its random mean with a weight at the upper end.
 
-    x, place = np.unique(np.append(values, highest), return_inverse=True)
-    counts = summed(place.ravel(), np.append(counts, 1.0), len(x))
-    x, counts = x[counts > 0], counts[counts > 0]
-    start, end = counts @ x / counts.sum(), x[-1]
-    if end - x[0] < 1e-12:
-        return 0.0
-    mean = start - (highest - start) / (counts.sum() - 1)  # without the highest value
-    tail, z = (1 - level) / 2, (x - start) / (end - start)
+    Each column stands for as many values as `counts` says.
+    """
+    counts = np.append(np.ones(rows.shape[1]) if counts is None else counts, 1.0)
+    x = np.column_stack([rows, np.full(len(rows), highest)])
+    start, end, n = x @ counts / counts.sum(), x.max(axis=1), counts.sum()
+    room, found = end - start, np.zeros(len(x))
+    vary = np.flatnonzero(end - x.min(axis=1) >= 1e-12)
+    tail, z = (1 - level) / 2, (x[vary] - start[vary, None]) / room[vary, None]
 
     # The saddle point of a limit is a root, the limit of a saddle point a mean: that is searched.
-    def limit(tilt):
-        weights = counts / (1 - tilt * z)
-        return weights @ z / weights.sum()
+    def limit(tilt, which):
+        weights = counts / (1 - tilt[:, None] * z[which])
+        return (weights * z[which]).sum(axis=1) / weights.sum(axis=1)
 
-    def excess(tilt):
-        share = limit(tilt)
-        return _beyond(tilt / (1 - tilt * share) * (z - share), counts) - tail
+    def excess(tilt, which):
+        share = limit(tilt, which)
+        off = z[which] - share[:, None]
+        return _beyond((tilt / (1 - tilt * share))[:, None] * off, counts) - tail
 
-    most = 1 - 1e-12
-    share = limit(optimize.brentq(excess, 1e-9, most)) if excess(most) < 0 else 1.0
-    return float(max(0.0, start + share * (end - start) - mean))
-
-
-def _chance_beyond(values):
-    """The chance that the randomly weighted mean is above 0, at most 1/2."""
-    x, counts = np.unique(values, return_counts=True)
-    if counts @ x >= 0:
-        return 0.5
-    return float(min(0.5, _above(x, counts))) if x[-1] > 0 else 0.0
+    which, most = np.arange(len(vary)), np.full(len(vary), 1 - 1e-12)
+    inside = which[excess(most, which) < 0]
+    share = np.ones(len(vary))
+    share[inside] = limit(_root(excess, 1e-9, most[inside], inside), inside)
+    found[vary] = share * room[vary]
+    return np.maximum(0.0, found + (highest - start) / (n - 1))  # the mean is without the highest
 
 
-def _above(off, counts):
-    """P(sum of off x E > 0), E exponential, where the expectation is below 0 (Lugannani, Rice)."""
-    from scipy import optimize
+def _chance_above(off):
+    """The chance that the randomly weighted mean of a row is above 0, at most 1/2."""
+    most = off.max(axis=1)
+    found = np.where(off.sum(axis=1) < 0, 0.0, 0.5)
+    some = np.flatnonzero((found == 0) & (most > 0))
+    off, most = off[some], most[some]
 
-    most = 1 / off[-1]
-    at = optimize.brentq(lambda s: counts @ (off / (1 - s * off)), 0, most * (1 - 1e-12))
-    return _beyond(at * off, counts)
+    def excess(at, which):
+        return (off[which] / (1 - at[:, None] * off[which])).sum(axis=1)
+
+    at = _root(excess, 0.0, (1 - 1e-12) / most, np.arange(len(some)))
+    found[some] = np.minimum(0.5, _beyond(at[:, None] * off, np.ones(off.shape[1])))
+    return found
+
+
+def _root(function, low, high, which):
+    """Where ``function(x, which)`` is 0, for each of the rows."""
+    if not len(which):
+        return high
+    from scipy.optimize import elementwise
+
+    ends = np.full(len(which), low), high
+    return elementwise.find_root(function, ends, args=(which,)).x
 
 
 def _beyond(tilted, counts):
-    """The chance above, given the values times their saddle point."""
+    """The chances above, given the values times their saddle points (Lugannani, Rice)."""
     from scipy import special
 
-    root = np.sqrt(2 * counts @ np.log1p(-tilted))
-    if root < 1e-4:
-        return 0.5
-    scale = np.sqrt(counts @ (tilted / (1 - tilted)) ** 2)
+    root = np.sqrt(np.maximum(2 * (np.log1p(-tilted) @ counts), 0))
+    scale = np.sqrt((tilted / (1 - tilted)) ** 2 @ counts)
     density = np.exp(-(root**2) / 2) / np.sqrt(2 * np.pi)
-    return special.ndtr(-root) + density * (1 / scale - 1 / root)
+    near = root < 1e-4
+    inverse = 1 / np.where(near, 1, scale) - 1 / np.where(near, 1, root)
+    return np.where(near, 0.5, special.ndtr(-root) + density * inverse)
 
 
 # Least squares with unknowns that must not be negative.
