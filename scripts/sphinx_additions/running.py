@@ -95,6 +95,7 @@ def pack(app, exception):
     folder = Path(app.outdir) / FOLDER
     if exception or app.builder.name != "html" or not folder.is_dir():  # pages do not run
         return
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)  # of tests that import own.py
     with zipfile.ZipFile(folder / "recsample.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         for name, path in sorted(files().items()):
             packed.write(path, name)
