@@ -186,10 +186,15 @@ def _root(function, low, high, which):
     """Where ``function(x, which)`` is 0, for each of the rows."""
     if not len(which):
         return high
-    from scipy.optimize import elementwise
+    try:
+        from scipy.optimize import elementwise
+    except ImportError:  # SciPy 1.14, which browsers have
+        from scipy.optimize import brentq
 
-    ends = np.full(len(which), low), high
-    return elementwise.find_root(function, ends, args=(which,)).x
+        ends = zip(high, which[:, None])
+        one = [brentq(lambda x, i: function(np.array([x]), i)[0], low, h, (i,)) for h, i in ends]
+        return np.array(one)
+    return elementwise.find_root(function, (np.full(len(which), low), high), args=(which,)).x
 
 
 def _beyond(tilted, counts):
