@@ -245,13 +245,13 @@ def _pairs(name, given, columns):
         shape = given.shape
         user, item = (one.astype(np.int64) for one in item_sets(name, given, *shape).nonzero())
     elif name == "held_out" and hasattr(given, "__len__") and not isinstance(given, (str, Mapping)):
-        several = array_of(name, given).shape != (len(given),)
-        if several or len(given) and isinstance(given[0], (list, set, tuple)):
+        items = array_of(name, given)
+        if items.shape != (len(given),) or len(given) and isinstance(given[0], (list, set, tuple)):
             raise ValueError(
                 f"held_out must hold one item per user, got {shown(given)}"
                 f"{conversion(name, [*given])}"
             )
-        item = whole_numbers(name, given, lowest=0)
+        item = whole_numbers(name, items, lowest=0)
         user, shape = np.arange(len(item)), (len(item), None)
     else:
         or_array = ", or an array of the item of each user" if name == "held_out" else ""

@@ -81,10 +81,7 @@ def pair_scores(users, items, user, item):
 
 
 def item_sets(name, matrix, n_users, n_items):
-    """A canonical boolean CSR matrix of the stored non-zeros; an empty one for None.
-
-    Only entries above 0 make an item relevant.
-    """
+    """A canonical boolean CSR matrix of the stored non-zeros; an empty one for None."""
     if matrix is None:
         return sparse.csr_matrix((n_users, n_items), dtype=bool)
     wanted = f"{name} must be a sparse matrix of shape {(n_users, n_items)}"
@@ -105,11 +102,6 @@ def item_sets(name, matrix, n_users, n_items):
     if np.isnan(entries.data).any():
         raise ValueError(f"{name} must hold an item or not, got NaN")
     stored = entries.data != 0
-    if name == "relevant" and (entries.data < 0).any():
-        raise ValueError(
-            f"{name} must not hold entries below 0, got {entries.data.min():g}: keep those that "
-            "are relevant, relevant.multiply(relevant > 0)"
-        )
     return sets_of(entries.row[stored], entries.col[stored], matrix.shape)
 
 
@@ -143,6 +135,11 @@ def keys_of(sets):
 def relevant_sets(relevant, n_users, n_items):
     """The relevant items as sets, from one number per user or a sparse matrix."""
     if sparse.issparse(relevant):
+        if relevant.dtype.kind in "if" and (least := relevant.tocoo().data.min(initial=0)) < 0:
+            raise ValueError(
+                f"relevant must not hold entries below 0, got {least:g}: keep those that are "
+                "relevant, relevant.multiply(relevant > 0)"
+            )
         return item_sets("relevant", relevant, n_users, n_items)
     items = whole_numbers("relevant", relevant)
     if items.shape != (n_users,):
