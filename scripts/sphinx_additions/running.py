@@ -14,6 +14,8 @@ import re
 import shutil
 import sys
 import zipfile
+from base64 import b64encode
+from hashlib import sha256
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -24,11 +26,31 @@ from sphinx.errors import ExtensionError
 ROOT = Path(__file__).parents[2]
 FOLDER = "_static/running"
 OWN = 'id="own-numbers"'  # the page where readers paste their own
-# Python for browsers, from its public distribution. It brings NumPy, SciPy, pandas and Matplotlib.
-RUNTIME = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
-LOADS = "10 to 45 MB from cdn.jsdelivr.net, as much as cells need"
+# Python for browsers: what `npm pack pyodide@314.0.7` has, with its hashes, and from the public
+# distribution NumPy, SciPy, pandas and Matplotlib, whose hashes stand in pyodide-lock.json.
+RUNTIME = {
+    "runtime": "https://cdn.jsdelivr.net/npm/pyodide@314.0.7/",
+    "wheels": "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/",
+    "loads": "10 to 45 MB from cdn.jsdelivr.net, as much as cells need",
+    "hashes": {
+        "pyodide.mjs": "sha256-bx1g979Sm+swDw9HmDySHTmCNjZAuiCvDjjv3dvGYQk=",
+        "pyodide.asm.mjs": "sha256-983I7OgGeM63EvjmXr5tOoMgOhgMOZhl9JYSoFFpNjU=",
+        "pyodide.asm.wasm": "sha256-zDbjyrBP38mmP/E+tS6uK5Eb9GwCXMeygfOUvT3h1eY=",
+        "python_stdlib.zip": "sha256-+hlX5XdwaPxPdDf5bYYK4vvpwZcyugbITgBOwW3X3Xo=",
+        "pyodide-lock.json": "sha256-XcL8EZEIvBSMdFfchudnW1yH4cr9QgucNMHq73s2wBA=",
+    },
+}
+# Pages with Python connect to nobody else, whatever a script in them tries. `file:` is the book on
+# a disk, where pages stand, although nothing runs. What may be evaluated is not restricted.
+OTHERS = f"{RUNTIME['runtime']} {RUNTIME['wheels']}"
+POLICY = (
+    "default-src 'self' file: data: blob: 'unsafe-inline'; "
+    "script-src 'self' file: blob: 'unsafe-inline' 'unsafe-eval'; "
+    f"connect-src 'self' {OTHERS}; object-src 'none'; base-uri 'none'; form-action 'self'"
+)
 # What the package and its chapters import beside that, of pure Python.
 LIBRARIES = ["jinja2", "lazy_loader", "markupsafe", "narwhals", "tabulate", "tqdm"]
+PARTS = [*RUNTIME["hashes"], "pyodide.asm.js"]  # the last in older versions
 REASONS = {
     "compiled": "it needs a compiled library that there is not for browsers.",
     "data": "it reads the data of another library.",
@@ -85,6 +107,8 @@ def add_scripts(app, page, template, context, document):
         scripts = ["python.js", "own.js"]
     if scripts:
         context["body"] = body
+        policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        context["metatags"] = policy + context.get("metatags", "")
         app.add_css_file("running/run.css")
     for name in scripts:
         app.add_js_file(f"running/{name}", loading_method="defer")
@@ -99,7 +123,7 @@ def pack(app, exception):
     with zipfile.ZipFile(folder / "recsample.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         for name, path in sorted(files().items()):
             packed.write(path, name)
-    say_runtime(folder, RUNTIME, LOADS)
+    say_runtime(folder, RUNTIME)
 
 
 def files():
@@ -114,10 +138,9 @@ def files():
     return {k: path for k, path in found.items() if path.is_file() and not unwanted.search(k)}
 
 
-def say_runtime(folder, address, loads):
-    """Say where Python comes from, and in words how much of it is loaded."""
-    told = json.dumps({"runtime": address, "loads": loads})
-    (folder / "runtime.json").write_text(told, encoding="utf-8")
+def say_runtime(folder, told):
+    """Say where Python comes from, its hashes, and in words how much of it is loaded."""
+    (folder / "runtime.json").write_text(json.dumps(told), encoding="utf-8")
 
 
 def lay_runtime(html, runtime):
@@ -127,7 +150,19 @@ def lay_runtime(html, runtime):
     folder = html / FOLDER
     shutil.copytree(runtime, folder / "pyodide", dirs_exist_ok=True)
     megabytes = sum(one.stat().st_size for one in runtime.iterdir()) / 1e6
-    say_runtime(folder, "pyodide/", f"what cells need of {megabytes:.0f} MB from this site")
+    loads = f"what cells need of {megabytes:.0f} MB from this site"
+    hashes = {one.name: hash_of(one) for one in map(runtime.joinpath, PARTS) if one.exists()}
+    told = {"runtime": "pyodide/", "wheels": "pyodide/", "loads": loads, "hashes": hashes}
+    say_runtime(folder, told)
+    for page in html.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        if OTHERS in text:
+            page.unlink()  # it may be a link to the page of another book
+            page.write_text(text.replace(OTHERS, ""), encoding="utf-8")
+
+
+def hash_of(path):
+    return f"sha256-{b64encode(sha256(path.read_bytes()).digest()).decode()}"
 
 
 def setup(app):

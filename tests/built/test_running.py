@@ -4,9 +4,12 @@ Python for browsers is a fixture, older than what the book loads: see `pyodide` 
 """
 
 import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import browser
 import numpy as np
+import playwright.sync_api
 import pytest
 import record_running
 from record_running import press, said
@@ -269,6 +272,62 @@ def test_own_numbers_are_answered_as_by_the_package_and_go_nowhere(window, site)
     other.goto(address)
     assert other.locator("#own-m").input_value() == "9"
     assert errors == []
+
+
+class Another(BaseHTTPRequestHandler):
+    """Another host, which answers everybody."""
+
+    asked = []
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        self.send_response(200)
+        self.send_header("Access-Control-Allow-Origin", "*")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_nobody_else_is_reached_from_a_page_nor_from_its_python(window, site):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Another) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        other = f"http://127.0.0.1:{server.server_port}/"
+        page, _, _ = browser.visit(window, f"{site[1]}{OWN}.html")
+        page.evaluate(
+            """url => new Promise(done => {
+                for (const name of ["script", "img"]) {
+                    const made = document.createElement(name);
+                    document.body.append(Object.assign(made, { src: url + name }));
+                }
+                navigator.sendBeacon(url + "beacon", "numbers");
+                fetch(url + "fetch").finally(done);
+            }).catch(() => {})""",
+            other,
+        )
+        asked(page, "1\n2", m="20", items="500")  # Python is there
+        source = f"from pyodide.http import open_url\nopen_url({other + 'python'!r})"
+        with pytest.raises(playwright.sync_api.Error, match="NetworkError"):
+            page.evaluate("source => pagePython.run({ source })", source)
+        page, _, _ = browser.visit(window, f"{site[1]}search.html")  # without Python, no policy
+        page.evaluate("url => fetch(url)", f"{other}free")
+        server.shutdown()
+    assert Another.asked == ["/free"]
+
+
+@pytest.mark.parametrize("name", ["pyodide.mjs", "pyodide.asm.js", "python_stdlib.zip"])
+def test_a_python_that_is_not_the_recorded_one_does_not_run(window, site, name):
+    def changed(route):
+        route.fulfill(body=route.fetch().body() + b" ", content_type="text/javascript")
+
+    window.route(f"**/{name}", changed)
+    page, _, _ = browser.visit(window, f"{site[1]}{OWN}.html")
+    page.fill("#own-text", "1\n2")
+    page.fill("#own-items", "500")
+    press(page, "Answer")
+    page.wait_for_function("!ownNumbers.working")
+    assert "This did not work" in page.locator(".run-line [role=status]").text_content()
+    assert page.locator(".own-answer > *").count() == 0
 
 
 @pytest.mark.running

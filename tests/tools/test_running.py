@@ -1,6 +1,8 @@
 """What is laid beside the book for cells to run in a browser; tests/built runs them."""
 
+import base64
 import json
+import subprocess
 
 import chapters
 from sphinx_additions import running
@@ -58,7 +60,12 @@ def test_a_runtime_beside_the_book_is_the_one_that_is_loaded(tmp_path):
     runtime.mkdir()
     assert "must name a folder with Pyodide" in running.lay_runtime(html, runtime)
     (runtime / "pyodide-lock.json").write_text("{}", encoding="utf-8")
+    (html / "page.html").write_text(running.POLICY, encoding="utf-8")
     assert running.lay_runtime(html, runtime) is None
+    assert "https" not in (html / "page.html").read_text(encoding="utf-8")
     settings = json.loads((html / running.FOLDER / "runtime.json").read_text(encoding="utf-8"))
     assert settings["runtime"] == "pyodide/" and "this site" in settings["loads"]
     assert (html / running.FOLDER / "pyodide/pyodide-lock.json").exists()
+    command = ["openssl", "dgst", "-sha256", "-binary", runtime / "pyodide-lock.json"]
+    wanted = f"sha256-{base64.b64encode(subprocess.check_output(command)).decode()}"
+    assert settings["hashes"] == {"pyodide-lock.json": wanted}

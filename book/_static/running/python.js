@@ -69,7 +69,9 @@ window.pagePython = (() => {
   // Hands the worker a cell, and resolves to what it shows.
   function run(task) {
     if (!worker) {
-      worker = new Worker(`${base}worker.js`, { type: "module" });
+      // A worker from a blob keeps to the policy of the page, which says whom it may connect to.
+      const source = new Blob([`import "${base}worker.js"`], { type: "text/javascript" });
+      worker = new Worker(URL.createObjectURL(source), { type: "module" });
       worker.onmessage = ({ data }) => {
         if (data.said) say(`${data.said} …`, true);
         else if (data.failed) end(new Error(data.failed));
@@ -79,7 +81,7 @@ window.pagePython = (() => {
     }
     return new Promise((resolve, reject) => {
       answered = { resolve, reject };
-      worker.postMessage({ runtime: settings.runtime, ...task });
+      worker.postMessage({ settings, ...task });
     });
   }
 
