@@ -39,6 +39,7 @@ def variance_of(values: Floats, counts: Integers | None = None) -> float:
 _GROUPS = 128
 # Tilts are between 0 and 1. By what is found of them limits are off by this share of their width.
 _LEAST_TILT, _LARGEST_TILT, _ACCURACY = 1e-9, 1 - 1e-12, 1e-8
+_STEPS = 60
 # To be divided by, where there is no spread.
 _TINY = 1e-300
 
@@ -90,8 +91,13 @@ def _students(rows, weights, level):
     return mean - reach, mean + reach, special.stdtr(n - 1, mean / error)
 
 
-def _gaffkes(rows, weights, level, lowest, highest):
+def _gaffkes(rows, weights, level, *ends):
     mean, (x, counts) = rows @ weights / weights.sum(), _grouped(rows, weights)
+    blocks = row_blocks(*x.shape)
+    return np.hstack([_gaffke(mean[i], x[i], counts[i], level, *ends) for i in blocks])
+
+
+def _gaffke(mean, x, counts, level, lowest, highest):
     low = np.maximum(mean - _Weighted(-x, -lowest, counts).reach(level), lowest)
     high = np.minimum(mean + _Weighted(x, highest, counts).reach(level), highest)
     sign, nearer = np.where(mean > 0, 1.0, -1.0), np.where(mean > 0, lowest, highest)
@@ -212,19 +218,21 @@ def _tilt(function, near, which):
     at_low, at_high = function(low, which), function(high, which)
     found, inside = np.where(at_low < 0, high, low), (at_low < 0) & (at_high > 0)
     low, high, at_low, at_high, which = (x[inside] for x in (low, high, at_low, at_high, which))
-    for step in range(40):  # false position, as Anderson and Bjorck, and now and then a bisection
-        share = 0.5 if step % 8 == 7 else at_low / (at_low - at_high)
+    best, off, was_low = low, -at_low, None
+    for step in range(_STEPS):  # false positions (Illinois), and bisections
+        share = 0.5 if step % 6 == 1 else at_low / (at_low - at_high)
         tilt = low + share * (high - low)
         at = function(tilt, which)
-        if (np.minimum(abs(at), high / low - 1) < _ACCURACY).all():
+        best, off = np.where(abs(at) < off, tilt, best), np.minimum(off, abs(at))
+        if (np.minimum(off, high / low - 1) < _ACCURACY).all():
             break
         is_low = at < 0
-        before = np.where(is_low, at_low, at_high)
-        # The other end counts less, so that it does not stay for good.
-        less = np.maximum(1 - at / np.where(before == 0, 1, before), 0.1)
+        # An end that stays again counts half, so that it does not stay for good.
+        less = np.where(is_low == was_low, 0.5, 1)
         low, high = np.where(is_low, tilt, low), np.where(is_low, high, tilt)
         at_low, at_high = np.where(is_low, at, at_low * less), np.where(is_low, at_high * less, at)
-    found[inside] = tilt
+        was_low = is_low
+    found[inside] = best
     return found
 
 
