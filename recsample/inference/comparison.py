@@ -118,7 +118,7 @@ def paired_comparison(
     >>> a, b = rs.Ranks([1, 2, 1, 4] * 9, n_items=10), rs.Ranks([2, 4, 1, 5] * 9, n_items=10)
     >>> found = rs.inference.paired_comparison(rs.AP, a, b)
     >>> found.difference, round(found.low, 2), round(found.high, 2), round(found.probability, 2)
-    (0.2, 0.13, 0.27, 1.0)
+    (0.2, 0.08, 0.29, 1.0)
     """
     level = checks.fraction("level", level)
     differences = _differences(metric, a, b)
