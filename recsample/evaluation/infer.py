@@ -350,7 +350,8 @@ class Sampled(Inferred):
         evidence = self.evidence[name]
         used = supported(metric, evidence) or ""
         limits = self.ladder.get((name, metric, used), {"low": np.nan, "high": np.nan})
-        known = used == "decreasing" or (used and isinstance(metric.shape, Linear))
+        needless = isinstance(metric.shape, Linear) or evidence.is_nearly_all
+        known = used == "decreasing" or (used and needless)
         value = evidence.estimate(metric) if known else np.nan
         # An estimate outside of the limits would be one that the data speak against.
         within = float(np.clip(value, limits["low"], limits["high"]))
