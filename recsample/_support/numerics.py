@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recsample._support.arrays import summed
+from recsample._support.arrays import row_blocks, summed
 from recsample._support.typing import Floats, Integers
 
 # Of the limits that come without a level of the user's own choice, and as sentences say it.
@@ -27,16 +27,21 @@ def variance_of(values: Floats, counts: Integers | None = None) -> float:
 
 # Limits of a mean.
 #
-# The values of a metric lie between two ends. Where few of them make up the spread, or none do,
-# Student's limits are too narrow and reach beyond the ends: of 8 users without a hit they say 0 to
-# 0. There a limit counts one more value, at its end. With random weights D, uniform over all that
-# add up to 1, the upper limit is the quantile of D_1 x_1 + ... + D_n x_n + D_(n+1) end (N. Gaffke,
-# "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
-# variable", Mathematical Methods of Statistics 14, 2005). Of hits and misses these are the limits
-# of Clopper and Pearson.
+# The values of a metric lie between two ends. Student's limits do not use them: of 8 users without
+# a hit they say 0 to 0, and where few users make up most of a mean they are too narrow. Gaffke's
+# count one more value, at its end. With random weights D, uniform over all that add up to 1, the
+# upper limit is the quantile of D_1 x_1 + ... + D_n x_n + D_(n+1) end (N. Gaffke, "Three test
+# statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative variable",
+# Mathematical Methods of Statistics 14, 2005). Of hits and misses these are the limits of Clopper
+# and Pearson; that they hold for all other values is conjectured, and was tested.
 
-# Of so many values, with one more at an end, the spread must be at least for Student's limits.
-_FEW = 20
+# More values than this are grouped.
+_GROUPS = 128
+# Tilts are between 0 and 1. By what is found of them limits are off by this share of their width.
+_LEAST_TILT, _LARGEST_TILT, _ACCURACY = 1e-9, 1 - 1e-12, 1e-8
+_STEPS = 60
+# To be divided by, where there is no spread.
+_TINY = 1e-300
 
 
 def limits_of_mean(
@@ -45,78 +50,59 @@ def limits_of_mean(
     counts: Integers | None = None,
     ends: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
-    """The limits of a mean over instances: Student's, or Gaffke's where few values vary.
+    """The limits of a mean over instances, as `limits_of_means` of one row."""
+    (low,), (high,), _ = limits_of_means(values[None], level, ends, counts)
+    return float(low), float(high)
 
-    With `counts` each value is that of so many instances. `ends` are the lowest and the highest
-    value that there can be; if they are not known, or values pass them, limits are Student's, and
-    infinite where all values are alike, which tell nothing of a spread.
+
+def limits_of_means(
+    rows: Floats, level: float, ends: tuple[float, float] | None, counts: Integers | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """The limits of the means of rows, and the confidence that each mean is above 0.
+
+    `ends` are the lowest and the highest value that there can be, and limits are Gaffke's. If they
+    are not known, or values of a row pass them, its limits are Student's, and infinite where all
+    values are alike, which tell nothing of a spread. With `counts` each column stands for so many
+    instances. The confidence is the level at which a one-sided limit is 0; it is 1/2 where one more
+    value at the nearer end could turn the mean.
     """
+    weights = np.ones(rows.shape[1]) if counts is None else counts
+    hold = np.zeros(len(rows), bool)
+    if ends is not None:
+        least, most = (abs(end) * 1e-9 for end in ends)
+        hold = (rows.min(axis=1) >= ends[0] - least) & (rows.max(axis=1) <= ends[1] + most)
+    low, high, chance = found = np.empty((3, len(rows)))
+    if not hold.all():
+        found[:, ~hold] = _students(rows[~hold], weights, level)
+    if ends is not None and hold.any():
+        found[:, hold] = _gaffkes(rows[hold], weights, level, *ends)
+    return low, high, chance
+
+
+def _students(rows, weights, level):
     from scipy import special  # means and variances are asked for without it
 
-    n = len(values) if counts is None else int(counts.sum())
-    mean, std = mean_of(values, counts), np.sqrt(variance_of(values, counts))
-    if ends is not None and _few_vary(values, counts, ends):
-        down, up = gaffke_reach(values, *ends, level, 1.0 if counts is None else counts)
-        return max(mean - down, ends[0]), min(mean + up, ends[1])
-    if _alike(values):
-        return -np.inf, np.inf
-    reach = special.stdtrit(n - 1, (1 + level) / 2) * std / np.sqrt(n)
-    low, high = float(mean - reach), float(mean + reach)
-    if ends is None or not _hold(ends, values):
-        return low, high
-    return max(low, ends[0]), min(high, ends[1])
-
-
-def _alike(values):
-    """Whether values are equal up to rounding, those of each row."""
-    return np.ptp(values, axis=-1) <= 1e-12 * abs(values).max(axis=-1)
-
-
-def _hold(ends, values):
-    """Whether all values lie between the ends, up to rounding, those of each row."""
-    least, most = (abs(end) * 1e-9 for end in ends)
-    return (values.min(axis=-1) >= ends[0] - least) & (values.max(axis=-1) <= ends[1] + most)
-
-
-def _few_vary(values, counts, ends):
-    """Whether so few values, of each row, make up the variance that Student's limits do not hold.
-
-    Of k values that are off the mean by as much, and others that are on it, k make it up.
-    """
-    weights = np.ones(values.shape[-1]) if counts is None else counts
-    mean = values @ weights / weights.sum()
-    squares = (values - mean[..., None]) ** 2
-    total, few = squares @ weights, _FEW * (squares**2 @ weights)
-    room = np.maximum((ends[0] - mean) ** 2, (ends[1] - mean) ** 2)
-    return _hold(ends, values) & ((total**2 <= few) | (4 * total <= room))
-
-
-def students(
-    rows: Floats, level: float, ends: tuple[float, float] | None
-) -> tuple[Floats, Floats, Floats]:
-    """The limits of the means of rows by `limits_of_mean`, and the confidence that each is above 0.
-
-    The confidence is that of the limits, and 1/2 where one more value at the nearer end could turn
-    the mean. Many rows take little more time than one.
-    """
-    from scipy import special
-
-    n, mean, alike = rows.shape[1], rows.mean(axis=1), _alike(rows)
-    error = np.where(alike, np.inf, rows.std(axis=1, ddof=1) / np.sqrt(n))
+    n = weights.sum()
+    mean = rows @ weights / n
+    alike = np.ptp(rows, axis=1) <= 1e-12 * abs(rows).max(axis=1)
+    squares = (rows - mean[:, None]) ** 2 @ weights
+    error = np.sqrt(np.where(alike, np.inf, squares) / (n - 1) / n)
     reach = special.stdtrit(n - 1, (1 + level) / 2) * error
-    low, high, chance = mean - reach, mean + reach, special.stdtr(n - 1, mean / error)
-    if ends is not None:
-        low, high = (np.where(_hold(ends, rows), np.clip(x, *ends), x) for x in (low, high))
-        few = np.flatnonzero(_few_vary(rows, None, ends))
-        if len(few):
-            x, center = rows[few], mean[few]
-            low[few] = np.maximum(center - _reach(-x, -ends[0], level), ends[0])
-            high[few] = np.minimum(center + _reach(x, ends[1], level), ends[1])
-            sign = np.where(center > 0, 1.0, -1.0)
-            nearer = np.where(center > 0, ends[0], ends[1])
-            off = -sign[:, None] * np.column_stack([x, nearer])
-            chance[few] = 0.5 + sign * (0.5 - _chance_above(off))
-    return low, high, chance
+    return mean - reach, mean + reach, special.stdtr(n - 1, mean / error)
+
+
+def _gaffkes(rows, weights, level, *ends):
+    mean, (x, counts) = rows @ weights / weights.sum(), _grouped(rows, weights)
+    blocks = row_blocks(*x.shape)
+    return np.hstack([_gaffke(mean[i], x[i], counts[i], level, *ends) for i in blocks])
+
+
+def _gaffke(mean, x, counts, level, lowest, highest):
+    low = np.maximum(mean - _Weighted(-x, -lowest, counts).reach(level), lowest)
+    high = np.minimum(mean + _Weighted(x, highest, counts).reach(level), highest)
+    sign, nearer = np.where(mean > 0, 1.0, -1.0), np.where(mean > 0, lowest, highest)
+    turned = _Weighted(-sign[:, None] * x, -sign * nearer, counts).chance_above_0()
+    return low, high, 0.5 + sign * (0.5 - turned)
 
 
 def gaffke_reach(
@@ -130,83 +116,124 @@ def gaffke_reach(
 
     Each value is that of as many users as `weights` says.
     """
-    x, place = np.unique(values, return_inverse=True)
-    counts = summed(place.ravel(), np.broadcast_to(weights, values.shape), len(x))
-    x, counts = x[None, counts > 0], counts[counts > 0]
-    down, up = _reach(-x, -lowest, level, counts), _reach(x, highest, level, counts)
-    return float(down[0]), float(up[0])
+    x, counts = _grouped(values[None], np.broadcast_to(weights, values.shape))
+    down, up = _Weighted(-x, -lowest, counts), _Weighted(x, highest, counts)
+    return float(down.reach(level)[0]), float(up.reach(level)[0])
 
 
-def _reach(rows, highest, level, counts=None):
-    """From the mean of each row to the quantile of its random mean with a weight at the upper end.
+def _grouped(rows, weights):
+    """Fewer values of each row, with how many instances each stands for.
 
-    Each column stands for as many values as `counts` says.
+    A value is shared among its two neighbours on a grid, so that the mean stays as it is, and the
+    spread becomes larger, if anything. In units of the standard deviation from the mean the steps
+    of the grid widen as the distance does, d (1 + z^2)^(1/2): the variance grows by at most d^2 / 2
+    of itself, or 0.7 % of a million values.
     """
-    counts = np.append(np.ones(rows.shape[1]) if counts is None else counts, 1.0)
-    x = np.column_stack([rows, np.full(len(rows), highest)])
-    start, end, n = x @ counts / counts.sum(), x.max(axis=1), counts.sum()
-    room, found = end - start, np.zeros(len(x))
-    vary = np.flatnonzero(end - x.min(axis=1) >= 1e-12)
-    tail, z = (1 - level) / 2, (x[vary] - start[vary, None]) / room[vary, None]
-
-    # The saddle point of a limit is a root, the limit of a saddle point a mean: that is searched.
-    def limit(tilt, which):
-        weights = counts / (1 - tilt[:, None] * z[which])
-        return (weights * z[which]).sum(axis=1) / weights.sum(axis=1)
-
-    def excess(tilt, which):
-        share = limit(tilt, which)
-        off = z[which] - share[:, None]
-        return _beyond((tilt / (1 - tilt * share))[:, None] * off, counts) - tail
-
-    which, most = np.arange(len(vary)), np.full(len(vary), 1 - 1e-12)
-    inside = which[excess(most, which) < 0]
-    share = np.ones(len(vary))
-    share[inside] = limit(_root(excess, 1e-9, most[inside], inside), inside)
-    found[vary] = share * room[vary]
-    return np.maximum(0.0, found + (highest - start) / (n - 1))  # the mean is without the highest
+    if rows.shape[1] <= _GROUPS:
+        return rows, np.broadcast_to(weights, rows.shape)
+    parts = [_on_grid(rows[some], weights) for some in row_blocks(*rows.shape)]
+    x, counts = map(np.concatenate, zip(*parts))
+    return x, counts
 
 
-def _chance_above(off):
-    """The chance that the randomly weighted mean of a row is above 0, at most 1/2."""
-    most = off.max(axis=1)
-    found = np.where(off.sum(axis=1) < 0, 0.0, 0.5)
-    some = np.flatnonzero((found == 0) & (most > 0))
-    off, most = off[some], most[some]
+def _on_grid(rows, weights):
+    mean = (rows @ weights / weights.sum())[:, None]
+    spread = np.sqrt((rows - mean) ** 2 @ weights / weights.sum())[:, None] + _TINY
+    ends = np.stack([rows.min(axis=1), rows.max(axis=1)], axis=1)
+    first, last = np.arcsinh((ends - mean) / spread).T[:, :, None]
+    step = (last - first) / (_GROUPS - 1) + _TINY
+    grid = np.clip(mean + spread * np.sinh(first + step * np.arange(_GROUPS)), *ends.T[:, :, None])
+    place = ((np.arcsinh((rows - mean) / spread) - first) / step).astype(np.intp)
+    place = np.clip(place, 0, _GROUPS - 2) + _GROUPS * np.arange(len(rows))[:, None]
+    wide = np.diff(grid, append=np.inf).ravel()
+    above = np.clip((rows - grid.ravel()[place]) / (wide[place] + _TINY), 0, 1) * weights
+    each = np.broadcast_to(weights, rows.shape)
+    both = [summed(place.ravel(), one.ravel(), grid.size) for one in (each, above)]
+    in_all, in_next = np.reshape(both, (2, *grid.shape))
+    return grid, in_all - in_next + np.roll(in_next, 1, axis=1)
 
-    def excess(at, which):
-        return (off[which] / (1 - at[:, None] * off[which])).sum(axis=1)
 
-    at = _root(excess, 0.0, (1 - 1e-12) / most, np.arange(len(some)))
-    found[some] = np.minimum(0.5, _beyond(at[:, None] * off, np.ones(off.shape[1])))
+class _Weighted:
+    """The randomly weighted means of rows with one more value at an end.
+
+    The chance to be above a mean is approximated at its saddle point (O. E. Barndorff-Nielsen,
+    1986). To find that is a search, but a saddle point determines the mean. So what is searched is
+    the saddle point, here `tilt`, as a share of its largest value.
+    """
+
+    def __init__(self, rows, end, counts):
+        one = np.ones((len(rows), 1))
+        x, self.counts = np.hstack([rows, one * np.reshape(end, (-1, 1))]), np.hstack([counts, one])
+        self.n, self.end = self.counts.sum(axis=1), end
+        self.start = (self.counts * x).sum(axis=1) / self.n
+        self.room = x.max(axis=1) - self.start
+        self.varies = self.room > 1e-12 * abs(x).max(axis=1)
+        # From 0 at the mean to 1 at the largest value.
+        self.z = (x - self.start[:, None]) / np.where(self.varies, self.room, 1)[:, None]
+        self.square = np.maximum((self.counts * self.z**2).sum(axis=1), _TINY)
+
+    def reach(self, level):
+        """From the mean of each row to its upper limit at a two-sided level."""
+        from scipy import special
+
+        wanted, which = special.ndtri((1 + level) / 2), np.flatnonzero(self.varies)
+        near = wanted / np.sqrt(self.square[which])
+        tilt = _tilt(lambda t, i: self._at(t, i)[1] - wanted, near, which)
+        share = np.zeros(len(self.z))
+        share[which] = self._at(tilt, which)[0]
+        # The mean is without the value at the end.
+        return np.maximum(0.0, share * self.room + (self.end - self.start) / (self.n - 1))
+
+    def chance_above_0(self):
+        """The chance that the weighted mean of each row is above 0, at most 1/2."""
+        from scipy import special
+
+        found = np.where(self.start < 0, 0.0, 0.5)
+        share = np.where(self.varies, -self.start / (self.room + _TINY), 0)
+        unit = self.n / np.sqrt(self.square)  # the quantile is about so many times the share
+        found[share * unit < 1e-4] = 0.5
+        which = np.flatnonzero((share * unit >= 1e-4) & (share < 1))
+        near = share[which] * unit[which] / np.sqrt(self.square[which])
+        tilt = _tilt(lambda t, i: (self._at(t, i)[0] - share[i]) * unit[i], near, which)
+        found[which] = np.minimum(0.5, special.ndtr(-self._at(tilt, which)[1]))
+        return found
+
+    def _at(self, tilt, which):
+        """The means, as shares of the room, and the normal quantiles of the chances to be below."""
+        counts, n, z = self.counts[which], self.n[which], self.z[which]
+        lost = -tilt[:, None] * z
+        more = -(counts * lost / (1 + lost)).sum(axis=1) / n  # than 1, of 1 / (1 + lost)
+        square = 2 * (n * np.log1p(more) + (counts * np.log1p(lost)).sum(axis=1))
+        root = np.sqrt(np.maximum(square, 1e-8))  # the rest is rounding
+        scale = np.sqrt((counts * (1 / (1 + lost) / (1 + more)[:, None] - 1) ** 2).sum(axis=1))
+        skew = np.where(root > 1e-4, np.log(np.maximum(scale, 1e-9) / root) / root, 0)
+        return more / (1 + more) / tilt, root + skew
+
+
+def _tilt(function, near, which):
+    """Where a rising function(tilt, which) is 0, for each of the rows; an end if it is nowhere."""
+    low, high = np.clip([near / 2, 2 * near], _LEAST_TILT, _LARGEST_TILT)
+    low = np.where(function(low, which) < 0, low, _LEAST_TILT)
+    high = np.where(function(high, which) > 0, high, _LARGEST_TILT)
+    at_low, at_high = function(low, which), function(high, which)
+    found, inside = np.where(at_low < 0, high, low), (at_low < 0) & (at_high > 0)
+    low, high, at_low, at_high, which = (x[inside] for x in (low, high, at_low, at_high, which))
+    best, off, was_low = low, -at_low, None
+    for step in range(_STEPS):  # false positions (Illinois), and bisections
+        share = 0.5 if step % 6 == 1 else at_low / (at_low - at_high)
+        tilt = low + share * (high - low)
+        at = function(tilt, which)
+        best, off = np.where(abs(at) < off, tilt, best), np.minimum(off, abs(at))
+        if (np.minimum(off, high / low - 1) < _ACCURACY).all():
+            break
+        is_low = at < 0
+        # An end that stays again counts half, so that it does not stay for good.
+        less = np.where(is_low == was_low, 0.5, 1)
+        low, high = np.where(is_low, tilt, low), np.where(is_low, high, tilt)
+        at_low, at_high = np.where(is_low, at, at_low * less), np.where(is_low, at_high * less, at)
+        was_low = is_low
+    found[inside] = best
     return found
-
-
-def _root(function, low, high, which):
-    """Where ``function(x, which)`` is 0, for each of the rows."""
-    if not len(which):
-        return high
-    try:
-        from scipy.optimize import elementwise
-    except ImportError:  # SciPy 1.14, which browsers have
-        from scipy.optimize import brentq
-
-        ends = zip(high, which[:, None])
-        one = [brentq(lambda x, i: function(np.array([x]), i)[0], low, h, (i,)) for h, i in ends]
-        return np.array(one)
-    return elementwise.find_root(function, (np.full(len(which), low), high), args=(which,)).x
-
-
-def _beyond(tilted, counts):
-    """The chances above, given the values times their saddle points (Lugannani, Rice)."""
-    from scipy import special
-
-    root = np.sqrt(np.maximum(2 * (np.log1p(-tilted) @ counts), 0))
-    scale = np.sqrt((tilted / (1 - tilted)) ** 2 @ counts)
-    density = np.exp(-(root**2) / 2) / np.sqrt(2 * np.pi)
-    near = root < 1e-4
-    inverse = 1 / np.where(near, 1, scale) - 1 / np.where(near, 1, root)
-    return np.where(near, 0.5, special.ndtr(-root) + density * inverse)
 
 
 # Least squares with unknowns that must not be negative.

@@ -106,9 +106,9 @@ def evaluate(
     Returns
     -------
     Result
-        Its table has the mean of each metric and its 95 % limits, for other users like these, by
-        Student's t, or by Gaffke's bound within the metric's range where few values vary. Users
-        for whom a metric is undefined are left out of it. Where "open" leaves a mean open, ``low``
+        Its table has the mean of each metric and its 95 % limits, for other users like these:
+        Gaffke's, within the range that the metric can have. Users for whom a metric is undefined
+        are left out of it. Where "open" leaves a mean open, ``low``
         and ``high`` are its bounds for these users, there is no value, and ``assumption`` says
         "bound". Whatever was left out, or does not match, is counted in ``counts``, and said in
         ``notes`` where it is more than the usual.

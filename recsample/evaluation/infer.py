@@ -24,7 +24,7 @@ from recsample._support.values import Value
 from recsample.evaluation.grades import ends_with_grades, values_of, values_without
 from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
-from recsample.inference.comparison import Comparison, compared, of_differences, step_down
+from recsample.inference.comparison import Comparison, compared, nested, of_differences, step_down
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
 from recsample.inference.published import Printed, PrintedStudy, Reading, terms_of
@@ -42,6 +42,8 @@ Rungs = Mapping[tuple[str, Metric, str], dict[str, float]]
 # The share of relevant items with ties, and by how much of its value their order moves a metric,
 # from which on ties are spoken of.
 _MANY_TIES, _MATTERS = 0.01, 0.01
+# So many differences of pairs have limits at once.
+_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -244,11 +246,10 @@ class Exact(Inferred):
             return {"value": np.nan, "low": low, "high": high, "assumption": "bound"}
         values = _defined(self.values[name, metric])
         found = {"value": float(values.mean()) if len(values) else np.nan}
-        if len(values) < 2:
-            return found | dict.fromkeys(("low", "high"), np.nan) | rests
-        low, high = limits_of_mean(values, LEVEL, ends=self.ends[metric])
-        least, most = self.ends[metric]
-        return found | {"low": max(low, least), "high": min(high, most)} | rests
+        ends = (np.nan, np.nan)
+        if len(values):
+            ends = limits_of_mean(values, LEVEL, ends=self.ends[metric])
+        return found | dict(zip(("low", "high"), ends)) | rests
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         (low_a, high_a), (low_b, high_b) = (self.bounds[name, metric] for name in (a, b))
@@ -263,17 +264,13 @@ class Exact(Inferred):
         bounded = [p for p in both if any((name, metric) in self.bounded for name in p)]
         found = {p: self.difference(*p, metric, level) for p in bounded}
         rest = [p for p in both if p not in found]
-        for some in row_blocks(len(rest), len(self.first)):
+        for some in row_blocks(len(rest), len(self.first), _AT_ONCE):
             rows = np.array([values[a] - values[b] for a, b in rest[some]])
             rows = rows[:, ~np.isnan(rows).any(axis=0)]  # what is undefined is so for all
-            if rows.shape[1] > 1:
+            each = [Comparison(*[np.nan] * 4)] * len(rows)
+            if rows.size:
                 low, high = self.ends[metric]
-                least, most = low - high, high - low
-                each = of_differences(rows, level, (least, most))
-                each = [c._replace(low=max(c.low, least), high=min(c.high, most)) for c in each]
-            else:
-                means = rows[:, 0] if rows.size else np.full(len(rows), np.nan)
-                each = [Comparison(mean, *[np.nan] * 3) for mean in means.tolist()]
+                each = of_differences(rows, level, (low - high, high - low))
             found |= {p: one._asdict() | rests for p, one in zip(rest[some], each)}
         return found
 
@@ -330,10 +327,11 @@ class Sampled(Inferred):
     @cached_property
     def ladder(self) -> Rungs:
         rungs: dict[tuple[str, Metric, str], dict[str, float]] = {}
-        for (name, one), metric, a in product(self.evidence.items(), self.metrics, ASSUMPTIONS):
-            none = one.contradicts(metric, a)
-            ends = (np.nan, np.nan) if none else one.limits(metric, a, LEVEL)
-            rungs[name, metric, a] = dict(zip(("low", "high"), ends))
+        for (name, one), metric in product(self.evidence.items(), self.metrics):
+            none = {a: one.contradicts(metric, a) for a in ASSUMPTIONS}
+            each = [(np.nan, np.nan) if none[a] else one.limits(metric, a, LEVEL) for a in none]
+            for a, ends in zip(ASSUMPTIONS, nested(each)):
+                rungs[name, metric, a] = dict(zip(("low", "high"), ends))
         return rungs
 
     @cached_property
@@ -352,7 +350,8 @@ class Sampled(Inferred):
         evidence = self.evidence[name]
         used = supported(metric, evidence) or ""
         limits = self.ladder.get((name, metric, used), {"low": np.nan, "high": np.nan})
-        known = used == "decreasing" or (used and isinstance(metric.shape, Linear))
+        needless = isinstance(metric.shape, Linear) or evidence.is_nearly_all
+        known = used == "decreasing" or (used and needless)
         value = evidence.estimate(metric) if known else np.nan
         # An estimate outside of the limits would be one that the data speak against.
         within = float(np.clip(value, limits["low"], limits["high"]))

@@ -31,7 +31,10 @@ _NOT_LISTED = {
 # What limits rest on, by the word that stands for it in a table.
 _RESTS = {
     "decreasing": "Limits ({level}) assume that {usual}; those called 'without' do not. {blind}",
-    "not needed": "Limits ({level}) of metrics linear in the rank ('not needed') assume nothing.",
+    "not needed": (
+        "Limits ({level}) assume nothing ('not needed') of metrics linear in the rank, and where "
+        "nearly all items were drawn."
+    ),
     "contradicted": (
         "Where the data contradict that {usual} ('contradicted'), limits ({level}) assume nothing, "
         "and there is no corrected value."
@@ -252,6 +255,12 @@ def _(found: Sampled, name: str, metric: Metric) -> str:
             f"from {source}. The limits assume that {assumed}; without that assumption these "
             f"data say {free}. {unseen}{uncorrected}"
         )
+    if rests_on(row) == "not needed":
+        return (
+            f"{metric} is estimated at {row['value']:.3f}, with {PERCENT} limits of {said}, "
+            f"from {source}. The limits rest on no assumption about the ranks, because nearly all "
+            f"items were drawn. {uncorrected}"
+        )
     return (
         f"{metric} is between {row['low']:.3f} and {row['high']:.3f} ({PERCENT} limits), "
         f"from {source}. The limits rest on no assumption about the ranks, because the "
@@ -401,11 +410,10 @@ def _nothing(found, what):
 
 
 def _of_audit(found):
-    how = "at random" if found.chances is None else "each with the chance stated"
+    how = "at random" if found.chances is None else "each by a draw with the chance stated"
     return (
-        f"assume that the {len(found.audited):,} audited users were chosen {how}, as wholes and "
-        "independently of everything else, and nothing about the ranks, nor about how items "
-        "were drawn."
+        f"assume that the {len(found.audited):,} audited users were chosen {how}, as wholes, and "
+        "nothing about the ranks, nor about how items were drawn."
     )
 
 

@@ -2,11 +2,11 @@
 
 Nothing is assumed of the ranks, nor of how items were drawn. The exact metric is predicted from the
 sampled ranks, and the audited users show the error of the predictions: the regression estimator
-of survey sampling, or prediction-powered inference (Angelopoulos, Duchi, Zrnic, 2023,
-https://arxiv.org/abs/2311.01453). Each audited user is predicted from all others, so the estimate
-has no bias. The limits are those of Gaffke (2005) for the mean of bounded values, which never have
-width 0. For hits that nothing predicts they are Clopper and Pearson's, which hold; for other values
-there is no proof, but ``scripts/record_audits.py`` measured it and found no exception.
+of survey sampling (Sarndal, Swensson and Wretman, 1992), or prediction-powered inference
+(Angelopoulos, Duchi, Zrnic, 2023, https://arxiv.org/abs/2311.01453). Each audited user is predicted
+from all others, so the estimate has no bias. The limits are Gaffke's for the mean of bounded
+values, which never have width 0. For hits that nothing predicts they hold; for other values that is
+conjectured, and ``scripts/record_audits.py`` measured it and found no exception.
 """
 
 from __future__ import annotations

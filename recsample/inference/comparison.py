@@ -9,6 +9,7 @@ to which a corrected metric comes closer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -17,7 +18,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from recsample._support import checks
-from recsample._support.numerics import mean_of, students
+from recsample._support.arrays import places_in, split
+from recsample._support.numerics import limits_of_means, mean_of
 from recsample._support.typing import Floats
 from recsample.corrections.base import Correction
 from recsample.inference.distribution import check_uniform
@@ -80,11 +82,13 @@ def paired_comparison(
 ) -> Comparison:
     """Compare two recommenders on the same instances, by their difference on each instance.
 
-    What the two have in common cancels in the differences. Their mean is assumed to be normal, with
-    the spread of the differences: for other instances like these, and for new draws where ranks are
-    sampled or observed. A corrected metric has a bias that does not cancel. Its interval is that of
-    the difference of the *exact* means: the strict bounds of `recsample.inference.limits`, for a
-    difference, under the assumption "decreasing", or none where the data contradict it.
+    What the two have in common cancels in the differences. The limits of their mean are for other
+    instances like these, and for new draws where ranks are sampled or observed: Gaffke's, which
+    count one more difference, the largest that a metric can have, or Student's for values of your
+    own, whose range is not known, and for estimates of a design that pass the range of the metric.
+    A corrected metric has a bias that does not cancel. Its interval is that of the difference of
+    the *exact* means: the strict bounds of `recsample.inference.limits`, for a difference, under
+    the assumption "decreasing", or none where the data contradict it.
 
     Parameters
     ----------
@@ -114,7 +118,7 @@ def paired_comparison(
     >>> a, b = rs.Ranks([1, 2, 1, 4] * 9, n_items=10), rs.Ranks([2, 4, 1, 5] * 9, n_items=10)
     >>> found = rs.inference.paired_comparison(rs.AP, a, b)
     >>> found.difference, round(found.low, 2), round(found.high, 2), round(found.probability, 2)
-    (0.2, 0.13, 0.27, 1.0)
+    (0.2, 0.08, 0.29, 1.0)
     """
     level = checks.fraction("level", level)
     differences = _differences(metric, a, b)
@@ -123,10 +127,18 @@ def paired_comparison(
         return exact._replace(difference=float(differences.mean()))
     if len(differences) < 2:
         raise ValueError(f"a and b must hold at least two instances, got {len(differences)}")
-    if metric is None or not (isinstance(a, Ranks) and isinstance(b, Ranks)):
-        return of_differences(differences[None], level, None)[0]
-    ends = ends_of_difference(the_metric(metric), a, b)
+    ends = None
+    if metric is not None:
+        ends = ends_of_difference(the_metric(metric), _pools_of(a), _pools_of(b))
     return of_differences(differences[None], level, ends)[0]
+
+
+def _pools_of(evaluated):
+    """Ranks in the same pools, with as many relevant items."""
+    if isinstance(evaluated, Ranks):
+        return evaluated
+    n = evaluated.n_relevant
+    return Ranks(split(1 + places_in(n), n), evaluated.n_items)
 
 
 def _of_exact_means(correction, a, b, level):
@@ -168,7 +180,7 @@ def of_differences(
     rows: Floats, level: float, ends: tuple[float, float] | None
 ) -> list[Comparison]:
     """Comparisons from rows of differences of at least two instances, with their range if known."""
-    found = rows.mean(axis=1), *students(rows, level, ends)
+    found = rows.mean(axis=1), *limits_of_means(rows, level, ends)
     return [Comparison(*one) for one in np.transpose(found).tolist()]
 
 
@@ -176,6 +188,20 @@ def ends_of_difference(metric: Metric, a: Ranks, b: Ranks) -> tuple[float, float
     """The lowest and the highest difference of a metric in pools of these sizes."""
     (low_a, high_a), (low_b, high_b) = ends_of(metric, a), ends_of(metric, b)
     return low_a - high_b, high_a - low_b
+
+
+def nested(limits: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Limits under ever stronger assumptions, each cut by those under the weaker ones.
+
+    All of them hold if the strongest assumption does. Where they have nothing in common the weaker
+    stand; limits that are not known (NaN) stay so.
+    """
+    found, (least, most) = [], (-np.inf, np.inf)
+    for low, high in limits:
+        if max(low, least) <= min(high, most):
+            least, most = max(low, least), min(high, most)
+        found.append((low, high) if np.isnan(low) else (least, most))
+    return found
 
 
 def step_down(p_values: Floats, size: float) -> np.ndarray:

@@ -60,7 +60,8 @@ class UniformSampling(Sampler):
         Number of sampled irrelevant items, at least 1.
     replace : bool, optional
         Draw with replacement, as in the analysis of the paper. By default without, as its
-        experiments do.
+        experiments do. Copies of an item that is tied with the relevant one all stand on the
+        same side of it: tied items are put in order before any is drawn.
 
     Raises
     ------

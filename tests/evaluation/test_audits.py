@@ -45,7 +45,7 @@ def test_one_recommender(study):
     assert row["sampled"] == pytest.approx((popular["X"] <= 10).mean())
     (sentence,) = found.sentences
     assert f"limits of {row['low']:.3f} to {row['high']:.3f} for these 2,000 users" in sentence
-    assert "the 200 audited users were chosen at random, as wholes and independently" in sentence
+    assert "the 200 audited users were chosen at random, as wholes, and nothing" in sentence
     assert "nothing about the ranks, nor about how items were drawn" in sentence
     assert "uniform" not in str(found) + sentence
 
@@ -123,7 +123,7 @@ def test_chances_that_are_stated(study):
     found = rs.report(popular["X"], chosen=chances, **options)
     row = found.table.loc["Recall@1"]
     assert row["low"] < (Recall @ 1)(exact["X"]).mean() < row["high"]
-    assert "each with the chance stated" in found.sentences[0]
+    assert "each by a draw with the chance stated" in found.sentences[0]
     with pytest.raises(ValueError, match="an audit by sampled rank needs its chances"):
         rs.report(popular["X"], **options)
     for wrong, what in (

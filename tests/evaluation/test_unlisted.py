@@ -179,7 +179,7 @@ def test_candidates_as_the_task_have_limits_pairs_segments_and_grades():
     each = each.xs("NDCG", level="metric")
     error = each["a"].std() / np.sqrt(90)
     assert row["value"] == pytest.approx(each["a"].mean())
-    assert row["high"] - row["value"] == pytest.approx(1.99 * error, rel=0.01)
+    assert 1.99 * error < row["high"] - row["value"] < 2.5 * error
     assert pair["difference"] == pytest.approx((each["a"] - each["b"]).mean())
     assert len(found.by(np.arange(90) % 2)) == 8
     one = lists[0]

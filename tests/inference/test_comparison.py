@@ -17,6 +17,7 @@ from recsample import (
     UniformSampling,
     inference,
 )
+from recsample.inference.comparison import nested
 
 N_ITEMS, M = 200, 30
 SAMPLER = UniformSampling(M)
@@ -31,22 +32,33 @@ def population(exponent, size, seed=0, n_items=N_ITEMS):
 # Two recommenders, instance by instance
 
 
-def test_paired_comparison_is_the_textbook_one():
-    a, b = (Ranks(population(e, 400, seed=s), N_ITEMS) for e, s in ((1, 0), (0.9, 1)))
-    book = stats.ttest_rel(AP(a), AP(b))
-    for level in (0.95, 0.8):
-        found = inference.paired_comparison(AP, a, b, level=level)
-        assert found.difference == pytest.approx(AP(a).mean() - AP(b).mean(), rel=1e-12)
-        limits = book.confidence_interval(level)
-        assert (found.low, found.high) == pytest.approx((limits.low, limits.high), rel=1e-12)
-        ahead = stats.ttest_rel(AP(a), AP(b), alternative="less").pvalue
-        assert found.probability == pytest.approx(ahead, rel=1e-9)
+@pytest.mark.parametrize("level", [0.95, 0.8])
+def test_a_comparison_of_values_is_the_textbook_one(level):
+    a, b = (AP(Ranks(population(e, 400, seed=s), N_ITEMS)) for e, s in ((1, 0), (0.9, 1)))
+    book, found = (
+        stats.ttest_rel(a, b),
+        inference.paired_comparison(None, a, b.tolist(), level=level),
+    )
+    assert found.difference == pytest.approx(a.mean() - b.mean(), rel=1e-12)
+    limits = book.confidence_interval(level)
+    assert (found.low, found.high) == pytest.approx((limits.low, limits.high), rel=1e-12)
+    ahead = stats.ttest_rel(a, b, alternative="less").pvalue
+    assert found.probability == pytest.approx(ahead, rel=1e-9)
 
 
-def test_values_are_compared_as_ranks_are():
+def test_a_comparison_of_ranks_is_by_one_more_user_at_the_worst():
+    """Whose weight is that of any other: one of 401 random weights that add up to 1."""
     a, b = (Ranks(population(e, 400, seed=s), N_ITEMS) for e, s in ((1, 0), (0.9, 1)))
-    of_values = inference.paired_comparison(None, AP(a), AP(b).tolist())
-    assert of_values == inference.paired_comparison(AP, a, b)
+    found, d = inference.paired_comparison(AP, a, b), AP(a) - AP(b)
+    weights = np.random.default_rng(0).dirichlet(np.ones(401), 20_000)
+    furthest = 1 - 1 / N_ITEMS
+    low, high = (
+        np.quantile(weights @ np.append(d, x), q)
+        for x, q in ((-furthest, 0.025), (furthest, 0.975))
+    )
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.02 * (high - low))
+    ahead = np.mean(weights @ np.append(d, -furthest) > 0)
+    assert found.probability == pytest.approx(ahead, abs=0.01)
 
 
 @pytest.mark.parametrize("m", [None, 100])
@@ -61,8 +73,8 @@ def test_ranks_among_other_numbers_of_items_are_refused(m):
 
 
 @pytest.mark.parametrize("design", [rs.InverseSampling(), rs.InverseSampling(40)], ids=str)
-def test_what_designs_have_observed_is_compared_without_bias(design):
-    """Their estimates, instance by instance; limits hold the exact difference as often as said."""
+def test_what_designs_have_observed_is_compared_by_its_estimates(design):
+    """Limits hold the expected difference as often as said; a cap moves it from the exact one."""
     held, of_rank = 0, design.expect(AP, Ranks(range(1, N_ITEMS + 1), N_ITEMS))
     for seed in range(30):
         a, b = (
@@ -71,10 +83,34 @@ def test_what_designs_have_observed_is_compared_without_bias(design):
         observed = [design.draw(ranks, seed + 7 * i) for i, ranks in enumerate((a, b))]
         found = inference.paired_comparison(AP, *observed)
         values = [design.of(AP, one) for one in observed]
-        assert found == inference.paired_comparison(None, *values)
+        assert found.difference == pytest.approx(values[0].mean() - values[1].mean())
         truth = of_rank[a.values - 1].mean() - of_rank[b.values - 1].mean()
         held += found.low <= truth <= found.high
     assert held >= stats.binom.ppf(0.001, 30, 0.95)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("rare", [3, 8])
+def test_a_design_that_sees_few_hits_has_limits_that_hold(rare):
+    """Early stopping has exact hits, of which 3 or 8 are expected among 300 users."""
+    design, n_users, runs, held = rs.EarlyStopping(5), 300, 400, 0
+    rng, b = np.random.default_rng(rare), Ranks([100] * n_users, N_ITEMS)
+    for _ in range(runs):
+        a = Ranks(np.where(rng.random(n_users) < rare / n_users, 1, 50), N_ITEMS)
+        observed = [design.draw(ranks, rng) for ranks in (a, b)]
+        found = inference.paired_comparison(Recall @ 5, *observed)
+        held += found.low <= rare / n_users <= found.high
+    assert held >= stats.binom.ppf(0.001, runs, 0.95)
+
+
+def test_limits_that_assume_more_are_never_wider():
+    nan = float("nan")
+    for given, wanted in (
+        ([(0.1, 0.5), (0.05, 0.4), (0.2, 0.6)], [(0.1, 0.5), (0.1, 0.4), (0.2, 0.4)]),
+        ([(0.1, 0.5), (nan, nan), (0.0, 0.6)], [(0.1, 0.5), (nan, nan), (0.1, 0.5)]),
+        ([(0.1, 0.2), (0.3, 0.4)], [(0.1, 0.2), (0.1, 0.2)]),
+    ):
+        assert np.allclose(nested(given), wanted, equal_nan=True)
 
 
 @pytest.mark.thorough

@@ -279,10 +279,10 @@ def _tail(observed, simulated, orders):
 def supported(metric: Metric, *runs: SampledRun) -> Assumption | None:
     """The strongest assumption that no run contradicts, "decreasing" or "none"; None without one.
 
-    A linear metric needs none.
+    A linear metric needs none, and none is made where nearly all items were drawn.
     """
-    linear = isinstance(metric.shape, Linear)
-    tried: tuple[Assumption, ...] = ("none",) if linear else ("decreasing", "none")
+    needless = isinstance(metric.shape, Linear) or all(run.is_nearly_all for run in runs)
+    tried: tuple[Assumption, ...] = ("none",) if needless else ("decreasing", "none")
     return next((a for a in tried if not any(run.contradicts(metric, a) for run in runs)), None)
 
 
