@@ -59,6 +59,8 @@ class Inferred(Value):
     counts: Mapping[tuple[str, str], int] | None = None
     grades: tuple[float, ...] = ()
     lists: Lists | None = None
+    lowest: Mapping[str, float] = field(default_factory=dict)
+    piles: Mapping[str, Integers] = field(default_factory=dict)
     columns_of_pairs: ClassVar[tuple[str, ...]] = (*Comparison._fields, "ahead")
 
     def _content(self):
@@ -133,7 +135,11 @@ class Inferred(Value):
         """Of each recommender with ties that matter; not of items that are stated to be tied."""
         stated = self.lists is not None and self.lists.unlisted == "below"
         runs = {name: run for name, run in self.runs.items() if isinstance(run, Ranks)}
-        found = {name: _tied(run, self.metrics) for name, run in runs.items() if not stated}
+        found = {
+            name: _tied(run, self.metrics, self.piles.get(name, np.zeros(len(run), np.int64)))
+            for name, run in runs.items()
+            if not stated
+        }
         return {name: one for name, one in found.items() if one is not None}
 
     def _decided(self, a, b, metric, found, is_rejected):
@@ -148,7 +154,8 @@ class Inferred(Value):
 
     def part(self, users: Integers, **changes: Any) -> Inferred:
         """The same for some of the users."""
-        return replace(self, runs={name: run[users] for name, run in self.runs.items()}, **changes)
+        some = {"runs": _of_users(self.runs, users), "piles": _of_users(self.piles, users)}
+        return replace(self, **some, **changes)
 
     def differences(
         self, metric: Metric, both: Sequence[tuple[str, str]], level: float
@@ -166,10 +173,15 @@ class Inferred(Value):
 
 
 class Tied(NamedTuple):
-    """Relevant items that are tied with others, and the metric that their order moves most."""
+    """Relevant items that are tied with others, and the metric that their order moves most.
+
+    If they have the lowest score, it is that of `pile` of all `ranked` irrelevant items too.
+    """
 
     n: int
     of: int
+    pile: int
+    ranked: int
     metric: Metric
     low: float
     high: float
@@ -501,7 +513,7 @@ class Reread(Inferred):
 
 def infer(ranked, metrics, drawn, has_train):
     """What ranks of scores say, by what was drawn."""
-    shared = ("runs", "named", "counts", "grades", "lists")
+    shared = ("runs", "named", "counts", "grades", "lists", "lowest", "piles")
     about: dict[str, Any] = {what: getattr(ranked, what) for what in shared}
     about["metrics"] = tuple(metrics)
     if (known := ranked.first.drawn) is not None:
@@ -519,21 +531,29 @@ def better(metric: Metric, a: str, b: str, sign: int) -> str:
     return a if (sign > 0) == metric.higher_is_better else b
 
 
-def _tied(ranks, metrics):
-    """The ties, where so many relevant items have some that their order can matter."""
-    rows = ranks.rows
-    n = int(np.count_nonzero(rows.ties))
-    if n < _MANY_TIES * len(rows.ties):
-        return None
-    ends = ranks.at(rows.rank, ranks.sizes), ranks.at(rows.rank + rows.ties, ranks.sizes)
-    values = {m: [_defined(_values(m, one)) for one in ends] for m in metrics}
-    moved = {
-        m: sorted(float(one.mean()) for one in both) for m, both in values.items() if len(both[0])
-    }
-    most = max(moved, key=lambda m: moved[m][1] - moved[m][0], default=None)
-    if most is None or moved[most][1] - moved[most][0] < _MATTERS * moved[most][1]:
-        return None
-    return Tied(n, len(rows.ties), most, *moved[most])
+def _tied(ranks, metrics, pile):
+    """Ties at the lowest score, or all, where so many items have some that these can matter."""
+    rows, ties, n_ranked = ranks.rows, ranks.rows.ties, int(ranks.n_irrelevant.sum())
+    lowest = np.where(rows.above == (ranks.n_irrelevant - pile)[rows.instance], ties, 0)
+    last = rows.rank[np.cumsum(ranks.n_relevant) - 1]
+    # What the lowest score stands for may be no items to rank.
+    fewer = ranks.at(rows.rank, np.maximum(last, ranks.sizes - pile))
+    for n_pile, some, ends in ((int(pile.sum()), lowest, [fewer]), (0, ties, [])):
+        n = int(np.count_nonzero(some))
+        if n < _MANY_TIES * len(ties) and n_pile < _MANY_TIES * n_ranked:
+            continue
+        ends += [ranks.at(rows.rank + t, ranks.sizes) for t in (0, some)]
+        values = {m: [_defined(_values(m, one)) for one in ends] for m in metrics}
+        moved = {
+            m: sorted(float(one.mean()) for one in each)
+            for m, each in values.items()
+            if all(map(len, each))
+        }
+        most = max(moved, key=lambda m: moved[m][-1] - moved[m][0], default=None)
+        if most and moved[most][-1] - moved[most][0] >= _MATTERS * moved[most][-1]:
+            low, *_, high = moved[most]
+            return Tied(n, len(ties), n_pile, n_ranked, most, low, high)
+    return None
 
 
 def _values(metric: Metric, ranks: Any) -> Floats:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recsample._support.arrays import counted, owners, row_blocks, starts_of
-from recsample._support.checks import numbers, shown
+from recsample._support.checks import numbers
+from recsample._support.conversions import conversion
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers, Sparse
 from recsample.ranks import order
@@ -66,11 +67,14 @@ class Study(NamedTuple):
 class Standing(NamedTuple):
     """Ranks of the relevant items by one source; items that it does not list are tied last.
 
-    `lengths` is the number of listed items of each user, among those that are ranked.
+    `lengths` is the number of listed items of each user, among those that are ranked. The lowest
+    score of all irrelevant ones is `lowest`, and `piles` says how many of each user share it.
     """
 
     ranks: Ranks
     lengths: Integers
+    lowest: float
+    piles: Integers
 
     @property
     def is_short(self) -> bool:
@@ -140,7 +144,8 @@ class Listed:
         irrelevant[_common(keys_of(study.relevant), self.key)[1]] = False
         user, score = owners(self.lengths)[irrelevant], self.score[irrelevant]
         own = self.of(study, *study.held_out)
-        return Standing(_ranks_among(user, score, study, own, study.sizes), self.lengths)
+        ranks = _ranks_among(user, score, study, own, study.sizes)
+        return Standing(ranks, self.lengths, *_pile(user, score, len(self.lengths)))
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.full(len(user), -np.inf)
@@ -167,8 +172,7 @@ class WholeRows:
         elif sparse.issparse(given):
             raise ValueError(
                 f"{name} must be an array, a pair of factors, a dataframe or an object with "
-                f"scores(users), got a sparse matrix: {shown(given)}; an item without a stored "
-                "entry may have the score 0 or none, which a dataframe says"
+                f"scores(users), got a sparse matrix{conversion(name, given)}"
             )
         else:
             self._given = checked_scores(given, name)
@@ -176,18 +180,26 @@ class WholeRows:
             self.n_users, self.n_items = map(len, self._given) if pair else self._given.shape
 
     def standing(self, study: Study) -> Standing:
-        parts, lengths = [], study.sizes
+        parts, lengths, piles = [], study.sizes, []
         for rows, scores in self._blocks(study):
             relevant, exclude = study.relevant[rows], study.exclude[rows]
             one_each = relevant.indices.astype(np.int64) if study.one_each else relevant
-            if not isinstance(scores, tuple):
-                lengths[rows] -= _unlisted(scores, exclude).sum(axis=1)
             ids = study.users[rows]
             parts.append(ranked(scores, one_each, exclude, ids=ids, name=self._name))
+            if isinstance(scores, tuple):  # under factors hardly any scores are the same
+                piles.append((np.inf, np.zeros(len(ids), np.int64)))
+                continue
+            listed = _has_score(scores, exclude)
+            lengths[rows] = listed.sum(axis=1)
+            listed[relevant.nonzero()] = False
+            least = np.where(listed, scores, np.inf)
+            piles.append((float(least.min()), (least == least.min()).sum(axis=1)))
         ranks = Ranks.concatenate(parts)
         if study.grades is not None:
             ranks = with_grades(ranks, self.of(study, *study.held_out), study.grades)
-        return Standing(ranks, lengths)
+        lowest = min(least for least, _ in piles)
+        sizes = np.concatenate([n * (least == lowest < np.inf) for least, n in piles])
+        return Standing(ranks, lengths, lowest, np.where(sizes > 1, sizes, 0))
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.empty(len(user))
@@ -205,11 +217,9 @@ class WholeRows:
     def listed(self, study: Study) -> Sparse:
         parts = []
         for rows, scores in self._blocks(study):
-            some = np.ones(study.relevant[rows].shape, bool)
-            if not isinstance(scores, tuple):
-                some = scores > -np.inf
-            some[study.exclude[rows].nonzero()] = False
-            parts.append(sparse.csr_matrix(some))
+            if isinstance(scores, tuple):
+                scores = np.zeros(study.relevant[rows].shape, bool)
+            parts.append(sparse.csr_matrix(_has_score(scores, study.exclude[rows])))
         return sparse.vstack(parts, format="csr")
 
     def _block(self, users):
@@ -248,7 +258,10 @@ def standing_among(source: Source, study: Study, lists: Sparse) -> Standing:
     scored, n_users = score > -np.inf, len(study.users)
     sizes = np.diff(lists.indptr).astype(np.int64) + study.n_relevant
     lengths = counted(user[scored], n_users) + counted(study.held_out[0][own > -np.inf], n_users)
-    return Standing(_ranks_among(user[scored], score[scored], study, own, sizes), lengths)
+    user, score = user[scored], score[scored]
+    return Standing(
+        _ranks_among(user, score, study, own, sizes), lengths, *_pile(user, score, n_users)
+    )
 
 
 def is_rows(source: Any) -> bool:
@@ -261,12 +274,18 @@ def _scores_users(source):
     return callable(getattr(source, "scores", None)) and not isinstance(source, type)
 
 
-def _unlisted(scores, exclude):
-    """Which of the ranked items have no score."""
-    none = scores == -np.inf
-    if none.any():
-        none[exclude.nonzero()] = False
-    return none
+def _has_score(scores, exclude):
+    """Which items are ranked and have a score."""
+    some = scores > -np.inf
+    some[exclude.nonzero()] = False
+    return some
+
+
+def _pile(user, score, n_users):
+    """The lowest of the scores, and how many items of each user have it, where several do."""
+    lowest = float(score.min(initial=np.inf))
+    sizes = counted(user[score == lowest], n_users)
+    return lowest, np.where(sizes > 1, sizes, 0)
 
 
 def _ranks_among(user, score, study, own, sizes):

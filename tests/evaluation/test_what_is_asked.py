@@ -242,6 +242,75 @@ def test_ties_that_matter_are_counted():
     )
 
 
+class TestTheLowestScore:
+    """What stands for no score is seen where many items have it, and it matters what they are."""
+
+    chances = 1 / (1 + np.exp(-SCORES))
+    shown = rng.random(SCORES.shape) < 0.5
+    shown[range(40), ITEM] = True
+
+    @staticmethod
+    def notes(scores, door, metrics=("AUC", "Recall@10"), **options):
+        long = pd.DataFrame(np.argwhere(SCORES < 99), columns=["user", "item"])
+        given = {
+            "array": scores,
+            "object": type("Model", (), {"scores": staticmethod(lambda users: scores[users])})(),
+            "frame": long.assign(score=scores[long["user"], long["item"]]),
+        }[door]
+        return " ".join(rs.evaluate(given, HELD_OUT, metrics=metrics, **options).notes)
+
+    @pytest.mark.parametrize("door", ["array", "object", "frame"])
+    @pytest.mark.parametrize("filler", [0, -1, -1e9, -3.4e38, np.finfo(float).min])
+    def test_items_that_are_not_to_be_ranked(self, door, filler):
+        """The lower end of what they move is the value among the others, by hand."""
+        said = self.notes(np.where(self.shown, self.chances, filler), door)
+        rows = zip(self.chances, self.shown, ITEM)
+        among = np.mean([(row[some] < row[i]).sum() / (some.sum() - 1) for row, some, i in rows])
+        others = (~self.shown).sum()
+        assert said.startswith(
+            f"items with the lowest score, {filler:g}, ranked as tied: 0 of 40 held-out ones and "
+            f"{others:,} of 2,360 others; if that score stands for none, give -inf or no row in "
+            f"its place, and unlisted= says what such items are, which moves AUC from {among:.4f}"
+        )
+        masked = np.where(self.shown, self.chances, -np.inf)
+        stated = {"unlisted": "out", "drawn": "all"}
+        assert not self.notes(masked, door, **stated)
+        # The other ways out: what is masked is known, or left out of the rows.
+        known = pd.DataFrame(np.argwhere(~self.shown), columns=["user", "item"])
+        assert not self.notes(np.where(self.shown, self.chances, filler), door, train=known)
+
+    @pytest.mark.parametrize("door", ["array", "object", "frame"])
+    def test_lists_that_are_filled_up(self, door):
+        order = np.argsort(np.argsort(-SCORES, axis=1), axis=1)
+        held = np.count_nonzero(order[range(40), ITEM] >= 5)
+        said = self.notes(np.where(order < 5, self.chances, 0), door, ["Recall@10"])
+        assert f"ranked as tied: {held} of 40 held-out ones and" in said
+        assert f"moves Recall@10 from {1 - held / 40:.4f} to 1.0000" in said
+        # Behind ten places nothing moves what is within them.
+        assert not self.notes(np.where(order < 20, self.chances, 0), door, ["Recall@10"])
+        assert "moves AUC" in self.notes(np.where(order < 20, self.chances, 0), door)
+
+    def test_it_is_said_of_what_is_drawn_too(self):
+        scores = np.where(self.shown, self.chances, -9)
+        said = self.notes(scores, "array", among=rs.UniformSampling(20))
+        assert said.startswith("items with the lowest score, -9, ranked as tied: 0 of 40 held-out")
+        lists = pd.DataFrame({"user": np.repeat(range(40), 20), "item": [*range(20)] * 40})
+        said = self.notes(scores, "array", among=lists, drawn="all")
+        n = (~self.shown[:, :20]).sum()
+        assert f"{n} of {(ITEM >= 20).sum() + 19 * 40} others; if that score" in said
+        parts = rs.evaluate(scores, HELD_OUT, metrics=["AUC"]).by(np.arange(40) % 2)
+        assert len(parts) == 2
+
+    def test_scores_that_are_counts_are_not_suspected(self):
+        counts = np.random.default_rng(1).zipf(1.5, 60) - 1
+        counts = np.broadcast_to(counts, SCORES.shape)
+        assert (counts == 0).any()
+        said = self.notes(counts, "array", ["Recall@10"])
+        assert "lowest" not in said and "whose order moves Recall@10" in said
+        assert "lowest" not in self.notes(np.clip(np.round(SCORES + 3), 1, 5), "array", ["RR@5"])
+        assert not self.notes(SCORES, "array")
+
+
 @pytest.mark.parametrize("rank", [1.5, np.nan])
 def test_ranks_that_are_no_whole_numbers_have_a_reading(rank):
     for call in (
