@@ -16,13 +16,18 @@ _SEVERAL = list, tuple, set, np.ndarray
 def _of(inside, given):
     """Whether it is a collection of such things."""
     some = given.values() if isinstance(given, Mapping) else given
-    return isinstance(given, (Mapping, list)) and all(isinstance(one, inside) for one in some)
+    return isinstance(given, (Mapping, *_SEVERAL)) and all(isinstance(one, inside) for one in some)
 
 
 def _has(given, *names):
     return all(hasattr(given, name) for name in names)
 
 
+def _is_0_or_1(given):
+    return isinstance(given, np.ndarray) and given.ndim == 2 and np.isin(given, (0, 1)).all()
+
+
+_BY_USER = ".explode() has the users as its index"
 # The first that fits counts; {0} is the name of the argument.
 _LINES: tuple[tuple[Callable[[Any], bool], str], ...] = (
     (lambda x: isinstance(x, (str, PathLike)), "read the file first, as by pandas.read_csv"),
@@ -37,6 +42,10 @@ _LINES: tuple[tuple[Callable[[Any], bool], str], ...] = (
         "give (model.user_factors, model.item_factors)",
     ),
     (lambda x: _has(x, "user_embeddings", "item_embeddings"), "give the pair of its embeddings"),
+    (
+        lambda x: _has(x, "keys") and {"user", "item"} <= {*x.keys()},
+        "pandas.DataFrame({0}) makes a dataframe",
+    ),
     (lambda x: _has(x, "reset_index"), ".reset_index() makes a dataframe of it"),
     (lambda x: isinstance(x, Iterator), "numpy.stack([*{0}]) makes an array"),
     (
@@ -44,8 +53,15 @@ _LINES: tuple[tuple[Callable[[Any], bool], str], ...] = (
         "pandas.DataFrame([(u, i, v) for u, row in {0}.items() for i, v in row.items()], "
         "columns=['user', 'item', 'score']) makes a dataframe",
     ),
-    (lambda x: _of(_SEVERAL, x), "pandas.Series({0}).explode() has the users as its index"),
-    (lambda x: isinstance(x, np.ndarray), "scipy.sparse.csr_matrix({0}) makes a sparse matrix"),
+    (lambda x: isinstance(x, Mapping) and _of(_SEVERAL, x), f"pandas.Series({{0}}){_BY_USER}"),
+    (lambda x: isinstance(x, Mapping), "pandas.Series({0}) has the users as its index"),
+    (_is_0_or_1, "scipy.sparse.csr_matrix({0}) makes a sparse matrix"),
+    (
+        lambda x: _of(_SEVERAL, x) and {*map(len, x)} == {2},
+        "pandas.DataFrame([*{0}], columns=['user', 'item']) makes a dataframe of pairs, and of "
+        f"lists of items pandas.Series([*{{0}}]){_BY_USER}",
+    ),
+    (lambda x: _of(_SEVERAL, x), f"pandas.Series([*{{0}}]){_BY_USER}"),
     (
         lambda x: _has(x, "recommend"),
         "its lists go into a dataframe with the columns user, item and score",
@@ -64,12 +80,15 @@ def conversion(name: str, given: Any) -> str:
 
 def conversion_of_frame(frame: Any, known: Collection[str], wanted: Mapping[str, str]) -> str:
     """The same of a dataframe that lacks a wanted column."""
-    if {*wanted.values()} & {*getattr(getattr(frame, "index", None), "names", ())}:
-        return ": .reset_index() makes one of the index"
-    if not ({"user", "item", "score"} <= {*wanted} and len(known) > 3):
-        return ""
-    line = ".rename_axis(index={user!r}, columns={item!r}).stack().rename({score!r}).reset_index()"
-    if wanted["user"] in known:
-        line = ".melt({user!r}, var_name={item!r}, value_name={score!r})"
-    wide = "of a table with a row for each user and a column for each item"
-    return f": {wide} {line.format(**wanted)} makes pairs"
+    index = getattr(getattr(frame, "index", None), "names", ())
+    if {"user", "item", "score"} <= {*wanted} and len(known) > 3:
+        user, item, score = (wanted[use] for use in ("user", "item", "score"))
+        rows, columns = (item, user) if item in index else (user, item)
+        line = f".rename_axis(index={rows!r}, columns={columns!r}).stack().rename({score!r})"
+        line += ".reset_index()"
+        if user in known:
+            line = f".melt({user!r}, var_name={item!r}, value_name={score!r})"
+        if hasattr(frame, "unpivot"):  # as polars calls it
+            line = f".unpivot(index={user!r}, variable_name={item!r}, value_name={score!r})"
+        return f": pairs are made of a table of users by items by {line}"
+    return ": .reset_index() makes one of the index" if {*index} & {*wanted.values()} else ""

@@ -59,7 +59,7 @@ class Inferred(Value):
     counts: Mapping[tuple[str, str], int] | None = None
     grades: tuple[float, ...] = ()
     lists: Lists | None = None
-    lowest: Mapping[str, float] = field(default_factory=dict)
+    lowest: Mapping[str, tuple[float, bool]] = field(default_factory=dict)
     piles: Mapping[str, Integers] = field(default_factory=dict)
     columns_of_pairs: ClassVar[tuple[str, ...]] = (*Comparison._fields, "ahead")
 
@@ -133,10 +133,11 @@ class Inferred(Value):
     @cached_property
     def tied(self) -> Mapping[str, Tied]:
         """Of each recommender with ties that matter; not of items that are stated to be tied."""
+        zero = np.zeros(1, np.int64)
         stated = self.lists is not None and self.lists.unlisted == "below"
         runs = {name: run for name, run in self.runs.items() if isinstance(run, Ranks)}
         found = {
-            name: _tied(run, self.metrics, self.piles.get(name, np.zeros(len(run), np.int64)))
+            name: _tied(run, self.metrics, self.piles.get(name, zero), self.lowest.get(name))
             for name, run in runs.items()
             if not stated
         }
@@ -531,14 +532,15 @@ def better(metric: Metric, a: str, b: str, sign: int) -> str:
     return a if (sign > 0) == metric.higher_is_better else b
 
 
-def _tied(ranks, metrics, pile):
+def _tied(ranks, metrics, pile, lowest):
     """Ties at the lowest score, or all, where so many items have some that these can matter."""
+    pile = np.broadcast_to(pile, len(ranks))
     rows, ties, n_ranked = ranks.rows, ranks.rows.ties, int(ranks.n_irrelevant.sum())
-    lowest = np.where(rows.above == (ranks.n_irrelevant - pile)[rows.instance], ties, 0)
+    at_lowest = np.where(rows.above == (ranks.n_irrelevant - pile)[rows.instance], ties, 0)
     last = rows.rank[np.cumsum(ranks.n_relevant) - 1]
     # What the lowest score stands for may be no items to rank.
     fewer = ranks.at(rows.rank, np.maximum(last, ranks.sizes - pile))
-    for n_pile, some, ends in ((int(pile.sum()), lowest, [fewer]), (0, ties, [])):
+    for n_pile, some, ends in ((int(pile.sum()), at_lowest, [fewer]), (0, ties, [])):
         n = int(np.count_nonzero(some))
         if n < _MANY_TIES * len(ties) and n_pile < _MANY_TIES * n_ranked:
             continue
@@ -550,8 +552,9 @@ def _tied(ranks, metrics, pile):
             if all(map(len, each))
         }
         most = max(moved, key=lambda m: moved[m][-1] - moved[m][0], default=None)
-        if most and moved[most][-1] - moved[most][0] >= _MATTERS * moved[most][-1]:
-            low, *_, high = moved[most]
+        low, *_, high = moved.get(most, [np.nan, np.nan])
+        is_apart = n_pile > 0 and lowest[1]  # whatever it moves, it hardly is a score
+        if most and (is_apart or high - low >= _MATTERS * high):
             return Tied(n, len(ties), n_pile, n_ranked, most, low, high)
     return None
 

@@ -24,8 +24,8 @@ _THEMSELVES = (
     "users who are ranked among their own items; if a query is no answer to itself, give the pairs "
     "of a user and the same item as train="
 )
-# Where tables name so many of the columns, one that they do not may be padding.
-_NEARLY_ALL = 0.9
+# Where tables name so many of the columns, up to a few before and behind them may be padding.
+_NEARLY_ALL, _PADDING = 0.98, 3
 # So many different items are not all unknown by accident.
 _MANY = 20
 
@@ -75,7 +75,7 @@ def match_ids(
     pair = {use: columns[use] for use in ("user", "item")}
     scored = pair | {"score": columns["score"]}
     both = {"held_out": held_out} | ({} if train is None else {"train": train})
-    both = {name: _framed(one, pair) for name, one in both.items()}
+    both = {name: _framed(name, one, pair) for name, one in both.items()}
     relevance = _asked_relevance(both, pair, relevance)
     tables = {name: _relevant(name, one, pair, relevance, counts) for name, one in both.items()}
     if among is not None:
@@ -149,7 +149,9 @@ def _read(called, given, columns):
         return WholeRows(given, called)
     raise ValueError(
         f"{called} must be a dataframe, an array, a pair of factors or an object with "
-        f"scores(users), got {shown(given)}{conversion('scores', given)}"
+        f"scores(users), got {shown(given)}"
+        # A mapping stands by the name of a recommender, which may be a user.
+        f"{conversion('scores', {0: given} if isinstance(given, Mapping) else given)}"
     )
 
 
@@ -160,7 +162,7 @@ def _from_frame(name, frame, columns, may_be_empty=False):
     return _Table(user, item, frames.as_scores(name, read["score"]) if "score" in read else None)
 
 
-def _framed(given, columns):
+def _framed(name, given, columns):
     """A Series of items by their users as a dataframe; without users in its index, an array."""
     if not frames.is_series(given):
         return given
@@ -169,8 +171,8 @@ def _framed(given, columns):
         return given.to_numpy()
     if given.index.nlevels > 1:
         raise ValueError(
-            "a Series must have the users as its index and items as its values, got the index "
-            f"{shown([*given.index.names])}: .reset_index() makes a dataframe of it"
+            f"{name} must have the users as its index and items as its values, got a Series with "
+            f"the index {shown([*given.index.names])}: .reset_index() makes a dataframe of it"
         )
     return pd.DataFrame({columns["user"]: given.index, columns["item"]: given.to_numpy()})
 
@@ -228,15 +230,19 @@ def _pairs(name, given, columns, counts):
             below = entries.data < 0
             entries.data[below] = 0
             counts["", "held-out entries below 0, which are not relevant, left out"] = below.sum()
+            above = entries.data[entries.data > 0]
+            told = "held-out entries of different values, relevant alike; a dataframe has grades"
+            counts["", told] = len(above) * bool((above != above[:1]).any())
         user, item = pairs_of(item_sets(name, entries, *shape))
     elif name == "held_out" and hasattr(given, "__len__") and not isinstance(given, (str, Mapping)):
         items = array_of(name, given)
         if items.shape != (len(given),) or len(given) and isinstance(given[0], (list, set, tuple)):
             raise ValueError(
                 f"held_out must hold one item per user, got {shown(given)}"
-                f"{conversion(name, [*given])}"
+                f"{conversion(name, items if items.ndim == 2 else [*given])}"
             )
-        item = whole_numbers(name, items, lowest=0)
+        cure = ": users without an item are left out by a Series with the others as its index"
+        item = whole_numbers(name, items, lowest=0, cure=cure)
         user, shape = np.arange(len(item)), (len(item), None)
     else:
         or_array = ", or an array of the item of each user" if name == "held_out" else ""
@@ -268,7 +274,7 @@ def _check_shapes(tables, rows):
             if any(None not in ends and ends[0] != ends[1] for ends in zip(wanted, shape)):
                 raise ValueError(
                     f"{name} must have the same users and items as {first}, got shapes "
-                    f"{shape} and {wanted}"
+                    f"{shape} and {wanted}: a dataframe of users and items says whose its rows are"
                 )
 
 
@@ -373,8 +379,8 @@ def _check_numbers(found, rows):
             outside = [] if end is None else ids[(ids < 0) | (ids >= end)]
             if len(outside):
                 raise ValueError(
-                    f"{name} must number {what} from 0 to {end - 1}, as the scores do, "
-                    f"got {outside[0]}"
+                    f"{name} must number {what} from 0 to {end - 1}, as the scores do, got "
+                    f"{outside[0]}: other ids are matched where scores are a dataframe"
                 )
 
 
@@ -512,7 +518,8 @@ def _count_themselves(study, counts):
 def _count_padding(found, rows, counts):
     """Count what is ranked as an item, and may be padding of lists or of the catalogue."""
     ids = {name: table.item.ids for name, table in found.items()}
-    if frames.kind_of(ids["held_out"]) != "whole numbers" or ids["held_out"].min() < 0:
+    numbered = frames.kind_of(ids["held_out"]) == "whole numbers"
+    if not numbered or (ids["held_out"] < 0).sum() > 1:  # such as hashes
         return
     for name, table in found.items():
         below = table.item.ids[table.item.which] < 0
@@ -520,6 +527,8 @@ def _count_padding(found, rows, counts):
         counts["", f"{name}: {told}"] = below.sum()
     for one in list(rows.values())[:1]:
         occur = np.unique(np.concatenate([*ids.values()]))
-        first = occur[0] == 1 and len(occur) > _NEARLY_ALL * (one.n_items - 1)
-        told = "column 0 of scores is ranked, and no table names it; if it is padding, items=range"
-        counts["", f"{told}(1, {one.n_items}) leaves it out"] = int(first)
+        first, end = int(occur[0]), int(occur[-1]) + 1
+        told = "columns of scores at the ends are ranked, and no table names them; if they are"
+        n_out = one.n_items - (end - first)
+        if len(occur) > _NEARLY_ALL * (end - first) and n_out <= _PADDING:
+            counts["", f"{told} padding, items=range({first}, {end}) leaves them out"] = n_out

@@ -158,7 +158,9 @@ def _(found: Exact) -> str:
         return said
     return (
         f"{said} What is 'between' two numbers is bounded for these users: held-out items that a "
-        "list leaves out may stand anywhere behind it."
+        "list leaves out may stand anywhere behind it. The lower end of a metric at a cut-off is "
+        "what trec_eval, ranx, RecTools and LensKit print, where they are never found "
+        "(unlisted='missed')."
     )
 
 
@@ -316,7 +318,7 @@ def _ties(found):
         said = f"held-out items that are tied with others: {of}, whose order {moves}"
         if one.pile:
             said = (
-                f"items with the lowest score, {found.lowest[name]:g}, ranked as tied: {of} "
+                f"items with the lowest score, {found.lowest[name][0]:g}, ranked as tied: {of} "
                 f"held-out ones and {one.pile:,} of {one.ranked:,} others; if that score stands "
                 "for none, give -inf or no row in its place, and unlisted= says what such items "
                 f"are, which {moves}"

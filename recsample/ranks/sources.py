@@ -6,6 +6,8 @@ A source has the scores of the users of a study. An item with the score -inf is 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -31,6 +33,8 @@ from recsample.ranks.scores import (
     unrounded,
 )
 
+# By so many times what others differ, the lowest score lies apart.
+_APART = 10
 # Of up to so many relevant items a user, each is compared with all others.
 _FEW = 16
 
@@ -64,17 +68,41 @@ class Study(NamedTuple):
         return self.n_items - np.diff(self.exclude.indptr).astype(np.int64)
 
 
+class Pile(NamedTuple):
+    """The lowest of all scores, whether it lies apart, and how many items of each user have it.
+
+    Where a user has it once, it is no pile. It lies apart if the next one is much higher, by ten
+    times what all others differ, so that it hardly is a score.
+    """
+
+    lowest: float
+    is_apart: bool
+    sizes: Integers
+
+    @classmethod
+    def of(cls, scores: Floats, count: Callable[[NDArray[np.bool_]], Integers]) -> Pile:
+        """Of an array of scores, +inf where there is none; `count` counts by user."""
+        lowest = scores.min(initial=np.inf)
+        at_lowest = scores == lowest
+        sizes = count(at_lowest & (lowest < np.inf))
+        if sizes.max(initial=0) < 2:
+            return cls(float(lowest), False, np.zeros_like(sizes))
+        others = scores[~at_lowest & (scores < np.inf)].astype(float)
+        least, most = others.min(initial=np.inf), others.max(initial=-np.inf)
+        is_apart = bool(least - lowest > _APART * (most - least))
+        return cls(float(lowest), is_apart, np.where(sizes > 1, sizes, 0))
+
+
 class Standing(NamedTuple):
     """Ranks of the relevant items by one source; items that it does not list are tied last.
 
-    `lengths` is the number of listed items of each user, among those that are ranked. The lowest
-    score of all irrelevant ones is `lowest`, and `piles` says how many of each user share it.
+    `lengths` is the number of listed items of each user, among those that are ranked. `pile` is of
+    irrelevant ones.
     """
 
     ranks: Ranks
     lengths: Integers
-    lowest: float
-    piles: Integers
+    pile: Pile
 
     @property
     def is_short(self) -> bool:
@@ -145,7 +173,7 @@ class Listed:
         user, score = owners(self.lengths)[irrelevant], self.score[irrelevant]
         own = self.of(study, *study.held_out)
         ranks = _ranks_among(user, score, study, own, study.sizes)
-        return Standing(ranks, self.lengths, *_pile(user, score, len(self.lengths)))
+        return Standing(ranks, self.lengths, _pile(user, score, len(self.lengths)))
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.full(len(user), -np.inf)
@@ -187,19 +215,20 @@ class WholeRows:
             ids = study.users[rows]
             parts.append(ranked(scores, one_each, exclude, ids=ids, name=self._name))
             if isinstance(scores, tuple):  # under factors hardly any scores are the same
-                piles.append((np.inf, np.zeros(len(ids), np.int64)))
+                piles.append(Pile(np.inf, False, np.zeros(len(ids), np.int64)))
                 continue
             listed = _has_score(scores, exclude)
             lengths[rows] = listed.sum(axis=1)
             listed[relevant.nonzero()] = False
-            least = np.where(listed, scores, np.inf)
-            piles.append((float(least.min()), (least == least.min()).sum(axis=1)))
+            count = partial(np.sum, axis=1, dtype=np.int64)
+            piles.append(Pile.of(np.where(listed, order.strengths_of(scores), np.inf), count))
         ranks = Ranks.concatenate(parts)
         if study.grades is not None:
             ranks = with_grades(ranks, self.of(study, *study.held_out), study.grades)
-        lowest = min(least for least, _ in piles)
-        sizes = np.concatenate([n * (least == lowest < np.inf) for least, n in piles])
-        return Standing(ranks, lengths, lowest, np.where(sizes > 1, sizes, 0))
+        lowest = min(one.lowest for one in piles)
+        is_apart = any(one.is_apart and one.lowest == lowest for one in piles)
+        sizes = np.concatenate([one.sizes * (one.lowest == lowest) for one in piles])
+        return Standing(ranks, lengths, Pile(lowest, is_apart, sizes))
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.empty(len(user))
@@ -260,7 +289,7 @@ def standing_among(source: Source, study: Study, lists: Sparse) -> Standing:
     lengths = counted(user[scored], n_users) + counted(study.held_out[0][own > -np.inf], n_users)
     user, score = user[scored], score[scored]
     return Standing(
-        _ranks_among(user, score, study, own, sizes), lengths, *_pile(user, score, n_users)
+        _ranks_among(user, score, study, own, sizes), lengths, _pile(user, score, n_users)
     )
 
 
@@ -282,10 +311,7 @@ def _has_score(scores, exclude):
 
 
 def _pile(user, score, n_users):
-    """The lowest of the scores, and how many items of each user have it, where several do."""
-    lowest = float(score.min(initial=np.inf))
-    sizes = counted(user[score == lowest], n_users)
-    return lowest, np.where(sizes > 1, sizes, 0)
+    return Pile.of(score, lambda which: counted(user[which], n_users))
 
 
 def _ranks_among(user, score, study, own, sizes):

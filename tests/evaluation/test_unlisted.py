@@ -229,6 +229,24 @@ def test_users_for_whom_a_metric_is_undefined_are_left_out_and_counted():
     assert (
         "AUC is undefined for 1 users, without an irrelevant item: they are left out" in found.notes
     )
+    # An array, factors and an object, with the same candidates, give the same.
+    dense = np.full((3, 6), 9.0)
+    numbered = {
+        name: pairs(dict(enumerate(sets.values()))) for name, sets in
+        (("held_out", held_out), ("among", lists))
+    }  # fmt: skip
+    for row, items in enumerate(lists.values()):
+        dense[row, items] = -np.arange(len(items))
+    doors = {"a": dense, "b": (dense, np.eye(6)), "c": lambda users: dense[users]}
+    doors["c"] = type("Model", (), {"scores": staticmethod(doors["c"])})()
+    asked = {"drawn": "all", "metrics": ["AUC", "RR"]}
+    for one in (rs.evaluate(doors, **numbered, **asked), *(
+        rs.evaluate(door, **numbered, **asked) for door in doors.values()
+    )):  # fmt: skip
+        assert one.table["value"].to_numpy().reshape(-1, 2) == pytest.approx(
+            np.tile([0.75, 2.5 / 3], (len(one.table) // 2, 1))
+        )
+        assert "AUC is undefined for 1 users" in " ".join(one.notes)
     only = rs.evaluate(models, pairs({"v": [3]}), **options).table
     assert only["value"].isna().tolist() == [True, False, True, False]
     assert found.per_instance["value"].isna().sum() == 2
@@ -342,6 +360,9 @@ def test_pairs_segments_and_what_is_written_down():
     assert found.pairs.loc[("short", "whole", "Recall@2"), "assumption"] == ""
     said = dict(zip(found.table.index, found.sentences))["short", "AP"]
     assert "AP is between" in said and "3 of 5 held-out items are not in the lists" in said
+    assert "is what trec_eval, ranx, RecTools and LensKit print" in found.head
+    missed = rs.evaluate(models, pairs(HELD_OUT), metrics=["Recall@4"], unlisted="missed").table
+    assert found.table.loc[("short", "Recall@4"), "low"] == missed["value"].iloc[0]
     assert "between" in str(found) and "between" in found.to_markdown()
     assert '"value": null' in found.to_json()
     part = found.by(dict.fromkeys("uvw", 0))
