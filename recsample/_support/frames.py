@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.checks import refuse_first, shown
+from recsample._support.conversions import conversion_of_frame
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers
 
@@ -103,37 +104,17 @@ def chosen_names(given: dict[str, Any], numbers: Collection[str]) -> dict[str, s
 def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
     """Columns of a dataframe, renamed by their use; a lazy frame stays lazy."""
     known, nw = column_names(frame, name), extra("narwhals.stable.v2")
+    more = f" and {len(known) - 10:,} more" * (len(known) > 10)
     for use, column in wanted.items():
         if not isinstance(column, Hashable) or column not in set(known):
             raise ValueError(
-                f"{name} must have the column {shown(column)} (another one: {use}=...), got "
-                f"{_listed(known)}{_way_out(frame, column, known, wanted)}"
+                f"{name} must have the column {shown(column)} (another one: {use}=...), got the "
+                f"columns {shown(known[:10])}{more}{conversion_of_frame(frame, known, wanted)}"
             )
     if len(set(wanted.values())) < len(wanted):
         raise ValueError(f"{name} must have a column for each of {list(wanted)}, got {wanted}")
     table = nw.from_native(frame)
     return table.select(nw.col(column).alias(use) for use, column in wanted.items())
-
-
-def _listed(names):
-    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
-    return f"the columns {shown(names[:10])}{more}"
-
-
-def _way_out(frame, column, known, wanted):
-    """What makes a table of pairs of one of another form, as the end of a sentence."""
-    if column in getattr(getattr(frame, "index", None), "names", ()):
-        return ": .reset_index() makes one of the index"
-    if {"user", "item", "score"} <= set(wanted) and len(known) > 3:
-        user, item, score = (wanted[use] for use in ("user", "item", "score"))
-        pairs = f".melt({user!r}, var_name={item!r}, value_name={score!r})"
-        if user not in known:
-            pairs = f".rename_axis(index={user!r}, columns={item!r}).stack().rename({score!r})"
-            pairs += ".reset_index()"
-        return (
-            f": of a table with a row for each user and a column for each item {pairs} makes pairs"
-        )
-    return ""
 
 
 def count_groups(
@@ -146,8 +127,7 @@ def count_groups(
     nw = extra("narwhals.stable.v2")
     columns = wanted | ({} if counts is None else {"counts": counts})
     table = chosen_columns(name, frame, columns)
-    kinds = table.collect_schema()
-    for use, kind in kinds.items():
+    for use, kind in table.collect_schema().items():
         # Objects of pandas may be numbers, which is seen later.
         objects = use != "counts" and isinstance(kind, (nw.Unknown, nw.Object, nw.Categorical))
         if not kind.is_numeric() and not objects:
@@ -155,12 +135,17 @@ def count_groups(
             raise ValueError(f"{use} must be a column of numbers, got {kind} in {where}")
     sums = [nw.len().alias("rows")]
     if counts is not None:
-        given, end = nw.col("counts"), 2**53 if kinds["counts"].is_integer() else 2.0**53
-        right = ((given >= 0) & (given < end) & (given % 1 == 0)).fill_null(False)
+        given = nw.col("counts")
+        wrong = ~((given >= 0) & (given < 2.0**53) & (given % 1 == 0)).fill_null(False)
+        bad = table.filter(wrong).head(1).select("counts").lazy().collect()["counts"].to_list()
+        if bad:
+            raise ValueError(
+                "counts must be whole numbers of at least 0 below 2**53, "
+                f"got {shown(bad[0])} in column {counts!r}"
+            )
         # Summed as floats, which are exact below 2**53, and beyond it never come back below it.
-        number = nw.when(right).then(given).otherwise(0).cast(nw.Float64)
-        table = table.with_columns(number.alias("number"), right.cast(nw.Int64).alias("right"))
-        sums += [nw.col("number").sum(), nw.col("right").sum()]
+        table = table.with_columns(given.cast(nw.Float64).alias("number"))
+        sums += [nw.col("number").sum()]
     try:
         groups = table.group_by(list(wanted)).agg(*sums)
     except TypeError:  # objects of pandas, such as lists
@@ -177,12 +162,6 @@ def count_groups(
     found = {use: groups[use].to_numpy() for use in wanted}
     if counts is None:
         return found, groups["rows"].to_numpy()
-    if (groups["right"] < groups["rows"]).any():
-        first = table.filter(nw.col("right") == 0).head(1).select("counts").lazy().collect()
-        raise ValueError(
-            "counts must be whole numbers of at least 0 below 2**53, "
-            f"got {shown(first['counts'].to_list()[0])} in column {counts!r}"
-        )
     if (total := groups["number"].sum()) >= 2**53:
         got = f"{total:.0f} in column {counts!r}"
         raise ValueError(f"counts must add up to less than 2**53, got {got}")

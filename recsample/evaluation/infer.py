@@ -61,6 +61,8 @@ class Inferred(Value):
     counts: Mapping[tuple[str, str], int] | None = None
     grades: tuple[float, ...] = ()
     lists: Lists | None = None
+    lowest: Mapping[str, tuple[float, bool]] = field(default_factory=dict)
+    piles: Mapping[str, Integers] = field(default_factory=dict)
     columns_of_pairs: ClassVar[tuple[str, ...]] = (*Comparison._fields, "ahead")
 
     def _content(self):
@@ -133,9 +135,14 @@ class Inferred(Value):
     @cached_property
     def tied(self) -> Mapping[str, Tied]:
         """Of each recommender with ties that matter; not of items that are stated to be tied."""
+        zero = np.zeros(1, np.int64)
         stated = self.lists is not None and self.lists.unlisted == "below"
         runs = {name: run for name, run in self.runs.items() if isinstance(run, Ranks)}
-        found = {name: _tied(run, self.metrics) for name, run in runs.items() if not stated}
+        found = {
+            name: _tied(run, self.metrics, self.piles.get(name, zero), self.lowest.get(name))
+            for name, run in runs.items()
+            if not stated
+        }
         return {name: one for name, one in found.items() if one is not None}
 
     def _decided(self, a, b, metric, found, is_rejected):
@@ -150,7 +157,8 @@ class Inferred(Value):
 
     def part(self, users: Integers, **changes: Any) -> Inferred:
         """The same for some of the users."""
-        return replace(self, runs={name: run[users] for name, run in self.runs.items()}, **changes)
+        some = {"runs": _of_users(self.runs, users), "piles": _of_users(self.piles, users)}
+        return replace(self, **some, **changes)
 
     def differences(
         self, metric: Metric, both: Sequence[tuple[str, str]], level: float
@@ -168,10 +176,15 @@ class Inferred(Value):
 
 
 class Tied(NamedTuple):
-    """Relevant items that are tied with others, and the metric that their order moves most."""
+    """Relevant items that are tied with others, and the metric that their order moves most.
+
+    If they have the lowest score, it is that of `pile` of all `ranked` irrelevant items too.
+    """
 
     n: int
     of: int
+    pile: int
+    ranked: int
     metric: Metric
     low: float
     high: float
@@ -500,7 +513,7 @@ class Reread(Inferred):
 
 def infer(ranked, metrics, drawn, has_train):
     """What ranks of scores say, by what was drawn."""
-    shared = ("runs", "named", "counts", "grades", "lists")
+    shared = ("runs", "named", "counts", "grades", "lists", "lowest", "piles")
     about: dict[str, Any] = {what: getattr(ranked, what) for what in shared}
     about["metrics"] = tuple(metrics)
     if (known := ranked.first.drawn) is not None:
@@ -518,21 +531,31 @@ def better(metric: Metric, a: str, b: str, sign: int) -> str:
     return a if (sign > 0) == metric.higher_is_better else b
 
 
-def _tied(ranks, metrics):
-    """The ties, where so many relevant items have some that their order can matter."""
-    rows = ranks.rows
-    n = int(np.count_nonzero(rows.ties))
-    if n < _MANY_TIES * len(rows.ties):
-        return None
-    ends = ranks.at(rows.rank, ranks.sizes), ranks.at(rows.rank + rows.ties, ranks.sizes)
-    values = {m: [_defined(_values(m, one)) for one in ends] for m in metrics}
-    moved = {
-        m: sorted(float(one.mean()) for one in both) for m, both in values.items() if len(both[0])
-    }
-    most = max(moved, key=lambda m: moved[m][1] - moved[m][0], default=None)
-    if most is None or moved[most][1] - moved[most][0] < _MATTERS * moved[most][1]:
-        return None
-    return Tied(n, len(rows.ties), most, *moved[most])
+def _tied(ranks, metrics, pile, lowest):
+    """Ties at the lowest score, or all, where so many items have some that these can matter."""
+    pile = np.broadcast_to(pile, len(ranks))
+    rows, ties, n_ranked = ranks.rows, ranks.rows.ties, int(ranks.n_irrelevant.sum())
+    at_lowest = np.where(rows.above == (ranks.n_irrelevant - pile)[rows.instance], ties, 0)
+    last = rows.rank[np.cumsum(ranks.n_relevant) - 1]
+    # What the lowest score stands for may be no items to rank.
+    fewer = ranks.at(rows.rank, np.maximum(last, ranks.sizes - pile))
+    for n_pile, some, ends in ((int(pile.sum()), at_lowest, [fewer]), (0, ties, [])):
+        n = int(np.count_nonzero(some))
+        if n < _MANY_TIES * len(ties) and n_pile < _MANY_TIES * n_ranked:
+            continue
+        ends += [ranks.at(rows.rank + t, ranks.sizes) for t in (0, some)]
+        values = {m: [_defined(_values(m, one)) for one in ends] for m in metrics}
+        moved = {
+            m: sorted(float(one.mean()) for one in each)
+            for m, each in values.items()
+            if all(map(len, each))
+        }
+        most = max(moved, key=lambda m: moved[m][-1] - moved[m][0], default=None)
+        low, *_, high = moved.get(most, [np.nan, np.nan])
+        is_apart = n_pile > 0 and lowest[1]  # whatever it moves, it hardly is a score
+        if most and (is_apart or high - low >= _MATTERS * high):
+            return Tied(n, len(ties), n_pile, n_ranked, most, low, high)
+    return None
 
 
 def _values(metric: Metric, ranks: Any) -> Floats:

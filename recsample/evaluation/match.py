@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,12 +11,12 @@ from scipy import sparse
 
 from recsample._support import frames
 from recsample._support.checks import array_of, positive_int, shown, whole_numbers
+from recsample._support.conversions import conversion
 from recsample._support.extras import extra
 from recsample._support.typing import Floats
-from recsample.evaluation.conversions import conversion
 from recsample.evaluation.options import USUAL
 from recsample.ranks.checks import check_names
-from recsample.ranks.scores import item_sets, sets_of, without
+from recsample.ranks.scores import item_sets, pairs_of, sets_of, without
 from recsample.ranks.sources import Listed, Source, Study, WholeRows, is_rows
 
 _SCORES_IN_TRAIN, _OF_OTHERS = USUAL
@@ -24,8 +24,8 @@ _THEMSELVES = (
     "users who are ranked among their own items; if a query is no answer to itself, give the pairs "
     "of a user and the same item as train="
 )
-# Where tables name so many of the columns, one that they do not may be padding.
-_NEARLY_ALL = 0.9
+# Where tables name so many of the columns, up to a few before and behind them may be padding.
+_NEARLY_ALL, _PADDING = 0.98, 3
 # So many different items are not all unknown by accident.
 _MANY = 20
 
@@ -74,13 +74,12 @@ def match_ids(
     given, named = _recommenders(scores, columns["model"])
     pair = {use: columns[use] for use in ("user", "item")}
     scored = pair | {"score": columns["score"]}
-    both = {"held_out": _without_negatives(held_out, counts)}
-    both |= {} if train is None else {"train": train}
-    both = {name: _framed(one, pair) for name, one in both.items()}
+    both = {"held_out": held_out} | ({} if train is None else {"train": train})
+    both = {name: _framed(name, one, pair) for name, one in both.items()}
     relevance = _asked_relevance(both, pair, relevance)
     tables = {name: _relevant(name, one, pair, relevance, counts) for name, one in both.items()}
     if among is not None:
-        tables["among"] = _pairs("among", among, pair)
+        tables["among"] = _pairs("among", among, pair, counts)
     stated, n_items = _stated_items(items)
     read = {name: _read(_called(name), one, scored) for name, one in given.items()}
     rows = {name: one for name, one in read.items() if isinstance(one, WholeRows)}
@@ -121,22 +120,18 @@ def _recommenders(scores, model):
             raise ValueError("scores must hold at least one recommender, got none")
         check_names("scores", scores)
         return {str(name): one for name, one in scores.items()}, True
-    if not isinstance(model, Hashable):
-        raise ValueError(f"model must be the name of a column, got {shown(model)}")
     if not (frames.is_frame(scores) and model in frames.column_names(scores, "scores")):
         return {"": scores}, False
+    (column,) = frames.read_columns("scores", scores, {"model": model})
+    try:
+        names = set(column.to_list())
+    except TypeError:
+        raise ValueError(
+            f"scores must name recommenders by text, got lists in column {model!r}"
+        ) from None
+    check_names("scores", names)
     nw = extra("narwhals.stable.v2")
     frame = nw.from_native(scores)
-    kind = frame.collect_schema()[model]
-    if kind.is_nested():
-        raise ValueError(f"scores must name recommenders by text, got {kind} in column {model!r}")
-    column = frame.lazy().select(model).unique().collect()[model]
-    if column.is_null().any():
-        raise ValueError(f"scores must not have missing values, got one in column {model!r}")
-    names = column.to_list()
-    if not all(isinstance(name, Hashable) for name in names):
-        raise ValueError(f"scores must name recommenders by text, got lists in column {model!r}")
-    check_names("scores", names)
     parts = {str(name): frame.filter(nw.col(model) == name).to_native() for name in names}
     return dict(sorted(parts.items())), True
 
@@ -154,7 +149,9 @@ def _read(called, given, columns):
         return WholeRows(given, called)
     raise ValueError(
         f"{called} must be a dataframe, an array, a pair of factors or an object with "
-        f"scores(users), got {shown(given)}{conversion('scores', given)}"
+        f"scores(users), got {shown(given)}"
+        # A mapping stands by the name of a recommender, which may be a user.
+        f"{conversion('scores', {0: given} if isinstance(given, Mapping) else given)}"
     )
 
 
@@ -165,20 +162,7 @@ def _from_frame(name, frame, columns, may_be_empty=False):
     return _Table(user, item, frames.as_scores(name, read["score"]) if "score" in read else None)
 
 
-def _without_negatives(held_out, counts):
-    """A sparse matrix without entries below 0."""
-    if not (sparse.issparse(held_out) and held_out.ndim == 2):
-        return held_out
-    entries = held_out.tocoo()
-    below = entries.data < 0
-    counts["", "held-out entries below 0, which are not relevant, left out"] = below.sum()
-    if not below.any():
-        return held_out
-    parts = entries.data[~below], (entries.row[~below], entries.col[~below])
-    return sparse.coo_matrix(parts, entries.shape)
-
-
-def _framed(given, columns):
+def _framed(name, given, columns):
     """A Series of items by their users as a dataframe; without users in its index, an array."""
     if not frames.is_series(given):
         return given
@@ -187,8 +171,8 @@ def _framed(given, columns):
         return given.to_numpy()
     if given.index.nlevels > 1:
         raise ValueError(
-            "a Series must have the users as its index and items as its values, got the index "
-            f"{shown([*given.index.names])}: .reset_index() makes a dataframe of it"
+            f"{name} must have the users as its index and items as its values, got a Series with "
+            f"the index {shown([*given.index.names])}: .reset_index() makes a dataframe of it"
         )
     return pd.DataFrame({columns["user"]: given.index, columns["item"]: given.to_numpy()})
 
@@ -220,10 +204,9 @@ def _asked_relevance(tables, columns, relevance):
 
 def _relevant(name, given, columns, relevance, counts):
     """The pairs of a user and an item of which something is known: those that are relevant."""
-    table = _pairs(name, given, columns)
-    if relevance is None or not frames.is_frame(given):
-        return table
-    if relevance not in frames.column_names(given):
+    table = _pairs(name, given, columns, counts)
+    is_graded = relevance is not None and frames.is_frame(given)
+    if not (is_graded and relevance in frames.column_names(given)):
         return table
     (grades,) = frames.read_columns(name, given, {"relevance": relevance}, name == "train")
     relevant = frames.as_grades(name, grades)
@@ -236,22 +219,30 @@ def _relevant(name, given, columns, relevance, counts):
     return _Table(*parts, score=relevant[keep])
 
 
-def _pairs(name, given, columns):
+def _pairs(name, given, columns, counts):
     """Pairs of a user and an item."""
     if frames.is_frame(given):
         return _from_frame(name, given, columns, may_be_empty=name == "train")
     shape = None
     if sparse.issparse(given) and given.ndim == 2:
-        shape = given.shape
-        user, item = (one.astype(np.int64) for one in item_sets(name, given, *shape).nonzero())
+        shape, entries = given.shape, given.tocoo(copy=True)
+        if name == "held_out":
+            below = entries.data < 0
+            entries.data[below] = 0
+            counts["", "held-out entries below 0, which are not relevant, left out"] = below.sum()
+            above = entries.data[entries.data > 0]
+            told = "held-out entries of different values, relevant alike; a dataframe has grades"
+            counts["", told] = len(above) * bool((above != above[:1]).any())
+        user, item = pairs_of(item_sets(name, entries, *shape))
     elif name == "held_out" and hasattr(given, "__len__") and not isinstance(given, (str, Mapping)):
         items = array_of(name, given)
         if items.shape != (len(given),) or len(given) and isinstance(given[0], (list, set, tuple)):
             raise ValueError(
                 f"held_out must hold one item per user, got {shown(given)}"
-                f"{conversion(name, [*given])}"
+                f"{conversion(name, items if items.ndim == 2 else [*given])}"
             )
-        item = whole_numbers(name, items, lowest=0)
+        cure = ": users without an item are left out by a Series with the others as its index"
+        item = whole_numbers(name, items, lowest=0, cure=cure)
         user, shape = np.arange(len(item)), (len(item), None)
     else:
         or_array = ", or an array of the item of each user" if name == "held_out" else ""
@@ -283,7 +274,7 @@ def _check_shapes(tables, rows):
             if any(None not in ends and ends[0] != ends[1] for ends in zip(wanted, shape)):
                 raise ValueError(
                     f"{name} must have the same users and items as {first}, got shapes "
-                    f"{shape} and {wanted}"
+                    f"{shape} and {wanted}: a dataframe of users and items says whose its rows are"
                 )
 
 
@@ -388,24 +379,23 @@ def _check_numbers(found, rows):
             outside = [] if end is None else ids[(ids < 0) | (ids >= end)]
             if len(outside):
                 raise ValueError(
-                    f"{name} must number {what} from 0 to {end - 1}, as the scores do, "
-                    f"got {outside[0]}"
+                    f"{name} must number {what} from 0 to {end - 1}, as the scores do, got "
+                    f"{outside[0]}: other ids are matched where scores are a dataframe"
                 )
 
 
-def _places(table, users, items):
-    """The numbers of the users and items of a table, -1 for others, and where both are known."""
+def _places(name, table, users, items):
+    """The numbers of user and item of each row, -1 for others, and where both are known.
+
+    A table of other users only is refused.
+    """
     user, item = frames.codes_in(users, table.user), frames.codes_in(items, table.item)
-    return user, item, (user >= 0) & (item >= 0)
-
-
-def _refuse_other_users(name, row, table, users):
-    """Refuse a table of other users only."""
-    if not (row >= 0).any():
+    if not (user >= 0).any():
         raise ValueError(
             f"{name} must hold users of held_out, got none of them: "
             f"{shown(table.user.ids[0])} here, {shown(users[0])} there"
         )
+    return user, item, (user >= 0) & (item >= 0)
 
 
 def _study(tables, catalogue, n_items, counts):
@@ -413,7 +403,7 @@ def _study(tables, catalogue, n_items, counts):
     held_out = tables["held_out"]
     users = frames.union(held_out.user.ids)
     shape = len(users), len(catalogue)
-    row, column, known = _places(held_out, users, catalogue)
+    row, column, known = _places("held_out", held_out, users, catalogue)
     if not known.all():
         ids, which = held_out.item
         raise ValueError(
@@ -424,8 +414,7 @@ def _study(tables, catalogue, n_items, counts):
     counts["", "held-out rows that repeat another one, counted once"] = len(row) - relevant.nnz
     exclude = sparse.csr_matrix(shape, dtype=bool)
     if "train" in tables:
-        row, column, known = _places(tables["train"], users, catalogue)
-        _refuse_other_users("train", row, tables["train"], users)
+        row, column, known = _places("train", tables["train"], users, catalogue)
         counts["", "training rows of items that are not in items, left out"] = (column < 0).sum()
         exclude = sets_of(row[known], column[known], shape)
         n_without = len(users) - len(np.unique(row[row >= 0]))
@@ -461,20 +450,21 @@ def _with_grades(study, row, column, grade, left):
     return study._replace(grades=found)
 
 
-def _known_to(study, catalogue, table, counts, name, whose, what):
+def _known_to(study, catalogue, called, table, name, whose, counts):
     """Which row of a table has which user and item of the study; others are counted."""
-    row, column, known = _places(table, extra("pandas").Index(study.users), catalogue)
+    users = extra("pandas").Index(study.users)
+    row, column, known = _places(called, table, users, catalogue)
     counts[name, f"{whose} {_OF_OTHERS}"] = (row < 0).sum()
-    counts[name, f"{whose} {what}, left out"] = ((row >= 0) & (column < 0)).sum()
-    return row, column, known
+    unknown = (row >= 0) & (column < 0)
+    counts[name, f"{whose} of items that are not in items, left out"] = unknown.sum()
+    return row[known], column[known], known
 
 
 def _listed(name, table, study, catalogue, counts):
     """The scores of a dataframe, as far as they are of users and items of the study."""
-    what = "of items that are not in items"
-    row, column, known = _known_to(study, catalogue, table, counts, name, "scores", what)
-    _refuse_other_users(_called(name), row, table, study.users)
-    key = row[known] * len(study.items) + column[known]
+    called = _called(name)
+    row, column, known = _known_to(study, catalogue, called, table, name, "scores", counts)
+    key = row * len(study.items) + column
     order = np.argsort(key)
     key, score = key[order], table.score[known][order]
     again = np.append(False, key[1:] == key[:-1])
@@ -482,7 +472,7 @@ def _listed(name, table, study, catalogue, counts):
     if twice.any():
         user, item = divmod(int(key[twice][0]), len(study.items))
         raise ValueError(
-            f"{_called(name)} must hold one score for each pair of user and item, got two for user "
+            f"{called} must hold one score for each pair of user and item, got two for user "
             f"{shown(study.users[user])} with item {shown(study.items[item])}: keep one of them; "
             "what is no item, such as padding, is left out by items="
         )
@@ -490,6 +480,18 @@ def _listed(name, table, study, catalogue, counts):
     found = Listed(key[~again], score[~again], study)
     counts[name, _SCORES_IN_TRAIN] = found.in_train
     return found
+
+
+def _lists(table, study, catalogue, counts):
+    """The items to rank among of each user, as sets without the relevant ones."""
+    whose = "rows of among"
+    row, column, _ = _known_to(study, catalogue, "among", table, "", whose, counts)
+    lists = sets_of(row, column, study.relevant.shape)
+    counts["", f"{whose} that repeat another one, left out"] = len(row) - lists.nnz
+    lists = without(lists, study.relevant)
+    new = without(lists, study.exclude)
+    counts["", f"{whose} that are training items of the user, left out"] = lists.nnz - new.nnz
+    return new
 
 
 def _count_others(found, read, counts):
@@ -516,7 +518,8 @@ def _count_themselves(study, counts):
 def _count_padding(found, rows, counts):
     """Count what is ranked as an item, and may be padding of lists or of the catalogue."""
     ids = {name: table.item.ids for name, table in found.items()}
-    if frames.kind_of(ids["held_out"]) != "whole numbers" or ids["held_out"].min() < 0:
+    numbered = frames.kind_of(ids["held_out"]) == "whole numbers"
+    if not numbered or (ids["held_out"] < 0).sum() > 1:  # such as hashes
         return
     for name, table in found.items():
         below = table.item.ids[table.item.which] < 0
@@ -524,19 +527,8 @@ def _count_padding(found, rows, counts):
         counts["", f"{name}: {told}"] = below.sum()
     for one in list(rows.values())[:1]:
         occur = np.unique(np.concatenate([*ids.values()]))
-        first = occur[0] == 1 and len(occur) > _NEARLY_ALL * (one.n_items - 1)
-        told = "column 0 of scores is ranked, and no table names it; if it is padding, items=range"
-        counts["", f"{told}(1, {one.n_items}) leaves it out"] = int(first)
-
-
-def _lists(table, study, catalogue, counts):
-    """The items to rank among of each user, as sets without the relevant ones."""
-    what = "of items not in items"
-    row, column, known = _known_to(study, catalogue, table, counts, "", "rows of among", what)
-    _refuse_other_users("among", row, table, study.users)
-    lists = sets_of(row[known], column[known], study.relevant.shape)
-    counts["", "rows of among that repeat another one, left out"] = known.sum() - lists.nnz
-    lists = without(lists, study.relevant)
-    new = without(lists, study.exclude)
-    counts["", "rows of among that are training items of the user, left out"] = lists.nnz - new.nnz
-    return new
+        first, end = int(occur[0]), int(occur[-1]) + 1
+        told = "columns of scores at the ends are ranked, and no table names them; if they are"
+        n_out = one.n_items - (end - first)
+        if len(occur) > _NEARLY_ALL * (end - first) and n_out <= _PADDING:
+            counts["", f"{told} padding, items=range({first}, {end}) leaves them out"] = n_out

@@ -54,6 +54,8 @@ class Ranked:
     is_known: bool  # the catalogue is all there is: else it may hold more than the tables name
     pools: Integers  # for each user, of how many items the ranked ones are, or were drawn from
     looks_uniform: bool  # uniform draws give such lists more than once in 10,000 studies
+    lowest: Mapping[str, tuple[float, bool]]  # the lowest score, and whether it lies apart
+    piles: Mapping[str, Integers]  # how many items of each user, beside held-out ones, have it
 
     @property
     def first(self) -> Ranks:
@@ -87,8 +89,14 @@ def rank(
         missed = {name: one.n_unlisted for name, one in short.items()}
     if unlisted == "open":
         best = {name: one.with_unlisted(last=False) for name, one in short.items()}
+    piles = {name: one.pile.sizes for name, one in found.items()}
     if sampler is not None:
+        pool = runs
         runs = _draw(runs, sampler, rng, matched.named)
+        piles = {
+            name: one * runs[name].n_irrelevant // pool[name].n_irrelevant
+            for name, one in piles.items()
+        }
     counts = {key: int(n) for key, n in matched.counts.items()}
     if lists is not None:
         n_alone = int((np.diff(lists.indptr) == 0).sum())
@@ -104,6 +112,8 @@ def rank(
         is_known=matched.is_known or lists is not None,
         pools=study.sizes,
         looks_uniform=drawn not in REPORTED or _look_uniform(matched, lists, drawn),
+        lowest={name: one.pile[:2] for name, one in found.items()},
+        piles=piles,
     )
 
 
@@ -194,7 +204,7 @@ def _look_uniform(matched, lists, drawn):
         name = "scores" if matched.lists is None else "among"
         raise ValueError(
             f"{name} must hold drawn items for every user who is evaluated, got none for user "
-            f"{shown(study.users[np.argmax(empty)])}"
+            f"{shown(study.users[np.argmax(empty)])}: leave out such users"
         )
     if drawn != "uniform":
         return True

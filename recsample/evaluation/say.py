@@ -161,7 +161,9 @@ def _(found: Exact) -> str:
         return said
     return (
         f"{said} What is 'between' two numbers is bounded for these users: held-out items that a "
-        "list leaves out may stand anywhere behind it."
+        "list leaves out may stand anywhere behind it. The lower end of a metric at a cut-off is "
+        "what trec_eval, ranx, RecTools and LensKit print, where they are never found "
+        "(unlisted='missed')."
     )
 
 
@@ -320,11 +322,18 @@ def _mismatches(found):
 def _ties(found):
     """How many relevant items are tied with others, and ranks that may have lost their ties."""
     for name, one in found.tied.items():
-        yield (
-            f"{name}: " * bool(name) + f"held-out items that are tied with others: {one.n:,} of "
-            f"{one.of:,}, whose order moves {one.metric} from {one.low:.4f} to {one.high:.4f}; "
-            "each value is the mean over all orders"
-        )
+        moves = f"moves {one.metric} from {one.low:.4f} to {one.high:.4f}"
+        of = f"{one.n:,} of {one.of:,}"
+        said = f"held-out items that are tied with others: {of}, whose order {moves}"
+        if one.pile:
+            said = (
+                f"items with the lowest score, {found.lowest[name][0]:g}, ranked as tied: {of} "
+                f"held-out ones and {one.pile:,} of {one.ranked:,} others; if that score stands "
+                "for none, give -inf or no row in its place, and unlisted= says what such items "
+                f"are, which {moves}"
+            )
+        said += "; each value is the mean over all orders"
+        yield f"{name}: " * bool(name) + said
     for name, run in found.runs.items():
         if isinstance(run, Ranks) and len(run) >= _FEW and run.rows.order.max() == 1:
             if run.rows.rank.max() == 1 and not run.rows.ties.any():

@@ -52,8 +52,8 @@ def refuse_nan(scores: NDArray, user: ArrayLike, item: ArrayLike, name: str = "s
     if bad.any():
         users, items = (np.broadcast_to(one, bad.shape)[bad] for one in (user, item))
         first = int(np.argmin(users))
+        got = "NaN" if np.isnan(scores[bad][first]) else "inf (float16 ends at 65,504)"
         raise ValueError(
-            f"{name} must be finite, or -inf for an item that is not listed, got "
-            f"{'NaN' if np.isnan(scores[bad][first]) else 'inf'} for user {users[first]}, item "
-            f"{items[first]}"
+            f"{name} must be finite, or -inf for an item that is not listed, got {got} for user "
+            f"{users[first]}, item {items[first]}"
         )

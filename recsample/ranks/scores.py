@@ -24,6 +24,7 @@ def checked_scores(scores, name="scores"):
         if scores.ndim != 2 or not scores.size:
             raise ValueError(
                 f"{name} must have shape (users, items), neither of them 0, got {scores.shape}"
+                + ": columns of a table go into pandas.DataFrame" * (scores.ndim == 1)
             )
         return scores
     if len(scores) != 2:
@@ -144,8 +145,8 @@ def relevant_sets(relevant, n_users, n_items):
     items = whole_numbers("relevant", relevant)
     if items.shape != (n_users,):
         raise ValueError(
-            f"relevant must hold one item for each of the {n_users} users, "
-            f"got an array of shape {items.shape}"
+            f"relevant must hold one item for each of the {n_users} users, got an array of shape "
+            f"{items.shape}: of some users only, give their rows of scores"
         )
     refuse_unknown("relevant", items, n_items, range(n_users))
     parts = np.ones(n_users, bool), items, np.arange(n_users + 1)

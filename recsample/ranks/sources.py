@@ -6,6 +6,8 @@ A source has the scores of the users of a study. An item with the score -inf is 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,7 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from recsample._support.arrays import counted, owners, row_blocks, starts_of
-from recsample._support.checks import numbers, shown
+from recsample._support.checks import numbers
+from recsample._support.conversions import conversion
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers, Sparse
 from recsample.ranks import order
@@ -30,6 +33,8 @@ from recsample.ranks.scores import (
     unrounded,
 )
 
+# By so many times what others differ, the lowest score lies apart.
+_APART = 10
 # Of up to so many relevant items a user, each is compared with all others.
 _FEW = 16
 
@@ -63,14 +68,41 @@ class Study(NamedTuple):
         return self.n_items - np.diff(self.exclude.indptr).astype(np.int64)
 
 
+class Pile(NamedTuple):
+    """The lowest of all scores, whether it lies apart, and how many items of each user have it.
+
+    Where a user has it once, it is no pile. It lies apart if the next one is much higher, by ten
+    times what all others differ, so that it hardly is a score.
+    """
+
+    lowest: float
+    is_apart: bool
+    sizes: Integers
+
+    @classmethod
+    def of(cls, scores: Floats, count: Callable[[NDArray[np.bool_]], Integers]) -> Pile:
+        """Of an array of scores, +inf where there is none; `count` counts by user."""
+        lowest = scores.min(initial=np.inf)
+        at_lowest = scores == lowest
+        sizes = count(at_lowest & (lowest < np.inf))
+        if sizes.max(initial=0) < 2:
+            return cls(float(lowest), False, np.zeros_like(sizes))
+        others = scores[~at_lowest & (scores < np.inf)].astype(float)
+        least, most = others.min(initial=np.inf), others.max(initial=-np.inf)
+        is_apart = bool(least - lowest > _APART * (most - least))
+        return cls(float(lowest), is_apart, np.where(sizes > 1, sizes, 0))
+
+
 class Standing(NamedTuple):
     """Ranks of the relevant items by one source; items that it does not list are tied last.
 
-    `lengths` is the number of listed items of each user, among those that are ranked.
+    `lengths` is the number of listed items of each user, among those that are ranked. `pile` is of
+    irrelevant ones.
     """
 
     ranks: Ranks
     lengths: Integers
+    pile: Pile
 
     @property
     def is_short(self) -> bool:
@@ -140,7 +172,8 @@ class Listed:
         irrelevant[_common(keys_of(study.relevant), self.key)[1]] = False
         user, score = owners(self.lengths)[irrelevant], self.score[irrelevant]
         own = self.of(study, *study.held_out)
-        return Standing(_ranks_among(user, score, study, own, study.sizes), self.lengths)
+        ranks = _ranks_among(user, score, study, own, study.sizes)
+        return Standing(ranks, self.lengths, _pile(user, score, len(self.lengths)))
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.full(len(user), -np.inf)
@@ -167,8 +200,7 @@ class WholeRows:
         elif sparse.issparse(given):
             raise ValueError(
                 f"{name} must be an array, a pair of factors, a dataframe or an object with "
-                f"scores(users), got a sparse matrix: {shown(given)}; an item without a stored "
-                "entry may have the score 0 or none, which a dataframe says"
+                f"scores(users), got a sparse matrix{conversion(name, given)}"
             )
         else:
             self._given = checked_scores(given, name)
@@ -176,18 +208,27 @@ class WholeRows:
             self.n_users, self.n_items = map(len, self._given) if pair else self._given.shape
 
     def standing(self, study: Study) -> Standing:
-        parts, lengths = [], study.sizes
+        parts, lengths, piles = [], study.sizes, []
         for rows, scores in self._blocks(study):
             relevant, exclude = study.relevant[rows], study.exclude[rows]
             one_each = relevant.indices.astype(np.int64) if study.one_each else relevant
-            if not isinstance(scores, tuple):
-                lengths[rows] -= _unlisted(scores, exclude).sum(axis=1)
             ids = study.users[rows]
             parts.append(ranked(scores, one_each, exclude, ids=ids, name=self._name))
+            if isinstance(scores, tuple):  # under factors hardly any scores are the same
+                piles.append(Pile(np.inf, False, np.zeros(len(ids), np.int64)))
+                continue
+            listed = _has_score(scores, exclude)
+            lengths[rows] = listed.sum(axis=1)
+            listed[relevant.nonzero()] = False
+            count = partial(np.sum, axis=1, dtype=np.int64)
+            piles.append(Pile.of(np.where(listed, order.strengths_of(scores), np.inf), count))
         ranks = Ranks.concatenate(parts)
         if study.grades is not None:
             ranks = with_grades(ranks, self.of(study, *study.held_out), study.grades)
-        return Standing(ranks, lengths)
+        lowest = min(one.lowest for one in piles)
+        is_apart = any(one.is_apart and one.lowest == lowest for one in piles)
+        sizes = np.concatenate([one.sizes * (one.lowest == lowest) for one in piles])
+        return Standing(ranks, lengths, Pile(lowest, is_apart, sizes))
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.empty(len(user))
@@ -205,11 +246,9 @@ class WholeRows:
     def listed(self, study: Study) -> Sparse:
         parts = []
         for rows, scores in self._blocks(study):
-            some = np.ones(study.relevant[rows].shape, bool)
-            if not isinstance(scores, tuple):
-                some = scores > -np.inf
-            some[study.exclude[rows].nonzero()] = False
-            parts.append(sparse.csr_matrix(some))
+            if isinstance(scores, tuple):
+                scores = np.zeros(study.relevant[rows].shape, bool)
+            parts.append(sparse.csr_matrix(_has_score(scores, study.exclude[rows])))
         return sparse.vstack(parts, format="csr")
 
     def _block(self, users):
@@ -248,7 +287,10 @@ def standing_among(source: Source, study: Study, lists: Sparse) -> Standing:
     scored, n_users = score > -np.inf, len(study.users)
     sizes = np.diff(lists.indptr).astype(np.int64) + study.n_relevant
     lengths = counted(user[scored], n_users) + counted(study.held_out[0][own > -np.inf], n_users)
-    return Standing(_ranks_among(user[scored], score[scored], study, own, sizes), lengths)
+    user, score = user[scored], score[scored]
+    return Standing(
+        _ranks_among(user, score, study, own, sizes), lengths, _pile(user, score, n_users)
+    )
 
 
 def is_rows(source: Any) -> bool:
@@ -261,12 +303,15 @@ def _scores_users(source):
     return callable(getattr(source, "scores", None)) and not isinstance(source, type)
 
 
-def _unlisted(scores, exclude):
-    """Which of the ranked items have no score."""
-    none = scores == -np.inf
-    if none.any():
-        none[exclude.nonzero()] = False
-    return none
+def _has_score(scores, exclude):
+    """Which items are ranked and have a score."""
+    some = scores > -np.inf
+    some[exclude.nonzero()] = False
+    return some
+
+
+def _pile(user, score, n_users):
+    return Pile.of(score, lambda which: counted(user[which], n_users))
 
 
 def _ranks_among(user, score, study, own, sizes):

@@ -3,6 +3,7 @@
 import itertools
 import pickle
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -228,6 +229,24 @@ def test_users_for_whom_a_metric_is_undefined_are_left_out_and_counted():
     assert (
         "AUC is undefined for 1 users, without an irrelevant item: they are left out" in found.notes
     )
+    # An array, factors and an object, with the same candidates, give the same.
+    dense = np.full((3, 6), 9.0)
+    numbered = {
+        name: pairs(dict(enumerate(sets.values()))) for name, sets in
+        (("held_out", held_out), ("among", lists))
+    }  # fmt: skip
+    for row, items in enumerate(lists.values()):
+        dense[row, items] = -np.arange(len(items))
+    doors = {"a": dense, "b": (dense, np.eye(6)), "c": lambda users: dense[users]}
+    doors["c"] = type("Model", (), {"scores": staticmethod(doors["c"])})()
+    asked = {"drawn": "all", "metrics": ["AUC", "RR"]}
+    for one in (rs.evaluate(doors, **numbered, **asked), *(
+        rs.evaluate(door, **numbered, **asked) for door in doors.values()
+    )):  # fmt: skip
+        assert one.table["value"].to_numpy().reshape(-1, 2) == pytest.approx(
+            np.tile([0.75, 2.5 / 3], (len(one.table) // 2, 1))
+        )
+        assert "AUC is undefined for 1 users" in " ".join(one.notes)
     only = rs.evaluate(models, pairs({"v": [3]}), **options).table
     assert only["value"].isna().tolist() == [True, False, True, False]
     assert found.per_instance["value"].isna().sum() == 2
@@ -341,6 +360,9 @@ def test_pairs_segments_and_what_is_written_down():
     assert found.pairs.loc[("short", "whole", "Recall@2"), "assumption"] == ""
     said = dict(zip(found.table.index, found.sentences))["short", "AP"]
     assert "AP is between" in said and "3 of 5 held-out items are not in the lists" in said
+    assert "is what trec_eval, ranx, RecTools and LensKit print" in found.head
+    missed = rs.evaluate(models, pairs(HELD_OUT), metrics=["Recall@4"], unlisted="missed").table
+    assert found.table.loc[("short", "Recall@4"), "low"] == missed["value"].iloc[0]
     assert "between" in str(found) and "between" in found.to_markdown()
     assert '"value": null' in found.to_json()
     part = found.by(dict.fromkeys("uvw", 0))
@@ -425,59 +447,111 @@ def test_there_are_no_other_arguments(gone):
 # "missed" is how other libraries count.
 
 
-def a_run(rng):
-    """Lists of some users of different length without ties, and what is relevant."""
-    lists = {str(u): list(map(str, rng.permutation(30)[: rng.integers(0, 15)])) for u in range(25)}
-    held_out = {u: list(map(str, rng.choice(30, rng.integers(1, 6), replace=False))) for u in lists}
-    return lists, held_out
+def a_run(rng, n_tied=1):
+    """Lists of some users, of levels with up to `n_tied` items of one score, and held-out items."""
+    levels, held_out = {}, {}
+    for user in map(str, range(int(rng.integers(2, 9)))):
+        items = list(map(str, rng.permutation(15)[: rng.integers(0, 9)]))
+        levels[user] = []
+        while items:
+            n = rng.integers(1, n_tied + 1)
+            levels[user].append(items[:n])
+            items = items[n:]
+        held_out[user] = list(map(str, rng.choice(15, rng.integers(1, 6), replace=False)))
+    return levels, held_out
 
 
-NAMES = {"nDCG@10": "NDCG@10", "R@5": "Recall@5", "RR": "RR", "AP": "AP", "P@5": "Precision@5"}
+def of_levels(levels):
+    rows = [(u, i, -k) for u, mine in levels.items() for k, one in enumerate(mine) for i in one]
+    return pd.DataFrame(rows, columns=["user", "item", "score"])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_trec_eval_and_ranx_count_as_missed_does(seed):
-    ir_measures, ranx = needed("ir_measures"), needed("ranx")
-    lists, held_out = a_run(np.random.default_rng(seed))
-    found = evaluated(lists, held_out, list(NAMES.values()), unlisted="missed").table["value"]
-    qrels = {u: dict.fromkeys(items, 1) for u, items in held_out.items()}
-    run = {u: {i: -float(p) for p, i in enumerate(items)} for u, items in lists.items()}
-    theirs = {name: ir_measures.parse_measure(name) for name in NAMES}
-    values = ir_measures.calc_aggregate(theirs.values(), qrels, run)
-    for name, one in theirs.items():
-        assert found[NAMES[name]] == pytest.approx(values[one], abs=1e-12), name
-    names = {"recall@5": "Recall@5", "mrr": "RR", "map": "AP", "precision@5": "Precision@5"}
-    run = {u: one or {"none of them": 0.0} for u, one in run.items()}  # which ranx cannot read
+@cache
+def many_runs():
+    """200 runs: for each user our values, and all orders of the ties with what is held out."""
+    rng, lists, held_out = np.random.default_rng(0), {}, {}
+    for number in range(200):
+        for mine, found in zip((lists, held_out), a_run(rng, n_tied=1 + number % 3)):
+            mine |= {f"{number}/{user}": one for user, one in found.items()}
+    metrics, orders = [*AS_OTHERS], []
+    found = rs.evaluate(of_levels(lists), pairs(held_out), metrics=metrics, unlisted="missed")
+    for user, relevant in held_out.items():
+        mixed = itertools.product(*(itertools.permutations(one) for one in lists[user]))
+        orders.append([([*itertools.chain(*one)], relevant) for one in mixed])
+    each = found.per_instance.pivot(index="user", columns="metric", values="value")
+    return each.loc[[*held_out]], orders
+
+
+def same_as_ours(theirs, names):
+    """Our values are the means of theirs over the orders of ties, by user."""
+    ours, orders = many_runs()
+    whose = np.repeat(range(len(orders)), [len(one) for one in orders])
+    assert len(whose) > 2 * len(ours) and not all(one[0][0] for one in orders)
+    for name, metric in names.items():
+        means = np.bincount(whose, theirs[name]) / np.bincount(whose)
+        np.testing.assert_allclose(ours[metric], means, atol=1e-12, err_msg=name)
+
+
+def runs_and_qrels():
+    """Each order as a query of its own, whose names sort as they stand."""
+    every = {f"{k:06}": one for k, one in enumerate(itertools.chain(*many_runs()[1]))}
+    run = {k: {i: -float(p) for p, i in enumerate(items)} for k, (items, _) in every.items()}
+    return run, {k: dict.fromkeys(relevant, 1) for k, (_, relevant) in every.items()}
+
+
+AS_OTHERS = {"NDCG@10": "nDCG@10", "Recall@5": "R@5", "RR": "RR", "AP": "AP", "Precision@5": "P@5"}
+
+
+def test_trec_eval_counts_as_missed_does():
+    ir = needed("ir_measures")
+    run, qrels = runs_and_qrels()
+    measures = {"nDCG@10": ir.nDCG @ 10, "R@5": ir.R @ 5, "RR": ir.RR, "AP": ir.AP, "P@5": ir.P @ 5}
+    names = {str(one): name for name, one in measures.items()}
+    theirs = {name: dict.fromkeys(qrels, np.nan) for name in measures}
+    for one in ir.iter_calc(measures.values(), qrels, run):
+        theirs[names[str(one.measure)]][one.query_id] = one.value
+    values = {name: np.array([*each.values()]) for name, each in theirs.items()}
+    same_as_ours(values, {name: ours for ours, name in AS_OTHERS.items()})
+
+
+def test_ranx_counts_as_missed_does():
+    ranx = needed("ranx")
+    run, qrels = runs_and_qrels()
+    run = {k: one or {"none of them": 0.0} for k, one in run.items()}  # which ranx cannot read
+    names = {"ndcg@10": "NDCG@10", "recall@5": "Recall@5", "mrr": "RR", "map": "AP"}
+    names["precision@5"] = "Precision@5"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        values = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), [*names])
-    for name, ours in names.items():
-        assert found[ours] == pytest.approx(values[name], abs=1e-12), name
+        values = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), [*names], return_mean=False)
+    same_as_ours(values, names)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_rectools_counts_as_missed_does(seed):
+def test_rectools_counts_as_missed_does():
     metrics = needed("RecTools")
-    lists, held_out = a_run(np.random.default_rng(seed))
-    found = evaluated(lists, held_out, ["Recall@10", "NDCG@10", "RR@10"], unlisted="missed").table
-    reco = table(lists).rename(columns={"user": "user_id", "item": "item_id"})
-    reco["rank"] = 1 - reco.pop("score")
+    every = [*itertools.chain(*many_runs()[1])]
+    rows = [(k, i, p + 1) for k, (items, _) in enumerate(every) for p, i in enumerate(items)]
+    reco = pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
+    rows = [(k, i) for k, (_, relevant) in enumerate(every) for i in relevant]
+    interactions = pd.DataFrame(rows, columns=["user_id", "item_id"])
     theirs = {
-        "Recall@10": metrics.Recall(k=10),
+        "Recall@5": metrics.Recall(k=5),
         "NDCG@10": metrics.NDCG(k=10, divide_by_achievable=True),
-        "RR@10": metrics.MRR(k=10),
+        "Precision@5": metrics.Precision(k=5),
+        "RR": metrics.MRR(k=15),
     }
-    interactions = pairs(held_out).rename(columns={"user": "user_id", "item": "item_id"})
-    values = metrics.calc_metrics(theirs, reco, interactions)
-    for name, value in values.items():
-        assert found.loc[name, "value"] == pytest.approx(value, abs=1e-12)
+    values = {
+        name: one.calc_per_user(reco, interactions).reindex(range(len(every))).to_numpy()
+        for name, one in theirs.items()
+    }
+    same_as_ours(values, {name: name for name in theirs})
 
 
 def test_lenskit_counts_as_missed_does():
     """Its own rule by hand: a user without a list counts 0, and what is not listed adds nothing."""
     lenskit = pytest.importorskip("lenskit.metrics")
     data = pytest.importorskip("lenskit.data")
-    lists, held_out = a_run(np.random.default_rng(0))
+    levels, held_out = a_run(np.random.default_rng(0))
+    lists = {user: [*itertools.chain(*mine)] for user, mine in levels.items()}
     found = evaluated(lists, held_out, ["Recall@10", "RR"], unlisted="missed").table["value"]
     for name, theirs in (("Recall@10", lenskit.Recall(10)), ("RR", lenskit.RecipRank())):
         values = [

@@ -36,6 +36,12 @@ class TestEntriesBelowZero:
         with pytest.raises(ValueError, match="below 0, got -1: keep those"):
             rs.predicted_ranks(SCORES, self.matrix)
 
+    def test_entries_of_different_values_are_counted(self):
+        graded = sparse.csr_matrix((range(1, 41), (range(40), ITEM)), shape=SCORES.shape)
+        value, result = recall(SCORES, graded)
+        said = "held-out entries of different values, relevant alike; a dataframe has grades: 40"
+        assert value == HIT and result.notes == (said,)
+
 
 class TestWhoseTheRowsAre:
     doors = {
@@ -64,8 +70,22 @@ class TestWhoseTheRowsAre:
     def test_what_is_transposed_is_refused(self):
         with pytest.raises(ValueError, match="each of the 60 users, got 40 items"):
             recall(SCORES.T, ITEM % 40)
-        with pytest.raises(ValueError, match=r"got shapes \(60, 40\) and \(40, 60\)"):
+        with pytest.raises(ValueError, match=r"got shapes \(60, 40\) and \(40, 60\): a dataframe"):
             recall(SCORES, HELD_OUT, train=sparse.csr_matrix((60, 40)))
+
+    def test_ids_of_all_users_beside_scores_of_some(self):
+        with pytest.raises(ValueError, match="got 10: other ids are matched where scores are a da"):
+            recall(SCORES[:10], HELD_OUT)
+        with pytest.raises(ValueError, match=r"\(10,\): of some users only, give their rows of sc"):
+            rs.predicted_ranks(SCORES, ITEM[:10])
+
+    @pytest.mark.parametrize("none", [np.nan, -1])
+    def test_users_without_an_answer(self, none):
+        wanted = rf"got {none}.* \(at position 2\): users without an item are left out by a Series"
+        with pytest.raises(ValueError, match=wanted):
+            recall(SCORES, np.where(np.arange(40) == 2, none, ITEM))
+        some = pd.Series(np.where(np.arange(40) == 2, np.nan, ITEM)).dropna()
+        assert recall(SCORES, some)[1].notes[0].endswith("without a held-out item: 1")
 
     def test_train_tells_how_many_users_an_object_has(self):
         known = sparse.csr_matrix(SCORES.shape)
@@ -156,10 +176,18 @@ class TestOtherForms:
             ),
             "stack": self.wide.stack().rename("score").reset_index(),
             "reset_index": self.long.set_index(["user", "item"]).reset_index(),
+            "turned": self.wide.T.stack().rename("score").reset_index(),
         }
         for scores in lines.values():
             assert recall(scores.astype({"item": int}), HELD_OUT)[0] == HIT
-        for held_out in (pd.Series(by_user).explode(), pd.Series([[i] for i in ITEM]).explode()):
+        rows = [*enumerate(ITEM)]
+        for held_out in (
+            pd.Series(by_user).explode(),
+            pd.Series([[i] for i in ITEM]).explode(),
+            pd.DataFrame([*np.array(rows)], columns=["user", "item"]),
+            pd.DataFrame([*rows], columns=["user", "item"]),
+            sparse.csr_matrix(np.arange(60) == ITEM[:, None]),
+        ):
             assert recall(SCORES, held_out)[0] == HIT
         assert recall(np.stack([*iter(SCORES)]), HELD_OUT)[0] == HIT
 
@@ -168,6 +196,11 @@ class TestOtherForms:
         [
             (wide.reset_index(), r"and 51 more: .* \.melt\('user', var_name='item', value_name="),
             (pd.DataFrame(SCORES), r"\.rename_axis\(index='user', columns='item'\)\.stack\(\)"),
+            (wide, r"\.rename_axis\(index='user', columns='item'\)\.stack\(\)"),
+            (wide.T, r"\.rename_axis\(index='item', columns='user'\)\.stack\(\)"),
+            (sparse.csr_matrix(SCORES), r"a dataframe of scores\.tocoo\(\), with its row, col and"),
+            ({0: {1: 0.5}, 1: {2: 0.5}}, r"for u, row in scores\.items\(\) for i, v in row\.items"),
+            ({"user": [0], "item": [1]}, "columns of a table go into pandas.DataFrame"),
             (long.set_index(["user", "item"]), r": \.reset_index\(\) makes one of the index$"),
             (long.set_index(["user", "item"])["score"], r": \.reset_index\(\) makes a dataframe"),
             (long.groupby("user").agg(list).reset_index(), r"\.explode makes rows of lists$"),
@@ -182,12 +215,26 @@ class TestOtherForms:
             recall(scores, HELD_OUT)
 
     @pytest.mark.parametrize(
-        "items", [{0: [1], 1: [2, 3]}, {"a": {1, 2}}, [[1, 2], [3]], [{1}, {2}], [(0, 1), (1, 2)]]
+        ("items", "line"),
+        [
+            ({0: [1], 1: [2, 3]}, r"Series\({0}\)\.explode\(\) has"),
+            ({"a": {1, 2}}, r"Series\({0}\)\.explode\(\) has"),
+            ({0: 3, 1: 5}, r"Series\({0}\) has"),
+            ({"user": [0, 1], "item": [3, 5]}, r"DataFrame\({0}\) makes"),
+            ([[1, 2], [3]], r"Series\(\[\*{0}\]\)\.explode\(\) has"),
+            ([{1}, {2}], r"Series\(\[\*{0}\]\)\.explode\(\) has"),
+            (np.array([[1, 2, 3], [4, 5, 6]]), r"Series\(\[\*{0}\]\)\.explode\(\) has"),
+            ([(0, 1), (1, 2)], r"DataFrame\(\[\*{0}\], columns=\['user', 'item'\]\) makes"),
+            (np.c_[range(40), ITEM], r"DataFrame\(\[\*{0}\], columns=\['user', 'item'\]\) makes"),
+            (np.eye(40, 60, dtype=int), r"csr_matrix\({0}\) makes"),
+        ],
     )
-    def test_lists_of_items(self, items):
+    def test_lists_of_items(self, items, line):
         for given in ({"held_out": items}, {"held_out": HELD_OUT, "train": items}):
-            line = r": pandas\.Series\((held_out|train)\)\.explode\(\) has the users as its index$"
-            with pytest.raises(ValueError, match=line):
+            name = [*given][-1]
+            with pytest.raises(
+                ValueError, match=rf"^{name} must .*: \w*\.?\w+\.{line.format(name)}"
+            ):
                 rs.evaluate(SCORES, **given)
 
     def test_a_tensor_elsewhere_says_where_it_is(self):
@@ -216,8 +263,11 @@ class TestWhatIsRankedAndMayBeNoItem:
         known = pd.concat([known, known.assign(item=known["item"] + 20)])
         held_out = HELD_OUT.assign(item=(np.arange(40) + 2) % 60 + 1)
         _, result = recall(padded, held_out, train=known)
-        assert "items=range(1, 61) leaves it out: 1" in " ".join(result.notes)
+        assert "items=range(1, 61) leaves them out: 1" in " ".join(result.notes)
         assert not recall(padded, held_out, train=known, items=range(1, 61))[1].notes
+        behind = np.c_[padded, padded[:, :2]]
+        _, result = recall(behind, held_out, train=known)
+        assert "items=range(1, 61) leaves them out: 3" in " ".join(result.notes)
 
     def test_queries_that_are_documents(self):
         names = np.array([f"d{i}" for i in range(40)])
@@ -240,6 +290,85 @@ def test_ties_that_matter_are_counted():
         f"a: held-out items that are tied with others: {(ties > 0).sum()} of 40, whose order moves "
         f"Recall@10 from {ends[0]:.4f} to {ends[1]:.4f}; each value is the mean over all orders",
     )
+
+
+class TestTheLowestScore:
+    """What stands for no score is seen where many items have it, and it matters what they are."""
+
+    chances = 1 / (1 + np.exp(-SCORES))
+    shown = rng.random(SCORES.shape) < 0.5
+    shown[range(40), ITEM] = True
+
+    @staticmethod
+    def notes(scores, door, metrics=("AUC", "Recall@10"), **options):
+        long = pd.DataFrame(np.argwhere(SCORES < 99), columns=["user", "item"])
+        given = {
+            "array": scores,
+            "object": type("Model", (), {"scores": staticmethod(lambda users: scores[users])})(),
+            "frame": long.assign(score=scores[long["user"], long["item"]]),
+        }[door]
+        return " ".join(rs.evaluate(given, HELD_OUT, metrics=metrics, **options).notes)
+
+    @pytest.mark.parametrize("door", ["array", "object", "frame"])
+    @pytest.mark.parametrize("filler", [0, -1, -1e9, -3.4e38, np.finfo(float).min])
+    def test_items_that_are_not_to_be_ranked(self, door, filler):
+        """The lower end of what they move is the value among the others, by hand."""
+        said = self.notes(np.where(self.shown, self.chances, filler), door)
+        rows = zip(self.chances, self.shown, ITEM)
+        among = np.mean([(row[some] < row[i]).sum() / (some.sum() - 1) for row, some, i in rows])
+        others = (~self.shown).sum()
+        assert said.startswith(
+            f"items with the lowest score, {filler:g}, ranked as tied: 0 of 40 held-out ones and "
+            f"{others:,} of 2,360 others; if that score stands for none, give -inf or no row in "
+            f"its place, and unlisted= says what such items are, which moves AUC from {among:.4f}"
+        )
+        masked = np.where(self.shown, self.chances, -np.inf)
+        stated = {"unlisted": "out", "drawn": "all"}
+        assert not self.notes(masked, door, **stated)
+        # The other ways out: what is masked is known, or left out of the rows.
+        known = pd.DataFrame(np.argwhere(~self.shown), columns=["user", "item"])
+        assert not self.notes(np.where(self.shown, self.chances, filler), door, train=known)
+
+    @pytest.mark.parametrize("door", ["array", "object", "frame"])
+    def test_what_lies_apart_is_said_whatever_it_moves(self, door):
+        few = SCORES.copy()
+        few[:, :2] = -3.4e38
+        few[range(40), ITEM] = SCORES[range(40), ITEM]
+        assert self.notes(few, door, ["Recall@10"]).startswith("items with the lowest score, -3.4")
+        few[:, :2] = SCORES.min(where=SCORES > -9, initial=9)
+        few[range(40), ITEM] = SCORES[range(40), ITEM]
+        assert not self.notes(few, door, ["Recall@10"])
+
+    @pytest.mark.parametrize("door", ["array", "object", "frame"])
+    def test_lists_that_are_filled_up(self, door):
+        order = np.argsort(np.argsort(-SCORES, axis=1), axis=1)
+        held = np.count_nonzero(order[range(40), ITEM] >= 5)
+        said = self.notes(np.where(order < 5, self.chances, 0), door, ["Recall@10"])
+        assert f"ranked as tied: {held} of 40 held-out ones and" in said
+        assert f"moves Recall@10 from {1 - held / 40:.4f} to 1.0000" in said
+        # Behind ten places nothing moves what is within them.
+        assert not self.notes(np.where(order < 20, self.chances, 0), door, ["Recall@10"])
+        assert "moves AUC" in self.notes(np.where(order < 20, self.chances, 0), door)
+
+    def test_it_is_said_of_what_is_drawn_too(self):
+        scores = np.where(self.shown, self.chances, -9)
+        said = self.notes(scores, "array", among=rs.UniformSampling(20))
+        assert said.startswith("items with the lowest score, -9, ranked as tied: 0 of 40 held-out")
+        lists = pd.DataFrame({"user": np.repeat(range(40), 20), "item": [*range(20)] * 40})
+        said = self.notes(scores, "array", among=lists, drawn="all")
+        n = (~self.shown[:, :20]).sum()
+        assert f"{n} of {(ITEM >= 20).sum() + 19 * 40} others; if that score" in said
+        parts = rs.evaluate(scores, HELD_OUT, metrics=["AUC"]).by(np.arange(40) % 2)
+        assert len(parts) == 2
+
+    def test_scores_that_are_counts_are_not_suspected(self):
+        counts = np.random.default_rng(1).poisson(2, 60)
+        counts = np.broadcast_to(counts, SCORES.shape)
+        assert (counts == 0).any()
+        said = self.notes(counts, "array", ["Recall@5"])
+        assert "lowest" not in said and "whose order moves Recall@5" in said
+        assert "lowest" not in self.notes(np.clip(np.round(SCORES + 3), 1, 5), "array", ["RR@5"])
+        assert not self.notes(SCORES, "array")
 
 
 @pytest.mark.parametrize("rank", [1.5, np.nan])
