@@ -19,6 +19,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
+from operator import methodcaller
 
 import numpy as np
 
@@ -46,10 +47,7 @@ _FILES = ("scores", "held-out", "train", "items", "among")
 _SAID = ("user", "item", "score", "model", "relevance", "columns")
 _RESULT = {
     "text": str,
-    "json": lambda result: result.to_json(),
-    "markdown": lambda result: result.to_markdown(),
-    "latex": lambda result: result.to_latex(),
-    "csv": lambda result: result.to_csv(),
+    **{form: methodcaller(f"to_{form}") for form in ("json", "markdown", "latex", "csv")},
     "sentences": lambda result: "\n\n".join(result.sentences),
 }
 # Of a plan, which is a dataframe.
@@ -149,9 +147,19 @@ def _in_options(message, asked):
         given = shlex.quote(value.strip("'")) if value else ""
         return f"{option(name)[0]} {given}".rstrip() if option(name) else found[0]
 
+    def alone(found):
+        return "".join(option(found[0])[:1]) or found[0]
+
+    def state(found):
+        given = "not given" if found[2] == "None" else "given"
+        return f"{option(found[1])[0]} is {given}" if option(found[1]) else found[0]
+
     first, space, rest = message.partition(" ")
-    message = f"{''.join(option(first)[:1]) or first}{space}{rest}"
-    return re.sub(r"(?<=[\s(])(\w+)=('[^']*'|\w*)", inside, message)
+    message = f"{alone([first])}{space}{rest}"
+    message = re.sub(r"(?<=[\s(])(\w+)=('[^']*'|\w*)", inside, message)
+    message = re.sub(r"\b(\w+) is (None|a dataframe|a sampler)\b", state, message)
+    message = re.sub(r"(?<= )[a-z]+_[a-z]+(?=[ :,]|$)", alone, message)
+    return message.replace("must be None", "must be left out").replace("got None", "got nothing")
 
 
 def _is_refusal(error):

@@ -315,7 +315,7 @@ def test_ranks_without_a_line_of_names(run, tmp_path):
         ),
         (
             [*OWN, "--held-out", "test.inter", "--user", "user_id", "--item", "item_id"],
-            "--relevance must say what the column 'rating' of held_out means",
+            "--relevance must say what the column 'rating' of --held-out means",
         ),
     ],
 )
@@ -341,7 +341,9 @@ def test_a_column_of_relevance(run, tables, kind):
     getattr(held_out.assign(Label=relevant), write)(path, index=False)
     asked = ["evaluate", "--scores", folder / "a.csv", "--held-out", path, "--format", "json"]
     status, _, said = run(*asked)
-    assert status == 2 and "--relevance must say what the column 'Label' of held_out means" in said
+    assert (
+        status == 2 and "--relevance must say what the column 'Label' of --held-out means" in said
+    )
     assert "--relevance Label if" in said and "--all-relevant if every row is" in said
     for more, rows in ((["--relevance", "Label"], relevant), (["--all-relevant"], slice(None))):
         status, out, _ = run(*asked, *more)
@@ -391,6 +393,7 @@ def mistaken(study):
     (folder / "cut.csv.gz").write_bytes(gzip.compress(b"rank\n1\n" * 99)[:-9])
     (folder / "twice.csv").write_text("rank,user,rank\n1,2,3\n", encoding="utf-8")
     (folder / "folder.csv").mkdir()
+    (folder / "held_out.csv").write_text("user,item\n1,1\n", encoding="utf-8")
     (folder / "scores.csv").write_text("user,item,score\n1,1,.2\n1,2,.1\n", encoding="utf-8")
     return folder
 
@@ -444,11 +447,21 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         ([*EVALUATE, "--model", "what"], "--model must name one column of scores.csv, got 'what'"),
         ([*EVALUATE, "--items", "what"], "must end in .csv"),
         ([*EVALUATE, "--unlisted", "lost"], "--unlisted must be 'missed' (never found"),
-        ([*EVALUATE, "--drawn", "all"], "--drawn must be None where among is None and unlisted is"),
+        (
+            [*EVALUATE, "--drawn", "all"],
+            "--drawn must be left out where --among is not given and --unl",
+        ),
         ([*EVALUATE, "--sample", "0"], "--sample must be a whole number of at least 1, got 0"),
-        ([*EVALUATE, "--sample", "2", "--unlisted", "out"], "--unlisted must be None or 'below'"),
+        (
+            [*EVALUATE, "--sample", "2", "--unlisted", "out"],
+            "--unlisted must be left out or 'below' where --sample is given",
+        ),
         ([*EVALUATE, "--with-replacement"], "--with-replacement must stand beside --sample, got"),
         ([*EVALUATE, "--seed", "-1"], "--seed must be a whole number of at least 0"),
+        (
+            ["evaluate", "--scores", "held_out.csv", "--held-out", "scores.csv"],
+            "--score must name one column of held_out.csv, got 'score' where the columns are",
+        ),
         (["evaluate", "--scores", "a=x.csv", "x.csv", "--held-out", "x.csv"], "NAME=FILE"),
         (["evaluate", "--scores", "a=x.csv", "a=x.csv", "--held-out", "x.csv"], "different names"),
     ],
