@@ -21,7 +21,7 @@ _BRACES = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 # Parts of LaTeX and Markdown that hold no cells.
 _FRAME = re.compile(
     r"(?<!\\)%.*|\\(?:(?:top|mid|bottom|cmid|special)rule|c?hline|hdashline|cd?line|cdashline"
-    r"|addlinespace|rowcolor)(?:\([^)]*\)|\[[^]]*\]|\{[^{}]*\})*|\\(?:begin|end)\{\w+\*?\}"
+    r"|addlinespace|rowcolor|end(?:first)?head|end(?:last)?foot)(?:\([^)]*\)|\[[^]]*\]|\{[^{}]*\})*|\\(?:begin|end)\{\w+\*?\}"
     rf"(?:\[[^]]*\])?(?:{_BRACES})*|\\centering|\\(?:caption|label){_BRACES}"
 )
 _SPAN = re.compile(r"\\multicolumn\{(\d+)\}\{[^{}]*\}" + _BRACES)
@@ -130,7 +130,12 @@ def _is_metric(text):
 
 
 def _is_number(text):
-    return bool(_NUMBER.fullmatch(text)) or text.lower() in _NONE
+    """Whether a cell is a number, as it seems, or stands for a missing one; 2-layer is a name."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return text.lower() in _NONE
+    digits, _, rest = found.groups()
+    return "." in digits or rest[:1] in ",./" or bool(_BESIDE.fullmatch(rest))
 
 
 def _grid_of_frame(frame):
@@ -184,7 +189,8 @@ def _is_head(row):
     """Whether a row has names and no numbers; a recommender may have none at all."""
     cells = row[1:] or row
     nothing = any(cells) and all(one.lower() in _NONE for one in cells)
-    return not (any(map(_is_value, cells)) or nothing)
+    of_metric = _is_metric(row[0]) and any(cells) and not any(map(_is_metric, row[1:]))
+    return not (any(map(_is_value, cells)) or nothing or (of_metric and len(row) > 1))
 
 
 def _are_cutoffs(names):
@@ -208,16 +214,19 @@ def _rows_of(text):
     if sum("|" in line for line in lines) > 1:
         lines = [line.strip() for line in lines]
         return [line.removeprefix("|").removesuffix("|").split("|") for line in lines]
-    for mark in "\t;,":
-        if any(mark in line for line in lines):
-            return [*csv.reader(lines, delimiter=mark)]
-    columns = [re.split(r"\s{2,}", line.strip()) for line in lines]
-    aligned = len({len(row) for row in columns[1:]}) == 1 < len(columns[-1])
-    if aligned:
-        return columns
-    rows = [_words_of(line) for line in lines]
+    marks = [mark for mark in "\t;," if any(mark in line for line in lines)]
+    readings = [[*csv.reader(lines, delimiter=mark)] for mark in marks]
+    readings.append([re.split(r"\s{2,}", line.strip()) for line in lines])
+    for corner in (0, 1):  # with it, and without
+        for rows in readings:
+            widths = {len(rows[0]) + corner, *map(len, rows[1:])}
+            if len(rows) > 1 and len(widths) == 1 and max(widths) > 1:
+                return rows
+    if marks:
+        return readings[0]
+    aligned, rows = readings[-1], [_words_of(line) for line in lines]
     # Above metrics as rows nobody knows where a name ends: in "SAS Rec A" SAS may be a corner.
-    heads = rows[0] if len(columns[0]) == 1 else columns[0]
+    heads = rows[0] if len(aligned[0]) == 1 else aligned[0]
     a_name = not (_is_metric(heads[-1]) or _is_value(heads[-1]))
     if len(heads) == len(rows[-1]) and _is_metric(rows[-1][0]) and a_name:
         raise ValueError(

@@ -85,6 +85,53 @@ def test_every_form_is_the_same_table(form):
         assert {key: float(one.number) for key, one in found[name].items()} == wanted
 
 
+LOOKS = [
+    "{}",
+    "**{}**",
+    "*{}*",
+    "{}*",
+    "{}†",
+    "{}±0.003",
+    "{} ± 0.003",
+    "{} (0.01)",
+    "__{}__",
+    "{}²",
+]
+LOOKS += [
+    "{}<sup>1</sup>",
+    "<b>{}</b>",
+    "${}$",
+    r"$\mathbf{{{}}}$",
+    "${}^{{2}}$",
+    r"\underline{{{}}}",
+]
+NAMES = ["SASRec", "S3-Rec", "BPR (ours)", "GRU4Rec+", "MF 64d", "2-layer", "50% pop", "a,b", "k=5"]
+WRITTEN = (
+    "github grid simple tsv orgtbl psql rst pretty fancy_grid presto outline plain csv".split()
+)
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("turned", [False, True])
+def test_whatever_writes_a_table_no_number_is_lost(written, turned):
+    tabulate = pytest.importorskip("tabulate").tabulate
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        numbers = rng.random((4, 3)).round(4)
+        looks = rng.choice(LOOKS, numbers.shape)
+        cells = [[look.format(f"{x:.4f}") for x, look in zip(*row)] for row in zip(numbers, looks)]
+        names, metrics = [*rng.choice(NAMES, 4, replace=False)], ["HR@5", "NDCG@10", "mrr"]
+        table = pd.DataFrame(cells, names, metrics)
+        table = (table.T if turned else table).rename_axis("what").reset_index()
+        if written == "csv":
+            text = table.to_csv(index=False)
+        else:
+            text = tabulate(table, "keys", written, showindex=False, disable_numparse=True)
+        found, _ = printed_table(text)
+        values = [[float(one.number) for one in row.values()] for row in found.values()]
+        assert np.array_equal(values, numbers), text
+
+
 def test_digits_of_percentages_count_as_they_were_printed():
     cells, _ = printed_table("HR@5,HR@10 (%)\n67.0%,70\n")
     assert [float(one.half) for one in cells[""].values()] == [0.0005, 0.005]
@@ -133,6 +180,7 @@ def test_numbers_behind_others_are_counted():
         ("HR@5,AP\n0.9,0.5,0.6", "a word above the names of recommenders where these are numbers"),
         ("Model HR@5\nA 0.67 x 0.3", "between cells where names hold numbers, got 'A 0.67 x 0.3'"),
         ("Model,HR@5\nA,0.9±0.1%", "got '0.9±0.1%'"),
+        ("metric & A & B \\\\ HR@5 & x & y \\\\ AP & 0.1 & 0.2 \\\\", "got 'x' for 'HR@5'"),
         ("Model & HR@5 \\\\ A & $6.7\\times10^{-1}$ \\\\", "got '6.7"),
         ("Model,HR@5,AP\nA,-,-\nB,0.3,0.4", "values of 'A' must hold at least one number"),
     ],
