@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -160,7 +161,7 @@ def _fields_of(path, wanted, header):
         )
     text = text_of(path).rstrip("\r\n")
     if text.startswith("(") and separator == "\t":
-        return _lists_of(text, wanted)
+        return _lists_of(path, text, wanted)
     if not text or text[0] in "\r\n":
         raise ValueError(f"{path} must begin with the names of its columns, got none")
     fields, lines, names, width = [], [], header, len(header or ())
@@ -194,12 +195,19 @@ def _rows_of(path, text, separator):
         ) from None
 
 
-def _lists_of(text, wanted):
+def _lists_of(path, text, wanted):
     """Lists as NCF and Elliot publish them, (user,item) or (user,) and then items, as pairs."""
-    fields, lines = [], []
+    fields, lines, users = [], [], set()
     for k, line in enumerate(text.splitlines(), 1):
-        pair, *items = line.split("\t")
-        user = pair.strip("()").partition(",")[0].strip()
+        found = re.fullmatch(r"\(([^,()]+),[^()]*\)\t(.+)", line)
+        user = found[1].strip() if found else None
+        if user is None or user in users:  # whose two lists would become one
+            raise ValueError(
+                f"{path}, line {k}, must begin with (user,item) or (user,), of each user once, and "
+                f"then list items between tabs, got {shown(line)}"
+            )
+        users.add(user)
+        items = found[2].split("\t")
         fields += [(user, one) for one in items]
         lines += [k] * len(items)
     return [wanted.get(use, use) for use in ("user", "item")], np.array(fields, object), lines

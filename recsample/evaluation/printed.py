@@ -176,7 +176,8 @@ def _grid_of_text(text):
     for row in (*heads, *body):
         if len(row) != width:
             raise ValueError(f"values must have {width} cells in each line, got {row}")
-        if nameless and row in body and _is_value(row[0]):
+    for row in body:
+        if nameless and _is_value(row[0]):
             raise ValueError(
                 "values must have a word above the names of recommenders where these are numbers, "
                 f"and a decimal point in numbers, got {row} below {heads[-1][1:]}"

@@ -324,6 +324,16 @@ def test_what_is_wrong_with_published_files_is_said_of_options(run, published, a
     assert status == 2 and said in err
 
 
+@pytest.mark.parametrize("line", ["(1,13)\t12", "2\t11", "(2)\t11", "(2,12)"])
+def test_lists_of_each_user_once_or_not_at_all(tmp_path, line):
+    path = tmp_path / "x.negative"
+    path.write_text(f"(1,11)\t12\t13\n{line}\n", encoding="utf-8")
+    with pytest.raises(
+        ValueError, match=r"line 2, must begin with \(user,item\) .* of each user on"
+    ):
+        read_file(str(path), {"user": "user", "item": "item"})
+
+
 def test_a_further_column_with_the_name_of_another(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("uid,item,user\nann,tea,1\nbob,oil,0\n", encoding="utf-8")
