@@ -244,7 +244,7 @@ def metric_by_samples(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     for k, (name, (colour, marker, line)) in enumerate(_looks(RECOMMENDER, data).items()):
         # Where two lines coincide, the markers of one stand between those of the other.
         start = k * every // len(data.columns)
-        look = {"color": colour, "marker": marker, "linestyle": line, "label": name}
+        look = {"color": colour, "marker": marker, "linestyle": line, "label": _as_it_is(name)}
         ax.plot(data.index, data[name], markevery=(start, every), **look)
     ax.set(xscale="log", xlabel="number of samples $m$", ylabel="expected metric")
     label_lines(ax)
@@ -351,7 +351,7 @@ def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.stairs(data[name], edges, baseline=None, color=colour, linestyle=line, linewidth=1.8)
     ax.set(xlabel="predicted rank", ylabel="number of users", yscale="log")
     ends = data.iloc[-1]
-    _write_names(ax, [(name, (edges[-1], ends[name]), looks[name][0]) for name in data])
+    _write_names(ax, [(_as_it_is(name), (edges[-1], ends[name]), looks[name][0]) for name in data])
     return ax
 
 
@@ -398,7 +398,7 @@ def trade_off(
         for name, row in points.iterrows():
             colour = ORANGE if str(name).lower() == "sampled" else PLUM
             ax.plot(row["rms bias"], row["std"], "D", color=colour)
-            _write(ax, name, (row["rms bias"], row["std"]), colour, (7, 0), va="center")
+            _write(ax, _as_it_is(name), (row["rms bias"], row["std"]), colour, (7, 0), va="center")
     ax.set(xscale="log", yscale="log", xlabel="rms bias", ylabel="standard deviation")
     ax.margins(x=0.15)  # for the names
     # A bias covers a decade or two: label 1, 2 and 5 in each.
@@ -454,7 +454,7 @@ def values_with_limits(table: pd.DataFrame, title: str = "", lower: Collection[s
     )
     for ax, (metric, part) in zip(axes[:, 0], parts.items()):
         _draw_limits(ax, part, metric in lower)
-        ax.set_xlabel(metric)
+        ax.set_xlabel(_as_it_is(metric))
     figure.suptitle(title, fontsize="small", x=0.02, ha="left")
     _legend_below(figure.axes[0], columns=2)
     return figure
@@ -484,7 +484,7 @@ def _draw_limits(ax, part, less_is_better):
         if column in part and part[column].notna().any():
             size = {"markersize": 14 if marker == "|" else 5, "markeredgewidth": 1.5}
             ax.plot(part[column], place, marker, color=colour, label=label, **size)
-    ax.set_yticks(place, part["name"], fontsize="small")
+    ax.set_yticks(place, part["name"].map(_as_it_is), fontsize="small")
     ax.set_ylim(len(part) - 0.5, -0.5)
     ax.locator_params("x", nbins=6)
     ax.grid(False, axis="y")
@@ -542,7 +542,7 @@ def _axes(ax, *tables):
 
 def _draw_columns(ax, fixed, data):
     for name, (colour, *_, line) in _looks(fixed, data).items():
-        ax.plot(data.index, data[name], linestyle=line, color=colour, label=name)
+        ax.plot(data.index, data[name], linestyle=line, color=colour, label=_as_it_is(name))
 
 
 def _draw_estimators(ax, data, **labels):
@@ -594,6 +594,12 @@ def _legend_below(ax, columns=4):
     all_axes = [axes.get_legend_handles_labels() for axes in ax.figure.axes[::-1]]
     looks = {label: look for found in all_axes for look, label in zip(*found)}
     ax.figure.legend(looks.values(), looks.keys(), loc="outside lower center", ncols=columns)
+
+
+def _as_it_is(name):
+    """A name for Matplotlib: a $ begins no formula, and an underscore in front hides no line."""
+    text = str(name).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
 
 
 def _write_names(ax, ends):

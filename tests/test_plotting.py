@@ -6,6 +6,7 @@ and in the dark theme, for which book.css exchanges light and dark.
 
 import re
 from itertools import combinations
+from xml.etree import ElementTree
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -405,6 +406,48 @@ def test_a_picture_of_a_result_is_whole_in_any_style(style, n_metrics, n_recomme
         for line in figure.axes[0].lines:
             assert np.abs(np.subtract(matplotlib.colors.to_rgb(line.get_color()), seen)).max() > 0.3
     plt.close(figure)
+
+
+NAMES = [r"$\frac{1$", "a$b$c", r"C:\$x\new", "_mine_", "50% & more", r"\$5"]
+
+
+def limits_of(names):
+    index = pd.MultiIndex.from_product([names, ["AUC"]], names=["recommender", "metric"])
+    return pd.DataFrame({"value": 0.5, "low": 0.4, "high": 0.6}, index)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda names: plotting.metric_by_rank(pd.DataFrame(dict.fromkeys(names, [1, 2]))).figure,
+        lambda names: (
+            plotting.metric_by_samples(
+                pd.DataFrame(dict.fromkeys(names, [0.1, 0.2]), index=[1, 10])
+            ).figure
+        ),
+        lambda names: plotting.corrected_values(pd.DataFrame(dict.fromkeys(names, [1, 2]))).figure,
+        lambda names: (
+            plotting.rank_histogram(
+                pd.DataFrame(dict.fromkeys(names, [3, 4]), index=[5, 10])
+            ).figure
+        ),
+        lambda names: (
+            plotting.trade_off(
+                pd.DataFrame({"rms bias": [0.1, 0.2], "std": [0.2, 0.1]}, index=[1, 0.1]),
+                pd.DataFrame({"rms bias": 0.1, "std": 0.2}, index=names),
+            ).figure
+        ),
+        lambda names: plotting.values_with_limits(limits_of(names)),
+    ],
+)
+def test_names_are_shown_as_they_are(draw, tmp_path):
+    """A formula of TeX, or half of one, is no more than a name."""
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        figure = draw(NAMES)
+        figure.savefig(tmp_path / "x.svg")
+        plt.close(figure)
+    shown = {one.text.strip() for one in ElementTree.parse(tmp_path / "x.svg").iter() if one.text}
+    assert {*NAMES} <= shown
 
 
 def test_bounds_are_no_limits():

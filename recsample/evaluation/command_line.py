@@ -19,6 +19,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
+from operator import methodcaller
 
 import numpy as np
 
@@ -32,17 +33,21 @@ __all__ = ["main"]
 
 
 _EPILOG = (
-    "Files end in .csv, .tsv or .parquet, text also in .csv.gz or .tsv.gz, and is UTF-8; - is CSV "
-    "from the standard input. Ids of users and items and names of models are text as it stands "
-    "there: 7, 007 and 7.0 are three users. Whole numbers of a Parquet file are their digits, so "
-    "that a 7 there is the 7 of a CSV file."
+    "Files end in .csv, .tsv, .inter (RecBole), .negative (NCF) or .parquet, text also in .csv.gz "
+    "and so on, and text is UTF-8; - is CSV from the standard input. Other files, such as TREC's, "
+    "have fields between blanks and columns named by --columns user,q0,item,rank,score,run, as do "
+    "files that begin with no names. An option that takes [FILE=] says something of one file, "
+    "--user scores=user_id, where FILE is scores, held-out, train, items or among, and without it "
+    "of all others. Ids of users and items and names of models are "
+    "text as it stands there: 7, 007 and 7.0 are three users. Whole numbers of a Parquet file are "
+    "their digits, so that a 7 there is the 7 of a CSV file."
 )
+# What may be said of one of several files, as in --user scores=user_id.
+_FILES = ("scores", "held-out", "train", "items", "among")
+_SAID = ("user", "item", "score", "model", "relevance", "columns")
 _RESULT = {
     "text": str,
-    "json": lambda result: result.to_json(),
-    "markdown": lambda result: result.to_markdown(),
-    "latex": lambda result: result.to_latex(),
-    "csv": lambda result: result.to_csv(),
+    **{form: methodcaller(f"to_{form}") for form in ("json", "markdown", "latex", "csv")},
     "sentences": lambda result: "\n\n".join(result.sentences),
 }
 # Of a plan, which is a dataframe.
@@ -142,9 +147,19 @@ def _in_options(message, asked):
         given = shlex.quote(value.strip("'")) if value else ""
         return f"{option(name)[0]} {given}".rstrip() if option(name) else found[0]
 
+    def alone(found):
+        return "".join(option(found[0])[:1]) or found[0]
+
+    def state(found):
+        given = "not given" if found[2] == "None" else "given"
+        return f"{option(found[1])[0]} is {given}" if option(found[1]) else found[0]
+
     first, space, rest = message.partition(" ")
-    message = f"{''.join(option(first)[:1]) or first}{space}{rest}"
-    return re.sub(r"(?<=[\s(])(\w+)=('[^']*'|\w*)", inside, message)
+    message = f"{alone([first])}{space}{rest}"
+    message = re.sub(r"(?<=[\s(])(\w+)=('[^']*'|\w*)", inside, message)
+    message = re.sub(r"\b(\w+) is (None|a dataframe|a sampler)\b", state, message)
+    message = re.sub(r"(?<= )[a-z]+_[a-z]+(?=[ :,]|$)", alone, message)
+    return message.replace("must be None", "must be left out").replace("got None", "got nothing")
 
 
 def _is_refusal(error):
@@ -205,6 +220,7 @@ def _ask_ranks(command, add):
     add("--items", required=True, help="size of the pool: number or column")
     add("--user", metavar="COLUMN", help="where users have several rows, or with --model")
     add("--model", metavar="COLUMN", help="which recommender a row is of")
+    add("--columns", metavar="NAME,NAME", type=_names, help="of a file that begins with no names")
     _ask_draws(command, add)
 
 
@@ -237,7 +253,7 @@ def _ask_evaluate(command, add):
     add("--held-out", metavar="FILE", required=True, help="columns user, item")
     relevance = command.add_mutually_exclusive_group().add_argument
     relevant = "of --held-out: rows above 0 are relevant, grades the gains of ndcg and dcg"
-    relevance("--relevance", metavar="COLUMN", help=relevant)
+    relevance("--relevance", **_per_file("COLUMN"), help=relevant)
     every = "every row of --held-out is, whatever a column says"
     relevance("--all-relevant", action="store_true", help=every)
     add("--train", metavar="FILE", help="columns user, item: not ranked")
@@ -252,8 +268,18 @@ def _ask_evaluate(command, add):
     add("--drawn", **_words("how the items of --among, or those listed, were drawn", DRAWN))
     _ask_metrics(add)
     for use in ("user", "item", "score"):
-        add(f"--{use}", metavar="COLUMN", default=use, help=f"(default: {use})")
-    add("--model", metavar="COLUMN", help="(default: model, where there is one)")
+        add(f"--{use}", **_per_file("COLUMN"), help=f"(default: {use})")
+    add("--model", **_per_file("COLUMN"), help="(default: model, where there is one)")
+    add("--columns", **_per_file("NAME,NAME"), help="of a file that begins with no names")
+
+
+def _per_file(value):
+    """An option of which one value is for all files, and others for one file each."""
+    return {"metavar": f"[FILE=]{value}", "nargs": "+", "action": "extend"}
+
+
+def _names(text):
+    return text.split(",")
 
 
 def _words(asked, words):
@@ -296,7 +322,7 @@ def _rows(asked):
     wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
     numbers = {use: one for use in ("m", "items") if (one := as_count(wanted[use])) is not None}
     wanted["ties"] = "ties"
-    found = read_columns(asked.FILE, wanted, {"ties", *numbers})
+    found = read_columns(asked.FILE, wanted, {"ties", *numbers}, asked.columns)
     place = [f"{found.place} {at}" for at in found.numbers]
     rows = {use: np.full(len(place), one) for use, one in numbers.items()}
     rows |= {"place": np.array(place), **found.by_use}
@@ -393,37 +419,50 @@ def _evaluate(asked):
         raise ValueError(f"scores must name each of several files, NAME=FILE, got {asked.scores}")
     if len({name for name, _ in named}) < len(named):
         raise ValueError(f"scores must have different names, got {asked.scores}")
-    pair = {"user": asked.user, "item": asked.item}
-    columns = pair | {"score": asked.score, "model": asked.model or "model"}
-    optional = () if asked.model else ("model",)
-    scores = {name: read_file(path, columns, optional) for name, path in named}
-    relevance = None if asked.all_relevant else asked.relevance or ...
-    relevant = {} if relevance is None else {"relevance": relevance}
+    said = {use: _by_file(use, getattr(asked, use)) for use in _SAID}
+    of_held_out, of_train = (said["relevance"][file] for file in ("held-out", "train"))
+    relevance = None if asked.all_relevant else of_held_out or of_train or ...
+
+    def read(file, path, uses, optional=()):
+        wanted = {use: said[use][file] or (use if use != "relevance" else ...) for use in uses}
+        header = said["columns"][file]
+        return read_file(path, wanted, optional, header and _names(header))
+
+    model = () if said["model"]["scores"] else ("model",)
+    pair = ["user", "item"]
+    relevant = pair if asked.all_relevant else [*pair, "relevance"]
+    scores = {name: read("scores", path, [*pair, "score", "model"], model) for name, path in named}
+    train = asked.train
+    if train is not None:
+        train = read("train", train, relevant, ["relevance"] * (of_train == of_held_out))
+        train = train.rename(columns={of_train: relevance})
+    items = as_count(asked.items or "") or asked.items
+    if isinstance(items, str):
+        items = read("items", items, ["item"])["item"].to_numpy()
+    among = asked.among and read("among", asked.among, pair)
+    if asked.sample is not None:
+        among = rs.UniformSampling(asked.sample, asked.with_replacement)
+    elif asked.with_replacement:
+        raise ValueError("replace must stand beside --sample, got it without")
     return rs.evaluate(
         scores.get("", scores),
-        read_file(asked.held_out, pair | relevant),
-        train=asked.train and read_file(asked.train, pair | relevant, {"relevance"}),
-        items=asked.items and _items(asked),
-        among=_among(asked, pair),
+        read("held-out", asked.held_out, relevant),
+        train=train,
+        items=items,
+        among=among,
         unlisted=asked.unlisted,
         drawn=asked.drawn,
         relevance=relevance,
         metrics=asked.metrics,
         rng=asked.seed,
-        **columns,
     )
 
 
-def _items(asked):
-    """The catalogue, or how many items it has."""
-    number = as_count(asked.items)
-    return number or read_file(asked.items, {"item": asked.item})[asked.item].to_numpy()
-
-
-def _among(asked, pair):
-    """What held-out items are ranked among: those of a file, or some that are drawn."""
-    if asked.sample is not None:
-        return rs.UniformSampling(asked.sample, asked.with_replacement)
-    if asked.with_replacement:
-        raise ValueError("replace must stand beside --sample, got it without")
-    return asked.among and read_file(asked.among, pair)
+def _by_file(use, given):
+    """What an option says of each file: of one after its name and =, else of all others."""
+    form = rf"(?:({'|'.join(_FILES)})=)?(.*)"
+    said = [re.fullmatch(form, one, re.DOTALL).groups() for one in given or ()]
+    found = dict(said)
+    if len(found) < len(said):
+        raise ValueError(f"{use} must be said once for each file, got {given}")
+    return {file: found.get(file, found.get(None)) for file in _FILES}

@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 # What columns are for, and what numbers must stand in them.
 _IDS = ("user", "item", "model")
+_CALLED = (*_IDS, "score")
 _FLOATS = ("score", "relevance", "exact", "chosen")
 _COUNT = "a whole number from 1 to 2**53 - 1"
 
@@ -44,19 +46,31 @@ _RULES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "relevance": ("a number, or true or false", lambda values: ~np.isnan(values)),
     "chosen": ("a number", lambda values: ~np.isnan(values)),
 }
+# What stands between the fields of a line; in other files, whose columns must be named, blanks.
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".inter": "\t", ".negative": "\t"}
 # How a column is called that is for nothing yet.
 _FURTHER = "further column "
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def read_file(
-    path: str, wanted: Mapping[str, str | EllipsisType], optional: Collection[str] = ()
+    path: str,
+    wanted: Mapping[str, str | EllipsisType],
+    optional: Collection[str] = (),
+    header: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Columns of a file, as `read_columns` has them, under the names that they have there."""
-    pd, found = extra("pandas"), read_columns(path, wanted, optional)
+    """Columns of a file, as `read_columns` has them, called by what they are for.
+
+    Relevance and further columns keep the names that they have in the file.
+    """
+    pd, found = extra("pandas"), read_columns(path, wanted, optional, header)
     index = pd.Index(found.numbers, name=found.place)
-    named = {found.names[use]: column for use, column in found.by_use.items()}
-    return pd.DataFrame({n: pd.Series(one, index, one.dtype) for n, one in named.items()})
+    table = {}
+    for use, column in found.by_use.items():
+        name = use if use in _CALLED else found.names[use]
+        name += " of the file" * (name in table)  # as another column is called here
+        table[name] = pd.Series(column, index, column.dtype)
+    return pd.DataFrame(table)
 
 
 class Columns(NamedTuple):
@@ -69,15 +83,21 @@ class Columns(NamedTuple):
 
 
 def read_columns(
-    path: str, wanted: Mapping[str, str | EllipsisType], optional: Collection[str] = ()
+    path: str,
+    wanted: Mapping[str, str | EllipsisType],
+    optional: Collection[str] = (),
+    header: Sequence[str] | None = None,
 ) -> Columns:
     """Columns of a file.
 
     `wanted` are their names, by what each is for; those that are optional may be missing. The name
-    ... of "relevance" stands for all further columns, any of which may say what is relevant.
+    ... of "relevance" stands for all further columns, any of which may say what is relevant. Text
+    without a line of names has those of `header`.
     """
-    from_parquet = path.lower().endswith(".parquet")
-    found = (_from_parquet if from_parquet else _from_text)(path, wanted, optional)
+    if path.lower().endswith(".parquet"):
+        found = _from_parquet(path, wanted, optional)
+    else:
+        found = _from_text(path, wanted, optional, header)
     if not len(found.numbers):
         raise ValueError(f"{path} must hold at least one row below the names of its columns")
     for use, column in found.by_use.items():
@@ -116,44 +136,81 @@ def _chosen(path, names, wanted, optional):
     return chosen
 
 
-def _from_text(path, wanted, optional):
+def _from_text(path, wanted, optional, header):
     """The chosen columns as text."""
-    fields, lines = _fields_of(path)
-    names, rows = fields[0].tolist(), fields[1:]
+    names, fields, lines = _fields_of(path, wanted, header)
     chosen = _chosen(path, names, wanted, optional)
-    by_use = {use: rows[:, names.index(name)] for use, name in chosen.items()}
-    return Columns(by_use, chosen, "line", lines[1:])
-
-
-def _fields_of(path):
-    """The fields of rows of text, the first line among them, and the lines on which rows end."""
-    name = path.lower().removesuffix(".gz")
-    if not (path == "-" or name.endswith((".csv", ".tsv"))):
+    if header is not None and {*chosen.values()} & {*fields[0]}:
         raise ValueError(
-            "a file must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet, or be - for CSV from the "
-            f"standard input, got {path}"
+            f"columns must be left out of {path}, which begins with names, got {header} above "
+            f"{fields[0].tolist()}"
         )
-    separator = "\t" if name.endswith(".tsv") else ","
+    by_use = {use: fields[:, names.index(name)] for use, name in chosen.items()}
+    return Columns(by_use, chosen, "line", lines)
+
+
+def _fields_of(path, wanted, header):
+    """The names of the columns of text, the fields of its rows, and the lines on which they end."""
+    ending = os.path.splitext(path.lower().removesuffix(".gz"))[1]
+    separator = "," if path == "-" else _SEPARATORS.get(ending)
+    if separator is None and header is None:
+        raise ValueError(
+            "a file must end in .csv, .tsv, .inter, .negative or .parquet, text also in .csv.gz "
+            "and so on, be - for CSV from the standard input, or have its columns named by "
+            f"--columns, got {path}"
+        )
     text = text_of(path).rstrip("\r\n")
+    if text.startswith("(") and separator == "\t":
+        return _lists_of(path, text, wanted)
     if not text or text[0] in "\r\n":
         raise ValueError(f"{path} must begin with the names of its columns, got none")
-    fields, lines, width = [], [], 0
+    fields, lines, names, width = [], [], header, len(header or ())
+    for row, line in _rows_of(path, text, separator):
+        if names is None:
+            # RecBole writes user_id:token.
+            names = [one.partition(":")[0] for one in row] if ending == ".inter" else row
+            width = len(names)
+            continue
+        if len(row) != width:
+            as_many = "as --columns names" if header else "as the first line"
+            raise ValueError(
+                f"{path}, line {line}, must have {width} fields, as many {as_many}, got {len(row)}"
+            )
+        fields += row
+        lines.append(line)
+    return names, np.array(fields, object).reshape(-1, width), lines
+
+
+def _rows_of(path, text, separator):
+    """The fields of each row, and the line on which it ends; without a separator between blanks."""
+    if separator is None:
+        yield from ((line.split(), k) for k, line in enumerate(text.splitlines(), 1))
+        return
     found = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
-        for row in found:
-            width = width or len(row)
-            if len(row) != width:
-                raise ValueError(
-                    f"{path}, line {found.line_num}, must have {width} fields, as many as the "
-                    f"first line, got {len(row)}"
-                )
-            fields += row
-            lines.append(found.line_num)
+        yield from ((row, found.line_num) for row in found)
     except csv.Error as error:
         raise ValueError(
             f"{path}, line {found.line_num}, must be fields between {separator!r}: {error}"
         ) from None
-    return np.array(fields, object).reshape(-1, width), lines
+
+
+def _lists_of(path, text, wanted):
+    """Lists as NCF and Elliot publish them, (user,item) or (user,) and then items, as pairs."""
+    fields, lines, users = [], [], set()
+    for k, line in enumerate(text.splitlines(), 1):
+        found = re.fullmatch(r"\(([^,()]+),[^()]*\)\t(.+)", line)
+        user = found[1].strip() if found else None
+        if user is None or user in users:  # whose two lists would become one
+            raise ValueError(
+                f"{path}, line {k}, must begin with (user,item) or (user,), of each user once, and "
+                f"then list items between tabs, got {shown(line)}"
+            )
+        users.add(user)
+        items = found[2].split("\t")
+        fields += [(user, one) for one in items]
+        lines += [k] * len(items)
+    return [wanted.get(use, use) for use in ("user", "item")], np.array(fields, object), lines
 
 
 def text_of(path: str) -> str:

@@ -15,25 +15,33 @@ from recsample._support.frames import is_frame
 from recsample.metrics.names import exact_metric
 
 # What stands in place of a number.
-_NONE = ("", "-", "--", "---", "–", "—", "n/a", "na", "<na>", "nan", "none", "null", "oom")
+_NONE = {"", "n/a", "n.a.", "na", "<na>", "nan", "none", "null", "oom", "oot", "/", "?"}
+_NONE |= {"-", "--", "---", "‒", "–", "—", "―", r"\textendash", r"\textemdash"}
 _BRACES = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 # Parts of LaTeX and Markdown that hold no cells.
 _FRAME = re.compile(
-    r"(?<!\\)%.*|\\(?:top|mid|bottom)rule|\\cmidrule(?:\([lr]+\))?\{[^{}]*\}|\\hline|\\cline\{[^{}]*\}"
-    r"|\\(?:begin|end)\{\w+\*?\}(?:\[[^]]*\])?(?:\{[^{}]*\})*|\\centering|\\(?:caption|label)"
-    + _BRACES
+    r"(?<!\\)%.*|\\(?:(?:top|mid|bottom|cmid|special)rule|c?hline|hdashline|cd?line|cdashline"
+    r"|addlinespace|rowcolor|end(?:first)?head|end(?:last)?foot)(?:\([^)]*\)|\[[^]]*\]|\{[^{}]*\})*|\\(?:begin|end)\{\w+\*?\}"
+    rf"(?:\[[^]]*\])?(?:{_BRACES})*|\\centering|\\(?:caption|label){_BRACES}"
 )
 _SPAN = re.compile(r"\\multicolumn\{(\d+)\}\{[^{}]*\}" + _BRACES)
-_RULE = re.compile(r"[|\s:+=-]*")
+_RULE = re.compile(r"[|\s:+=\u2500-\u257f-]*")
+# Raised or lowered behind a number: no digit of it, but a mark, a rank or an error.
+_RAISED = re.compile(
+    rf"(?<=[\d%}})>*_])[\s$]*(?:[\^_]{_BRACES}|\^(\\\w+|\S)|\\textsu(?:per|b)script{_BRACES}"
+    r"|<su[bp]>(.*?)</su[bp]>|([⁰¹²³⁴-⁹ᵃ-ᶻ]+))"
+)
 # What stands around numbers and names for their looks, and marks of significance.
 _LOOKS = re.compile(
-    r"\\multirow\{[^{}]*\}\{[^{}]*\}|\\(?:textbf|textit|textsc|textrm|texttt|text|underline|emph"
-    r"|mathbf|mathrm|bm|bf|it|uparrow|downarrow|dd?agger|dd?ag|ast|star)\b|</?[a-z]+>"
-    r"|\*\*|__|\\(?=[%&_#])|\\,|[${}^~`↑↓†‡§¶⋆∗]"
+    r"\\multirow\{[^{}]*\}\{[^{}]*\}|\\(?:cell|text)?color(?:\[[^]]*\])?\{[^{}]*\}"
+    r"|\\(?:textbf|textit|textsc|textrm|texttt|text|underline|uline|emph|boldsymbol|mathbf|mathrm|bm"
+    r"|bf|it|bfseries|uparrow|downarrow|dd?agger|dd?ag|ast|star|tiny|small|scriptsize|footnotesize"
+    r"|scriptstyle|textsuperscript|textsubscript)\b|</?[a-z]+>"
+    r"|\*\*|__|\\(?=[%&_#])|\\[,;!]|[${}^~`↑↓†‡§¶⋆∗]"
 )
 _NUMBER = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*\**\s*(.*)", re.DOTALL)
 # An error, a rank or the like behind a number.
-_BESIDE = re.compile(r"[(\[].*[)\]]|(?:±|\\pm|\+/?-).+")
+_BESIDE = re.compile(r"[(\[].*[)\]]|(?:±|\\pm|\+/?-)[^%]+")  # of which number is 0.7±0.1%?
 
 
 class Cell(NamedTuple):
@@ -91,13 +99,21 @@ def _cell(of, name, value):
     number = Decimal(digits)
     if percent or "%" in name:
         number = number.scaleb(-2)
-    return Cell(number, Decimal(5).scaleb(int(number.as_tuple().exponent) - 1), bool(rest))
+    return Cell(
+        number, Decimal(5).scaleb(int(number.as_tuple().exponent) - 1), any(map(str.isdigit, rest))
+    )
 
 
 def _plain(text):
     """A cell without what is there for its looks."""
     text = re.sub(r"[\s\u00a0\u2009]+", " ", str(text)).replace("\u2212", "-").replace(r"\%", "%")
-    return re.sub(r"\s+", " ", _LOOKS.sub("", text)).strip()
+    return re.sub(r"\s+", " ", _LOOKS.sub("", _RAISED.sub(_beside, text))).strip("*_ ")
+
+
+def _beside(found):
+    """What is raised behind a number: another number in brackets, or nothing."""
+    raised = "".join(filter(None, found.groups()))
+    return f" ({raised})" if re.search(r"[0-9]", raised) else ""
 
 
 def metric_name(text: str) -> str:
@@ -114,7 +130,12 @@ def _is_metric(text):
 
 
 def _is_number(text):
-    return bool(_NUMBER.fullmatch(text)) or text.lower() in _NONE
+    """Whether a cell is a number, as it seems, or stands for a missing one; 2-layer is a name."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return text.lower() in _NONE
+    digits, _, rest = found.groups()
+    return "." in digits or rest[:1] in ",./" or bool(_BESIDE.fullmatch(rest))
 
 
 def _grid_of_frame(frame):
@@ -136,22 +157,41 @@ def _grid_of_text(text):
         )
     rows = [[_plain(one) for one in row] for row in _rows_of(text.strip("\ufeff\r\n"))]
     rows = [row for row in rows if any(row)]
-    is_head = [not any(map(_is_value, row[1:] or row)) for row in rows]
-    n_heads = sum(1 for _ in takewhile(bool, is_head))
+    n_heads = sum(1 for _ in takewhile(_is_head, rows))
     # Below names of metrics their cut-offs may stand, beside no name of a recommender.
     n_heads += 0 < n_heads < len(rows) and not rows[n_heads][0] and _are_cutoffs(rows[n_heads][1:])
     heads, body = rows[:n_heads], rows[n_heads:]
+    if not heads and all(len(row) == 2 and _is_metric(row[0]) for row in rows):
+        heads = [["", ""]]  # a metric and its number on each line
     if not (heads and body):
         raise ValueError(
             "values must have a line of names above lines of numbers, got "
             f"{shown(text.strip().splitlines()[0])}"
         )
     width = max(map(len, rows))
-    heads = [["", *row] if len(row) == width - 1 else row for row in heads]  # without a corner
+    names = [row[0] for row in body]
+    numbered = len(names) > 1 and names == [*map(str, range(len(names)))]  # by pandas
+    nameless = len(heads[-1]) == width - 1 and not numbered
+    heads = [["", *row] if len(row) == width - 1 else row for row in heads]
     for row in (*heads, *body):
         if len(row) != width:
             raise ValueError(f"values must have {width} cells in each line, got {row}")
-    return heads, body
+    for row in body:
+        if nameless and _is_value(row[0]):
+            raise ValueError(
+                "values must have a word above the names of recommenders where these are numbers, "
+                f"and a decimal point in numbers, got {row} below {heads[-1][1:]}"
+            )
+    # A line that only names the lines below it holds no numbers.
+    return heads, [row for row in body if any(row[1:]) or width == 1]
+
+
+def _is_head(row):
+    """Whether a row has names and no numbers; a recommender may have none at all."""
+    cells = row[1:] or row
+    nothing = any(cells) and all(one.lower() in _NONE for one in cells)
+    of_metric = _is_metric(row[0]) and any(cells) and not any(map(_is_metric, row[1:]))
+    return not (any(map(_is_value, cells)) or nothing or (of_metric and len(row) > 1))
 
 
 def _are_cutoffs(names):
@@ -164,25 +204,32 @@ def _is_value(text):
 
 def _rows_of(text):
     """The cells of each line, by what stands between them."""
-    if re.search(r"(?<!\\)&", text) and "\\\\" in text:
-        lines = re.split(r"\\\\(?:\[[^]]*\])?|\\tabularnewline", _FRAME.sub("", text))
+    text = re.sub("[│┃┆┇┊┋║]", "|", text)
+    lines = [line.strip("\r") for line in text.splitlines() if not _RULE.fullmatch(line)]
+    ends = "\\\\" in text
+    if re.search(r"(?<!\\)&", text) and (ends or all("&" in line for line in lines)):
+        parts = r"\\\\(?:\[[^]]*\])?|\\tabularnewline" if ends else "\n"
+        lines = re.split(parts, _FRAME.sub("", text))
         spans = (_SPAN.sub(lambda one: one[2] + " &" * (int(one[1]) - 1), line) for line in lines)
         return [re.split(r"(?<!\\)&", line) for line in spans]
-    lines = [line for line in text.splitlines() if line.strip()]
     if sum("|" in line for line in lines) > 1:
-        lines = [line.strip() for line in lines if not _RULE.fullmatch(line)]
+        lines = [line.strip() for line in lines]
         return [line.removeprefix("|").removesuffix("|").split("|") for line in lines]
-    for mark in "\t;,":
-        if any(mark in line for line in lines):
-            return [*csv.reader(lines, delimiter=mark)]
-    columns = [re.split(r"\s{2,}", line.strip()) for line in lines]
-    aligned = len({len(row) for row in columns[1:]}) == 1 < len(columns[-1])
-    if aligned:
-        return columns
-    rows = [_words_of(line) for line in lines]
+    marks = [mark for mark in "\t;," if any(mark in line for line in lines)]
+    readings = [[*csv.reader(lines, delimiter=mark)] for mark in marks]
+    readings.append([re.split(r"\s{2,}", line.strip()) for line in lines])
+    for corner in (0, 1):  # with it, and without
+        for rows in readings:
+            widths = {len(rows[0]) + corner, *map(len, rows[1:])}
+            if len(rows) > 1 and len(widths) == 1 and max(widths) > 1:
+                return rows
+    if marks:
+        return readings[0]
+    aligned, rows = readings[-1], [_words_of(line) for line in lines]
     # Above metrics as rows nobody knows where a name ends: in "SAS Rec A" SAS may be a corner.
-    heads = rows[0] if len(columns[0]) == 1 else columns[0]
-    if len(heads) == len(rows[-1]) and _is_metric(rows[-1][0]) and not _is_metric(heads[-1]):
+    heads = rows[0] if len(aligned[0]) == 1 else aligned[0]
+    a_name = not (_is_metric(heads[-1]) or _is_value(heads[-1]))
+    if len(heads) == len(rows[-1]) and _is_metric(rows[-1][0]) and a_name:
         raise ValueError(
             "values must have tabs, commas or | between cells where metrics are rows, got "
             f"{shown(lines[0])}"
@@ -198,6 +245,11 @@ def _words_of(line):
     if not values:
         return words
     name = words[: len(words) - len(values)]
+    if any(re.fullmatch(r"\d*\.\d+", one) for one in name):
+        raise ValueError(
+            "values must have tabs, commas or | between cells where names hold numbers, got "
+            f"{shown(line.strip())}"
+        )
     return [" ".join(name), *values] if name else values
 
 

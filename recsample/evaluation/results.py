@@ -420,6 +420,8 @@ class Result(Value):
     def to_csv(self) -> str:
         """The table as CSV; each row says at which level its limits are, and what they assume.
 
+        Names that a spreadsheet would run as a formula, such as =1+1, begin with an apostrophe.
+
         Returns
         -------
         str
@@ -433,7 +435,10 @@ class Result(Value):
         AUC,0.8125,...,0.8125,not needed,...,0.95
         <BLANKLINE>
         """
-        return self._exported().to_csv(index=False, lineterminator="\n")
+        table = self._exported()
+        for name in {"recommender", "metric"} & {*table}:
+            table[name] = table[name].str.replace(r"^(?=[=+\-@\t\r\n])", "'", regex=True)
+        return table.to_csv(index=False, lineterminator="\n")
 
     def to_json(self) -> str:
         """All that is said, as JSON; limits that there are none of are null.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -22,8 +21,10 @@ def metric(name: str) -> Metric:
     """The metric with a given name; the inverse of ``str(metric)``.
 
     Case does not matter, nor do spaces, hyphens and underscores. The `aliases` of each metric are
-    read too: MRR is RR, MAP is AP, Hits and HR are HitRate; and cut-offs as others write them,
-    ndcg_cut_10 (trec_eval, whose map_cut_10 is AP(relevant)@10), recall_at_10 (mteb), recall_10.
+    read too: MRR is RR, MAP is AP, Hits and HR are HitRate; and names as other libraries write
+    them, such as ndcg_cut_10, recall_at_10, P_5, cosine_mrr@10 or top_10_categorical_accuracy.
+    Where only one library writes a name, its definition is taken: map_cut_10 (trec_eval) is
+    AP(relevant)@10, and RetrievalMAP@10 (TorchMetrics) is AP(hits)@10. Accuracy@10 is HitRate@10.
 
     Parameters
     ----------
@@ -49,29 +50,51 @@ def metric(name: str) -> Metric:
     return _read(name, "name must be that of a metric")
 
 
+_FORM = re.compile(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@\s*([\w.+-]+))?\s*")
+_COSINE = "(?:cosine|cos_sim|dot|euclidean|manhattan)[-_]"  # of sentence-transformers
+# What would be read as something else: OGB's values of each instance, accuracy in k places, and F.
+_MISREAD = (
+    (rf"(?:{_COSINE})?acc(?:uracy)? *@", "HitRate@"),
+    (r"f[-_ ]?1?[-_ ]?(?:score|measure)", "F1"),
+    (r"f([\d.]+)_(?:cut_|at_)?(\d+)$", r"F\1@\2"),
+    (r"(.*)_list$", r"\1"),
+)
+# Names elsewhere and ours, each tried where the name is still unknown.
+_ELSEWHERE = (
+    (r"(?:\S*/|(?:both|head|tail)\.\w+\.)(\S+)", r"\1"),  # val/recall@10 of a log; PyKEEN
+    (rf"{_COSINE}(.*)", r"\1"),
+    (r"acc(?:uracy)?_at_(\d+)", r"HitRate@\1"),
+    (r"(?:sparse_)?top_(\d+)_(?:categorical_)?accuracy", r"HitRate@\1"),  # Keras, TFRS
+    (r"retrieval_?(?:map|average_?precision) *@ *(\d+)", r"AP(hits)@\1"),  # TorchMetrics
+    (r"retrieval_?(.*)", r"\1"),
+    (r"map_cut_(\d+)", r"AP(relevant)@\1"),  # trec_eval; who writes map_at_10 means either
+    (r"(\w+?)(?:_cut|_at)?_(\d+)", r"\1@\2"),
+    (r"rbp(\.\d+)", r"RBP(0\1)"),  # ranx
+    (r"(.*)_score", r"\1"),  # scikit-learn
+)
+
+
 def _read(name, wanted):
     """The metric with this name; the error for an unknown one starts with `wanted`."""
-    found = re.fullmatch(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@\s*([\w.+-]+))?\s*", str(name))
-    base, option, cutoff = found.groups() if found else (str(name), None, None)
-    known = _known(base, option)
-    other = re.fullmatch(r"\s*(\w+?)(_cut|_at)?_(\d+)\s*", str(name))
-    if known is None and other is not None:
-        base, kind, cutoff = other.groups()
-        known = _known(base, None)
-        if kind == "_cut" and known == AP:  # trec_eval divides by all relevant items
-            known = replace(known, over="relevant")
-    if known is None:
-        if normalized(base) == "gauc":  # which RecBole and DIN weight by clicks
-            raise ValueError(
-                f"{wanted}, got {name!r}, a weighted mean of AUC: evaluate AUC, take values = "
-                "result.per_instance['value'], and numpy.average(values, weights=clicks)"
-            )
-        near = get_close_matches(normalized(base), labels := _labels(), n=3, cutoff=0.3)
-        near = [labels[n] for n in near] or [*labels.values()]
-        raise ValueError(f"{wanted}, got {name!r}; nearest: {', '.join(near)}")
-    if cutoff is None:
-        return known
-    return known @ (int(cutoff) if cutoff.isdecimal() and len(cutoff) < 20 else cutoff)
+    text = str(name).strip()
+    for form, ours in _MISREAD:
+        text = re.sub(f"^{form}", ours, text, flags=re.IGNORECASE)
+    for form, ours in (("", ""), *_ELSEWHERE):
+        text = re.sub(f"^{form}$", ours, text, flags=re.IGNORECASE)
+        found = _FORM.fullmatch(text)
+        base, option, cutoff = found.groups() if found else (text, None, None)
+        if (known := _known(base, option)) is not None:
+            if cutoff is None:
+                return known
+            return known @ (int(cutoff) if cutoff.isdecimal() and len(cutoff) < 20 else cutoff)
+    if normalized(base) == "gauc":  # which RecBole and DIN weight by clicks
+        raise ValueError(
+            f"{wanted}, got {name!r}, a weighted mean of AUC: evaluate AUC, take values = "
+            "result.per_instance['value'], and numpy.average(values, weights=clicks)"
+        )
+    near = get_close_matches(normalized(base), labels := _labels(), n=3, cutoff=0.3)
+    near = [labels[n] for n in near] or [*labels.values()]
+    raise ValueError(f"{wanted}, got {name!r}; nearest: {', '.join(near)}")
 
 
 def _known(base, option):

@@ -45,6 +45,7 @@ class AreaUnderCurve(Metric):
     """
 
     name = "AUC"
+    aliases = ("AUROC", "ROCAUC")
     takes_cutoff = False
     form = Linear()
 
@@ -80,7 +81,7 @@ class PrecisionAt(_FirstPlaces):
 
     cutoff: int | None = None
     name = "Precision"
-    aliases = ("P",)
+    aliases = ("P", "Prec")
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) / self.cutoff
@@ -106,7 +107,7 @@ class RecallAt(_FirstPlaces):
 
     cutoff: int | None = None
     name = "Recall"
-    aliases = ("R",)
+    aliases = ("R", "Rec")
 
     def term(self, rank: Any, order: Any, n_relevant: Any, n_items: Any) -> Any:
         return self.within(rank) / n_relevant
@@ -209,7 +210,7 @@ class AveragePrecision(Metric):
     over: str = "best"
     cutoff: int | None = None
     name = "AP"
-    aliases = ("MAP",)
+    aliases = ("MAP", "AveragePrecision", "MeanAveragePrecision")
     examples = ("relevant", "hits", "k")
 
     def __post_init__(self) -> None:
@@ -327,7 +328,7 @@ class NormalizedDCG(Metric):
 
     cutoff: int | None = None
     name = "NDCG"
-    aliases = ("N",)
+    aliases = ("N", "NormalizedDCG", "nDCGRendle2020")
 
     form = Logarithmic()
 
@@ -356,7 +357,7 @@ class ReciprocalRank(Metric):
 
     cutoff: int | None = None
     name = "RR"
-    aliases = ("MRR", "RecipRank")
+    aliases = ("MRR", "RecipRank", "ReciprocalRank", "MeanReciprocalRank")
 
     form = Reciprocal()
 

@@ -211,6 +211,138 @@ def test_what_is_not_listed_is_stated(run, tmp_path):
         assert status == 0 and json.loads(out) == json.loads(expected.to_json()), options
 
 
+# Files as they are published: RecBole's, NCF's, TREC's. Each has the users 1 and 2, the held-out
+# items 11 and 12, and the scores .9, .5, .7 and .1, .8, .4 of items 11, 12 and 13.
+SCORES = [(1, 11, 0.9), (1, 12, 0.5), (1, 13, 0.7), (2, 11, 0.1), (2, 12, 0.8), (2, 13, 0.4)]
+PUBLISHED = {
+    "test.inter": "user_id:token\titem_id:token\trating:float\ttimestamp:float\n"
+    "1\t11\t5\t978300760\n2\t12\t3\t978302109\n",
+    "ml-1m.train.rating": "1\t14\t5\t978824330\n2\t14\t4\t978824330\n",
+    "ml-1m.test.rating": "1\t11\t5\t978824351\n2\t12\t3\t978300174\n",
+    "ml-1m.test.negative": "(1,11)\t12\t13\n(2,12)\t11\t13\n",
+    "negatives.tsv": "(1,)\t12\t13\n(2,)\t11\t13\n",
+    "bm25.run": "".join(f"{u} Q0 {i} 1 {s} bm25\n" for u, i, s in SCORES),
+    "input.trec8": "".join(f"{u}\tQ0\t{i}\t1\t{s}\tx y\n" for u, i, s in SCORES),
+    "qrels.robust2004.txt": "1 0 11 1\n1 0 12 0\n2 0 12 2\n2 0 13 0\n",
+    "qrels.tsv": "query-id\tcorpus-id\tscore\n1\t11\t1\n1\t12\t0\n2\t12\t1\n",
+    "scores.csv": "uid,iid,score\n" + "".join(f"{u},{i},{s}\n" for u, i, s in SCORES),
+}
+OWN = ["--scores", "scores.csv", "--user", "scores=uid", "--item", "scores=iid"]
+NCF_TEST = ["--held-out", "ml-1m.test.rating", "--all-relevant", "--columns"]
+TREC = "user,q0,item,rank,score,run"
+QRELS = "held-out=user,0,item,grade"
+
+
+@pytest.fixture
+def published(tmp_path, monkeypatch):
+    for name, text in PUBLISHED.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("gz", ["", ".gz"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [*OWN, "--held-out", "test.inter", "--user", "held-out=user_id", "--item"]
+        + ["held-out=item_id", "--all-relevant"],
+        [*OWN, *NCF_TEST, "held-out=user,item,rating,time"],
+        [*OWN, *NCF_TEST, "held-out=user,item,rating,time", "--among", "ml-1m.test.negative"]
+        + ["--drawn", "all"],
+        [*OWN, *NCF_TEST, "held-out=user,item,rating,time", "train=user,item,rating,time"]
+        + ["--train", "ml-1m.train.rating"],
+        [*OWN, *NCF_TEST, "held-out=user,item,rating,time", "--among", "negatives.tsv"]
+        + ["--drawn", "all"],
+        ["--scores", "bm25.run", "--held-out", "qrels.robust2004.txt", "--columns"]
+        + [f"scores={TREC}", QRELS, "--relevance", "grade"],
+        ["--scores", "bm25.run", "--held-out", "qrels.tsv", "--columns", f"scores={TREC}"]
+        + ["--user", "held-out=query-id", "--item", "held-out=corpus-id", "--relevance", "score"],
+    ],
+)
+def test_files_as_they_are_published(run, published, asked, gz):
+    files = [one + gz if one in PUBLISHED else one for one in asked]
+    asked = ["evaluate", *files, "--metrics", "mrr", "map", "auc", "--format", "csv"]
+    status, out, err = run(*asked)
+    assert (status, err) == (0, "")
+    # the held-out item is the best of three for either user
+    assert pd.read_csv(io.StringIO(out))["value"].tolist() == [1, 1, 1]
+
+
+def test_scores_from_the_standard_input(run, published, monkeypatch):
+    data = io.BytesIO(PUBLISHED["scores.csv"].encode())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(data, "utf-8"))
+    asked = ["evaluate", "--scores", "-", *OWN[2:], "--held-out", "qrels.tsv.gz", "--user"]
+    asked += ["held-out=query-id", "--item", "held-out=corpus-id", "--relevance", "score"]
+    status, out, _ = run(*asked, "--metrics", "mrr", "--format", "csv")
+    assert status == 0 and pd.read_csv(io.StringIO(out))["value"].tolist() == [1]
+
+
+def test_ranks_without_a_line_of_names(run, tmp_path):
+    (tmp_path / "ranks.txt").write_text("a 1\nb 3\nc 2\n", encoding="utf-8")
+    asked = "--m 5 --items 99 --drawn uniform --metrics auc --format csv".split()
+    status, out, _ = run("report", tmp_path / "ranks.txt", "--columns", "who,rank", *asked)
+    assert status == 0 and pd.read_csv(io.StringIO(out))["corrected"].tolist() == pytest.approx(
+        [0.8]
+    )
+
+
+@pytest.mark.parametrize(
+    "asked, said",
+    [
+        (
+            [*OWN, "--held-out", "qrels.tsv", "--columns", "uid,iid,score"],
+            "--columns must be left out of scores.csv, which begins with names, got ['uid', 'iid'",
+        ),
+        (
+            [*OWN, *NCF_TEST, "held-out=user,item"],
+            "ml-1m.test.rating, line 1, must have 2 fields, as many as --columns names, got 4",
+        ),
+        (
+            [*OWN, "--held-out", "ml-1m.test.rating"],
+            "must end in .csv, .tsv, .inter, .negative or .parquet",
+        ),
+        (
+            ["--scores", "input.trec8", "--held-out", "qrels.tsv", "--columns", f"scores={TREC}"],
+            "input.trec8, line 1, must have 6 fields, as many as --columns names, got 7",
+        ),
+        (
+            [*OWN, "--held-out", "qrels.tsv", "--user", "held-out=query", "--item", "corpus-id"],
+            "--user must name one column of qrels.tsv, got 'query' where the columns are ['query-",
+        ),
+        (
+            [*OWN, "--held-out", "qrels.tsv", "--user", "scores=iid"],
+            "--user must be said once for each file, got ['scores=uid', 'scores=iid']",
+        ),
+        (
+            [*OWN, "--held-out", "test.inter", "--user", "user_id", "--item", "item_id"],
+            "--relevance must say what the column 'rating' of --held-out means",
+        ),
+    ],
+)
+def test_what_is_wrong_with_published_files_is_said_of_options(run, published, asked, said):
+    status, _, err = run("evaluate", *asked)
+    assert status == 2 and said in err
+
+
+@pytest.mark.parametrize("line", ["(1,13)\t12", "2\t11", "(2)\t11", "(2,12)"])
+def test_lists_of_each_user_once_or_not_at_all(tmp_path, line):
+    path = tmp_path / "x.negative"
+    path.write_text(f"(1,11)\t12\t13\n{line}\n", encoding="utf-8")
+    with pytest.raises(
+        ValueError, match=r"line 2, must begin with \(user,item\) .* of each user on"
+    ):
+        read_file(str(path), {"user": "user", "item": "item"})
+
+
+def test_a_further_column_with_the_name_of_another(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("uid,item,user\nann,tea,1\nbob,oil,0\n", encoding="utf-8")
+    found = read_file(str(path), {"user": "uid", "item": "item", "relevance": ...})
+    assert found["user"].tolist() == ["ann", "bob"]
+    assert found["user of the file"].tolist() == [1, 0]
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_column_of_relevance(run, tables, kind):
     pytest.importorskip("pyarrow")
@@ -220,7 +352,9 @@ def test_a_column_of_relevance(run, tables, kind):
     getattr(held_out.assign(Label=relevant), write)(path, index=False)
     asked = ["evaluate", "--scores", folder / "a.csv", "--held-out", path, "--format", "json"]
     status, _, said = run(*asked)
-    assert status == 2 and "--relevance must say what the column 'Label' of held_out means" in said
+    assert (
+        status == 2 and "--relevance must say what the column 'Label' of --held-out means" in said
+    )
     assert "--relevance Label if" in said and "--all-relevant if every row is" in said
     for more, rows in ((["--relevance", "Label"], relevant), (["--all-relevant"], slice(None))):
         status, out, _ = run(*asked, *more)
@@ -270,6 +404,7 @@ def mistaken(study):
     (folder / "cut.csv.gz").write_bytes(gzip.compress(b"rank\n1\n" * 99)[:-9])
     (folder / "twice.csv").write_text("rank,user,rank\n1,2,3\n", encoding="utf-8")
     (folder / "folder.csv").mkdir()
+    (folder / "held_out.csv").write_text("user,item\n1,1\n", encoding="utf-8")
     (folder / "scores.csv").write_text("user,item,score\n1,1,.2\n1,2,.1\n", encoding="utf-8")
     return folder
 
@@ -284,7 +419,10 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
     "arguments, said",
     [
         (["report", "none.csv", *SIZES], "none.csv must be a file that holds a table: No such"),
-        (["report", "x.xlsx", *SIZES], "must end in .csv, .tsv, .csv.gz, .tsv.gz or .parquet"),
+        (
+            ["report", "x.xlsx", *SIZES],
+            "must end in .csv, .tsv, .inter, .negative or .parquet, text also",
+        ),
         (["report", "s3://bucket/x.parquet", *SIZES], "got none on this machine"),
         (["report", "folder.csv", *SIZES], "folder.csv must be a file that holds a table: Is a d"),
         (["report", "plain.csv.gz", *SIZES], "plain.csv.gz must be a file that holds a table: Not"),
@@ -320,11 +458,21 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         ([*EVALUATE, "--model", "what"], "--model must name one column of scores.csv, got 'what'"),
         ([*EVALUATE, "--items", "what"], "must end in .csv"),
         ([*EVALUATE, "--unlisted", "lost"], "--unlisted must be 'missed' (never found"),
-        ([*EVALUATE, "--drawn", "all"], "--drawn must be None where among is None and unlisted is"),
+        (
+            [*EVALUATE, "--drawn", "all"],
+            "--drawn must be left out where --among is not given and --unl",
+        ),
         ([*EVALUATE, "--sample", "0"], "--sample must be a whole number of at least 1, got 0"),
-        ([*EVALUATE, "--sample", "2", "--unlisted", "out"], "--unlisted must be None or 'below'"),
+        (
+            [*EVALUATE, "--sample", "2", "--unlisted", "out"],
+            "--unlisted must be left out or 'below' where --sample is given",
+        ),
         ([*EVALUATE, "--with-replacement"], "--with-replacement must stand beside --sample, got"),
         ([*EVALUATE, "--seed", "-1"], "--seed must be a whole number of at least 0"),
+        (
+            ["evaluate", "--scores", "held_out.csv", "--held-out", "scores.csv"],
+            "--score must name one column of held_out.csv, got 'score' where the columns are",
+        ),
         (["evaluate", "--scores", "a=x.csv", "x.csv", "--held-out", "x.csv"], "NAME=FILE"),
         (["evaluate", "--scores", "a=x.csv", "a=x.csv", "--held-out", "x.csv"], "different names"),
     ],

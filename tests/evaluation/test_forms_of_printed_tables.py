@@ -30,6 +30,36 @@ FORMS = {
     "pasted, without a corner": "HR @5 NDCG@10\nSAS Rec 0.670 0.3\nB 0.680 0.512 ± 0.01",
     "a printed dataframe": "         HR@5  NDCG@10\nSAS Rec 0.670    0.3  \nB       0.680    0.512",
     "metrics as rows, pasted": "      SAS Rec     B\nHR@5    0.670  0.680\nNDCG@10 0.3    0.512",
+    "LaTeX, raised marks and errors": r"""\begin{tabular*}{\textwidth}
+{@{\extracolsep{\fill}}l|p{2cm}|c}
+ & HR@5$^\uparrow$ & NDCG@10 \\ \hline \addlinespace[2pt]
+SAS Rec & \cellcolor{gray!20}0.670$^{1}$ & $0.3_{\pm 0.01}$ \\ \hdashline
+B & \textcolor{red}{0.680}$^{a}$ & 0.512{\scriptsize $\pm$0.003} \\ \end{tabular*}""",
+    "LaTeX without ends of lines": "Model & HR@5 & NDCG@10\nSAS Rec & .670 & 0.3\nB & .680 & .512",
+    "Markdown, italics and HTML": "|Model|HR@5|NDCG@10|\n|-|-|-|\n| *SAS Rec* | *0.670* | 0.3² |\n"
+    "| __B__ | _0.680_ | <u>0.512</u><sup>1</sup> |",
+    "a grid": """
++---------+-------+---------+
+| model   | HR@5  | NDCG@10 |
++=========+=======+=========+
+| SAS Rec | 0.670 | 0.3     |
++---------+-------+---------+
+| B       | 0.680 | 0.512   |
++---------+-------+---------+""",
+    "lines as borders": """
+┌─────────┬──────┬─────────┐
+│ model   ┆ HR@5 ┆ NDCG@10 │
+╞═════════╪══════╪═════════╡
+│ SAS Rec ┆ 0.67 ┆ 0.3     │
+│ B       ┆ 0.68 ┆ 0.512   │
+└─────────┴──────┴─────────┘""",
+    "underlined": """
+model      HR@5    NDCG@10
+-------  ------  ---------
+SAS Rec    0.67      0.3
+B          0.68      0.512""",
+    "groups of rows": "Model,HR@5,NDCG@10\nBaselines,,\nSAS Rec,0.670,0.3\nOurs,,\n"
+    "B,*0.680,0.512 (+3.2%)",
     "dataframe": pd.DataFrame(SAME).T,
     "dataframe, metrics as rows": pd.DataFrame(SAME),
     "dataframe with a column of names": pd.DataFrame(SAME).T.reset_index(names="model"),
@@ -55,6 +85,53 @@ def test_every_form_is_the_same_table(form):
         assert {key: float(one.number) for key, one in found[name].items()} == wanted
 
 
+LOOKS = [
+    "{}",
+    "**{}**",
+    "*{}*",
+    "{}*",
+    "{}†",
+    "{}±0.003",
+    "{} ± 0.003",
+    "{} (0.01)",
+    "__{}__",
+    "{}²",
+]
+LOOKS += [
+    "{}<sup>1</sup>",
+    "<b>{}</b>",
+    "${}$",
+    r"$\mathbf{{{}}}$",
+    "${}^{{2}}$",
+    r"\underline{{{}}}",
+]
+NAMES = ["SASRec", "S3-Rec", "BPR (ours)", "GRU4Rec+", "MF 64d", "2-layer", "50% pop", "a,b", "k=5"]
+WRITTEN = (
+    "github grid simple tsv orgtbl psql rst pretty fancy_grid presto outline plain csv".split()
+)
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("turned", [False, True])
+def test_whatever_writes_a_table_no_number_is_lost(written, turned):
+    tabulate = pytest.importorskip("tabulate").tabulate
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        numbers = rng.random((4, 3)).round(4)
+        looks = rng.choice(LOOKS, numbers.shape)
+        cells = [[look.format(f"{x:.4f}") for x, look in zip(*row)] for row in zip(numbers, looks)]
+        names, metrics = [*rng.choice(NAMES, 4, replace=False)], ["HR@5", "NDCG@10", "mrr"]
+        table = pd.DataFrame(cells, names, metrics)
+        table = (table.T if turned else table).rename_axis("what").reset_index()
+        if written == "csv":
+            text = table.to_csv(index=False)
+        else:
+            text = tabulate(table, "keys", written, showindex=False, disable_numparse=True)
+        found, _ = printed_table(text)
+        values = [[float(one.number) for one in row.values()] for row in found.values()]
+        assert np.array_equal(values, numbers), text
+
+
 def test_digits_of_percentages_count_as_they_were_printed():
     cells, _ = printed_table("HR@5,HR@10 (%)\n67.0%,70\n")
     assert [float(one.half) for one in cells[""].values()] == [0.0005, 0.005]
@@ -63,6 +140,12 @@ def test_digits_of_percentages_count_as_they_were_printed():
 def test_a_table_without_names_has_one_recommender_or_numbered_rows():
     assert printed_table("HR@5;HR@10\n0.5;0.6")[1] is False
     assert list(printed_table("HR@5;HR@10\n0.5;0.6\n0.4;0.5")[0]) == ["row 1", "row 2"]
+
+
+def test_a_metric_and_its_number_on_each_line():
+    for mark in (" ", ",", "\t"):
+        cells, named = printed_table(f"HR@10{mark}0.670\nNDCG@10{mark}0.396")
+        assert not named and [str(one.number) for one in cells[""].values()] == ["0.670", "0.396"]
 
 
 def test_numbers_behind_others_are_counted():
@@ -92,6 +175,14 @@ def test_numbers_behind_others_are_counted():
         ("Model,HR@5\nA,0.67\nA,0.5", "name each recommender once"),
         ("Model,HR@5,HR@5\nA,0.67,0.5", "name each metric once"),
         ("Model,HR@5\nA,0.67a", "got '0.67a'"),
+        # What could be taken for a name, or for another number
+        ("HR@5\n0,1", r"a decimal point in numbers, got \['0', '1'\] below \['HR@5'\]"),
+        ("HR@5,AP\n0.9,0.5,0.6", "a word above the names of recommenders where these are numbers"),
+        ("Model HR@5\nA 0.67 x 0.3", "between cells where names hold numbers, got 'A 0.67 x 0.3'"),
+        ("Model,HR@5\nA,0.9±0.1%", "got '0.9±0.1%'"),
+        ("metric & A & B \\\\ HR@5 & x & y \\\\ AP & 0.1 & 0.2 \\\\", "got 'x' for 'HR@5'"),
+        ("Model & HR@5 \\\\ A & $6.7\\times10^{-1}$ \\\\", "got '6.7"),
+        ("Model,HR@5,AP\nA,-,-\nB,0.3,0.4", "values of 'A' must hold at least one number"),
     ],
 )
 def test_what_is_no_such_table_is_refused_with_the_way_out(text, message):

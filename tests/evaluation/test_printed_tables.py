@@ -1,4 +1,8 @@
+import io
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import recsample as rs
@@ -109,6 +113,14 @@ def test_it_is_said_as_other_results_are():
         found.per_instance  # noqa: B018
     with pytest.raises(ValueError, match="a plan is made"):
         found.plan("Recall@10", 0.1)
+
+
+def test_names_are_no_formulas_in_a_spreadsheet():
+    names = ['=HYPERLINK("http://x")', "+1", "-1", "@a", "\t=1", "BPR", "a=b", "'=1"]
+    found = read({name: {"HR@10": "0.670"} for name in names}, metrics=["HR@10"])
+    rows = pd.read_csv(io.StringIO(found.to_csv()))["recommender"].tolist()
+    assert rows == [f"'{name}" for name in names[:5]] + names[5:]
+    assert [row["recommender"] for row in json.loads(found.to_json())["table"]] == names
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,61 @@ def test_names_that_others_use(other, name):
     assert str(metric(other)) == (name or "AP(relevant)@5")
 
 
+@pytest.mark.parametrize(
+    "library, names",
+    [
+        ("trec_eval", "P_5:Precision@5 recall_10:Recall@10 recip_rank:RR Rprec:RPrecision map:AP"),
+        ("trec_eval", "ndcg:NDCG ndcg_cut_10:NDCG@10 map_cut_10:AP(relevant)@10"),
+        ("trec_eval", "success_5:HitRate@5"),
+        ("ranx", "hit_rate@10:HitRate@10 precision@10:Precision@10 r-precision:RPrecision"),
+        ("ranx", "f1@10:F1@10 rbp.95:RBP(0.95) dcg@10:DCG@10"),
+        ("ir_measures", "nDCG@10:NDCG@10 P@5:Precision@5 R@10:Recall@10 Success@1:HitRate@1"),
+        ("mteb", "ndcg_at_10:NDCG@10 mrr_at_10:RR@10 precision_at_1:Precision@1"),
+        ("mteb", "map_at_10:AP@10 accuracy_at_5:HitRate@5 recall_at_10:Recall@10 f1_10:F1@10"),
+        ("RecBole", "recall@10:Recall@10 hit@10:HitRate@10 mrr@10:RR@10 map@10:AP@10"),
+        ("Elliot", "nDCGRendle2020@10:NDCG@10 HR@10:HitRate@10 MAR@10:AR@10 F1@10:F1@10"),
+        ("Cornac", "HitRatio@10:HitRate@10 FMeasure@10:F1@10 AUC:AUC"),
+        ("LensKit", "RecipRank@10:RR@10 AveragePrecision@10:AP@10 Hit@10:HitRate@10 RBP(0.85):"),
+        ("TorchMetrics", "RetrievalNormalizedDCG@10:NDCG@10 RetrievalHitRate@10:HitRate@10"),
+        ("TorchMetrics", "RetrievalMAP:AP RetrievalMAP@10:AP(hits)@10 RetrievalMRR@10:RR@10"),
+        ("TorchMetrics", "retrieval_average_precision@5:AP(hits)@5 RetrievalAUROC:AUC"),
+        ("TorchMetrics", "retrieval_reciprocal_rank:RR RetrievalRPrecision:RPrecision"),
+        ("TFRS", "factorized_top_k/top_10_categorical_accuracy:HitRate@10"),
+        ("Keras", "sparse_top_5_categorical_accuracy:HitRate@5"),
+        ("sentence-transformers", "cosine_ndcg@10:NDCG@10 cos_sim-Accuracy@10:HitRate@10"),
+        ("sentence-transformers", "cosine_map@100:AP@100 dot_accuracy@1:HitRate@1"),
+        ("PyKEEN", "hits_at_10:HitRate@10 both.realistic.hits_at_10:HitRate@10"),
+        ("OGB", "hits@50_list:HitRate@50 mrr_list:RR"),
+        ("scikit-learn", "ndcg_score:NDCG roc_auc_score:AUC average_precision_score:AP"),
+        ("LightFM", "precision_at_10:Precision@10 auc_score:AUC reciprocal_rank:RR"),
+        ("papers", "H@10:HitRate@10 N@10:NDCG@10 Prec@5:Precision@5 Rec@20:Recall@20"),
+        ("papers", "Acc@5:HitRate@5 F1-score@10:F1@10 F-measure@5:F1@5 F1_score@3:F1@3"),
+        ("logs", "val/recall@10:Recall@10 eval_/next-item/ndcg_at_10:NDCG@10"),
+    ],
+)
+def test_names_that_libraries_print(library, names):
+    for name, _, ours in (one.rpartition(":") for one in names.split()):
+        assert str(metric(name)) == (ours or name), (library, name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bpref", "gm_map", "iprec_at_recall_0.10", "NCRR@10", "LAUC", "GiniIndex@10", "recall_cap@10"]
+    + [
+        "RetrievalFallOut@10",
+        "alpha-nDCG@10",
+        "nauc_map_at_10_max",
+        "AP(rel=2)@10",
+        "Improv. AUC",
+        "score",
+        "",
+    ],
+)
+def test_what_is_no_metric_of_ours_is_refused(name):
+    with pytest.raises(ValueError, match="got"):
+        metric(name)
+
+
 @pytest.mark.parametrize("half_life", [5, 0.1, 1 / 3, 2.5e-7, 1e22])
 def test_every_half_life_parses_back(half_life):
     assert metric(str(RankScore(half_life) @ 3)) == RankScore(half_life) @ 3
