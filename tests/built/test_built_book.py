@@ -125,6 +125,17 @@ def test_menus_lead_to_sections_and_chapters(window, base, width):
     assert errors == []
 
 
+def test_the_list_of_chapters_opens_to_volume_one(window, base):
+    page, _, _ = browser.visit(window, f"{base}book/metrics.html")
+    links = page.locator(".bd-docs-nav a")
+    seen = {
+        link.get_attribute("href").partition(".")[0] for link in links.all() if link.is_visible()
+    }
+    assert {"start", "crosswalk", "exact_about"} <= seen and not {"glossary", "api"} & seen
+    page, _, _ = browser.visit(window, f"{base}book/glossary.html")
+    assert page.locator(".bd-docs-nav a[href='notation.html']").is_visible()
+
+
 @pytest.mark.parametrize("served", [True, False])
 def test_search_leads_to_the_chapter(window, base, served):
     page, errors, _ = browser.visit(window, f"{base if served else FILES}search.html")
