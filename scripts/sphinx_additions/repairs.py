@@ -27,7 +27,10 @@ REPAIRS = {
 # a picture they are an error, and of equal results the first of the book comes first.
 SCRIPTS = {
     "sphinx_highlight.js": {
-        'document.querySelector("body")': 'document.querySelector("article")',
+        # The page of the search itself has no text.
+        'document.querySelector("body")': (
+            'document.querySelector("article") ?? new DocumentFragment()'
+        ),
         '"button, select, textarea"': '"button, select, textarea, svg"',
     },
     "searchtools.js": {
