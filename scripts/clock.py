@@ -3,9 +3,9 @@
 python scripts/clock.py          minutes of every chapter, and of every part of _toc.yml
 python scripts/clock.py state    the same, rounded to five, into the box that opens each chapter
 
-A minute for 200 words, captions and solved exercises included. Half a minute for a cell that is
-shown, and again for every twelve lines more; its output counts for nothing, nor do cells that are
-folded or removed. A minute and a half for a derivation: a displayed equation, or a proof.
+A minute for 150 words, captions and solved exercises included, and for ten lines of code in view;
+45 seconds for a figure or table, 90 for a displayed equation, 3 for a formula in the text. What is
+folded or removed counts for nothing, and neither does output without a caption.
 """
 
 import re
@@ -17,7 +17,8 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-WORDS_A_MINUTE, CELL, LINES, DERIVATION = 200, 0.5, 12, 1.5
+WORDS_A_MINUTE, LINES_A_MINUTE = 150, 10
+FIGURE, EQUATION, FORMULA = 0.75, 1.5, 0.05  # minutes
 MARKDOWN = MarkdownIt().enable("table").use(dollarmath_plugin).use(colon_fence_plugin)
 STATED = re.compile(r"\*\*(\d+) minutes\.\*\*")
 
@@ -37,9 +38,13 @@ def _of_cell(cell):
     tags = set(cell.metadata.get("tags", []))
     if tags & {"remove-cell", "hide-cell", "check"}:
         return 0
-    caption = cell.metadata.get("mystnb", {}).get("figure", {}).get("caption", "")
-    shown = not tags & {"remove-input", "hide-input"}
-    return _of_words(caption) + shown * CELL * -(-len(cell.source.splitlines()) // LINES)
+    figure = cell.metadata.get("mystnb", {}).get("figure")
+    seen = FIGURE + _of_words(figure["caption"]) if figure else 0
+    return seen if tags & {"remove-input", "hide-input"} else seen + _of_code(cell.source)
+
+
+def _of_code(code):
+    return sum(bool(line.strip()) for line in code.splitlines()) / LINES_A_MINUTE
 
 
 def _of_prose(text):
@@ -48,25 +53,33 @@ def _of_prose(text):
 
 def _of_token(token):
     if token.type.startswith("math_block"):
-        return DERIVATION
+        return EQUATION
+    if token.type == "table_open":
+        return FIGURE
     if token.type == "inline":
         return _of_words(token.content)
+    if token.type not in ("fence", "colon_fence"):
+        return 0
     directive = re.match(r"\{(\S+)\}(.*)", token.info)
-    return _of_directive(*directive.groups(), token.content) if directive else 0
+    if directive:
+        return _of_directive(*directive.groups(), token.content)
+    return _of_code(token.content)
 
 
 def _of_directive(name, title, content):
     if name == "math":
-        return DERIVATION
+        return EQUATION
     if name == "eval-rst":
         return 0
     body = re.sub(r"\A(---\n.*?^---\n|(:[^\n]*\n)*)", "", content, count=1, flags=re.M | re.S)
-    return _of_words(title) + _of_prose(body) + DERIVATION * (name == "prf:proof")
+    return _of_words(title) + _of_prose(body) + FIGURE * (name == "figure")
 
 
 def _of_words(text):
-    """Of running text, in which a formula, or a name in code, is a word."""
-    return len(re.sub(r"\$.+?\$|`.+?`", "x", text, flags=re.S).split()) / WORDS_A_MINUTE
+    """Of running text, in which a name in code is a word."""
+    text, formulas = re.subn(r"\$.+?\$", " ", text, flags=re.S)
+    words = re.sub(r"`.+?`", "x", text, flags=re.S).split()
+    return len(words) / WORDS_A_MINUTE + FORMULA * formulas
 
 
 def main(*command):

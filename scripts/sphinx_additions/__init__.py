@@ -1,7 +1,7 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
 NAMES = ["checks", "docstrings", "downloads", "formulas", "heads", "living"]
-NAMES += ["repairs", "running", "tables", "typesetting", "weight"]
+NAMES += ["repairs", "running", "sidebar", "tables", "typesetting", "weight"]
 
 
 def setup(app):

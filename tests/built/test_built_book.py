@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 import browser
 import chapters
@@ -124,6 +125,17 @@ def test_menus_lead_to_sections_and_chapters(window, base, width):
     assert errors == []
 
 
+def test_the_list_of_chapters_opens_to_volume_one(window, base):
+    page, _, _ = browser.visit(window, f"{base}book/metrics.html")
+    links = page.locator(".bd-docs-nav a")
+    seen = {
+        link.get_attribute("href").partition(".")[0] for link in links.all() if link.is_visible()
+    }
+    assert {"start", "crosswalk", "exact_about"} <= seen and not {"glossary", "api"} & seen
+    page, _, _ = browser.visit(window, f"{base}book/glossary.html")
+    assert page.locator(".bd-docs-nav a[href='notation.html']").is_visible()
+
+
 @pytest.mark.parametrize("served", [True, False])
 def test_search_leads_to_the_chapter(window, base, served):
     page, errors, _ = browser.visit(window, f"{base if served else FILES}search.html")
@@ -132,6 +144,49 @@ def test_search_leads_to_the_chapter(window, base, served):
     page.locator("#search-results a[href*='book/bias_variance.html']").first.click()
     page.wait_for_url("**/book/bias_variance.html*", wait_until="commit")
     assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("words", "chapter"),
+    [
+        ("hit rate", "metrics"),
+        ("leave one out", "corrections_movielens"),
+        ("negative sampling", "sampled_metrics"),
+        ("which m", "your_study"),
+        ("cold start", "exact_about"),
+        ("p-value", "inference"),
+        ("MAP", "metrics"),
+        ("ties", "ties"),
+        ("bootstrap", "inference"),
+        ("popularity", "popularity"),
+    ],
+)
+def test_search_has_the_chapter_among_the_first_three(window, base, words, chapter):
+    page, errors, _ = browser.visit(window, f"{base}search.html?q={quote(words)}")
+    page.wait_for_function("document.querySelector('.search-summary')?.innerText")
+    found = page.locator("#search-results li > a:first-child").all()
+    places = [link.get_attribute("href").partition("#")[0] for link in found[:3]]
+    assert f"book/{chapter}.html" in places and errors == []
+
+
+def test_search_has_equal_results_in_the_order_of_the_book(window, base):
+    page, _, _ = browser.visit(window, f"{base}search.html?q=recommender")
+    page.wait_for_function("document.querySelector('.search-summary')?.innerText")
+    js = "links => links.map(link => [link.getAttribute('href'), link.dataset.score])"
+    found = page.locator("#search-results li > a:first-child").evaluate_all(js)
+    equal = [PAGES.index(page.removesuffix(".html")) for page, score in found if score == "5"]
+    assert len(equal) > 10 and equal == sorted(equal)
+
+
+def test_marks_of_a_search_stay_in_the_text(window, base):
+    page, errors, _ = browser.visit(window, f"{base}{LANDING}?highlight=recommenders")
+    page.locator("article .highlighted").first.wait_for()
+    assert page.locator(":is(svg, header, nav, .sidebar) .highlighted").count() == 0
+    page, more, _ = browser.visit(window, f"{base}search.html?q=p-value")
+    page.locator("#search-results a[href*='book/inference.html']").first.click()
+    page.locator("article .highlighted").first.wait_for()
+    assert set(page.locator(".highlighted").all_text_contents()) <= {"value", "Value"}
+    assert errors == more == []
 
 
 def test_the_focus_of_the_keyboard_is_seen(window):

@@ -4,21 +4,28 @@ import chapters
 import clock
 import pytest
 
-HUNDRED = "word " * 100
+WORDS = "word " * 150
 TEN = "rank = 1\n" * 10
+FIGURE = f"---\nmystnb:\n  figure:\n    caption: {WORDS}\n    name: fig-a\n"
 
 
 @pytest.mark.parametrize(
     ("text", "taken"),
     [
-        (f"| {HUNDRED} |\n|---|\n| {HUNDRED} |", 1),
-        ("$a + b + c$ and `x = y + z` " * 100, 1.5),
-        (f"{HUNDRED}\n\n$$\na + b\n$$", 2),
-        (f"```{{prf:proof}}\n{HUNDRED}\n```", 2),
-        (f":::{{admonition}} {HUNDRED}\n:class: tip\n{HUNDRED}\n:::", 1),
-        (f"```{{figure}} a.svg\n---\nname: fig-a\nalt: {HUNDRED}\n---\n{HUNDRED}\n```", 0.505),
-        (f"```{{code-cell}}\n{TEN}{TEN}```", 1),
+        (f"{WORDS}\n\n{WORDS}", 2),
+        (f"| {WORDS} |\n|---|\n| {WORDS} |", 2.75),
+        ("$a + b + c$ and `x = y + z` " * 75, 1 + 75 * 0.05),
+        (f"{WORDS}\n\n$$\na + b\n$$", 2.5),
+        (f"```{{math}}\n:label: eq-a\n\na + b\n```\n\n{WORDS}", 2.5),
+        (f"```{{prf:proof}}\n{WORDS}\n\n$$\na + b\n$$\n```", 2.5),
+        (f":::{{admonition}} {WORDS}\n:class: tip\n{WORDS}\n:::", 2),
+        (f"```{{figure}} a.svg\n---\nname: fig-a\nalt: {WORDS}\n---\n{WORDS}\n```", 1.75 + 1 / 150),
+        (f"```{{code-cell}}\n{TEN}\n{TEN}```", 2),
+        (f"```python\n{TEN}```", 1),
         (f"```{{code-cell}}\n:tags: [remove-cell]\n\n{TEN}```", 0),
+        (f"```{{code-cell}}\n{FIGURE}tags: [hide-input]\n---\n{TEN}```", 1.75),
+        (f"```{{code-cell}}\n{FIGURE}---\n{TEN}```", 2.75),
+        (f"```{{code-cell}}\n{FIGURE}tags: [hide-cell]\n---\n{TEN}```", 0),
     ],
 )
 def test_counts_what_is_read(text, taken):

@@ -13,7 +13,7 @@ import yaml
 from docutils import nodes
 from docutils.utils import new_document
 from sphinx.application import Sphinx
-from sphinx_additions import heads, tables, typesetting, weight
+from sphinx_additions import heads, sidebar, tables, typesetting, weight
 
 PAGE = """\
 # A title
@@ -191,3 +191,16 @@ def test_the_book_names_pictures_that_exist_and_the_address_where_it_is_publishe
         assert (chapters.ROOT / picture).is_file()
     owner, name = settings["repository"]["url"].split("/")[-2:]
     assert settings["html"]["baseurl"] == f"https://{owner}.github.io/{name}/"
+
+
+def test_parts_behind_volume_one_are_folded_but_for_the_pages_own():
+    part = '<p class="caption"><span>{}</span></p>\n<ul class="{}"><li>One</li></ul>\n'
+    names = ["The short way", "Volume one: doing", "Reference", "The package"]
+    html = "".join(
+        part.format(name, "nav current" if name == "Reference" else "nav") for name in names
+    )
+    folded = sidebar.fold_parts(html)
+    assert folded.count("<details") == 2 and folded.count("<li>One</li>") == 4
+    reference, package = folded.split("<details")[1:]
+    assert reference.startswith(' class="part" open><summary>') and "Reference" in reference
+    assert package.startswith(' class="part"><summary>') and "The package" in package
