@@ -13,69 +13,66 @@ from recsample._support.checks import is_sparse
 _SEVERAL = list, tuple, set, np.ndarray
 
 
-def _of(inside, given):
-    """Whether it is a collection of such things."""
-    some = given.values() if isinstance(given, Mapping) else given
-    return isinstance(given, (Mapping, *_SEVERAL)) and all(isinstance(one, inside) for one in some)
+def _of(inside: Any, kinds: Any) -> Callable[[Any], bool]:
+    """A collection of such things."""
 
+    def fits(given):
+        some = given.values() if isinstance(given, Mapping) else given
+        is_some = isinstance(given, kinds) and getattr(given, "ndim", 1)
+        return is_some and all(isinstance(one, inside) for one in some)
 
-def _has(given, *names):
-    return all(hasattr(given, name) for name in names)
-
-
-def _is_0_or_1(given):
-    return isinstance(given, np.ndarray) and given.ndim == 2 and np.isin(given, (0, 1)).all()
+    return fits
 
 
 _BY_USER = ".explode() has the users as its index"
-# The first that fits counts; {0} is the name of the argument.
-_LINES: tuple[tuple[Callable[[Any], bool], str], ...] = (
-    (lambda x: isinstance(x, (str, PathLike)), "read the file first, as by pandas.read_csv"),
+_LISTS = _of(_SEVERAL, _SEVERAL)
+# A type, the names of attributes, or what tells; the first that fits counts. {0} is the argument.
+_LINES: tuple[tuple[Any, str], ...] = (
+    ((str, PathLike), "read the file first, as by pandas.read_csv"),
     (lambda x: is_sparse(getattr(x, "train", None)), "give {0}=data.{0} of it"),  # Interactions
+    (is_sparse, "a dataframe of the row, col and data of {0}.tocoo() lists what is stored"),
+    ("user_factors item_factors", "give (model.user_factors, model.item_factors)"),
+    ("user_embeddings item_embeddings", "give the pair of its embeddings"),
+    ("reset_index", ".reset_index() makes a dataframe of it"),
+    (Iterator, "numpy.stack([*{0}]) makes an array"),
     (
-        is_sparse,
-        "{0}.toarray() scores what is not stored by 0; a dataframe of {0}.tocoo(), with its row, "
-        "col and data as user, item and score, does not list it",
-    ),
-    (
-        lambda x: _has(x, "user_factors", "item_factors"),
-        "give (model.user_factors, model.item_factors)",
-    ),
-    (lambda x: _has(x, "user_embeddings", "item_embeddings"), "give the pair of its embeddings"),
-    (
-        lambda x: _has(x, "keys") and {"user", "item"} <= {*x.keys()},
-        "pandas.DataFrame({0}) makes a dataframe",
-    ),
-    (lambda x: _has(x, "reset_index"), ".reset_index() makes a dataframe of it"),
-    (lambda x: isinstance(x, Iterator), "numpy.stack([*{0}]) makes an array"),
-    (
-        lambda x: isinstance(x, Mapping) and _of(Mapping, x),
+        _of(Mapping, Mapping),
         "pandas.DataFrame([(u, i, v) for u, row in {0}.items() for i, v in row.items()], "
         "columns=['user', 'item', 'score']) makes a dataframe",
     ),
-    (lambda x: isinstance(x, Mapping) and _of(_SEVERAL, x), f"pandas.Series({{0}}){_BY_USER}"),
-    (lambda x: isinstance(x, Mapping), "pandas.Series({0}) has the users as its index"),
-    (_is_0_or_1, "scipy.sparse.csr_matrix({0}) makes a sparse matrix"),
     (
-        lambda x: _of(_SEVERAL, x) and {*map(len, x)} == {2},
+        lambda x: isinstance(x, Mapping) and {"user", "item"} <= {*x},
+        "pandas.DataFrame({0}) makes a dataframe",
+    ),
+    (_of(_SEVERAL, Mapping), f"pandas.Series({{0}}){_BY_USER}"),
+    (Mapping, "pandas.Series({0}) has the users as its index"),
+    (
+        lambda x: _LISTS(x) and {*map(len, x)} == {2},
         "pandas.DataFrame([*{0}], columns=['user', 'item']) makes a dataframe of pairs, and of "
         f"lists of items pandas.Series([*{{0}}]){_BY_USER}",
     ),
-    (lambda x: _of(_SEVERAL, x), f"pandas.Series([*{{0}}]){_BY_USER}"),
     (
-        lambda x: _has(x, "recommend"),
-        "its lists go into a dataframe with the columns user, item and score",
+        lambda x: isinstance(x, np.ndarray) and x.ndim == 2 and np.isin(x, (0, 1)).all(),
+        "scipy.sparse.csr_matrix({0}) makes a sparse matrix",
     ),
+    (_LISTS, f"pandas.Series([*{{0}}]){_BY_USER}"),
+    ("recommend", "its lists go into a dataframe with the columns user, item and score"),
     (
-        lambda x: callable(x) or _has(x, "predict"),
+        lambda x: callable(x) or hasattr(x, "predict"),
         "wrap it in an object whose method scores(users) returns an array, users by items",
     ),
 )
 
 
+def _fits(wanted, given):
+    if isinstance(wanted, str):
+        return all(hasattr(given, name) for name in wanted.split())
+    return isinstance(given, wanted) if isinstance(wanted, (type, tuple)) else wanted(given)
+
+
 def conversion(name: str, given: Any) -> str:
     """What makes of a thing what `name` must be, as the end of a sentence; else nothing."""
-    return next((f": {line.format(name)}" for fits, line in _LINES if fits(given)), "")
+    return next((f": {line.format(name)}" for one, line in _LINES if _fits(one, given)), "")
 
 
 def conversion_of_frame(frame: Any, known: Collection[str], wanted: Mapping[str, str]) -> str:

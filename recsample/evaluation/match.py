@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -234,9 +234,9 @@ def _pairs(name, given, columns, counts):
             told = "held-out entries of different values, relevant alike; a dataframe has grades"
             counts["", told] = len(above) * bool((above != above[:1]).any())
         user, item = pairs_of(item_sets(name, entries, *shape))
-    elif name == "held_out" and hasattr(given, "__len__") and not isinstance(given, (str, Mapping)):
-        items = array_of(name, given)
-        if items.shape != (len(given),) or len(given) and isinstance(given[0], (list, set, tuple)):
+    elif name == "held_out" and isinstance(given, Sized) and not isinstance(given, (str, Mapping)):
+        items = np.atleast_1d(array_of(name, given))
+        if items.ndim != 1 or len(items) and isinstance(items[0], (list, set, tuple, type(None))):
             raise ValueError(
                 f"held_out must hold one item per user, got {shown(given)}"
                 f"{conversion(name, items if items.ndim == 2 else [*given])}"

@@ -198,7 +198,7 @@ class TestOtherForms:
             (pd.DataFrame(SCORES), r"\.rename_axis\(index='user', columns='item'\)\.stack\(\)"),
             (wide, r"\.rename_axis\(index='user', columns='item'\)\.stack\(\)"),
             (wide.T, r"\.rename_axis\(index='item', columns='user'\)\.stack\(\)"),
-            (sparse.csr_matrix(SCORES), r"a dataframe of scores\.tocoo\(\), with its row, col and"),
+            (sparse.csr_matrix(SCORES), r"row, col and data of scores\.tocoo\(\) lists what is"),
             ({0: {1: 0.5}, 1: {2: 0.5}}, r"for u, row in scores\.items\(\) for i, v in row\.items"),
             ({"user": [0], "item": [1]}, "columns of a table go into pandas.DataFrame"),
             (long.set_index(["user", "item"]), r": \.reset_index\(\) makes one of the index$"),
