@@ -107,7 +107,8 @@ def _cell(of, name, value):
 def _plain(text):
     """A cell without what is there for its looks."""
     text = re.sub(r"[\s\u00a0\u2009]+", " ", str(text)).replace("\u2212", "-").replace(r"\%", "%")
-    return re.sub(r"\s+", " ", _LOOKS.sub("", _RAISED.sub(_beside, text))).strip("*_ ")
+    text = re.sub(r"\s+", " ", _LOOKS.sub("", _RAISED.sub(_beside, text))).strip("*_ ")
+    return re.sub(r"\((?:×|x|\\times) ?100\)", "(%)", text)
 
 
 def _beside(found):
@@ -118,7 +119,7 @@ def _beside(found):
 
 def metric_name(text: str) -> str:
     """The name of a metric without its unit."""
-    return re.sub(r"\(?\s*%\s*\)?", "", text).strip()
+    return re.sub(r"[([]?\s*%\s*[)\]]?", "", text).strip()
 
 
 def _is_metric(text):

@@ -137,6 +137,12 @@ def test_digits_of_percentages_count_as_they_were_printed():
     assert [float(one.half) for one in cells[""].values()] == [0.0005, 0.005]
 
 
+@pytest.mark.parametrize("unit", ["(%)", "(×100)", "($\\times 100$)", "[%]", "%"])
+def test_a_unit_in_the_name_of_a_metric(unit):
+    cells, _ = printed_table(f"Model\tHR@5 {unit}\tAP\nA\t67.0\t0.3")
+    assert [float(one.number) for one in cells["A"].values()] == [0.67, 0.3]
+
+
 def test_a_table_without_names_has_one_recommender_or_numbered_rows():
     assert printed_table("HR@5;HR@10\n0.5;0.6")[1] is False
     assert list(printed_table("HR@5;HR@10\n0.5;0.6\n0.4;0.5")[0]) == ["row 1", "row 2"]
