@@ -34,6 +34,8 @@ SCRIPTS = {
         '"button, select, textarea"': '"button, select, textarea, svg"',
     },
     "searchtools.js": {
+        # An entry of the index marks a place without text: show how its page begins.
+        "if (anchorContent) return": "if (anchorContent?.textContent) return",
         "highlightTerms.add(": "if (queryTermLower.length > 2) highlightTerms.add(",
         "const leftTitle = a[1].toLowerCase();": "const pages = PAGES;",
         "    const rightTitle = b[1].toLowerCase();\n": "",

@@ -30,7 +30,7 @@ def fold(app, page, template, context, document):
 
     def folded(kind, *args, **options):
         html = listed(kind, *args, **options)
-        return fold_parts(html) if kind == "sidebar" and html else html
+        return fold_parts(str(html)) if kind == "sidebar" else html
 
     if listed:
         context["generate_toctree_html"] = folded
