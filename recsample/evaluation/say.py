@@ -417,7 +417,7 @@ def _came(found, name):
     items = n_items if _has_several(evidence) else ""
     word = ", as stated by whoever made this report" if found.stated else " by recsample"
     return (
-        f"{evidence.n_instances} instances{items}, each ranked among "
+        f"{len(found.runs[name])} instances{items}, each ranked among "
         f"m = {_span(sampled.n_irrelevant, '')} of "
         f"{_span(evidence.pools, '')} irrelevant items, drawn "
         f"uniformly {how} replacement{word}"
