@@ -13,12 +13,14 @@ from recsample._support.checks import generator, is_one_of, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
 from recsample.evaluation.grades import check_found, uses_grades
+from recsample.evaluation.groups import by_user, group_numbers
 from recsample.evaluation.infer import infer
 from recsample.evaluation.match import match_ids
 from recsample.evaluation.options import REPORTED, check_together
 from recsample.evaluation.rank import rank
 from recsample.evaluation.reporting import USUAL, refuse_corrections
 from recsample.evaluation.results import Result
+from recsample.evaluation.runs import over_runs, runs_of
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AUC
@@ -38,6 +40,8 @@ def evaluate(
     unlisted: str | None = None,
     drawn: str | None = None,
     relevance: Any = ...,
+    groups: Any = None,
+    run: str | None = None,
     metrics: Sequence[Metric | str] | None = None,
     user: str = "user",
     item: str = "item",
@@ -166,14 +170,31 @@ def evaluate(
     refuse_corrections(chosen)
     lists, sampler = _among(among)
     check_together(_KINDS[lists is not None, sampler is not None], unlisted, drawn)
+    runs = None if run is None else _runs(scores, model, run, unlisted, drawn, sampler)
     columns = {"user": user, "item": item, "score": score, "model": model}
-    matched = match_ids(scores, held_out, train, items, lists, relevance, columns)
+    if isinstance(groups, str):
+        columns["groups"] = groups
+        groups = by_user("held_out", held_out, user, groups)
+    given = scores if runs is None else runs.scores
+    matched = match_ids(given, held_out, train, items, lists, relevance, columns)
     if sampler is not None or drawn in REPORTED:
         _check_drawn(matched.study, chosen)
     ranked = rank(matched, unlisted, drawn, sampler, rng)
     if ranked.missed and not ranked.best:
         check_found(chosen)
-    return Result(infer(ranked, chosen, drawn, train is not None))
+    whose = None if groups is None else group_numbers(groups, matched.study.users)
+    found = infer(ranked, chosen, drawn, train is not None, whose)
+    return Result(found if runs is None else over_runs(found, runs))
+
+
+def _runs(scores, model, run, unlisted, drawn, sampler):
+    """The scores of each run; refuse what leaves no value of a user under a run."""
+    for name, said in (("among", sampler), ("drawn", drawn if drawn in REPORTED else None)):
+        if said is not None:
+            raise ValueError(f"run must be None where {name} is {shown(said)}, got {shown(run)}")
+    if is_one_of(unlisted, ["open"]):
+        raise ValueError(f"run must be None where unlisted is 'open', got {shown(run)}")
+    return runs_of(scores, model, run)
 
 
 _KINDS = {(False, False): "None", (True, False): "a dataframe", (False, True): "a sampler"}

@@ -2,8 +2,9 @@
 
 The mean stays that of the rows. It is a ratio of two sums over the groups, that of the values of
 their rows and that of their sizes. Near the mean c it moves with a group of k rows as with one row
-of the value c + k / mean(k) * (x - c), for the group's own mean x. So groups are independent rows,
-with ends as far apart as the largest group takes them; of groups of equal sizes their means are.
+of the value c + k / mean(k) * (x - c), for the mean x of the group. Such values are independent, as
+those of rows are not, and the means of the groups where these have equal sizes. One that was not
+seen may be as large as the largest, which decides how far apart the ends of the values are.
 """
 
 from __future__ import annotations
@@ -83,6 +84,17 @@ def numbered(names: Iterable[Hashable]) -> tuple[Integers, NDArray[Any]]:
     return np.array(which, np.int64), different
 
 
+def group_numbers(given: Any, users: NDArray[Any]) -> Integers | None:
+    """The number of the group of each user; None where each has one of its own.
+
+    An array is one by the numbers of users, of whom some may be left out.
+    """
+    if not (isinstance(given, Mapping) or frames.is_series(given) or frames.is_frame(given)):
+        given = dict(enumerate(array_of("groups", given, object).tolist()))
+    which, names = numbered(names_of("groups", given, users))
+    return which if len(names) < len(which) else None
+
+
 def sums_of_groups(rows: Floats, groups: Integers | None) -> tuple[Floats, Floats]:
     """For each row of values the sums over the groups, and the sizes of these.
 
@@ -104,7 +116,7 @@ def limits_of_rows(
     if len(sizes) < 2:
         return np.nan, np.nan
     mean, most = float(values.mean()), float(sizes.max())
-    # Between the same two ends for each mean, if moved by (most - 1) * mean.
+    # Between the same two ends for every mean, if moved by (most - 1) * mean.
     moved = sums[0] + (most - sizes) * mean
     low, high = limits_of_mean(moved, level, ends=(most * ends[0], most * ends[1]))
     return max(low - (most - 1) * mean, ends[0]), min(high - (most - 1) * mean, ends[1])
@@ -121,7 +133,7 @@ def differences_of_rows(
     most = float(sizes.max())
     wide = most * ends[0], most * ends[1]
     moved = of_differences(sums + (most - sizes) * means[:, None], level, wide)
-    # That a mean is 0 says the same of the sums.
+    # A mean is 0 where that of the sums is.
     at_0 = moved if most == 1 else of_differences(sums, level, wide)
     found = []
     for one, zero, mean in zip(moved, at_0, means.tolist()):

@@ -67,17 +67,19 @@ def match_ids(
 ) -> Matched:
     """Match users and items by their ids; what does not match is counted.
 
-    `columns` are the names of those of user, item, score and model in all dataframes; `relevance`
+    `columns` are the names of those of user, item, score and model in all dataframes, and of groups
+    in `held_out` where it has them; `relevance`
     is the one that says which held-out rows are relevant, None for none and ... if not said.
     """
     counts: dict[tuple[str, str], int] = {}
-    given, named = _recommenders(scores, columns["model"])
+    given, named = recommenders(scores, columns["model"])
     pair = {use: columns[use] for use in ("user", "item")}
     scored = pair | {"score": columns["score"]}
     both = {"held_out": _without_negatives(held_out, counts)}
     both |= {} if train is None else {"train": train}
     both = {name: _framed(one, pair) for name, one in both.items()}
-    relevance = _asked_relevance(both, pair, relevance)
+    known = pair | {use: columns[use] for use in ("groups",) if use in columns}
+    relevance = _asked_relevance(both, known, relevance)
     tables = {name: _relevant(name, one, pair, relevance, counts) for name, one in both.items()}
     if among is not None:
         tables["among"] = _pairs("among", among, pair)
@@ -114,7 +116,7 @@ def match_ids(
     return Matched(study, sources, named, lists, counts, is_known)
 
 
-def _recommenders(scores, model):
+def recommenders(scores: Any, model: str) -> tuple[Mapping[str, Any], bool]:
     """The sources by the names of the recommenders, and whether these were named."""
     if isinstance(scores, Mapping):
         if not scores:
@@ -125,20 +127,25 @@ def _recommenders(scores, model):
         raise ValueError(f"model must be the name of a column, got {shown(model)}")
     if not (frames.is_frame(scores) and model in frames.column_names(scores, "scores")):
         return {"": scores}, False
+    return parts_by(scores, model, "recommenders"), True
+
+
+def parts_by(scores: Any, column: str, what: str) -> dict[str, Any]:
+    """The parts of a dataframe of scores that one of its columns names."""
     nw = extra("narwhals.stable.v2")
     frame = nw.from_native(scores)
-    kind = frame.collect_schema()[model]
+    kind = frame.collect_schema()[column]
     if kind.is_nested():
-        raise ValueError(f"scores must name recommenders by text, got {kind} in column {model!r}")
-    column = frame.lazy().select(model).unique().collect()[model]
-    if column.is_null().any():
-        raise ValueError(f"scores must not have missing values, got one in column {model!r}")
-    names = column.to_list()
+        raise ValueError(f"scores must name {what} by text, got {kind} in column {column!r}")
+    found = frame.lazy().select(column).unique().collect()[column]
+    if found.is_null().any():
+        raise ValueError(f"scores must not have missing values, got one in column {column!r}")
+    names = found.to_list()
     if not all(isinstance(name, Hashable) for name in names):
-        raise ValueError(f"scores must name recommenders by text, got lists in column {model!r}")
+        raise ValueError(f"scores must name {what} by text, got lists in column {column!r}")
     check_names("scores", names)
-    parts = {str(name): frame.filter(nw.col(model) == name).to_native() for name in names}
-    return dict(sorted(parts.items())), True
+    parts = {str(name): frame.filter(nw.col(column) == name).to_native() for name in names}
+    return dict(sorted(parts.items()))
 
 
 def _called(name):
