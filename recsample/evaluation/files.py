@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 # What columns are for, and what numbers must stand in them.
-_IDS = ("user", "item", "model")
+_IDS = ("user", "item", "model", "groups", "run")
 _FLOATS = ("score", "relevance", "exact", "chosen")
 _COUNT = "a whole number from 1 to 2**53 - 1"
 

@@ -195,6 +195,11 @@ class Exact(Inferred):
     is_known: bool = True
     is_task: bool = False
 
+    @property
+    def others(self) -> str:
+        """Of what limits are for others."""
+        return "users" if self.groups is None else "groups"
+
     @cached_property
     def bounds(self) -> Mapping[tuple[str, Metric], tuple[Floats, Floats]]:
         """The lowest and the highest value of each metric for each user."""

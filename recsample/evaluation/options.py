@@ -26,7 +26,7 @@ REPORTED: Mapping[str, str] = {word: DRAWN[word] for word in ("uniform", "popula
 # What several rows of a user are in a report.
 ROWS: Mapping[str, str] = {
     "one list": "relevant items that are ranked together",
-    "apart": "relevant items, each ranked among items drawn for it alone",
+    "apart": "relevant items, each ranked among draws of its own",
     "repeated": "one item, for which items were drawn again and again",
 }
 

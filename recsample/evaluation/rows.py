@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -95,7 +96,7 @@ class Reading(NamedTuple):
 
 
 def reading_of(given: Mapping[str, Any], rows: Any, groups: Any) -> Reading:
-    """How rows are read; refuse several rows of a user of which nothing is said."""
+    """How rows are read."""
     check_word("rows", rows, ROWS, or_none=True)
     labels = _labels(given)
     ids = np.arange(len(next(iter(given.values())))) if labels is None else np.asarray(labels)
@@ -109,13 +110,19 @@ def reading_of(given: Mapping[str, Any], rows: Any, groups: Any) -> Reading:
     users = own if repeated else whose
     # `Ranks` themselves hold together what is in one list.
     lists = not repeated and all(isinstance(run, Ranks) for run in given.values())
-    if rows is None and users.n_rows.max() > 1 and not lists:
-        user = int(np.argmax(users.n_rows))
+    if not lists:
+        check_several(rows, users.names[users.which].tolist())
+    return Reading(labels, users, whose.which, rows)
+
+
+def check_several(rows: str | None, users: list[Any]) -> None:
+    """Refuse several rows of a user of which nothing is said."""
+    (user, n), *_ = Counter(users).most_common(1)
+    if rows is None and n > 1:
         raise ValueError(
             f"rows must say what several rows of a user are, {with_meanings(ROWS)}, got None for "
-            f"the {users.n_rows[user]} rows of {shown(users.names[user])}"
+            f"the {n} rows of {shown(user)}"
         )
-    return Reading(labels, users, whose.which, rows)
 
 
 def _labels(given):

@@ -71,6 +71,10 @@ class ExactRuns(Exact):
         return {key: (one, one) for key, one in found.items()}
 
     @property
+    def others(self) -> str:
+        return f"{super().others} and runs"
+
+    @cached_property
     def tied(self) -> Mapping[str, Tied]:
         return self.each.tied
 

@@ -64,7 +64,13 @@ def headline(found: Inferred) -> str:
 
         behind = _NOT_LISTED.get(found.lists.unlisted or "", "")
         lists = f"Scores are {lists_said(found.lists)}; what is not listed is {behind}."
-    parts = head(found), lists, _grades(found.metrics, found.grades), limits_said(found)
+    parts = (
+        head(found),
+        _groups(found),
+        lists,
+        _grades(found.metrics, found.grades),
+        limits_said(found),
+    )
     return " ".join(filter(None, parts))
 
 
@@ -153,7 +159,7 @@ def limits_said(found: Inferred) -> str:
 
 @limits_said.register
 def _(found: Exact) -> str:
-    said = f"Limits ({PERCENT}) are for other users like these."
+    said = f"Limits ({PERCENT}) are for other {found.others} like these."
     if not found.bounded:
         return said
     return (
@@ -219,8 +225,8 @@ def _(found: Exact, name: str, metric: Metric) -> str:
             "stand somewhere behind them."
         )
     return (
-        f"{metric} is {row['value']:.3f} ({PERCENT} limits {_between(row)}, for other users "
-        f"like these), over {head(found)}"
+        f"{metric} is {row['value']:.3f} ({PERCENT} limits {_between(row)}, for other "
+        f"{found.others} like these), over {head(found)}"
     )
 
 
@@ -366,6 +372,14 @@ def _divisors(found):
         for m in found.metrics
         if isinstance(m, AveragePrecision) and m.cutoff and m.over == "best" and several
     ]
+
+
+def _groups(found):
+    """Whose the users are, where limits count others."""
+    if found.groups is None:
+        return ""
+    n = len(np.unique(found.groups))
+    return f"These are of {n:,} groups (groups=), each of which counts once in limits."
 
 
 def _grades(metrics: Sequence[Metric], grades: Sequence[float]) -> str:
