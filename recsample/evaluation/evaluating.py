@@ -99,6 +99,14 @@ def evaluate(
         as 2 ** grade - 1), unless items were drawn, where they are refused; for all other metrics
         every grade above 0 is relevant alike. None if every row is. Must be said where a further
         column has two values, numbers that are not all above 0, or grades.
+    groups : str, mapping, dataframe, pandas.Series or array_like, optional
+        Whose each user is, where one person stands as several, such as sessions: a column of
+        `held_out`; the group by the user; or an array, by the number of the user. Values stay those
+        of the users, and limits count groups.
+    run : str, optional
+        The column of `scores` that tells runs of a recommender apart, such as its seeds. Without
+        such a column scores are a mapping of runs for each recommender. A recommender has one row,
+        the mean of its runs, and its limits count users and runs, as two crossed random effects.
     metrics : sequence of Metric or str, optional
         By default Recall@10, NDCG@10, AP and AUC; not AUC where `unlisted` is "missed".
     user, item, score, model : str, optional
@@ -114,8 +122,9 @@ def evaluate(
         Student's t, or by Gaffke's bound within the metric's range where few values vary. Users
         for whom a metric is undefined are left out of it. Where "open" leaves a mean open, ``low``
         and ``high`` are its bounds for these users, there is no value, and ``assumption`` says
-        "bound". Whatever was left out, or does not match, is counted in ``counts``, and said in
-        ``notes`` where it is more than the usual.
+        "bound". With `run`, ``from_users`` and ``from_runs`` are the shares of the variance of the
+        mean that other users and other runs make up. Whatever was left out, or does not match,
+        is counted in ``counts``, and said in ``notes`` where it is more than the usual.
 
     Raises
     ------
@@ -124,7 +133,8 @@ def evaluate(
         together; for metrics such as AUC, which need all ranks, with "missed"; for dataframes
         without these columns, with missing values, or with a pair that has two scores; names that
         are the same as text; ids that have nothing in common; arrays of other shapes; no user left
-        to evaluate; and a sampler that asks for more than there is.
+        to evaluate; a user in two groups or in none; runs where items are drawn or "open"; and a
+        sampler that asks for more than there is.
 
     Notes
     -----
@@ -149,7 +159,7 @@ def evaluate(
 
     Examples
     --------
-    >>> import pandas as pd
+    >>> import numpy as np, pandas as pd
     >>> import recsample as rs
     >>> held_out = pd.DataFrame({"user": ["ann", "bob"], "item": ["tea", "oil"]})
     >>> scores = pd.DataFrame(
@@ -161,6 +171,17 @@ def evaluate(
     mine         RR        0.75
                  AUC       0.50
     Name: value, dtype: float64
+
+    Several sessions of a person are one observation in the limits:
+
+    >>> g = np.random.default_rng(0)
+    >>> sessions = np.repeat(g.normal(2, 1, 50), 4)[:, None] + g.normal(size=(200, 1))
+    >>> arrays = np.hstack([sessions, g.normal(size=(200, 30))])
+    >>> first, person = np.zeros(200, int), np.repeat(range(50), 4)
+    >>> alone = rs.evaluate(arrays, first, metrics=["AUC"]).table.loc["AUC"]
+    >>> by_person = rs.evaluate(arrays, first, groups=person, metrics=["AUC"]).table.loc["AUC"]
+    >>> bool(by_person["low"] < alone["low"]), bool(by_person["value"] == alone["value"])
+    (True, True)
     """
     extra("pandas")
     rng = generator(rng)

@@ -77,6 +77,15 @@ def report(
     replace : bool, optional
         Whether items were drawn with replacement. Needed where it is not known and a tenth of a
         pool or more was drawn; of less it is taken for False.
+    rows : {"one list", "apart", "repeated"}, optional
+        What several rows of a user are, whom a repeated index or `groups` name: relevant items that
+        are ranked together, by ranks from 1 to m and the number of these items; relevant items that
+        are each ranked among draws of their own, of which limits count users; or one item, for
+        which items were drawn again and again, so that all its draws are taken together, as drawn
+        with replacement.
+    groups : mapping, dataframe, pandas.Series or array_like, shape (instances,), optional
+        Whose each instance is, where one person has several: limits count groups, each of which
+        weighs as one observation, and estimates are those of the rows.
     exact : array_like, tuple of int and Ranks, or mapping of str to these, optional
         Ranks among all items of some instances that were chosen by chance: a pandas Series by the
         index of `sampled`, an array with NaN for all others, or the numbers of the instances and
@@ -99,7 +108,8 @@ def report(
         For ranks that are none, beyond m + 1 or of too few instances, recommenders of different
         instances or in different orders, pools smaller than what was drawn, what a design has
         observed, which needs no correction, draws of which nothing is stated, or other ones than
-        uniform ones, and what contradicts the ranks' own memory. For exact ranks that are not
+        uniform ones, and what contradicts the ranks' own memory. For several rows of a user of
+        which nothing is stated, and two equal ranks in one list. For exact ranks that are not
         possible beside the sampled ones, and a choice that cannot be as stated.
 
     Examples

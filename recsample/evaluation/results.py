@@ -485,9 +485,10 @@ class Result(Value):
         True
         """
         found = self.inferred
-        if type(found) is not Sampled or len(found.runs) > 1:
+        if type(found) is not Sampled or len(found.runs) > 1 or found.groups is not None:
             raise ValueError(
-                "a plan is made from the sampled ranks of one recommender: report it alone"
+                "a plan is made from the sampled ranks of one recommender, without groups: report "
+                "it alone"
             )
         if (asked := the_metric(metric)) not in found.metrics:
             raise ValueError(f"metric must be one of {[*map(str, found.metrics)]}, got {metric!r}")

@@ -379,7 +379,7 @@ def _groups(found):
     if found.groups is None:
         return ""
     n = len(np.unique(found.groups))
-    return f"These are of {n:,} groups (groups=), each of which counts once in limits."
+    return f"They belong to {n:,} groups, which limits count."
 
 
 def _grades(metrics: Sequence[Metric], grades: Sequence[float]) -> str:
