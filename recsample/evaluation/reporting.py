@@ -154,8 +154,8 @@ def report(
     draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None)
     if rows == "repeated" and reading.users is not None:
         runs = {name: reading.users.added_up(one) for name, one in runs.items()}
-        n_items = reading.users.each("n_items", draws.n_items)
-        draws = draws._replace(n_items=n_items, replace=True)
+        sizes = reading.users.each("n_items", draws.n_items)
+        draws = draws._replace(n_items=sizes, replace=True)
     found = Sampled(
         runs=runs,
         metrics=tuple(asked),
