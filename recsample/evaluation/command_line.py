@@ -27,7 +27,7 @@ import recsample as rs  # which loads what is asked for
 from recsample._support.checks import refuse_first, shown
 from recsample._support.extras import extra
 from recsample.evaluation.files import as_count, read_columns, read_file, text_of
-from recsample.evaluation.options import DRAWN, REPORTED, UNLISTED, with_meanings
+from recsample.evaluation.options import DRAWN, REPORTED, ROWS, UNLISTED, check_word, with_meanings
 
 __all__ = ["main"]
 
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _unwritten(error)
     try:
-        text = asked.forms[asked.form](asked.run(asked))
+        text = asked.forms[asked.form](asked.command(asked))
     except (ValueError, ModuleNotFoundError, MemoryError) as error:
         if not _is_refusal(error):
             raise
@@ -193,7 +193,7 @@ def _parser():
         command = commands.add_parser(name, help=help, description=about, epilog=_EPILOG)
         ask(command, command.add_argument)
         command.add_argument("--format", choices=[*forms], default="text", dest="form")
-        command.set_defaults(run=run, forms=forms)
+        command.set_defaults(command=run, forms=forms)
     return parser
 
 
@@ -219,6 +219,8 @@ def _ask_ranks(command, add):
     add("--m", required=True, help="items drawn for each user: number or column")
     add("--items", required=True, help="size of the pool: number or column")
     add("--user", metavar="COLUMN", help="where users have several rows, or with --model")
+    add("--rows", **_words("what several rows of a user are", ROWS))
+    add("--groups", metavar="COLUMN", help="whose a user is, as of sessions: limits count groups")
     add("--model", metavar="COLUMN", help="which recommender a row is of")
     add("--columns", metavar="NAME,NAME", type=_names, help="of a file that begins with no names")
     _ask_draws(command, add)
@@ -266,6 +268,9 @@ def _ask_evaluate(command, add):
     add("--seed", type=int, default=0, help="of --sample (default: 0)")
     add("--unlisted", **_words("what an item is that --scores do not list for a user", UNLISTED))
     add("--drawn", **_words("how the items of --among, or those listed, were drawn", DRAWN))
+    whose = "of --held-out: whose a user is, as of sessions: limits count groups"
+    add("--groups", metavar="COLUMN", help=whose)
+    add("--run", metavar="COLUMN", help="of --scores: the seed or fold; limits count runs too")
     _ask_metrics(add)
     for use in ("user", "item", "score"):
         add(f"--{use}", **_per_file("COLUMN"), help=f"(default: {use})")
@@ -290,6 +295,7 @@ def _words(asked, words):
 
 def _report(asked, metrics=None):
     """A report of the sampled ranks in a file."""
+    check_word("rows", asked.rows, ROWS, or_none=True)
     rows = _rows(asked)
     parts = {"": rows}
     if asked.model is not None:
@@ -297,18 +303,32 @@ def _report(asked, metrics=None):
         parts = {name: _some(rows, rows["model"] == name) for name in names}
     if len(parts) > 1:
         _check_users(rows, list(parts))
-    ranks = {name: _ranks(part) for name, part in parts.items()}
+    of_one, in_lists = next(iter(parts.values())), asked.rows == "one list"
+    if "user" in rows:
+        from recsample.evaluation.rows import check_several  # which needs SciPy
+
+        check_several(asked.rows, of_one["user"].tolist())
+    ranks = {name: _ranks(part, in_lists) for name, part in parts.items()}
+
+    def of_instances(use):
+        found = _of_users(rows, use)
+        return found if in_lists or "user" not in rows else found[_numbered(of_one["user"])]
+
     audit = {}
     if asked.exact is not None:
+        if asked.rows in ("apart", "repeated"):
+            raise ValueError(f"exact must come without --rows {asked.rows!r}, got {asked.exact!r}")
         exact = {name: _exact(part, ranks[name]) for name, part in parts.items()}
         audit["exact"] = exact if asked.model else exact[""]
     if asked.chosen is not None:
         if asked.exact is None:
             raise ValueError(f"exact must be given with --chosen, got only {asked.chosen!r}")
-        audit["chosen"] = _of_users(rows, "chosen")
+        audit["chosen"] = of_instances("chosen")
     return rs.report(
         ranks if asked.model else ranks[""],
-        n_items=_of_users(rows, "items"),
+        n_items=of_instances("items"),
+        rows=None if in_lists else asked.rows,
+        groups=asked.groups and of_instances("groups"),
         drawn=asked.drawn,
         replace=asked.with_replacement,
         metrics=metrics or asked.metrics,
@@ -318,7 +338,7 @@ def _report(asked, metrics=None):
 
 def _rows(asked):
     """The rows of a file of sampled ranks, by what the columns are for, users in one order."""
-    uses = ("rank", "m", "items", "user", "model", "exact", "chosen")
+    uses = ("rank", "m", "items", "user", "groups", "model", "exact", "chosen")
     wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
     numbers = {use: one for use in ("m", "items") if (one := as_count(wanted[use])) is not None}
     wanted["ties"] = "ties"
@@ -349,12 +369,17 @@ def _check_users(rows, models):
         )
 
 
-def _ranks(rows):
-    """The sampled ranks of a recommender."""
+def _numbered(users):
+    """The number of each user, in ascending order."""
+    return np.unique(users, return_inverse=True)[1]
+
+
+def _ranks(rows, in_lists):
+    """The sampled ranks of a recommender, of which those of a user may be in one list."""
     n_relevant = 1
-    if "user" in rows:
-        _, which, sizes = np.unique(rows["user"], return_inverse=True, return_counts=True)
-        n_relevant = sizes[which]
+    if in_lists and "user" in rows:
+        which = _numbered(rows["user"])
+        n_relevant = np.bincount(which)[which]
     n_items = rows["m"] + n_relevant
     refuse_first(
         rows["rank"] > n_items,
@@ -363,14 +388,15 @@ def _ranks(rows):
         rows["rank"],
         rows["place"],
     )
-    return _as_ranks(rows | {"n_items": n_items})
+    return _as_ranks(rows | {"n_items": n_items}, in_lists)
 
 
-def _as_ranks(rows):
+def _as_ranks(rows, in_lists=True):
     """The ranks in a column, of instances that several rows may be of."""
-    if "user" in rows:
+    if in_lists and "user" in rows:
         return rs.Ranks.from_frame(extra("pandas").DataFrame(rows))
-    return rs.Ranks(rows["rank"], rows["n_items"], ties=rows.get("ties", 0))
+    ids = rows.get("user")
+    return rs.Ranks(rows["rank"], rows["n_items"], ties=rows.get("ties", 0), ids=ids)
 
 
 def _exact(rows, ranks):
@@ -420,6 +446,7 @@ def _evaluate(asked):
     if len({name for name, _ in named}) < len(named):
         raise ValueError(f"scores must have different names, got {asked.scores}")
     said = {use: _by_file(use, getattr(asked, use)) for use in _SAID}
+    said |= {use: dict.fromkeys(_FILES, getattr(asked, use)) for use in ("groups", "run")}
     of_held_out, of_train = (said["relevance"][file] for file in ("held-out", "train"))
     relevance = None if asked.all_relevant else of_held_out or of_train or ...
 
@@ -431,7 +458,9 @@ def _evaluate(asked):
     model = () if said["model"]["scores"] else ("model",)
     pair = ["user", "item"]
     relevant = pair if asked.all_relevant else [*pair, "relevance"]
-    scores = {name: read("scores", path, [*pair, "score", "model"], model) for name, path in named}
+    whose, run = (["groups"] if asked.groups else []), (["run"] if asked.run else [])
+    scored = [*pair, "score", "model", *run]
+    scores = {name: read("scores", path, scored, model) for name, path in named}
     train = asked.train
     if train is not None:
         train = read("train", train, relevant, ["relevance"] * (of_train == of_held_out))
@@ -446,13 +475,15 @@ def _evaluate(asked):
         raise ValueError("replace must stand beside --sample, got it without")
     return rs.evaluate(
         scores.get("", scores),
-        read("held-out", asked.held_out, relevant),
+        read("held-out", asked.held_out, [*relevant, *whose]),
         train=train,
         items=items,
         among=among,
         unlisted=asked.unlisted,
         drawn=asked.drawn,
         relevance=relevance,
+        groups=asked.groups,
+        run=asked.run,
         metrics=asked.metrics,
         rng=asked.seed,
     )

@@ -13,12 +13,14 @@ from recsample._support.checks import generator, is_one_of, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
 from recsample.evaluation.grades import check_found, uses_grades
+from recsample.evaluation.groups import by_user, group_numbers
 from recsample.evaluation.infer import infer
 from recsample.evaluation.match import match_ids
 from recsample.evaluation.options import REPORTED, check_together
 from recsample.evaluation.rank import rank
 from recsample.evaluation.reporting import USUAL, refuse_corrections
 from recsample.evaluation.results import Result
+from recsample.evaluation.runs import over_runs, runs_of
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AUC
@@ -38,6 +40,8 @@ def evaluate(
     unlisted: str | None = None,
     drawn: str | None = None,
     relevance: Any = ...,
+    groups: Any = None,
+    run: str | None = None,
     metrics: Sequence[Metric | str] | None = None,
     user: str = "user",
     item: str = "item",
@@ -95,6 +99,14 @@ def evaluate(
         as 2 ** grade - 1), unless items were drawn, where they are refused; for all other metrics
         every grade above 0 is relevant alike. None if every row is. Must be said where a further
         column has two values, numbers that are not all above 0, or grades.
+    groups : str, mapping, dataframe, pandas.Series or array_like, optional
+        Whose each user is, where one person stands as several, such as sessions: a column of
+        `held_out`; the group by the user; or an array, by the number of the user. Values stay those
+        of the users, and limits count groups.
+    run : str, optional
+        The column of `scores` that tells runs of a recommender apart, such as its seeds. Without
+        such a column scores are a mapping of runs for each recommender. A recommender has one row,
+        the mean of its runs, and its limits count users and runs, as two crossed random effects.
     metrics : sequence of Metric or str, optional
         By default Recall@10, NDCG@10, AP and AUC; not AUC where `unlisted` is "missed".
     user, item, score, model : str, optional
@@ -110,8 +122,9 @@ def evaluate(
         Gaffke's, within the range that the metric can have. Users for whom a metric is undefined
         are left out of it. Where "open" leaves a mean open, ``low``
         and ``high`` are its bounds for these users, there is no value, and ``assumption`` says
-        "bound". Whatever was left out, or does not match, is counted in ``counts``, and said in
-        ``notes`` where it is more than the usual.
+        "bound". With `run`, ``from_users`` and ``from_runs`` are the shares of the variance of the
+        mean that other users and other runs make up. Whatever was left out, or does not match,
+        is counted in ``counts``, and said in ``notes`` where it is more than the usual.
 
     Raises
     ------
@@ -120,7 +133,8 @@ def evaluate(
         together; for metrics such as AUC, which need all ranks, with "missed"; for dataframes
         without these columns, with missing values, or with a pair that has two scores; names that
         are the same as text; ids that have nothing in common; arrays of other shapes; no user left
-        to evaluate; and a sampler that asks for more than there is.
+        to evaluate; a user in two groups or in none; runs where items are drawn or "open"; and a
+        sampler that asks for more than there is.
 
     Notes
     -----
@@ -145,7 +159,7 @@ def evaluate(
 
     Examples
     --------
-    >>> import pandas as pd
+    >>> import numpy as np, pandas as pd
     >>> import recsample as rs
     >>> held_out = pd.DataFrame({"user": ["ann", "bob"], "item": ["tea", "oil"]})
     >>> scores = pd.DataFrame(
@@ -157,6 +171,17 @@ def evaluate(
     mine         RR        0.75
                  AUC       0.50
     Name: value, dtype: float64
+
+    Several sessions of a person are one observation in the limits:
+
+    >>> g = np.random.default_rng(0)
+    >>> sessions = np.repeat(g.normal(2, 1, 50), 4)[:, None] + g.normal(size=(200, 1))
+    >>> arrays = np.hstack([sessions, g.normal(size=(200, 30))])
+    >>> first, person = np.zeros(200, int), np.repeat(range(50), 4)
+    >>> alone = rs.evaluate(arrays, first, metrics=["AUC"]).table.loc["AUC"]
+    >>> by_person = rs.evaluate(arrays, first, groups=person, metrics=["AUC"]).table.loc["AUC"]
+    >>> bool(by_person["low"] < alone["low"]), bool(by_person["value"] == alone["value"])
+    (True, True)
     """
     extra("pandas")
     rng = generator(rng)
@@ -166,14 +191,31 @@ def evaluate(
     refuse_corrections(chosen)
     lists, sampler = _among(among)
     check_together(_KINDS[lists is not None, sampler is not None], unlisted, drawn)
+    runs = None if run is None else _runs(scores, model, run, unlisted, drawn, sampler)
     columns = {"user": user, "item": item, "score": score, "model": model}
-    matched = match_ids(scores, held_out, train, items, lists, relevance, columns)
+    if isinstance(groups, str):
+        columns["groups"] = groups
+        groups = by_user("held_out", held_out, user, groups)
+    given = scores if runs is None else runs.scores
+    matched = match_ids(given, held_out, train, items, lists, relevance, columns)
     if sampler is not None or drawn in REPORTED:
         _check_drawn(matched.study, chosen)
     ranked = rank(matched, unlisted, drawn, sampler, rng)
     if ranked.missed and not ranked.best:
         check_found(chosen)
-    return Result(infer(ranked, chosen, drawn, train is not None))
+    whose = None if groups is None else group_numbers(groups, matched.study.users)
+    found = infer(ranked, chosen, drawn, train is not None, whose)
+    return Result(found if runs is None else over_runs(found, runs))
+
+
+def _runs(scores, model, run, unlisted, drawn, sampler):
+    """The scores of each run; refuse what leaves no value of a user under a run."""
+    for name, said in (("among", sampler), ("drawn", drawn if drawn in REPORTED else None)):
+        if said is not None:
+            raise ValueError(f"run must be None where {name} is {shown(said)}, got {shown(run)}")
+    if is_one_of(unlisted, ["open"]):
+        raise ValueError(f"run must be None where unlisted is 'open', got {shown(run)}")
+    return runs_of(scores, model, run)
 
 
 _KINDS = {(False, False): "None", (True, False): "a dataframe", (False, True): "a sampler"}

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 # What columns are for, and what numbers must stand in them.
-_IDS = ("user", "item", "model")
-_CALLED = (*_IDS, "score")
+_IDS = ("user", "item", "model", "groups", "run")
+_CALLED = ("user", "item", "model", "score")
 _FLOATS = ("score", "relevance", "exact", "chosen")
 _COUNT = "a whole number from 1 to 2**53 - 1"
 

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.arrays import row_blocks
-from recsample._support.numerics import LEVEL, limits_of_mean, mean_of
+from recsample._support.numerics import LEVEL, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value
 from recsample.evaluation.grades import ends_with_grades, values_of, values_without
+from recsample.evaluation.groups import GroupedRun, compared, differences_of_rows, limits_of_rows
 from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
-from recsample.inference.comparison import Comparison, compared, nested, of_differences, step_down
+from recsample.inference.comparison import Comparison, nested, step_down
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
 from recsample.inference.published import Printed, PrintedStudy, Reading, terms_of
@@ -52,7 +53,8 @@ class Inferred(Value):
 
     `runs` are by the names of the recommenders, "" for one that is not `named`; `counts` says how
     often what did not match, by recommender and in words; `grades` are the different ones of the
-    held-out items; `lists` says how long lists of scores are, where they leave items out.
+    held-out items; `lists` says how long lists of scores are, where they leave items out. `groups`
+    are the numbers of those that users belong to, where limits count groups.
     """
 
     runs: Mapping[str, Any]  # Ranks, RankCounts, or printed numbers
@@ -63,6 +65,7 @@ class Inferred(Value):
     lists: Lists | None = None
     lowest: Mapping[str, tuple[float, bool]] = field(default_factory=dict)
     piles: Mapping[str, Integers] = field(default_factory=dict)
+    groups: Integers | None = None
     columns_of_pairs: ClassVar[tuple[str, ...]] = (*Comparison._fields, "ahead")
 
     def _content(self):
@@ -158,7 +161,8 @@ class Inferred(Value):
     def part(self, users: Integers, **changes: Any) -> Inferred:
         """The same for some of the users."""
         some = {"runs": _of_users(self.runs, users), "piles": _of_users(self.piles, users)}
-        return replace(self, **some, **changes)
+        groups = None if self.groups is None else self.groups[users]
+        return replace(self, groups=groups, **some, **changes)
 
     def differences(
         self, metric: Metric, both: Sequence[tuple[str, str]], level: float
@@ -204,6 +208,11 @@ class Exact(Inferred):
     best: Mapping[str, Ranks] = field(default_factory=dict)
     is_known: bool = True
     is_task: bool = False
+
+    @property
+    def others(self) -> str:
+        """Of what limits are for others."""
+        return "users" if self.groups is None else "groups"
 
     @cached_property
     def bounds(self) -> Mapping[tuple[str, Metric], tuple[Floats, Floats]]:
@@ -257,12 +266,13 @@ class Exact(Inferred):
         if (name, metric) in self.bounded:
             low, high = (float(np.nanmean(end)) for end in self.bounds[name, metric])
             return {"value": np.nan, "low": low, "high": high, "assumption": "bound"}
-        values = _defined(self.values[name, metric])
-        found = {"value": float(values.mean()) if len(values) else np.nan}
-        ends = (np.nan, np.nan)
-        if len(values):
-            ends = limits_of_mean(values, LEVEL, ends=self.ends[metric])
-        return found | dict(zip(("low", "high"), ends)) | rests
+        known = ~np.isnan(self.values[name, metric])
+        values = self.values[name, metric][known]
+        if not len(values):
+            return dict.fromkeys(("value", "low", "high"), np.nan) | rests
+        groups = None if self.groups is None else self.groups[known]
+        low, high = limits_of_rows(values, LEVEL, self.ends[metric], groups)
+        return {"value": float(values.mean()), "low": low, "high": high} | rests
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         (low_a, high_a), (low_b, high_b) = (self.bounds[name, metric] for name in (a, b))
@@ -279,11 +289,11 @@ class Exact(Inferred):
         rest = [p for p in both if p not in found]
         for some in row_blocks(len(rest), len(self.first), _AT_ONCE):
             rows = np.array([values[a] - values[b] for a, b in rest[some]])
-            rows = rows[:, ~np.isnan(rows).any(axis=0)]  # what is undefined is so for all
-            each = [Comparison(*[np.nan] * 4)] * len(rows)
-            if rows.size:
-                low, high = self.ends[metric]
-                each = of_differences(rows, level, (low - high, high - low))
+            known = ~np.isnan(rows).any(axis=0)  # what is undefined is so for all
+            groups = None if self.groups is None else self.groups[known]
+            low, high = self.ends.get(metric, (np.nan, np.nan))
+            ends = low - high, high - low
+            each = differences_of_rows(rows[:, known], level, ends, groups)
             found |= {p: one._asdict() | rests for p, one in zip(rest[some], each)}
         return found
 
@@ -328,6 +338,8 @@ class Sampled(Inferred):
     def evidence(self) -> Mapping[str, SampledRun]:
         """What each run says under each assumption."""
         how, n = (self.n_items, self.replace, self.metrics), len(self.runs)
+        if self.groups is not None:
+            return {name: GroupedRun(self.groups, r, *how, n) for name, r in self.runs.items()}
         return {name: SampledRun(run, *how, n) for name, run in self.runs.items()}
 
     @cached_property
@@ -353,7 +365,7 @@ class Sampled(Inferred):
             return None
         one = next(iter(self.evidence.values()))
         n, m = (mean_of(size, one.counts) for size in (one.sizes, one.sampled.n_irrelevant))
-        return blind_spot(round(n), round(m), one.n_instances)
+        return blind_spot(round(n), round(m), round(one.n_instances))
 
     def part(self, users: Integers, **changes: Any) -> Inferred:
         sizes = np.broadcast_to(self.n_items, len(self.first))[users]
@@ -511,11 +523,11 @@ class Reread(Inferred):
         return apart | {"assumption": weaker, "ahead": ahead}
 
 
-def infer(ranked, metrics, drawn, has_train):
-    """What ranks of scores say, by what was drawn."""
+def infer(ranked, metrics, drawn, has_train, groups):
+    """What ranks of scores say, by what was drawn, and whose they are."""
     shared = ("runs", "named", "counts", "grades", "lists", "lowest", "piles")
     about: dict[str, Any] = {what: getattr(ranked, what) for what in shared}
-    about["metrics"] = tuple(metrics)
+    about |= {"metrics": tuple(metrics), "groups": groups}
     if (known := ranked.first.drawn) is not None:
         return Sampled(n_items=ranked.pools, replace=bool(known.replace), stated=False, **about)
     if drawn in (None, "all"):

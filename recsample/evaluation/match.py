@@ -67,16 +67,18 @@ def match_ids(
 ) -> Matched:
     """Match users and items by their ids; what does not match is counted.
 
-    `columns` are the names of those of user, item, score and model in all dataframes; `relevance`
+    `columns` are the names of those of user, item, score and model in all dataframes, and of groups
+    in `held_out` where it has them; `relevance`
     is the one that says which held-out rows are relevant, None for none and ... if not said.
     """
     counts: dict[tuple[str, str], int] = {}
-    given, named = _recommenders(scores, columns["model"])
+    given, named = recommenders(scores, columns["model"])
     pair = {use: columns[use] for use in ("user", "item")}
     scored = pair | {"score": columns["score"]}
     both = {"held_out": held_out} | ({} if train is None else {"train": train})
     both = {name: _framed(name, one, pair) for name, one in both.items()}
-    relevance = _asked_relevance(both, pair, relevance)
+    known = pair | {use: columns[use] for use in ("groups",) if use in columns}
+    relevance = _asked_relevance(both, known, relevance)
     tables = {name: _relevant(name, one, pair, relevance, counts) for name, one in both.items()}
     if among is not None:
         tables["among"] = _pairs("among", among, pair, counts)
@@ -113,7 +115,7 @@ def match_ids(
     return Matched(study, sources, named, lists, counts, is_known)
 
 
-def _recommenders(scores, model):
+def recommenders(scores: Any, model: str) -> tuple[Mapping[str, Any], bool]:
     """The sources by the names of the recommenders, and whether these were named."""
     if isinstance(scores, Mapping):
         if not scores:
@@ -122,18 +124,23 @@ def _recommenders(scores, model):
         return {str(name): one for name, one in scores.items()}, True
     if not (frames.is_frame(scores) and model in frames.column_names(scores, "scores")):
         return {"": scores}, False
-    (column,) = frames.read_columns("scores", scores, {"model": model})
+    return parts_by(scores, model, "model", "recommenders"), True
+
+
+def parts_by(scores: Any, column: str, use: str, what: str) -> dict[str, Any]:
+    """The parts of a dataframe of scores that one of its columns names."""
+    (found,) = frames.read_columns("scores", scores, {use: column})
     try:
-        names = set(column.to_list())
+        names = set(found.to_list())
     except TypeError:
         raise ValueError(
-            f"scores must name recommenders by text, got lists in column {model!r}"
+            f"scores must name {what} by text, got lists in column {column!r}"
         ) from None
     check_names("scores", names)
     nw = extra("narwhals.stable.v2")
     frame = nw.from_native(scores)
-    parts = {str(name): frame.filter(nw.col(model) == name).to_native() for name in names}
-    return dict(sorted(parts.items())), True
+    parts = {str(name): frame.filter(nw.col(column) == name).to_native() for name in names}
+    return dict(sorted(parts.items()))
 
 
 def _called(name):

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support import checks
-from recsample._support.frames import aligned, labels_of
 from recsample._support.typing import Integers
 from recsample.evaluation.infer import Audited, Sampled
 from recsample.evaluation.options import REPORTED, check_word
 from recsample.evaluation.results import Result
+from recsample.evaluation.rows import reading_of
 from recsample.inference.audit import chances_of, exact_ranks
 from recsample.inference.likelihood.sampled_run import checked_sizes
 from recsample.metrics.base import Metric
@@ -40,6 +40,8 @@ def report(
     *,
     drawn: str | None = None,
     replace: bool | None = None,
+    rows: str | None = None,
+    groups: Any = None,
     exact: Any = None,
     chosen: ArrayLike = "random",
     metrics: Sequence[Metric | str] | None = None,
@@ -75,6 +77,15 @@ def report(
     replace : bool, optional
         Whether items were drawn with replacement. Needed where it is not known and a tenth of a
         pool or more was drawn; of less it is taken for False.
+    rows : {"one list", "apart", "repeated"}, optional
+        What several rows of a user are, whom a repeated index or `groups` name: relevant items that
+        are ranked together, by ranks from 1 to m and the number of these items; relevant items that
+        are each ranked among draws of their own, of which limits count users; or one item, for
+        which items were drawn again and again, so that all its draws are taken together, as drawn
+        with replacement.
+    groups : mapping, dataframe, pandas.Series or array_like, shape (instances,), optional
+        Whose each instance is, where one person has several: limits count groups, each of which
+        weighs as one observation, and estimates are those of the rows.
     exact : array_like, tuple of int and Ranks, or mapping of str to these, optional
         Ranks among all items of some instances that were chosen by chance: a pandas Series by the
         index of `sampled`, an array with NaN for all others, or the numbers of the instances and
@@ -97,7 +108,8 @@ def report(
         For ranks that are none, beyond m + 1 or of too few instances, recommenders of different
         instances or in different orders, pools smaller than what was drawn, what a design has
         observed, which needs no correction, draws of which nothing is stated, or other ones than
-        uniform ones, and what contradicts the ranks' own memory. For exact ranks that are not
+        uniform ones, and what contradicts the ranks' own memory. For several rows of a user of
+        which nothing is stated, and two equal ranks in one list. For exact ranks that are not
         possible beside the sampled ones, and a choice that cannot be as stated.
 
     Examples
@@ -133,17 +145,31 @@ def report(
     if not given:
         raise ValueError("sampled must hold at least one recommender, got none")
     check_names("sampled", given)
-    labels = _labels(given)
-    m, n_items = aligned("m", m, labels), aligned("n_items", n_items, labels)
-    runs = {name: _ranks_of(one, m, labels) for name, one in given.items()}
+    reading = reading_of(given, rows, groups)
+    m, n_items = reading.aligned("m", m), reading.aligned("n_items", n_items)
+    runs = {name: _ranks_of(one, m, reading) for name, one in given.items()}
     _check_same(runs)
+    if rows == "one list" and reading.users is not None and n_items is not None:
+        n_items = reading.users.each("n_items", n_items)
     draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None)
-    found = Sampled(runs=runs, metrics=tuple(asked), named=given is sampled, **draws._asdict())
+    if rows == "repeated" and reading.users is not None:
+        runs = {name: reading.users.added_up(one) for name, one in runs.items()}
+        sizes = reading.users.each("n_items", draws.n_items)
+        draws = draws._replace(n_items=sizes, replace=True)
+    found = Sampled(
+        runs=runs,
+        metrics=tuple(asked),
+        named=given is sampled,
+        groups=reading.of_instances(),
+        **draws._asdict(),
+    )
     return Result(found if exact is None else _audited(found, exact, chosen))
 
 
 def _audited(sampled, exact, chosen):
     """The same with exact ranks of some instances, by which all else is said."""
+    if sampled.groups is not None:
+        raise ValueError("exact must come without groups: audited are users, who are independent")
     if not sampled.pairable:
         raise ValueError("exact must come with Ranks: RankCounts do not say who was audited")
     given = exact if isinstance(exact, Mapping) else {"": exact}
@@ -266,14 +292,6 @@ def _check_few(runs, sizes):
     return False
 
 
-def _labels(given):
-    """By what the instances are matched: names that all recommenders have; None for position."""
-    ranks = [run.ids for run in given.values() if isinstance(run, Ranks)]
-    others = [run for run in given.values() if not isinstance(run, Ranks)]
-    found = ranks + [labels_of("sampled", run) for run in others]
-    return None if any(one is None for one in found) else found[0]
-
-
 def refuse_corrections(metrics: Sequence[Metric]) -> None:
     """Refuse corrections among metrics: what is drawn is corrected here."""
     for one in metrics:
@@ -284,7 +302,7 @@ def refuse_corrections(metrics: Sequence[Metric]) -> None:
             )
 
 
-def _ranks_of(sampled, m, labels):
+def _ranks_of(sampled, m, reading):
     """Sampled ranks, checked here so that a message speaks of m and not of a pool."""
     if isinstance(sampled, Observed):
         raise ValueError(
@@ -293,7 +311,13 @@ def _ranks_of(sampled, m, labels):
             "Design.of"
         )
     checks.refuse_frame("sampled", sampled, "choose the column of ranks, or see Ranks.from_frame")
+    in_lists = reading.rows == "one list" and reading.users is not None
     if isinstance(sampled, (Ranks, RankCounts)):
+        if in_lists:
+            raise ValueError(
+                "rows must not be 'one list' where sampled is Ranks, got it: rs.Ranks takes the "
+                "ranks of a user as a list"
+            )
         rows, _ = rows_of(sampled)
         if m is not None:
             drawn, known = checks.one_or_each("m", m, len(rows), lowest=1), rows.n_irrelevant
@@ -302,7 +326,7 @@ def _ranks_of(sampled, m, labels):
         return sampled
     if m is None:
         raise ValueError("m must be given with a column of ranks: how many items were drawn")
-    sampled = aligned("sampled", sampled, labels)
+    sampled = reading.aligned("sampled", sampled)
     # Whole numbers that a table holds as objects, or in a type of its own, are welcome too.
     plain = getattr(getattr(sampled, "dtype", None), "str", "O")[1:2] in ("i", "u", "f")
     given = sampled.tolist() if hasattr(sampled, "tolist") and not plain else sampled
@@ -313,13 +337,16 @@ def _ranks_of(sampled, m, labels):
         raise ValueError(
             f"sampled must be one-dimensional, one rank per instance, got shape {values.shape}"
         )
+    if len(values) < 2:
+        raise ValueError(f"sampled must hold at least two instances, got {len(values)}")
     drawn = checks.one_or_each("m", m, len(values), lowest=1)
+    if in_lists:
+        return reading.users.in_lists(values, drawn)
     among = drawn + 1 if np.ndim(m) else int(drawn[0]) + 1
     beyond = "sampled must hold ranks up to m + 1 = {}, got {} in instance {at}"
     checks.refuse_first(values > among, beyond, among, values)
-    if len(values) < 2:
-        raise ValueError(f"sampled must hold at least two instances, got {len(values)}")
     del values  # which Ranks keep in memory
+    labels = reading.labels
     return Ranks(given, among, ids=None if labels is None else np.asarray(labels))
 
 

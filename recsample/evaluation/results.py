@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Mapping
 from html import escape
 from itertools import chain
 from textwrap import fill
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recsample._support import frames
-from recsample._support.checks import array_of, is_missing, shown
+from recsample._support.checks import shown
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.values import Value
 from recsample.evaluation import say
+from recsample.evaluation.groups import names_of
 from recsample.evaluation.infer import Inferred, Reread, Sampled
 from recsample.inference.blind import BlindSpot
 from recsample.inference.planning import users_to_rank
@@ -296,18 +296,15 @@ class Result(Value):
         >>> found.by(["new", "new", "old", "old"])["value"].round(3).tolist()
         [0.875, 0.75]
         """
-        ids = self.inferred.ids
         members: dict[Any, list[int]] = {}
-        for i, name in enumerate(_segments(segments, ids)):
-            if not isinstance(name, Hashable):
-                raise ValueError(f"segments must be hashable, such as text, got {shown(name)}")
-            if name is None or is_missing(name):
-                raise ValueError(f"segments must hold every user, got {name} for {shown(ids[i])}")
+        for i, name in enumerate(names_of("segments", segments, self.inferred.ids)):
             members.setdefault(name, []).append(i)
         found = {}
         for name, which in members.items():
-            if len(which) < 2:
-                raise ValueError(f"segments must hold at least two users each, got 1 in {name!r}")
+            groups = which if self.inferred.groups is None else self.inferred.groups[which]
+            if len(np.unique(groups)) < 2:
+                what = "users" if groups is which else "groups"
+                raise ValueError(f"segments must hold at least two {what} each, got 1 in {name!r}")
             rows = self.inferred.part(np.array(which)).rows
             found[name] = _table(rows, _LEVELS, self.inferred.named).assign(users=len(which))
         return extra("pandas").concat(found, names=["segment"])
@@ -493,9 +490,10 @@ class Result(Value):
         True
         """
         found = self.inferred
-        if type(found) is not Sampled or len(found.runs) > 1:
+        if type(found) is not Sampled or len(found.runs) > 1 or found.groups is not None:
             raise ValueError(
-                "a plan is made from the sampled ranks of one recommender: report it alone"
+                "a plan is made from the sampled ranks of one recommender, without groups: report "
+                "it alone"
             )
         if (asked := the_metric(metric)) not in found.metrics:
             raise ValueError(f"metric must be one of {[*map(str, found.metrics)]}, got {metric!r}")
@@ -565,33 +563,3 @@ def _on_one_line(name):
 def _as_markdown(name):
     """Text that means something in Markdown or HTML, as it is; an underscore within a word is."""
     return re.sub(r"[\\`*~$&<>|\[\]]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", name)
-
-
-def _segments(segments, ids):
-    """The segment of each user."""
-    if frames.is_frame(segments):
-        columns = frames.column_names(segments, "segments")
-        if len(columns) != 2:
-            raise ValueError(f"segments must have two columns, users and segments, got {columns}")
-        users, names = frames.read_columns(
-            "segments", segments, {"user": columns[0], "": columns[1]}
-        )
-        rows = list(zip(frames.as_ids("segments", users).tolist(), names.to_list()))
-        segments = dict(rows)
-        for one, segment in rows:
-            if segments[one] != segment:
-                raise ValueError(f"segments must hold each user once, got two for {shown(one)}")
-    if frames.is_series(segments):
-        return frames.aligned("segments", segments[segments.index.isin(ids)], ids).tolist()
-    if isinstance(segments, Mapping):
-        missing = [one for one in ids.tolist() if one not in segments]
-        if missing:
-            raise ValueError(f"segments must hold every user, got none for {missing[0]!r}")
-        return [segments[one] for one in ids.tolist()]
-    # As objects, or the numbers of a list with text in it would become text.
-    names = array_of("segments", segments, None if hasattr(segments, "dtype") else object)
-    if names.shape != (len(ids),):
-        raise ValueError(
-            f"segments must hold one for each of the {len(ids)} users, got {shown(segments)}"
-        )
-    return names.tolist()

@@ -67,7 +67,13 @@ def headline(found: Inferred) -> str:
 
         behind = _NOT_LISTED.get(found.lists.unlisted or "", "")
         lists = f"Scores are {lists_said(found.lists)}; what is not listed is {behind}."
-    parts = head(found), lists, _grades(found.metrics, found.grades), limits_said(found)
+    parts = (
+        head(found),
+        _groups(found),
+        lists,
+        _grades(found.metrics, found.grades),
+        limits_said(found),
+    )
     return " ".join(filter(None, parts))
 
 
@@ -156,7 +162,7 @@ def limits_said(found: Inferred) -> str:
 
 @limits_said.register
 def _(found: Exact) -> str:
-    said = f"Limits ({PERCENT}) are for other users like these."
+    said = f"Limits ({PERCENT}) are for other {found.others} like these."
     if not found.bounded:
         return said
     return (
@@ -224,8 +230,8 @@ def _(found: Exact, name: str, metric: Metric) -> str:
             "stand somewhere behind them."
         )
     return (
-        f"{metric} is {row['value']:.3f} ({PERCENT} limits {_between(row)}, for other users "
-        f"like these), over {head(found)}"
+        f"{metric} is {row['value']:.3f} ({PERCENT} limits {_between(row)}, for other "
+        f"{found.others} like these), over {head(found)}"
     )
 
 
@@ -386,6 +392,14 @@ def _divisors(found):
     ]
 
 
+def _groups(found):
+    """Whose the users are, where limits count others."""
+    if found.groups is None:
+        return ""
+    n = len(np.unique(found.groups))
+    return f"They belong to {n:,} groups, which limits count."
+
+
 def _grades(metrics: Sequence[Metric], grades: Sequence[float]) -> str:
     """What metrics make of several grades, or of one that is a gain."""
     used = [str(m) for m in metrics if uses_grades(m, grades)]
@@ -434,7 +448,7 @@ def _came(found, name):
     items = n_items if _has_several(evidence) else ""
     word = ", as stated by whoever made this report" if found.stated else " by recsample"
     return (
-        f"{evidence.n_instances} instances{items}, each ranked among "
+        f"{len(found.runs[name])} instances{items}, each ranked among "
         f"m = {_span(sampled.n_irrelevant, '')} of "
         f"{_span(evidence.pools, '')} irrelevant items, drawn "
         f"uniformly {how} replacement{word}"

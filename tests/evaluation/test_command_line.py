@@ -643,6 +643,12 @@ def test_several_relevant_items_of_a_user(run, tmp_path):
     path = tmp_path / "ranks.csv"
     asked = "--m 5 --items 99 --drawn uniform --user user --metrics auc --format csv".split()
     path.write_text("user,rank\nann,1\nbob,6\nann,7\n", encoding="utf-8")
+    status, _, err = run("report", path, *asked)
+    assert status == 2 and "--rows must say what several rows of a user are, 'one list' (" in err
+    assert (
+        "'apart' (" in err and "'repeated' (" in err and "got None for the 2 rows of 'ann'" in err
+    )
+    asked += ["--rows", "one list"]
     status, out, _ = run("report", path, *asked)
     # ann's two items are above all five and below all five, bob's one is below all
     assert status == 0 and pd.read_csv(io.StringIO(out))["corrected"].tolist() == [0.25]

@@ -1,0 +1,398 @@
+"""Whose a row is: limits count groups and runs, and reports say what several rows of a user are."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from thorough import thorough
+
+import recsample as rs
+from recsample.evaluation.groups import differences_of_rows, limits_of_rows
+from recsample.evaluation.runs import spread_of
+
+N_ITEMS, M, N_USERS, K = 300, 29, 60, 5
+STATED = {"m": M, "n_items": N_ITEMS, "drawn": "uniform"}
+METRICS = ["Recall@10", "AUC"]
+rng = np.random.default_rng(0)
+EXACT = 1 + np.minimum(rng.exponential(40, N_USERS).astype(int), N_ITEMS - 1)
+DRAWN = 1 + rng.hypergeometric(EXACT - 1, N_ITEMS - EXACT, M, (K, N_USERS))
+COLUMN, OWNER = DRAWN.ravel(), np.tile(np.arange(N_USERS), K)
+NAMED = pd.Series(COLUMN, [f"user {one}" for one in OWNER])
+
+
+# What several rows of a user are
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: rs.report(NAMED, **STATED),
+        lambda: rs.report(COLUMN, groups=OWNER, **STATED),
+        lambda: rs.report(rs.Ranks(COLUMN, M + 1, ids=OWNER), n_items=N_ITEMS, drawn="uniform"),
+    ],
+)
+def test_several_rows_of_a_user_are_refused_with_what_they_may_be(ask):
+    with pytest.raises(ValueError, match="rows must say") as refused:
+        ask()
+    assert all(word in str(refused.value) for word in ("'one list'", "'apart'", "'repeated'"))
+    assert f"got None for the {K} rows of" in str(refused.value)
+
+
+def test_draws_that_are_repeated_add_up():
+    added = 1 + (DRAWN - 1).sum(axis=0)
+    stated = STATED | {"m": K * M, "metrics": METRICS}
+    wanted = rs.report(added, replace=True, **stated)
+    by_index = rs.report(NAMED, rows="repeated", metrics=METRICS, **STATED)
+    by_groups = rs.report(COLUMN, rows="repeated", groups=OWNER, metrics=METRICS, **STATED)
+    # More than a tenth of the pool was drawn each time.
+    tied = rs.Ranks(COLUMN, M + 1, ids=OWNER)
+    by_ids = rs.report(tied, None, N_ITEMS, drawn="uniform", rows="repeated", metrics=METRICS)
+    for found in (by_index, by_groups, by_ids):
+        pd.testing.assert_frame_equal(found.table, wanted.table)
+    assert by_index.per_instance["user"].tolist()[:2] == ["user 0", "user 1"]
+
+
+def test_of_repeated_draws_limits_hold_in_place_of_being_too_narrow():
+    """All five rows of a user tell of one exact rank."""
+    alone = rs.report(COLUMN, metrics=["AUC"], **STATED).table.loc["AUC"]
+    added = rs.report(NAMED, rows="repeated", metrics=["AUC"], **STATED).table.loc["AUC"]
+    assert added["value"] == pytest.approx(alone["value"])
+    assert added["high"] - added["low"] > 1.8 * (alone["high"] - alone["low"])
+
+
+def test_one_list_is_that_of_ranks():
+    lists = [[1, 4], [2], [3, 30, 31], [5]]
+    flat = pd.Series(np.concatenate(lists), ["a", "a", "b", "c", "c", "c", "d"])
+    wanted = rs.Ranks(lists, M + np.array([2, 1, 3, 1]), ids=list("abcd"))
+    wanted = rs.report(wanted, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
+    mixed = flat.iloc[[6, 3, 2, 0, 5, 1, 4]].iloc[[3, 2, 6, 1, 0, 4, 5]]  # a, b, c, a, d, c, c
+    for rows in (flat, mixed):
+        found = rs.report(rows, rows="one list", metrics=METRICS, **STATED)
+        pd.testing.assert_frame_equal(found.table, wanted.table)
+    for wrong, said in (
+        ([1, 1], "each rank once in one list, got 1 twice"),
+        ([1, 32], "up to m and the rows of the user, 31, got 32"),
+    ):
+        with pytest.raises(ValueError, match=f"sampled must hold (ranks )?{said}"):
+            rs.report(pd.Series([*wrong, 2], list("aab")), rows="one list", **STATED)
+
+
+def test_apart_estimates_are_those_of_the_rows():
+    alone = rs.report(COLUMN, metrics=METRICS, **STATED)
+    runs = {"by index": (NAMED, None), "by groups": (COLUMN, OWNER)}
+    for column, groups in runs.values():
+        apart = rs.report(column, rows="apart", groups=groups, metrics=METRICS, **STATED)
+        assert apart.table["value"].tolist() == pytest.approx(alone.table["value"].tolist())
+        assert apart.head.startswith(f"{K * N_USERS} instances")
+        assert f"They belong to {N_USERS} groups" in apart.head
+        for metric in METRICS:
+            one, other = apart.table.loc[metric], alone.table.loc[metric]
+            assert one["low"] < other["low"] and one["high"] > other["high"]
+    # A linear metric has the limits of the mean of its means by user.
+    means = rs.AUC(rs.Ranks(COLUMN, M + 1)).reshape(K, N_USERS).mean(axis=0)
+    wanted = limits_of_rows(means, 0.95, (0.0, 1.0), None)
+    assert apart.table.loc["AUC", ["low", "high"]].tolist() == pytest.approx(wanted)
+
+
+def test_each_group_weighs_as_one_observation():
+    """Rows that say the same several times over tell no more than one of them."""
+    once = rs.report(DRAWN[0], metrics=METRICS, **STATED)
+    same = np.tile(DRAWN[0], K)
+    found = rs.report(same, rows="apart", groups=OWNER, metrics=METRICS, **STATED)
+    for metric in METRICS:
+        wanted = once.table.loc[metric, ["low", "high"]].astype(float)
+        got = found.table.loc[metric, ["low", "high"]].astype(float)
+        np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-4)
+    assert found.fit.iloc[0, 0] == pytest.approx(once.fit.iloc[0, 0])
+    pair = {"a": same, "b": np.tile(DRAWN[1], K)}
+    alone = {"a": DRAWN[0], "b": DRAWN[1]}
+    pairs = rs.report(pair, rows="apart", groups=OWNER, metrics=METRICS, **STATED).pairs
+    wanted = rs.report(alone, metrics=METRICS, **STATED).pairs
+    ends = ["low", "high", "probability"]
+    np.testing.assert_allclose(pairs[ends], wanted[ends], rtol=5e-3, atol=2e-3)
+
+
+def test_ranks_hold_lists_together_and_groups_say_whose_these_are():
+    g = np.random.default_rng(2)
+    lists = rs.Ranks([np.sort(g.choice(200, 1 + i % 2, replace=False)) + 1 for i in range(80)], 300)
+    lists, stated = rs.UniformSampling(M).draw(lists, 0), {"metrics": METRICS}
+    alone, groups = rs.report(lists, **stated), np.arange(80) // 4
+    found = rs.report(lists, groups=groups, **stated)
+    assert found.table["value"].tolist() == pytest.approx(alone.table["value"].tolist())
+    assert (found.table["high"] > alone.table["high"]).all()
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({"rows": "two"}, "rows must be 'one list' .*, or 'repeated' .*, got 'two'"),
+        ({"groups": OWNER[1:], "rows": "apart"}, "groups must hold one for each of the 300 users"),
+        ({"groups": dict(enumerate(OWNER[1:])), "rows": "apart"}, "every user, got none for 299"),
+        ({"groups": np.zeros(300), "rows": "apart"}, "groups must tell at least two apart, got 1"),
+        ({"groups": OWNER, "rows": "apart", "exact": COLUMN}, "exact must come without groups"),
+        (
+            {"groups": OWNER, "rows": "repeated", "n_items": np.arange(300) + 300},
+            "n_items must be the same in all rows of a user, got 300 and 360 for 0",
+        ),
+    ],
+)
+def test_what_a_report_refuses(given, said):
+    with pytest.raises(ValueError, match=said):
+        rs.report(COLUMN, **STATED | given)
+
+
+def test_recommenders_with_repeated_users_are_in_one_order():
+    with pytest.raises(ValueError, match="the same index in the same order for each recommender"):
+        rs.report({"a": NAMED, "b": NAMED[::-1]}, rows="apart", **STATED)
+    counts = rs.RankCounts.of(COLUMN, M + 1)
+    with pytest.raises(ValueError, match="groups must come with Ranks: RankCounts do not say"):
+        rs.report(counts, groups=OWNER, n_items=N_ITEMS, drawn="uniform")
+
+
+def test_what_is_stated_of_rows_goes_by_their_users():
+    pools = pd.Series(np.arange(300, 300 + N_USERS), [f"user {one}" for one in range(N_USERS)])
+    by_user = rs.report(NAMED, M, pools[::-1], drawn="uniform", rows="apart", metrics=METRICS)
+    by_row = rs.report(NAMED, M, pools[NAMED.index], drawn="uniform", rows="apart", metrics=METRICS)
+    by_place = 300 + OWNER
+    at = rs.report(NAMED, M, by_place, drawn="uniform", rows="apart", metrics=METRICS)
+    assert by_user.table.equals(by_row.table) and by_user.table.equals(at.table)
+
+
+# Groups of users with exact ranks
+
+
+def scores_of(seed, n_groups=40, size=5, n_items=50):
+    g = np.random.default_rng(seed)
+    own = np.repeat(g.normal(1, 1, n_groups), size) + g.normal(size=n_groups * size)
+    return np.c_[own, g.normal(size=(n_groups * size, n_items - 1))]
+
+
+SCORES = scores_of(0)
+PERSON = np.repeat(np.arange(40), 5)
+
+
+def test_limits_are_those_of_the_means_of_equal_groups():
+    found = rs.evaluate(SCORES, np.zeros(200, int), groups=PERSON, metrics=["AUC", "Recall@5"])
+    for metric in found.table.index:
+        values = found.per_instance.query("metric == @metric")["value"].to_numpy()
+        wanted = limits_of_rows(values.reshape(40, 5).mean(axis=1), 0.95, (0.0, 1.0), None)
+        assert found.table.loc[metric, ["low", "high"]].tolist() == pytest.approx(wanted)
+        assert found.table.loc[metric, "value"] == pytest.approx(values.mean())
+    assert "for other groups like these" in str(found).replace("\n", " ")
+    parts = found.by(np.arange(200) % 5 < 2)
+    assert sorted(parts["users"]) == [80, 80, 120, 120]
+    with pytest.raises(ValueError, match="segments must hold at least two groups each"):
+        found.by(PERSON)
+
+
+def test_groups_are_a_column_a_mapping_or_numbers():
+    users = [f"session {one}" for one in range(200)]
+    table = pd.DataFrame({"user": users, "item": 0, "person": PERSON % 2 + 2 * (PERSON // 2)})
+    scores = pd.DataFrame(SCORES, users).rename_axis("user").reset_index()
+    scores = scores.melt("user", var_name="item", value_name="score").sample(frac=1, random_state=0)
+    scores["item"] = scores["item"].astype(int)
+    wanted = rs.evaluate(SCORES, np.zeros(200, int), groups=PERSON, metrics=["AUC"]).table
+    pairs = table[["user", "item"]]
+    mapping = dict(zip(users, PERSON))
+    for held_out, groups in (
+        (table, "person"),
+        (pairs, mapping),
+        (pairs, pd.Series(mapping)[::-1]),
+        (pairs, table[["user", "person"]]),
+    ):
+        found = rs.evaluate(scores, held_out, groups=groups, metrics=["AUC"])
+        np.testing.assert_allclose(found.table.astype(float), wanted.astype(float))
+    two = pd.concat([table, table.head(1).assign(item=1, person=7)])
+    with pytest.raises(ValueError, match="must hold each user once, got two for 'session 0'"):
+        rs.evaluate(scores, two, groups="person")
+    with pytest.raises(ValueError, match="groups must hold every user, got none for 'session 0'"):
+        rs.evaluate(scores, pairs, groups={"session 1": 1})
+
+
+def test_a_group_of_its_own_for_each_changes_nothing():
+    runs = {"a": SCORES, "b": scores_of(1)}
+    alone = rs.evaluate(runs, np.zeros(200, int), metrics=METRICS)
+    found = rs.evaluate(runs, np.zeros(200, int), groups=np.arange(200)[::-1], metrics=METRICS)
+    assert found == alone
+
+
+def test_differences_of_unequal_groups_are_of_the_rows():
+    g = np.random.default_rng(3)
+    owner = np.repeat(np.arange(60), g.integers(1, 6, 60))
+    rows = g.uniform(-0.9, 1, (3, len(owner)))
+    for found, row in zip(differences_of_rows(rows, 0.95, (-1.0, 1.0), owner), rows):
+        assert found.difference == pytest.approx(row.mean())
+        low, high = limits_of_rows(row, 0.95, (-1.0, 1.0), owner)
+        assert (found.low, found.high) == pytest.approx((low, high))
+        off = np.bincount(owner, row - row.mean())  # the linearised ratio of survey sampling
+        error = np.sqrt((off**2).sum()) / len(owner)
+        assert 0.95 * 3.92 * error < high - low < 1.8 * 3.92 * error
+
+
+# How often limits hold, of ten rows of each person that depend on each other in different ways
+
+
+def rows_of(how, n_groups, g, size=10):
+    """Values of rows, whose mean is 0.1, and the group of each."""
+    sizes = np.full(n_groups, size) if size else g.geometric(0.25, n_groups)
+    owner = np.repeat(np.arange(n_groups), sizes)
+    own, alone = g.random(n_groups)[owner], g.random(len(owner))
+    values = {
+        "equal": own < 0.1,
+        "independent": alone < 0.1,
+        "some": np.where(alone < 0.5, own < 0.1, g.random(len(owner)) < 0.1),
+        "graded": 0.2 * (own + alone) / 2,
+        "rare": (own < 0.15) & (alone < 2 / 3),
+        "one of ten": np.arange(len(owner)) % 10 == 0,
+    }
+    return values[how].astype(float), owner
+
+
+@pytest.mark.parametrize("how", ["equal", "independent", "some", "graded", "rare", "one of ten"])
+@pytest.mark.parametrize("n_runs, size", [(40, 10), thorough(1000, 10), thorough(400, None)])
+def test_limits_of_dependent_rows_hold(how, n_runs, size):
+    g = np.random.default_rng(4)
+    held = 0
+    for _ in range(n_runs):
+        low, high = limits_of_rows(*insert(rows_of(how, 100, g, size)))
+        held += low <= 0.1 <= high
+    assert held >= stats.binom.ppf(0.001, n_runs, 0.94 if n_runs > 100 else 0.95)
+
+
+def insert(rows):
+    values, owner = rows
+    return values, 0.95, (0.0, 1.0), owner
+
+
+@pytest.mark.parametrize("how", ["equal", "half", "independent"])
+@pytest.mark.parametrize("n_runs", [2, thorough(60)])
+def test_limits_of_reports_of_dependent_rows_hold(how, n_runs):
+    g, ranks = np.random.default_rng(5), np.arange(1, 501)
+    chances = ranks**-0.8 / (ranks**-0.8).sum()
+    own = np.repeat(np.arange(60), 10)
+    held = 0
+    for _ in range(n_runs):
+        person, alone = g.choice(ranks, 60, p=chances)[own], g.choice(ranks, 600, p=chances)
+        share = {"equal": 1, "half": 0.5, "independent": 0}[how]
+        exact = np.where(g.random(600) < share, person, alone)
+        column = 1 + g.hypergeometric(exact - 1, 500 - exact, 30)
+        found = rs.report(
+            column, 30, 500, drawn="uniform", rows="apart", groups=own, metrics=["Recall@10"]
+        )
+        row = found.table.loc["Recall@10"]
+        held += row["low"] <= chances[:10].sum() <= row["high"]
+    assert held >= stats.binom.ppf(0.001, n_runs, 0.95)
+
+
+# Runs of a recommender
+
+
+def runs_of(n_users=120, n_items=40, seeds=3):
+    g = np.random.default_rng(0)
+    base = g.normal(size=(n_users, n_items))
+    base[:, 0] += 1.5
+    return {
+        name: {k: base + g.normal(0, spread, base.shape) for k in range(seeds)}
+        for name, spread in (("a", 0.3), ("b", 1.5))
+    }
+
+
+RUNS = runs_of()
+FIRST = np.zeros(120, int)
+
+
+def long(arrays):
+    parts = [
+        pd.DataFrame(one)
+        .rename_axis("user")
+        .reset_index()
+        .melt("user", var_name="item", value_name="score")
+        .assign(model=name, seed=k)
+        for name, of in arrays.items()
+        for k, one in of.items()
+    ]
+    return pd.concat(parts)
+
+
+def test_seeds_of_two_models_are_one_pair():
+    found = rs.evaluate(RUNS, FIRST, run="seed", metrics=METRICS)
+    assert len(found.pairs) == 2 and [*found.table.index.levels[0]] == ["a", "b"]
+    each = {f"{name} {k}": one for name, of in RUNS.items() for k, one in of.items()}
+    alone = rs.evaluate(each, FIRST, metrics=METRICS)
+    for metric in METRICS:
+        values = alone.per_instance.query("metric == @metric")
+        table = values.pivot(index="recommender", columns="user", values="value").to_numpy()
+        apart = table[:3] - table[3:]
+        for rows, one in ((table[:3], found.table.loc["a", metric]), (apart, None)):
+            if one is None:
+                one = found.pairs.loc["a", "b", metric].rename({"difference": "value"})
+            ends = (0.0, 1.0) if rows is not apart else (-1.0, 1.0)
+            low, high = limits_of_rows(rows.mean(axis=0), 0.95, ends, None)
+            reach = stats.t.ppf(0.975, 2) * rows.mean(axis=1).std(ddof=1) / np.sqrt(3)
+            assert one["value"] == pytest.approx(rows.mean())
+            assert one["low"] == pytest.approx(one["value"] - np.hypot(one["value"] - low, reach))
+            assert one["high"] == pytest.approx(one["value"] + np.hypot(high - one["value"], reach))
+    assert (found.pairs["ahead"] == "a").all() and (found.pairs["probability"] > 0.975).all()
+    assert "for other users and runs like these" in str(found).replace("\n", " ")
+    shares = found.table[["from_users", "from_runs"]]
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    by_column = rs.evaluate(long(RUNS), pd.DataFrame({"user": range(120), "item": 0}), run="seed")
+    again = rs.evaluate(RUNS, FIRST, run="seed")
+    pd.testing.assert_frame_equal(by_column.table, again.table)
+    pd.testing.assert_frame_equal(by_column.pairs, again.pairs)
+    assert by_column.by(np.arange(120) % 2)["users"].eq(60).all()
+
+
+def test_variances_are_those_of_crossed_random_effects():
+    """The mean squares of an analysis of variance, by sums of squares of a known table."""
+    g = np.random.default_rng(1)
+    table = g.normal(size=(4, 1)) + 2 * g.normal(size=30) + 0.5 * g.normal(size=(4, 30))
+    found = spread_of(table, None)
+    total = ((table - table.mean()) ** 2).sum()
+    between_runs = 30 * ((table.mean(axis=1) - table.mean()) ** 2).sum()
+    between_users = 4 * ((table.mean(axis=0) - table.mean()) ** 2).sum()
+    assert found.runs == pytest.approx(between_runs / 3 / 120)
+    assert found.users == pytest.approx(between_users / 29 / 120)
+    assert found.both == pytest.approx((total - between_runs - between_users) / 87 / 120)
+    grouped = spread_of(np.repeat(table, 3, axis=1), np.repeat(np.arange(30), 3))
+    assert grouped == pytest.approx(found)
+
+
+def test_a_single_run_has_limits_for_other_users_only():
+    runs = {"a": RUNS["a"], "one": {"": RUNS["b"][0]}}
+    found = rs.evaluate(runs, FIRST, run="seed", metrics=["AUC"])
+    alone = rs.evaluate(RUNS["b"][0], FIRST, metrics=["AUC"]).table.loc["AUC"]
+    assert found.table.loc["one", "AUC"].tolist()[:3] == pytest.approx(alone.tolist())
+    assert found.table.loc["one", "AUC"].isna().sum() == 2
+    assert any("a single run, whose limits count users only: 1" in one for one in found.notes)
+
+
+@pytest.mark.parametrize("seed_effect, user_effect", [(0.5, 1.0), (0.1, 0.0), (0.0, 0.0)])
+@pytest.mark.parametrize("n_seeds, n_runs", [(3, 60), thorough(2, 500), thorough(5, 500)])
+def test_limits_count_users_and_runs(seed_effect, user_effect, n_seeds, n_runs):
+    """Of means that are normal, about 0."""
+    g, held = np.random.default_rng(6), 0
+    for _ in range(n_runs):
+        table = g.normal(0, user_effect, 50) + g.normal(0, seed_effect, (n_seeds, 1))
+        table = table + g.normal(size=(n_seeds, 50))
+        down, up = limits_of_rows(table.mean(axis=0), 0.95, (-9.0, 9.0), None)
+        side = up - table.mean() if table.mean() < 0 else table.mean() - down
+        held += abs(table.mean()) <= np.hypot(side, spread_of(table, None).reach(0.95))
+    assert held >= stats.binom.ppf(0.001, n_runs, 0.95)
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({"run": "fold"}, "run must name a column of scores, of which others than dataframes are"),
+        ({"unlisted": "open"}, "run must be None where unlisted is 'open', got 'seed'"),
+        ({"unlisted": "out", "drawn": "uniform"}, "run must be None where drawn is 'uniform'"),
+        ({"among": rs.UniformSampling(3)}, "run must be None where among is UniformSampling"),
+    ],
+)
+def test_runs_that_are_refused(given, said):
+    held_out = pd.DataFrame({"user": range(120), "item": 0})
+    with pytest.raises(ValueError, match=re.escape(said)):
+        rs.evaluate(long(RUNS), held_out, **{"run": "seed", **given})
