@@ -1,5 +1,6 @@
 """Whose a row is: limits count groups and runs, and reports say what several rows of a user are."""
 
+import io
 import re
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import stats
 from thorough import thorough
 
 import recsample as rs
+from recsample.evaluation.command_line import main
 from recsample.evaluation.groups import differences_of_rows, limits_of_rows
 from recsample.evaluation.runs import spread_of
 
@@ -396,3 +398,28 @@ def test_runs_that_are_refused(given, said):
     held_out = pd.DataFrame({"user": range(120), "item": 0})
     with pytest.raises(ValueError, match=re.escape(said)):
         rs.evaluate(long(RUNS), held_out, **{"run": "seed", **given})
+
+
+# The command
+
+
+def test_the_command_says_what_python_says(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    held_out = pd.DataFrame({"user": range(120), "item": 0, "person": np.arange(120) // 2})
+    long(RUNS).to_csv("scores.csv", index=False)
+    held_out.to_csv("held_out.csv", index=False)
+    asked = "--scores scores.csv --held-out held_out.csv --groups person --run seed --metrics auc"
+    assert main(["evaluate", *asked.split(), "--format", "csv"]) == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    wanted = rs.evaluate(long(RUNS), held_out, groups="person", run="seed", metrics=["AUC"]).table
+    for column in ("value", "low", "high", "from_runs"):
+        assert found[column].tolist() == pytest.approx(wanted[column].tolist())
+    pd.DataFrame({"user": OWNER, "rank": COLUMN}).to_csv("ranks.csv", index=False)
+    asked = f"ranks.csv --m {M} --items {N_ITEMS} --drawn uniform --user user --metrics auc"
+    for rows in ("apart", "repeated"):
+        assert main(["report", *asked.split(), "--rows", rows, "--format", "csv"]) == 0
+        found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+        table = rs.report(NAMED, rows=rows, metrics=["AUC"], **STATED).table.loc["AUC"]
+        assert found.loc[0, ["low", "high"]].tolist() == pytest.approx(
+            [table["low"], table["high"]]
+        )
