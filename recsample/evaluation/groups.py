@@ -111,9 +111,9 @@ def sums_of_groups(rows: Floats, groups: Integers | None) -> tuple[Floats, Float
 def limits_of_rows(
     values: Floats, level: float, ends: tuple[float, float], groups: Integers | None
 ) -> tuple[float, float]:
-    """The limits of the mean of values of rows, by groups; NaN for fewer than two groups."""
+    """The limits of the mean of values of rows, by groups; NaN without any."""
     sums, sizes = sums_of_groups(values[None], groups)
-    if len(sizes) < 2:
+    if not len(sizes):
         return np.nan, np.nan
     mean, most = float(values.mean()), float(sizes.max())
     # Between the same two ends for every mean, if moved by (most - 1) * mean.
@@ -125,10 +125,10 @@ def limits_of_rows(
 def differences_of_rows(
     rows: Floats, level: float, ends: tuple[float, float], groups: Integers | None
 ) -> list[Comparison]:
-    """Comparisons from rows of differences, by groups; without limits for fewer than two."""
+    """Comparisons from rows of differences, by groups; without limits where there are none."""
     sums, sizes = sums_of_groups(rows, groups)
     means = rows.mean(axis=1) if rows.size else np.full(len(rows), np.nan)
-    if len(sizes) < 2:
+    if not len(sizes):
         return [Comparison(mean, *[np.nan] * 3) for mean in means.tolist()]
     most = float(sizes.max())
     wide = most * ends[0], most * ends[1]

@@ -646,7 +646,7 @@ def test_several_relevant_items_of_a_user(run, tmp_path):
     status, _, err = run("report", path, *asked)
     assert status == 2 and "--rows must say what several rows of a user are, 'one list' (" in err
     assert (
-        "'apart' (" in err and "'repeated' (" in err and "got None for the 2 rows of 'ann'" in err
+        "'apart' (" in err and "'repeated' (" in err and "got nothing for the 2 rows of 'ann'" in err
     )
     asked += ["--rows", "one list"]
     status, out, _ = run("report", path, *asked)

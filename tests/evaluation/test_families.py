@@ -147,12 +147,12 @@ def test_a_pair_whose_numbers_contradict_each_other_is_undecided_and_says_so(mon
     runs = table(np.random.default_rng(0), [8, 0])
     usual = evaluated(runs)
     assert usual.pairs["ahead"].tolist() == ["a"] and usual.notes == ()
-    of = rs.evaluation.infer.of_differences
+    of = rs.evaluation.infer.differences_of_rows
 
-    def turned(differences, level, ends):
-        return [one._replace(difference=-0.01) for one in of(differences, level, ends)]
+    def turned(*given):
+        return [one._replace(difference=-0.01) for one in of(*given)]
 
-    monkeypatch.setattr("recsample.evaluation.infer.of_differences", turned)
+    monkeypatch.setattr("recsample.evaluation.infer.differences_of_rows", turned)
     found = evaluated(runs)
     assert found.pairs["ahead"].tolist() == ["undecided"]
     assert found.notes[0].startswith("a - b, AUC: undecided, since the limits of the difference")
