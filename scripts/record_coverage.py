@@ -47,6 +47,50 @@ def population_of(name, n_items):
     return rs.Ranks(np.minimum(ranks, sizes), sizes)
 
 
+# Pools and numbers of relevant items of users who are not alike.
+UNLIKE = {
+    "pools 60 or 3,000": lambda n, rng: (rng.choice([60, 3000], n), np.ones(n, int)),
+    "pools 100 or 3,000": lambda n, rng: (rng.choice([100, 3000], n), np.ones(n, int)),
+    "18 % in pools of 60": lambda n, rng: (
+        rng.choice([60, 3000], n, p=[0.18, 0.82]),
+        np.ones(n, int),
+    ),
+    "1 or 5 relevant items": lambda n, rng: (np.full(n, 500), rng.choice([1, 5], n)),
+    "pools 40 to 10^6": lambda n, rng: (
+        np.exp(rng.uniform(*np.log([40, 10**6]), n)).astype(int),
+        np.ones(n, int),
+    ),
+}
+
+
+def unlike(rng, population, metrics, m, n_instances, repetitions):
+    """The limits that a report prints, and those without assumption, for users who are not alike.
+
+    Items are ranked independently, in proportion to a power of the place that is decreasing.
+    """
+    for _ in range(repetitions):
+        pools, n_relevant = UNLIKE[population](n_instances, rng)
+        ranks = rs.Ranks(
+            [
+                np.sort(((pool + 1) * rng.random(n) ** 3).astype(int)) + np.arange(1, n + 1)
+                for pool, n in zip(pools, n_relevant)
+            ],
+            pools + n_relevant,
+        )
+        evidence = SampledRun(rs.UniformSampling(m).draw(ranks, rng), ranks.sizes, False, metrics)
+        for metric in metrics:
+            exact = float(metric(ranks).mean())
+            ends = {"none": evidence.limits(metric, "none", LEVEL)}
+            *ends["report"], used = limits_of(metric, evidence)
+            for method, (low, high) in ends.items():
+                more = {
+                    "error": evidence.estimate(metric) - exact,
+                    "ratio": evidence.estimate(metric) / exact,
+                }
+                more["contradicted"] = used != "decreasing" if method == "report" else np.nan
+                yield outcome(method, metric, low, high, exact, **more)
+
+
 def normal_limits(mean, error):
     """1.96 standard errors on both sides of a mean."""
     reach = stats.norm.isf((1 - LEVEL) / 2) * error
@@ -248,6 +292,7 @@ PARTS = {  # what is measured, and of which metrics
     "samples": (coverage, TWO),
     "others": (partial(coverage, corrects=True), THREE),
     "plans": (plans, THREE),
+    "unlike": (unlike, TWO),
 }
 
 
@@ -259,6 +304,10 @@ def cells(part, population, n_items=3541, m=100, n_instances=6000, repetitions=1
 
 def measure(rng, part, population, n_items="", **sizes):
     function, metrics = PARTS[part]
+    if part == "unlike":
+        return over_runs(
+            list(function(rng, population, chosen_metrics(metrics), **sizes)), ratio="mean"
+        )
     kind = kind_of(population) if n_items else {}
     drawn_from = [population_of(name, n_items) for name in population.split(" - ")]
     of = drawn_from if part == "pairs" else drawn_from[0]
@@ -292,6 +341,9 @@ STUDY = Study(
         *cells("samples", FEW[::3], m=1000, n_instances=2000, repetitions=50),
         *cells("others", [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"]),
         *cells("plans", PLANS, n_instances=2000, repetitions=30),
+        *cells("unlike", [*UNLIKE][:4], n_items="", m=30, n_instances=150, repetitions=100),
+        *cells("unlike", [*UNLIKE][2:3], n_items="", m=30, n_instances=1000, repetitions=50),
+        *cells("unlike", [*UNLIKE][4:], n_items="", m=30, n_instances=[20, 150], repetitions=30),
     ],
     measure=measure,
     digits=5,

@@ -63,13 +63,21 @@ class AuditPlan(NamedTuple):
     --------
     >>> import numpy as np
     >>> import recsample as rs
-    >>> len(rs.inference.AuditPlan(np.array([2, 5]), np.full(8, 0.25), first=1).users)
-    2
+    >>> print(rs.inference.AuditPlan(np.array([2, 5]), np.full(8, 0.25), first=1))
+    Rank all items of 2 users (`users`): you have 8.
+    Plan again when the first 1 of them are ranked (`exact`).
     """
 
     users: Integers
     chances: Floats
     first: int
+
+    def __str__(self) -> str:
+        planned, n_users = len(self.users), len(self.chances)
+        text = f"Rank all items of {planned:,} users (`users`): you have {n_users:,}."
+        if self.first < planned:
+            text += f"\nPlan again when the first {self.first:,} of them are ranked (`exact`)."
+        return text
 
 
 def plan_audit(

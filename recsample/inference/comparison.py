@@ -155,17 +155,19 @@ def compared(
     if isinstance(metric.shape, Linear):  # without bias, so its differences have limits of a mean
         ends = ends_of_difference(metric, a.sampled, b.sampled)
         return of_differences((metric(a.sampled) - metric(b.sampled))[None], level, ends)[0]
-    # A difference is one more mean over strata, those of B with negative sign.
-    mixtures = a.mixtures(metric, assumption) + [
-        one._replace(mean=-one.mean) for one in b.mixtures(metric, assumption)
-    ]
-    best = a.best(assumption) + b.best(assumption)
+    # A difference is one more mean over groups, those of B with negative sign.
+    groups = {}
+    for s in (-1, 1):
+        (of_a, best_a), (of_b, best_b) = (
+            one.groups(metric, assumption, which) for one, which in ((a, s), (b, -s))
+        )
+        groups[s] = of_a + [one._replace(mean=-one.mean) for one in of_b], best_a + best_b
     # What two recommenders have in common for a user makes a difference more certain, if anything.
     # Only where they vary against each other are the limits too narrow without a factor.
     (off_a, squares_a), (off_b, squares_b) = a.deviations(metric), b.deviations(metric)
     factor = clustering((off_a, squares_a), (-off_b, squares_b))
     quantile = float(special.chdtri(1, 1 - level))
-    paths = {s: extremes(mixtures, best, s, max(quantile, _FAR) * factor) for s in (-1, 1)}
+    paths = {s: extremes(*groups[s], s, max(quantile, _FAR) * factor) for s in (-1, 1)}
     low, high = (limit(paths[s], s, quantile * factor) for s in (-1, 1))
     # The p-value is that of the level at which one end of the limits is 0.
     ahead = 1 if paths[1][0].mean > 0 else -1

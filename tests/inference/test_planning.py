@@ -49,8 +49,21 @@ def of_hits():
 def test_users_to_rank_are_enough_in_nine_studies_of_ten(of_hits):
     users = users_to_rank(rs.Recall @ 2, 0.05, of_hits).others
     hits = np.random.default_rng(0).binomial(users, 0.1, 4000) / users
-    reached = 2 * stats.norm.isf(0.025) * np.sqrt(hits * (1 - hits) / users)
-    assert 0.88 < (reached <= 0.05).mean() < 0.97
+    # The limits of Clopper and Pearson.
+    high = stats.beta.isf(0.025, users * hits + 1, users * (1 - hits))
+    low = stats.beta.ppf(0.025, users * hits, users * (1 - hits) + 1)
+    assert 0.88 < (high - low <= 0.05).mean() < 0.97
+
+
+def test_users_to_rank_are_never_fewer_than_limits_of_that_width_have():
+    """Where nearly all values are 0, one more at the other end is what makes limits wide."""
+    n, width = 3000, 0.05
+    ranks = rs.Ranks(np.random.default_rng(0).integers(1, n + 1, 300), n)
+    evidence = SampledRun(rs.UniformSampling(300).draw(ranks, 1), n, False, [rs.AP])
+    found = users_to_rank(rs.AP, width, evidence)
+    assert 1 - 0.025 ** (1 / found.others) <= width
+    assert str(found).startswith(f"Rank all items of {found.others} users")
+    assert str(found).endswith("you have 300.")
 
 
 @pytest.mark.parametrize("n_users", [300, 3000])

@@ -60,7 +60,7 @@ def test_the_mean_over_what_is_plausible_is_the_sum_over_all_of_it(counts):
     run = SampledRun(sampled, n, False, [])
     (column,) = run.columns("decreasing")
     assert column.steps.tolist() == list(range(n))
-    weights = plausible_weights(run.strata[0], False, ())
+    (weights,) = plausible_weights(run.strata, False, ())
     found = weights[: len(column.head)] @ column.head
     found[column.tail] += weights[len(column.head) :]
     assert found == pytest.approx(posterior_mean(counts, n, m), abs=1e-5)
@@ -75,7 +75,7 @@ def test_plausible_ranks_of_several_items_are_those_of_independent_ones(order):
     one, column = next(
         (s, c) for s, c in zip(run.strata, run.columns("decreasing")) if s.order == order
     )
-    weights = plausible_weights(one, False, ())
+    (weights,) = plausible_weights([one], False, ())
     head = weights[: len(column.head)] @ column.head
     # The chance that the best of three is among the first fifty is 1 - 1/8, and of the worst 1/8.
     expected = {1: 1 - 0.5**3, 3: 0.5**3}[order]

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import recsample as rs
-from recsample.inference.likelihood.strata import HEAD, columns_of, mixtures_of, strata_of
+from recsample.inference.likelihood.strata import HEAD, columns_of, mixtures_of, seen_in, strata_of
 
 
 def test_counts_of_a_plain_run():
@@ -28,18 +28,27 @@ def test_different_numbers_of_draws_keep_counts_of_their_own():
     assert [c.tolist() for c in stratum.counts] == [[1, 1, 0], [0, 0, 1, 0, 0]]
 
 
-def test_pools_within_a_tenth_are_one_stratum_and_others_are_not():
+def test_pools_that_are_close_are_one_stratum_and_others_are_not():
     sampled = rs.Ranks([1] * 900, n_items=11)
-    sizes = np.repeat([100, 105, 130], 300)
+    sizes = np.repeat([100, 105, 150], 300)
     found = strata_of(sampled, sizes, False)
     assert [len(s.rows) for s in found] == [600, 300]
+    assert [s.n_instances for s in found] == [600, 300]
     assert found[0].pool == round((99 + 104) / 2)
-    assert found[1].pool == 129
+    assert found[1].pool == 149
 
 
-def test_few_instances_are_not_a_stratum_of_their_own():
-    found = strata_of(rs.Ranks([1] * 30, n_items=11), np.repeat([100, 200, 400], 10), False)
-    assert len(found) == 1
+@pytest.mark.parametrize(("fewest", "number"), [(1, 3), (15, 2), (30, 1)])
+def test_few_instances_share_a_stratum_with_unlike_ones_only_if_asked(fewest, number):
+    sampled, sizes = rs.Ranks([1] * 30, n_items=11), np.repeat([100, 200, 400], 10)
+    assert len(strata_of(sampled, sizes, False, fewest=fewest)) == number
+
+
+def test_what_is_seen_of_each_item_is_found_among_the_counts_of_its_stratum():
+    sampled = rs.Ranks([1, 2, 3], n_items=[3, 3, 5], ties=[0, 1, 2])
+    (stratum,) = strata_of(sampled, np.full(3, 50), False)
+    # Of 2 drawn items none and 1 to 2 are above, of 4 drawn ones 2 to 4: the middle is taken.
+    assert seen_in(stratum, sampled).tolist() == [0, 1, 3 + 3]
 
 
 def test_relevant_items_are_told_apart_by_their_order():

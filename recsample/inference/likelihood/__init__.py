@@ -2,7 +2,8 @@
 
 `strata` groups the relevant items that share a law, `mixtures` fits distributions of their ranks,
 `sampled_run` combines the fits into estimates and limits, and `limits` is the public function.
-`plausible` has distributions to average over.
+`plausible` has distributions to average over, `unlike` bounds the mean over users who are too few
+for fits of their own.
 Chapters: report, coverage.
 """
 

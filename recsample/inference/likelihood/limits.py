@@ -77,7 +77,8 @@ def limits(
     for that over all instances like these, and are not proved to hold. They assume that the
     irrelevant items were drawn uniformly and independently for each instance, and that the number
     of drawn items does not depend on the rank. Instances are sorted into strata of about equal
-    pools and numbers of relevant items, whose ranks may be distributed differently.
+    pools and numbers of relevant items, whose ranks may be distributed differently. Those that are
+    like less than 30 have one mean of scores instead, each of which bounds its metric on average.
 
     Parameters
     ----------

@@ -42,9 +42,13 @@ class Mixture(NamedTuple):
 
 
 def fitted(
-    law: Floats, counts: Floats, tilt: Floats | None = None, start: Floats | None = None
+    law: Floats,
+    counts: Floats,
+    tilt: Floats | None = None,
+    start: Floats | None = None,
+    close: float = _GAP,
 ) -> Floats:
-    """The weights that maximise the log-likelihood plus ``tilt @ weights``."""
+    """The weights that maximise the log-likelihood plus ``tilt @ weights``, up to `close`."""
     n = law.shape[1]
     tilt = np.zeros(n) if tilt is None else tilt - tilt.min()
     weights = _spread(law) if start is None else start
@@ -54,7 +58,7 @@ def fitted(
         slope = law.T @ (counts / expected) + tilt
         mean_slope = slope @ weights
         gap = slope.max() - mean_slope
-        if gap < max(_GAP, 1e-6 * most):
+        if gap < max(close, 1e-6 * most):
             return weights
         step = _newton(law, root, tilt, weights, expected, slope, mean_slope) - weights
         # No observation may become almost impossible in one step, which could not be undone.

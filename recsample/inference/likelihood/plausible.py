@@ -22,6 +22,9 @@ from recsample.inference.likelihood.strata import Stratum, columns_of
 from recsample.sampling.large_pools import random_belief, sums_in_steps
 
 _NUMBER, _SHARING = 10_000, 15
+# For several strata, in which distributions differ, fewer will do; as none fits all of them,
+# relatively more share the weight.
+_OF_SEVERAL = 1_000, 20
 # How often a part is a power law with c = 0, one with c > 0, flat, constant in the head, or behind.
 _CHANCES = 0.2, 0.4, 0.2, 0.1, 0.1
 # The root of x^4 = x + 1, whose powers spread points evenly over a cube (Roberts' sequence).
@@ -37,31 +40,47 @@ class _Mixtures(NamedTuple):
     log_law: Floats  # shape (mixtures, groups)
 
 
-def plausible_weights(stratum: Stratum, replace: bool, cutoffs: Sequence[int]) -> Floats:
-    """The weights of the decreasing columns in the mean of the plausible distributions."""
-    kind = stratum.pool, stratum.n_relevant, stratum.order, stratum.n_draws
-    found = _mixtures(*kind, replace, tuple(sorted(cutoffs)))
-    counts = np.add.reduceat(np.concatenate(stratum.counts), found.groups)
-    chance, n = _tempered(found.log_law @ counts), len(found.parts)
-    of_parts = summed(found.first, chance * found.share, n)
-    of_parts += summed(found.second, chance * (1 - found.share), n)
-    return of_parts @ found.parts
+def plausible_weights(
+    strata: Sequence[Stratum], replace: bool, cutoffs: Sequence[int]
+) -> list[Floats]:
+    """The weights of the decreasing columns in the mean of the plausible distributions.
+
+    The distributions are weighted by what is seen in all of these strata.
+    """
+    number, sharing = (_NUMBER, _SHARING) if len(strata) == 1 else _OF_SEVERAL
+    how = replace, tuple(sorted(cutoffs)), number
+    found = [_mixtures(s.pool, s.n_relevant, s.order, s.n_draws, *how) for s in strata]
+    chance = _tempered(
+        sum(
+            one.log_law @ np.add.reduceat(np.concatenate(s.counts), one.groups)
+            for s, one in zip(strata, found)
+        ),
+        sharing,
+    )
+    return [
+        (
+            summed(one.first, chance * one.share, len(one.parts))
+            + summed(one.second, chance * (1 - one.share), len(one.parts))
+        )
+        @ one.parts
+        for one in found
+    ]
 
 
-def _tempered(log_likelihood):
+def _tempered(log_likelihood, sharing):
     """The likelihood to the largest power up to 1 at which enough members share the weight."""
     off, low, high = log_likelihood - log_likelihood.max(), 1e-4, 1.0
     for _ in range(20):
         power = np.sqrt(low * high)
         weight = np.exp(power * off)
-        shared = weight.sum() ** 2 > _SHARING * (weight**2).sum()
+        shared = weight.sum() ** 2 > sharing * (weight**2).sum()
         low, high = (power, high) if shared else (low, power)
     weight = np.exp(low * off)
     return weight / weight.sum()
 
 
 @cached_arrays
-def _mixtures(pool, n_relevant, order, n_draws, replace, cutoffs):
+def _mixtures(pool, n_relevant, order, n_draws, replace, cutoffs, number):
     stratum = Stratum(pool, n_relevant, order, n_draws, (), np.empty(0, np.int64))
     column = columns_of(stratum, "decreasing", replace, cutoffs)
     parts, chance = _parts(column, pool, n_relevant, order)
@@ -72,7 +91,7 @@ def _mixtures(pool, n_relevant, order, n_draws, replace, cutoffs):
         [end - m - 1 + np.unique(e.round()) for end, m, e in zip(ends, n_draws, edges)]
     ).astype(np.intp)  # reduceat takes no other where an index has 32 bits
     law = parts @ np.add.reduceat(column.law, groups, axis=0).T
-    points = (0.5 + np.outer(np.arange(1, _NUMBER + 1), _ROOT ** -np.arange(1.0, 4))) % 1
+    points = (0.5 + np.outer(np.arange(1, number + 1), _ROOT ** -np.arange(1.0, 4))) % 1
     first, second = np.searchsorted(np.cumsum(chance)[:-1] / chance.sum(), points[:, :2]).T
     share = np.sin(np.pi / 2 * points[:, 2]) ** 2  # often nearly 0 or 1
     mixed = share[:, None] * law[first] + (1 - share)[:, None] * law[second]

@@ -18,13 +18,16 @@ from recsample._support.values import cached
 from recsample.inference.likelihood.mixtures import Mixture, extremes, fitted, limit
 from recsample.inference.likelihood.plausible import plausible_weights
 from recsample.inference.likelihood.strata import (
+    ENOUGH,
     Assumption,
     Columns,
     columns_of,
     mixtures_of,
     observed,
+    seen_in,
     strata_of,
 )
+from recsample.inference.likelihood.unlike import Expected, scored
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import exact_metric
 from recsample.metrics.shapes import Linear
@@ -42,6 +45,8 @@ _RARE = 0.01
 # An estimate is a mean of two: the weight of the plausible one, and the ratio of the flat one to it
 # from which it counts.
 _PLAUSIBLE, _CLEARLY = 2 / 3, 1.1
+# So many instances are tested at once, if there are few that are alike.
+_TESTED = 200
 # Where so much of every pool is drawn, the places are all but known, and no assumption is needed.
 _NEARLY_ALL = 0.9
 
@@ -77,27 +82,46 @@ class SampledRun:
             check_additive(metric)
         self.cutoffs = tuple({metric.cutoff for metric in metrics if metric.cutoff is not None})
         self.pools = sizes - self.different.n_relevant  # irrelevant items in each
-        self.strata = strata_of(self.different, sizes, replace, self.often)
+        about = self.different, sizes, replace, self.often
+        self.strata = strata_of(*about)
         drawn = min(min(s.n_draws) / s.pool for s in self.strata)
         self.is_nearly_all = not replace and drawn >= _NEARLY_ALL
+        # Strata of few instances, unlike the others: a fit of each would only repeat what was seen.
+        several = max(s.n_instances for s in self.strata) < self.n_instances
+        several = several and not self.is_nearly_all
+        self.few = [several and s.n_instances < ENOUGH for s in self.strata]
+        # What contradicts an assumption is seen in the shares of the pools, so that the few can be
+        # put together for a test, though not for a metric.
+        self.merged = strata_of(*about, fewest=_TESTED) if any(self.few) else self.strata
         self.known: dict[tuple, Any] = {}
 
     @cached
-    def columns(self, assumption: Assumption) -> list[Columns]:
+    def columns(self, assumption: Assumption, merged: bool = False) -> list[Columns]:
         """The extreme distributions of each stratum in the class that an assumption names."""
         used: Assumption = "none" if self.is_nearly_all else assumption
-        return [columns_of(s, used, self.replace, self.cutoffs) for s in self.strata]
+        if merged:
+            return [columns_of(s, used, self.replace, self.cutoffs) for s in self.merged]
+        # Smooth ones are for fits, of which there are none of few instances.
+        of_few: Assumption = "decreasing" if used == "smooth" else used
+        return [
+            columns_of(s, of_few if few else used, self.replace, self.cutoffs)
+            for s, few in zip(self.strata, self.few)
+        ]
 
     @cached
     def mixtures(self, metric: Metric, assumption: Assumption) -> list[Mixture]:
         """The observations of each stratum, with the metric under each column."""
         return mixtures_of(self.strata, self.columns(assumption), metric, self.n_instances)
 
-    @cached
-    def best(self, assumption: Assumption) -> list[Floats]:
+    def best(self, assumption: Assumption, merged: bool = False) -> list[Floats]:
         """The best fitting weights of each stratum, which do not depend on the metric."""
-        both = zip(self.strata, self.columns(assumption))
-        return [fitted(*observed(stratum.counts, column)) for stratum, column in both]
+        strata = self.merged if merged else self.strata
+        return [self._best(assumption, merged, i) for i in range(len(strata))]
+
+    @cached
+    def _best(self, assumption, merged, i):
+        stratum = (self.merged if merged else self.strata)[i]
+        return fitted(*observed(stratum.counts, self.columns(assumption, merged)[i]))
 
     @cached_property
     def smoothed(self) -> list[Floats]:
@@ -105,17 +129,29 @@ class SampledRun:
 
         It is stopped long before it converges, after 2 sqrt(N) steps for N relevant items. The flat
         start, and more steps where there are more data, make its estimates better than those of the
-        best fit, except where nearly all is drawn.
+        best fit, except where nearly all is drawn. Strata of few instances have the plausible ones.
         """
         if self.is_nearly_all:
             return self.best("none")
-        flat = [np.full(c.law.shape[1], 1 / c.law.shape[1]) for c in self.columns("smooth")]
+        flat = [
+            self.plausible[i] if few else np.full(c.law.shape[1], 1 / c.law.shape[1])
+            for i, (c, few) in enumerate(zip(self.columns("smooth"), self.few))
+        ]
         return self._em_fit("smooth", flat, 2)
 
     @cached_property
     def plausible(self) -> list[Floats]:
-        """Weights of decreasing distributions, after a few EM steps from plausible ones."""
-        start = [plausible_weights(s, self.replace, self.cutoffs) for s in self.strata]
+        """Weights of decreasing distributions, after a few EM steps from plausible ones.
+
+        Strata of few instances have the same plausible ones, which explain all of them.
+        """
+        how = self.replace, self.cutoffs
+        of_few = [s for s, few in zip(self.strata, self.few) if few]
+        shared = iter(plausible_weights(of_few, *how) if of_few else ())
+        start = [
+            next(shared) if few else plausible_weights([s], *how)[0]
+            for s, few in zip(self.strata, self.few)
+        ]
         # With weights of 0 an observation might be impossible.
         start = [(1 - 1e-6) * w + 1e-6 / len(w) for w in start]
         return self._em_fit("decreasing", start, 0.25)
@@ -124,9 +160,10 @@ class SampledRun:
         """Weights after pace * sqrt(N) steps of the EM algorithm, for N relevant items."""
         steps = round(pace * np.sqrt(sum(sum(c.sum() for c in s.counts) for s in self.strata)))
         found = []
-        for stratum, column, weights in zip(self.strata, self.columns(assumption), start):
+        each = zip(self.strata, self.columns(assumption), start, self.few)
+        for stratum, column, weights, few in each:
             law, counts = observed(stratum.counts, column)
-            for _ in range(steps):
+            for _ in range(0 if few else steps):
                 weights = weights * (law.T @ (counts / (law @ weights)))
                 weights /= weights.sum()
             found.append(weights)
@@ -168,13 +205,50 @@ class SampledRun:
         if isinstance(metric.shape, Linear):
             ends = ends_of(metric, self.different)
             return limits_of_mean(metric(self.different), level, self.often, ends)
-        mixtures, best = self.mixtures(metric, assumption), self.best(assumption)
         # Items of one instance are correlated, so that their counts tell less: a design effect.
         reach = float(special.chdtri(1, 1 - level)) * self.clustering(metric)
-        low, high = (limit(extremes(mixtures, best, s, reach), s, reach) for s in (-1, 1))
+        low, high = (
+            limit(extremes(*self.groups(metric, assumption, s), s, reach), s, reach)
+            for s in (-1, 1)
+        )
+        mixtures = self.mixtures(metric, assumption)
         # Limits for these instances may lie beyond any mean that the metric can have.
         least, most = (sum(g.share * f(g.mean) for g in mixtures) for f in (np.min, np.max))
         return float(max(low, least)) + 0.0, float(min(high, most))
+
+    @cached
+    def groups(
+        self, metric: Metric, assumption: Assumption, sign: int
+    ) -> tuple[list[Mixture], list[Floats]]:
+        """What bounds the mean from above (or below, by the sign), and the best fits of it.
+
+        Strata of few instances are replaced by the scores of these (see `unlike`).
+        """
+        many = [i for i, few in enumerate(self.few) if not few]
+        mixtures = [self.mixtures(metric, assumption)[i] for i in many]
+        best = [self._best(assumption, False, i) for i in many]
+        if any(self.few):
+            mixture, weights = self._scored(metric, assumption, sign)
+            mixtures, best = [*mixtures, mixture], [*best, weights]
+        return mixtures, best
+
+    def _scored(self, metric, assumption, sign):
+        """The scores of all instances in strata of few."""
+        each = zip(
+            self.strata,
+            self.columns(assumption),
+            self.mixtures(metric, assumption),
+            self.columns("decreasing"),
+            self.mixtures(metric, "decreasing"),
+            self.plausible,
+            self.few,
+        )
+        expected = [
+            Expected(s, c.law, x.mean, d.law @ w, y.square @ w - (y.mean @ w) ** 2)
+            for s, c, x, d, y, w, few in each
+            if few
+        ]
+        return scored(expected, self.different, self.often, sign, self.n_instances)
 
     def clustering(self, metric: Metric) -> float:
         """The design effect of several relevant items per instance; 1 if they are independent."""
@@ -188,18 +262,13 @@ class SampledRun:
         The contribution of a relevant item is replaced by its mean given the sampled rank.
         """
         rows = self.different.rows
-        m = self.different.n_irrelevant[rows.instance]
         off = np.zeros(len(rows.rank))
         for stratum, column, group, weights in zip(
             self.strata, self.columns("smooth"), self.mixtures(metric, "smooth"), self.smoothed
         ):
             expected = np.maximum(column.law @ weights, 1e-300)
             given = column.law @ (weights * group.mean) / expected
-            start = 0
-            for one in stratum.n_draws:
-                mine = stratum.rows[m[stratum.rows] == one]
-                off[mine] = given[start + rows.above[mine] + rows.ties[mine] // 2]
-                start += one + 1
+            off[stratum.rows] = given[seen_in(stratum, self.different)]
             often = None if self.often is None else self.often[stratum.rows]
             off[stratum.rows] -= mean_of(off[stratum.rows], often)
         if self.different is not self.sampled:  # a row for each of the ranks, in ascending order
@@ -229,17 +298,18 @@ class SampledRun:
         likelihood ratio against the best fit without any assumption; for "none", against the
         observed counts themselves.
         """
-        of_class = zip(self.columns(assumption), self.best(assumption))
-        without = zip(self.columns("none"), self.best("none"))
-        each = list(zip(self.strata, of_class, without))
+        strata = self.merged
+        of_class = zip(self.columns(assumption, True), self.best(assumption, True))
+        without = zip(self.columns("none", True), self.best("none", True))
+        each = list(zip(strata, of_class, without))
         observed = sum(_ratio(s.counts, fit, free, assumption) for s, fit, free in each)
-        cells = sum(sum((c > 0).sum() for c in s.counts) for s in self.strata)
-        if observed < (cells if assumption == "none" else len(self.strata)):
+        cells = sum(sum((c > 0).sum() for c in s.counts) for s in strata)
+        if observed < (cells if assumption == "none" else len(strata)):
             return 1.0  # no more than expected by chance
         simulated: list[list[float]] = []
         rng, larger, chance = np.random.default_rng(0), 0, 1.0
         for repetitions in (_REPETITIONS, _MORE) if assumption == "none" else (_REPETITIONS,):
-            while len(simulated) < max(4, -(-repetitions // len(self.strata))):
+            while len(simulated) < max(4, -(-repetitions // len(strata))):
                 simulated.append(
                     [_ratio(_drawn(s, *fit, rng), fit, free, assumption) for s, fit, free in each]
                 )
@@ -247,7 +317,7 @@ class SampledRun:
                 larger += sum(simulated[-1]) >= observed
                 if larger == 2:
                     return 1.0
-            orders = [s.order if assumption == "none" else 0 for s in self.strata]
+            orders = [s.order if assumption == "none" else 0 for s in strata]
             chance = _tail(observed, np.array(simulated), orders)
             if not _CERTAIN < chance < SURPRISE:
                 break
