@@ -155,8 +155,8 @@ class GroupedRun(SampledRun):
         sizes = np.unique(groups, return_counts=True)[1]
         if len(sizes) < 2:
             raise ValueError(f"groups must tell at least two apart, got {len(sizes)}")
-        self.groups, self.how = groups, how
-        weight = sizes.sum() / (sizes**2).sum()
+        self.owners, self.how = groups, how
+        self.weight = weight = float(sizes.sum() / (sizes**2).sum())
         self.strata = [
             one._replace(counts=tuple(weight * each for each in one.counts)) for one in self.strata
         ]
@@ -170,8 +170,8 @@ class GroupedRun(SampledRun):
     @cached_property
     def of_each(self) -> SampledRun:
         """A random row of each group: these are independent, as simulated runs are."""
-        order = np.random.default_rng(0).permutation(len(self.groups))
-        rows = np.sort(order[np.unique(self.groups[order], return_index=True)[1]])
+        order = np.random.default_rng(0).permutation(len(self.owners))
+        rows = np.sort(order[np.unique(self.owners[order], return_index=True)[1]])
         _, replace, *how = self.how
         return SampledRun(self.sampled[rows], self.sizes[rows], replace, *how)
 
@@ -181,7 +181,7 @@ class GroupedRun(SampledRun):
     def limits(self, metric: Metric, assumption: Assumption, level: float) -> tuple[float, float]:
         if isinstance(metric.shape, Linear):
             ends = ends_of(metric, self.sampled)
-            return limits_of_rows(metric(self.sampled), level, ends, self.groups)
+            return limits_of_rows(metric(self.sampled), level, ends, self.owners)
         return super().limits(metric, assumption, level)
 
     def misfit(self, assumption: Assumption) -> float:
@@ -196,4 +196,4 @@ def compared(
         return compared_alone(metric, a, b, assumption, level)
     ends = ends_of_difference(metric, a.sampled, b.sampled)
     apart = metric(a.sampled) - metric(b.sampled)
-    return differences_of_rows(apart[None], level, ends, a.groups)[0]
+    return differences_of_rows(apart[None], level, ends, a.owners)[0]

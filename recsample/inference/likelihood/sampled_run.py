@@ -69,6 +69,7 @@ class SampledRun:
     ) -> None:
         self.sampled, self.counts = rows_of(sampled, "sampled")
         self.replace, self.n_instances, self.n_columns = replace, len(sampled), n_columns
+        self.weight = 1.0  # as how many instances each counts, where they depend on each other
         if self.n_instances < 2:
             raise ValueError(f"sampled must hold at least two instances, got {self.n_instances}")
         self.sizes = checked_sizes(self.sampled, n_items, replace)
@@ -248,7 +249,8 @@ class SampledRun:
             for s, c, x, d, y, w, few in each
             if few
         ]
-        return scored(expected, self.different, self.often, sign, self.n_instances)
+        often = self.often if self.often is not None else np.ones(len(self.different))
+        return scored(expected, self.different, self.weight * often, sign, self.n_instances)
 
     def clustering(self, metric: Metric) -> float:
         """The design effect of several relevant items per instance; 1 if they are independent."""

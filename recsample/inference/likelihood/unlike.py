@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recsample._support.arrays import summed
-from recsample._support.typing import Floats, Integers
+from recsample._support.typing import Floats
 from recsample.inference.likelihood.mixtures import Mixture, fitted
 from recsample.inference.likelihood.strata import Stratum, seen_in
 from recsample.ranks.base import Ranks
@@ -64,17 +64,18 @@ def scores_of(one: Expected, tilt: float, n_instances: float) -> Floats:
 
 
 def scored(
-    strata: Sequence[Expected], sampled: Ranks, often: Integers | None, sign: int, n_all: int
+    strata: Sequence[Expected], sampled: Ranks, often: Floats, sign: int, n_all: float
 ) -> tuple[Mixture, Floats]:
     """The scores of users as a `Mixture`, and the weights that fit them best.
 
-    In the mean they are above the metric, or below it if the sign is negative. The tilt is about
-    that at which twice the log-likelihood falls by `_FALL`. Each stratum has the items of one order
-    of its users; the scores of a user's items add up, however dependent they are.
+    In the mean they are above the metric, or below it if the sign is negative. `often` says as how
+    many each instance counts. The tilt is about that at which twice the log-likelihood falls by
+    `_FALL`. Each stratum has the items of one order of its users; the scores of a user's items add
+    up, however dependent they are.
     """
-    rows, many = sampled.rows, np.ones(len(sampled)) if often is None else often
+    rows = sampled.rows
     users = np.unique(rows.instance[np.concatenate([one.stratum.rows for one in strata])])
-    n = float(many[users].sum())
+    n = float(often[users].sum())
     variance = sum(sum(map(np.sum, one.stratum.counts)) * one.variance for one in strata)
     tilt = sign * n * np.sqrt(_FALL / max(variance, 1e-9))
     score = [scores_of(one, tilt, n) for one in strata]
@@ -87,7 +88,7 @@ def scored(
     of_user, least, most = (
         summed(rows.instance, x, len(sampled))[users] for x in (of_row, least, most)
     )
-    return _group(of_user, many[users], (least.min(), most.max()), n / n_all)
+    return _group(of_user, often[users], (least.min(), most.max()), n / n_all)
 
 
 def _group(scores, counts, ends, share):
