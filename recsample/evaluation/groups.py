@@ -156,7 +156,8 @@ class GroupedRun(SampledRun):
         if len(sizes) < 2:
             raise ValueError(f"groups must tell at least two apart, got {len(sizes)}")
         self.owners, self.how = groups, how
-        self.weight = weight = float(sizes.sum() / (sizes**2).sum())
+        weight = sizes.sum() / (sizes**2).sum()
+        self.weight = float(weight)
         self.strata = [
             one._replace(counts=tuple(weight * each for each in one.counts)) for one in self.strata
         ]
