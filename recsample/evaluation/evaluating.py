@@ -158,6 +158,7 @@ def evaluate(
                  AUC       0.50
     Name: value, dtype: float64
     """
+    given = dict(locals())
     extra("pandas")
     rng = generator(rng)
     if metrics is None:  # an item that is never found has no AUC
@@ -173,7 +174,7 @@ def evaluate(
     ranked = rank(matched, unlisted, drawn, sampler, rng)
     if ranked.missed and not ranked.best:
         check_found(chosen)
-    return Result(infer(ranked, chosen, drawn, train is not None))
+    return Result(infer(ranked, chosen, drawn, train is not None), "evaluate", given)
 
 
 _KINDS = {(False, False): "None", (True, False): "a dataframe", (False, True): "a sampler"}

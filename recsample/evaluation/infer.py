@@ -26,7 +26,7 @@ from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, compared, of_differences, step_down
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
-from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
+from recsample.inference.likelihood.strata import ASSUMPTIONS
 from recsample.inference.published import Printed, PrintedStudy, Reading, terms_of
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
@@ -42,6 +42,10 @@ Rungs = Mapping[tuple[str, Metric, str], dict[str, float]]
 # The share of relevant items with ties, and by how much of its value their order moves a metric,
 # from which on ties are spoken of.
 _MANY_TIES, _MATTERS = 0.01, 0.01
+# Of pairs: what assumes nothing of the ranks, and what rests on the assumption that it names.
+_OF_PAIRS = (*Comparison._fields, "ahead")
+_IF = ("if_low", "if_high", "if_probability", "if_ahead")
+_COLUMNS = (*_OF_PAIRS, *_IF, "assumption")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,7 +63,7 @@ class Inferred(Value):
     counts: Mapping[tuple[str, str], int] | None = None
     grades: tuple[float, ...] = ()
     lists: Lists | None = None
-    columns_of_pairs: ClassVar[tuple[str, ...]] = (*Comparison._fields, "ahead")
+    columns_of_pairs: ClassVar[tuple[str, ...]] = _OF_PAIRS
 
     def _content(self):
         parts = self.__getstate__().values()
@@ -119,14 +123,14 @@ class Inferred(Value):
         # So narrow a chance of error for each pair of a metric that they all hold at once.
         level = 1 - (1 - LEVEL) / max(1, len(both))
         of = {m: self.differences(m, both, level) for m in self.metrics}
-        found = {(*p, m): of[m][p] for p in both for m in self.metrics}
-        for metric in self.metrics:
-            ahead = np.array([found[(*p, metric)]["probability"] for p in both])
+        prefixes = [one[: -len("ahead")] for one in self.columns_of_pairs if one.endswith("ahead")]
+        for metric, prefix in product(self.metrics, prefixes):
+            ahead = np.array([one[f"{prefix}probability"] for one in of[metric].values()])
             rejected = step_down(2 * np.minimum(ahead, 1 - ahead), 1 - LEVEL)
-            for pair, is_rejected in zip(both, rejected):
-                one = found[(*pair, metric)]
-                found[(*pair, metric)] = one | self._decided(*pair, metric, one, is_rejected)
-        return found
+            for (pair, one), is_rejected in zip(of[metric].items(), rejected):
+                one |= self._decided(*pair, metric, one, prefix, is_rejected)
+        every = {(*p, m): of[m][p] for p in both for m in self.metrics}
+        return {key: {c: one[c] for c in _COLUMNS if c in one} for key, one in every.items()}
 
     @cached_property
     def tied(self) -> Mapping[str, Tied]:
@@ -136,15 +140,18 @@ class Inferred(Value):
         found = {name: _tied(run, self.metrics) for name, run in runs.items() if not stated}
         return {name: one for name, one in found.items() if one is not None}
 
-    def _decided(self, a, b, metric, found, is_rejected):
+    def _decided(self, a, b, metric, found, prefix, is_rejected):
         """Who is ahead, if 0 is rejected and no other number says the opposite."""
-        low, high, chance = (found[what] for what in ("low", "high", "probability"))
+        low, high, chance = (found[prefix + what] for what in ("low", "high", "probability"))
+        if prefix and np.isnan(low):
+            return {f"{prefix}ahead": None}
         sign = np.sign(chance - 0.5) if is_rejected else 1 if low > 0 else -1 if high < 0 else 0
         apart = self.rows[a, metric]["value"] - self.rows[b, metric]["value"]
         if sign == 0 or any(sign * x < 0 for x in (apart, found["difference"], chance - 0.5)):
-            return {"ahead": "undecided"}
+            return {f"{prefix}ahead": "undecided"}
         end = {"low": max(low, 0.0)} if sign > 0 else {"high": min(high, 0.0)}
-        return end | {"ahead": better(metric, a, b, sign)}
+        decided = end | {"ahead": better(metric, a, b, sign)}
+        return {prefix + what: value for what, value in decided.items()}
 
     def part(self, users: Integers, **changes: Any) -> Inferred:
         """The same for some of the users."""
@@ -275,7 +282,7 @@ class Exact(Inferred):
                 means = rows[:, 0] if rows.size else np.full(len(rows), np.nan)
                 each = [Comparison(mean, *[np.nan] * 3) for mean in means.tolist()]
             found |= {p: one._asdict() | rests for p, one in zip(rest[some], each)}
-        return found
+        return {p: found[p] for p in both}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -312,7 +319,7 @@ class Sampled(Inferred):
     n_items: Integers
     replace: bool
     stated: bool  # by whoever asks, and not known to this package
-    columns_of_pairs = (*Comparison._fields, "assumption", "ahead")
+    columns_of_pairs = _COLUMNS
 
     @cached_property
     def evidence(self) -> Mapping[str, SampledRun]:
@@ -348,23 +355,42 @@ class Sampled(Inferred):
         sizes = np.broadcast_to(self.n_items, len(self.first))[users]
         return super().part(users, n_items=sizes, **changes)
 
+    def assumed(self, metric: Metric, *names: str) -> str:
+        """The strongest assumption that the ranks of none of these recommenders contradict.
+
+        "none" where nearly all items were drawn, so that nothing is assumed; "" where the ranks can
+        hardly come from such draws.
+        """
+        runs = [self.evidence[name] for name in names]
+        found = supported(metric, *runs) or ""
+        return "none" if found and all(run.is_nearly_all for run in runs) else found
+
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
-        evidence = self.evidence[name]
-        used = supported(metric, evidence) or ""
-        limits = self.ladder.get((name, metric, used), {"low": np.nan, "high": np.nan})
-        known = used == "decreasing" or (used and isinstance(metric.shape, Linear))
+        evidence, used = self.evidence[name], self.assumed(metric, name)
+        free, narrow = _both(self.ladder, name, metric, used)
+        known = (
+            used == "decreasing"
+            or used
+            and (isinstance(metric.shape, Linear) or evidence.is_nearly_all)
+        )
         value = evidence.estimate(metric) if known else np.nan
         # An estimate outside of the limits would be one that the data speak against.
-        within = float(np.clip(value, limits["low"], limits["high"]))
-        return {"value": within, **limits, "sampled": evidence.mean(metric), "assumption": used}
+        ends = narrow.values() if used == "decreasing" else free.values()
+        known = {"value": float(np.clip(value, *ends)), **free, **narrow}
+        return known | {"assumption": used, "sampled": evidence.mean(metric)}
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
-        """Under the weaker of the assumptions that the two rest on."""
-        both = self.evidence[a], self.evidence[b]
-        weaker = supported(metric, *both)
-        if weaker is None:
-            return dict.fromkeys(Comparison._fields, np.nan) | {"assumption": ""}
-        return compared(metric, *both, weaker, level)._asdict() | {"assumption": weaker}
+        both, used = (self.evidence[a], self.evidence[b]), self.assumed(metric, a, b)
+        free = narrow = Comparison(*[np.nan] * 4)
+        if used:
+            # Where nearly all were drawn, the distributions are any under each assumption.
+            nearly = all(one.is_nearly_all for one in both)
+            free = compared(metric, *both, "decreasing" if nearly else "none", level)
+        if used == "decreasing":
+            narrow = compared(metric, *both, "decreasing", level)
+            free = free._replace(difference=narrow.difference)
+        _, *ends = narrow
+        return free._asdict() | dict(zip(_IF, ends)) | {"assumption": used}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -379,6 +405,7 @@ class Audited(Sampled):
     chances: Floats | None
     fit: ClassVar[Mapping[str, Any]] = {}  # of the draws nothing is assumed
     ladder: ClassVar[Rungs] = {}
+    columns_of_pairs = (*_OF_PAIRS, "assumption")
 
     @cached_property
     def audits(self) -> Mapping[str, Audit]:
@@ -405,9 +432,8 @@ class Audited(Sampled):
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         found = self.audits[name].mean(metric)
-        known = {"sampled": float(self.values[name, metric].mean()), "assumption": "audit"}
-        others = {"low_for_others": found.low_for_others, "high_for_others": found.high_for_others}
-        return {"value": found.value, "low": found.low, "high": found.high} | known | others
+        sampled = float(self.values[name, metric].mean())
+        return found._asdict() | {"assumption": "audit", "sampled": sampled}
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         found = self.audits[a].difference(self.audits[b], metric, level)
@@ -419,7 +445,8 @@ class Reread(Inferred):
     """Printed numbers of recommenders, for which each of several studies may have been made."""
 
     studies: tuple[PrintedStudy, ...]
-    columns_of_pairs = (*Comparison._fields, "assumption", "ahead")
+    stated: ClassVar[bool] = True
+    columns_of_pairs = _COLUMNS
 
     @property
     def pairable(self) -> bool:
@@ -472,8 +499,9 @@ class Reread(Inferred):
             for n in self.runs[name]
             if np.array_equal(terms_of(n.metric, m), terms_of(metric, m))
         ]
-        known = {"sampled": same[0] if same else np.nan, "assumption": used}
-        return {"value": np.nan, **self.ladder[name, metric, used], **known}
+        free, narrow = _both(self.ladder, name, metric, used)
+        known = {"assumption": used, "sampled": same[0] if same else np.nan}
+        return {"value": np.nan, **free, **narrow} | known
 
     @cached_property
     def blind(self) -> BlindSpot | None:
@@ -490,13 +518,20 @@ class Reread(Inferred):
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         rest = {self.rows[name, metric]["assumption"] for name in (a, b)}
-        weaker: Assumption = "none" if "none" in rest else "decreasing"
-        each = [[one.limits(name, metric, weaker) for name in (a, b)] for one in self.readings]
+        used = "none" if "none" in rest else "decreasing"
+        (low, high, ahead), narrow = self._apart(a, b, metric, "none"), (np.nan, np.nan, None)
+        if used == "decreasing":
+            narrow = self._apart(a, b, metric, used)
+        free = Comparison(np.nan, low, high, np.nan)._asdict() | {"ahead": ahead}
+        narrow = dict(zip(_IF, (*narrow[:2], np.nan, narrow[2])))
+        return free | narrow | {"assumption": used}
+
+    def _apart(self, a, b, metric, assumption):
+        """The limits of a difference, and who is ahead."""
+        each = [[one.limits(name, metric, assumption) for name in (a, b)] for one in self.readings]
         low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if a and b)
         sign = 1 if low > 0 else -1 if high < 0 else 0
-        ahead = better(metric, a, b, sign) if sign else "undecided"
-        apart = Comparison(np.nan, low, high, np.nan)._asdict()
-        return apart | {"assumption": weaker, "ahead": ahead}
+        return low, high, better(metric, a, b, sign) if sign else "undecided"
 
 
 def infer(ranked, metrics, drawn, has_train):
@@ -517,6 +552,13 @@ def infer(ranked, metrics, drawn, has_train):
 def better(metric: Metric, a: str, b: str, sign: int) -> str:
     """The better of two recommenders, where the metric of the first less the second has a sign."""
     return a if (sign > 0) == metric.higher_is_better else b
+
+
+def _both(ladder, name, metric, used):
+    """The limits without an assumption, and those under the one that is used, NaN without one."""
+    free = ladder[name, metric, "none"]
+    narrow = ladder[name, metric, used] if used == "decreasing" else dict.fromkeys(free, np.nan)
+    return free, {f"if_{end}": value for end, value in narrow.items()}
 
 
 def _tied(ranks, metrics):

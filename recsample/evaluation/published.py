@@ -95,6 +95,7 @@ def from_published(
     >>> bool(0 < low < 0.077 < high)  # the exact Recall@10 of this recommender
     True
     """
+    arguments = dict(locals())
     extra("pandas")
     if not checks.is_one_of(drawn, ("uniform",)):
         raise ValueError(
@@ -125,7 +126,7 @@ def from_published(
             f"{', '.join(map(as_printed, clash))}: look for a misprint, for another cut-off, m, "
             "n_items or draw, or for numbers that are each the best of many epochs"
         )
-    return Result(found)
+    return Result(found, "from_published", arguments)
 
 
 def _numbers(of, cells):

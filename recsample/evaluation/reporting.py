@@ -125,6 +125,7 @@ def report(
     >>> bool(low < (rs.Recall @ 10)(x).mean() < high)
     True
     """
+    arguments = dict(locals())
     if exact is None and not checks.is_one_of(chosen, ("random",)):
         raise ValueError(f"exact must be given with chosen, got None and {checks.shown(chosen)}")
     asked = chosen_metrics(USUAL if metrics is None else metrics)
@@ -139,7 +140,8 @@ def report(
     _check_same(runs)
     draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None)
     found = Sampled(runs=runs, metrics=tuple(asked), named=given is sampled, **draws._asdict())
-    return Result(found if exact is None else _audited(found, exact, chosen))
+    found = found if exact is None else _audited(found, exact, chosen)
+    return Result(found, "report", arguments)
 
 
 def _audited(sampled, exact, chosen):
