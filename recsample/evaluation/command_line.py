@@ -43,7 +43,7 @@ _RESULT = {
     "markdown": lambda result: result.to_markdown(),
     "latex": lambda result: result.to_latex(),
     "csv": lambda result: result.to_csv(),
-    "sentences": lambda result: "\n\n".join(result.sentences),
+    "sentences": lambda result: "\n\n".join((*result.sentences, result.footnote)),
 }
 # Of a plan, which is a dataframe.
 _TABLE = {

@@ -91,7 +91,7 @@ def from_published(
     >>> found = rs.from_published(
     ...     {"HR@10": 0.67, "NDCG@10": 0.396},
     ...     m=100, n_items=(1_390, 3_690), n_users=6_040, drawn="uniform", metrics=["Recall@10"])
-    >>> low, high = found.table.loc["Recall@10", ["low", "high"]]
+    >>> low, high = found.table.loc["Recall@10", ["if_low", "if_high"]]
     >>> bool(0 < low < 0.077 < high)  # the exact Recall@10 of this recommender
     True
     """

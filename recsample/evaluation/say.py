@@ -248,8 +248,8 @@ def _(found: Reread, name: str, metric: Metric) -> str:
         narrow = f"; {between(row, 'if_')} if {_FALLING}"
     n = sum(map(len, found.runs.values()))
     return (
-        f"{metric} is {between(row)} ({PERCENT} limits, for all {n} printed numbers at once"
-        f"{narrow}), from {found.studies[0].n_users:,} users, {_printed_draws(found)}."
+        f"{metric} is {between(row)} ({PERCENT} limits, {n} numbers at once{narrow}), from "
+        f"{found.studies[0].n_users:,} users, {_printed_draws(found)}."
     )
 
 
