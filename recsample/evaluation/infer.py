@@ -518,20 +518,21 @@ class Reread(Inferred):
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         rest = {self.rows[name, metric]["assumption"] for name in (a, b)}
-        used = "none" if "none" in rest else "decreasing"
-        (low, high, ahead), narrow = self._apart(a, b, metric, "none"), (np.nan, np.nan, None)
-        if used == "decreasing":
-            narrow = self._apart(a, b, metric, used)
-        free = Comparison(np.nan, low, high, np.nan)._asdict() | {"ahead": ahead}
-        narrow = dict(zip(_IF, (*narrow[:2], np.nan, narrow[2])))
-        return free | narrow | {"assumption": used}
-
-    def _apart(self, a, b, metric, assumption):
-        """The limits of a difference, and who is ahead."""
-        each = [[one.limits(name, metric, assumption) for name in (a, b)] for one in self.readings]
-        low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if a and b)
-        sign = 1 if low > 0 else -1 if high < 0 else 0
-        return low, high, better(metric, a, b, sign) if sign else "undecided"
+        used = "" if "none" in rest else "decreasing"
+        found = {"assumption": used or "none", "difference": np.nan}
+        for prefix, assumed in {"": "none", "if_": used}.items():
+            readings = self.readings if assumed else []
+            each = [[one.limits(name, metric, assumed) for name in (a, b)] for one in readings]
+            low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if a and b)
+            sign = 1 if low > 0 else -1 if high < 0 else 0
+            ahead = better(metric, a, b, sign) if sign else "undecided" if assumed else None
+            found |= {
+                f"{prefix}{what}": value
+                for what, value in zip(
+                    ("low", "high", "probability", "ahead"), (low, high, np.nan, ahead)
+                )
+            }
+        return {column: found[column] for column in _COLUMNS}
 
 
 def infer(ranked, metrics, drawn, has_train):

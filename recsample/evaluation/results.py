@@ -36,7 +36,7 @@ _WIDTH = 88
 _MOST = 20
 _LEVELS = ["recommender", "metric"]
 _LIMITS, _IF, _PLACE = f"{PERCENT} limits", "if decreasing", "vs best"
-_NOT_NEEDED = "not needed"
+_IDLE = ("not needed", "")  # what makes no column
 _TABLES = ("table", "wide", "ladder", "pairs", "fit", "counts")
 _SAMPLED = "sampled (uncorrected)"
 _NONE: Mapping[str, Any] = {}
@@ -67,7 +67,7 @@ class Result(Value):
     ----------
     made : mapping
         The version of ``recsample``, the ``function`` that was called, and its ``arguments``,
-        long ones in short.
+        other ones than numbers and text in short.
     head : str
         What was ranked among what.
     table : pandas.DataFrame
@@ -137,7 +137,7 @@ class Result(Value):
         self, inferred: Inferred, function: str = "", arguments: Mapping[str, Any] = _NONE
     ) -> None:
         given = {
-            name: _brief(one)
+            name: one if isinstance(one, (bool, int, float, str)) else shown(one)
             for name, one in arguments.items()
             if one is not None and one is not ...
         }
@@ -154,54 +154,43 @@ class Result(Value):
     def __getattr__(self, name: str) -> Any:
         if name not in _TABLES:
             raise AttributeError(f"a result has no attribute {name!r}")
-        if name == "wide":
-            return self._wide()
-        found, rungs = self.inferred, ("low", "high")
-        counts = {key: {"count": n} for key, n in (found.counts or {}).items()}
-        fit = {(name,): row for name, row in found.fit.items()}
-        tables: dict[str, tuple[Any, ...]] = {
-            "table": (found.rows, _LEVELS, found.named, ()),
-            "ladder": (found.ladder, [*_LEVELS, "assumption"], found.named, rungs),
-            "pairs": (found.pairs, ["a", "b", "metric"], True, found.columns_of_pairs),
-            "fit": (fit, ["recommender"], True, ("p_value", "p_corrected")),
-            "counts": (counts, ["recommender", "what"], True, None),
-        }
         # Made when it is asked for, and kept: text is printed without pandas.
-        return vars(self).setdefault(name, _table(*tables[name]))
+        made = self._wide() if name == "wide" else _frame(self.inferred, name)
+        return vars(self).setdefault(name, made)
 
     def _content(self):
         return (self.inferred,)  # all else follows from it
 
     def __str__(self) -> str:
         first, *others = (fill(line, _WIDTH) for line in self._lines())
-        return "\n".join([first, "", *_grid(self._shown()), "", *others])
+        return "\n".join([first, "", *_grid(self._shown(), self.inferred.named), "", *others])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         first, *others = (f"<p>{escape(line)}</p>" for line in self._lines())
         # Where a table is wider than a phone it is moved there, not the page: by keys too.
-        table = _framed(self._shown()).to_html(border=0)
-        moved = f'<div style="overflow-x: auto" tabindex="0">{table}</div>'
+        table = extra("pandas").DataFrame.from_dict(self._shown(), "index")
+        table = table if self.inferred.named else table.droplevel(0)
+        moved = f'<div style="overflow-x: auto" tabindex="0">{table.to_html(border=0)}</div>'
         return "".join([first, moved, *others])
 
     def _lines(self):
         """What was ranked among what, what limits are, and how much more is said where."""
         n, notes = len(self.inferred.runs), len(self.notes)
-        first = (
-            f"{self.head} Best {_MOST} of {n} shown; .table has all." if n > _MOST else self.head
-        )
+        left_out = f" Best {_MOST} of {n} shown; .table has all." * (n > _MOST)
         some = f"{notes or 'No'} note{'s' * (notes != 1)}{' in .notes' * bool(notes)}. "
-        return first, say.limits_said(self.inferred), f"{some}See {say.page(self.inferred)}"
+        last = f"{some}See {say.page(self.inferred)}"
+        return self.head + left_out, say.limits_said(self.inferred), last
 
-    def _best(self, most):
-        """So many recommenders, in their order: all, or the best by the first metric."""
+    def _best(self):
+        """The recommenders that are shown, in their order: all, or the best by the first metric."""
         found, metric = self.inferred, self.inferred.metrics[0]
         ends = ("value", "low", "high")
         rows = [[found.rows[name, metric][one] for one in ends] for name in found.runs]
         values = [(low + high) / 2 if np.isnan(x) else x for x, low, high in rows]
         sign = -1 if metric.higher_is_better else 1
-        best = np.argsort(sign * np.array(values), kind="stable")[:most]  # NaN comes last
+        best = np.argsort(sign * np.array(values), kind="stable")[:_MOST]  # NaN comes last
         return [name for i, name in enumerate(found.runs) if i in best]
 
     def _place(self, name, metric):
@@ -215,42 +204,33 @@ class Result(Value):
         told = any(key in found.pairs and found.pairs[key]["ahead"] == best for key in keys)
         return "best" if name == best else "behind" if told else "undecided"
 
-    def _cells(self, name, metric, digits=4):
+    def _cells(self, name, metric):
         """A row of the table as text, by column."""
         found, row = self.inferred, self.inferred.rows[name, metric]
-        value, limits = f"{row['value']:.{digits}f}", say.between(row, "", digits)
+        cells = {} if isinstance(found, Reread) else {"value": _number(row["value"])}
+        cells[_LIMITS] = say.between(row, digits=4)
         if row.get("assumption") == "bound":
-            limits = f"between {limits.replace('to', 'and')}"
-        value = "none" if np.isnan(row["value"]) else value
-        known = {} if isinstance(found, Reread) else {"value": value}
-        cells = known | {_LIMITS: limits}
+            cells[_LIMITS] = f"between {cells[_LIMITS].replace('to', 'and')}"
         if "if_low" in row:
             word = say.rests_on(row)
-            cells[_IF] = say.between(row, "if_", digits) if word == "decreasing" else word
-        if place := self._place(name, metric):
-            cells[_PLACE] = place
-        return cells | ({"sampled": f"{row['sampled']:.{digits}f}"} if "sampled" in row else {})
+            cells[_IF] = say.between(row, "if_", 4) if word == "decreasing" else word
+        cells[_PLACE] = self._place(name, metric)
+        return cells | ({"sampled": _number(row["sampled"])} if "sampled" in row else {})
 
     def _shown(self):
-        """The table as text: texts by column, by recommender, if it is named, and metric."""
-        found, best = self.inferred, {*self._best(_MOST)}
-        shown = {
-            (name, str(metric))[not found.named :]: self._cells(name, metric)
-            for name, metric in found.rows
-            if name in best
-        }
-        if all(cells.get(_IF) == _NOT_NEEDED for cells in shown.values()):
-            for cells in shown.values():
-                del cells[_IF]
-        return shown
+        """The table as text: texts by column, by recommender and metric."""
+        best, rows = {*self._best()}, self.inferred.rows
+        shown = {(a, str(m)): self._cells(a, m) for a, m in rows if a in best}
+        said = {c for cells in shown.values() for c, text in cells.items() if text not in _IDLE}
+        return {key: {c: cells[c] for c in cells if c in said} for key, cells in shown.items()}
 
     def _wide(self):
-        rows, parts = {}, ("value", _LIMITS, _IF, _PLACE)
-        for name in self._best(_MOST):
-            each = {str(m): self._cells(name, m, 3) for m in self.inferred.metrics}
-            rows[name] = {(m, c): one[c] for m, one in each.items() for c in parts if c in one}
+        rows: dict[str, dict[tuple[str, str], str]] = {}
+        for (name, metric), cells in self._shown().items():
+            of_metric = {(metric, c): text for c, text in cells.items() if c != "sampled"}
+            rows.setdefault(name, {}).update(of_metric)
         wide = extra("pandas").DataFrame.from_dict(rows, "index").rename_axis("recommender")
-        return wide.loc[:, wide.ne(_NOT_NEEDED).any()]
+        return wide.loc[:, ~wide.isin(_IDLE).all()]
 
     def _printed(self, as_text, bold, mark):
         """`wide` for a paper: the best in bold, and what is not told apart from it marked."""
@@ -270,8 +250,9 @@ class Result(Value):
     @property
     def _caption(self):
         """What was ranked among what, what limits are, and what the marks mean."""
-        marks = "Best in bold; =: not told apart from it." * (len(self.inferred.runs) > 1)
-        return " ".join([*self._lines()[:2], marks]).rstrip()
+        has_best = any(part == _PLACE for _, part in self.wide)
+        marks = " Best in bold; =: not told apart from it." * has_best
+        return " ".join(self._lines()[:2]) + marks
 
     @property
     def _made_by(self):
@@ -347,8 +328,8 @@ class Result(Value):
         for name, which in members.items():
             if len(which) < 2:
                 raise ValueError(f"segments must hold at least two users each, got 1 in {name!r}")
-            part = Result(self.inferred.part(np.array(which)))
-            found[name] = getattr(part, of).assign(users=len(which))
+            part = _frame(self.inferred.part(np.array(which)), of)
+            found[name] = part.assign(users=len(which))
         return extra("pandas").concat(found, names=["segment"])
 
     def plot(self, exact: Result | None = None) -> Figure:
@@ -383,7 +364,7 @@ class Result(Value):
 
         table = self.table
         if self.inferred.named:
-            table = table.loc[self._best(_MOST)]
+            table = table.loc[self._best()]
         if exact is not None:
             if not isinstance(exact, Result):
                 raise ValueError(f"exact must be a Result or None, got {shown(exact)}")
@@ -418,7 +399,7 @@ class Result(Value):
         \\toprule
         AUC & 95 \\% limits \\\\
         \\midrule
-        0.503 & 0.477 to 0.529 \\\\
+        0.5031 & 0.4772 to 0.5289 \\\\
         \\bottomrule
         \\end{tabular}
         \\end{table}
@@ -443,9 +424,9 @@ class Result(Value):
         >>> exact = rs.Ranks(range(1, 501), n_items=500)
         >>> found = rs.report(rs.UniformSampling(m=49).draw(exact, rng=0), metrics=["AUC"])
         >>> print(found.to_markdown())  # doctest: +ELLIPSIS
-        | AUC   | 95 % limits    |
-        |:------|:---------------|
-        | 0.503 | 0.477 to 0.529 |
+        | AUC    | 95 % limits      |
+        |:-------|:-----------------|
+        | 0.5031 | 0.4772 to 0.5289 |
         <BLANKLINE>
         500 instances: m = 49 of 499 irrelevant items, drawn without replacement. 95 % limits ...
         <BLANKLINE>
@@ -559,6 +540,21 @@ def _without_nan(row):
     return {name: None if value != value else value for name, value in row.items()}
 
 
+def _frame(found, name):
+    """A table by its name."""
+    counts = {key: {"count": n} for key, n in (found.counts or {}).items()}
+    fit = {(name,): row for name, row in found.fit.items()}
+    tables: dict[str, tuple[Any, ...]] = {
+        "table": (lambda: found.rows, _LEVELS, found.named, ()),
+        "ladder": (lambda: found.ladder, [*_LEVELS, "assumption"], found.named, ("low", "high")),
+        "pairs": (lambda: found.pairs, ["a", "b", "metric"], True, found.columns_of_pairs),
+        "fit": (lambda: fit, ["recommender"], True, ("p_value", "p_corrected")),
+        "counts": (lambda: counts, ["recommender", "what"], True, None),
+    }
+    rows, *how = tables[name]
+    return _table(rows(), *how)
+
+
 def _table(rows, levels, several=True, empty=None):
     """A table of rows by recommender, metric and what else; without any, these columns, or None."""
     if not rows:
@@ -568,25 +564,22 @@ def _table(rows, levels, several=True, empty=None):
     return table if len(levels) > 1 else table.set_index(table.index.get_level_values(0))
 
 
-def _framed(shown):
-    """Texts by column, by their keys, as a table of pandas."""
-    pd, keys = extra("pandas"), [tuple(map(_on_one_line, key)) for key in shown]
-    index = pd.MultiIndex.from_tuples(keys)
-    index = index if len(keys[0]) > 1 else index.get_level_values(0)
-    return pd.DataFrame([*shown.values()], index)
+def _number(value):
+    return "none" if np.isnan(value) else f"{value:.4f}"
 
 
-def _grid(shown):
-    """Texts by column, by their keys, as lines; what begins a key is not repeated."""
-    columns = list(dict.fromkeys(column for cells in shown.values() for column in cells))
-    grid, begin = [[*[""] * len(next(iter(shown))), *columns]], None
-    for (*before, last), cells in shown.items():
-        label = ["" for _ in before] if before == begin else map(_on_one_line, before)
-        grid.append([*label, _on_one_line(last), *(f" {cells.get(one, '')}" for one in columns)])
-        begin = before
+def _grid(shown, named):
+    """Texts by column, by recommender and metric, as lines; a name is not repeated."""
+    columns, begin = [*next(iter(shown.values()))], None
+    grid = [["", "", *columns]]
+    for (name, metric), cells in shown.items():
+        label = "" if name == begin else _on_one_line(name)
+        grid.append([label, metric, *(f" {cells[one]}" for one in columns)])
+        begin = name
     widths = [max(map(len, column)) for column in zip(*grid)]
-    sides = "<" * (len(widths) - len(columns)) + ">" * len(columns)
-    return [" ".join(map("{:{}{}}".format, row, sides, widths)) for row in grid]
+    sides = "<<" + ">" * len(columns)
+    lines = (" ".join(map("{:{}{}}".format, row, sides, widths)) for row in grid)
+    return [line[not named :] for line in lines]  # the first column has no width then
 
 
 def _on_one_line(name):
@@ -600,15 +593,6 @@ def _as_markdown(name):
 
 def _as_latex(text):
     return text.translate(_FOR_LATEX)
-
-
-def _brief(value):
-    """An argument for JSON: numbers, text, and short lists of these as they are."""
-    if isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (list, tuple)) and len(value) <= _MOST:
-        return [_brief(one) for one in value]
-    return str(value) if isinstance(value, Metric) else shown(value)
 
 
 def _segments(segments, ids):

@@ -87,38 +87,22 @@ def notes(found: Inferred) -> tuple[str, ...]:
 @singledispatch
 def head(found: Inferred) -> str:
     """What was ranked among what."""
-    raise NotImplementedError
+    what = "drawn items" if isinstance(found, Uncorrected) else "irrelevant items"
+    if isinstance(found, Exact) and found.is_task:
+        what = "irrelevant candidates of their own beside the relevant ones"
+    return f"{_users(found.first)}, each ranked among {_span(found.first.n_irrelevant)} {what}."
 
 
 @singledispatch
-def limits_said(found: Inferred) -> str:
+def limits_said(found: Exact) -> str:
     """What the limits are."""
-    raise NotImplementedError
-
-
-@singledispatch
-def sentence(found: Inferred, name: str, metric: Metric) -> str:
-    """A value and its limits, for a paper."""
-    raise NotImplementedError
-
-
-@head.register
-def _(found: Exact) -> str:
-    items = "candidates of their own beside the relevant ones" if found.is_task else "items"
-    return (
-        f"{_users(found.first)}, each ranked among {_span(found.first.n_irrelevant)} irrelevant "
-        f"{items}."
-    )
-
-
-@limits_said.register
-def _(found: Exact) -> str:
     bounds = "; 'between' are bounds for these users" * bool(found.bounded)
     return f"{PERCENT} limits are for other users like these{bounds}."
 
 
-@sentence.register
-def _(found: Exact, name: str, metric: Metric) -> str:
+@singledispatch
+def sentence(found: Exact, name: str, metric: Metric) -> str:
+    """A value and its limits, for a paper."""
     row, users = found.rows[name, metric], _users(found.first)
     if (name, metric) in found.bounded:
         total, out = found.runs[name].n_relevant.sum(), found.missed[name].sum()
@@ -126,18 +110,11 @@ def _(found: Exact, name: str, metric: Metric) -> str:
             f"{metric} is {between(row)}, bounds for these {users}: {out:,} of {total:,} held-out "
             "items stand somewhere behind the lists."
         )
-    others = f" ({PERCENT} limits {between(row)}, for other users like these)"
-    return (
-        f"{_value(metric, row)}{others * (not np.isnan(row['low']))}, over {users}, ranked among "
-        f"{_span(found.first.n_irrelevant)} irrelevant items."
-    )
-
-
-@head.register
-def _(found: Uncorrected) -> str:
-    return (
-        f"{_users(found.first)}, each ranked among {_span(found.first.n_irrelevant)} drawn items."
-    )
+    limits = f" ({PERCENT} limits {between(row)}, for other users like these)"
+    limits *= not np.isnan(row["low"])
+    n = _span(found.first.n_irrelevant)
+    value = f"{metric} is {row['value']:.3f}"
+    return f"{value}{limits}, over {users}, ranked among {n} irrelevant items."
 
 
 @limits_said.register
@@ -171,9 +148,12 @@ def _(found: Sampled) -> str:
     )
 
 
-@limits_said.register
-def _(found: Sampled) -> str:
-    return _assumed(f"{PERCENT} limits assume nothing", found)
+@limits_said.register(Sampled)
+@limits_said.register(Reread)
+def _(found: Sampled | Reread) -> str:
+    said = "assume nothing" if isinstance(found, Sampled) else "hold at once"
+    narrow = "; if decreasing, better ranks in the best fifth are no rarer"
+    return f"{PERCENT} limits {said}{narrow * (found.blind is not None)}."
 
 
 @sentence.register
@@ -183,7 +163,10 @@ def _(found: Sampled, name: str, metric: Metric) -> str:
     word = rests_on(row)
     if word == "refuted":
         return f"{metric} has no estimate {source}: {_rare(found, name)}."
-    value, limits = _value(metric, row, "is estimated at"), f"{PERCENT} limits {between(row)}"
+    value, limits = (
+        f"{metric} is estimated at {row['value']:.3f}",
+        f"{PERCENT} limits {between(row)}",
+    )
     if word == "contradicted":
         value = f"{metric} is {between(row)}"
         limits = f"{PERCENT} limits; the data contradict that {_FALLING}, so nothing is estimated"
@@ -214,11 +197,12 @@ def _(found: Audited) -> str:
 def _(found: Audited, name: str, metric: Metric) -> str:
     row = found.rows[name, metric]
     pools = _span(found.n_items - found.first.n_relevant)
-    others = f", {row['low_for_others']:.3f} to {row['high_for_others']:.3f} for others like them"
+    low, high = row["low_for_others"], row["high_for_others"]
+    others = f", {low:.3f} to {high:.3f} for others like them" * (not np.isnan(low))
     return (
-        f"{_value(metric, row)} ({PERCENT} limits {between(row)} for these {len(found.first):,} "
-        f"users{others * (not np.isnan(row['low_for_others']))}), from "
-        f"m = {_span(found.first.n_irrelevant)} of {pools} items and {_chosen(found)}."
+        f"{metric} is {row['value']:.3f} ({PERCENT} limits {between(row)} for these "
+        f"{len(found.first):,} users{others}), from m = {_span(found.first.n_irrelevant)} of "
+        f"{pools} items and {_chosen(found)}."
     )
 
 
@@ -234,11 +218,6 @@ def _(found: Reread) -> str:
         f"{n} printed number{'s' * (n > 1)}, {found.studies[0].n_users:,} users: "
         f"{_printed_draws(found)}."
     )
-
-
-@limits_said.register
-def _(found: Reread) -> str:
-    return _assumed(f"{PERCENT} limits hold at once", found)
 
 
 @sentence.register
@@ -261,11 +240,8 @@ def _details(found):
     if isinstance(found, Exact) and found.bounded:
         yield "Held-out items that a list leaves out may stand anywhere behind it."
     if isinstance(found, Uncorrected):
-        if found.drawn != "uniform":
-            yield "Exact ranks of some users chosen at random, given to report, would tell."
-        elif found.has_train:
-            yield "Were items drawn otherwise, say so."
-        else:
+        yield "Exact ranks of some users chosen at random, given to report, would tell."
+        if found.drawn == "uniform" and not found.has_train:
             yield "If training items could not be drawn, give them as train=."
     if isinstance(found, Audited):
         yield (
@@ -379,12 +355,6 @@ def _grades(metrics: Sequence[Metric], grades: Sequence[float]) -> str:
     return " ".join(said)
 
 
-def _assumed(said, found):
-    """What limits are, and what the narrower ones rest on, where there are any."""
-    falls = found.blind is not None
-    return said + "; if decreasing, better ranks in the best fifth are no rarer" * falls + "."
-
-
 def among(found: Reread) -> str:
     """What was ranked among in a printed study, as far as it is known."""
     how = {one.replace: _replacement(one) for one in found.studies}
@@ -406,10 +376,6 @@ def between(row: Mapping[str, Any], prefix: str = "", digits: int = 3) -> str:
     """Limits as text; "none" where there are none."""
     low, high = (row[prefix + end] for end in ("low", "high"))
     return "none" if np.isnan(low) else f"{low:.{digits}f} to {high:.{digits}f}"
-
-
-def _value(metric, row, verb="is"):
-    return f"{metric} {verb} {row['value']:.3f}"
 
 
 def _drawn(evidence):

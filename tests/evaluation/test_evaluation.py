@@ -985,8 +985,8 @@ def test_names_come_out_as_they_are_in_latex(of_odd_names):
     lines = of_odd_names.to_latex().splitlines()
     rows = lines[lines.index(r"\midrule") + 1 : lines.index(r"\bottomrule")]
     for row, said in zip(rows, NAMES.values(), strict=True):
-        assert row.startswith(said) and " & 0.812$^{=}$ & " in row.replace(
-            r"\textbf{0.812}", "0.812$^{=}$"
+        assert row.startswith(said) and " & 0.8125$^{=}$ & " in row.replace(
+            r"\textbf{0.8125}", "0.8125$^{=}$"
         )
 
 
