@@ -43,9 +43,8 @@ Rungs = Mapping[tuple[str, Metric, str], dict[str, float]]
 # from which on ties are spoken of.
 _MANY_TIES, _MATTERS = 0.01, 0.01
 # Of pairs: what assumes nothing of the ranks, and what rests on the assumption that it names.
-_OF_PAIRS = (*Comparison._fields, "ahead")
 _IF = ("if_low", "if_high", "if_probability", "if_ahead")
-_COLUMNS = (*_OF_PAIRS, *_IF, "assumption")
+COLUMNS_OF_PAIRS = (*Comparison._fields, "ahead", *_IF, "assumption")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,7 +62,6 @@ class Inferred(Value):
     counts: Mapping[tuple[str, str], int] | None = None
     grades: tuple[float, ...] = ()
     lists: Lists | None = None
-    columns_of_pairs: ClassVar[tuple[str, ...]] = _OF_PAIRS
 
     def _content(self):
         parts = self.__getstate__().values()
@@ -123,14 +121,16 @@ class Inferred(Value):
         # So narrow a chance of error for each pair of a metric that they all hold at once.
         level = 1 - (1 - LEVEL) / max(1, len(both))
         of = {m: self.differences(m, both, level) for m in self.metrics}
-        prefixes = [one[: -len("ahead")] for one in self.columns_of_pairs if one.endswith("ahead")]
-        for metric, prefix in product(self.metrics, prefixes):
-            ahead = np.array([one[f"{prefix}probability"] for one in of[metric].values()])
+        for metric, prefix in product(self.metrics, ("", "if_")):
+            known = {pair: one for pair, one in of[metric].items() if f"{prefix}low" in one}
+            ahead = np.array([one[f"{prefix}probability"] for one in known.values()])
             rejected = step_down(2 * np.minimum(ahead, 1 - ahead), 1 - LEVEL)
-            for (pair, one), is_rejected in zip(of[metric].items(), rejected):
+            for (pair, one), is_rejected in zip(known.items(), rejected):
                 one |= self._decided(*pair, metric, one, prefix, is_rejected)
         every = {(*p, m): of[m][p] for p in both for m in self.metrics}
-        return {key: {c: one[c] for c in _COLUMNS if c in one} for key, one in every.items()}
+        return {
+            key: {c: one[c] for c in COLUMNS_OF_PAIRS if c in one} for key, one in every.items()
+        }
 
     @cached_property
     def tied(self) -> Mapping[str, Tied]:
@@ -319,7 +319,6 @@ class Sampled(Inferred):
     n_items: Integers
     replace: bool
     stated: bool  # by whoever asks, and not known to this package
-    columns_of_pairs = _COLUMNS
 
     @cached_property
     def evidence(self) -> Mapping[str, SampledRun]:
@@ -368,16 +367,13 @@ class Sampled(Inferred):
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         evidence, used = self.evidence[name], self.assumed(metric, name)
         free, narrow = _both(self.ladder, name, metric, used)
-        known = (
-            used == "decreasing"
-            or used
-            and (isinstance(metric.shape, Linear) or evidence.is_nearly_all)
-        )
+        needs_none = isinstance(metric.shape, Linear) or evidence.is_nearly_all
+        known = used == "decreasing" or (used == "none" and needs_none)
         value = evidence.estimate(metric) if known else np.nan
         # An estimate outside of the limits would be one that the data speak against.
         ends = narrow.values() if used == "decreasing" else free.values()
-        known = {"value": float(np.clip(value, *ends)), **free, **narrow}
-        return known | {"assumption": used, "sampled": evidence.mean(metric)}
+        rests = {"assumption": used, "sampled": evidence.mean(metric)}
+        return {"value": float(np.clip(value, *ends)), **free, **narrow} | rests
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         both, used = (self.evidence[a], self.evidence[b]), self.assumed(metric, a, b)
@@ -405,7 +401,6 @@ class Audited(Sampled):
     chances: Floats | None
     fit: ClassVar[Mapping[str, Any]] = {}  # of the draws nothing is assumed
     ladder: ClassVar[Rungs] = {}
-    columns_of_pairs = (*_OF_PAIRS, "assumption")
 
     @cached_property
     def audits(self) -> Mapping[str, Audit]:
@@ -446,7 +441,6 @@ class Reread(Inferred):
 
     studies: tuple[PrintedStudy, ...]
     stated: ClassVar[bool] = True
-    columns_of_pairs = _COLUMNS
 
     @property
     def pairable(self) -> bool:
@@ -519,20 +513,16 @@ class Reread(Inferred):
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         rest = {self.rows[name, metric]["assumption"] for name in (a, b)}
         used = "" if "none" in rest else "decreasing"
-        found = {"assumption": used or "none", "difference": np.nan}
+        found: dict[str, Any] = {"assumption": used or "none", "difference": np.nan}
         for prefix, assumed in {"": "none", "if_": used}.items():
             readings = self.readings if assumed else []
             each = [[one.limits(name, metric, assumed) for name in (a, b)] for one in readings]
             low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if a and b)
             sign = 1 if low > 0 else -1 if high < 0 else 0
             ahead = better(metric, a, b, sign) if sign else "undecided" if assumed else None
-            found |= {
-                f"{prefix}{what}": value
-                for what, value in zip(
-                    ("low", "high", "probability", "ahead"), (low, high, np.nan, ahead)
-                )
-            }
-        return {column: found[column] for column in _COLUMNS}
+            apart = {"low": low, "high": high, "probability": np.nan, "ahead": ahead}
+            found |= {prefix + what: value for what, value in apart.items()}
+        return {column: found[column] for column in COLUMNS_OF_PAIRS}
 
 
 def infer(ranked, metrics, drawn, has_train):

@@ -18,7 +18,7 @@ from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.values import Value
 from recsample.evaluation import say
-from recsample.evaluation.infer import Inferred, Reread, Sampled
+from recsample.evaluation.infer import COLUMNS_OF_PAIRS, Inferred, Reread, Sampled
 from recsample.inference.blind import BlindSpot
 from recsample.inference.planning import users_to_rank
 from recsample.metrics.base import Metric
@@ -38,8 +38,6 @@ _LEVELS = ["recommender", "metric"]
 _LIMITS, _IF, _PLACE = f"{PERCENT} limits", "if decreasing", "vs best"
 _IDLE = ("not needed", "")  # what makes no column
 _TABLES = ("table", "wide", "ladder", "pairs", "fit", "counts")
-_SAMPLED = "sampled (uncorrected)"
-_NONE: Mapping[str, Any] = {}
 _FOR_LATEX = str.maketrans(
     {sign: f"\\{sign}" for sign in "&%$#_{}"}
     | {sign: f"{{{sign}}}" for sign in "[*"}
@@ -66,8 +64,7 @@ class Result(Value):
     Attributes
     ----------
     made : mapping
-        The version of ``recsample``, the ``function`` that was called, and its ``arguments``,
-        other ones than numbers and text in short.
+        The version of ``recsample``, the ``function``, and its ``arguments``, tables in short.
     head : str
         What was ranked among what.
     table : pandas.DataFrame
@@ -80,9 +77,8 @@ class Result(Value):
         for other users like these. Where `evaluate` was told that unlisted items are "open",
         ``assumption`` is "bound" for what they leave open: ``low`` and ``high`` are bounds.
     wide : pandas.DataFrame
-        The same as a paper prints it, as text: recommenders by metrics, each with its "value",
-        "95 % limits", those "if decreasing" where there are some, and of several recommenders "vs
-        best": the "best" one, those that are "behind" it by `pairs`, and "undecided" ones.
+        The same as text: recommenders by metrics, each with its "value", "95 % limits", those "if
+        decreasing", and "vs best": "best", "behind" by `pairs`, or "undecided".
     ladder : pandas.DataFrame
         ``low`` and ``high`` under each assumption, NaN where the data contradict it.
     fit : pandas.DataFrame
@@ -134,11 +130,11 @@ class Result(Value):
     counts: pd.DataFrame | None
 
     def __init__(
-        self, inferred: Inferred, function: str = "", arguments: Mapping[str, Any] = _NONE
+        self, inferred: Inferred, function: str = "", arguments: Mapping[str, Any] | None = None
     ) -> None:
         given = {
             name: one if isinstance(one, (bool, int, float, str)) else shown(one)
-            for name, one in arguments.items()
+            for name, one in (arguments or {}).items()
             if one is not None and one is not ...
         }
         vars(self).update(
@@ -491,7 +487,7 @@ class Result(Value):
         table = self.table.assign(level=LEVEL).reset_index()
         if "if_low" in table:
             table["assumption"] = table.apply(say.rests_on, axis=1)
-        return table.rename(columns={"sampled": _SAMPLED})
+        return table.rename(columns={"sampled": "sampled (uncorrected)"})
 
     def plan(self, metric: Metric | str, width: float) -> pd.DataFrame:
         """How many users to rank among all items for limits of a metric so close.
@@ -547,7 +543,7 @@ def _frame(found, name):
     tables: dict[str, tuple[Any, ...]] = {
         "table": (lambda: found.rows, _LEVELS, found.named, ()),
         "ladder": (lambda: found.ladder, [*_LEVELS, "assumption"], found.named, ("low", "high")),
-        "pairs": (lambda: found.pairs, ["a", "b", "metric"], True, found.columns_of_pairs),
+        "pairs": (lambda: found.pairs, ["a", "b", "metric"], True, COLUMNS_OF_PAIRS),
         "fit": (lambda: fit, ["recommender"], True, ("p_value", "p_corrected")),
         "counts": (lambda: counts, ["recommender", "what"], True, None),
     }

@@ -94,14 +94,14 @@ def head(found: Inferred) -> str:
 
 
 @singledispatch
-def limits_said(found: Exact) -> str:
+def limits_said(found: Any) -> str:
     """What the limits are."""
     bounds = "; 'between' are bounds for these users" * bool(found.bounded)
     return f"{PERCENT} limits are for other users like these{bounds}."
 
 
 @singledispatch
-def sentence(found: Exact, name: str, metric: Metric) -> str:
+def sentence(found: Any, name: str, metric: Metric) -> str:
     """A value and its limits, for a paper."""
     row, users = found.rows[name, metric], _users(found.first)
     if (name, metric) in found.bounded:
@@ -309,8 +309,8 @@ def _alarms(found):
         if not found.stated:
             other = "ranks were changed, or users left out"
         if chance < SURPRISE:
-            said = f"{_rare(found, name)}{exactly}: either this is that study, or {other}."
-            yield f"{name}: " * found.named + said
+            rare = _rare(found, name).capitalize() + exactly
+            yield f"{name}: " * found.named + f"{rare}: either this is that study, or {other}."
 
 
 def _rare(found, name):
