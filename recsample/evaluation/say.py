@@ -134,7 +134,7 @@ def _(found: Uncorrected, name: str, metric: Metric) -> str:
 def _why_not(found):
     if found.drawn != "uniform":
         return f"items were drawn {found.drawn!r} ({DRAWN[found.drawn]})"
-    return "they do not look like uniform draws from the items that are new to the user (p < .0001)"
+    return "the lists do not look like uniform draws from items new to the user (p < .0001)"
 
 
 @head.register
@@ -198,7 +198,7 @@ def _(found: Audited, name: str, metric: Metric) -> str:
     row = found.rows[name, metric]
     pools = _span(found.n_items - found.first.n_relevant)
     low, high = row["low_for_others"], row["high_for_others"]
-    others = f", {low:.3f} to {high:.3f} for others like them" * (not np.isnan(low))
+    others = f", {low:.3f} to {high:.3f} for others" * (not np.isnan(low))
     return (
         f"{metric} is {row['value']:.3f} ({PERCENT} limits {between(row)} for these "
         f"{len(found.first):,} users{others}), from m = {_span(found.first.n_irrelevant)} of "
