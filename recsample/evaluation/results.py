@@ -451,8 +451,7 @@ class Result(Value):
         AUC,0.8125,...,not needed,0.8125,0.95,"recsample ..."
         <BLANKLINE>
         """
-        table = self._exported().assign(**{"made by": self._made_by})
-        return table.to_csv(index=False, lineterminator="\n")
+        return self._exported().assign(**{"made by": self._made_by}).to_csv(lineterminator="\n")
 
     def to_json(self) -> str:
         """All that is said and how it was made, as JSON; limits that there are none of are null.
@@ -470,21 +469,18 @@ class Result(Value):
         """
         said: dict[str, Any] = {"head": self.head, "footnote": self.footnote, "made": self.made}
         said |= {"level": LEVEL, "table": self._exported()}
-        for name in ("ladder", "pairs", "fit", "counts"):
-            table = getattr(self, name)
-            said[name] = None if table is None else table.reset_index()
-        said |= {
-            name: list(map(_without_nan, table.to_dict("records")))
-            for name, table in said.items()
-            if hasattr(table, "to_dict")
-        }
+        said |= {name: getattr(self, name) for name in ("ladder", "pairs", "fit", "counts")}
+        for name in ("table", "ladder", "pairs", "fit", "counts"):
+            if said[name] is not None:
+                rows = said[name].reset_index().to_dict("records")
+                said[name] = list(map(_without_nan, rows))
         said["blind"] = self.blind and _without_nan(self.blind._asdict())
         said |= {"sentences": list(self.sentences), "notes": list(self.notes)}
         return json.dumps(said, indent=2, ensure_ascii=False)
 
     def _exported(self):
         """The table as it leaves: numbers, and in each row what they are."""
-        table = self.table.assign(level=LEVEL).reset_index()
+        table = self.table.assign(level=LEVEL)
         if "if_low" in table:
             table["assumption"] = table.apply(say.rests_on, axis=1)
         return table.rename(columns={"sampled": "sampled (uncorrected)"})
