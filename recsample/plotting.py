@@ -415,7 +415,7 @@ def values_with_limits(table: pd.DataFrame, title: str = "", lower: Collection[s
     ----------
     table : pandas.DataFrame
         The table of a `recsample.evaluation.Result`; NaN is left out. Columns that it may have:
-        ``sampled``; ``exact``; ``low without`` and ``high without``, limits without the assumption.
+        ``sampled``; ``exact``; ``if_low`` and ``if_high``, limits that rest on an assumption.
     title : str, optional
         Such as what the limits assume.
     lower : collection of str, optional
@@ -438,7 +438,9 @@ def values_with_limits(table: pd.DataFrame, title: str = "", lower: Collection[s
     plt = extra("matplotlib.pyplot")
     metric_of = table.index.get_level_values("metric")
     names = table.index.droplevel("metric") if table.index.nlevels > 1 else [""] * len(table)
-    rows = table.assign(name=[fill(" ".join(str(one).split()), _NAME) for one in names])
+    # A dollar sign would begin a formula.
+    texts = [" ".join(str(one).split()).replace("$", r"\$") for one in names]
+    rows = table.assign(name=[fill(one, _NAME) for one in texts])
     parts = {metric: rows[metric_of == metric] for metric in dict.fromkeys(metric_of)}
     # In lines of text: each recommender has the height of the longest name, and of a mark at least.
     deep = 1.5 + rows["name"].str.count("\n").max()
@@ -465,16 +467,14 @@ def _draw_limits(ax, part, less_is_better):
     middle = (1 if less_is_better else -1) * part["value"].fillna((part["low"] + part["high"]) / 2)
     part = part.iloc[np.argsort(middle.to_numpy(), kind="stable")]  # NaN comes last
     place, (blue, orange, grey, green) = np.arange(len(part)), _inks(ax)
-    rests, low = part.get("assumption", part["value"].map(str)), part["low"]
-    if "low without" in part:
-        free = {"color": grey, "linewidth": 5, "label": "without the assumption"}
-        ax.hlines(place, part["low without"], part["high without"], **free)
-        low = low.where(rests != "none")
-    bound = rests == "bound"
+    if "if_low" in part and part["if_low"].notna().any():
+        narrow = {"color": grey, "linewidth": 5, "label": "if decreasing"}
+        ax.hlines(place, part["if_low"], part["if_high"], **narrow)
+    bound = part.get("assumption", part["value"]) == "bound"
     for label, line, ends in ((f"{PERCENT} limits", "-", ~bound), ("bounds", ":", bound)):
-        if low[ends].notna().any():
+        if part["low"][ends].notna().any():
             look = {"color": blue, "linewidth": 2, "linestyle": line, "label": label}
-            ax.hlines(place[ends], low[ends], part["high"][ends], **look)
+            ax.hlines(place[ends], part["low"][ends], part["high"][ends], **look)
     marks = {
         "sampled": ("s", orange, "sampled, uncorrected"),
         "exact": ("|", green, "exact"),
@@ -491,7 +491,7 @@ def _draw_limits(ax, part, less_is_better):
 
 
 def _inks(ax):
-    """Colours for limits with an assumption, sampled values, limits without, and exact values."""
+    """Colours for limits, sampled values, limits with an assumption, and exact values."""
     paper = extra("matplotlib.colors").to_rgb(ax.get_facecolor())
     return (BLUE, ORANGE, GREY, GREEN) if np.mean(paper) > 0.5 else _ON_DARK
 

@@ -352,7 +352,7 @@ def picture_of(n_recommenders, n_metrics):
         [[name[:60] for name in names], metrics], names=["recommender", "metric"]
     )
     value = rng.random(len(index)) / 20
-    columns = {"value": 1, "low": 0.6, "high": 1.4, "low without": 0, "high without": 2.2}
+    columns = {"value": 1, "if_low": 0.6, "if_high": 1.4, "low": 0, "high": 2.2}
     columns |= {"sampled": 9, "exact": 1.1}
     table = pd.DataFrame({name: times * value for name, times in columns.items()}, index)
     table = table.assign(assumption="decreasing")
@@ -461,13 +461,23 @@ def test_bounds_are_no_limits():
 def test_what_rests_on_nothing_is_drawn_as_such():
     table = picture_of(3, 1).assign(assumption=["decreasing", "none", ""])
     table = table.assign(low=[0.15, 0.05, np.nan], value=[0.3, 0.2, np.nan])
+    table = table.assign(if_low=[0.2, np.nan, np.nan])
     (ax,) = plotting.values_with_limits(table).axes
-    free, assumed = (
+    assumed, free = (
         {segment[0, 1]: segment[0, 0] for segment in lines.get_segments() if len(segment)}
         for lines in ax.collections
     )
-    assert {*free} >= {0.0, 1.0}
-    assert {y: x for y, x in assumed.items() if np.isfinite(x)} == {0.0: 0.15}
+    assert [lines.get_label() for lines in ax.collections] == ["if decreasing", "95 % limits"]
+    assert {y: x for y, x in free.items() if np.isfinite(x)} == {0.0: 0.15, 1.0: 0.05}
+    assert {y: x for y, x in assumed.items() if np.isfinite(x)} == {0.0: 0.2}
+
+
+def test_a_name_with_dollar_signs_is_no_formula():
+    index = pd.MultiIndex.from_product([["$\\frac{1$"], ["AP"]], names=["recommender", "metric"])
+    figure = plotting.values_with_limits(
+        pd.DataFrame(dict.fromkeys(["value", "low", "high"], 0.1), index)
+    )
+    figure.canvas.draw()
 
 
 def test_markers_of_lines_that_coincide_stand_beside_each_other(ax):

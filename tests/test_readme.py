@@ -106,7 +106,7 @@ def test_the_commands_run(few, monkeypatch, capsys, command):
         "evaluate": "sampled",
         "report": "Recall@10 is estimated at",
         "plan": "users",
-        "published": "3 printed numbers of 6,040 users",
+        "published": "3 printed numbers, 6,040 users",
     }
     printed = capsys.readouterr().out
     assert said[arguments[0]] in printed

@@ -48,7 +48,7 @@ _SAID = ("user", "item", "score", "model", "relevance", "columns")
 _RESULT = {
     "text": str,
     **{form: methodcaller(f"to_{form}") for form in ("json", "markdown", "latex", "csv")},
-    "sentences": lambda result: "\n\n".join(result.sentences),
+    "sentences": lambda result: "\n\n".join((*result.sentences, result.footnote)),
 }
 # Of a plan, which is a dataframe.
 _TABLE = {

@@ -183,6 +183,7 @@ def evaluate(
     >>> bool(by_person["low"] < alone["low"]), bool(by_person["value"] == alone["value"])
     (True, True)
     """
+    given = dict(locals())
     extra("pandas")
     rng = generator(rng)
     if metrics is None:  # an item that is never found has no AUC
@@ -205,7 +206,8 @@ def evaluate(
         check_found(chosen)
     whose = None if groups is None else group_numbers(groups, matched.study.users)
     found = infer(ranked, chosen, drawn, train is not None, whose)
-    return Result(found if runs is None else over_runs(found, runs))
+    found = found if runs is None else over_runs(found, runs)
+    return Result(found, "evaluate", given)
 
 
 def _runs(scores, model, run, unlisted, drawn, sampler):

@@ -27,7 +27,7 @@ from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, nested, step_down
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
-from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
+from recsample.inference.likelihood.strata import ASSUMPTIONS
 from recsample.inference.published import Printed, PrintedStudy, Reading, terms_of
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
@@ -45,6 +45,9 @@ Rungs = Mapping[tuple[str, Metric, str], dict[str, float]]
 _MANY_TIES, _MATTERS = 0.01, 0.01
 # So many differences of pairs have limits at once.
 _AT_ONCE = 2**20
+# Of pairs: what assumes nothing of the ranks, and what rests on the assumption that it names.
+_IF = ("if_low", "if_high", "if_probability", "if_ahead")
+COLUMNS_OF_PAIRS = (*Comparison._fields, "ahead", *_IF, "assumption")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,7 +69,6 @@ class Inferred(Value):
     lowest: Mapping[str, tuple[float, bool]] = field(default_factory=dict)
     piles: Mapping[str, Integers] = field(default_factory=dict)
     groups: Integers | None = None
-    columns_of_pairs: ClassVar[tuple[str, ...]] = (*Comparison._fields, "ahead")
 
     def _content(self):
         parts = self.__getstate__().values()
@@ -126,14 +128,16 @@ class Inferred(Value):
         # So narrow a chance of error for each pair of a metric that they all hold at once.
         level = 1 - (1 - LEVEL) / max(1, len(both))
         of = {m: self.differences(m, both, level) for m in self.metrics}
-        found = {(*p, m): of[m][p] for p in both for m in self.metrics}
-        for metric in self.metrics:
-            ahead = np.array([found[(*p, metric)]["probability"] for p in both])
+        for metric, prefix in product(self.metrics, ("", "if_")):
+            known = {pair: one for pair, one in of[metric].items() if f"{prefix}low" in one}
+            ahead = np.array([one[f"{prefix}probability"] for one in known.values()])
             rejected = step_down(2 * np.minimum(ahead, 1 - ahead), 1 - LEVEL)
-            for pair, is_rejected in zip(both, rejected):
-                one = found[(*pair, metric)]
-                found[(*pair, metric)] = one | self._decided(*pair, metric, one, is_rejected)
-        return found
+            for (pair, one), is_rejected in zip(known.items(), rejected):
+                one |= self._decided(*pair, metric, one, prefix, is_rejected)
+        every = {(*p, m): of[m][p] for p in both for m in self.metrics}
+        return {
+            key: {c: one[c] for c in COLUMNS_OF_PAIRS if c in one} for key, one in every.items()
+        }
 
     @cached_property
     def tied(self) -> Mapping[str, Tied]:
@@ -148,15 +152,18 @@ class Inferred(Value):
         }
         return {name: one for name, one in found.items() if one is not None}
 
-    def _decided(self, a, b, metric, found, is_rejected):
+    def _decided(self, a, b, metric, found, prefix, is_rejected):
         """Who is ahead, if 0 is rejected and no other number says the opposite."""
-        low, high, chance = (found[what] for what in ("low", "high", "probability"))
+        low, high, chance = (found[prefix + what] for what in ("low", "high", "probability"))
+        if prefix and np.isnan(low):
+            return {f"{prefix}ahead": None}
         sign = np.sign(chance - 0.5) if is_rejected else 1 if low > 0 else -1 if high < 0 else 0
         apart = self.rows[a, metric]["value"] - self.rows[b, metric]["value"]
         if sign == 0 or any(sign * x < 0 for x in (apart, found["difference"], chance - 0.5)):
-            return {"ahead": "undecided"}
+            return {f"{prefix}ahead": "undecided"}
         end = {"low": max(low, 0.0)} if sign > 0 else {"high": min(high, 0.0)}
-        return end | {"ahead": better(metric, a, b, sign)}
+        decided = end | {"ahead": better(metric, a, b, sign)}
+        return {prefix + what: value for what, value in decided.items()}
 
     def part(self, users: Integers, **changes: Any) -> Inferred:
         """The same for some of the users."""
@@ -295,7 +302,7 @@ class Exact(Inferred):
             ends = low - high, high - low
             each = differences_of_rows(rows[:, known], level, ends, groups)
             found |= {p: one._asdict() | rests for p, one in zip(rest[some], each)}
-        return found
+        return {p: found[p] for p in both}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -332,7 +339,6 @@ class Sampled(Inferred):
     n_items: Integers
     replace: bool
     stated: bool  # by whoever asks, and not known to this package
-    columns_of_pairs = (*Comparison._fields, "assumption", "ahead")
 
     @cached_property
     def evidence(self) -> Mapping[str, SampledRun]:
@@ -371,24 +377,39 @@ class Sampled(Inferred):
         sizes = np.broadcast_to(self.n_items, len(self.first))[users]
         return super().part(users, n_items=sizes, **changes)
 
+    def assumed(self, metric: Metric, *names: str) -> str:
+        """The strongest assumption that the ranks of none of these recommenders contradict.
+
+        "none" where nearly all items were drawn, so that nothing is assumed; "" where the ranks can
+        hardly come from such draws.
+        """
+        runs = [self.evidence[name] for name in names]
+        found = supported(metric, *runs) or ""
+        return "none" if found and all(run.is_nearly_all for run in runs) else found
+
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
-        evidence = self.evidence[name]
-        used = supported(metric, evidence) or ""
-        limits = self.ladder.get((name, metric, used), {"low": np.nan, "high": np.nan})
-        needless = isinstance(metric.shape, Linear) or evidence.is_nearly_all
-        known = used == "decreasing" or (used and needless)
+        evidence, used = self.evidence[name], self.assumed(metric, name)
+        free, narrow = _both(self.ladder, name, metric, used)
+        needs_none = isinstance(metric.shape, Linear) or evidence.is_nearly_all
+        known = used == "decreasing" or (used == "none" and needs_none)
         value = evidence.estimate(metric) if known else np.nan
         # An estimate outside of the limits would be one that the data speak against.
-        within = float(np.clip(value, limits["low"], limits["high"]))
-        return {"value": within, **limits, "sampled": evidence.mean(metric), "assumption": used}
+        ends = narrow.values() if used == "decreasing" else free.values()
+        rests = {"assumption": used, "sampled": evidence.mean(metric)}
+        return {"value": float(np.clip(value, *ends)), **free, **narrow} | rests
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
-        """Under the weaker of the assumptions that the two rest on."""
-        both = self.evidence[a], self.evidence[b]
-        weaker = supported(metric, *both)
-        if weaker is None:
-            return dict.fromkeys(Comparison._fields, np.nan) | {"assumption": ""}
-        return compared(metric, *both, weaker, level)._asdict() | {"assumption": weaker}
+        both, used = (self.evidence[a], self.evidence[b]), self.assumed(metric, a, b)
+        free = narrow = Comparison(*[np.nan] * 4)
+        if used:
+            # Where nearly all were drawn, the distributions are any under each assumption.
+            nearly = all(one.is_nearly_all for one in both)
+            free = compared(metric, *both, "decreasing" if nearly else "none", level)
+        if used == "decreasing":
+            narrow = compared(metric, *both, "decreasing", level)
+            free = free._replace(difference=narrow.difference)
+        _, *ends = narrow
+        return free._asdict() | dict(zip(_IF, ends)) | {"assumption": used}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -429,9 +450,8 @@ class Audited(Sampled):
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         found = self.audits[name].mean(metric)
-        known = {"sampled": float(self.values[name, metric].mean()), "assumption": "audit"}
-        others = {"low_for_others": found.low_for_others, "high_for_others": found.high_for_others}
-        return {"value": found.value, "low": found.low, "high": found.high} | known | others
+        sampled = float(self.values[name, metric].mean())
+        return found._asdict() | {"assumption": "audit", "sampled": sampled}
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         found = self.audits[a].difference(self.audits[b], metric, level)
@@ -443,7 +463,7 @@ class Reread(Inferred):
     """Printed numbers of recommenders, for which each of several studies may have been made."""
 
     studies: tuple[PrintedStudy, ...]
-    columns_of_pairs = (*Comparison._fields, "assumption", "ahead")
+    stated: ClassVar[bool] = True
 
     @property
     def pairable(self) -> bool:
@@ -496,8 +516,9 @@ class Reread(Inferred):
             for n in self.runs[name]
             if np.array_equal(terms_of(n.metric, m), terms_of(metric, m))
         ]
-        known = {"sampled": same[0] if same else np.nan, "assumption": used}
-        return {"value": np.nan, **self.ladder[name, metric, used], **known}
+        free, narrow = _both(self.ladder, name, metric, used)
+        known = {"assumption": used, "sampled": same[0] if same else np.nan}
+        return {"value": np.nan, **free, **narrow} | known
 
     @cached_property
     def blind(self) -> BlindSpot | None:
@@ -514,13 +535,17 @@ class Reread(Inferred):
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         rest = {self.rows[name, metric]["assumption"] for name in (a, b)}
-        weaker: Assumption = "none" if "none" in rest else "decreasing"
-        each = [[one.limits(name, metric, weaker) for name in (a, b)] for one in self.readings]
-        low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if a and b)
-        sign = 1 if low > 0 else -1 if high < 0 else 0
-        ahead = better(metric, a, b, sign) if sign else "undecided"
-        apart = Comparison(np.nan, low, high, np.nan)._asdict()
-        return apart | {"assumption": weaker, "ahead": ahead}
+        used = "" if "none" in rest else "decreasing"
+        found: dict[str, Any] = {"assumption": used or "none", "difference": np.nan}
+        for prefix, assumed in {"": "none", "if_": used}.items():
+            readings = self.readings if assumed else []
+            each = [[one.limits(name, metric, assumed) for name in (a, b)] for one in readings]
+            low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if a and b)
+            sign = 1 if low > 0 else -1 if high < 0 else 0
+            ahead = better(metric, a, b, sign) if sign else "undecided" if assumed else None
+            apart = {"low": low, "high": high, "probability": np.nan, "ahead": ahead}
+            found |= {prefix + what: value for what, value in apart.items()}
+        return {column: found[column] for column in COLUMNS_OF_PAIRS}
 
 
 def infer(ranked, metrics, drawn, has_train, groups):
@@ -541,6 +566,13 @@ def infer(ranked, metrics, drawn, has_train, groups):
 def better(metric: Metric, a: str, b: str, sign: int) -> str:
     """The better of two recommenders, where the metric of the first less the second has a sign."""
     return a if (sign > 0) == metric.higher_is_better else b
+
+
+def _both(ladder, name, metric, used):
+    """The limits without an assumption, and those under the one that is used, NaN without one."""
+    free = ladder[name, metric, "none"]
+    narrow = ladder[name, metric, used] if used == "decreasing" else dict.fromkeys(free, np.nan)
+    return free, {f"if_{end}": value for end, value in narrow.items()}
 
 
 def _tied(ranks, metrics, pile, lowest):

@@ -91,10 +91,11 @@ def from_published(
     >>> found = rs.from_published(
     ...     {"HR@10": 0.67, "NDCG@10": 0.396},
     ...     m=100, n_items=(1_390, 3_690), n_users=6_040, drawn="uniform", metrics=["Recall@10"])
-    >>> low, high = found.table.loc["Recall@10", ["low", "high"]]
+    >>> low, high = found.table.loc["Recall@10", ["if_low", "if_high"]]
     >>> bool(0 < low < 0.077 < high)  # the exact Recall@10 of this recommender
     True
     """
+    arguments = dict(locals())
     extra("pandas")
     if not checks.is_one_of(drawn, ("uniform",)):
         raise ValueError(
@@ -125,7 +126,7 @@ def from_published(
             f"{', '.join(map(as_printed, clash))}: look for a misprint, for another cut-off, m, "
             "n_items or draw, or for numbers that are each the best of many epochs"
         )
-    return Result(found)
+    return Result(found, "from_published", arguments)
 
 
 def _numbers(of, cells):

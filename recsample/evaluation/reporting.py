@@ -48,13 +48,13 @@ def report(
 ) -> Result:
     """What one run of a sampled evaluation says about the exact metrics.
 
-    Each metric gets an estimate and limits of 95 % confidence, under an assumption on the exact
-    ranks (see `recsample.inference.likelihood.limits`; the chapter on coverage measures how often
-    the limits hold): within the best fifth of the list, no rank is more frequent than a better one.
-    Where the data contradict that, the limits are those without any assumption, and there is no
-    estimate; but of the best ranks the data hardly show it (``Result.blind``). Where not even these
-    exist, the ranks cannot have come about as it is said. Metrics that are linear in the rank, AUC
-    and percentile rank, need no correction and no assumption.
+    Each metric gets an estimate and limits of 95 % confidence that assume nothing of the exact
+    ranks (see `recsample.inference.likelihood.limits`). Narrower limits stand beside them, which
+    rest on an assumption: within the best fifth of the list, no rank is more frequent than a better
+    one. Where the data contradict that, there are none, and no estimate; but of the best ranks the
+    data hardly show it (``Result.blind``), and the chapter on coverage measures how often such
+    limits hold. Where there are no limits at all, the ranks cannot have come about as it is said.
+    Metrics that are linear in the rank, AUC and percentile rank, need no correction.
 
     Parameters
     ----------
@@ -120,6 +120,8 @@ def report(
     >>> sampled = rs.UniformSampling(m=100).draw(x, rng=0)
     >>> found = rs.report(sampled, metrics=["Recall@10"])
     >>> found.table.loc["Recall@10", ["low", "high"]].astype(float).round(2).tolist()
+    [0.0, 0.2]
+    >>> found.table.loc["Recall@10", ["if_low", "if_high"]].astype(float).round(2).tolist()
     [0.06, 0.12]
 
     A bare column does not know how it came about:
@@ -137,6 +139,7 @@ def report(
     >>> bool(low < (rs.Recall @ 10)(x).mean() < high)
     True
     """
+    arguments = dict(locals())
     if exact is None and not checks.is_one_of(chosen, ("random",)):
         raise ValueError(f"exact must be given with chosen, got None and {checks.shown(chosen)}")
     asked = chosen_metrics(USUAL if metrics is None else metrics)
@@ -163,7 +166,8 @@ def report(
         groups=reading.of_instances(),
         **draws._asdict(),
     )
-    return Result(found if exact is None else _audited(found, exact, chosen))
+    found = found if exact is None else _audited(found, exact, chosen)
+    return Result(found, "report", arguments)
 
 
 def _audited(sampled, exact, chosen):

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from html import escape
-from itertools import chain
+from importlib.metadata import version
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recsample._support import frames
-from recsample._support.checks import shown
+from recsample._support.checks import one_of, shown
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.values import Value
 from recsample.evaluation import say
 from recsample.evaluation.groups import names_of
-from recsample.evaluation.infer import Inferred, Reread, Sampled
+from recsample.evaluation.infer import COLUMNS_OF_PAIRS, Inferred, Reread, Sampled
 from recsample.inference.blind import BlindSpot
 from recsample.inference.planning import users_to_rank
 from recsample.metrics.base import Metric
@@ -31,53 +32,73 @@ if TYPE_CHECKING:
 __all__ = ["Result"]
 
 
-_WIDTH, _UNBROKEN = 88, "\u00a0"
-_SAMPLED = "sampled (uncorrected)"
-# So many recommenders are shown, so many in pairs, and so many notes: what one reads.
-_MOST, _MOST_IN_PAIRS, _NOTES = 20, 10, 10
-_LAST = "Sentences for a paper: .sentences, and on the command line --format sentences."
+_WIDTH = 88
+# So many recommenders are shown.
+_MOST = 20
 _LEVELS = ["recommender", "metric"]
-_TABLES = ("table", "ladder", "pairs", "fit", "counts")
+_LIMITS, _IF, _PLACE = f"{PERCENT} limits", "if decreasing", "vs best"
+_IDLE = ("not needed", "")  # what makes no column
+_TABLES = ("table", "wide", "ladder", "pairs", "fit", "counts")
+_FOR_LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {sign: f"{{{sign}}}" for sign in "[*"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+)
 
 
 class Result(Value):
     """What `evaluate`, `report` and `from_published` say: text, or HTML in a notebook.
 
-    Of more than 20 recommenders text, LaTeX, Markdown and plots show the best 20 by the first
-    metric, and of more than 10 the differences between the best 10. The tables below, CSV and JSON
-    hold all.
+    Of more than 20 recommenders text, `wide`, LaTeX, Markdown and plots show the best 20 by the
+    first metric. The other tables below, CSV and JSON hold all.
 
     Parameters
     ----------
     inferred : Inferred
         All numbers, which `per_instance`, `by` and `plan` ask too.
+    function : str, optional
+        What made it, for exports.
+    arguments : mapping of str to object, optional
+        What that was given.
 
     Attributes
     ----------
+    made : mapping
+        The version of ``recsample``, the ``function``, and its ``arguments``, tables in short.
     head : str
-        How the numbers came about, and what the limits assume: what all rows share.
+        What was ranked among what.
     table : pandas.DataFrame
         One row per metric, or per recommender and metric: ``value``, the estimate (or the limit
-        next to it, where the data speak against it), ``low`` and ``high``. Where items were
-        sampled ``sampled``, the metric of the ranks as given, and ``assumption``, what the limits
-        rest on ("none", "decreasing", "audit", or "" without any). Where `evaluate` was told that
-        unlisted items are "open", ``assumption`` is "bound" for what they leave open. Of an audit
-        ``low_for_others`` and ``high_for_others``, limits for other users like these.
+        next to it, where the data speak against it), and its 95 % limits ``low`` and ``high``,
+        which assume nothing of the ranks. Of sampled ranks also ``if_low`` and ``if_high``,
+        narrower limits that rest on what ``assumption`` names ("decreasing"; NaN where that is
+        "none", or "" without any limits), and ``sampled``, the metric of the ranks as given. Of an
+        audit ``assumption`` is "audit", and ``low_for_others`` and ``high_for_others`` are limits
+        for other users like these. Where `evaluate` was told that unlisted items are "open",
+        ``assumption`` is "bound" for what they leave open: ``low`` and ``high`` are bounds.
+    wide : pandas.DataFrame
+        The same as text: recommenders by metrics, each with its "value", "95 % limits", those "if
+        decreasing", and "vs best": "best", "behind" by `pairs`, or "undecided".
     ladder : pandas.DataFrame
         ``low`` and ``high`` under each assumption, NaN where the data contradict it.
     fit : pandas.DataFrame
         By "recommender": ``p_value``, the chance of ranks that fit the stated draws as badly as
-        these, and ``p_corrected``, times the number of recommenders. Below 0.01 the sentences say
-        so, below 0.0001 nothing is said of the recommender at all. Empty where none were drawn.
+        these, and ``p_corrected``, times the number of recommenders. Below 0.01 the notes say so,
+        below 0.0001 nothing is said of the recommender at all. Empty where none were drawn.
     pairs : pandas.DataFrame
-        By recommenders "a" and "b", and "metric": ``difference`` of a from b, ``low``, ``high``,
-        ``probability`` that a has the higher mean, of samples ``assumption``, and ``ahead``: the
-        better recommender, whose mean is the lower one where less is better, or "undecided" where
-        the limits hold 0 or the numbers differ in sign. The limits of all pairs of a metric hold
-        at once (Bonferroni's correction, and after Holm's step-down test no limit is on the other
-        side of 0).
+        By recommenders "a" and "b", and "metric": ``difference`` of a from b, and what assumes
+        nothing of the ranks: ``low``, ``high``, ``probability`` that a has the higher mean, and
+        ``ahead``: the better recommender, whose mean is the lower one where less is better, or
+        "undecided" where the limits hold 0 or the numbers differ in sign. Of samples the same as
+        ``if_low``, ``if_high``, ``if_probability`` and ``if_ahead`` under the ``assumption``, NaN
+        and None without one. The limits of all pairs of a metric hold at once (Bonferroni's
+        correction, and after Holm's step-down test no limit is on the other side of 0).
     sentences : tuple of str
-        One for each row of `table`, for a paper. Each names the assumption that it rests on.
+        One for each row of `table`, for a paper: value, limits, and what they rest on.
+    footnote : str
+        What all sentences share: how items were drawn and by whose word, what "decreasing" means,
+        and what its limits cannot see.
     notes : tuple of str
         What did not match or was left out, is undefined, or contradicts itself.
     blind : BlindSpot or None
@@ -92,12 +113,15 @@ class Result(Value):
     >>> import recsample as rs
     >>> column = [1, 2, 1, 3]
     >>> rs.report(column, m=4, n_items=50, drawn="uniform", metrics=["AUC"]).table.shape
-    (1, 5)
+    (1, 7)
     """
 
     inferred: Inferred
+    made: Mapping[str, Any]
     head: str
+    footnote: str
     table: pd.DataFrame
+    wide: pd.DataFrame
     ladder: pd.DataFrame
     fit: pd.DataFrame
     pairs: pd.DataFrame
@@ -106,11 +130,20 @@ class Result(Value):
     blind: BlindSpot | None
     counts: pd.DataFrame | None
 
-    def __init__(self, inferred: Inferred) -> None:
+    def __init__(
+        self, inferred: Inferred, function: str = "", arguments: Mapping[str, Any] | None = None
+    ) -> None:
+        given = {
+            name: one if isinstance(one, (bool, int, float, str)) else shown(one)
+            for name, one in (arguments or {}).items()
+            if one is not None and one is not ...
+        }
         vars(self).update(
             inferred=inferred,
+            made={"recsample": version("recsample"), "function": function, "arguments": given},
             blind=inferred.blind,
-            head=say.headline(inferred),
+            head=say.head(inferred),
+            footnote=say.footnote(inferred),
             sentences=say.sentences(inferred),
             notes=say.notes(inferred),
         )
@@ -118,130 +151,111 @@ class Result(Value):
     def __getattr__(self, name: str) -> Any:
         if name not in _TABLES:
             raise AttributeError(f"a result has no attribute {name!r}")
-        found, rungs = self.inferred, ("low", "high")
-        counts = {key: {"count": n} for key, n in (found.counts or {}).items()}
-        fit = {(name,): row for name, row in found.fit.items()}
-        tables: dict[str, tuple[Any, ...]] = {
-            "table": (found.rows, _LEVELS, found.named, ()),
-            "ladder": (found.ladder, [*_LEVELS, "assumption"], found.named, rungs),
-            "pairs": (found.pairs, ["a", "b", "metric"], True, found.columns_of_pairs),
-            "fit": (fit, ["recommender"], True, ("p_value", "p_corrected")),
-            "counts": (counts, ["recommender", "what"], True, None),
-        }
         # Made when it is asked for, and kept: text is printed without pandas.
-        return vars(self).setdefault(name, _table(*tables[name]))
+        made = self._wide() if name == "wide" else _frame(self.inferred, name)
+        return vars(self).setdefault(name, made)
 
     def _content(self):
         return (self.inferred,)  # all else follows from it
 
     def __str__(self) -> str:
-        rows, pairs, legend = self._shown(), self._differences(), []
-        if self.inferred.named and max(map(len, _lines(rows) + _lines(pairs))) > _WIDTH:
-            numbers = {name: str(i) for i, name in enumerate(dict.fromkeys(n for n, _ in rows), 1)}
-            each = [f"{i} = {_on_one_line(name)}" for name, i in numbers.items()]
-            said = "; ".join(one.replace(" ", _UNBROKEN) for one in each)
-            legend = [fill(said, _WIDTH, break_on_hyphens=False).replace(_UNBROKEN, " "), ""]
-            rows, pairs = self._shown(numbers), self._differences(numbers)
-        parts = [fill(self._said, _WIDTH), "", *legend, *_lines(rows)]
-        if pairs:
-            parts += ["", fill(self._said_of_pairs, _WIDTH), *_in_width(pairs)]
-        notes = list(self.notes[:_NOTES])
-        if len(self.notes) > _NOTES:
-            notes.append(f"{len(self.notes) - _NOTES} more notes: .notes")
-        notes = [fill(one, _WIDTH, initial_indent="- ", subsequent_indent="  ") for one in notes]
-        return "\n".join([*parts, "", *notes, _LAST])
+        first, *others = (fill(line, _WIDTH) for line in self._lines())
+        return "\n".join([first, "", *_grid(self._shown(), self.inferred.named), "", *others])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        tables = [_framed(one) for one in (self._shown(), self._differences()) if one]
+        first, *others = (f"<p>{escape(line)}</p>" for line in self._lines())
         # Where a table is wider than a phone it is moved there, not the page: by keys too.
-        moved = '<div style="overflow-x: auto" tabindex="0">{}</div>'
-        shown = "".join(moved.format(one.to_html(border=0)) for one in tables)
-        notes = "".join(f"<li>{escape(line)}</li>" for line in self.notes[:_NOTES])
-        return f"<p>{escape(self._said)}</p>{shown}" + f"<ul>{notes}</ul>" * bool(notes)
+        table = extra("pandas").DataFrame.from_dict(self._shown(), "index")
+        table = table if self.inferred.named else table.droplevel(0)
+        moved = f'<div style="overflow-x: auto" tabindex="0">{table.to_html(border=0)}</div>'
+        return "".join([first, moved, *others])
 
-    def _best(self, most):
-        """So many recommenders, in their order: all, or the best by the first metric."""
+    def _lines(self):
+        """What was ranked among what, what limits are, and how much more is said where."""
+        n, notes = len(self.inferred.runs), len(self.notes)
+        left_out = f" Best {_MOST} of {n} shown; .table has all." * (n > _MOST)
+        some = f"{notes or 'No'} note{'s' * (notes != 1)}{' in .notes' * bool(notes)}. "
+        last = f"{some}See {say.page(self.inferred)}"
+        return self.head + left_out, say.limits_said(self.inferred), last
+
+    def _best(self):
+        """The recommenders that are shown, in their order: all, or the best by the first metric."""
         found, metric = self.inferred, self.inferred.metrics[0]
         ends = ("value", "low", "high")
         rows = [[found.rows[name, metric][one] for one in ends] for name in found.runs]
         values = [(low + high) / 2 if np.isnan(x) else x for x, low, high in rows]
         sign = -1 if metric.higher_is_better else 1
-        best = np.argsort(sign * np.array(values), kind="stable")[:most]  # NaN comes last
+        best = np.argsort(sign * np.array(values), kind="stable")[:_MOST]  # NaN comes last
         return [name for i, name in enumerate(found.runs) if i in best]
 
-    @property
-    def _said(self):
-        """The head, and which recommenders are left out."""
-        n = len(self.inferred.runs)
-        if n <= _MOST:
-            return self.head
-        best = f"the {_MOST} of {n} recommenders with the best {self.inferred.metrics[0]}"
-        return f"{self.head} Shown are {best}; .table has all."
+    def _place(self, name, metric):
+        """Whether it is the best, behind it by the pairs, or neither; "" where there is no best."""
+        found, sign = self.inferred, 1 if metric.higher_is_better else -1
+        values = {one: sign * found.rows[one, metric]["value"] for one in found.runs}
+        best = max(values, key=lambda one: -np.inf if np.isnan(values[one]) else values[one])
+        if len(values) == 1 or np.isnan(values[best]):
+            return ""
+        keys = (best, name, metric), (name, best, metric)
+        told = any(key in found.pairs and found.pairs[key]["ahead"] == best for key in keys)
+        return "best" if name == best else "behind" if told else "undecided"
+
+    def _cells(self, name, metric):
+        """A row of the table as text, by column."""
+        found, row = self.inferred, self.inferred.rows[name, metric]
+        cells = {} if isinstance(found, Reread) else {"value": _number(row["value"])}
+        cells[_LIMITS] = say.between(row, digits=4)
+        if row.get("assumption") == "bound":
+            cells[_LIMITS] = f"between {cells[_LIMITS].replace('to', 'and')}"
+        if "if_low" in row:
+            word = say.rests_on(row)
+            cells[_IF] = say.between(row, "if_", 4) if word == "decreasing" else word
+        cells[_PLACE] = self._place(name, metric)
+        return cells | ({"sampled": _number(row["sampled"])} if "sampled" in row else {})
+
+    def _shown(self):
+        """The table as text: texts by column, by recommender and metric."""
+        best, rows = {*self._best()}, self.inferred.rows
+        shown = {(a, str(m)): self._cells(a, m) for a, m in rows if a in best}
+        said = {c for cells in shown.values() for c, text in cells.items() if text not in _IDLE}
+        return {key: {c: cells[c] for c in cells if c in said} for key, cells in shown.items()}
+
+    def _wide(self):
+        rows: dict[str, dict[tuple[str, str], str]] = {}
+        for (name, metric), cells in self._shown().items():
+            of_metric = {(metric, c): text for c, text in cells.items() if c != "sampled"}
+            rows.setdefault(name, {}).update(of_metric)
+        wide = extra("pandas").DataFrame.from_dict(rows, "index").rename_axis("recommender")
+        return wide.loc[:, ~wide.isin(_IDLE).all()]
+
+    def _printed(self, as_text, bold, mark):
+        """`wide` for a paper: the best in bold, and what is not told apart from it marked."""
+        wide = self.wide.map(as_text)
+        wide.index = [as_text(_on_one_line(name)) for name in wide.index]
+        for metric in map(str, self.inferred.metrics):
+            if (metric, _PLACE) in wide:
+                place, value = wide.pop((metric, _PLACE)), wide[metric, "value"]
+                value = value.where(place != "best", bold[0] + value + bold[1])
+                wide[metric, "value"] = value.where(place != "undecided", value + mark)
+        wide.columns = [
+            as_text(m if part == "value" else part if (m, "value") in wide else f"{m}, {part}")
+            for m, part in wide.columns
+        ]
+        return wide.reset_index(names="recommender", drop=not self.inferred.named)
 
     @property
-    def _said_of_pairs(self):
-        """What differences are, and which are left out."""
-        n, runs = len(self.inferred.pairs) // len(self.inferred.metrics), len(self.inferred.runs)
-        said = f"{PERCENT} limits" + f", for all {n:,} pairs of a metric at once" * (n > 1)
-        if any(row.get("assumption") == "bound" for row in self.inferred.pairs.values()):
-            said += "; bounds in brackets"
-        left_out = f" between the best {_MOST_IN_PAIRS}; .pairs has all" * (runs > _MOST_IN_PAIRS)
-        return f"Differences{left_out} ({said}):"
+    def _caption(self):
+        """What was ranked among what, what limits are, and what the marks mean."""
+        has_best = any(part == _PLACE for _, part in self.wide)
+        marks = " Best in bold; =: not told apart from it." * has_best
+        return " ".join(self._lines()[:2]) + marks
 
-    def _shown(self, called=None):
-        """The table as text: texts by column, by recommender, if it is named, and metric."""
-        found, shown, best = self.inferred, {}, {*self._best(_MOST)}
-        for (name, metric), row in found.rows.items():
-            value, limits = _number(row["value"]), _limits(row["low"], row["high"])
-            if row.get("assumption") == "bound":
-                value, limits = "", f"between {limits.replace('to', 'and')}"
-            is_sampled = "sampled" in row
-            cells = {"sampled": _number(row["sampled"])} if is_sampled else {}
-            if not isinstance(found, Reread):
-                cells["corrected" if is_sampled else "value"] = value
-            cells["limits"] = limits
-            if free := found.ladder.get((name, metric, "none")):
-                word = say.rests_on(row)
-                known = word == "decreasing"
-                cells["without"] = _limits(free["low"], free["high"]) if known else word
-            if name in best:
-                shown[(called or {}).get(name, name), str(metric)] = cells
-        return shown if found.named else {(metric,): row for (_, metric), row in shown.items()}
-
-    def _differences(self, called=None):
-        """Limits of the differences as text: by pair, for each metric."""
-        called, shown, best = called or {}, {}, {*self._best(_MOST_IN_PAIRS)}
-        for (a, b, metric), row in self.inferred.pairs.items():
-            if {a, b} <= best:
-                one, other = (_on_one_line(called.get(name, name)) for name in (a, b))
-                limits = _limits(row["low"], row["high"], 3)
-                in_brackets = row.get("assumption") == "bound"
-                cells = shown.setdefault((f"{one} - {other}",), {})
-                cells[str(metric)] = f"({limits})" if in_brackets else limits
-        return shown
-
-    def _with_free_limits(self):
-        """The table, with columns for the limits that rest on no assumption."""
-        if not len(self.ladder):
-            return self.table
-        free = self.ladder.xs("none", level="assumption")[["low", "high"]]
-        return self.table.join(free.add_suffix(" without"))
-
-    def _exported(self):
-        """The table as it leaves: numbers, and in each row what they are."""
-        table = self._with_free_limits().assign(level=LEVEL).reset_index()
-        if "low without" in table:
-            table["assumption"] = table.apply(say.rests_on, axis=1)
-        if "sampled" in table:
-            table = table.rename(columns={"value": "corrected", "sampled": _SAMPLED})
-        return table
-
-    def _pasted(self):
-        """The table as text, for a paper."""
-        table = _framed(self._shown(), _LEVELS[-1 - self.inferred.named :])
-        return table.rename(columns={"sampled": _SAMPLED}).reset_index()
+    @property
+    def _made_by(self):
+        """The version, the function and its arguments, on one line."""
+        given = ", ".join(f"{name}={value!r}" for name, value in self.made["arguments"].items())
+        return f"recsample {self.made['recsample']}: {self.made['function']}({given})"
 
     @property
     def per_instance(self) -> pd.DataFrame:
@@ -270,19 +284,21 @@ class Result(Value):
         table = pd.concat(parts, ignore_index=True)
         return table if self.inferred.named else table.drop(columns="recommender")
 
-    def by(self, segments: Any) -> pd.DataFrame:
-        """The table of each segment of the users.
+    def by(self, segments: Any, of: str = "table") -> pd.DataFrame:
+        """The table, or the pairs, of each segment of the users.
 
         Parameters
         ----------
         segments : dataframe, mapping, pandas.Series, or array_like, shape (users,)
             Two columns, users and their segments; the second by the first; a Series with the users
             as its index; or a segment for each user, in the order of `per_instance`.
+        of : {"table", "pairs"}, optional
 
         Returns
         -------
         pandas.DataFrame
-            `table`, with the segment in front of its index and how many ``users`` there are.
+            `table` or `pairs`, with the segment in front of the index and how many ``users`` there
+            are. The limits of pairs hold at once within a segment.
 
         Raises
         ------
@@ -296,6 +312,7 @@ class Result(Value):
         >>> found.by(["new", "new", "old", "old"])["value"].round(3).tolist()
         [0.875, 0.75]
         """
+        one_of("of", of, ("table", "pairs"))
         members: dict[Any, list[int]] = {}
         for i, name in enumerate(names_of("segments", segments, self.inferred.ids)):
             members.setdefault(name, []).append(i)
@@ -305,15 +322,15 @@ class Result(Value):
             if len(np.unique(groups)) < 2:
                 what = "users" if groups is which else "groups"
                 raise ValueError(f"segments must hold at least two {what} each, got 1 in {name!r}")
-            rows = self.inferred.part(np.array(which)).rows
-            found[name] = _table(rows, _LEVELS, self.inferred.named).assign(users=len(which))
+            part = _frame(self.inferred.part(np.array(which)), of)
+            found[name] = part.assign(users=len(which))
         return extra("pandas").concat(found, names=["segment"])
 
     def plot(self, exact: Result | None = None) -> Figure:
         """The table as a picture: a panel for each metric, the best recommender on top.
 
         Where items were sampled, the sampled values stand beside the corrected ones, and the limits
-        without the assumption around those with it.
+        that rest on an assumption within those that rest on none.
 
         Parameters
         ----------
@@ -339,9 +356,9 @@ class Result(Value):
         """
         from recsample import plotting
 
-        table = self._with_free_limits()
+        table = self.table
         if self.inferred.named:
-            table = table.loc[self._best(_MOST)]
+            table = table.loc[self._best()]
         if exact is not None:
             if not isinstance(exact, Result):
                 raise ValueError(f"exact must be a Result or None, got {shown(exact)}")
@@ -352,12 +369,12 @@ class Result(Value):
                     f"{shown(missing[0])}: evaluate them among all items"
                 )
             table = table.assign(exact=exact.table["value"])
-        title = say.limits_said(self.inferred) + self._said[len(self.head) :]
+        title = " ".join(self._lines()[:2])
         lower = [str(one) for one in self.inferred.metrics if not one.higher_is_better]
         return plotting.values_with_limits(table, title, lower)
 
     def to_latex(self) -> str:
-        """The table for LaTeX, with what it says of itself as its caption. Needs ``booktabs``.
+        """`wide` for LaTeX, with the condition of its limits in the caption. Needs ``booktabs``.
 
         Returns
         -------
@@ -369,29 +386,27 @@ class Result(Value):
         >>> exact = rs.Ranks(range(1, 501), n_items=500)
         >>> found = rs.report(rs.UniformSampling(m=49).draw(exact, rng=0), metrics=["AUC"])
         >>> print(found.to_latex())  # doctest: +ELLIPSIS
+        % recsample ...: report(...)
         \\begin{table}
-        \\caption{500 instances, each ranked among m = 49 of 499 irrelevant items, ...}
-        \\begin{tabular}{lllll}
+        \\caption{500 instances: m = 49 of 499 irrelevant items, ... 95 \\% limits assume nothing.}
+        \\begin{tabular}{ll}
         \\toprule
-        metric & sampled (uncorrected) & corrected & limits & without \\\\
+        AUC & 95 \\% limits \\\\
         \\midrule
-        AUC & 0.5031 & 0.5031 & 0.4772 to 0.5289 & not needed \\\\
+        0.5031 & 0.4772 to 0.5289 \\\\
         \\bottomrule
         \\end{tabular}
         \\end{table}
         <BLANKLINE>
         """
         extra("jinja2")
-        # What pandas leaves: other signs in LaTeX's usual fonts, and options of a new line.
-        others = {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
-        others |= {sign: f"{{{sign}}}" for sign in "[*"}
-        caption = re.sub(r"[%&_#$]", r"\\\g<0>", self._said)
-        table = self._pasted().to_latex(escape=True, index=False)
-        said = f"\\caption{{{caption}}}\n{table}".translate({ord(a): b for a, b in others.items()})
-        return f"\\begin{{table}}\n{said}\\end{{table}}\n"
+        wide = self._printed(_as_latex, (r"\textbf{", "}"), "$^{=}$")
+        table = wide.to_latex(escape=False, index=False)
+        caption = f"\\caption{{{_as_latex(self._caption)}}}"
+        return f"% {self._made_by}\n\\begin{{table}}\n{caption}\n{table}\\end{{table}}\n"
 
     def to_markdown(self) -> str:
-        """The table for Markdown, and below it what it says of itself.
+        """`wide` for Markdown, and below it the condition of its limits.
 
         Returns
         -------
@@ -403,19 +418,23 @@ class Result(Value):
         >>> exact = rs.Ranks(range(1, 501), n_items=500)
         >>> found = rs.report(rs.UniformSampling(m=49).draw(exact, rng=0), metrics=["AUC"])
         >>> print(found.to_markdown())  # doctest: +ELLIPSIS
-        | metric   | sampled (uncorrected)   | corrected   | limits           | without    |
-        |:---------|:------------------------|:------------|:-----------------|:-----------|
-        | AUC      | 0.5031                  | 0.5031      | 0.4772 to 0.5289 | not needed |
+        | AUC    | 95 % limits      |
+        |:-------|:-----------------|
+        | 0.5031 | 0.4772 to 0.5289 |
         <BLANKLINE>
-        500 instances, each ranked among m = 49 of 499 irrelevant items, ...
+        500 instances: m = 49 of 499 irrelevant items, drawn without replacement. 95 % limits ...
+        <BLANKLINE>
+        <!-- recsample ...: report(...) -->
         """
         extra("tabulate")
+        wide = self._printed(_as_markdown, ("**", "**"), " =")
         # A name may look like a number.
-        table = self._pasted().map(_as_markdown).to_markdown(index=False, disable_numparse=True)
-        return f"{table}\n\n{_as_markdown(self._said)}"
+        table = wide.to_markdown(index=False, disable_numparse=True)
+        made = self._made_by.replace("--", "- -")  # which would end a comment
+        return f"{table}\n\n{_as_markdown(self._caption)}\n\n<!-- {made} -->"
 
     def to_csv(self) -> str:
-        """The table as CSV; each row says at which level its limits are, and what they assume.
+        """The table as CSV; each row says at which level its limits are, and how it was made.
 
         Names that a spreadsheet would run as a formula, such as =1+1, begin with an apostrophe.
 
@@ -428,17 +447,17 @@ class Result(Value):
         >>> import recsample as rs
         >>> found = rs.report([1, 2, 1, 3], m=4, n_items=50, drawn="uniform", metrics=["AUC"])
         >>> print(found.to_csv())  # doctest: +ELLIPSIS
-        metric,corrected,low,high,sampled (uncorrected),assumption,low without,high without,level
-        AUC,0.8125,...,0.8125,not needed,...,0.95
+        metric,value,low,high,if_low,if_high,assumption,sampled (uncorrected),level,made by
+        AUC,0.8125,...,not needed,0.8125,0.95,"recsample ..."
         <BLANKLINE>
         """
-        table = self._exported()
+        table = self._exported().assign(**{"made by": self._made_by}).reset_index()
         for name in {"recommender", "metric"} & {*table}:
             table[name] = table[name].str.replace(r"^(?=[=+\-@\t\r\n])", "'", regex=True)
         return table.to_csv(index=False, lineterminator="\n")
 
     def to_json(self) -> str:
-        """All that is said, as JSON; limits that there are none of are null.
+        """All that is said and how it was made, as JSON; limits that there are none of are null.
 
         Returns
         -------
@@ -449,15 +468,25 @@ class Result(Value):
         >>> import recsample as rs
         >>> found = rs.report([1, 2, 1, 3], m=4, n_items=50, drawn="uniform", metrics=["AUC"])
         >>> found.to_json()[:25]
-        '{\\n  "head": "4 instances,'
+        '{\\n  "head": "4 instances:'
         """
-        said: dict[str, Any] = {"head": self.head, "level": LEVEL, "table": self._exported()}
-        said |= {name: getattr(self, name).reset_index() for name in ("ladder", "pairs", "fit")}
-        for name in ("table", "ladder", "pairs", "fit"):
-            said[name] = list(map(_without_nan, said[name].to_dict("records")))
+        said: dict[str, Any] = {"head": self.head, "footnote": self.footnote, "made": self.made}
+        said |= {"level": LEVEL, "table": self._exported()}
+        said |= {name: getattr(self, name) for name in ("ladder", "pairs", "fit", "counts")}
+        for name in ("table", "ladder", "pairs", "fit", "counts"):
+            if said[name] is not None:
+                rows = said[name].reset_index().to_dict("records")
+                said[name] = list(map(_without_nan, rows))
         said["blind"] = self.blind and _without_nan(self.blind._asdict())
         said |= {"sentences": list(self.sentences), "notes": list(self.notes)}
         return json.dumps(said, indent=2, ensure_ascii=False)
+
+    def _exported(self):
+        """The table as it leaves: numbers, and in each row what they are."""
+        table = self.table.assign(level=LEVEL)
+        if "if_low" in table:
+            table["assumption"] = table.apply(say.rests_on, axis=1)
+        return table.rename(columns={"sampled": "sampled (uncorrected)"})
 
     def plan(self, metric: Metric | str, width: float) -> pd.DataFrame:
         """How many users to rank among all items for limits of a metric so close.
@@ -507,6 +536,21 @@ def _without_nan(row):
     return {name: None if value != value else value for name, value in row.items()}
 
 
+def _frame(found, name):
+    """A table by its name."""
+    counts = {key: {"count": n} for key, n in (found.counts or {}).items()}
+    fit = {(name,): row for name, row in found.fit.items()}
+    tables: dict[str, tuple[Any, ...]] = {
+        "table": (lambda: found.rows, _LEVELS, found.named, ()),
+        "ladder": (lambda: found.ladder, [*_LEVELS, "assumption"], found.named, ("low", "high")),
+        "pairs": (lambda: found.pairs, ["a", "b", "metric"], True, COLUMNS_OF_PAIRS),
+        "fit": (lambda: fit, ["recommender"], True, ("p_value", "p_corrected")),
+        "counts": (lambda: counts, ["recommender", "what"], True, None),
+    }
+    rows, *how = tables[name]
+    return _table(rows(), *how)
+
+
 def _table(rows, levels, several=True, empty=None):
     """A table of rows by recommender, metric and what else; without any, these columns, or None."""
     if not rows:
@@ -516,44 +560,22 @@ def _table(rows, levels, several=True, empty=None):
     return table if len(levels) > 1 else table.set_index(table.index.get_level_values(0))
 
 
-def _framed(shown, names=None):
-    """Texts by column, by their keys, as a table of pandas."""
-    pd, keys = extra("pandas"), [tuple(map(_on_one_line, key)) for key in shown]
-    index = pd.MultiIndex.from_tuples(keys, names=names)
-    index = index if len(keys[0]) > 1 else index.get_level_values(0)
-    return pd.DataFrame([*shown.values()], index)
-
-
 def _number(value):
     return "none" if np.isnan(value) else f"{value:.4f}"
 
 
-def _limits(low, high, digits=4):
-    return "none" if np.isnan(low) else f"{low:.{digits}f} to {high:.{digits}f}"
-
-
-def _lines(shown, columns=None):
-    """Texts by column, by their keys, as lines; what begins a key is not repeated."""
-    if not shown:
-        return []
-    columns, begin = columns or [*next(iter(shown.values()))], None
-    grid = [[*[""] * len(next(iter(shown))), *columns]]
-    for (*before, last), cells in shown.items():
-        label = ["" for _ in before] if before == begin else map(_on_one_line, before)
-        grid.append([*label, _on_one_line(last), *(f" {cells[one]}" for one in columns)])
-        begin = before
+def _grid(shown, named):
+    """Texts by column, by recommender and metric, as lines; a name is not repeated."""
+    columns, begin = [*next(iter(shown.values()))], None
+    grid = [["", "", *columns]]
+    for (name, metric), cells in shown.items():
+        label = "" if name == begin else _on_one_line(name)
+        grid.append([label, metric, *(f" {cells[one]}" for one in columns)])
+        begin = name
     widths = [max(map(len, column)) for column in zip(*grid)]
-    sides = "<" * (len(widths) - len(columns)) + ">" * len(columns)
-    return [" ".join(map("{:{}{}}".format, row, sides, widths)) for row in grid]
-
-
-def _in_width(shown):
-    """The lines of a wide table in parts, of as many columns each as fit on a line."""
-    columns = [*next(iter(shown.values()))]
-    cell = 2 + max(len(text) for cells in shown.values() for text in chain(columns, cells.values()))
-    n = max(1, (_WIDTH - max(len(pair) for (pair,) in shown)) // cell)
-    parts = (_lines(shown, columns[i : i + n]) for i in range(0, len(columns), n))
-    return chain.from_iterable(parts)
+    sides = "<<" + ">" * len(columns)
+    lines = (" ".join(map("{:{}{}}".format, row, sides, widths)) for row in grid)
+    return [line[not named :] for line in lines]  # the first column has no width then
 
 
 def _on_one_line(name):
@@ -563,3 +585,7 @@ def _on_one_line(name):
 def _as_markdown(name):
     """Text that means something in Markdown or HTML, as it is; an underscore within a word is."""
     return re.sub(r"[\\`*~$&<>|\[\]]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", name)
+
+
+def _as_latex(text):
+    return text.translate(_FOR_LATEX)

@@ -16,7 +16,6 @@ from recsample.evaluation.options import DRAWN, USUAL
 from recsample.inference.likelihood.sampled_run import REFUTED, SURPRISE
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
-from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 
 # From so many ranks on it is no accident that all are 1.
@@ -28,62 +27,40 @@ _NOT_LISTED = {
     "open": "somewhere behind",
     "out": "not ranked",
 }
-# What limits rest on, by the word that stands for it in a table.
-_RESTS = {
-    "decreasing": "Limits ({level}) assume that {usual}; those called 'without' do not. {blind}",
-    "not needed": (
-        "Limits ({level}) assume nothing ('not needed') of metrics linear in the rank, and where "
-        "nearly all items were drawn."
-    ),
-    "contradicted": (
-        "Where the data contradict that {usual} ('contradicted'), limits ({level}) assume nothing, "
-        "and there is no corrected value."
-    ),
-    "refuted": (
-        "Ranks that such draws give in fewer than 1 of 10,000 studies ('refuted') have no "
-        "corrected value."
-    ),
-}
+_FALLING = "rank frequencies decrease in the best fifth"
+# The page of the book that says how a result of a kind is read.
+_PAGES = {Exact: "evaluate", Uncorrected: "popularity", Audited: "audit", Reread: "reread"}
+_BOOK = "recsample.github.io/recsample/book"
 
 
-def usual(several: bool = False) -> str:
-    """The usual assumption, of one relevant item or of several for some user."""
-    random = " compared with a random ranking," if several else ""
-    return f"within the best fifth of the list,{random} no rank is more frequent than a better one"
+def page(found: Inferred) -> str:
+    """Where the book says how such a result is read."""
+    return f"{_BOOK}/{_PAGES.get(type(found), 'report')}.html"
 
 
 def rests_on(row: Mapping[str, Any]) -> str:
-    """What the limits of a row of sampled ranks rest on, in a word or two."""
+    """What the narrower limits of a row of sampled ranks rest on, or why there are none."""
     if row["assumption"] != "none":
         return row["assumption"] or "refuted"
     return "contradicted" if np.isnan(row["value"]) else "not needed"
 
 
-def headline(found: Inferred) -> str:
-    """How the numbers came about, and what the limits assume: what all rows share."""
+def sentences(found: Inferred) -> tuple[str, ...]:
+    """One for each row of the table, for a paper."""
+    return tuple(f"{name}: " * found.named + sentence(found, name, m) for name, m in found.rows)
+
+
+def footnote(found: Inferred) -> str:
+    """What all sentences share: how the numbers came about, and what limits rest on."""
     lists = ""
     if found.lists is not None:
         from recsample.evaluation.rank import lists_said  # a report needs no sparse matrices
 
         behind = _NOT_LISTED.get(found.lists.unlisted or "", "")
         lists = f"Scores are {lists_said(found.lists)}; what is not listed is {behind}."
-    parts = (
-        head(found),
-        _groups(found),
-        lists,
-        _grades(found.metrics, found.grades),
-        limits_said(found),
-    )
-    return " ".join(filter(None, parts))
-
-
-def sentences(found: Inferred) -> tuple[str, ...]:
-    """One for each row of the table, for a paper."""
-    return tuple(
-        f"{name}: " * found.named
-        + f"{sentence(found, name, m)} {_grades((m,), found.grades)}".rstrip()
-        for name, m in found.rows
-    )
+    grades = _grades(found.metrics, found.grades)
+    said = head(found), _groups(found), lists, grades, limits_said(found), *_details(found)
+    return " ".join(filter(None, said))
 
 
 def notes(found: Inferred) -> tuple[str, ...]:
@@ -103,214 +80,197 @@ def notes(found: Inferred) -> tuple[str, ...]:
     )
 
 
-# How the numbers came about.
+# What was ranked among what, what limits are, and a value for a paper.
 
 
 @singledispatch
 def head(found: Inferred) -> str:
-    """How the numbers came about."""
-    raise NotImplementedError
-
-
-@head.register
-def _(found: Exact) -> str:
-    items = "candidates of their own beside the relevant ones" if found.is_task else "items"
-    return (
-        f"{_users(found.first)}, each ranked among {_span(found.first.n_irrelevant)} irrelevant "
-        f"{items}."
-    )
-
-
-@head.register
-def _(found: Uncorrected) -> str:
-    listed = f"each ranked among {_span(found.first.n_irrelevant)} drawn items"
-    return f"{_users(found.first)}, {listed}. {_nothing(found, 'the metrics')}"
-
-
-@head.register
-def _(found: Sampled) -> str:
-    return f"{_came(found, next(iter(found.runs)))}."  # which begins with a number
-
-
-@head.register
-def _(found: Audited) -> str:
-    return (
-        f"{_users(found.first)}, each ranked among {_span(found.first.n_irrelevant)} drawn "
-        f"items, and {len(found.audited):,} of them among all "
-        f"{_span(found.n_items - found.first.n_relevant)} irrelevant items."
-    )
-
-
-@head.register
-def _(found: Reread) -> str:
-    n = sum(map(len, found.runs.values()))
-    return (
-        f"{n} printed number{'s' * (n > 1)} of {found.studies[0].n_users:,} users with one "
-        f"held-out item each, ranked among {among(found)}, anew for each user, as stated by "
-        "whoever reads the table."
-    )
-
-
-# Of what limits are, and what they rest on.
+    """What was ranked among what."""
+    what = "drawn items" if isinstance(found, Uncorrected) else "irrelevant items"
+    if isinstance(found, Exact) and found.is_task:
+        what = "irrelevant candidates of their own beside the relevant ones"
+    return f"{_users(found.first)}, each ranked among {_span(found.first.n_irrelevant)} {what}."
 
 
 @singledispatch
-def limits_said(found: Inferred) -> str:
-    """Of what limits are, and what they rest on."""
-    raise NotImplementedError
-
-
-@limits_said.register
-def _(found: Exact) -> str:
-    said = f"Limits ({PERCENT}) are for other {found.others} like these."
-    if not found.bounded:
-        return said
-    return (
-        f"{said} What is 'between' two numbers is bounded for these users: held-out items that a "
-        "list leaves out may stand anywhere behind it. The lower end of a metric at a cut-off is "
-        "what trec_eval, ranx, RecTools and LensKit print, where they are never found "
-        "(unlisted='missed')."
-    )
-
-
-@limits_said.register
-def _(found: Uncorrected) -> str:
-    return ""
-
-
-@limits_said.register
-def _(found: Sampled) -> str:
-    assumed = usual(any(map(_has_several, found.evidence.values())))
-    present = {rests_on(row) for row in found.rows.values()}
-    return " ".join(
-        said.format(level=PERCENT, usual=assumed, blind=found.blind).rstrip()
-        for word, said in _RESTS.items()
-        if word in present
-    )
-
-
-@limits_said.register
-def _(found: Audited) -> str:
-    return f"Limits ({PERCENT}) are for the mean over these users. They {_of_audit(found)}"
-
-
-@limits_said.register
-def _(found: Reread) -> str:
-    present = {row["assumption"] for row in found.rows.values()}
-    said = "Limits assume nothing of the ranks."
-    if "decreasing" in present:
-        blind = f" {found.blind}".rstrip()
-        other = " Where the numbers contradict it ('contradicted') limits do not." * (
-            "none" in present
-        )
-        said = f"Limits assume that {usual()}; those called 'without' do not.{other}{blind}"
-    return (
-        f"{said} All limits hold at once ({PERCENT}). Numbers that are each the best of many "
-        "epochs, and draws of another kind, are not covered."
-    )
-
-
-# A value and its limits, for a paper.
+def limits_said(found: Any) -> str:
+    """What the limits are."""
+    bounds = "; 'between' are bounds for these users" * bool(found.bounded)
+    return f"{PERCENT} limits are for other {found.others} like these{bounds}."
 
 
 @singledispatch
-def sentence(found: Inferred, name: str, metric: Metric) -> str:
+def sentence(found: Any, name: str, metric: Metric) -> str:
     """A value and its limits, for a paper."""
-    raise NotImplementedError
-
-
-@sentence.register
-def _(found: Exact, name: str, metric: Metric) -> str:
-    row = found.rows[name, metric]
+    row, users = found.rows[name, metric], _users(found.first)
     if (name, metric) in found.bounded:
         total, out = found.runs[name].n_relevant.sum(), found.missed[name].sum()
         return (
-            f"{metric} is between {row['low']:.3f} and {row['high']:.3f} for these "
-            f"{_users(found.first)}: {out:,} of {total:,} held-out items are not in the lists, and "
-            "stand somewhere behind them."
+            f"{metric} is {between(row)}, bounds for these {users}: {out:,} of {total:,} held-out "
+            "items stand somewhere behind the lists."
         )
-    return (
-        f"{metric} is {row['value']:.3f} ({PERCENT} limits {_between(row)}, for other "
-        f"{found.others} like these), over {head(found)}"
-    )
+    limits = f" ({PERCENT} limits {between(row)}, for other {found.others} like these)"
+    limits *= not np.isnan(row["low"])
+    n = _span(found.first.n_irrelevant)
+    value = f"{metric} is {row['value']:.3f}"
+    return f"{value}{limits}, over {users}, ranked among {n} irrelevant items."
+
+
+@limits_said.register
+def _(found: Uncorrected) -> str:
+    return f"Nothing can be said of all items: {_why_not(found)}."
 
 
 @sentence.register
 def _(found: Uncorrected, name: str, metric: Metric) -> str:
-    sampled = found.rows[name, metric]["sampled"]
-    return f"{metric} is {sampled:.3f} among the drawn items. {_nothing(found, 'it')}"
+    return (
+        f"Nothing can be said of {metric} among all items, because {_why_not(found)}; among "
+        f"{_span(found.first.n_irrelevant)} drawn items it is "
+        f"{found.rows[name, metric]['sampled']:.3f}."
+    )
+
+
+def _why_not(found):
+    if found.drawn != "uniform":
+        return f"items were drawn {found.drawn!r} ({DRAWN[found.drawn]})"
+    return "the lists do not look like uniform draws from items new to the user (p < .0001)"
+
+
+@head.register
+def _(found: Sampled) -> str:
+    evidence = next(iter(found.evidence.values()))
+    n_items = evidence.different.n_relevant.sum()
+    items = f" with {n_items:,} relevant items" * _has_several(evidence)
+    return (
+        f"{len(found.first):,} instances{items}: {_drawn(evidence)}, drawn "
+        f"{_replacement(evidence)} replacement."
+    )
+
+
+@limits_said.register(Sampled)
+@limits_said.register(Reread)
+def _(found: Sampled | Reread) -> str:
+    said = "assume nothing" if isinstance(found, Sampled) else "hold at once"
+    narrow = "; if decreasing, better ranks in the best fifth are no rarer"
+    return f"{PERCENT} limits {said}{narrow * (found.blind is not None)}."
 
 
 @sentence.register
 def _(found: Sampled, name: str, metric: Metric) -> str:
-    row, surprise = found.rows[name, metric], _surprise(found, name)
-    source, said = f"the sampled ranks of {_came(found, name)}", _between(row)
-    assumed = usual(_has_several(found.evidence[name]))
-    uncorrected = f"{_uncorrected(metric, row)} {surprise}".rstrip()
-    if not row["assumption"]:
-        return f"No estimate of {metric} from {source}. {surprise} {_uncorrected(metric, row)}"
-    if isinstance(metric.shape, Linear):
-        return (
-            f"{metric} is {row['value']:.3f} ({PERCENT} limits {said}), from {source}. It is "
-            "linear in the rank, so sampling leaves its expectation as it is, and the limits "
-            f"rest on no assumption about the ranks. {surprise}".rstrip()
-        )
-    if row["assumption"] == "decreasing":
-        free = _between(found.ladder[name, metric, "none"])
-        unseen = f"{found.blind} ".lstrip()
-        return (
-            f"{metric} is estimated at {row['value']:.3f}, with {PERCENT} limits of {said}, "
-            f"from {source}. The limits assume that {assumed}; without that assumption these "
-            f"data say {free}. {unseen}{uncorrected}"
-        )
-    if rests_on(row) == "not needed":
-        return (
-            f"{metric} is estimated at {row['value']:.3f}, with {PERCENT} limits of {said}, "
-            f"from {source}. The limits rest on no assumption about the ranks, because nearly all "
-            f"items were drawn. {uncorrected}"
-        )
+    row, evidence = found.rows[name, metric], found.evidence[name]
+    source = f"from {len(found.runs[name]):,} instances, {_drawn(evidence)}"
+    word = rests_on(row)
+    if word == "refuted":
+        return f"{metric} has no estimate {source}: {_rare(found, name)}."
+    value, limits = (
+        f"{metric} is estimated at {row['value']:.3f}",
+        f"{PERCENT} limits {between(row)}",
+    )
+    if word == "contradicted":
+        value = f"{metric} is {between(row)}"
+        limits = f"{PERCENT} limits; the data contradict that {_FALLING}, so nothing is estimated"
+    # Within these ranks the data do not show whether the assumption is true.
+    is_seen = metric.cutoff is None or found.blind is None or metric.cutoff > found.blind.ranks
+    if word == "decreasing" and is_seen:
+        limits += f"; {between(row, 'if_')} if {_FALLING}"
+    else:
+        limits += ", nothing assumed of the ranks" * (word != "contradicted")
+    return f"{value} ({limits}), {source}."
+
+
+@limits_said.register
+def _(found: Audited) -> str:
+    return f"{PERCENT} limits are for the mean over these users, by {_chosen(found)}."
+
+
+@head.register
+def _(found: Audited) -> str:
+    pools = _span(found.n_items - found.first.n_relevant)
     return (
-        f"{metric} is between {row['low']:.3f} and {row['high']:.3f} ({PERCENT} limits), "
-        f"from {source}. The limits rest on no assumption about the ranks, because the "
-        f"data contradict the usual one, that {assumed}; for the same reason there is no "
-        f"estimate. {uncorrected}"
+        f"{_users(found.first)}: m = {_span(found.first.n_irrelevant)} of {pools} irrelevant items "
+        f"drawn for each, all ranked for {len(found.audited):,}."
     )
 
 
 @sentence.register
 def _(found: Audited, name: str, metric: Metric) -> str:
     row = found.rows[name, metric]
+    pools = _span(found.n_items - found.first.n_relevant)
+    low, high = row["low_for_others"], row["high_for_others"]
+    others = f", {low:.3f} to {high:.3f} for others" * (not np.isnan(low))
     return (
-        f"{metric} is estimated at {row['value']:.3f}, with {PERCENT} limits of "
-        f"{_between(row)} for these {len(found.first):,} users, and of "
-        f"{row['low_for_others']:.3f} to {row['high_for_others']:.3f} for other users like "
-        f"these, from the sampled ranks of all and the exact ranks of {len(found.audited):,}. "
-        f"The limits {_of_audit(found)} {_uncorrected(metric, row)}"
+        f"{metric} is {row['value']:.3f} ({PERCENT} limits {between(row)} for these "
+        f"{len(found.first):,} users{others}), from m = {_span(found.first.n_irrelevant)} of "
+        f"{pools} items and {_chosen(found)}."
+    )
+
+
+def _chosen(found):
+    how = "at random" if found.chances is None else "with stated chances"
+    return f"exact ranks of {len(found.audited):,} chosen {how}"
+
+
+@head.register
+def _(found: Reread) -> str:
+    n = sum(map(len, found.runs.values()))
+    return (
+        f"{n} printed number{'s' * (n > 1)}, {found.studies[0].n_users:,} users: "
+        f"{_printed_draws(found)}."
     )
 
 
 @sentence.register
 def _(found: Reread, name: str, metric: Metric) -> str:
-    row, free = found.rows[name, metric], found.ladder[name, metric, "none"]
-    limits = "{low:.3f} and {high:.3f}"
-    numbers = ", ".join(map(as_printed, found.runs[name]))
-    assumed = (
-        "without an assumption about the ranks, because the printed numbers contradict the "
-        f"usual one, that {usual()}"
-    )
+    row, narrow = found.rows[name, metric], ""
     if row["assumption"] == "decreasing":
-        assumed = (
-            f"if {usual()}; without that assumption these numbers say between "
-            f"{limits.format(**free)}. {found.blind}".rstrip(". ")
-        )
+        narrow = f"; {between(row, 'if_')} if {_FALLING}"
+    n = sum(map(len, found.runs.values()))
     return (
-        f"{metric} is between {limits.format(**row)} ({PERCENT} limits, for all "
-        f"{head(found)[:-1]}, at once) {assumed}. Printed were {numbers}; that none of them is "
-        "the best of many epochs is assumed too."
+        f"{metric} is {between(row)} ({PERCENT} limits, {n} numbers at once{narrow}), from "
+        f"{found.studies[0].n_users:,} users, {_printed_draws(found)}."
     )
 
 
 # What else there is to say.
+
+
+def _details(found):
+    """What else limits rest on, and what they do not cover."""
+    if isinstance(found, Exact) and found.bounded:
+        yield (
+            "Held-out items that a list leaves out may stand anywhere behind it; the lower end at "
+            "a cut-off is what trec_eval, ranx, RecTools and LensKit print (unlisted='missed')."
+        )
+    if isinstance(found, Uncorrected):
+        yield "Exact ranks of some users chosen at random, given to report, would tell."
+        if found.drawn == "uniform" and not found.has_train:
+            yield "If training items could not be drawn, give them as train=."
+    if isinstance(found, Audited):
+        yield (
+            "They were chosen as wholes; nothing is assumed of the ranks, nor of how items were "
+            "drawn."
+        )
+        return
+    if isinstance(found, (Sampled, Reread)):
+        by_whom = ", as stated by whoever made this report" if found.stated else " by recsample"
+        yield f"Items were drawn uniformly, anew for each instance{by_whom}."
+        words = [rests_on(row) for row in found.rows.values()]
+        if "decreasing" in words or "contradicted" in words:
+            several = isinstance(found, Sampled) and any(map(_has_several, found.evidence.values()))
+            random = " compared with a random ranking," * several
+            yield (
+                f"'Decreasing' means that within the best fifth of the list,{random} no rank is "
+                "more frequent than a better one."
+            )
+        if "contradicted" in words and isinstance(found, Sampled):
+            yield "Where the data contradict that ('contradicted') there is no estimate."
+        yield str(found.blind or "")
+    if isinstance(found, Reread):
+        yield (
+            "Each user has one held-out item. Numbers that are each the best of many epochs are "
+            "not covered."
+        )
+    yield from _alarms(found)
 
 
 def _mismatches(found):
@@ -351,24 +311,21 @@ def _ties(found):
 
 def _alarms(found):
     """What is said of recommenders whose ranks hardly come from the stated draws."""
-    said = {name: _surprise(found, name) for name in found.runs}
-    return [f"{name}: " * found.named + alarm for name, alarm in said.items() if alarm]
+    for name, one in found.fit.items():
+        chance = one["p_corrected"]
+        exactly = f" (p = {chance:.2g})" if chance >= REFUTED else ""
+        other = "what was stated of m, pools and draws is not so"
+        if not found.stated:
+            other = "ranks were changed, or users left out"
+        if chance < SURPRISE:
+            rare = _rare(found, name).capitalize() + exactly
+            yield f"{name}: " * found.named + f"{rare}: either this is that study, or {other}."
 
 
-def _surprise(found, name):
-    """How rare ranks like these are, and what that may come from, where it is a surprise."""
-    chance = found.fit[name]["p_corrected"] if name in found.fit else 1.0
-    if not chance < SURPRISE:
-        return ""
-    rare = f"1 of {int(1 / max(chance, REFUTED)):,} studies"
-    exactly = f" (p = {chance:.2g})" if chance >= REFUTED else ""
-    other = "m, the pool sizes, a cut-off or the draws differ from what was stated"
-    if not found.stated:
-        other = "ranks were changed, or users left out"
-    return (
-        f"Ranks like these come from such draws in fewer than {rare}{exactly}: either this "
-        f"is that study, or {other}."
-    )
+def _rare(found, name):
+    """How rare ranks like these are."""
+    n = int(1 / max(found.fit[name]["p_corrected"], REFUTED))
+    return f"ranks like these come from such draws in fewer than 1 of {n:,} studies"
 
 
 def _contradictions(found):
@@ -377,7 +334,9 @@ def _contradictions(found):
         f"{a} - {b}, {metric}: undecided, since the limits of the difference exclude 0 and the "
         "values, the difference or its probability are on the other side of it"
         for (a, b, metric), one in found.pairs.items()
-        if one["ahead"] == "undecided" and (one["low"] > 0 or one["high"] < 0)
+        for prefix in ("", "if_")
+        if one.get(f"{prefix}ahead") == "undecided"
+        and (one[f"{prefix}low"] > 0 or one[f"{prefix}high"] < 0)
     ]
 
 
@@ -413,58 +372,15 @@ def _grades(metrics: Sequence[Metric], grades: Sequence[float]) -> str:
     return " ".join(said)
 
 
-def _nothing(found, what):
-    """Why nothing can be said of what was not drawn, and what would help."""
-    if found.drawn != "uniform":
-        how = f"{found.drawn!r} ({DRAWN[found.drawn]})"
-        why = f"metrics among items that are drawn {how} cannot be corrected"
-        cure = "Exact ranks of some users chosen at random, given to report, would tell."
-    else:
-        why = (
-            "they do not look like uniform draws from the items that are new to the user "
-            "(p < 0.0001)"
-        )
-        cure = (
-            "Were items drawn otherwise, say so."
-            if found.has_train
-            else ("If training items could not be drawn, give them as train=.")
-        )
-    return f"Nothing can be said of {what} among all items: {why}. {cure}"
-
-
-def _of_audit(found):
-    how = "at random" if found.chances is None else "each by a draw with the chance stated"
-    return (
-        f"assume that the {len(found.audited):,} audited users were chosen {how}, as wholes, and "
-        "nothing about the ranks, nor about how items were drawn."
-    )
-
-
-def _came(found, name):
-    """How sampled ranks came about."""
-    evidence = found.evidence[name]
-    sampled, how = evidence.different, "with" if evidence.replace else "without"
-    n_items = f" with {sampled.n_relevant.sum()} relevant items"
-    items = n_items if _has_several(evidence) else ""
-    word = ", as stated by whoever made this report" if found.stated else " by recsample"
-    return (
-        f"{len(found.runs[name])} instances{items}, each ranked among "
-        f"m = {_span(sampled.n_irrelevant, '')} of "
-        f"{_span(evidence.pools, '')} irrelevant items, drawn "
-        f"uniformly {how} replacement{word}"
-    )
-
-
 def among(found: Reread) -> str:
     """What was ranked among in a printed study, as far as it is known."""
+    how = {one.replace: _replacement(one) for one in found.studies}
+    return f"{_printed_draws(found)}, drawn uniformly {' or '.join(how.values())} replacement"
+
+
+def _printed_draws(found):
     several = " or ".join(dict.fromkeys(f"{one.m:,}" for one in found.studies))
-    low, high = (size - 1 for size in found.studies[0].pools)
-    pools = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    how = {one.replace: "with" if one.replace else "without" for one in found.studies}
-    return (
-        f"m = {several} of {pools} irrelevant items, drawn uniformly "
-        f"{' or '.join(how.values())} replacement"
-    )
+    return f"m = {several} of {_span(np.array(found.studies[0].pools) - 1)} irrelevant items"
 
 
 def as_printed(number: Any) -> str:
@@ -473,21 +389,29 @@ def as_printed(number: Any) -> str:
     return f"{number.name} = {number.value:.{digits}f}"
 
 
+def between(row: Mapping[str, Any], prefix: str = "", digits: int = 3) -> str:
+    """Limits as text; "none" where there are none."""
+    low, high = (row[prefix + end] for end in ("low", "high"))
+    return "none" if np.isnan(low) else f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def _drawn(evidence):
+    return (
+        f"m = {_span(evidence.different.n_irrelevant)} of {_span(evidence.pools)} irrelevant items"
+    )
+
+
+def _replacement(how):
+    return "with" if how.replace else "without"
+
+
 def _has_several(evidence):
     return bool((evidence.different.n_relevant > 1).any())
 
 
-def _between(row):
-    return f"{row['low']:.3f} to {row['high']:.3f}"
-
-
-def _uncorrected(metric, row):
-    return f"Uncorrected, among the drawn items only, {metric} is {row['sampled']:.3f}."
-
-
-def _span(numbers: Integers, form: str = ",") -> str:
+def _span(numbers: Integers) -> str:
     """The smallest and the largest of them."""
-    low, high = f"{numbers.min():{form}}", f"{numbers.max():{form}}"
+    low, high = f"{numbers.min():,}", f"{numbers.max():,}"
     return low if low == high else f"{low} to {high}"
 
 

@@ -44,9 +44,10 @@ def test_one_recommender(study):
     assert row["assumption"] == "audit"
     assert row["sampled"] == pytest.approx((popular["X"] <= 10).mean())
     (sentence,) = found.sentences
-    assert f"limits of {row['low']:.3f} to {row['high']:.3f} for these 2,000 users" in sentence
-    assert "the 200 audited users were chosen at random, as wholes, and nothing" in sentence
-    assert "nothing about the ranks, nor about how items were drawn" in sentence
+    assert f"limits {row['low']:.3f} to {row['high']:.3f} for these 2,000 users" in sentence
+    assert "exact ranks of 200 chosen at random" in sentence
+    assert "They were chosen as wholes; nothing" in found.footnote
+    assert "nothing is assumed of the ranks, nor of how items were drawn" in found.footnote
     assert "uniform" not in str(found) + sentence
 
 
@@ -123,7 +124,7 @@ def test_chances_that_are_stated(study):
     found = rs.report(popular["X"], chosen=chances, **options)
     row = found.table.loc["Recall@1"]
     assert row["low"] < (Recall @ 1)(exact["X"]).mean() < row["high"]
-    assert "each by a draw with the chance stated" in found.sentences[0]
+    assert "chosen with stated chances" in found.sentences[0]
     with pytest.raises(ValueError, match="an audit by sampled rank needs its chances"):
         rs.report(popular["X"], **options)
     for wrong, what in (

@@ -21,11 +21,11 @@ def test_what_this_package_drew_needs_no_statement():
     found = rs.report(RUN, metrics=["AUC"])
     stated = rs.report(RUN.values, **STATED)
     pd.testing.assert_frame_equal(found.table, stated.table)
-    assert "drawn uniformly without replacement by recsample" in found.head
-    assert "as stated by whoever made this report" in stated.head
+    assert "drawn uniformly, anew for each instance by recsample" in found.footnote
+    assert "as stated by whoever made this report" in stated.footnote
     assert rs.report(RUN, **STATED, replace=False).sentences == found.sentences
     beside = rs.report({"a": RUN, "b": RUN.values}, **STATED)
-    assert "as stated by" in beside.head
+    assert "as stated by" in beside.footnote
 
 
 @pytest.mark.parametrize("counted", [False, True])
@@ -113,7 +113,7 @@ def test_replacement_matters_from_a_tenth_of_the_pool_on():
     assert "without replacement" in rs.report(column, **few).head
     for replace, said in ((True, "with "), (False, "without ")):
         found = rs.report(column, **few | {"m": 30}, replace=replace)
-        assert f"uniformly {said}replacement" in found.head
+        assert f"drawn {said}replacement" in found.head
 
 
 class TestIndex:

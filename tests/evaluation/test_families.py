@@ -105,20 +105,13 @@ def test_of_many_recommenders_the_best_are_shown_and_the_tables_have_all():
     best = {*auc.index[:20]}
     texts = (str(found), found._repr_html_(), found.to_latex(), found.to_markdown())
     for text in texts:
-        assert "Shown are the 20 of 100 recommenders with the best AUC; .table has all." in (
-            " ".join(text.split())
-        )
+        assert "Best 20 of 100 shown; .table has all." in " ".join(text.split())
         assert {name for name in scores if f"{name} " in text or f">{name}<" in text} == best
         assert len(text) < 20_000
-    text = str(found)
-    assert "Differences between the best 10; .pairs has all (95 % limits, for all 4,950" in text
-    pairs = [line.split("  ")[0] for line in text.splitlines() if line.count("model") == 2]
-    assert {*pairs} == {f"{a} - {b}" for a, b in combinations(scores, 2)
-                        if {a, b} <= {*auc.index[:10]}}  # fmt: skip
     assert len(found.table) == 2 * n and len(found.pairs) == n * (n - 1)
-    assert found.to_csv().count("model") == 2 * n
+    assert found.to_csv().count("\nmodel") == 2 * n
     figure = found.plot()
-    assert "the 20\nof 100" in figure.get_suptitle()
+    assert "Best 20 of 100" in " ".join(figure.get_suptitle().split())
     assert all(len(ax.get_yticks()) == 20 and best_on_top(ax) == auc.index[0] for ax in figure.axes)
 
 

@@ -149,8 +149,8 @@ def test_what_is_said():
     tables = made_up(0)
     found = evaluated(*tables, metrics=["NDCG@2", "AP", "RR"])
     said = "Gains in NDCG@2 are linear, the grades themselves (1 to 3)."
-    assert said in found.head and said in found.sentences[0] and said not in found.sentences[1]
-    assert "In AP and RR every grade above 0 counts alike." in found.head
+    assert said in found.footnote
+    assert "In AP and RR every grade above 0 counts alike." in found.footnote
     both = {"a": tables[0], "b": tables[0].assign(score=-tables[0]["score"])}
     pair = evaluated(both, *tables[1:]).pairs.loc[("a", "b")]
     one = (evaluated(both[name], *tables[1:]).table["value"] for name in "ab")
@@ -159,7 +159,7 @@ def test_what_is_said():
     plain = evaluated(tables[0], alike, tables[2])
     rows = alike[alike["stars"] > 0].drop(columns="stars")
     assert plain.table.equals(evaluated(tables[0], rows, tables[2], relevance=None).table)
-    assert "Gains" not in plain.head and "alike" not in plain.head
+    assert "Gains" not in plain.footnote and "alike" not in plain.footnote
 
 
 def test_one_grade_is_a_gain_of_dcg_and_nothing_to_ndcg():
@@ -193,7 +193,7 @@ def test_where_items_are_sampled_grades_are_refused():
         rows = held_out[held_out["stars"] > 0].drop(columns="stars")
         binary = evaluated(scores, rows, train, metrics=["Recall@2"], relevance=None, **way)
         assert found.table.equals(binary.table)
-        assert "In Recall@2 every grade above 0 counts alike." in found.head
+        assert "In Recall@2 every grade above 0 counts alike." in found.footnote
 
 
 @pytest.mark.parametrize("gain", ["linear", "exponential"])

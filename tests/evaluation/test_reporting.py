@@ -1,13 +1,14 @@
 """The report: its numbers are those of the limits, its words those of its numbers."""
 
+import json
 import re
-from itertools import combinations
+from importlib.metadata import version
+from itertools import product
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
-from thorough import thorough
 
 import recsample as rs
 from recsample.inference import limits
@@ -80,10 +81,15 @@ def pair():
     return rs.report(runs, n_items=N_ITEMS, metrics=METRICS)
 
 
-def test_the_table_holds_the_limits_that_rest_on_the_usual_assumption(found):
+def test_the_table_holds_limits_without_an_assumption_and_those_that_rest_on_the_usual_one(found):
     for metric in METRICS:
         row, one = found.table.loc[str(metric)], limits(metric, RUN, N_ITEMS)
-        assert (row["low"], row["high"]) == (one.low, one.high)
+        free = limits(metric, RUN, N_ITEMS, assumption="none")
+        assert (row["low"], row["high"]) == (free.low, free.high)
+        if metric == rs.AUC:
+            assert row[["if_low", "if_high"]].isna().all()
+        else:
+            assert (row["if_low"], row["if_high"]) == (one.low, one.high)
         assert row["value"] == np.clip(one.value, one.low, one.high)
         assert row["sampled"] == pytest.approx(metric(RUN).mean(), rel=1e-14)
     assert found.table["assumption"].tolist() == ["decreasing", "decreasing", "none"]
@@ -100,14 +106,14 @@ def test_the_ladder_holds_the_limits_under_each_assumption_and_those_before(foun
             assert (row["low"], row["high"]) == (low, high)
 
 
-@pytest.mark.parametrize(("estimate", "next_to_it"), [(0.9, "high"), (0.0, "low")])
+@pytest.mark.parametrize(("estimate", "next_to_it"), [(0.9, "if_high"), (0.0, "if_low")])
 def test_an_estimate_that_the_data_speak_against_is_moved_to_the_limit_next_to_it(
     monkeypatch, estimate, next_to_it
 ):
     monkeypatch.setattr(SampledRun, "estimate", lambda self, metric: estimate)
     row = rs.report(RUN, n_items=N_ITEMS, metrics=["Recall@10"]).table.loc["Recall@10"]
     found = limits(rs.Recall @ 10, RUN, N_ITEMS)
-    assert 0 < row["low"] < row["high"] < 0.9
+    assert 0 < row["if_low"] < row["if_high"] < 0.9
     assert row["value"] == found.value == row[next_to_it]
 
 
@@ -121,35 +127,48 @@ def test_a_sentence_holds_the_numbers_of_the_table_and_names_what_it_rests_on(fo
         said = [f"{row[c]:.3f}" for c in ("value", "low", "high")]
         assert sentence.startswith(str(metric))
         assert numbers(sentence)[:3] == said
-        assert f"{SIZE} instances, each ranked among m = 29 of 299 irrelevant items" in sentence
-        assert "items, drawn uniformly without replacement by recsample" in sentence
-    first, _, auc = found.sentences
-    assert "assume that within the best fifth of the list, no rank is more frequent" in first
-    free = found.ladder.loc[("Recall@10", "none")]
-    assert numbers(first)[3:5] == [f"{free['low']:.3f}", f"{free['high']:.3f}"]
-    assert numbers(first)[5] == f"{found.table.loc['Recall@10', 'sampled']:.3f}"
-    assert "rest on no assumption" in auc
+        assert f"{SIZE} instances, m = 29 of 299 irrelevant items" in sentence
+    first, second, auc = found.sentences
+    assert found.blind.ranks >= 10  # so that nobody sees whether it is true within the cut-off
+    assert "nothing assumed of the ranks" in first and "nothing assumed of the ranks" in auc
+    row = found.table.loc["AP"]
+    assert "if rank frequencies decrease in the best fifth" in second
+    assert numbers(second)[3:] == [f"{row['if_low']:.3f}", f"{row['if_high']:.3f}"]
+    assert "items were drawn uniformly, anew for each instance by recsample" in (
+        found.footnote.lower()
+    )
+    assert "within the best fifth of the list, no rank is more frequent" in found.footnote
 
 
-def test_where_the_data_contradict_the_assumption_the_sentence_steps_down(hump):
+def test_where_the_data_contradict_the_assumption_the_sentence_says_so(hump):
     row = hump.table.loc["Recall@10"]
     assert row["assumption"] == "none"
-    assert np.isnan(row["value"])
+    assert row[["value", "if_low", "if_high"]].isna().all()
     assert row["low"] == 0 < row["high"]
     sentence = hump.sentences[0]
-    assert sentence.startswith(f"Recall@10 is between 0.000 and {row['high']:.3f}")
-    assert "rest on no assumption" in sentence
-    assert "the data contradict the usual one" in sentence
-    assert "there is no estimate" in sentence
+    assert sentence.startswith(f"Recall@10 is 0.000 to {row['high']:.3f} (95 % limits;")
+    assert "the data contradict that rank frequencies decrease in the best fifth" in sentence
     assert np.isnan(hump.ladder.loc[("Recall@10", "decreasing"), "low"])
+
+
+def test_where_nearly_all_items_were_drawn_nothing_is_assumed_and_nothing_is_blind():
+    exact = exact_ranks(n_items=100)
+    found = rs.report(rs.UniformSampling(95).draw(exact, 0), metrics=["Recall@10", "AP"])
+    assert (found.table["assumption"] == "none").all() and found.table["value"].notna().all()
+    assert found.blind is None and "if decreasing" not in str(found)
+    for said in (*found.sentences, found.footnote, found.to_latex()):
+        assert "decreas" not in said and "At this size" not in said
+    low, high = found.table.loc["AP", ["low", "high"]]
+    assert low <= rs.AP(exact).mean() <= high
 
 
 def test_ranks_that_cannot_have_come_about_as_is_said_get_no_limits(impossible):
     row = impossible.table.loc["Recall@10"]
     assert row["assumption"] == ""
-    assert row[["value", "low", "high"]].isna().all()
-    assert impossible.sentences[0].startswith("No estimate of Recall@10 from")
-    assert "m, the pool sizes, a cut-off or the draws differ" in impossible.sentences[0]
+    assert row[["value", "low", "high", "if_low", "if_high"]].isna().all()
+    assert impossible.sentences[0].startswith("Recall@10 has no estimate from")
+    assert "in fewer than 1 of 10,000 studies" in impossible.sentences[0]
+    assert "what was stated of m, pools and draws is not so" in impossible.footnote
 
 
 def test_a_column_of_a_table_and_ranks_give_the_same(found):
@@ -164,9 +183,9 @@ def test_a_column_of_a_table_and_ranks_give_the_same(found):
 def test_replacement_is_said_and_used(found):
     run = rs.UniformSampling(M, replace=True).draw(exact_ranks(), 1)
     said = rs.report(run, n_items=N_ITEMS, metrics=["Recall@10"], replace=True)
-    assert "with replacement" in said.sentences[0]
+    assert "with replacement" in said.head
     one = limits(rs.Recall @ 10, run, N_ITEMS, replace=True)
-    assert said.table["high"].item() == one.high
+    assert said.table["if_high"].item() == one.high
 
 
 def test_several_numbers_of_draws_and_pools_are_said_as_spans():
@@ -177,7 +196,7 @@ def test_several_numbers_of_draws_and_pools_are_said_as_spans():
     )
     run = rs.Ranks.concatenate([few, many])
     said = rs.report(run, n_items=ranks.n_items, metrics=["Recall@10"])
-    assert "among m = 10 to 40 of 199 to 899 irrelevant items" in said.head
+    assert "m = 10 to 40 of 199 to 899 irrelevant items" in said.head
     again = rs.report(
         run.values,
         m=run.n_irrelevant,
@@ -194,8 +213,10 @@ def test_several_relevant_items_are_said():
     ranks = rs.Ranks(rows, 200)
     run = rs.UniformSampling(20).draw(ranks, 0)
     said = rs.report(run, n_items=200, metrics=["Recall@10"])
-    assert f"400 instances with {sum(map(len, rows))} relevant items" in said.head
-    assert said.table["low"].item() <= (rs.Recall @ 10)(ranks).mean() <= said.table["high"].item()
+    assert f"400 instances with {sum(map(len, rows)):,} relevant items" in said.head
+    assert "compared with a random ranking, no rank" in said.footnote
+    low, high = said.table.loc["Recall@10", ["if_low", "if_high"]]
+    assert low <= (rs.Recall @ 10)(ranks).mean() <= high
 
 
 def test_among_any_number_of_items_a_share_of_the_list_is_known_as_well():
@@ -232,15 +253,15 @@ def test_recommenders_of_named_instances_are_compared_in_one_order(pair):
     b = rs.Ranks(other.values, other.n_items, ids=names)
     said = rs.report({"A": a, "B": b}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
     pd.testing.assert_frame_equal(said.pairs, pair.pairs)
-    of_auc = pair.pairs.loc[[("A", "B", "AUC")]]
+    of_auc = pair.pairs.loc[[("A", "B", "AUC")]].drop(columns="if_ahead")  # of another type
     mixed = b[np.random.default_rng(1).permutation(SIZE)]
     with pytest.raises(ValueError, match="same instances in the same order, got ids that differ"):
         rs.report({"A": a, "B": mixed}, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
     runs = {name: one[np.argsort(one.ids)] for name, one in (("A", a), ("B", mixed))}
     cured = rs.report(runs, n_items=N_ITEMS, drawn="uniform", metrics=[rs.AUC])
-    pd.testing.assert_frame_equal(cured.pairs, of_auc)
+    pd.testing.assert_frame_equal(cured.pairs.drop(columns="if_ahead"), of_auc)
     alone = rs.report({"A": a, "B": other}, n_items=N_ITEMS, drawn="uniform", metrics=[rs.AUC])
-    pd.testing.assert_frame_equal(alone.pairs, of_auc)
+    pd.testing.assert_frame_equal(alone.pairs.drop(columns="if_ahead"), of_auc)
 
 
 def test_a_pair_rests_on_the_weaker_of_the_two_assumptions():
@@ -248,8 +269,8 @@ def test_a_pair_rests_on_the_weaker_of_the_two_assumptions():
     said = rs.report(runs, n_items=N_ITEMS, metrics=["Recall@10"])
     row = said.pairs.loc[("A", "B", "Recall@10")]
     assert row["assumption"] == "none"
-    assert np.isnan(row["difference"])
-    assert row["low"] < row["high"]
+    assert np.isnan(row["difference"]) and row["low"] < row["high"]
+    assert row[["if_low", "if_high", "if_probability", "if_ahead"]].isna().all()
 
 
 def test_a_difference_is_surer_where_users_are_easy_for_both_than_where_for_one_or_the_other():
@@ -259,7 +280,8 @@ def test_a_difference_is_surer_where_users_are_easy_for_both_than_where_for_one_
     for one, other in ((order, order), (order, mixed), (order, order[::-1])):
         runs = {"A": ranks[one], "B": ranks[other]}
         row = rs.report(runs, m=M, n_items=N_ITEMS, drawn="uniform", metrics=["AP"]).pairs.iloc[0]
-        widths.append(row["high"] - row["low"])
+        widths.append(row["if_high"] - row["if_low"])
+        assert row["low"] < row["if_low"] and row["if_high"] < row["high"]
     alike, independent, opposed = widths
     assert alike <= independent < opposed / 1.2
 
@@ -273,26 +295,28 @@ def as_numbers(text):
     return [float(one) for one in re.findall(r"-?\d+\.\d+", text)]
 
 
-def test_text_and_html_say_shared_facts_once_and_every_row(found, pair):
+def test_text_and_html_are_a_table_with_every_row_and_three_lines(found, pair):
     for said in (found, pair):
         text, html = str(said), said._repr_html_()
         root = ElementTree.fromstring(f"<div>{html}</div>")
-        assert " ".join(text.split()).count(said.head) == 1
-        assert "".join(root.find("p").itertext()) == said.head
-        assert text.count("no rank is more frequent") == html.count("no rank is more frequent") == 1
+        lines = text.splitlines()
+        assert lines[0] == said.head and len(lines) == len(said.table) + 6
+        paragraphs = ["".join(one.itertext()) for one in root.iter("p")]
+        assert paragraphs == [lines[0], *lines[-2:]] and max(map(len, lines)) <= 88
+        assert lines[-1].startswith("No notes. See ") and lines[-1].endswith("report.html")
         assert not any(sentence in " ".join(text.split()) for sentence in said.sentences)
-        assert len(list(root.iter("table"))) == (2 if len(said.pairs) else 1)
-        cells = [
-            [" ".join(cell.itertext()) for cell in row.iter("td")]
-            for row in next(root.iter("table")).iter("tr")
-        ][1:]
-        for key, row, of_row in zip(said.table.index, said.table.to_dict("records"), cells):
-            free = said.ladder.loc[(*key, "none") if isinstance(key, tuple) else (key, "none")]
-            expected = [row["sampled"], row["value"], row["low"], row["high"], *free]
-            assumed = row["assumption"] == "decreasing"
-            expected = expected if assumed else expected[:4]
+        (table,) = root.iter("table")
+        names = [cell.text for cell in next(table.iter("tr")).iter("th") if cell.text]
+        place = ["vs best"] * (said is pair)
+        assert names == ["value", "95 % limits", "if decreasing", *place, "sampled"]
+        cells = [[" ".join(cell.itertext()) for cell in row.iter("td")]
+                 for row in table.iter("tr")][1:]  # fmt: skip
+        for row, of_row in zip(said.table.to_dict("records"), cells):
+            known = row["assumption"] == "decreasing"
+            columns = ["value", "low", "high", *["if_low", "if_high"] * known, "sampled"]
+            expected = [row[column] for column in columns]
             assert as_numbers(" ".join(of_row)) == pytest.approx(expected, abs=6e-5)
-            assert (of_row[-1] == "not needed") != assumed
+            assert (of_row[2] == "not needed") != known
             assert all(cell in text for cell in of_row)
 
 
@@ -305,55 +329,152 @@ def four():
     return rs.report(runs, n_items=30, metrics=["Recall@10", "NDCG@10", "AP", "AUC"])
 
 
-LIMITS = ["low", "high"]
 NAMED = ("neighbours", "popular", "als", "implicit-bpr")
 
 
-@pytest.mark.parametrize("length", [1, thorough(12), 60])
-def test_four_recommenders_by_four_metrics_fit_on_a_screen(four, length):
-    runs = {
-        f"{i} {name} "[:length].ljust(length, "x"): run
-        for i, (name, run) in enumerate(four.inferred.runs.items())
-    }
-    said = rs.report(runs, n_items=30, metrics=four.inferred.metrics)
-    text = str(said)
-    lines = text.splitlines()
-    assert len(said.pairs) == 24 and len(lines) <= 40
-    assert max(map(len, lines)) <= 88
-    assert all(text.count(name) >= 1 for name in runs)
-    for metric in ("Recall@10", "NDCG@10", "AP", "AUC"):
-        assert sum(metric in line.split() for line in lines) == 5  # four rows and a column
-
-
-def test_pairs_are_printed_with_their_limits(four):
+def test_four_recommenders_by_four_metrics_fit_on_a_screen(four):
     lines = str(four).splitlines()
-    start = lines.index("Differences (95 % limits, for all 6 pairs of a metric at once):")
-    order = lines[start + 1].split()
-    rows = {line[:5]: as_numbers(line[5:]) for line in lines[start + 2 : start + 8]}
-    numbers = dict(enumerate(NAMED, 1))
-    for (i, a), (j, b) in combinations(numbers.items(), 2):
-        of_pair = [four.pairs.loc[(a, b, metric), side] for metric in order for side in LIMITS]
-        assert rows[f"{i} - {j}"] == pytest.approx(of_pair, abs=6e-4)
+    assert len(lines) == 16 + 6 and max(map(len, lines)) <= 90
+    for metric in ("Recall@10", "NDCG@10", "AP", "AUC"):
+        assert sum(metric in line.split() for line in lines) == 4
+
+
+def test_the_best_is_bold_and_what_is_not_told_apart_from_it_marked():
+    rng, draw = np.random.default_rng(3), rs.UniformSampling(99).draw
+    ranks = {"first": 9, "close": 10, "far": 300}
+    exact = {
+        a: rs.Ranks(np.minimum(1 + rng.integers(0, r, 500), 1000), 1000) for a, r in ranks.items()
+    }
+    said = rs.report(
+        {a: draw(one, rng) for a, one in exact.items()}, metrics=["AUC", "PercentileRank"]
+    )
+    wide = said.wide.xs("vs best", axis=1, level=1)
+    for metric in ("AUC", "PercentileRank"):
+        values = said.table["value"].xs(metric, level="metric")
+        best = values.idxmax() if metric == "AUC" else values.idxmin()
+        ahead = said.pairs["ahead"].xs(metric, level="metric")
+        for name, place in wide[metric].items():
+            one = [who for pair, who in ahead.items() if {*pair} == {best, name}]
+            expected = "best" if name == best else "behind" if one == [best] else "undecided"
+            assert place == expected
+        assert wide.loc["far", metric] == "behind"
+        text = f"{values[best]:.4f}"
+        assert rf"\textbf{{{text}}}" in said.to_latex() and f"**{text}**" in said.to_markdown()
+    n_even = wide.eq("undecided").to_numpy().sum()
+    assert (
+        said.to_latex().count("$^{=}$")
+        == said.to_markdown().split("<!--")[0].count(" =  ")
+        == n_even
+    )
+    counted = {a: rs.RankCounts.of(one) for a, one in said.inferred.runs.items()}
+    alone = rs.report(counted, n_items=1000, drawn="uniform", metrics=["AUC"])
+    assert {*alone.wide["AUC", "vs best"]} == {"best", "undecided"}  # no pair is known
+
+
+def test_exports_say_how_they_were_made(found):
+    stated = {"m": M, "n_items": N_ITEMS, "drawn": "uniform", "metrics": ["AP", rs.AUC]}
+    said = rs.report(RUN.values, **stated)
+    made = json.loads(said.to_json())["made"]
+    assert made["recsample"] == version("recsample") and made["function"] == "report"
+    assert {name: made["arguments"][name] for name in stated} == stated | {"metrics": "['AP', AUC]"}
+    for form in (said.to_latex(), said.to_markdown(), said.to_csv()):
+        assert f"recsample {version('recsample')}: report(" in form and "n_items=300" in form
+    scores = np.random.default_rng(0).normal(size=(9, 30))
+    drawn = rs.evaluate(scores, np.arange(9), among=rs.UniformSampling(9), rng=7, metrics=["AUC"])
+    assert json.loads(drawn.to_json())["made"]["arguments"]["rng"] == 7
+    assert "rng=7" in drawn.to_latex()
+
+
+def many_kinds():
+    """Results of every kind, with names, spans and large numbers."""
+    rng = np.random.default_rng(0)
+    many = [np.unique(rng.integers(1, 5_000, 4)).tolist() for _ in range(1_234)]
+    ranks = rs.Ranks(many, np.where(np.arange(1_234) < 600, 12_000, 34_000))
+    parts = [
+        rs.UniformSampling(m).draw(ranks[s], 0)
+        for m, s in ((99, slice(600)), (1_000, slice(600, None)))
+    ]
+    run = rs.Ranks.concatenate(parts)
+    sampled, few = {"A1": run, "B2": run}, rng.choice(1_234, 60, replace=False)
+    yield rs.report(sampled)
+    yield rs.report(run, exact=(few, ranks[few]), chosen=np.full(1_234, 0.05))
+    yield rs.report(sampled, exact={a: (few, ranks[few]) for a in sampled})
+    yield rs.report(rs.UniformSampling(M).draw(humped_ranks(), 1), metrics=["Recall@10", "AP"])
+    few = rs.UniformSampling(9).draw(exact_ranks(), 1).values
+    yield rs.report({"A": few, "B": few}, m=M, n_items=N_ITEMS, drawn="uniform")
+    yield rs.report(rs.UniformSampling(95).draw(exact_ranks(n_items=100), 0))
+    scores = rng.normal(size=(1_200, 300))
+    held_out = rng.integers(0, 300, 1_200)
+    asked = {"metrics": ["Recall@10", "AUC"]}
+    yield rs.evaluate({"A": scores, "B": -scores}, held_out, **asked)
+    yield rs.evaluate(scores[:1], held_out[:1], **asked)
+    users, items = np.nonzero(scores > 1)
+    lists = pd.DataFrame({"user": users, "item": items, "score": scores[users, items]})
+    wanted = pd.DataFrame({"user": np.arange(1_200), "item": held_out})
+    for unlisted in ("missed", "below", "open"):
+        yield rs.evaluate(
+            lists, wanted, items=300, unlisted=unlisted, metrics=["Recall@10", "AP@10"]
+        )
+    among = pd.DataFrame(
+        {"user": np.repeat(np.arange(1_200), 30), "item": np.tile(np.arange(30), 1_200)}
+    )
+    for drawn in ("popular", "unknown", "uniform"):
+        pairs = {"A": scores}
+        yield rs.evaluate(pairs, held_out, among=among, drawn=drawn, **asked)
+    printed = {f"model {i}": {"HR@10": "0.670", "NDCG@10": "0.396"} for i in range(3)}
+    asked = {"n_items": (1_390, 13_690), "n_users": 6_040, "drawn": "uniform"}
+    yield rs.from_published(printed, m=[99, 100], **asked)
+
+
+def test_every_sentence_has_forty_words_at_most_and_says_no_more_than_there_is():
+    kinds = list(many_kinds())
+    assert len({type(one.inferred) for one in kinds}) == 5
+    for found in kinds:
+        assert len(found.sentences) == len(found.table)
+        for (_, row), sentence in zip(found.table.iterrows(), found.sentences):
+            assert len(sentence.split()) <= 40, (len(sentence.split()), sentence)
+            assert sentence.endswith(".") and "nan" not in sentence
+            if row.get("assumption") != "decreasing":
+                assert "if rank" not in sentence
+            # What is among the drawn items only is never the first number that is read.
+            if abs(row["value"] - row.get("sampled", row["value"])) > 0.001:
+                assert numbers(sentence)[0] == f"{row['value']:.3f}"
+        said = f"{found} {found.footnote} {found.to_latex()} {found.to_markdown()}"
+        assert "nan" not in said and "without bias" not in said
+        lines = str(found).splitlines()
+        assert len(lines) - 1 - len(found.table) - 2 <= 4, found  # a line may be broken once
+        if found.blind is None:
+            assert "At this size" not in said
 
 
 @pytest.mark.parametrize("form", ["to_latex", "to_markdown", "to_json", "to_csv", "__str__"])
-def test_what_leaves_says_that_it_is_corrected_and_what_it_assumes(found, hump, impossible, form):
+def test_what_leaves_says_what_it_assumes(found, hump, impossible, form):
     for said, word in [(found, "decreasing"), (hump, "contradicted"), (impossible, "refuted")]:
         text = " ".join(getattr(said, form)().replace("\\%", "%").split())
-        assert "corrected" in text and ("95 %" in text or "0.95" in text or word == "refuted")
-        if form != "__str__":
+        assert "95 %" in text or "0.95" in text
+        assert word in text
+        if form in ("to_json", "to_csv"):
             assert "sampled (uncorrected)" in text
-        if form == "to_csv" or word != "decreasing":
-            assert word in text
-        elif form != "to_csv":
+        elif form != "__str__":
+            assert "sampled" not in text.split("report(")[0]
+        if form == "to_json" and word != "refuted":
             assert "within the best fifth of the list, no rank is more frequent than" in text
 
 
-def test_latex_is_a_whole_float(found):
-    lines = found.to_latex().splitlines()
-    assert lines[0] == r"\begin{table}" and lines[-1] == r"\end{table}"
-    assert lines[1].startswith(rf"\caption{{{SIZE} instances") and lines[1].count("{") == 1
-    assert "%" not in lines[1].replace(r"\%", "")
+def test_latex_is_a_whole_float(found, pair):
+    for said in (found, pair):
+        comment, *lines = said.to_latex().splitlines()
+        assert comment.startswith("% recsample ") and comment.count("%") == 1
+        assert lines[0] == r"\begin{table}" and lines[-1] == r"\end{table}"
+        assert lines[1].startswith(rf"\caption{{{SIZE} instances") and lines[1].endswith("}")
+        assert "%" not in lines[1].replace(r"\%", "")
+        text = "\n".join(lines)
+        assert text.count("{") == text.count("}") and text.count("$") % 2 == 0
+        assert re.findall(r"\\begin{(\w+)}", text) == re.findall(r"\\end{(\w+)}", text)[::-1]
+        columns = len(re.search(r"{tabular}{(l+)}", text)[1])
+        rows = [line for line in lines if line.endswith(r"\\")]
+        assert len(rows) == 1 + (2 if said is pair else 1)
+        assert all(line.count("&") == columns - 1 for line in rows)
 
 
 def test_average_precision_says_its_divisor_where_libraries_differ():
@@ -433,12 +554,12 @@ def test_a_refuted_column_says_nothing_of_any_metric_and_others_are_not_touched(
     for metrics in (["AUC"], ["recall@10", "AUC"]):
         found = rs.report(runs, n_items=1000, drawn="uniform", metrics=metrics)
         said = found.table.xs("clipped", level="recommender")
-        assert said[["value", "low", "high"]].isna().all(axis=None)
+        assert said[["value", "low", "high", "if_low"]].isna().all(axis=None)
         assert (said["assumption"] == "").all()
         assert found.ladder.xs("clipped", level="recommender").isna().all(axis=None)
         assert found.pairs[["difference", "low", "high", "probability"]].isna().all(axis=None)
         for one in found.sentences:
-            assert ("No estimate of" in one) == one.startswith("clipped")
+            assert ("has no estimate" in one) == one.startswith("clipped")
         assert found.table.xs("honest", level="recommender")["value"].notna().all()
         assert found.fit.loc["clipped", "p_corrected"] < 1e-4
         assert list(found.fit.index) == ["honest", "clipped"]
@@ -453,7 +574,7 @@ def test_a_surprise_that_refutes_nothing_keeps_its_limits_and_is_marked(monkeypa
     )
     found = rs.report({"A": sampled, "B": sampled}, metrics=["AUC", "recall@10"])
     assert found.table[["low", "high"]].notna().all(axis=None)
-    assert all("fewer than 1 of 250 studies (p = 0.004)" in one for one in found.sentences)
+    assert found.footnote.count("fewer than 1 of 250 studies (p = 0.004)") == 2
     assert found.fit["p_corrected"].tolist() == [0.004, 0.004]
     assert [note[:3] for note in found.notes] == ["A: ", "B: "]
     assert "ranks were changed" in found.notes[0] and '"p_corrected": 0.004' in found.to_json()
@@ -474,7 +595,7 @@ def test_a_column_that_such_draws_do_not_give_is_refuted(wrong):
     asked = {"m": 100, "n_items": 2000, "drawn": "uniform", "metrics": ["Recall@10", "AUC"]}
     found = rs.report(wrong(column), **asked)
     assert found.table["value"].isna().all() and found.fit["p_corrected"].max() < 1e-4
-    assert "m, the pool sizes, a cut-off or the draws differ" in found.notes[0]
+    assert "what was stated of m, pools and draws is not so" in found.notes[0]
     assert not rs.report(column, **asked).notes
     with pytest.raises(ValueError, match="^sampled must be ranks from 1 on, got 0: .*add 1"):
         rs.report(column - 1, **asked)
@@ -491,13 +612,15 @@ def test_who_is_ahead_is_said_only_where_limits_and_signs_agree():
     pairs = rs.report(runs, n_items=1000, metrics=["AUC", "recall@10", "AP"]).pairs
     assert pairs["ahead"].loc["A", "C", "AUC"] == "A"
     assert (pairs["ahead"] == "undecided").any()
-    for (a, b, _), row in pairs.iterrows():
-        if row["ahead"] == "undecided":
+    for prefix, ((a, b, _), row) in product(("", "if_"), pairs.iterrows()):
+        ahead = row[f"{prefix}ahead"]
+        if pd.isna(ahead) or ahead == "undecided":
             continue
-        sign = 1 if row["ahead"] == a else -1
-        assert row["ahead"] in (a, b)
-        assert min(sign * row["low"], sign * row["high"], sign * (row["probability"] - 0.5)) > 0
+        sign, low, high = (1 if ahead == a else -1), row[f"{prefix}low"], row[f"{prefix}high"]
+        assert ahead in (a, b)
+        assert min(sign * low, sign * high, sign * (row[f"{prefix}probability"] - 0.5)) > 0
         assert not sign * row["difference"] < 0
     known = pairs["difference"].notna()
     assert (pairs["low"] <= pairs["difference"])[known].all()
     assert (pairs["difference"] <= pairs["high"])[known].all()
+    assert (pairs["if_ahead"].notna() == (pairs["assumption"] == "decreasing")).all()

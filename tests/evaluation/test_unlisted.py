@@ -146,8 +146,10 @@ def test_out_ranks_what_is_listed():
     found = evaluated(CANDIDATES, unlisted="out", drawn="all")
     assert found.table.loc["AP", "value"] == pytest.approx(np.mean(exact))
     assert found.head.startswith("3 users with 5 held-out items, each ranked among 1 to 3 irrel")
-    assert "Scores are lists of 2 to 5 of 7 items, which hold 5 of 5 held-out ones" in found.head
-    assert "what is not listed is not ranked" in found.head
+    assert (
+        "Scores are lists of 2 to 5 of 7 items, which hold 5 of 5 held-out ones" in found.footnote
+    )
+    assert "what is not listed is not ranked" in found.footnote
     # The same candidates beside full scores, in which held-out items may stand or not.
     for among in (CANDIDATES, {u: {*c} - {*HELD_OUT[u]} for u, c in CANDIDATES.items()}):
         same = evaluated(
@@ -269,14 +271,15 @@ def test_uniform_candidates_are_reported_from_the_stated_catalogue():
     for items in (n_items, range(n_items)):
         found = rs.evaluate(scores, held_out, unlisted="out", items=items, **asked)
         assert found.table.equals(expected.table) and found.table.equals(by_hand.table)
-        assert "Scores are lists of 41 of 400 items, which hold 300 of 300" in found.head
+        assert "Scores are lists of 41 of 400 items, which hold 300 of 300" in found.footnote
     with pytest.raises(ValueError, match=r"^items must say from how many items lists were drawn"):
         rs.evaluate(scores, held_out, unlisted="out", **asked)
     # Lists that lean to one end do not look like it, and train may be why.
     leaning = scores[(scores["item"] < 300) | scores["item"].isin(target)]
     said = rs.evaluate(leaning, held_out, unlisted="out", items=n_items, **asked)
     assert said.table[["value", "low", "high"]].isna().all(axis=None)
-    assert "do not look like uniform draws" in said.head and "give them as train=" in said.head
+    assert "do not look like uniform draws" in str(said).replace("\n", " ")
+    assert "give them as train=" in said.footnote
 
 
 def test_arrays_with_minus_infinity_are_asked_about_and_factors_are_not():
@@ -359,8 +362,8 @@ def test_pairs_segments_and_what_is_written_down():
     assert pair["assumption"] == "bound"
     assert found.pairs.loc[("short", "whole", "Recall@2"), "assumption"] == ""
     said = dict(zip(found.table.index, found.sentences))["short", "AP"]
-    assert "AP is between" in said and "3 of 5 held-out items are not in the lists" in said
-    assert "is what trec_eval, ranx, RecTools and LensKit print" in found.head
+    assert "bounds for these 3 users" in said and "3 of 5 held-out items stand somewhere" in said
+    assert "is what trec_eval, ranx, RecTools and LensKit print" in found.footnote
     missed = rs.evaluate(models, pairs(HELD_OUT), metrics=["Recall@4"], unlisted="missed").table
     assert found.table.loc[("short", "Recall@4"), "low"] == missed["value"].iloc[0]
     assert "between" in str(found) and "between" in found.to_markdown()
@@ -400,10 +403,10 @@ def test_each_combination_has_a_meaning_or_is_refused(among, unlisted, drawn):
         exact = evaluated(WHOLE, metrics=["RR"]).table.loc["RR", "value"]
         if drawn in ("popular", "unknown"):
             assert found.table.loc["RR", "sampled"] == pytest.approx(exact)
-            assert f"metrics among items that are drawn {drawn!r} (" in found.sentences[0]
+            assert f"items were drawn {drawn!r} (" in found.sentences[0]
         elif drawn == "uniform" or among == "sampler":
             assert "sampled" in found.table and len(found.ladder)
-            assert ("by recsample." in found.head) == (among == "sampler")
+            assert ("by recsample." in found.footnote) == (among == "sampler")
         else:
             assert found.table.loc["RR", "value"] == pytest.approx(exact)
         return

@@ -115,11 +115,12 @@ def test_a_report_says_once_what_it_cannot_see():
     found = rs.report(sampled, metrics=["Recall@10", "AP", "AUC"])
     expected = blind_spot(round(np.mean(x.n_items)), 100, len(x))
     assert found.blind == expected and expected.ranks >= 10
-    assert found.head.count(str(expected)) == 1
-    assert [str(expected) in one for one in found.sentences] == [True, True, False]
+    assert found.footnote.count(str(expected)) == 1
+    # Within these ranks nothing is said that rests on what the data do not show.
+    assert ["if rank" in one for one in found.sentences] == [False, True, False]
     assert json.loads(found.to_json())["blind"] == expected._asdict()
     linear = rs.report(sampled, metrics=["AUC"])
-    assert linear.blind is None and "At this size" not in linear.head
+    assert linear.blind is None and "At this size" not in linear.footnote
     assert json.loads(linear.to_json())["blind"] is None
 
 
@@ -127,4 +128,4 @@ def test_what_is_not_recorded_is_null_in_json():
     flat = rs.Ranks(1 + np.arange(500) % 100, n_items=100)
     found = rs.report(rs.UniformSampling(m=20).draw(flat, rng=0))
     assert np.isnan(found.blind.fails) and json.loads(found.to_json())["blind"]["fails"] is None
-    assert "populations tried" not in found.head
+    assert "populations tried" not in found.footnote

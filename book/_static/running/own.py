@@ -39,7 +39,7 @@ def answer(text, settings):
         ladder(result),
         pairs(result),
         picture(result),
-        copied("Sentences for a paper", "\n\n".join(result.sentences)),
+        copied("Sentences and a footnote", "\n\n".join((*result.sentences, result.footnote))),
         copied("The same in LaTeX", result.to_latex()),
     )
 
@@ -185,7 +185,6 @@ def ladder(result):
         "<h2>What each assumption buys</h2>\n"
         "<p>Limits without any assumption, if no rank is more frequent than a better one, and if "
         f"the distribution of the ranks is smooth as well:</p>\n{table}"
-        + (f"\n<p>{escape(str(result.blind))}</p>" if result.blind is not None else "")
     )
 
 
