@@ -438,9 +438,7 @@ def values_with_limits(table: pd.DataFrame, title: str = "", lower: Collection[s
     plt = extra("matplotlib.pyplot")
     metric_of = table.index.get_level_values("metric")
     names = table.index.droplevel("metric") if table.index.nlevels > 1 else [""] * len(table)
-    # A dollar sign would begin a formula.
-    texts = [" ".join(str(one).split()).replace("$", r"\$") for one in names]
-    rows = table.assign(name=[fill(one, _NAME) for one in texts])
+    rows = table.assign(name=[fill(" ".join(str(one).split()), _NAME) for one in names])
     parts = {metric: rows[metric_of == metric] for metric in dict.fromkeys(metric_of)}
     # In lines of text: each recommender has the height of the longest name, and of a mark at least.
     deep = 1.5 + rows["name"].str.count("\n").max()

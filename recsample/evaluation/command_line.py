@@ -378,8 +378,8 @@ def _ranks(rows, in_lists):
     """The sampled ranks of a recommender, of which those of a user may be in one list."""
     n_relevant = 1
     if in_lists and "user" in rows:
-        which = _numbered(rows["user"])
-        n_relevant = np.bincount(which)[which]
+        _, which, sizes = np.unique(rows["user"], return_inverse=True, return_counts=True)
+        n_relevant = sizes[which]
     n_items = rows["m"] + n_relevant
     refuse_first(
         rows["rank"] > n_items,

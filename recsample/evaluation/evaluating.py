@@ -183,7 +183,7 @@ def evaluate(
     >>> bool(by_person["low"] < alone["low"]), bool(by_person["value"] == alone["value"])
     (True, True)
     """
-    given = dict(locals())
+    arguments = dict(locals())
     extra("pandas")
     rng = generator(rng)
     if metrics is None:  # an item that is never found has no AUC
@@ -207,7 +207,7 @@ def evaluate(
     whose = None if groups is None else group_numbers(groups, matched.study.users)
     found = infer(ranked, chosen, drawn, train is not None, whose)
     found = found if runs is None else over_runs(found, runs)
-    return Result(found, "evaluate", given)
+    return Result(found, "evaluate", arguments)
 
 
 def _runs(scores, model, run, unlisted, drawn, sampler):

@@ -393,7 +393,7 @@ class Result(Value):
         \\toprule
         AUC & 95 \\% limits \\\\
         \\midrule
-        0.5031 & 0.4772 to 0.5289 \\\\
+        0.5031 & 0.4763 to 0.5298 \\\\
         \\bottomrule
         \\end{tabular}
         \\end{table}
@@ -420,7 +420,7 @@ class Result(Value):
         >>> print(found.to_markdown())  # doctest: +ELLIPSIS
         | AUC    | 95 % limits      |
         |:-------|:-----------------|
-        | 0.5031 | 0.4772 to 0.5289 |
+        | 0.5031 | 0.4763 to 0.5298 |
         <BLANKLINE>
         500 instances: m = 49 of 499 irrelevant items, drawn without replacement. 95 % limits ...
         <BLANKLINE>

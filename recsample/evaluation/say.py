@@ -59,7 +59,7 @@ def footnote(found: Inferred) -> str:
         behind = _NOT_LISTED.get(found.lists.unlisted or "", "")
         lists = f"Scores are {lists_said(found.lists)}; what is not listed is {behind}."
     grades = _grades(found.metrics, found.grades)
-    said = head(found), _groups(found), lists, grades, limits_said(found), *_details(found)
+    said = head(found), lists, grades, limits_said(found), *_details(found)
     return " ".join(filter(None, said))
 
 
@@ -83,9 +83,16 @@ def notes(found: Inferred) -> tuple[str, ...]:
 # What was ranked among what, what limits are, and a value for a paper.
 
 
-@singledispatch
 def head(found: Inferred) -> str:
-    """What was ranked among what."""
+    """What was ranked among what, and whose the users are, where limits count others."""
+    whose = ""
+    if found.groups is not None:
+        whose = f" They belong to {len(np.unique(found.groups)):,} groups, which limits count."
+    return _head(found) + whose
+
+
+@singledispatch
+def _head(found: Inferred) -> str:
     what = "drawn items" if isinstance(found, Uncorrected) else "irrelevant items"
     if isinstance(found, Exact) and found.is_task:
         what = "irrelevant candidates of their own beside the relevant ones"
@@ -136,7 +143,7 @@ def _why_not(found):
     return "the lists do not look like uniform draws from items new to the user (p < .0001)"
 
 
-@head.register
+@_head.register
 def _(found: Sampled) -> str:
     evidence = next(iter(found.evidence.values()))
     n_items = evidence.different.n_relevant.sum()
@@ -183,7 +190,7 @@ def _(found: Audited) -> str:
     return f"{PERCENT} limits are for the mean over these users, by {_chosen(found)}."
 
 
-@head.register
+@_head.register
 def _(found: Audited) -> str:
     pools = _span(found.n_items - found.first.n_relevant)
     return (
@@ -210,7 +217,7 @@ def _chosen(found):
     return f"exact ranks of {len(found.audited):,} chosen {how}"
 
 
-@head.register
+@_head.register
 def _(found: Reread) -> str:
     n = sum(map(len, found.runs.values()))
     return (
@@ -349,14 +356,6 @@ def _divisors(found):
         for m in found.metrics
         if isinstance(m, AveragePrecision) and m.cutoff and m.over == "best" and several
     ]
-
-
-def _groups(found):
-    """Whose the users are, where limits count others."""
-    if found.groups is None:
-        return ""
-    n = len(np.unique(found.groups))
-    return f"They belong to {n:,} groups, which limits count."
 
 
 def _grades(metrics: Sequence[Metric], grades: Sequence[float]) -> str:

@@ -295,9 +295,7 @@ def test_ranks_without_a_line_of_names(run, tmp_path):
     (tmp_path / "ranks.txt").write_text("a 1\nb 3\nc 2\n", encoding="utf-8")
     asked = "--m 5 --items 99 --drawn uniform --metrics auc --format csv".split()
     status, out, _ = run("report", tmp_path / "ranks.txt", "--columns", "who,rank", *asked)
-    assert status == 0 and pd.read_csv(io.StringIO(out))["corrected"].tolist() == pytest.approx(
-        [0.8]
-    )
+    assert status == 0 and pd.read_csv(io.StringIO(out))["value"].tolist() == pytest.approx([0.8])
 
 
 @pytest.mark.parametrize(
