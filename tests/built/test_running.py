@@ -274,6 +274,20 @@ def test_own_numbers_are_answered_as_by_the_package_and_go_nowhere(window, site)
     assert errors == []
 
 
+def test_a_form_with_gaps_loads_nothing_and_examples_are_answered(window, site):
+    page, errors, addresses = browser.visit(window, f"{site[1]}{OWN}.html")
+    page.get_by_role("button", name="Answer", exact=True).click()  # nothing is filled in
+    assert page.evaluate("document.activeElement.id") == "own-text"
+    assert not [one for one in addresses if re.search("pyodide|worker|[.]zip|runtime", one)]
+    for kind in ("ranks", "scores", "printed"):
+        page.locator("#own-kind").select_option(kind)
+        page.get_by_role("button", name="Fill in an example").click()
+        press(page, "Answer")
+        page.wait_for_function("!ownNumbers.working && document.querySelector('.own-answer > *')")
+        assert "is between" in page.locator(".own-verdict").text_content()
+    assert errors == []
+
+
 class Another(BaseHTTPRequestHandler):
     """Another host, which answers everybody."""
 

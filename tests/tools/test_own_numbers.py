@@ -77,6 +77,49 @@ def test_a_printed_table_has_the_limits_of_from_published():
     assert [row[2:] for row in found] == limits
 
 
+def verdict_of(text, **settings):
+    return asked(text, **settings).select_one(".own-verdict").text
+
+
+def test_the_first_words_say_what_the_limits_are_and_who_is_better():
+    better = rs.UniformSampling(20).draw(rs.Ranks(np.arange(300) % 100 + 1, 500), rng=1).values
+    far = {"good": better, "bad": SAMPLED}
+    said = verdict_of(text_of(far), metrics="AUC")
+    table = rs.report(far, m=20, n_items=500, drawn="uniform", metrics=["AUC"]).table
+    low, high = table.loc[("good", "AUC"), ["low", "high"]]
+    assert f"AUC of good is between {low:.3f} and {high:.3f}." in said
+    assert "good is better than bad." in said
+    alike = {"A": SAMPLED, "B": np.random.default_rng(0).permutation(SAMPLED)}
+    assert "Whether A is better than B these numbers do not say" in verdict_of(text_of(alike))
+    one = verdict_of(text_of({"A": SAMPLED}), metrics="Recall@1")
+    assert one.startswith("Recall@1 is between 0.0") and " if good ranks are no rarer" in one
+
+
+@pytest.mark.parametrize("ids", [np.arange(300), [f"u{k}" for k in range(300)]])
+def test_a_column_of_ids_is_no_recommender(ids):
+    alone = rows(asked(text_of({"A": SAMPLED})))
+    for name in ("user", "User_ID"):
+        assert rows(asked(text_of({name: ids, "A": SAMPLED}))) == alone
+    named = [f"u{k},{rank}" for k, rank in enumerate(SAMPLED)]  # without a line of names
+    assert rows(asked("\n".join(named))) == alone
+    scores = "\n".join(f"u{k} {k % 7} 3 2" for k in range(50))
+    unnamed = "\n".join(f"{k % 7} 3 2" for k in range(50))
+    assert rows(asked(scores, kind="scores", m="")) == rows(asked(unnamed, kind="scores", m=""))
+
+
+def test_users_with_several_rows_are_asked_about():
+    users = np.arange(300) // 2
+    text = text_of({"user": users, "A": SAMPLED})
+    with pytest.raises(ValueError, match="'one list' .* 'apart' .* or 'repeated'"):
+        asked(text)
+    found = rows(asked(text, rows="apart"))
+    stated = {"n_items": 500, "drawn": "uniform", "metrics": ["Recall@1", "AUC"], "rows": "apart"}
+    table = rs.report(rs.Ranks(SAMPLED, 21, ids=users), **stated).table
+    assert [row[2:] for row in found] == [
+        [f"{one:.4f}" for one in row] for row in table[["low", "high"]].to_numpy()
+    ]
+
+
 def test_the_plan_asks_for_as_many_users_as_the_package_does():
     page = own.plan("\n".join(map(str, SAMPLED)), SETTINGS | {"width": "0.1"}).html
     users = rs.inference.plan_audit("Recall@1", 0.1, rs.Ranks(SAMPLED, 21), 500, 0).users
@@ -91,6 +134,11 @@ def test_the_plan_asks_for_as_many_users_as_the_package_does():
     [
         ("", {}, "at least one row of numbers, got nothing"),
         ("1\n2\nx", {}, "line 3 must hold 1 number, got 'x'"),
+        ("1,4\n2,4\n3,1", {}, "column 1 counts 1, 2, 3, ... as ids do: call it user"),
+        ("idx,A\n7,4\n8,4\n9,1", {}, "idx counts 7, 8, 9, ... as ids do: call it user"),
+        ("user,id,A\n7,4,1", {}, r"one column may hold ids, got \['user', 'id'\]"),
+        ("user,A\n7,4,1", {}, "each line must hold 2 fields, got '7,4,1'"),
+        ("user\n7\n9", {}, "a column of numbers beside the ids"),
         ("1\n22", {}, r"from 1 to m \+ 1 = 21, got 22 in row 2 of column 1"),
         ("1\n2", {"m": ""}, "m must be a whole number from 1, got ''"),
         ("1\n2", {"drawn": "popular"}, "drawn must be 'uniform' to tell"),

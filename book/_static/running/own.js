@@ -2,11 +2,19 @@
 (() => {
   const { button, element, press, run, say } = pagePython;
   const HINTS = {
-    ranks: "One row per user, one column per recommender: the rank of the held-out item among the drawn ones, 1 at best. Names of the columns may stand on the first line.",
-    scores: "One row per user, for one recommender: the score of the held-out item, then the scores of the drawn ones.",
+    ranks: "One row per user, one column per recommender: the rank of the held-out item among the drawn ones, 1 at best. Names of the columns may stand on the first line, user for a column of ids.",
+    scores: "One row per user, for one recommender: the score of the held-out item, then the scores of the drawn ones. A column of ids is called user.",
     printed: "As a table: metrics on the first line, then a line for each recommender, its name first. Keep zeros at the end of numbers.",
   };
+  // Invented numbers of each kind, and what has to be said of them.
+  const lines = (n, line) => Array.from({ length: n }, (_, k) => line((k * 0.618034) % 1, k)).join("\n");
+  const EXAMPLES = {
+    ranks: () => [`user,A,B\n${lines(300, (x, k) => `u${k + 1},${1 + Math.floor(101 * x ** 4)},${1 + Math.floor(101 * x ** 2)}`)}`, { m: 100, items: 3706 }],
+    scores: () => [lines(100, (x, k) => Array.from({ length: 21 }, (_, j) => (j ? Math.sin(k + 7 * j) : 1.2 * x).toFixed(3)).join(",")), { items: 500 }],
+    printed: () => ["model,HR@10,NDCG@10\nA,0.670,0.396\nB,0.652,0.401", { m: 100, items: 3706, users: 6040 }],
+  };
   const LARGE = 100_000; // a text of which the box shows only the beginning: all of it would keep the browser many seconds
+  const NUMBER = 'required pattern="[0-9][0-9,]*( [0-9][0-9,]*)?" title="a whole number, or the smallest and the largest between blanks"';
   const place = document.getElementById("own-numbers");
   place.innerHTML = `
     <form class="own-form" autocomplete="off">
@@ -17,12 +25,18 @@
           <option value="printed">numbers of a printed table</option>
         </select></p>
       <p><label for="own-text">Paste it here, or drop a file</label>
-        <textarea id="own-text" class="run-edit" rows="8" spellcheck="false" aria-describedby="own-hint"></textarea>
+        <textarea id="own-text" class="run-edit" rows="8" spellcheck="false" required aria-describedby="own-hint"></textarea>
         <span id="own-hint"></span></p>
       <p><label for="own-file">or choose a file</label> <input id="own-file" type="file" accept=".csv,.tsv,.txt"></p>
-      <p><label for="own-m">Items drawn for each user, m</label> <input id="own-m" name="m" value="100" inputmode="numeric"></p>
-      <p><label for="own-items">Items in the pool, n_items, the held-out one included</label> <input id="own-items" name="items"></p>
-      <p><label for="own-users">Users of the test set, n_users</label> <input id="own-users" name="users" inputmode="numeric"></p>
+      <p><label for="own-m">Items drawn for each user, m</label> <input id="own-m" name="m" value="100" inputmode="numeric" ${NUMBER}></p>
+      <p><label for="own-items">Items in the pool, n_items, the held-out one included</label> <input id="own-items" name="items" inputmode="numeric" ${NUMBER}></p>
+      <p><label for="own-users">Users of the test set, n_users</label> <input id="own-users" name="users" inputmode="numeric" ${NUMBER}></p>
+      <p><label for="own-rows">Where a user has several rows, they are</label>
+        <select id="own-rows" name="rows">
+          <option value="">no user has</option>
+          <option value="apart">relevant items, each among draws of its own</option>
+          <option value="repeated">one item, for which items were drawn again</option>
+        </select></p>
       <p><label for="own-drawn">How they were drawn</label>
         <select id="own-drawn" name="drawn">
           <option value="uniform">at random with equal chances, anew for each user</option>
@@ -43,7 +57,7 @@
     <div class="own-answer" tabindex="-1"></div>`;
   const [form, said] = place.children;
   const [area, file] = ["own-text", "own-file"].map((id) => document.getElementById(id));
-  form.append(element("button", { textContent: "Answer" }), button("Plan", () => ask("plan")), button("Copy a link with these settings", link));
+  form.append(element("button", { textContent: "Answer" }), button("Plan", () => form.reportValidity() && ask("plan")), button("Fill in an example", example), button("Copy a link with these settings", link));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     ask("answer");
@@ -56,11 +70,20 @@
   function fit() {
     const { kind } = settings();
     document.getElementById("own-hint").textContent = HINTS[kind];
-    const needed = { m: kind !== "scores", users: kind === "printed", width: kind !== "printed" };
-    for (const [name, shown] of Object.entries(needed)) form.elements[name].parentElement.hidden = !shown;
+    const needed = { m: kind !== "scores", users: kind === "printed", rows: kind !== "printed", width: kind !== "printed" };
+    for (const [name, shown] of Object.entries(needed)) {
+      form.elements[name].parentElement.hidden = !shown;
+      form.elements[name].required &&= shown;
+      if (shown && ["m", "users"].includes(name)) form.elements[name].required = true;
+    }
   }
   form.elements.kind.addEventListener("change", fit);
   fit();
+  function example() {
+    const [text, stated] = EXAMPLES[settings().kind]();
+    take(text, "an example");
+    for (const [name, value] of Object.entries(stated)) form.elements[name].value = value;
+  }
   async function link() {
     const given = Object.entries(settings()).filter(([, value]) => value);
     history.replaceState(null, "", `#${new URLSearchParams(given)}`);
