@@ -501,7 +501,8 @@ class Result(Value):
         -------
         pandas.DataFrame
             ``users``, enough in nine studies of ten where the assumption of the limits is true: of
-            "these users", chosen at random, for the mean over them, and for "others like these".
+            "these users", chosen at random, for the mean over them, and for "others like these",
+            which may be more than ``you have``.
             `recsample.inference.plan_audit` mostly asks for fewer, and assumes nothing.
 
         Raises
@@ -529,7 +530,7 @@ class Result(Value):
         (run,) = found.evidence.values()
         users = users_to_rank(asked, width, run)
         rows = {"these users": users.these, "others like these": users.others}
-        return extra("pandas").DataFrame({"users": rows})
+        return extra("pandas").DataFrame({"users": rows, "you have": users.n_users})
 
 
 def _without_nan(row):

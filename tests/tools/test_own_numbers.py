@@ -126,7 +126,7 @@ def test_the_plan_asks_for_as_many_users_as_the_package_does():
     assert f"Or audit {len(users)} of the 300 users" in page
     found = rs.report(SAMPLED, m=20, n_items=500, drawn="uniform", metrics=["Recall@1"])
     needed = BeautifulSoup(page, "html.parser").tbody("td")
-    assert [int(one.text) for one in needed] == found.plan("Recall@1", 0.1)["users"].tolist()
+    assert [int(one.text) for one in needed[::2]] == found.plan("Recall@1", 0.1)["users"].tolist()
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = ("none", "decreasing", "smooth")
 # The share of the list that the assumptions are about.
 HEAD = 0.2
 # Pools, and numbers of relevant items, up to this ratio are alike: the metric is taken at their
-# mean, and in a bin so narrow its mean differs from that by less than 1 %. From so many instances
-# on, alike ones are fitted for themselves.
+# mean, which differs little from its mean in so narrow a bin, and is measured in the chapter on
+# coverage. From so many instances on, alike ones are fitted for themselves.
 _RATIO, ENOUGH = 1.4, 30
 # Places are combined in steps: of one place at the head of the list, of some 3 % behind it,
 # and nowhere of more than a third of the standard deviation of the observed count. In the arcsine
