@@ -75,6 +75,7 @@ def notes(found: Inferred) -> tuple[str, ...]:
             if n
         ),
         *_alarms(found),
+        *_disagreements(found),
         *_contradictions(found),
         *_divisors(found),
     )
@@ -333,6 +334,20 @@ def _rare(found, name):
     """How rare ranks like these are."""
     n = int(1 / max(found.fit[name]["p_corrected"], REFUTED))
     return f"ranks like these come from such draws in fewer than 1 of {n:,} studies"
+
+
+def _disagreements(found):
+    """Where an estimate that assumes nothing is outside of the limits that assume something."""
+    if type(found) is Sampled:
+        for (name, metric), row in found.rows.items():
+            if row["assumption"] == "decreasing":
+                other = found.evidence[name].disagreement(metric, (row["if_low"], row["if_high"]))
+                if not np.isnan(other):
+                    yield (
+                        f"{name}: " * found.named + f"{metric} by EM is {other:.3f}, which assumes "
+                        f"nothing, and {between(row, 'if_')} if decreasing: only {between(row)} is "
+                        "sure"
+                    )
 
 
 def _contradictions(found):

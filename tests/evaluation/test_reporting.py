@@ -624,3 +624,23 @@ def test_who_is_ahead_is_said_only_where_limits_and_signs_agree():
     assert (pairs["low"] <= pairs["difference"])[known].all()
     assert (pairs["difference"] <= pairs["high"])[known].all()
     assert (pairs["if_ahead"].notna() == (pairs["assumption"] == "decreasing")).all()
+
+
+def test_an_estimate_that_disagrees_with_the_limits_is_said():
+    """Ranks about 60 of 1,000: few are at the head, of which 50 draws see little."""
+    ranks, said = np.arange(1, 1001), 0
+    chances = np.exp(-(np.log(ranks / 60) ** 2) / 2) / ranks
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        exact = rs.Ranks(rng.choice(ranks, 500, p=chances / chances.sum()), 1000)
+        found = rs.report(rs.UniformSampling(50).draw(exact, rng), metrics=["Recall@10"])
+        row, truth = found.table.loc["Recall@10"], (rs.Recall @ 10)(exact).mean()
+        assert row["low"] <= truth <= row["high"]
+        for note in found.notes:
+            if "by EM" in note:
+                other = float(note.partition("by EM is ")[2].partition(",")[0])
+                assert other < row["if_low"] and abs(other - truth) < abs(row["value"] - truth)
+                said += 1
+    assert said >= 2
+    decreasing = rs.Ranks(1 + np.arange(1000) ** 2 // 1000, 1000)
+    assert not rs.report(rs.UniformSampling(50).draw(decreasing, 0), metrics=["Recall@10"]).notes

@@ -141,6 +141,23 @@ class SampledRun:
         return self._em_fit("smooth", flat, 2)
 
     @cached_property
+    def without(self) -> list[Floats]:
+        """Weights of any distributions, found by as many steps of the EM algorithm."""
+        laws = [column.law for column in self.columns("none")]
+        return self._em_fit("none", [np.full(x.shape[1], 1 / x.shape[1]) for x in laws], 2)
+
+    def disagreement(self, metric: Metric, limits: tuple[float, float]) -> float:
+        """The estimate by EM without an assumption, if it is outside of limits that make one.
+
+        NaN if it is not, and where strata have too few instances for fits of their own.
+        """
+        if any(self.few) or self.is_nearly_all or isinstance(metric.shape, Linear):
+            return np.nan
+        fits = zip(self.mixtures(metric, "none"), self.without)
+        found = float(sum(one.share * (one.mean @ weights) for one, weights in fits))
+        return np.nan if limits[0] <= found <= limits[1] else found
+
+    @cached_property
     def plausible(self) -> list[Floats]:
         """Weights of decreasing distributions, after a few EM steps from plausible ones.
 
