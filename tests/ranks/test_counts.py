@@ -335,7 +335,7 @@ class TestReports:
         close(found.table, expected.table, 1e-6)
         close(found.ladder, expected.ladder, 1e-6)
         assert found.head == expected.head and found.sentences == expected.sentences
-        assert not found.notes
+        assert {*found.notes} <= {*expected.notes}  # counts have no single users with ties
         close(found.plan(AUC, 0.05), expected.plan(AUC, 0.05), 1e-6)
         with pytest.raises(ValueError, match="does not know the values of single users"):
             found.per_instance  # noqa: B018
