@@ -296,6 +296,8 @@ def _words(asked, words):
 def _report(asked, metrics=None):
     """A report of the sampled ranks in a file."""
     check_word("rows", asked.rows, ROWS, or_none=True)
+    if asked.rows and not asked.user:
+        raise ValueError(f"rows must stand beside --user, got {asked.rows!r} without")
     rows = _rows(asked)
     parts = {"": rows}
     if asked.model is not None:

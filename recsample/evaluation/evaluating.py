@@ -196,7 +196,7 @@ def evaluate(
     columns = {"user": user, "item": item, "score": score, "model": model}
     if isinstance(groups, str):
         columns["groups"] = groups
-        groups = by_user("held_out", held_out, user, groups)
+        groups = by_user("held_out", held_out, user, groups, "groups")
     given = scores if runs is None else runs.scores
     matched = match_ids(given, held_out, train, items, lists, relevance, columns)
     if sampler is not None or drawn in REPORTED:
@@ -212,6 +212,8 @@ def evaluate(
 
 def _runs(scores, model, run, unlisted, drawn, sampler):
     """The scores of each run; refuse what leaves no value of a user under a run."""
+    if run == model or is_one_of(run, ["user", "item", "score"]):
+        raise ValueError(f"run must be a column of its own, got {shown(run)}")
     for name, said in (("among", sampler), ("drawn", drawn if drawn in REPORTED else None)):
         if said is not None:
             raise ValueError(f"run must be None where {name} is {shown(said)}, got {shown(run)}")

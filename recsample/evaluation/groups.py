@@ -64,14 +64,17 @@ def _names_of(argument, given, ids):
     return names.tolist()
 
 
-def by_user(argument: str, frame: Any, user: str, column: str) -> dict[Any, Hashable]:
+def by_user(
+    argument: str, frame: Any, user: str, column: str, use: str = ""
+) -> dict[Any, Hashable]:
     """A column of a dataframe by another one, the users; refuse two values for a user."""
-    users, names = frames.read_columns(argument, frame, {"user": user, argument: column})
+    use = use or argument
+    users, names = frames.read_columns(argument, frame, {"user": user, use: column})
     rows = list(zip(frames.as_ids(argument, users).tolist(), names.to_list()))
     found = dict(rows)
     for one, name in rows:
         if found[one] != name:
-            raise ValueError(f"{argument} must hold each user once, got two for {shown(one)}")
+            raise ValueError(f"{use} must hold each user once, got two for {shown(one)}")
     return found
 
 
@@ -90,7 +93,10 @@ def group_numbers(given: Any, users: NDArray[Any]) -> Integers | None:
     An array is one by the numbers of users, of whom some may be left out.
     """
     if not (isinstance(given, Mapping) or frames.is_series(given) or frames.is_frame(given)):
-        given = dict(enumerate(array_of("groups", given, object).tolist()))
+        names = array_of("groups", given, object)
+        if names.ndim != 1:
+            raise ValueError(f"groups must hold one for each user, got {shown(given)}")
+        given = dict(enumerate(names.tolist()))
     which, names = numbered(names_of("groups", given, users))
     return which if len(names) < len(which) else None
 

@@ -500,12 +500,12 @@ class Reread(Inferred):
 
     @cached_property
     def ladder(self) -> Rungs:
-        return {
-            (name, one, a): dict(
-                zip(("low", "high"), _hull(r.limits(name, one, a) for r in self.readings))
-            )
-            for name, one, a in product(self.runs, self.metrics, ASSUMPTIONS)
-        }
+        rungs: dict[tuple[str, Metric, str], dict[str, float]] = {}
+        for name, one in product(self.runs, self.metrics):
+            each = [_hull(r.limits(name, one, a) for r in self.readings) for a in ASSUMPTIONS]
+            for a, ends in zip(ASSUMPTIONS, nested(each)):
+                rungs[name, one, a] = dict(zip(("low", "high"), ends))
+        return rungs
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         assumed = self.ladder[name, metric, "decreasing"]

@@ -173,7 +173,10 @@ def report(
 def _audited(sampled, exact, chosen):
     """The same with exact ranks of some instances, by which all else is said."""
     if sampled.groups is not None:
-        raise ValueError("exact must come without groups: audited are users, who are independent")
+        raise ValueError(
+            "exact must come without groups or several rows of a user: audited are users, who are "
+            "independent"
+        )
     if not sampled.pairable:
         raise ValueError("exact must come with Ranks: RankCounts do not say who was audited")
     given = exact if isinstance(exact, Mapping) else {"": exact}

@@ -323,7 +323,8 @@ class Result(Value):
                 what = "users" if groups is which else "groups"
                 raise ValueError(f"segments must hold at least two {what} each, got 1 in {name!r}")
             part = _frame(self.inferred.part(np.array(which)), of)
-            found[name] = part.assign(users=len(which))
+            users = {*self.inferred.ids[which].tolist()}
+            found[name] = part.assign(users=len(users))
         return extra("pandas").concat(found, names=["segment"])
 
     def plot(self, exact: Result | None = None) -> Figure:
@@ -522,8 +523,8 @@ class Result(Value):
         found = self.inferred
         if type(found) is not Sampled or len(found.runs) > 1 or found.groups is not None:
             raise ValueError(
-                "a plan is made from the sampled ranks of one recommender, without groups: report "
-                "it alone"
+                "a plan is made from the sampled ranks of one recommender, one row for each user: "
+                "report these alone"
             )
         if (asked := the_metric(metric)) not in found.metrics:
             raise ValueError(f"metric must be one of {[*map(str, found.metrics)]}, got {metric!r}")

@@ -102,6 +102,11 @@ def reading_of(given: Mapping[str, Any], rows: Any, groups: Any) -> Reading:
     ids = np.arange(len(next(iter(given.values())))) if labels is None else np.asarray(labels)
     repeated = labels is not None and _repeat(labels)
     if groups is None and not repeated:
+        if rows is not None and labels is None:
+            raise ValueError(
+                "rows must come with groups, or with an index that names the users, got "
+                f"{rows!r} without"
+            )
         return Reading(labels)
     own = Users(*numbered(ids.tolist()))
     if any(isinstance(run, RankCounts) for run in given.values()):

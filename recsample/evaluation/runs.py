@@ -25,6 +25,7 @@ from recsample.evaluation.infer import Exact, Inferred, Tied
 from recsample.evaluation.match import parts_by, recommenders
 from recsample.inference.audit import AuditedMean
 from recsample.metrics.base import Metric
+from recsample.ranks.checks import check_names
 
 
 class Runs(NamedTuple):
@@ -42,6 +43,7 @@ def runs_of(scores: Any, model: str, run: str) -> Runs:
     of: dict[str, dict[str, str]] = {}
     for name, one in given.items():
         if isinstance(one, Mapping):
+            check_names("scores", one)
             parts = {str(key): part for key, part in one.items()}
         elif frames.is_frame(one) and run in frames.column_names(one, "scores"):
             parts = parts_by(one, run, "run", "runs")
@@ -51,6 +53,9 @@ def runs_of(scores: Any, model: str, run: str) -> Runs:
                 f"of runs for each recommender, got {shown(run)} for {shown(one)}"
             )
         of[name] = {key: f"{name}, {run} {key}" if name else f"{run} {key}" for key in parts}
+        twice = [called for called in of[name].values() if called in found]
+        if twice:
+            raise ValueError(f"scores must have names that tell runs apart, got two {twice[0]!r}")
         found |= {of[name][key]: part for key, part in parts.items()}
     return Runs(found, of, named)
 
@@ -97,7 +102,7 @@ class ExactRuns(Exact):
             if self.of[a].keys() == self.of[b].keys():  # such as folds, which both have
                 tables = [tables[0] - tables[1]]
             reach = np.hypot.reduce([self._spread(t).reach(level) for t in tables])
-            if reach > 0:
+            if reach != 0:
                 apart = one["difference"]
                 low, high = _widened(apart, one, reach, (least - most, most - least))
                 as_audited = AuditedMean(apart, low, high, np.nan, np.nan)

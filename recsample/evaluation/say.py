@@ -35,7 +35,8 @@ _BOOK = "recsample.github.io/recsample/book"
 
 def page(found: Inferred) -> str:
     """Where the book says how such a result is read."""
-    return f"{_BOOK}/{_PAGES.get(type(found), 'report')}.html"
+    pages = (page for kind, page in _PAGES.items() if isinstance(found, kind))
+    return f"{_BOOK}/{next(pages, 'report')}.html"
 
 
 def rests_on(row: Mapping[str, Any]) -> str:
@@ -87,8 +88,9 @@ def notes(found: Inferred) -> tuple[str, ...]:
 def head(found: Inferred) -> str:
     """What was ranked among what, and whose the users are, where limits count others."""
     whose = ""
-    if found.groups is not None:
-        whose = f" They belong to {len(np.unique(found.groups)):,} groups, which limits count."
+    if found.groups is not None and not isinstance(found, Uncorrected):
+        n = len(np.unique(found.groups))
+        whose = f" They belong to {n:,} group{'s' * (n > 1)}, which limits count."
     return _head(found) + whose
 
 
@@ -117,6 +119,8 @@ def sentence(found: Any, name: str, metric: Metric) -> str:
             f"{metric} is {between(row)}, bounds for these {users}: {out:,} of {total:,} held-out "
             "items stand somewhere behind the lists."
         )
+    if np.isnan(row["value"]):
+        return f"{metric} is undefined for these {users}."
     limits = f" ({PERCENT} limits {between(row)}, for other {found.others} like these)"
     limits *= not np.isnan(row["low"])
     n = _span(found.first.n_irrelevant)
@@ -233,8 +237,9 @@ def _(found: Reread, name: str, metric: Metric) -> str:
     if row["assumption"] == "decreasing":
         narrow = f"; {between(row, 'if_')} if {_FALLING}"
     n = sum(map(len, found.runs.values()))
+    at_once = f"{n} number{'s' * (n > 1)} at once"
     return (
-        f"{metric} is {between(row)} ({PERCENT} limits, {n} numbers at once{narrow}), from "
+        f"{metric} is {between(row)} ({PERCENT} limits, {at_once}{narrow}), from "
         f"{found.studies[0].n_users:,} users, {_printed_draws(found)}."
     )
 
@@ -260,7 +265,7 @@ def _details(found):
         )
         return
     if isinstance(found, (Sampled, Reread)):
-        by_whom = ", as stated by whoever made this report" if found.stated else " by recsample"
+        by_whom = ", as stated by whoever made this report" if found.stated else ", by recsample"
         yield f"Items were drawn uniformly, anew for each instance{by_whom}."
         words = [rests_on(row) for row in found.rows.values()]
         if "decreasing" in words or "contradicted" in words:
@@ -302,9 +307,9 @@ def _ties(found):
         if one.pile:
             said = (
                 f"items with the lowest score, {found.lowest[name][0]:g}, ranked as tied: {of} "
-                f"held-out ones and {one.pile:,} of {one.ranked:,} others; if that score stands "
-                "for none, give -inf or no row in its place, and unlisted= says what such items "
-                f"are, which {moves}"
+                f"held-out ones and {one.pile:,} of {one.ranked:,} others. If that score stands "
+                "for none, give -inf or no row in its place: unlisted= says what such items are. "
+                f"Their place {moves}"
             )
         said += "; each value is the mean over all orders"
         yield f"{name}: " * bool(name) + said
@@ -326,8 +331,9 @@ def _alarms(found):
         if not found.stated:
             other = "ranks were changed, or users left out"
         if chance < SURPRISE:
-            rare = _rare(found, name).capitalize() + exactly
-            yield f"{name}: " * found.named + f"{rare}: either this is that study, or {other}."
+            rare = _rare(found, name) + exactly
+            rare = f"{name}: {rare}" if found.named else rare.capitalize()
+            yield f"{rare}: either this is that study, or {other}."
 
 
 def _rare(found, name):

@@ -21,7 +21,7 @@ def test_what_this_package_drew_needs_no_statement():
     found = rs.report(RUN, metrics=["AUC"])
     stated = rs.report(RUN.values, **STATED)
     pd.testing.assert_frame_equal(found.table, stated.table)
-    assert "drawn uniformly, anew for each instance by recsample" in found.footnote
+    assert "drawn uniformly, anew for each instance, by recsample" in found.footnote
     assert "as stated by whoever made this report" in stated.footnote
     assert rs.report(RUN, **STATED, replace=False).sentences == found.sentences
     beside = rs.report({"a": RUN, "b": RUN.values}, **STATED)

@@ -423,3 +423,29 @@ def test_the_command_says_what_python_says(tmp_path, capsys, monkeypatch):
         assert found.loc[0, ["low", "high"]].tolist() == pytest.approx(
             [table["low"], table["high"]]
         )
+
+
+@pytest.mark.parametrize(
+    "call, said",
+    [
+        (lambda: rs.report(COLUMN, rows="apart", **STATED), "rows must come with groups, or with"),
+        (lambda: rs.evaluate(np.eye(3), [0, 1, 2], groups=5), "groups must hold one for each user"),
+        (
+            lambda: rs.evaluate({"a": {1: np.eye(3), "1": np.eye(3)}}, [0, 1, 2], run="seed"),
+            "scores must",
+        ),
+        (
+            lambda: rs.evaluate(
+                {"a, s 1": {"2": np.eye(3)}, "a": {"1, s 2": np.eye(3)}}, [0, 1, 2], run="s"
+            ),
+            "scores must have names that tell runs apart, got two 'a, s 1, s 2'",
+        ),
+        (
+            lambda: rs.evaluate({"a": {1: np.eye(3)}}, [0, 1, 2], run="user"),
+            "run must be a column of its own, got 'user'",
+        ),
+    ],
+)
+def test_what_cannot_be_told_apart_is_refused(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()

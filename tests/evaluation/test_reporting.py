@@ -134,7 +134,7 @@ def test_a_sentence_holds_the_numbers_of_the_table_and_names_what_it_rests_on(fo
     row = found.table.loc["AP"]
     assert "if rank frequencies decrease in the best fifth" in second
     assert numbers(second)[3:] == [f"{row['if_low']:.3f}", f"{row['if_high']:.3f}"]
-    assert "items were drawn uniformly, anew for each instance by recsample" in (
+    assert "items were drawn uniformly, anew for each instance, by recsample" in (
         found.footnote.lower()
     )
     assert "within the best fifth of the list, no rank is more frequent" in found.footnote

@@ -319,8 +319,9 @@ class TestTheLowestScore:
         others = (~self.shown).sum()
         assert said.startswith(
             f"items with the lowest score, {filler:g}, ranked as tied: 0 of 40 held-out ones and "
-            f"{others:,} of 2,360 others; if that score stands for none, give -inf or no row in "
-            f"its place, and unlisted= says what such items are, which moves AUC from {among:.4f}"
+            f"{others:,} of 2,360 others. If that score stands for none, give -inf or no row in "
+            "its place: unlisted= says what such items are. Their place moves AUC from "
+            f"{among:.4f}"
         )
         masked = np.where(self.shown, self.chances, -np.inf)
         stated = {"unlisted": "out", "drawn": "all"}
@@ -357,7 +358,7 @@ class TestTheLowestScore:
         lists = pd.DataFrame({"user": np.repeat(range(40), 20), "item": [*range(20)] * 40})
         said = self.notes(scores, "array", among=lists, drawn="all")
         n = (~self.shown[:, :20]).sum()
-        assert f"{n} of {(ITEM >= 20).sum() + 19 * 40} others; if that score" in said
+        assert f"{n} of {(ITEM >= 20).sum() + 19 * 40} others. If that score" in said
         parts = rs.evaluate(scores, HELD_OUT, metrics=["AUC"]).by(np.arange(40) % 2)
         assert len(parts) == 2
 
