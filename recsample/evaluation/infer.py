@@ -357,13 +357,12 @@ class Sampled(Inferred):
 
     @cached_property
     def ladder(self) -> Rungs:
-        rungs: dict[tuple[str, Metric, str], dict[str, float]] = {}
-        for (name, one), metric in product(self.evidence.items(), self.metrics):
-            none = {a: one.contradicts(metric, a) for a in ASSUMPTIONS}
-            each = [(np.nan, np.nan) if none[a] else one.limits(metric, a, LEVEL) for a in none]
-            for a, ends in zip(ASSUMPTIONS, nested(each)):
-                rungs[name, metric, a] = dict(zip(("low", "high"), ends))
-        return rungs
+        def limits(name, metric, assumption):
+            one = self.evidence[name]
+            none = one.contradicts(metric, assumption)
+            return (np.nan, np.nan) if none else one.limits(metric, assumption, LEVEL)
+
+        return _rungs(self, limits)
 
     @cached_property
     def blind(self) -> BlindSpot | None:
@@ -380,12 +379,9 @@ class Sampled(Inferred):
     def assumed(self, metric: Metric, *names: str) -> str:
         """The strongest assumption that the ranks of none of these recommenders contradict.
 
-        "none" where nearly all items were drawn, so that nothing is assumed; "" where the ranks can
-        hardly come from such draws.
+        "" where the ranks can hardly come from such draws.
         """
-        runs = [self.evidence[name] for name in names]
-        found = supported(metric, *runs) or ""
-        return "none" if found and all(run.is_nearly_all for run in runs) else found
+        return supported(metric, *(self.evidence[name] for name in names)) or ""
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         evidence, used = self.evidence[name], self.assumed(metric, name)
@@ -500,12 +496,7 @@ class Reread(Inferred):
 
     @cached_property
     def ladder(self) -> Rungs:
-        rungs: dict[tuple[str, Metric, str], dict[str, float]] = {}
-        for name, one in product(self.runs, self.metrics):
-            each = [_hull(r.limits(name, one, a) for r in self.readings) for a in ASSUMPTIONS]
-            for a, ends in zip(ASSUMPTIONS, nested(each)):
-                rungs[name, one, a] = dict(zip(("low", "high"), ends))
-        return rungs
+        return _rungs(self, lambda *which: _hull(one.limits(*which) for one in self.readings))
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         assumed = self.ladder[name, metric, "decreasing"]
@@ -566,6 +557,16 @@ def infer(ranked, metrics, drawn, has_train, groups):
 def better(metric: Metric, a: str, b: str, sign: int) -> str:
     """The better of two recommenders, where the metric of the first less the second has a sign."""
     return a if (sign > 0) == metric.higher_is_better else b
+
+
+def _rungs(found, limits):
+    """Limits by recommender, metric and assumption; what assumes more is never wider."""
+    rungs = {}
+    for name, metric in product(found.runs, found.metrics):
+        each = nested([limits(name, metric, assumption) for assumption in ASSUMPTIONS])
+        for assumption, (low, high) in zip(ASSUMPTIONS, each):
+            rungs[name, metric, assumption] = {"low": low, "high": high}
+    return rungs
 
 
 def _both(ladder, name, metric, used):

@@ -116,7 +116,13 @@ def match_ids(
 
 
 def recommenders(scores: Any, model: str) -> tuple[Mapping[str, Any], bool]:
-    """The sources by the names of the recommenders, and whether these were named."""
+    """The sources by the names of the recommenders, and whether these were named.
+
+    Examples
+    --------
+    >>> recommenders({"popular": [[2.0, 1.0]]}, "model")
+    ({'popular': [[2.0, 1.0]]}, True)
+    """
     if isinstance(scores, Mapping):
         if not scores:
             raise ValueError("scores must hold at least one recommender, got none")

@@ -73,8 +73,7 @@
     const needed = { m: kind !== "scores", users: kind === "printed", rows: kind !== "printed", width: kind !== "printed" };
     for (const [name, shown] of Object.entries(needed)) {
       form.elements[name].parentElement.hidden = !shown;
-      form.elements[name].required &&= shown;
-      if (shown && ["m", "users"].includes(name)) form.elements[name].required = true;
+      form.elements[name].required = shown && ["m", "users"].includes(name);
     }
   }
   form.elements.kind.addEventListener("change", fit);

@@ -135,7 +135,7 @@ class SampledRun:
         if self.is_nearly_all:
             return self.best("none")
         flat = [
-            self.plausible[i] if few else np.full(c.law.shape[1], 1 / c.law.shape[1])
+            self.plausible[i] if few else _equal(c)
             for i, (c, few) in enumerate(zip(self.columns("smooth"), self.few))
         ]
         return self._em_fit("smooth", flat, 2)
@@ -143,8 +143,7 @@ class SampledRun:
     @cached_property
     def without(self) -> list[Floats]:
         """Weights of any distributions, found by as many steps of the EM algorithm."""
-        laws = [column.law for column in self.columns("none")]
-        return self._em_fit("none", [np.full(x.shape[1], 1 / x.shape[1]) for x in laws], 2)
+        return self._em_fit("none", [_equal(one) for one in self.columns("none")], 2)
 
     def disagreement(self, metric: Metric, limits: tuple[float, float]) -> float:
         """The estimate by EM without an assumption, if it is outside of limits that make one.
@@ -341,6 +340,11 @@ class SampledRun:
             if not _CERTAIN < chance < SURPRISE:
                 break
         return chance
+
+
+def _equal(columns):
+    """Equal weights of all columns."""
+    return np.full(columns.law.shape[1], 1 / columns.law.shape[1])
 
 
 def _is_column(ranks):
