@@ -21,15 +21,11 @@ from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_one_relevant, check_ranks
 from recsample.sampling.base import Design, Observed, check_observed, column_of
-from recsample.sampling.laws import count_pmf, log_lost, log_missed
+from recsample.sampling.laws import log_lost, log_missed
 from recsample.sampling.sequential import positions
 from recsample.sampling.sequential.scanning import Scan, check_scan
 
 __all__ = ["InverseSampling"]
-
-
-# Pools of more irrelevant items than this are not looked at position by position.
-_LARGE = 2**18
 
 
 @dataclass(frozen=True)
@@ -207,23 +203,17 @@ class InverseSampling(Design):
         return (last * np.exp(still) - (pool + 1.0) * np.expm1(still)) / (above + 1)
 
     def _moments(self, metric, cases):
-        """E[g(T)] and E[g(T)^2]: the sums of their steps from T to T + 1 times P(T > t)."""
+        """E[g(T)] and E[g(T)^2], for all numbers of items above in pools of one size at a time."""
         moments = np.empty((2, len(cases.pool)))
-        small, large = np.flatnonzero(cases.pool <= _LARGE), np.flatnonzero(cases.pool > _LARGE)
-        for same, pool, values in estimates_by_pool(metric, cases.of(small)):
-            values = values[: int(self._last(pool)) + 1]
-            steps = np.diff([values, values**2], prepend=0.0)
-            some = small[same]
-            moments[:, some] = positions.sums_of_steps(steps, cases.of(some), pool)
         kinds, kind = different_rows([cases.pool, cases.order, cases.n_relevant])
-        for one in np.unique(kind[large]):
+        for one in range(len(kinds[0])):
             some = np.flatnonzero(kind == one)
             mean = partial(self._moments_at, metric, *(column[one] for column in kinds))
             moments[:, some] = positions.mean_over_ties(mean, cases.of(some))
         return moments
 
     def _moments_at(self, metric, pool, order, n_relevant, above, _):
-        """`_moments` for numbers of items above in a large pool, as sums over few positions."""
+        """`_moments` for numbers of items above in a pool, as sums over few positions."""
         last = int(self._last(pool))
         edges = where_estimates_rise(metric, pool)
         position, weight = positions.places_between(1, last + 1, pool + 1, edges=edges)
@@ -327,36 +317,6 @@ def estimates_of_square(metric, position, pool):
     return first**2 * np.log(2) ** 2 * logarithmic
 
 
-def estimates_by_pool(metric, cases):
-    """`estimates` at the positions 1, ..., N + 1, for each kind of cases and size N of the pool.
-
-    For 1 / log2(r + 1) the steps from g(T) to g(T + 1) are C(N, T) D(N, T), where the D(N, t) are
-    differences and so D(N, t) = D(N + 1, t) + D(N + 1, t + 1): a pool follows from the next larger
-    one by a sum of positive numbers, and only a large gap is worth an integration.
-    """
-    kinds, kind = different_rows([cases.order, cases.n_relevant])
-    for i, (order, n_relevant) in enumerate(zip(*kinds)):
-        mine = np.flatnonzero(kind == i)
-        steps = None
-        for same, pool in positions.cases_by_pool(cases.of(mine)):
-            first, last = _ends(metric, order, n_relevant, pool)
-            match metric.shape:
-                case Linear():
-                    values = np.append(last, np.full(pool, first))
-                case Geometric(ratio):
-                    above = np.array([pool * (1 - ratio)])
-                    values = first * np.cumsum(count_pmf(above, np.array([pool]), pool, True))
-                case Reciprocal():
-                    values = first * (1 - _lost_along(order, pool))
-                case _:
-                    if steps is None or len(steps) - pool > 25:
-                        steps = _logarithmic_steps(order, pool)
-                    while len(steps) > pool + 1:
-                        steps = _steps_of_smaller_pool(steps)
-                    values = first * np.cumsum(steps)
-            yield mine[same], pool, values
-
-
 def where_estimates_rise(metric, pool):
     """Positions between which the estimates of a metric are smooth in a large pool.
 
@@ -367,26 +327,6 @@ def where_estimates_rise(metric, pool):
     ratio = metric.shape.ratio
     edges = pool * (1 - ratio) + np.sqrt(pool * ratio * (1 - ratio)) * np.arange(-12, 12.5, 0.5)
     return np.round(edges).astype(np.int64)
-
-
-def _steps_of_smaller_pool(steps):
-    """The steps for N - 1 irrelevant items from those for N, as a mean of neighbours."""
-    t, n = np.arange(1.0, len(steps)), len(steps) - 1
-    return steps[:-1] * ((n + 1 - t) / n) + steps[1:] * (t / n)
-
-
-def _logarithmic_steps(order, pool):
-    """The steps from g(T - 1) to g(T) for 1 / log2(r + 1), by the rule for the integral."""
-    x, weight, _ = _logarithm_rule(pool)
-    z = order + 1.0 + x
-    lost = _lost_along(order, pool) / order + (weight * (x / z)) @ _lost_along(z[:, None], pool)
-    return np.diff(1 - np.log(order + 1.0) * lost, prepend=0.0)
-
-
-def _lost_along(x, pool):
-    """`_lost` for T = 1, ..., N + 1."""
-    left = pool - np.arange(pool + 1.0)
-    return np.cumprod(left / (left + x), axis=-1)
 
 
 def _ends(metric, order, n_relevant, pool):

@@ -11,16 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from recsample._support.arrays import (
-    BLOCK,
-    different_rows,
-    owners,
-    places_in,
-    repeated,
-    starts_of,
-    summed,
-)
-from recsample._support.checks import check_memory
+from recsample._support.arrays import different_rows, owners, places_in, repeated, starts_of, summed
 from recsample._support.typing import Floats, Integers
 from recsample.ranks.ties import laws_of_ties
 from recsample.sampling.laws import gauss_on_points
@@ -78,73 +69,6 @@ def untied(cases, below):
     )
 
 
-def cases_by_pool(cases):
-    """The cases of each pool, the largest pools first, and its size."""
-    by_pool = np.argsort(-cases.pool, kind="stable")
-    starts = np.flatnonzero(np.diff(cases.pool[by_pool], prepend=-1))
-    for start, end in zip(starts, [*starts[1:], len(by_pool)]):
-        yield by_pool[start:end], cases.pool[by_pool[start]]
-
-
-def sums_of_steps(steps, cases, pool):
-    """The sum over t of steps[..., t] P(T > t), for each case in a pool of this size.
-
-    Without ties P(T > t) is at most (1 - a / N)^t, so behind t = 40 N / a it is below exp(-40) and
-    left out; with ties it is smaller still.
-    """
-    (above, ties), of_case = different_rows([cases.above, cases.ties])
-    reach = np.ceil(40 * pool / np.maximum(above, 1)).astype(np.int64)
-    reach = np.minimum(reach, steps.shape[-1] - 1)
-    sums = np.empty((*steps.shape[:-1], len(above)))
-    end = len(above)
-    while end:  # from those with the most items above, which need the fewest positions
-        first = max(0, end - max(1, BLOCK // max(1, int(reach[end - 1]))))
-        first += int(np.argmax(reach[first:end] <= 2 * reach[end - 1]))
-        last, part = int(reach[first]), slice(first, end)
-        sums[..., part] = steps[..., : last + 1] @ survival(above[part], ties[part], pool, last).T
-        end = first
-    return sums[..., of_case]
-
-
-def survival(above, ties, pool, last):
-    """P(T > t) for t = 0, ..., `last`, in a pool that holds at least so many irrelevant items.
-
-    The mean over ties of a, ..., a + t is a difference, since C(N - a, j) is one of C(N - a, j + 1)
-    in a: the sum of C(N - x, j) / C(N, j) over x = a, ..., a + t is, in a pool of N + 1,
-
-        (N + 1) / (j + 1) (C(N + 1 - a, j + 1) - C(N - a - t, j + 1)) / C(N + 1, j + 1).
-    """
-    check_memory(
-        24 * len(above) * (last + 1),
-        f"the law of {len(above)} instances over {last} items",
-        "ask for some of the ranks at a time",
-    )
-    pool = np.broadcast_to(pool, above.shape)
-    chance = np.empty((len(above), last + 1))
-    sure, tied = np.flatnonzero(ties == 0), np.flatnonzero(ties)
-    if len(sure):
-        chance[sure] = _none_above(above[sure], pool[sure], last)
-    if len(tied):
-        above, ties, pool = above[tied], ties[tied], pool[tied]
-        first, behind = (
-            _none_above(a, pool + 1, last + 1)[:, 1:] for a in (above, above + ties + 1)
-        )
-        scale = (pool + 1.0)[:, None] / (np.arange(1, last + 2) * (ties + 1.0)[:, None])
-        chance[tied] = scale * (first - behind)
-    return chance
-
-
-def _none_above(above, pool, last):
-    """C(N - a, t) / C(N, t) for t = 0, ..., `last`."""
-    t = np.arange(float(last))
-    chance = np.ones((len(above), last + 1))
-    # A factor of 0 comes before any below 0.
-    ratio = (pool - above)[:, None] - t
-    ratio /= pool[0] - t if (pool == pool[0]).all() else pool[:, None] - t
-    np.cumprod(ratio, axis=1, out=chance[:, 1:])
-    return chance
-
-
 def places_between(first, end, last, edges=()):
     """Places and weights for sums over first, ..., end - 1, out of 0, ..., last.
 
@@ -161,7 +85,7 @@ def places_between(first, end, last, edges=()):
         nodes, share = gauss_on_points(stop - start, _NODES)
         places.append(start + nodes)
         weights.append((stop - start) * share)
-    return np.concatenate(places), np.concatenate(weights)
+    return np.concatenate([[], *places]), np.concatenate([[], *weights])  # there may be none
 
 
 def mean_over_ties(function, cases):

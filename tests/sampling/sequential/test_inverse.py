@@ -198,19 +198,6 @@ def test_variance_in_a_huge_pool(n):
     )
 
 
-@pytest.mark.parametrize("metric", [AP, NDCG, RBP(0.9), RankScore(500), AUC], ids=str)
-@pytest.mark.parametrize("cap", [None, 7, 900])
-def test_few_positions_stand_for_all(metric, cap, monkeypatch):
-    ranks = Ranks([1, 2, 40, 900, 2500, 2990, 3000], 3000, ties=[0, 900, 3, 0, 499, 10, 0])
-    every = [
-        InverseSampling(cap).expect(metric, ranks),
-        InverseSampling(cap).variance(metric, ranks),
-    ]
-    monkeypatch.setattr("recsample.sampling.sequential.inverse._LARGE", 100)
-    few = [InverseSampling(cap).expect(metric, ranks), InverseSampling(cap).variance(metric, ranks)]
-    assert few == pytest.approx(np.array(every), abs=3e-13)  # of which the first has more rounding
-
-
 @cache
 def chances_in_a_large_pool(pool, last):
     """P(T > t) for all a and t <= `last`, draw by draw."""
