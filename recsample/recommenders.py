@@ -17,16 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from recsample._support import checks
 from recsample._support.arrays import owners, summed
-from recsample._support.checks import (
-    check_memory,
-    generator,
-    positive_float,
-    positive_int,
-    refuse_first,
-    shown,
-    whole_numbers,
-)
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Rng, Sparse
 from recsample.ranks.base import Ranks
@@ -107,12 +99,12 @@ class _Recommender(ABC):
         array([[0.    , 0.5774, 0.    ]])
         """
         n_users, n_items = self._fitted().shape
-        users = whole_numbers("users", users, lowest=0)
+        users = checks.whole_numbers("users", users, lowest=0)
         if users.ndim != 1:
             raise ValueError(f"users must be a list of users, got an array of shape {users.shape}")
         if users.size and users.max() >= n_users:
             raise ValueError(f"users must be below {n_users}, got user {users.max()}")
-        check_memory(
+        checks.check_memory(
             8 * len(users) * n_items,
             f"the scores of {len(users)} users",
             "ask for fewer users at a time",
@@ -151,7 +143,7 @@ class _Recommender(ABC):
         """
         tqdm = extra("tqdm").tqdm
         if not hasattr(interactions, "held_out"):
-            raise ValueError(f"interactions must be Interactions, got {shown(interactions)}")
+            raise ValueError(f"interactions must be Interactions, got {checks.shown(interactions)}")
         train, held_out = interactions.train, interactions.held_out
         shape = self._fitted().shape
         if train.shape != shape:
@@ -249,11 +241,11 @@ class MatrixFactorization(_Recommender):
     rng: Rng = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
-        self.n_factors = positive_int("n_factors", self.n_factors)
-        self.alpha = positive_float("alpha", self.alpha)
-        self.regularization = positive_float("regularization", self.regularization)
-        self.n_iterations = positive_int("n_iterations", self.n_iterations)
-        generator(self.rng)
+        self.n_factors = checks.positive_int("n_factors", self.n_factors)
+        self.alpha = checks.positive_float("alpha", self.alpha)
+        self.regularization = checks.positive_float("regularization", self.regularization)
+        self.n_iterations = checks.positive_int("n_iterations", self.n_iterations)
+        checks.generator(self.rng)
 
     def _learn(self, train: sparse.csr_matrix) -> None:
         tqdm = extra("tqdm")
@@ -276,7 +268,7 @@ class MatrixFactorization(_Recommender):
                 use_gpu=False,
                 num_threads=1,
                 iterations=self.n_iterations,
-                random_state=generator(self.rng),
+                random_state=checks.generator(self.rng),
             )
             confidence = train * (scale / alpha)
             model.fit(confidence, show_progress=False, callback=lambda *_: progress.update())
@@ -324,9 +316,9 @@ class ItemKNN(_Recommender):
     n_neighbors: int | None = None
 
     def __post_init__(self) -> None:
-        self.exponent = positive_float("exponent", self.exponent)
+        self.exponent = checks.positive_float("exponent", self.exponent)
         if self.n_neighbors is not None:
-            self.n_neighbors = positive_int("n_neighbors", self.n_neighbors)
+            self.n_neighbors = checks.positive_int("n_neighbors", self.n_neighbors)
 
     @property
     def similarity(self) -> Floats | Sparse:
@@ -389,7 +381,7 @@ def _squared_cosines(train, n_neighbors):
                 block = _nearest(block, start, n_neighbors)
             rows.append(block)
             n_bytes += 12 * block.nnz
-            check_memory(2 * n_bytes, "the similarities", "keep fewer, by n_neighbors")
+            checks.check_memory(2 * n_bytes, "the similarities", "keep fewer, by n_neighbors")
             progress.update(stop - start)
     return sparse.vstack(rows, format="csr")
 
@@ -432,7 +424,7 @@ def _events(train):
         raise ValueError(f"train must hold numbers, got entries of type {entries.dtype}")
     bad = ~((entries.data >= 0) & (entries.data < np.inf))
     message = "train must hold finite entries of at least 0, got {} for user {}, item {}"
-    refuse_first(bad, message, entries.data, entries.row, entries.col)
+    checks.refuse_first(bad, message, entries.data, entries.row, entries.col)
     is_event = entries.data != 0
     train = sparse.csr_matrix(
         (is_event[is_event], (entries.row[is_event], entries.col[is_event])), shape=train.shape

@@ -17,14 +17,6 @@ def mean_of(values: Floats | Integers, counts: Integers | None = None) -> float:
     return float(values.mean() if counts is None else counts @ values / counts.sum())
 
 
-def variance_of(values: Floats, counts: Integers | None = None) -> float:
-    """Their variance, with one less than the number of instances in the denominator."""
-    if counts is None:
-        return float(values.var(ddof=1))
-    off = values - mean_of(values, counts)
-    return float(counts @ off**2 / (counts.sum() - 1))
-
-
 # Limits of a mean.
 #
 # The values of a metric lie between two ends. Student's limits do not use them: of 8 users without

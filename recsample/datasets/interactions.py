@@ -10,14 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from recsample._support.checks import (
-    array_of,
-    generator,
-    positive_int,
-    refuse_first,
-    shown,
-    whole_numbers,
-)
+from recsample._support import checks
 from recsample._support.frames import as_ids, as_times, is_frame, read_columns
 from recsample._support.typing import Integers, Rng
 from recsample._support.values import Value, frozen, read_only_matrix
@@ -72,12 +65,12 @@ class Interactions(Value):
         for (name, values), size in zip(given.items(), (n_users, n_users, n_items)):
             if (shape := np.shape(values)) != (size,):
                 raise ValueError(f"{name} must have shape {(size,)} to fit train, got {shape}")
-        items = whole_numbers("held_out", held_out, lowest=0)
+        items = checks.whole_numbers("held_out", held_out, lowest=0)
         wrong = items >= n_items
         if not wrong.any():
             wrong = np.asarray(train[np.arange(n_users), items] != 0).ravel()
         message = f"held_out must be items below {n_items} without a training event of the user, "
-        refuse_first(wrong, message + "got item {} for user {at}", items)
+        checks.refuse_first(wrong, message + "got item {} for user {at}", items)
         arrays = {name: frozen(np.asarray(values)) for name, values in given.items()}
         vars(self).update(train=read_only_matrix(train.copy()), **arrays)
 
@@ -249,7 +242,8 @@ class Interactions(Value):
             more = f" and of {len(single) - 1:,} more" if len(single) > 1 else ""
             raise ValueError(
                 "frame must hold at least two different items of each user, one of them to train "
-                f"on, got one of {shown(single[0])}{more}: take users with a single item out first"
+                f"on, got one of {checks.shown(single[0])}{more}: take users with a single item out "
+                "first"
             )
         at_last = (times == times[last][user_of]) & (items != items[last][user_of])
         if at_last.any():
@@ -308,8 +302,11 @@ def make_interactions(
     >>> make_interactions(n_users=600, n_items=400, n_events=30_000, rng=0)
     <Interactions: 600 users, 400 items, 29400 training events>
     """
-    n_users, n_items = positive_int("n_users", n_users), positive_int("n_items", n_items)
-    n_events = positive_int("n_events", n_events)
+    n_users, n_items = (
+        checks.positive_int("n_users", n_users),
+        checks.positive_int("n_items", n_items),
+    )
+    n_events = checks.positive_int("n_events", n_events)
     if n_items < 40:
         raise ValueError(f"n_items must be at least 40, got {n_items}")
     most = n_items // 2
@@ -318,7 +315,7 @@ def make_interactions(
             f"n_events must be from 20 to n_items // 2 = {most} per user, that is from "
             f"{20 * n_users} to {most * n_users}, got {n_events}"
         )
-    rng = generator(rng)
+    rng = checks.generator(rng)
     n_taken = _activity(n_users, n_events, most, rng)
     popularity = 2.5 * rng.standard_normal(n_items)
     directions = rng.standard_normal((n_items, 8)) * 1.5 / np.sqrt(8)
@@ -360,14 +357,14 @@ def _activity(n_users, n_events, most, rng):
 def _ids(name: str, values: Any) -> NDArray[Any]:
     """One-dimensional ids: int64, or an array of strings."""
     # As objects, or numbers among strings would become strings.
-    array = array_of(name, values, None if hasattr(values, "dtype") else object)
+    array = checks.array_of(name, values, None if hasattr(values, "dtype") else object)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got an array of shape {array.shape}")
     if array.dtype.kind == "O":
         if len({isinstance(value, str) for value in array}) == 2:
             raise ValueError(f"{name} must be all whole numbers or all strings, got both")
         array = np.array(array.tolist())
-    return array if array.dtype.kind == "U" else whole_numbers(name, array)
+    return array if array.dtype.kind == "U" else checks.whole_numbers(name, array)
 
 
 def _held_out_ids(held_out: Any, user_ids: NDArray[Any]) -> NDArray[Any]:

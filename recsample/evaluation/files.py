@@ -64,12 +64,11 @@ def read_file(
     Relevance and further columns keep the names that they have in the file.
     """
     pd, found = extra("pandas"), read_columns(path, wanted, optional, header)
-    index = pd.Index(found.numbers, name=found.place)
     table = {}
     for use, column in found.by_use.items():
         name = use if use in _CALLED else found.names[use]
         name += " of the file" * (name in table)  # as another column is called here
-        table[name] = pd.Series(column, index, column.dtype)
+        table[name] = pd.Series(column, dtype=column.dtype)
     return pd.DataFrame(table)
 
 

@@ -18,15 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recsample._support import checks
 from recsample._support.arrays import counted
-from recsample._support.checks import (
-    check_memory,
-    generator,
-    positive_float,
-    positive_int,
-    shown,
-    whole_numbers,
-)
 from recsample._support.extras import extra
 from recsample._support.frames import table_of
 from recsample._support.typing import Rng
@@ -96,7 +89,9 @@ def printed_table(number: int) -> pd.DataFrame:
     """
     pd = extra("pandas")
     if isinstance(number, bool) or number not in (1, 2, 3, 4):
-        raise ValueError(f"number must be one of the paper's tables, 1 to 4, got {shown(number)}")
+        raise ValueError(
+            f"number must be one of the paper's tables, 1 to 4, got {checks.shown(number)}"
+        )
     with resources.files("recsample").joinpath("data/printed_tables.csv").open("rb") as file:
         rows = pd.read_csv(file)
     return rows[rows.pop("table") == number].set_index(_INDEX)
@@ -295,9 +290,9 @@ def as_printed(table: pd.DataFrame, decimals: int) -> pd.DataFrame:
     if "estimator" not in names or "mean" not in table.columns:
         raise ValueError(
             f"table must be a dataframe with a column 'mean' and indexed by {_INDEX}, "
-            f"got {shown(table)}"
+            f"got {checks.shown(table)}"
         )
-    decimals = int(whole_numbers("decimals", decimals, lowest=0))
+    decimals = int(checks.whole_numbers("decimals", decimals, lowest=0))
 
     def cell(row):
         text = f"{row['mean']:.{decimals}f}"
@@ -329,7 +324,7 @@ def figure1(n_items: int = 10_000) -> pd.DataFrame:
     {'AUC': 0.909, 'AP': 0.1, 'NDCG': 0.289, 'Recall@10': 1.0}
     """
     pd = extra("pandas")
-    n_items = positive_int("n_items", n_items)
+    n_items = checks.positive_int("n_items", n_items)
     r = np.arange(1, n_items + 1)
     columns = {str(metric): metric.of_rank(r, n_items) for metric in TOY_METRICS}
     return pd.DataFrame(columns, pd.Index(r, name="rank"))
@@ -487,7 +482,7 @@ def figure3(
     """
     pd = extra("pandas")
     samples = _checked_samples(samples)
-    r = np.arange(1, positive_int("largest_rank", largest_rank) + 1)
+    r = np.arange(1, checks.positive_int("largest_rank", largest_rank) + 1)
     ranks = Ranks(r, n_items)
     parts = {}
     for metric in TOY_METRICS:
@@ -592,7 +587,7 @@ def bias_and_variance(
     """
     pd = extra("pandas")
     metric = exact_metric(metric)
-    pool = positive_int("n_items", n_items) - 1
+    pool = checks.positive_int("n_items", n_items) - 1
     if prior is None:
         belief = large_pools.uniform_belief(pool)
     else:
@@ -601,7 +596,7 @@ def bias_and_variance(
     jumps = large_pools.jumps_of(metric, 1, 1)
     law, rows = large_pools.compressed(check_law(sampler), pool, exact, jumps, belief)
     if not isinstance(estimators, Mapping) or not len(estimators):
-        raise ValueError(f"estimators must map names to metrics, got {shown(estimators)}")
+        raise ValueError(f"estimators must map names to metrics, got {checks.shown(estimators)}")
     values = np.stack([_values_at(one, sampler) for one in estimators.values()], axis=1)
     bias, squared_bias, variance = average_errors(values, law, rows.target[:, None], rows.weight)
     columns = {
@@ -635,7 +630,7 @@ def figure5(ranks: Mapping[str, Ranks] | None = None, *, width: int = 100) -> pd
     """
     pd = extra("pandas")
     ranks = _given_or_recorded(ranks)
-    width = positive_int("width", width)
+    width = checks.positive_int("width", width)
     largest = max(int(np.max(r.n_items)) for r in ranks.values())
     ends = np.arange(width, largest + width, width)
     counts = {name: np.diff(_number_up_to(ends, r), prepend=0.0) for name, r in ranks.items()}
@@ -673,7 +668,7 @@ def figure6(
     """
 
     ranks = _given_or_recorded(ranks)
-    gamma = positive_float("gamma", gamma)
+    gamma = checks.positive_float("gamma", gamma)
     samples = _checked_samples(
         _log_spaced(_largest_sample(ranks), 20, first=10) if samples is None else samples
     )
@@ -706,11 +701,11 @@ def _law_and_repetitions(ranks, targets, sampler, repetitions, rng):
 
     `targets` has the estimators of each metric by name. All read the same draws.
     """
-    repetitions, rng = positive_int("repetitions", repetitions), generator(rng)
+    repetitions, rng = checks.positive_int("repetitions", repetitions), checks.generator(rng)
     keys = [(metric, estimator) for metric, found in targets.items() for estimator in found]
     read = [_values_at(targets[metric][estimator], sampler) for metric, estimator in keys]
     values = np.stack(read, axis=1)
-    check_memory(
+    checks.check_memory(
         8 * len(ranks) * repetitions * sum(values.shape),
         f"the results of repetitions={repetitions} with m={sampler.m}",
         "choose fewer repetitions",
@@ -766,9 +761,11 @@ def _given_or_recorded(ranks):
 
 def _checked_samples(samples):
     """Several numbers of samples, as a list."""
-    checked = whole_numbers("samples", samples, lowest=1)
+    checked = checks.whole_numbers("samples", samples, lowest=1)
     if checked.ndim != 1 or not len(checked):
-        raise ValueError(f"samples must be a list of at least one number, got {shown(samples)}")
+        raise ValueError(
+            f"samples must be a list of at least one number, got {checks.shown(samples)}"
+        )
     return checked.tolist()
 
 

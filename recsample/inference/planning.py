@@ -29,15 +29,6 @@ class UsersToRank(NamedTuple):
     others: int  # for the mean over all users like these
     n_users: int  # of the study
 
-    def __str__(self) -> str:
-        have = f"you have {self.n_users:,}"
-        if self.others > self.n_users:
-            return f"Rank all items of {self.others:,} users: {have}."
-        return (
-            f"Rank all items of {self.others:,} users, or of {self.these:,} for the mean over the "
-            f"users of this study: {have}."
-        )
-
 
 def users_to_rank(metric: Metric, width: float, evidence: SampledRun) -> UsersToRank:
     """How many users are enough in 9 studies of 10, from the sampled ranks of one study.

@@ -15,16 +15,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from recsample._support import checks
 from recsample._support.arrays import counted, owners, places_in, repeated, summed
-from recsample._support.checks import (
-    array_of,
-    check_memory,
-    nonnegative_float,
-    numbers,
-    one_of,
-    positive_int,
-    shown,
-)
 from recsample._support.typing import Floats, Integers
 from recsample.metrics.base import warned_of_nan
 from recsample.metrics.ranking import NDCG
@@ -68,8 +60,8 @@ def cg(grades: Grades, k: int | None = None, *, lowest: float = 0) -> float | Fl
     >>> cg([[3, 2, 0, 1], [0, 2]], k=3)
     array([5., 2.])
     """
-    k = k if k is None else positive_int("k", k)
-    lowest = nonnegative_float("lowest", lowest)
+    k = k if k is None else checks.positive_int("k", k)
+    lowest = checks.nonnegative_float("lowest", lowest)
     lists = _read("grades", grades, "linear", lowest)
     return _one_or_all(_sums(_first(lists, k, lowest), "linear", discounted=False), lists)
 
@@ -113,8 +105,8 @@ def dcg(
     >>> dcg([3], k=3, lowest=1)                      # 3/1 + 1/log2(3) + 1/2
     4.130929753571458
     """
-    k = k if k is None else positive_int("k", k)
-    lowest = nonnegative_float("lowest", lowest)
+    k = k if k is None else checks.positive_int("k", k)
+    lowest = checks.nonnegative_float("lowest", lowest)
     lists = _read("grades", grades, gain, lowest)
     return _one_or_all(_sums(_first(lists, k, lowest), gain), lists)
 
@@ -166,8 +158,8 @@ def ndcg(
     >>> ndcg([[3, 0, 2], [0, 2]], k=2, judged=[[3, 2, 0], [3, 2, 0]]).round(4)
     array([0.7039, 0.2961])
     """
-    k = k if k is None else positive_int("k", k)
-    lowest = nonnegative_float("lowest", lowest)
+    k = k if k is None else checks.positive_int("k", k)
+    lowest = checks.nonnegative_float("lowest", lowest)
     listed = ideal = _read("grades", grades, gain, lowest)
     if judged is not None:
         ideal = _read("judged", judged, gain, lowest)
@@ -205,16 +197,16 @@ class _Lists(NamedTuple):
 
 def _read(name, values, gain, lowest):
     """Check an argument, and return its lists."""
-    one_of("gain", gain, ("linear", "exponential"))
+    checks.one_of("gain", gain, ("linear", "exponential"))
     if hasattr(values, "__array__"):
-        values = array_of(name, values)
+        values = checks.array_of(name, values)
     elif not isinstance(values, Sequence):  # a set has no order
-        raise ValueError(f"{name} must be a list of grades, got {shown(values)}")
+        raise ValueError(f"{name} must be a list of grades, got {checks.shown(values)}")
     several = np.iterable(values) and {np.iterable(v) for v in values} == {True}
-    arrays = [numbers(name, v) for v in (values if several else [values])]
+    arrays = [checks.numbers(name, v) for v in (values if several else [values])]
     if any(array.ndim != 1 for array in arrays):
         raise ValueError(
-            f"{name} must be a list of grades or a list of such lists, got {shown(values)}"
+            f"{name} must be a list of grades or a list of such lists, got {checks.shown(values)}"
         )
     length = np.array([len(array) for array in arrays], np.int64)
     lists = _Lists(name, several, np.concatenate(arrays, dtype=np.float64), length)
@@ -241,7 +233,7 @@ def _first(lists, places, lowest):
     shorter = np.minimum(lists.length, places)
     # A lowest grade of 0 adds nothing to the sum.
     length = shorter if lowest == 0 else np.full_like(shorter, places)
-    check_memory(
+    checks.check_memory(
         40 * length.sum(dtype=float),
         f"filling up to {np.max(places)} places",
         "choose a smaller cut-off",

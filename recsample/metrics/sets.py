@@ -16,15 +16,7 @@ from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
 
-from recsample._support.checks import (
-    is_missing,
-    is_sparse,
-    positive_float,
-    positive_int,
-    refuse_frame,
-    refuse_masked,
-    shown,
-)
+from recsample._support import checks
 
 
 def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:
@@ -127,7 +119,7 @@ def f_score(
     0.3333333333333333
     """
     chosen, wanted = _recommended("recommended", recommended), _counts("relevant", relevant).keys()
-    beta = positive_float("beta", beta)
+    beta = checks.positive_float("beta", beta)
     if not chosen and not wanted:
         return _undefined("F-score", "no recommended and no relevant item")
     hits = len(chosen & wanted)
@@ -193,7 +185,7 @@ def item_coverage(recommended: Iterable[Iterable[Hashable]], n_items: int) -> fl
     >>> item_coverage([["a", "b"], [], ["a"], ["c"]], n_items=12)
     0.25
     """
-    n_items = positive_int("n_items", n_items)
+    n_items = checks.positive_int("n_items", n_items)
     covered = len(set().union(*_by_user(recommended)))
     if covered > n_items:
         raise ValueError(
@@ -207,7 +199,7 @@ def _by_user(recommended):
     """The set of recommended items of each user."""
     if isinstance(recommended, (str, bytes, Mapping)) or not np.iterable(recommended):
         raise ValueError(
-            f"recommended must be one collection of items per user, got {shown(recommended)}"
+            f"recommended must be one collection of items per user, got {checks.shown(recommended)}"
         )
     users = [_recommended(f"recommended[{user}]", items) for user, items in enumerate(recommended)]
     if not users:
@@ -220,25 +212,27 @@ def _recommended(name, items):
     counts = _counts(name, items)
     for item, count in counts.most_common(1):
         if count > 1:
-            raise ValueError(f"{name} must hold every item once, got {shown(item)} {count} times")
+            raise ValueError(
+                f"{name} must hold every item once, got {checks.shown(item)} {count} times"
+            )
     return counts.keys()
 
 
 def _counts(name, items):
     """Count how often each item is listed."""
     # Iterating over a sparse matrix gives its rows, which are hashable but no items.
-    refuse_masked(name, items)
-    refuse_frame(name, items, "choose the column of items")
-    if isinstance(items, (str, bytes)) or is_sparse(items) or not np.iterable(items):
-        raise ValueError(f"{name} must be a collection of items, got {shown(items)}")
+    checks.refuse_masked(name, items)
+    checks.refuse_frame(name, items, "choose the column of items")
+    if isinstance(items, (str, bytes)) or checks.is_sparse(items) or not np.iterable(items):
+        raise ValueError(f"{name} must be a collection of items, got {checks.shown(items)}")
     items = items.tolist() if hasattr(items, "tolist") else list(items)
     try:
         counts = Counter(items)
     except TypeError:
-        raise ValueError(f"{name} must hold hashable items, got {shown(items)}") from None
+        raise ValueError(f"{name} must hold hashable items, got {checks.shown(items)}") from None
     # NaN is not even equal to itself, so it would never be found among the relevant items.
-    if any(map(is_missing, counts)):
-        raise ValueError(f"{name} must not hold NaN, got {shown(items)}")
+    if any(map(checks.is_missing, counts)):
+        raise ValueError(f"{name} must not hold NaN, got {checks.shown(items)}")
     return counts
 
 

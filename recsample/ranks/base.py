@@ -13,18 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recsample._support import checks
 from recsample._support.arrays import counted, entries_of, flattened, owners, places_in, split
-from recsample._support.checks import (
-    array_of,
-    generator,
-    one_of,
-    one_or_each,
-    refuse_first,
-    refuse_frame,
-    refuse_masked,
-    shown,
-    whole_numbers,
-)
 from recsample._support.extras import extra
 from recsample._support.frames import as_ids, chosen_names, coded, column_names, read_columns
 from recsample._support.typing import Integers, Rng
@@ -171,14 +161,14 @@ class Ranks(WithDrawn):
     ) -> None:
         if isinstance(values, Ranks):
             raise ValueError(f"values must be ranks, which are numbers, got {values}")
-        refuse_frame("values", values, "Ranks.from_frame reads it, or choose one column")
+        checks.refuse_frame("values", values, "Ranks.from_frame reads it, or choose one column")
         flat, n_relevant, nested = flattened("values", values)
         if flat.dtype.kind == "f":
             whole = np.isfinite(flat) & (flat == np.floor(flat))
             message = "values must be whole numbers, got rank {} in instance {}" + OTHER_RANKS
-            refuse_first(~whole, message, flat, owners(n_relevant))
+            checks.refuse_first(~whole, message, flat, owners(n_relevant))
         tie = _ties_like(ties, n_relevant, nested)
-        one_tie = int(whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None
+        one_tie = int(checks.whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None
         self._fill(flat, tie, n_relevant, nested, n_items, ids, one_tie)
 
     @classmethod
@@ -192,13 +182,13 @@ class Ranks(WithDrawn):
         """Set the attributes, and check them against each other."""
         instance = owners(n_relevant)
         each = f"of the {len(n_relevant)} instances"
-        sizes = one_or_each("n_items", n_items, len(n_relevant), each, lowest=1)
+        sizes = checks.one_or_each("n_items", n_items, len(n_relevant), each, lowest=1)
         low = "values must be ranks of at least 1, got rank {} in instance {}"
-        refuse_first(flat < 1, low, flat, instance)
+        checks.refuse_first(flat < 1, low, flat, instance)
         high = "values must not exceed n_items, got rank {} in instance {}"
         # One number for all where it is, which takes the memory of one.
         alike = np.ndim(n_items) == 0 and not nested
-        refuse_first(flat > (sizes[:1] if alike else sizes[instance]), high, flat, instance)
+        checks.refuse_first(flat > (sizes[:1] if alike else sizes[instance]), high, flat, instance)
         rank = flat.astype(np.int64)
         rows = _sorted_rows(rank, tie, n_relevant, instance)
         n_irrelevant = sizes[:1] - n_relevant[:1] if alike else sizes - n_relevant
@@ -244,15 +234,15 @@ class Ranks(WithDrawn):
 
     def _numbers(self, users):
         """The numbers of the chosen instances; refuse an empty choice."""
-        refuse_masked("users", users)
+        checks.refuse_masked("users", users)
         if getattr(getattr(users, "dtype", None), "kind", "") == "u":
-            users = whole_numbers("users", users)  # which NumPy would let wrap around
+            users = checks.whole_numbers("users", users)  # which NumPy would let wrap around
         wanted = "users must be a number, a slice, or a list of numbers or of True and False, "
         try:
             which = np.atleast_1d(np.arange(len(self))[users])
         except (IndexError, TypeError, ValueError, OverflowError):
             # An IndexError, by which Python ends a loop over the instances.
-            got = f"of {len(self)} instances, got {shown(users)}"
+            got = f"of {len(self)} instances, got {checks.shown(users)}"
             raise IndexError(wanted + got) from None
         if which.ndim != 1:
             raise ValueError(f"{wanted}got an index of shape {which.shape}")
@@ -385,7 +375,9 @@ class Ranks(WithDrawn):
         given: dict[str, Any] = {"user": user, "rank": rank, "n_items": n_items, "ties": ties}
         wanted = chosen_names(given, {"n_items", "ties"} | ({"user"} if user is None else set()))
         found = dict(zip(wanted, read_columns("frame", frame, wanted)))
-        given |= {use: whole_numbers(use, found[use].to_numpy()) for use in wanted if use != "user"}
+        given |= {
+            use: checks.whole_numbers(use, found[use].to_numpy()) for use in wanted if use != "user"
+        }
         if user is None:
             return cls(given["rank"], given["n_items"], ties=given["ties"])
         ids, which = coded(as_ids("frame", found["user"]))
@@ -451,7 +443,7 @@ class Ranks(WithDrawn):
         >>> rs.Ranks([[5, 3], [1]], n_items=10).at([1, 2, 4], n_items=5).values
         (array([1, 2]), array([4]))
         """
-        flat = whole_numbers("rank", rank)
+        flat = checks.whole_numbers("rank", rank)
         if flat.shape != self._rank.shape:
             raise ValueError(
                 f"rank must hold one number for each of the {len(self._rank)} relevant items, "
@@ -484,8 +476,8 @@ class Ranks(WithDrawn):
         >>> rs.Ranks([2, 7], n_items=10, ties=[3, 0]).break_ties("pessimistic").values
         array([5, 7])
         """
-        if one_of("how", how, ("random", "optimistic", "pessimistic")) == "random":
-            ahead = _random_ahead(self.rows, generator(rng))
+        if checks.one_of("how", how, ("random", "optimistic", "pessimistic")) == "random":
+            ahead = _random_ahead(self.rows, checks.generator(rng))
         else:
             ahead = self.rows.ties * (how == "pessimistic")
         return self.at(self.rows.rank + ahead, self.n_items)._with_drawn(self.drawn)
@@ -508,21 +500,21 @@ def _random_ahead(rows, rng):
 def _ties_like(ties, n_relevant, nested):
     """The ties of each relevant item, flat."""
     if np.isscalar(ties):
-        return np.broadcast_to(whole_numbers("ties", ties, lowest=0), n_relevant.sum())
+        return np.broadcast_to(checks.whole_numbers("ties", ties, lowest=0), n_relevant.sum())
     flat, lengths, in_lists = flattened("ties", ties)
     if in_lists != nested or len(lengths) != len(n_relevant):
         got = f"{len(lengths)} {'lists' if in_lists else 'numbers'} for {len(n_relevant)} instances"
         raise ValueError(f"ties must be one number or have the shape of values, got {got}")
     message = "ties must have the lengths of values, got length {} in instance {at}"
-    refuse_first(lengths != n_relevant, message, lengths)
-    return whole_numbers("ties", flat, lowest=0)
+    checks.refuse_first(lengths != n_relevant, message, lengths)
+    return checks.whole_numbers("ties", flat, lowest=0)
 
 
 def _names(ids, n_instances):
     """The names of the instances, as an array that cannot be written to."""
     if ids is None:
         return None
-    names = array_of("ids", ids)
+    names = checks.array_of("ids", ids)
     if names.shape != (n_instances,):
         raise ValueError(
             f"ids must hold one name for each of the {n_instances} instances, "
@@ -548,7 +540,7 @@ def _size_of_each(sizes, which, ids):
         where = int(np.argmax(other))
         raise ValueError(
             f"n_items must be one number for each instance, got {sizes[where]} and "
-            f"{found[which[where]]} for {shown(ids[which[where]])}"
+            f"{found[which[where]]} for {checks.shown(ids[which[where]])}"
         )
     return found
 
@@ -556,14 +548,14 @@ def _size_of_each(sizes, which, ids):
 def refuse_several(ranks: Ranks, name: str = "ranks") -> None:
     """Refuse instances without exactly one relevant item."""
     message = f"{name} must hold one relevant item per instance, got {{}} in instance {{at}}"
-    refuse_first(ranks.n_relevant != 1, message, ranks.n_relevant)
+    checks.refuse_first(ranks.n_relevant != 1, message, ranks.n_relevant)
 
 
 def listed(parts: Any, kind: type) -> list[Any]:
     """Return the parts as a list; refuse any that is not of this class."""
     found = list(parts) if isinstance(parts, Iterable) and np.iterable(parts) else []
     if not found or not all(isinstance(part, kind) for part in found):
-        raise ValueError(f"parts must be a list of {kind.__name__}, got {shown(parts)}")
+        raise ValueError(f"parts must be a list of {kind.__name__}, got {checks.shown(parts)}")
     return found
 
 
@@ -595,15 +587,15 @@ def _check_rows(rows, sizes):
     same = instance[1:] == instance[:-1]
     if several := bool(same.any()):
         message = "values must not hold a rank twice, got rank {} twice in instance {}"
-        refuse_first(same & (rank[1:] == rank[:-1]), message, rank[1:], instance[1:])
+        checks.refuse_first(same & (rank[1:] == rank[:-1]), message, rank[1:], instance[1:])
     if not rows.ties.any():
         return
     # The worst case of a group: all its ties ahead of all its relevant items.
     last = rank + rows.ties + rows.group - rows.place
     message = "values + ties must not exceed n_items, got a worst rank of {} in instance {}"
-    refuse_first(last > sizes[instance], message, last, instance)
+    checks.refuse_first(last > sizes[instance], message, last, instance)
     if several:
         overlap = same & (rows.place[1:] == 1) & (last[:-1] >= rank[1:])
         message = "ties must not reach the next relevant item unless both name the same ties, "
         message += "got rank {} inside them in instance {}"
-        refuse_first(overlap, message, rank[1:], instance[1:])
+        checks.refuse_first(overlap, message, rank[1:], instance[1:])

@@ -12,18 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from recsample._support import checks
 from recsample._support.arrays import counted, different_rows, row_blocks
-from recsample._support.checks import (
-    check_memory,
-    numbers,
-    one_or_each,
-    refuse_frame,
-    shown,
-    whole_numbers,
-)
 from recsample._support.frames import chosen_names, column_names, count_groups, open_parquet
-from recsample._support.numerics import mean_of, variance_of
-from recsample._support.typing import Floats, Integers
+from recsample._support.numerics import mean_of
+from recsample._support.typing import Integers
 from recsample._support.values import frozen
 from recsample.ranks.base import Ranks, listed, refuse_several
 from recsample.ranks.provenance import Drawn, WithDrawn, drawn_of_parts
@@ -78,8 +71,10 @@ class RankCounts(WithDrawn):
     def __init__(
         self, values: ArrayLike, counts: ArrayLike, n_items: ArrayLike, *, ties: ArrayLike = 0
     ) -> None:
-        refuse_frame("values", values, "RankCounts.from_frame reads it, or choose one column")
-        rank = whole_numbers("values", values)
+        checks.refuse_frame(
+            "values", values, "RankCounts.from_frame reads it, or choose one column"
+        )
+        rank = checks.whole_numbers("values", values)
         if rank.ndim != 1:
             raise ValueError(f"values must be one-dimensional, got an array of shape {rank.shape}")
         columns = (_like(rank, "n_items", n_items, 1), rank, _like(rank, "ties", ties, 0))
@@ -93,7 +88,7 @@ class RankCounts(WithDrawn):
         (sizes, rank, tie), number = _added_up([one[some] for one in columns], number[some])
         _check(rank, sizes, tie)
         table = f"a table of {len(rank):,} different ranks"
-        check_memory(_BYTES_OF_ROW * len(rank), table, "give fewer ranks")
+        checks.check_memory(_BYTES_OF_ROW * len(rank), table, "give fewer ranks")
         one_size = int(sizes[0]) if sizes[0] == sizes[-1] else sizes
         ranks = Ranks(rank, one_size, ties=tie if tie.any() else 0)
         vars(self).update(ranks=ranks, counts=frozen(number))
@@ -181,20 +176,23 @@ class RankCounts(WithDrawn):
             refuse_several(ranks)
             counts = cls.of(ranks.rows.rank, ranks.n_items, ties=ranks.rows.ties)
             return _drawn_as(counts, ranks.drawn)
-        refuse_frame("ranks", ranks, "RankCounts.from_frame reads it, or choose one column")
+        checks.refuse_frame("ranks", ranks, "RankCounts.from_frame reads it, or choose one column")
         if n_items is None:
             raise ValueError("n_items must be given with a column of ranks: the sizes of the pools")
-        column = numbers("ranks", ranks)
+        column = checks.numbers("ranks", ranks)
         if column.ndim != 1 or not len(column):
             raise ValueError(
                 "ranks must be one-dimensional with at least one rank, "
                 f"got an array of shape {column.shape}"
             )
-        sizes, tied = whole_numbers("n_items", n_items, lowest=1), _like(column, "ties", ties, 0)
+        sizes, tied = (
+            checks.whole_numbers("n_items", n_items, lowest=1),
+            _like(column, "ties", ties, 0),
+        )
         if sizes.ndim == 0 and len(column) >= sizes and not np.any(ties):
             counts = _histogram(column, int(sizes))
             return cls(np.arange(1, len(counts) + 1), counts, n_items)
-        rank, sizes = whole_numbers("ranks", column), _like(column, "n_items", sizes, 1)
+        rank, sizes = checks.whole_numbers("ranks", column), _like(column, "n_items", sizes, 1)
         blocks = row_blocks(len(rank), 1, _BLOCK)
         return cls.concatenate([cls(rank[i], 1, sizes[i], ties=tied[i]) for i in blocks])
 
@@ -274,48 +272,18 @@ class RankCounts(WithDrawn):
         >>> rs.RankCounts([2, 50], [3, 1], n_items=100).mean(rs.Recall @ 10)
         0.75
         """
-        return mean_of(self._values(function), self.counts)
-
-    def variance(self, function: Callable[[Ranks], ArrayLike]) -> float:
-        """The variance of a metric over the instances, with N - 1 in the denominator.
-
-        Parameters
-        ----------
-        function : callable
-            As of `mean`.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        ValueError
-            As `mean`, and for a single instance.
-
-        Examples
-        --------
-        >>> import recsample as rs
-        >>> rs.RankCounts([2, 50], [3, 1], n_items=100).variance(rs.Recall @ 10)
-        0.25
-        """
-        if len(self) < 2:
-            raise ValueError("counts must hold at least two instances for a variance, got 1")
-        return variance_of(self._values(function), self.counts)
-
-    def _values(self, function: Callable[[Ranks], ArrayLike]) -> Floats:
         if not callable(function):
             raise ValueError(
                 "function must be a metric such as rs.AP, or another function of Ranks, got "
-                f"{shown(function)}"
+                f"{checks.shown(function)}"
             )
-        values = numbers("function", function(self.ranks)).astype(float)
+        values = checks.numbers("function", function(self.ranks)).astype(float)
         if values.shape != self.counts.shape:
             raise ValueError(
                 f"function must give a number for each of the {len(self.counts)} different ranks, "
                 f"got an array of shape {values.shape}"
             )
-        return values
+        return mean_of(values, self.counts)
 
 
 def _drawn_as(counts: RankCounts, drawn: Drawn | None) -> RankCounts:
@@ -330,12 +298,12 @@ def _drawn_as(counts: RankCounts, drawn: Drawn | None) -> RankCounts:
 def _histogram(column, n_items):
     """How often each of the ranks 1, ..., n occurs."""
     what = f"a count for each of {n_items:,} ranks"
-    check_memory(48 * n_items, what, "choose a smaller n_items")
+    checks.check_memory(48 * n_items, what, "choose a smaller n_items")
     counts = np.zeros(n_items + 1, np.int64)
     for rows in row_blocks(len(column), 1, max(_BLOCK, 4 * n_items)):  # few arrays of counts
         block = column[rows]
         if block.dtype.kind not in "iu":
-            block = whole_numbers("ranks", block)
+            block = checks.whole_numbers("ranks", block)
         if block.min() < 1 or block.max() > n_items:
             _check(block, n_items, 0)
         counts += counted(block, n_items + 1)
@@ -357,7 +325,7 @@ def _check(rank, sizes, ties):
 
 def _like(column, name, values, lowest):
     """An array with an entry for each rank of a column; a single number is repeated."""
-    return one_or_each(name, values, len(column), f"of {len(column)} ranks", lowest=lowest)
+    return checks.one_or_each(name, values, len(column), f"of {len(column)} ranks", lowest=lowest)
 
 
 def _added_up(columns, number):

@@ -13,16 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from recsample._support import checks
 from recsample._support.arrays import counted, flattened, owners, repeated, split
-from recsample._support.checks import (
-    check_memory,
-    generator,
-    is_one_of,
-    positive_int,
-    refuse_first,
-    shown,
-    whole_numbers,
-)
 from recsample._support.typing import Integers, Rng, Sparse
 from recsample.ranks.base import Ranks
 from recsample.ranks.order import refuse_nan
@@ -97,14 +89,14 @@ def given_ranks(
     n_users, n_items = map(len, checked) if isinstance(checked, tuple) else checked.shape
     sets = relevant_sets(relevant, n_users, n_items)
     kinds = np.iterable(drop) and isinstance(drop, Collection) and not isinstance(drop, str)
-    if not kinds or not all(is_one_of(kind, _DROPPABLE) for kind in drop):
-        raise ValueError(f"drop must hold kinds of {list(_DROPPABLE)}, got {shown(drop)}")
+    if not kinds or not all(checks.is_one_of(kind, _DROPPABLE) for kind in drop):
+        raise ValueError(f"drop must hold kinds of {list(_DROPPABLE)}, got {checks.shown(drop)}")
     lists = read_lists(negatives, n_users)
     right = right_entries(lists, sets, exclude, n_items, drop)
     user, item = lists.user[right], lists.item[right]
     length = counted(user, n_users)
     message = "negatives must hold an item for every user, got none for user {at}"
-    refuse_first(length == 0, message)
+    checks.refuse_first(length == 0, message)
 
     # One row per user: the relevant items, then the negatives, then nothing.
     n_relevant = np.diff(sets.indptr)
@@ -154,18 +146,18 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
     >>> rs.uniform_lists(2, exclude, rng=0).tolist()
     [[2, 3], [1, 0]]
     """
-    m, exclude = positive_int("m", m), as_excluded(exclude)
+    m, exclude = checks.positive_int("m", m), as_excluded(exclude)
     n_users, n_items = exclude.shape
-    check_memory(
+    checks.check_memory(
         16 * n_users * m,
         f"lists of m={m} items for {n_users} users",
         "choose a smaller m, or exclude for fewer users at a time",
     )
     left = n_items - np.diff(exclude.indptr)
-    refuse_first(
+    checks.refuse_first(
         left < m, f"exclude must leave at least m={m} items, got {{}} for user {{at}}", left
     )
-    rng, every = generator(rng), np.arange(n_items)
+    rng, every = checks.generator(rng), np.arange(n_items)
     candidates = (np.delete(every, excluded) for excluded in split(exclude.indices, n_items - left))
     return np.stack([rng.choice(items, m, replace=False) for items in candidates])
 
@@ -198,7 +190,7 @@ def read_lists(negatives: Any, n_users: int) -> Lists:
             f"negatives must hold a list of items for each of the {n_users} users, "
             f"got {len(length)} {'lists' if nested else 'numbers'}"
         )
-    return Lists(owners(length), whole_numbers("negatives", flat), length)
+    return Lists(owners(length), checks.whole_numbers("negatives", flat), length)
 
 
 _SHOWN = {
@@ -237,7 +229,7 @@ def right_entries(
     for kind, wrong in wrong_entries(lists, relevant, exclude, n_items).items():
         if kind not in drop:
             message = f"negatives must not hold {_SHOWN[kind]}, got item {{}} for user {{}}"
-            refuse_first(wrong, message, lists.item, lists.user)
+            checks.refuse_first(wrong, message, lists.item, lists.user)
         right &= ~wrong
     return right
 

@@ -25,8 +25,8 @@ from recsample.ranks.ties import WITHOUT_AVERAGES, ties_ahead
 
 # So many items at both ends of a pool are taken one by one where others are passed over.
 _ENDS = 64
-# Of more draws than this, most counts have a chance that is 0 in floats, below exp(-746).
-_WIDE, _NOTHING = 2**14, 746
+# Counts matter whose chance is not below exp(-46).
+_FAR = 46
 # The way out where a law is too large for the memory.
 _LESS = "choose a smaller m"
 # So many draws are followed one by one, and so many nodes are found, which takes seconds.
@@ -56,7 +56,7 @@ def likely_counts(above, pool, m, replace):
     All others have a chance below 1e-19. Targets are taken in the order of their means, so
     that much the same counts matter to those of a block.
     """
-    first, end = _within_reach(above, pool, m, replace, 46)
+    first, end = _within_reach(above, pool, m, replace)
     in_order = np.argsort(above / pool, kind="stable")
     while len(in_order):
         rows = in_order[:128]
@@ -68,8 +68,8 @@ def likely_counts(above, pool, m, replace):
         in_order = in_order[size:]
 
 
-def _within_reach(above, pool, m, replace, exponent):
-    """The first of the counts that matter, and the end; the others have a chance of exp(-exponent).
+def _within_reach(above, pool, m, replace):
+    """The first of the counts that matter, and the end; the others have a chance below 1e-19.
 
     By Bernstein's inequality: a count is distributed like a sum of independent indicators, the
     hypergeometric one too, since its generating function has real zeros only.
@@ -78,7 +78,7 @@ def _within_reach(above, pool, m, replace, exponent):
     variance = mean * (1 - above / pool)
     if not replace:
         variance *= (pool - m) / np.maximum(pool - 1, 1)
-    reach = np.sqrt(2 * exponent * variance) + exponent * 2 / 3
+    reach = np.sqrt(2 * _FAR * variance) + _FAR * 2 / 3
     first = np.maximum(np.floor(mean - reach), 0).astype(np.int64)
     return first, np.minimum(np.ceil(mean + reach), m).astype(np.int64) + 1
 
@@ -94,36 +94,19 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
     then normalised. No step subtracts or overflows: near the mode the relative error is a few units
     in the last place per step, where formulas through log-gamma lose it all for large pools.
     """
-    likely = counts or (_above_0(above, pool, m, replace) if draws is None else slice(None))
-    first, end, _ = likely.indices(m + 1)
-    n_columns = m + 1 if counts is None else end - first
-    check_memory(
-        len(above) * max(64 * (end - first), 8 * n_columns),
-        f"the law of {len(above)} ranks with m={m}",
-        _LESS,
-    )
+    first, end, _ = (counts or slice(None)).indices(m + 1)
+    what = f"the law of {len(above)} ranks with m={m}"
+    check_memory(64 * len(above) * (end - first), what, _LESS)
     drawn = m if draws is None else draws[:, None].astype(float)
-    law = _from_the_mode(above[:, None], pool[:, None], drawn, replace, first, end)
-    return law if n_columns == end - first else _with_zeros(law, likely, m)
+    return _from_the_mode(above[:, None], pool[:, None], drawn, replace, first, end)
 
 
 def law_blocks(
     above: Integers, pool: Integers, m: int, replace: bool
-) -> Iterator[tuple[slice, slice, Floats]]:
-    """Slices of targets, with the counts whose chance is not 0 in floats, and the law of these."""
+) -> Iterator[tuple[slice, Floats]]:
+    """Slices of targets, with the law of each."""
     for rows in row_blocks(len(above), m + 1):
-        check_memory(16 * (m + 1), f"the law with m={m}", _LESS)
-        counts = _above_0(above[rows], pool[rows], m, replace)
-        yield rows, counts, count_pmf(above[rows], pool[rows], m, replace, counts=counts)
-
-
-def _with_zeros(law, counts, m):
-    """The law of all counts, from that of those whose chance is not 0."""
-    if law.shape[1] == m + 1:
-        return law
-    pmf = np.zeros((len(law), m + 1))
-    pmf[:, counts] = law
-    return pmf
+        yield rows, count_pmf(above[rows], pool[rows], m, replace)
 
 
 def _from_the_mode(above, pool, drawn, replace, first, end):
@@ -154,14 +137,6 @@ def _from_the_mode(above, pool, drawn, replace, first, end):
     pmf[:, :-1] *= np.cumprod(ratio[:, ::-1], axis=1)[:, ::-1]
     pmf /= pmf.sum(axis=1, keepdims=True)
     return pmf
-
-
-def _above_0(above, pool, m, replace):
-    """The slice of counts beyond which all chances are 0 in floats; of few counts, all of them."""
-    if m <= _WIDE:
-        return slice(0, m + 1)
-    first, end = _within_reach(above, pool, m, replace, _NOTHING)
-    return slice(first.min(initial=m), end.max(initial=0))
 
 
 # Items with the same score are in a random order, so the law of a tied item is a mixture: of the
@@ -222,8 +197,8 @@ def weighted_pmf(weights, above, pool, m, replace):
     """Weighted sums of the laws of several numbers of items above, formed in blocks."""
     check_memory(8 * len(weights) * (m + 1), f"the law with m={m}", _LESS)
     total = np.zeros((len(weights), m + 1))
-    for rows, counts, law in law_blocks(above, np.full(len(above), pool), m, replace):
-        total[:, counts] += weights[:, rows] @ law
+    for rows, law in law_blocks(above, np.full(len(above), pool), m, replace):
+        total += weights[:, rows] @ law
     return total
 
 
@@ -429,8 +404,8 @@ def targets_of(ranks: Ranks) -> tuple[Targets, Integers]:
 
 def pmf_blocks(targets: Targets, m: int, replace: bool) -> Iterator[tuple[slice, Floats]]:
     """Slices of the targets, with the law of each."""
-    for rows, counts, law in law_blocks(targets.above, targets.pool, m, replace):
-        part, pmf = targets.of(rows), _with_zeros(law, counts, m)
+    for rows, pmf in law_blocks(targets.above, targets.pool, m, replace):
+        part = targets.of(rows)
         tied = part.ties > 0
         if not replace:  # a mean of equal weights has a shorter way
             few = _loses_digits(part.above, part.ties, part.pool, m)

@@ -19,14 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recsample._support import checks
 from recsample._support.arrays import BLOCK, counted, repeated, row_blocks, summed
-from recsample._support.checks import (
-    check_memory,
-    generator,
-    positive_int,
-    refuse_first,
-    true_or_false,
-)
 from recsample._support.typing import Floats, Rng
 from recsample._support.values import cached_arrays
 from recsample.metrics.base import Metric, warned_of_nan
@@ -83,8 +77,8 @@ class UniformSampling(Sampler):
     replace: bool = False
 
     def __post_init__(self) -> None:
-        replace = true_or_false("replace", self.replace)
-        vars(self).update(m=positive_int("m", self.m), replace=replace)
+        replace = checks.true_or_false("replace", self.replace)
+        vars(self).update(m=checks.positive_int("m", self.m), replace=replace)
 
     def law(self, n_items: int) -> Floats:
         """The law of the sampled rank for every rank of a pool, for one relevant item.
@@ -109,9 +103,9 @@ class UniformSampling(Sampler):
                [0.   , 0.667, 0.333],
                [0.   , 0.   , 1.   ]])
         """
-        n_items = positive_int("n_items", n_items)
+        n_items = checks.positive_int("n_items", n_items)
         self._check_pool(n_items - 1)
-        check_memory(
+        checks.check_memory(
             8 * n_items * (self.m + 1),
             f"the law for n_items={n_items}, m={self.m}",
             "ask for some of the ranks, by pmf",
@@ -170,10 +164,10 @@ class UniformSampling(Sampler):
         >>> rs.UniformSampling(m=1).pmf_of_hits(rs.Ranks([[2, 5]], n_items=6), k=2)
         array([[0.  , 0.75, 0.25]])
         """
-        k = positive_int("k", k)
+        k = checks.positive_int("k", k)
         targets, of_row = laws.targets_of(self._checked(ranks))
         most = int(ranks.n_relevant.max())
-        check_memory(
+        checks.check_memory(
             24 * len(ranks) * (most + 2),
             f"the law of the hits of {len(ranks)} instances with up to {most} relevant items",
             "ask for some of the ranks at a time",
@@ -187,11 +181,11 @@ class UniformSampling(Sampler):
 
     def draw(self, ranks: Drawable, rng: Rng) -> Drawable:
         if isinstance(ranks, RankCounts):
-            return self._draw_counts(ranks, generator(rng))
+            return self._draw_counts(ranks, checks.generator(rng))
         pool, n_relevant = self._checked(ranks).n_irrelevant, ranks.n_relevant
         if not self.replace:
             laws.check_drawable(pool)
-        rng = generator(rng)
+        rng = checks.generator(rng)
         rows = ranks.break_ties("random", rng).rows
         sampled = np.empty_like(rows.above)
         last = np.cumsum(n_relevant) - 1  # the row of each instance's last relevant item
@@ -246,7 +240,7 @@ class UniformSampling(Sampler):
         message = f"n_items must leave at least {needed} irrelevant items to draw m={self.m} "
         message += f"{'with' if self.replace else 'without'} replacement, got {{}}"
         message += " in instance {at}" if np.ndim(pool) else ""
-        refuse_first(np.asarray(pool < needed), message, pool)
+        checks.refuse_first(np.asarray(pool < needed), message, pool)
 
     def _draw_counts(self, counts, rng):
         """Draw, for each rank, how many of its instances get each sampled rank."""
@@ -288,6 +282,6 @@ def _blocks(sizes):
 @cached_arrays
 def _law(m: int, replace: bool, n_items: int) -> tuple[Floats]:
     law, above = np.zeros((n_items, m + 1)), np.arange(n_items)
-    for rows, counts, part in laws.law_blocks(above, np.full_like(above, n_items - 1), m, replace):
-        law[rows, counts] = part
+    for rows, part in laws.law_blocks(above, np.full_like(above, n_items - 1), m, replace):
+        law[rows] = part
     return (law,)

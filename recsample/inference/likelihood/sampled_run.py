@@ -97,32 +97,39 @@ class SampledRun:
         self.known: dict[tuple, Any] = {}
 
     @cached
-    def columns(self, assumption: Assumption, merged: bool = False) -> list[Columns]:
+    def columns(self, assumption: Assumption) -> list[Columns]:
         """The extreme distributions of each stratum in the class that an assumption names."""
-        used: Assumption = "none" if self.is_nearly_all else assumption
-        if merged:
-            return [columns_of(s, used, self.replace, self.cutoffs) for s in self.merged]
         # Smooth ones are for fits, of which there are none of few instances.
-        of_few: Assumption = "decreasing" if used == "smooth" else used
+        of_few: Assumption = "decreasing" if assumption == "smooth" else assumption
         return [
-            columns_of(s, of_few if few else used, self.replace, self.cutoffs)
+            self._columns_of(s, of_few if few else assumption)
             for s, few in zip(self.strata, self.few)
         ]
+
+    def _columns_of(self, stratum, assumption):
+        used = "none" if self.is_nearly_all else assumption
+        return columns_of(stratum, used, self.replace, self.cutoffs)
 
     @cached
     def mixtures(self, metric: Metric, assumption: Assumption) -> list[Mixture]:
         """The observations of each stratum, with the metric under each column."""
         return mixtures_of(self.strata, self.columns(assumption), metric, self.n_instances)
 
-    def best(self, assumption: Assumption, merged: bool = False) -> list[Floats]:
+    def best(self, assumption: Assumption) -> list[Floats]:
         """The best fitting weights of each stratum, which do not depend on the metric."""
-        strata = self.merged if merged else self.strata
-        return [self._best(assumption, merged, i) for i in range(len(strata))]
+        return [self._best(assumption, i) for i in range(len(self.strata))]
 
     @cached
-    def _best(self, assumption, merged, i):
-        stratum = (self.merged if merged else self.strata)[i]
-        return fitted(*observed(stratum.counts, self.columns(assumption, merged)[i]))
+    def _best(self, assumption, i):
+        return _fit_of(self.strata[i], self.columns(assumption)[i])
+
+    @cached
+    def tested(self, assumption: Assumption) -> list[tuple[Columns, Floats]]:
+        """The columns and the best fitting weights of each stratum that is tested."""
+        if self.merged is self.strata:
+            return list(zip(self.columns(assumption), self.best(assumption)))
+        columns = [self._columns_of(s, assumption) for s in self.merged]
+        return [(c, _fit_of(s, c)) for s, c in zip(self.merged, columns)]
 
     @cached_property
     def smoothed(self) -> list[Floats]:
@@ -243,7 +250,7 @@ class SampledRun:
         """
         many = [i for i, few in enumerate(self.few) if not few]
         mixtures = [self.mixtures(metric, assumption)[i] for i in many]
-        best = [self._best(assumption, False, i) for i in many]
+        best = [self._best(assumption, i) for i in many]
         if any(self.few):
             mixture, weights = self._scored(metric, assumption, sign)
             mixtures, best = [*mixtures, mixture], [*best, weights]
@@ -317,9 +324,7 @@ class SampledRun:
         observed counts themselves.
         """
         strata = self.merged
-        of_class = zip(self.columns(assumption, True), self.best(assumption, True))
-        without = zip(self.columns("none", True), self.best("none", True))
-        each = list(zip(strata, of_class, without))
+        each = list(zip(strata, self.tested(assumption), self.tested("none")))
         observed = sum(_ratio(s.counts, fit, free, assumption) for s, fit, free in each)
         cells = sum(sum((c > 0).sum() for c in s.counts) for s in strata)
         if observed < (cells if assumption == "none" else len(strata)):
@@ -340,6 +345,10 @@ class SampledRun:
             if not _CERTAIN < chance < SURPRISE:
                 break
         return chance
+
+
+def _fit_of(stratum, columns):
+    return fitted(*observed(stratum.counts, columns))
 
 
 def _equal(columns):
