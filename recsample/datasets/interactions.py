@@ -242,8 +242,8 @@ class Interactions(Value):
             more = f" and of {len(single) - 1:,} more" if len(single) > 1 else ""
             raise ValueError(
                 "frame must hold at least two different items of each user, one of them to train "
-                f"on, got one of {checks.shown(single[0])}{more}: take users with a single item out "
-                "first"
+                f"on, got one of {checks.shown(single[0])}{more}: take users with a single item "
+                "out first"
             )
         at_last = (times == times[last][user_of]) & (items != items[last][user_of])
         if at_last.any():

@@ -151,13 +151,14 @@ def _in_options(message, asked):
         return "".join(option(found[0])[:1]) or found[0]
 
     def state(found):
-        given = "not given" if found[2] == "None" else "given"
-        return f"{option(found[1])[0]} is {given}" if option(found[1]) else found[0]
+        given = {"None": "not given", "a dataframe": "given", "a sampler": "given"}
+        said = given.get(found[2], found[2])
+        return f"{option(found[1])[0]} is {said}" if option(found[1]) else found[0]
 
     first, space, rest = message.partition(" ")
     message = f"{alone([first])}{space}{rest}"
     message = re.sub(r"(?<=[\s(])(\w+)=('[^']*'|\w*)", inside, message)
-    message = re.sub(r"\b(\w+) is (None|a dataframe|a sampler)\b", state, message)
+    message = re.sub(r"\b(\w+) is (None\b|a dataframe|a sampler|'[^']*')", state, message)
     message = re.sub(r"(?<= )[a-z]+_[a-z]+(?=[ :,]|$)", alone, message)
     return message.replace("must be None", "must be left out").replace("got None", "got nothing")
 
@@ -296,7 +297,7 @@ def _words(asked, words):
 def _report(asked, metrics=None):
     """A report of the sampled ranks in a file."""
     check_word("rows", asked.rows, ROWS, or_none=True)
-    if asked.rows and not asked.user:
+    if asked.rows and not (asked.user or asked.groups):
         raise ValueError(f"rows must stand beside --user, got {asked.rows!r} without")
     rows = _rows(asked)
     parts = {"": rows}
@@ -314,7 +315,9 @@ def _report(asked, metrics=None):
 
     def of_instances(use):
         found = _of_users(rows, use)
-        return found if in_lists or "user" not in rows else found[_numbered(of_one["user"])]
+        if in_lists or "user" not in rows:
+            return found
+        return found[np.unique(of_one["user"], return_inverse=True)[1]]
 
     audit = {}
     if asked.exact is not None:
@@ -348,7 +351,9 @@ def _rows(asked):
     place = [f"{found.place} {at}" for at in found.numbers]
     rows = {use: np.full(len(place), one) for use, one in numbers.items()}
     rows |= {"place": np.array(place), **found.by_use}
-    return rows if asked.user is None else _some(rows, np.argsort(rows["user"], kind="stable"))
+    if "groups" in rows:  # which are the users, where no others are named
+        rows.setdefault("user", rows["groups"])
+    return _some(rows, np.argsort(rows["user"], kind="stable")) if "user" in rows else rows
 
 
 def _some(rows, which):
@@ -369,11 +374,6 @@ def _check_users(rows, models):
             "user must name the same users for each recommender, got "
             f"{shown(users[known.argmin()])} for only {known.min()} of {models}"
         )
-
-
-def _numbered(users):
-    """The number of each user, in ascending order."""
-    return np.unique(users, return_inverse=True)[1]
 
 
 def _ranks(rows, in_lists):

@@ -13,7 +13,7 @@ from recsample._support.checks import generator, is_one_of, shown
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
 from recsample.evaluation.grades import check_found, uses_grades
-from recsample.evaluation.groups import by_user, group_numbers
+from recsample.evaluation.groups import column_by_user, group_numbers
 from recsample.evaluation.infer import infer
 from recsample.evaluation.match import match_ids
 from recsample.evaluation.options import REPORTED, check_together
@@ -123,8 +123,9 @@ def evaluate(
         are left out of it. Where "open" leaves a mean open, ``low``
         and ``high`` are its bounds for these users, there is no value, and ``assumption`` says
         "bound". With `run`, ``from_users`` and ``from_runs`` are the shares of the variance of the
-        mean that other users and other runs make up. Whatever was left out, or does not match,
-        is counted in ``counts``, and said in ``notes`` where it is more than the usual.
+        mean that other users and other runs make up, NaN of fewer than three runs. Whatever was
+        left out, or does not match, is counted in ``counts``, and said in ``notes`` where it is
+        more than the usual.
 
     Raises
     ------
@@ -196,7 +197,7 @@ def evaluate(
     columns = {"user": user, "item": item, "score": score, "model": model}
     if isinstance(groups, str):
         columns["groups"] = groups
-        groups = by_user("held_out", held_out, user, groups, "groups")
+        groups = column_by_user(held_out, user, groups)
     given = scores if runs is None else runs.scores
     matched = match_ids(given, held_out, train, items, lists, relevance, columns)
     if sampler is not None or drawn in REPORTED:
@@ -207,18 +208,22 @@ def evaluate(
     whose = None if groups is None else group_numbers(groups, matched.study.users)
     found = infer(ranked, chosen, drawn, train is not None, whose)
     found = found if runs is None else over_runs(found, runs)
-    return Result(found, "evaluate", arguments)
+    if sampler is None:
+        del arguments["rng"]  # which nothing was drawn with
+    return Result(found, evaluate, arguments)
 
 
 def _runs(scores, model, run, unlisted, drawn, sampler):
     """The scores of each run; refuse what leaves no value of a user under a run."""
     if run == model or is_one_of(run, ["user", "item", "score"]):
         raise ValueError(f"run must be a column of its own, got {shown(run)}")
-    for name, said in (("among", sampler), ("drawn", drawn if drawn in REPORTED else None)):
-        if said is not None:
-            raise ValueError(f"run must be None where {name} is {shown(said)}, got {shown(run)}")
-    if is_one_of(unlisted, ["open"]):
-        raise ValueError(f"run must be None where unlisted is 'open', got {shown(run)}")
+    for where, holds in (
+        ("among is a sampler", sampler is not None),
+        (f"drawn is {drawn!r}", drawn in REPORTED),
+        ("unlisted is 'open'", is_one_of(unlisted, ["open"])),
+    ):
+        if holds:
+            raise ValueError(f"run must be None where {where}, got {shown(run)}")
     return runs_of(scores, model, run)
 
 

@@ -47,9 +47,11 @@ def _names_of(argument, given, ids):
             raise ValueError(
                 f"{argument} must have two columns, users and {argument}, got {columns}"
             )
-        given = by_user(argument, given, *columns)
+        wanted = dict(zip(("user", argument), columns))
+        users, names = frames.read_columns(argument, given, wanted)
+        given = by_user(argument, frames.as_ids(argument, users).tolist(), names.to_list())
     if frames.is_series(given):
-        return frames.aligned(argument, given[given.index.isin(ids)], ids).tolist()
+        given = by_user(argument, given.index.tolist(), given.tolist())
     if isinstance(given, Mapping):
         missing = [one for one in ids.tolist() if one not in given]
         if missing:
@@ -64,18 +66,28 @@ def _names_of(argument, given, ids):
     return names.tolist()
 
 
-def by_user(
-    argument: str, frame: Any, user: str, column: str, use: str = ""
-) -> dict[Any, Hashable]:
-    """A column of a dataframe by another one, the users; refuse two values for a user."""
-    use = use or argument
-    users, names = frames.read_columns(argument, frame, {"user": user, use: column})
-    rows = list(zip(frames.as_ids(argument, users).tolist(), names.to_list()))
-    found = dict(rows)
-    for one, name in rows:
-        if found[one] != name:
-            raise ValueError(f"{use} must hold each user once, got two for {shown(one)}")
+def by_user(argument: str, users: list[Any], names: list[Any]) -> dict[Any, Any]:
+    """What each user is called; refuse two names of one."""
+    found: dict[Any, Any] = {}
+    for one, name in zip(users, names):
+        first = found.setdefault(one, name)
+        missing = is_missing(first), is_missing(name)
+        if missing[0] != missing[1] or not (missing[0] or first == name):
+            raise ValueError(f"{argument} must hold each user once, got two for {shown(one)}")
     return found
+
+
+def column_by_user(held_out: Any, user: str, column: str) -> dict[Any, Any]:
+    """The groups in a column of `held_out`."""
+    known = frames.column_names(held_out) if frames.is_frame(held_out) else None
+    if known is None or column not in known:
+        held = "is no dataframe" if known is None else f"has the columns {shown(known)}"
+        raise ValueError(
+            f"groups must be a column of held_out, or the group by the user, got {shown(column)} "
+            f"where held_out {held}"
+        )
+    users, names = frames.read_columns("groups", held_out, {"user": user, "groups": column})
+    return by_user("groups", frames.as_ids("held_out", users).tolist(), names.to_list())
 
 
 def numbered(names: Iterable[Hashable]) -> tuple[Integers, NDArray[Any]]:
@@ -97,8 +109,17 @@ def group_numbers(given: Any, users: NDArray[Any]) -> Integers | None:
         if names.ndim != 1:
             raise ValueError(f"groups must hold one for each user, got {shown(given)}")
         given = dict(enumerate(names.tolist()))
-    which, names = numbered(names_of("groups", given, users))
-    return which if len(names) < len(which) else None
+    return several(numbered(names_of("groups", given, users))[0])
+
+
+def several(groups: Integers | None) -> Integers | None:
+    """The numbers of the groups, None where each has one row; a single one is refused."""
+    n = 0 if groups is None else len(np.unique(groups))
+    if groups is None or n == len(groups):
+        return None
+    if n < 2:  # which says nothing of others
+        raise ValueError(f"groups must tell at least two apart, got {n}")
+    return groups
 
 
 def sums_of_groups(rows: Floats, groups: Integers | None) -> tuple[Floats, Floats]:
@@ -159,8 +180,6 @@ class GroupedRun(SampledRun):
     def __init__(self, groups: Integers, sampled: Any, *how: Any) -> None:
         super().__init__(sampled, *how)
         sizes = np.unique(groups, return_counts=True)[1]
-        if len(sizes) < 2:
-            raise ValueError(f"groups must tell at least two apart, got {len(sizes)}")
         self.owners, self.how = groups, how
         weight = sizes.sum() / (sizes**2).sum()
         self.weight = float(weight)

@@ -217,6 +217,11 @@ class Exact(Inferred):
     is_task: bool = False
 
     @property
+    def n_runs(self) -> Integers | None:
+        """How many runs of each recommender a value is the mean of; None where there are none."""
+        return None
+
+    @property
     def others(self) -> str:
         """Of what limits are for others."""
         return "users" if self.groups is None else "groups"

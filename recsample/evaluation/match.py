@@ -14,12 +14,12 @@ from recsample._support.checks import array_of, positive_int, shown, whole_numbe
 from recsample._support.conversions import conversion
 from recsample._support.extras import extra
 from recsample._support.typing import Floats
-from recsample.evaluation.options import USUAL
+from recsample.evaluation.options import EXPECTED
 from recsample.ranks.checks import check_names
 from recsample.ranks.scores import item_sets, pairs_of, sets_of, without
 from recsample.ranks.sources import Listed, Source, Study, WholeRows, is_rows
 
-_SCORES_IN_TRAIN, _OF_OTHERS = USUAL
+_SCORES_IN_TRAIN, _OF_OTHERS = EXPECTED
 _THEMSELVES = (
     "users who are ranked among their own items; if a query is no answer to itself, give the pairs "
     "of a user and the same item as train="

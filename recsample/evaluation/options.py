@@ -30,8 +30,8 @@ ROWS: Mapping[str, str] = {
     "repeated": "one item, for which items were drawn again and again",
 }
 
-# The ends of counts that are usual, so that no note tells of them.
-USUAL = (
+# The ends of counts of what is expected, so that no note tells of them.
+EXPECTED = (
     "scores of items in train, which are not ranked",
     "of users who are not evaluated, left out",
 )

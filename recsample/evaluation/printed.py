@@ -52,7 +52,7 @@ class Cell(NamedTuple):
     has_other: bool  # another number stands behind it, such as its error
 
 
-def printed_table(values: Any) -> tuple[dict[str, dict[str, Cell]], bool]:
+def read_printed(values: Any) -> tuple[dict[str, dict[str, Cell]], bool]:
     """The cells by recommender and metric, and whether the recommenders have names.
 
     Metrics stand in the first lines or in the first column; what is missing is left out.

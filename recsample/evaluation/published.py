@@ -13,10 +13,10 @@ from recsample._support.checks import shown
 from recsample._support.extras import extra
 from recsample.evaluation.infer import Reread
 from recsample.evaluation.options import DRAWN
-from recsample.evaluation.printed import called, metric_name, printed_table
+from recsample.evaluation.printed import called, metric_name, read_printed
 from recsample.evaluation.reporting import MANY, refuse_corrections
 from recsample.evaluation.results import Result
-from recsample.evaluation.say import among, as_printed
+from recsample.evaluation.say import among, as_written
 from recsample.inference.likelihood.sampled_run import check_additive
 from recsample.inference.published import Printed, PrintedStudy
 from recsample.metrics.base import Metric, ends_of
@@ -102,7 +102,7 @@ def from_published(
             f"drawn must be 'uniform' ({DRAWN['uniform']}) for the numbers of a table, got "
             f"{shown(drawn)}: of other draws they say nothing about the exact metrics"
         )
-    given, named = printed_table(values)
+    given, named = read_printed(values)
     runs = {name: _numbers(called(name), cells) for name, cells in given.items()}
     check_names("values", runs)
     printed = list(dict.fromkeys(one.metric for run in runs.values() for one in run))
@@ -123,10 +123,10 @@ def from_published(
         name, clash = found.clashes[0][0]
         raise ValueError(
             f"{called(name)} must be possible together for {among(found)}, got "
-            f"{', '.join(map(as_printed, clash))}: look for a misprint, for another cut-off, m, "
+            f"{', '.join(map(as_written, clash))}: look for a misprint, for another cut-off, m, "
             "n_items or draw, or for numbers that are each the best of many epochs"
         )
-    return Result(found, "from_published", arguments)
+    return Result(found, from_published, arguments)
 
 
 def _numbers(of, cells):

@@ -154,8 +154,9 @@ def report(
     _check_same(runs)
     if rows == "one list" and reading.users is not None and n_items is not None:
         n_items = reading.users.each("n_items", n_items)
-    draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None)
-    if rows == "repeated" and reading.users is not None:
+    repeated = rows == "repeated" and reading.users is not None
+    draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None, repeated=repeated)
+    if repeated:
         runs = {name: reading.users.added_up(one) for name, one in runs.items()}
         sizes = reading.users.each("n_items", draws.n_items)
         draws = draws._replace(n_items=sizes, replace=True)
@@ -167,7 +168,7 @@ def report(
         **draws._asdict(),
     )
     found = found if exact is None else _audited(found, exact, chosen)
-    return Result(found, "report", arguments)
+    return Result(found, report, arguments)
 
 
 def _audited(sampled, exact, chosen):
@@ -218,10 +219,12 @@ def draws_of(
     replace: bool | None,
     *,
     audited: bool = False,
+    repeated: bool = False,
 ) -> Draws:
     """What the runs remember of their draws, or else what is stated; contradictions are refused.
 
-    Where users were `audited`, it does not matter how items were drawn.
+    Where users were `audited`, it does not matter how items were drawn. Draws that are `repeated`
+    for one item count as made with replacement, whatever each of them was.
     """
     if drawn is not None:
         check_word("drawn", drawn, REPORTED)
@@ -246,7 +249,7 @@ def draws_of(
         raise ValueError("n_items must be given: the sizes of the pools that were drawn from")
     sizes = checks.whole_numbers("n_items", n_items, lowest=2)
     if replace is None:
-        replace = _check_few(runs, sizes)
+        replace = repeated or _check_few(runs, sizes)
     return Draws(sizes, checks.true_or_false("replace", replace), stated)
 
 
@@ -361,6 +364,12 @@ def _check_same(runs):
     """Refuse recommenders that were not evaluated on the same instances."""
     listed = {repr(name): run for name, run in runs.items() if isinstance(run, Ranks)}
     each = len(listed) == len(runs)
+    if listed and not each:
+        counted = next(name for name, run in runs.items() if isinstance(run, RankCounts))
+        raise ValueError(
+            "sampled must hold the same kind for each recommender, got RankCounts of "
+            f"{counted!r} beside Ranks of {next(iter(listed))}: RankCounts.of counts Ranks"
+        )
     numbers = {name: run.n_relevant if each else len(run) for name, run in runs.items()}
     first = next(iter(runs))
     for name, one in numbers.items():

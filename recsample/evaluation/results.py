@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from importlib.metadata import version
+from inspect import signature
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -57,15 +58,16 @@ class Result(Value):
     ----------
     inferred : Inferred
         All numbers, which `per_instance`, `by` and `plan` ask too.
-    function : str, optional
+    function : callable
         What made it, for exports.
-    arguments : mapping of str to object, optional
-        What that was given.
+    arguments : mapping of str to object
+        What that was given, its seed included; what is as it is by default is left out.
 
     Attributes
     ----------
     made : mapping
-        The version of ``recsample``, the ``function``, and its ``arguments``, tables in short.
+        The version of ``recsample``, the ``function``, and its ``arguments`` as they were stated,
+        tables in short.
     head : str
         What was ranked among what.
     table : pandas.DataFrame
@@ -131,16 +133,21 @@ class Result(Value):
     counts: pd.DataFrame | None
 
     def __init__(
-        self, inferred: Inferred, function: str = "", arguments: Mapping[str, Any] | None = None
+        self, inferred: Inferred, function: Callable[..., Result], arguments: Mapping[str, Any]
     ) -> None:
+        usual = {one.name: one.default for one in signature(function).parameters.values()}
         given = {
             name: one if isinstance(one, (bool, int, float, str)) else shown(one)
-            for name, one in (arguments or {}).items()
-            if one is not None and one is not ...
+            for name, one in arguments.items()
+            if one is not usual[name] or name == "rng"
         }
         vars(self).update(
             inferred=inferred,
-            made={"recsample": version("recsample"), "function": function, "arguments": given},
+            made={
+                "recsample": version("recsample"),
+                "function": function.__name__,
+                "arguments": given,
+            },
             blind=inferred.blind,
             head=say.head(inferred),
             footnote=say.footnote(inferred),

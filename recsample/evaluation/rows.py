@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from recsample._support import frames
 from recsample._support.arrays import counted, split, starts_of
 from recsample._support.checks import one_or_each, refuse_first, shown
+from recsample._support.extras import extra
 from recsample._support.typing import Integers
-from recsample.evaluation.groups import names_of, numbered
+from recsample.evaluation.groups import names_of, numbered, several
 from recsample.evaluation.options import ROWS, check_word, with_meanings
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_one_relevant
@@ -91,8 +92,7 @@ class Reading(NamedTuple):
         groups = self.groups
         if groups is not None and self.users is not None and self.rows in ("one list", "repeated"):
             groups = self.users.each("groups", groups)
-        several = groups is not None and len(np.unique(groups)) < len(groups)
-        return groups if several else None
+        return several(groups)
 
 
 def reading_of(given: Mapping[str, Any], rows: Any, groups: Any) -> Reading:
@@ -113,9 +113,10 @@ def reading_of(given: Mapping[str, Any], rows: Any, groups: Any) -> Reading:
         raise ValueError("groups must come with Ranks: RankCounts do not say whose a rank is")
     whose = own if groups is None else Users(*numbered(names_of("groups", groups, ids)))
     users = own if repeated else whose
-    # `Ranks` themselves hold together what is in one list.
-    lists = not repeated and all(isinstance(run, Ranks) for run in given.values())
-    if not lists:
+    # `Ranks` hold together what is in one list, and a row of a user with a name is this user's.
+    lists = all(isinstance(run, Ranks) for run in given.values())
+    named = lists or not (labels is None or isinstance(labels, extra("pandas").RangeIndex))
+    if repeated or not named:
         check_several(rows, users.names[users.which].tolist())
     return Reading(labels, users, whose.which, rows)
 

@@ -45,12 +45,12 @@ def runs_of(scores: Any, model: str, run: str) -> Runs:
         if isinstance(one, Mapping):
             check_names("scores", one)
             parts = {str(key): part for key, part in one.items()}
-        elif frames.is_frame(one) and run in frames.column_names(one, "scores"):
+        elif frames.is_frame(one):
             parts = parts_by(one, run, "run", "runs")
         else:
             raise ValueError(
-                "run must name a column of scores, of which others than dataframes are a mapping "
-                f"of runs for each recommender, got {shown(run)} for {shown(one)}"
+                "scores must be a mapping of runs for each recommender, or dataframes with a "
+                f"column that run names, got {shown(one)} and run={run!r}"
             )
         of[name] = {key: f"{name}, {run} {key}" if name else f"{run} {key}" for key in parts}
         twice = [called for called in of[name].values() if called in found]
@@ -76,8 +76,12 @@ class ExactRuns(Exact):
         return {key: (one, one) for key, one in found.items()}
 
     @property
+    def n_runs(self) -> Integers:
+        return np.array([len(of) for of in self.of.values()])
+
+    @property
     def others(self) -> str:
-        return f"{super().others} and runs"
+        return super().others + " and runs" * bool(self.n_runs.max() > 1)
 
     @cached_property
     def tied(self) -> Mapping[str, Tied]:
@@ -135,10 +139,13 @@ class Spread(NamedTuple):
 
     @property
     def shares(self) -> dict[str, float]:
-        """The shares of the variance of the mean; NaN of a single run, or without any variance."""
+        """The shares of the variance of the mean; NaN of fewer than three runs, or without any.
+
+        Two runs say less of their variance than their limits, which Student's t makes wide.
+        """
         runs = max(0.0, self.runs - self.both)
         total = self.users + runs
-        found = runs / total if total > 0 else np.nan
+        found = runs / total if total > 0 and self.n_runs > 2 else np.nan
         return {"from_users": 1 - found, "from_runs": found}
 
 

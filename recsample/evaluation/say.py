@@ -12,7 +12,7 @@ from recsample._support.numerics import PERCENT
 from recsample._support.typing import Integers
 from recsample.evaluation.grades import uses_grades
 from recsample.evaluation.infer import Audited, Exact, Inferred, Reread, Sampled, Uncorrected
-from recsample.evaluation.options import DRAWN, USUAL
+from recsample.evaluation.options import DRAWN, EXPECTED
 from recsample.inference.likelihood.sampled_run import REFUTED, SURPRISE
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
@@ -91,6 +91,9 @@ def head(found: Inferred) -> str:
     if found.groups is not None and not isinstance(found, Uncorrected):
         n = len(np.unique(found.groups))
         whose = f" They belong to {n:,} group{'s' * (n > 1)}, which limits count."
+    runs = found.n_runs if isinstance(found, Exact) else None
+    if runs is not None:
+        whose += f" Values are means over {_span(runs)} run{'s' * bool(runs.max() > 1)}."
     return _head(found) + whose
 
 
@@ -263,6 +266,8 @@ def _details(found):
             "They were chosen as wholes; nothing is assumed of the ranks, nor of how items were "
             "drawn."
         )
+        if found.pairs:
+            yield ("A difference is predicted for itself, and need not be that of the two values.")
         return
     if isinstance(found, (Sampled, Reread)):
         by_whom = ", as stated by whoever made this report" if found.stated else ", by recsample"
@@ -294,7 +299,7 @@ def _mismatches(found):
             "instance: Ranks do"
         )
     for (name, what), n in (found.counts or {}).items():
-        if n and not what.endswith(USUAL):
+        if n and not what.endswith(EXPECTED):
             yield f"{name}: " * bool(name) + f"{what}: {n:,}"
 
 
@@ -403,7 +408,7 @@ def _printed_draws(found):
     return f"m = {several} of {_span(np.array(found.studies[0].pools) - 1)} irrelevant items"
 
 
-def as_printed(number: Any) -> str:
+def as_written(number: Any) -> str:
     """A number of a table with its name, as it was printed."""
     digits = max(0, round(-np.log10(2 * number.half)))
     return f"{number.name} = {number.value:.{digits}f}"

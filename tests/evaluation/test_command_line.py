@@ -549,7 +549,6 @@ def test_text_is_read_as_it_stands_there(tmp_path, end):
     (tmp_path / "ids.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
     found = read_file(str(tmp_path / "ids.csv"), {"user": "user", "score": "score"})
     assert found["user"].tolist() == ids and found["score"].tolist() == table["score"].tolist()
-    assert found.index.tolist() == list(range(2, 2 + len(ids)))
 
 
 def test_ids_and_names_are_no_numbers(run, tmp_path):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import recsample as rs
-from recsample.evaluation.printed import printed_table
+from recsample.evaluation.printed import read_printed
 
 SAME = {"SAS Rec": {"HR@5": "0.670", "NDCG@10": "0.3"}, "B": {"HR@5": "0.680", "NDCG@10": "0.512"}}
 
@@ -74,7 +74,7 @@ B          0.68      0.512""",
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_is_the_same_table(form):
-    cells, named = printed_table(FORMS[form])
+    cells, named = read_printed(FORMS[form])
     found = {
         name: {str(rs.metric(key.replace("(%)", ""))): one for key, one in row.items()}
         for name, row in cells.items()
@@ -127,30 +127,30 @@ def test_whatever_writes_a_table_no_number_is_lost(written, turned):
             text = table.to_csv(index=False)
         else:
             text = tabulate(table, "keys", written, showindex=False, disable_numparse=True)
-        found, _ = printed_table(text)
+        found, _ = read_printed(text)
         values = [[float(one.number) for one in row.values()] for row in found.values()]
         assert np.array_equal(values, numbers), text
 
 
 def test_digits_of_percentages_count_as_they_were_printed():
-    cells, _ = printed_table("HR@5,HR@10 (%)\n67.0%,70\n")
+    cells, _ = read_printed("HR@5,HR@10 (%)\n67.0%,70\n")
     assert [float(one.half) for one in cells[""].values()] == [0.0005, 0.005]
 
 
 @pytest.mark.parametrize("unit", ["(%)", "(×100)", "($\\times 100$)", "[%]", "%"])
 def test_a_unit_in_the_name_of_a_metric(unit):
-    cells, _ = printed_table(f"Model\tHR@5 {unit}\tAP\nA\t67.0\t0.3")
+    cells, _ = read_printed(f"Model\tHR@5 {unit}\tAP\nA\t67.0\t0.3")
     assert [float(one.number) for one in cells["A"].values()] == [0.67, 0.3]
 
 
 def test_a_table_without_names_has_one_recommender_or_numbered_rows():
-    assert printed_table("HR@5;HR@10\n0.5;0.6")[1] is False
-    assert list(printed_table("HR@5;HR@10\n0.5;0.6\n0.4;0.5")[0]) == ["row 1", "row 2"]
+    assert read_printed("HR@5;HR@10\n0.5;0.6")[1] is False
+    assert list(read_printed("HR@5;HR@10\n0.5;0.6\n0.4;0.5")[0]) == ["row 1", "row 2"]
 
 
 def test_a_metric_and_its_number_on_each_line():
     for mark in (" ", ",", "\t"):
-        cells, named = printed_table(f"HR@10{mark}0.670\nNDCG@10{mark}0.396")
+        cells, named = read_printed(f"HR@10{mark}0.670\nNDCG@10{mark}0.396")
         assert not named and [str(one.number) for one in cells[""].values()] == ["0.670", "0.396"]
 
 
@@ -193,4 +193,4 @@ def test_numbers_behind_others_are_counted():
 )
 def test_what_is_no_such_table_is_refused_with_the_way_out(text, message):
     with pytest.raises(ValueError, match=message):
-        printed_table(text)
+        read_printed(text)

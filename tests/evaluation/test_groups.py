@@ -56,6 +56,34 @@ def test_draws_that_are_repeated_add_up():
     assert by_index.per_instance["user"].tolist()[:2] == ["user 0", "user 1"]
 
 
+def test_repeated_draws_need_no_word_on_replacement():
+    """A tenth of the pool and more was drawn each time; together an item may stand twice."""
+    found = rs.report(NAMED, 40, N_ITEMS, drawn="uniform", rows="repeated", metrics=METRICS)
+    assert "drawn with replacement" in found.head
+    with pytest.raises(ValueError, match="replace must be stated where a tenth of a pool"):
+        rs.report(NAMED, 40, N_ITEMS, drawn="uniform", rows="apart", metrics=METRICS)
+
+
+def test_rows_of_users_with_names_are_theirs(tmp_path, capsys):
+    """Several rows of a group are asked about where nothing else says whose they are."""
+    sessions = pd.Series(COLUMN, [f"session {one}" for one in range(len(COLUMN))])
+    whose = dict(zip(sessions.index, OWNER))
+    found = rs.report(sessions, groups=whose, metrics=METRICS, **STATED)
+    apart = rs.report(COLUMN, rows="apart", groups=OWNER, metrics=METRICS, **STATED)
+    pd.testing.assert_frame_equal(found.table, apart.table)
+    with pytest.raises(ValueError, match="rows must say what several rows of a user are"):
+        rs.report(pd.Series(COLUMN), groups=OWNER, **STATED)
+    table = pd.DataFrame({"id": sessions.index, "rank": COLUMN, "person": OWNER})
+    table.to_csv(tmp_path / "ranks.csv", index=False)
+    asked = f"report {tmp_path}/ranks.csv --m {M} --items {N_ITEMS} --drawn uniform --groups person"
+    asked = [*asked.split(), "--metrics", *METRICS, "--format", "csv"]
+    assert main(asked) == 2 and "--rows must say" in capsys.readouterr().err
+    for more in (["--rows", "apart"], ["--user", "id"]):
+        assert main([*asked, *more]) == 0
+        values = pd.read_csv(io.StringIO(capsys.readouterr().out))["low"].tolist()
+        assert values == pytest.approx(apart.table["low"].tolist())
+
+
 def test_of_repeated_draws_limits_hold_in_place_of_being_too_narrow():
     """All five rows of a user tell of one exact rank."""
     alone = rs.report(COLUMN, metrics=["AUC"], **STATED).table.loc["AUC"]
@@ -369,6 +397,17 @@ def test_a_single_run_has_limits_for_other_users_only():
     assert found.table.loc["one", "AUC"].tolist()[:3] == pytest.approx(alone.tolist())
     assert found.table.loc["one", "AUC"].isna().sum() == 2
     assert any("a single run, whose limits count users only: 1" in one for one in found.notes)
+    assert "Values are means over 1 to 3 runs." in found.head
+    alone = rs.evaluate({"one": {"": RUNS["b"][0]}}, FIRST, run="seed", metrics=["AUC"])
+    assert "Values are means over 1 run." in alone.head
+    assert "for other users like these" in alone.sentences[0] and "runs" not in str(alone)
+
+
+def test_two_runs_do_not_say_whose_variance_is_how_large():
+    two = {name: {k: of[k] for k in (0, 1)} for name, of in RUNS.items()}
+    found = rs.evaluate(two, FIRST, run="seed", metrics=METRICS)
+    assert found.table[["from_users", "from_runs"]].isna().all(axis=None)
+    assert found.table[["low", "high"]].notna().all(axis=None)
 
 
 @pytest.mark.parametrize("seed_effect, user_effect", [(0.5, 1.0), (0.1, 0.0), (0.0, 0.0)])
@@ -388,16 +427,19 @@ def test_limits_count_users_and_runs(seed_effect, user_effect, n_seeds, n_runs):
 @pytest.mark.parametrize(
     "given, said",
     [
-        ({"run": "fold"}, "run must name a column of scores, of which others than dataframes are"),
+        ({"run": "fold"}, "scores must have the column 'fold' (another one: run=...)"),
         ({"unlisted": "open"}, "run must be None where unlisted is 'open', got 'seed'"),
         ({"unlisted": "out", "drawn": "uniform"}, "run must be None where drawn is 'uniform'"),
-        ({"among": rs.UniformSampling(3)}, "run must be None where among is UniformSampling"),
+        ({"among": rs.UniformSampling(3)}, "run must be None where among is a sampler, got 'seed'"),
     ],
 )
 def test_runs_that_are_refused(given, said):
     held_out = pd.DataFrame({"user": range(120), "item": 0})
     with pytest.raises(ValueError, match=re.escape(said)):
         rs.evaluate(long(RUNS), held_out, **{"run": "seed", **given})
+
+
+HELD_OUT = pd.DataFrame({"user": [0, 1, 2], "item": [0, 1, 2]})
 
 
 # The command
@@ -414,6 +456,14 @@ def test_the_command_says_what_python_says(tmp_path, capsys, monkeypatch):
     wanted = rs.evaluate(long(RUNS), held_out, groups="person", run="seed", metrics=["AUC"]).table
     for column in ("value", "low", "high", "from_runs"):
         assert found[column].tolist() == pytest.approx(wanted[column].tolist())
+    for more, said in (
+        ("--sample 5", "error: --run must be left out where --sample is given, got 'seed'"),
+        ("--unlisted open", "error: --run must be left out where --unlisted is 'open', got 'seed'"),
+        ("--run fold", "error: --run must name one column of scores.csv, got 'fold' where the"),
+        ("--groups room", "error: --groups must name one column of held_out.csv, got 'room' where"),
+    ):
+        assert main(["evaluate", *asked.split(), *more.split()]) == 2
+        assert said in capsys.readouterr().err
     pd.DataFrame({"user": OWNER, "rank": COLUMN}).to_csv("ranks.csv", index=False)
     asked = f"ranks.csv --m {M} --items {N_ITEMS} --drawn uniform --user user --metrics auc"
     for rows in ("apart", "repeated"):
@@ -429,6 +479,34 @@ def test_the_command_says_what_python_says(tmp_path, capsys, monkeypatch):
     "call, said",
     [
         (lambda: rs.report(COLUMN, rows="apart", **STATED), "rows must come with groups, or with"),
+        (
+            lambda: rs.evaluate(np.eye(3), [0, 1, 2], groups=[7] * 3),
+            "groups must tell at least two",
+        ),
+        (
+            lambda: rs.report([1, 2], groups=[7, 7], rows="apart", **STATED),
+            "groups must tell at least two apart, got 1",
+        ),
+        (
+            lambda: rs.evaluate(np.eye(3), [0, 1, 2], groups="person"),
+            "groups must be a column of held_out, .* 'person' where held_out is no dataframe",
+        ),
+        (
+            lambda: rs.evaluate(np.eye(3), HELD_OUT, groups="person"),
+            r"groups must be a column of held_out, .* where held_out has the columns \['user'",
+        ),
+        (
+            lambda: rs.evaluate(np.eye(3), HELD_OUT.assign(p=[1, 2, None]), groups="p"),
+            "groups must not have missing values, got one in column 'p', row 2",
+        ),
+        (
+            lambda: rs.evaluate(np.eye(3), HELD_OUT, groups=pd.Series([1, 1], [0, 1])),
+            "groups must hold every user, got none for 2$",
+        ),
+        (
+            lambda: rs.evaluate(np.eye(3), HELD_OUT, groups=pd.Series([1, 2, 1], [0, 0, 1])),
+            "groups must hold each user once, got two for 0$",
+        ),
         (lambda: rs.evaluate(np.eye(3), [0, 1, 2], groups=5), "groups must hold one for each user"),
         (
             lambda: rs.evaluate({"a": {1: np.eye(3), "1": np.eye(3)}}, [0, 1, 2], run="seed"),

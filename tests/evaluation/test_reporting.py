@@ -644,3 +644,36 @@ def test_an_estimate_that_disagrees_with_the_limits_is_said():
     assert said >= 2
     decreasing = rs.Ranks(1 + np.arange(1000) ** 2 // 1000, 1000)
     assert not rs.report(rs.UniformSampling(50).draw(decreasing, 0), metrics=["Recall@10"]).notes
+
+
+def test_ranks_and_counts_of_them_do_not_stand_beside_each_other():
+    ranks = rs.Ranks([1, 2, 3], 5)
+    given = {"a": ranks, "b": rs.RankCounts.of(ranks)}
+    with pytest.raises(ValueError, match="got RankCounts of 'b' beside Ranks of 'a'"):
+        rs.report(given, n_items=50, drawn="uniform")
+
+
+def test_an_export_says_what_was_stated_and_no_default():
+    ranks = rs.Ranks([1, 2, 3], 5)
+    found = rs.report(ranks, n_items=50, drawn="uniform", metrics=["AUC"])
+    stated = {"sampled": repr(ranks), "n_items": 50, "drawn": "uniform", "metrics": "['AUC']"}
+    assert found.made["function"] == "report" and found.made["arguments"] == stated
+    scores = np.random.default_rng(0).normal(size=(4, 9))
+    exact = rs.evaluate(scores, [0, 1, 2, 3], metrics=["AUC"])
+    assert [*exact.made["arguments"]] == ["scores", "held_out", "metrics"]
+    drawn = rs.evaluate(scores, [0, 1, 2, 3], metrics=["AUC"], among=rs.UniformSampling(3))
+    assert drawn.made["arguments"]["rng"] == 0  # the seed, whoever chose it
+
+
+def test_differences_of_an_audit_are_said_to_be_predicted_for_themselves():
+    x = rs.datasets.recorded_ranks()
+    exact = {name: x[name].break_ties("random", 0)[:400] for name in "XY"}
+    sampled = {name: rs.UniformSampling(20).draw(one, rng=0) for name, one in exact.items()}
+    few = np.random.default_rng(0).choice(400, 80, replace=False)
+    given = {name: (few, one[few]) for name, one in exact.items()}
+    found = rs.report(sampled, exact=given, metrics=["NDCG@10"])
+    values = found.table["value"].xs("NDCG@10", level="metric")
+    apart = found.pairs["difference"].iloc[0] - (values["X"] - values["Y"])
+    assert apart != 0 and "A difference is predicted for itself" in found.footnote
+    alone = rs.report(sampled["X"], exact=given["X"], metrics=["NDCG@10"])
+    assert "predicted for itself" not in alone.footnote

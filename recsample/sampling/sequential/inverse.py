@@ -286,10 +286,11 @@ def estimates(metric, position, order, n_relevant, pool):
             exact = position / (pool + 1.0)
             return first * np.where(order == 1, exact, 1 - _lost(order, position, pool))
     # Logarithmic: an integral over the estimates of 1 / (r + x).
-    lost = _lost(order, position, pool) / order
-    for x, weight, _ in zip(*_logarithm_rule(pool)):
-        z = order + 1.0 + x
-        lost += weight * (x / z) * _lost(z, position, pool)
+    order, position, pool = np.broadcast_arrays(order, position, pool)
+    lost, (x, weight, _) = _lost(order, position, pool) / order, _logarithm_rule(pool)
+    for part in row_blocks(len(lost), len(x)):
+        z = order[part] + 1.0 + x[:, None]
+        lost[part] += weight @ (x[:, None] / z * _lost(z, position[part], pool[part]))
     return first * (1 - np.log(order + 1.0) * lost)
 
 
