@@ -54,8 +54,6 @@ _RESULT = {
 _TABLE = {
     "text": lambda table: table.to_string(),
     "json": lambda table: table.reset_index().to_json(orient="records", indent=2),
-    "markdown": lambda table: extra("tabulate") and table.to_markdown(),
-    "latex": lambda table: table.to_latex(escape=True),
     "csv": lambda table: table.to_csv(lineterminator="\n"),
 }
 # Options behind arguments of other names, the first that the command has and that was given.

@@ -154,11 +154,12 @@ def report(
     _check_same(runs)
     if rows == "one list" and reading.users is not None and n_items is not None:
         n_items = reading.users.each("n_items", n_items)
-    repeated = rows == "repeated" and reading.users is not None
-    draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None, repeated=repeated)
-    if repeated:
-        runs = {name: reading.users.added_up(one) for name, one in runs.items()}
-        sizes = reading.users.each("n_items", draws.n_items)
+    added = reading.users if rows == "repeated" else None
+    how = {"audited": exact is not None, "repeated": added is not None}
+    draws = draws_of(runs, n_items, drawn, replace, **how)
+    if added is not None:
+        runs = {name: added.added_up(one) for name, one in runs.items()}
+        sizes = added.each("n_items", draws.n_items)
         draws = draws._replace(n_items=sizes, replace=True)
     found = Sampled(
         runs=runs,
