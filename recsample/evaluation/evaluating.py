@@ -102,7 +102,7 @@ def evaluate(
     groups : str, mapping, dataframe, pandas.Series or array_like, optional
         Whose each user is, where one person stands as several, such as sessions: a column of
         `held_out`; the group by the user; or an array, by the number of the user. Values stay those
-        of the users, and limits count groups.
+        of the users, and limits count groups, at least two.
     run : str, optional
         The column of `scores` that tells runs of a recommender apart, such as its seeds. Without
         such a column scores are a mapping of runs for each recommender. A recommender has one row,

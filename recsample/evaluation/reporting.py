@@ -78,14 +78,14 @@ def report(
         Whether items were drawn with replacement. Needed where it is not known and a tenth of a
         pool or more was drawn; of less it is taken for False.
     rows : {"one list", "apart", "repeated"}, optional
-        What several rows of a user are, whom a repeated index or `groups` name: relevant items that
-        are ranked together, by ranks from 1 to m and the number of these items; relevant items that
-        are each ranked among draws of their own, of which limits count users; or one item, for
-        which items were drawn again and again, so that all its draws are taken together, as drawn
-        with replacement.
+        What several rows of a user are, whom a repeated index names, or `groups` where rows have no
+        names: relevant items that are ranked together, by ranks from 1 to m and the number of these
+        items; relevant items that are each ranked among draws of their own, of which limits count
+        users; or one item, for which items were drawn again and again, so that all its draws are
+        taken together, as drawn with replacement.
     groups : mapping, dataframe, pandas.Series or array_like, shape (instances,), optional
-        Whose each instance is, where one person has several: limits count groups, each of which
-        weighs as one observation, and estimates are those of the rows.
+        Whose each instance is, where one person has several: limits count groups, at least two,
+        each of which weighs as one observation, and estimates are those of the rows.
     exact : array_like, tuple of int and Ranks, or mapping of str to these, optional
         Ranks among all items of some instances that were chosen by chance: a pandas Series by the
         index of `sampled`, an array with NaN for all others, or the numbers of the instances and
