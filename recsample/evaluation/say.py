@@ -90,7 +90,7 @@ def head(found: Inferred) -> str:
     whose = ""
     if found.groups is not None and not isinstance(found, Uncorrected):
         n = len(np.unique(found.groups))
-        whose = f" They belong to {n:,} group{'s' * (n > 1)}, which limits count."
+        whose = f" They belong to {n:,} groups, which limits count."
     runs = found.n_runs if isinstance(found, Exact) else None
     if runs is not None:
         whose += f" Values are means over {_span(runs)} run{'s' * bool(runs.max() > 1)}."
