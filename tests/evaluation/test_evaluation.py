@@ -826,11 +826,11 @@ class TestResult:
         pd.testing.assert_frame_equal(self.found.by(more).loc[["odd"]], expected.loc[["odd"]])
         with pytest.raises(ValueError, match="segments must hold every user, got none for 'u7'"):
             self.found.by(names.drop("u7"))
-        with pytest.raises(
-            ValueError, match="segments must have an index without repeated .* 'u7' twice"
-        ):
-            self.found.by(pd.concat([names, names[["u7"]]]))
-        with pytest.raises(ValueError, match=r".to_numpy\(\) is matched by position"):
+        twice = pd.concat([names, names[["u7"]]])
+        pd.testing.assert_frame_equal(self.found.by(twice), self.found.by(names))
+        with pytest.raises(ValueError, match="segments must hold each user once, .* two for 'u7'"):
+            self.found.by(pd.concat([names, pd.Series({"u7": "another"})]))
+        with pytest.raises(ValueError, match="segments must hold every user, got none for"):
             self.found.by(names.reset_index(drop=True))
 
     @pytest.mark.parametrize("none", [None, np.nan, pd.NA, pd.NaT])

@@ -281,7 +281,8 @@ class TestDraws:
         exact = RankCounts([1, 400], [10**12, 3 * 10**12], n_items=1000)
         sampled = UniformSampling(99).draw(exact, rng=0)
         assert len(sampled) == len(exact) and sampled.ranks.n_items == 100
-        error = np.sqrt(sampled.variance(AUC) / len(sampled))
+        spread = sampled.mean(lambda ranks: AUC(ranks) ** 2) - sampled.mean(AUC) ** 2
+        error = np.sqrt(spread / len(sampled))
         assert abs(sampled.mean(AUC) - exact.mean(AUC)) < 4 * error < 1e-5
 
     def test_pooled_draws(self):
@@ -346,9 +347,6 @@ class TestReports:
         assert not len(found.pairs)
         assert "do not say which ranks belong to the same instance" in found.notes[0]
         assert "1 note in .notes" in str(found)
-        mixed = {"plain": RUNS["plain"], "other": COUNTS["other"]}
-        found = rs.report(mixed, n_items=300, metrics=[AUC, Recall @ 10])
-        close(found.table.loc["plain"], expected.table.loc["plain"], 1e-6)
 
     def test_recommenders_of_other_numbers_of_instances_are_refused(self):
         runs = {"A": COUNTS["plain"], "B": RankCounts([1, 2], [3, 4], 31)}
