@@ -4,7 +4,7 @@
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
 # make tools   tests of what stands around the package, and thorough ones that repeat what others try once
 # make pages   every page of the built book in a browser
-# make running every page of volume one, run in a browser's Python from top to bottom: minutes
+# make running every chapter, run in a browser's Python from top to bottom: minutes
 # make data    what is recorded of MovieLens-1M, against the real data; see CONTRIBUTING.md
 # make site    Python for browsers laid beside the built book; OFFLINE=folder of Pyodide's distribution
 # make binder  every notebook that Binder would offer, in an environment that is made as Binder makes it

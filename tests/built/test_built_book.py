@@ -19,7 +19,7 @@ HTML = chapters.ROOT / "_build/html"
 FILES = HTML.as_uri() + "/"
 PAGES = chapters.pages()
 CHAPTERS = PAGES[:2] + [
-    page for part, pages in chapters.parts().items() if part.startswith("Volume") for page in pages
+    page for part in ("The paper", "Doing", "Appendix") for page in chapters.parts()[part]
 ]
 LANDING = f"{PAGES[0]}.html"
 EXECUTED = [page for page in PAGES if chapters.has_cells(page)]

@@ -73,7 +73,7 @@ def numbers(text):
 
 
 @pytest.mark.running
-@pytest.mark.parametrize("name", record_running.VOLUME_ONE)
+@pytest.mark.parametrize("name", record_running.CHAPTERS)
 def test_pages_print_in_the_browser_what_the_book_printed(window, site, name):
     page, errors, _ = browser.visit(window, f"{site[1]}{name}.html")
     record_running.leave_out_older(page, name)
