@@ -39,7 +39,7 @@ REPEATED = 4
 NNLS = "SciPy 1.14 ends nnls too soon"
 OLDER = {
     "book/report": {"values = np.linspace(0, 0.22": NNLS},
-    "book/corrections_movielens": {"versions = {": NNLS, "distance = table3": NNLS},
+    "book/corrections_movielens": {"published = ": NNLS, "assert whole": NNLS},
 }
 LIBRARIES = ["numpy", "pandas", "matplotlib"]  # what first outputs need
 

@@ -141,8 +141,8 @@ def test_search_leads_to_the_chapter(window, base, served):
     page, errors, _ = browser.visit(window, f"{base if served else FILES}search.html")
     page.locator("input[name=q]:visible").fill("bias-variance")
     page.keyboard.press("Enter")
-    page.locator("#search-results a[href*='book/bias_variance.html']").first.click()
-    page.wait_for_url("**/book/bias_variance.html*", wait_until="commit")
+    page.locator("#search-results a[href*='book/corrected_metrics.html']").first.click()
+    page.wait_for_url("**/book/corrected_metrics.html*", wait_until="commit")
     assert errors == []
 
 
