@@ -156,9 +156,9 @@ def test_search_leads_to_the_chapter(window, base, served):
         ("cold start", "exact_about"),
         ("p-value", "inference"),
         ("MAP", "metrics"),
-        ("ties", "ties"),
+        ("ties", "traps"),
         ("bootstrap", "inference"),
-        ("popularity", "popularity"),
+        ("popularity", "traps"),
     ],
 )
 def test_search_has_the_chapter_among_the_first_three(window, base, words, chapter):
