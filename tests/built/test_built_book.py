@@ -13,6 +13,7 @@ import browser
 import chapters
 import numpy as np
 import pytest
+import yaml
 from matplotlib.image import imread
 
 HTML = chapters.ROOT / "_build/html"
@@ -20,6 +21,7 @@ FILES = HTML.as_uri() + "/"
 PAGES = chapters.pages()
 CHAPTERS = PAGES[:1] + [page for page in PAGES if "} In this chapter\n" in chapters.source(page)]
 LANDING = f"{PAGES[0]}.html"
+CONFIG = yaml.safe_load((chapters.ROOT / "_config.yml").read_text(encoding="utf-8"))
 EXECUTED = [page for page in PAGES if chapters.has_cells(page)]
 LIVING = [page for page in PAGES if re.search("^living: ", chapters.source(page), re.M)]
 LYCHEE = Path(sys.executable).with_name("lychee")  # there is none for Linux on ARM
@@ -96,6 +98,15 @@ def test_the_book_opens_with_its_first_page(window):
     page = window.new_page()
     page.goto(f"{FILES}index.html")
     page.wait_for_url(f"{FILES}{LANDING}")
+
+
+@pytest.mark.parametrize(("old", "new"), CONFIG["sphinx"]["config"].get("redirects", {}).items())
+def test_an_old_address_leads_on(window, base, old, new):
+    page = window.new_page()
+    page.goto(f"{base}{old}.html", wait_until="commit")
+    page.wait_for_url(f"{base}book/{new}")
+    _, _, place = new.partition("#")
+    assert not place or page.locator(f"[id='{place}']").count() == 1
 
 
 def test_the_landing_page_shows_its_ways_on_in_one_screen(window):
