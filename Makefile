@@ -4,7 +4,7 @@
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
 # make tools   tests of what stands around the package, and thorough ones that repeat what others try once
 # make pages   every page of the built book in a browser
-# make running every page of volume one, run in a browser's Python from top to bottom: minutes
+# make running every chapter, run in a browser's Python from top to bottom: minutes
 # make data    what is recorded of MovieLens-1M, against the real data; see CONTRIBUTING.md
 # make site    Python for browsers laid beside the built book; OFFLINE=folder of Pyodide's distribution
 # make binder  every notebook that Binder would offer, in an environment that is made as Binder makes it
@@ -14,6 +14,7 @@
 # make peers   the numbers of ten other libraries beside this one's; brings PyTorch along
 # make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads;
 #              BENCH=--check names what takes 1.5 times as many limits as was kept, and keeps nothing
+# make dist    the source archive, the wheel and the site of this version in dist/, checked; after make book
 # make lock    requirements.lock, the versions that all of this installs, anew; LOCK= goes without it
 # make clean   removes what all of these make, but for .venv
 # PYTHON=python3.12 picks the interpreter (3.10 to 3.14) for the environment in .venv.
@@ -43,7 +44,7 @@ LOGGED = >> _build/book.log 2>&1 || { grep -v "Kernel is running over TCP" _buil
 BUILT = test -f _build/html/index.html || { echo "There is no book in _build/html: run make book first." >&2; exit 1; }
 
 .PHONY: book test unit lint tools pages running data site binder oldest kernels engines clusters peers compared bench \
-	measured lock clean environment FORCE
+	measured dist lock clean environment FORCE
 
 book: environment
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
@@ -145,8 +146,17 @@ measured: environment
 		$(BIN)/python -m pytest -rs -o filterwarnings=default \
 		-o python_files="bench_*.py" $(BENCH) benchmarks
 
+# TAG=v0.2.0 must be the version that pyproject.toml names.
+dist: environment
+	@$(BUILT)
+	@test -z "$(TAG)" || grep -qx 'version = "$(TAG:v%=%)"' pyproject.toml
+	rm -rf dist
+	$(UV) build --quiet
+	$(UV) tool run --from "twine>=6.1,<7" twine check --strict dist/*
+	$(BIN)/python -c "import shutil; shutil.make_archive('dist/recsample-book', 'zip', '_build', 'html')"
+
 clean:
-	rm -rf _build build dist book/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis *.egg-info
+	rm -rf _build build dist book/*.ipynb .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # The environment. A fresh machine has make and Python: pip brings uv, and uv all the rest.
 # The versions: those of requirements.lock, or with LOCK= (empty) the newest that the lists allow. Who asks uv

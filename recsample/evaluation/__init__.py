@@ -2,7 +2,7 @@
 
 `evaluating` goes through all of them, from scores and held-out items to a table. `reporting`
 begins with sampled ranks, `published` with printed numbers. `command_line` does this with files.
-Chapters: evaluate, report, reread.
+Chapters: evaluate, report, audit.
 """
 
 import lazy_loader

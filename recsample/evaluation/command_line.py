@@ -177,7 +177,13 @@ def _parser():
     parser.add_argument("--version", action="version", version=stated)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, help, ask, run, forms in (
-        ("report", "what sampled ranks say of the exact metrics", _ask_report, _report, _RESULT),
+        (
+            "report",
+            "what sampled ranks say of the exact metrics",
+            _ask_report,
+            report_file,
+            _RESULT,
+        ),
         (
             "published",
             "what the numbers of a printed table say",
@@ -214,7 +220,8 @@ def _ask_plan(command, add):
 
 def _ask_ranks(command, add):
     add("FILE", help="one row per user and relevant item")
-    add("--rank", metavar="COLUMN", default="rank", help="(default: rank)")
+    several = "(default: rank); several: the ranks of a recommender each, in rows of the same users"
+    add("--rank", metavar="COLUMN", nargs="+", default=["rank"], help=several)
     add("--m", required=True, help="items drawn for each user: number or column")
     add("--items", required=True, help="size of the pool: number or column")
     add("--user", metavar="COLUMN", help="where users have several rows, or with --model")
@@ -292,18 +299,21 @@ def _words(asked, words):
     return {"metavar": f"{{{','.join(words)}}}", "help": f"{asked}: {meanings}"}
 
 
-def _report(asked, metrics=None):
+def report_file(asked, metrics=None):
     """A report of the sampled ranks in a file."""
     check_word("rows", asked.rows, ROWS, or_none=True)
     if asked.rows and not (asked.user or asked.groups):
         raise ValueError(f"rows must stand beside --user, got {asked.rows!r} without")
     rows = _rows(asked)
-    parts = {"": rows}
-    if asked.model is not None:
+    if len(asked.rank) > 1:
+        parts = {name: rows | {"rank": rows[f"rank {name}"]} for name in asked.rank}
+    elif asked.model is None:
+        parts = {"": rows}
+    else:
         names = np.unique(rows["model"])
         parts = {name: _some(rows, rows["model"] == name) for name in names}
-    if len(parts) > 1:
-        _check_users(rows, list(parts))
+        if len(parts) > 1:
+            _check_users(rows, list(parts))
     of_one, in_lists = next(iter(parts.values())), asked.rows == "one list"
     if "user" in rows:
         from recsample.evaluation.rows import check_several  # which needs SciPy
@@ -322,14 +332,14 @@ def _report(asked, metrics=None):
         if asked.rows in ("apart", "repeated"):
             raise ValueError(f"exact must come without --rows {asked.rows!r}, got {asked.exact!r}")
         exact = {name: _exact(part, ranks[name]) for name, part in parts.items()}
-        audit["exact"] = exact if asked.model else exact[""]
+        audit["exact"] = exact.get("", exact)
     if asked.chosen is not None:
         if asked.exact is None:
             raise ValueError(f"exact must be given with --chosen, got only {asked.chosen!r}")
         audit["chosen"] = of_instances("chosen")
     return rs.report(
-        ranks if asked.model else ranks[""],
-        n_items=of_instances("items"),
+        ranks.get("", ranks),
+        n_items=as_count(asked.items) or of_instances("items"),
         rows=None if in_lists else asked.rows,
         groups=asked.groups and of_instances("groups"),
         drawn=asked.drawn,
@@ -341,11 +351,16 @@ def _report(asked, metrics=None):
 
 def _rows(asked):
     """The rows of a file of sampled ranks, by what the columns are for, users in one order."""
-    uses = ("rank", "m", "items", "user", "groups", "model", "exact", "chosen")
+    uses = ("m", "items", "user", "groups", "model", "exact", "chosen")
     wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
+    several = len(asked.rank) > 1
+    wanted |= {f"rank {name}" if several else "rank": name for name in asked.rank}
     numbers = {use: one for use in ("m", "items") if (one := as_count(wanted[use])) is not None}
     wanted["ties"] = "ties"
     found = read_columns(asked.FILE, wanted, {"ties", *numbers}, asked.columns)
+    of_one = [use for use in ("model", "exact", "ties") if use in found.by_use]
+    if several and of_one:
+        raise ValueError(f"sampled must be one column beside one of {of_one[0]}, got {asked.rank}")
     place = [f"{found.place} {at}" for at in found.numbers]
     rows = {use: np.full(len(place), one) for use, one in numbers.items()}
     rows |= {"place": np.array(place), **found.by_use}
@@ -383,7 +398,7 @@ def _ranks(rows, in_lists):
     n_items = rows["m"] + n_relevant
     refuse_first(
         rows["rank"] > n_items,
-        "rank must be at most {}, --m and the relevant items of the user, got {} in {}",
+        "rank must be at most {}, m plus the relevant items of the user, got {} in {}",
         n_items,
         rows["rank"],
         rows["place"],
@@ -424,7 +439,7 @@ def _of_users(rows, use):
 
 
 def _plan(asked):
-    return _report(asked, [asked.metric]).plan(asked.metric, asked.width)
+    return report_file(asked, [asked.metric]).plan(asked.metric, asked.width)
 
 
 def _published(asked):

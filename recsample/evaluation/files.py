@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# What columns are for, and what numbers must stand in them.
+# What columns are for, and what numbers must stand in them. "rank A" is for the ranks of A.
 _IDS = ("user", "item", "model", "groups", "run")
 _CALLED = ("user", "item", "model", "score")
 _FLOATS = ("score", "relevance", "exact", "chosen")
@@ -49,7 +49,7 @@ _RULES: dict[str, tuple[str, Callable[[Any], Any]]] = {
 # What stands between the fields of a line; in other files, whose columns must be named, blanks.
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".inter": "\t", ".negative": "\t"}
 # How a column is called that is for nothing yet.
-_FURTHER = "further column "
+FURTHER = "further column "
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -101,7 +101,7 @@ def read_columns(
         raise ValueError(f"{path} must hold at least one row below the names of its columns")
     for use, column in found.by_use.items():
         called = f"{path}, column {found.names[use]!r}"
-        if use.startswith(_FURTHER):
+        if use.startswith(FURTHER):
             found.by_use[use] = _numbers_or_text(column)
         else:
             convert = _as_ids if use in _IDS else _as_numbers
@@ -121,7 +121,7 @@ def _chosen(path, names, wanted, optional):
     if chosen.get("relevance") is ...:
         del chosen["relevance"]
         others = [name for name in names if name not in chosen.values()]
-        chosen |= {_FURTHER + name: name for name in others}
+        chosen |= {FURTHER + name: name for name in others}
     for use, name in chosen.items():
         if names.count(name) != 1:
             or_number = f"be {_COUNT} or " * (use in ("m", "items"))
@@ -289,7 +289,7 @@ def _as_numbers(use, values, called, found):
         values = np.array([_TRUTH.get(str(one).strip().lower(), as_float(one)) for one in column])
     else:
         values = np.array([as_float(str(one)) for one in column])
-    allowed, holds = _RULES[use]
+    allowed, holds = _RULES[use.partition(" ")[0]]
     wrong = ~holds(values)
     if use == "exact":
         wrong[wrong] = [not is_missing(one) and bool(str(one).strip()) for one in column[wrong]]

@@ -52,9 +52,9 @@ def report(
     ranks (see `recsample.inference.likelihood.limits`). Narrower limits stand beside them, which
     rest on an assumption: within the best fifth of the list, no rank is more frequent than a better
     one. Where the data contradict that, there are none, and no estimate; but of the best ranks the
-    data hardly show it (``Result.blind``), and the chapter on coverage measures how often such
-    limits hold. Where there are no limits at all, the ranks cannot have come about as it is said.
-    Metrics that are linear in the rank, AUC and percentile rank, need no correction.
+    data hardly show it (``Result.blind``), and the book's appendix on limits measures how often
+    such limits hold. Where there are no limits at all, the ranks cannot have come about as it is
+    said. Metrics that are linear in the rank, AUC and percentile rank, need no correction.
 
     Parameters
     ----------

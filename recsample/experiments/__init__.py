@@ -1,6 +1,6 @@
 """The paper's tables and figures, a function for each.
 
-Chapters: corrections_movielens, movielens, reproduction.
+Chapters: corrections_movielens, reproduction.
 """
 
 import lazy_loader

@@ -4,7 +4,7 @@
 `comparison` the probability of an order, `audit` limits from exact ranks of some users, `planning`
 how many users to rank exactly, `published` limits from printed numbers, and `blind` what limits
 cannot see.
-Chapters: estimation, inference, report, audit, reread, coverage.
+Chapters: estimation, inference, report, audit.
 """
 
 import lazy_loader

@@ -2,7 +2,7 @@
 
 `base` has the class `Ranks`, `predicted` computes ranks from scores, `counts` has the number of
 instances with each rank, and `provenance` how the ranked items were drawn.
-Chapters: metrics, ties, several_items.
+Chapters: metrics, traps.
 """
 
 import lazy_loader

@@ -96,6 +96,27 @@ def test_several_recommenders_with_columns_for_m_and_the_pool(run, study):
     assert (pair["low"], pair["high"]) == pytest.approx((low, high), abs=1e-5)
 
 
+def test_several_columns_of_ranks_are_several_recommenders(run, study):
+    folder, mixed = study
+    wide = mixed.pivot(index="who", columns="model", values="sampled_rank")
+    wide.sample(frac=1, random_state=1).to_csv(folder / "wide.csv")
+    stated = "--m 100 --items 3541 --drawn uniform --user who --format json".split()
+    status, out, _ = run("report", folder / "wide.csv", "--rank", "X", "Y", *stated)
+    _, long, _ = run(
+        "report", folder / "both.csv", "--rank", "sampled_rank", "--model", "model", *stated
+    )
+    assert status == 0 and said_in(out) == said_in(long)
+    for option in ("--model", "--exact"):
+        status, _, err = run(
+            "report", folder / "wide.csv", "--rank", "X", "Y", *stated, option, "who"
+        )
+        assert status == 2 and "must name different columns" in err
+    wide.assign(ties=0).to_csv(folder / "wide.csv")
+    status, _, err = run("report", folder / "wide.csv", "--rank", "X", "Y", *stated)
+    assert status == 2
+    assert "--rank must be one column beside one of ties, got ['X', 'Y']" in err
+
+
 def refused(run, folder, table, *more):
     table.to_csv(folder / "wrong.csv", index=False)
     asked = "--rank sampled_rank --m 100 --items pool --drawn uniform".split()
@@ -454,7 +475,7 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         ([*REPORT[:-1], "many"], "--items must be a whole number from 1 to 2**53 - 1 or name one"),
         ([*REPORT[:5], "-5", *REPORT[6:]], "--m must be a whole number from 1 to 2**53 - 1 or n"),
         ([*REPORT[:-1], "50"], "--items must be at least 101"),
-        ([*REPORT[:5], "10", *REPORT[6:]], "--rank must be at most 11, --m and the relevant items"),
+        ([*REPORT[:5], "10", *REPORT[6:]], "--rank must be at most 11, m plus the relevant items"),
         ([*REPORT, "--drawn", "shared"], "give their ranks to report as --exact"),
         ([*REPORT, "--metrics", "wrong@3"], "--metrics must hold metrics such as AP or Recall"),
         ([*REPORT, "--metrics", "ndcg@0"], "--metrics must be a whole number of at least 1, got 0"),
@@ -663,7 +684,7 @@ def test_several_relevant_items_of_a_user(run, tmp_path):
     assert status == 0 and pd.read_csv(io.StringIO(out))["value"].tolist() == [0.25]
     for row, said in (
         ("ann,1", "--rank must not hold a rank twice, got rank 1 twice"),
-        ("bob,8", "--rank must be at most 7, --m and the relevant items of the user, got 8 in li"),
+        ("bob,8", "--rank must be at most 7, m plus the relevant items of the user, got 8 in line"),
     ):
         path.write_text(f"user,rank\nann,1\nbob,6\n{row}\n", encoding="utf-8")
         status, _, err = run("report", path, *asked)

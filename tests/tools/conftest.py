@@ -28,17 +28,23 @@ def sources(committed):
 
 
 @pytest.fixture(scope="session")
-def built(committed, tmp_path_factory):
-    """A folder with the source archive, and the wheel that is built from it.
+def build(committed, tmp_path_factory):
+    """Build a source archive, and a wheel from it, of a copy of the project."""
 
-    Made in a copy: a folder `build` in the project would leak into both.
-    """
-    project, folder = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("built")
-    for name in committed:
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(chapters.ROOT / name, project / name)
-    subprocess.run([UV, "build", "--quiet", "--out-dir", folder, project], check=True)
-    return folder
+    def build(name):
+        project, folder = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp(name)
+        for name in committed:
+            (project / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(chapters.ROOT / name, project / name)  # as of now
+        subprocess.run([UV, "build", "--quiet", "--out-dir", folder, project], check=True)
+        return folder
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def built(build):
+    return build("built")
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,17 @@
 """What the page "Your own numbers" computes: own.py, which the page runs in the browser."""
 
+import io
+import shlex
 import sys
 
 import chapters
 import numpy as np
+import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
 import recsample as rs
+from recsample.evaluation.command_line import main
 
 sys.path.append(str(chapters.ROOT / "book/_static/running"))
 
@@ -35,9 +39,11 @@ def asked(text, **settings):
 
 
 def rows(page):
-    """The first table: value, low and high, each after the words before them."""
+    """The first table: the metric, the value or the first of other cells, low and high."""
+    names = [cell.text for cell in page.table.thead.tr("th")]
+    limits = names.index("95 % limits") - len(names)
     return [
-        [row("th")[-1].text, *(cell.text for cell in row("td")[:3])]
+        [row("th")[-1].text, row("td")[0].text, *row("td")[limits].text.split(" to ")]
         for row in page.table.tbody("tr")
     ]
 
@@ -120,26 +126,51 @@ def test_users_with_several_rows_are_asked_about():
     ]
 
 
-def test_the_plan_asks_for_as_many_users_as_the_package_does():
+def test_the_format_of_the_command_is_read_and_the_command_answers_the_same(capsys, tmp_path):
+    columns = {"user": np.arange(300), "X": SAMPLED, "Y": SAMPLED[::-1]}
+    wide = asked(text_of(columns))
+    users, names = [*range(300)] * 2, ["X"] * 300 + ["Y"] * 300
+    ranks = np.r_[SAMPLED, SAMPLED[::-1]]
+    long = {"fold": [1] * 600, "user_id": users, "model": names, "sampled_rank": ranks}
+    page = asked(text_of(long, "\t"))
+    assert rows(page) == rows(wide) and len(rows(page)) == 4
+    assert "users" not in page.text.split("Read:")[0]
+    assert "not read: fold." in page.text
+    for text, shown in ((text_of(columns), wide), (text_of(long, "\t"), page)):
+        line = shown("pre")[-1].text
+        words = shlex.split(line)
+        assert words[:2] == ["recsample", "report"]
+        path = tmp_path / words[2]
+        path.write_text(text, encoding="utf-8")
+        assert main([words[1], str(path), *words[3:], "--format", "csv"]) == 0
+        table = pd.read_csv(io.StringIO(capsys.readouterr().out))
+        assert [f"{one:.4f}" for one in table["low"]] == [row[2] for row in rows(shown)]
+
+
+def test_the_plan_is_that_of_the_package():
     page = own.plan("\n".join(map(str, SAMPLED)), SETTINGS | {"width": "0.1"}).html
-    users = rs.inference.plan_audit("Recall@1", 0.1, rs.Ranks(SAMPLED, 21), 500, 0).users
-    assert f"Or audit {len(users)} of the 300 users" in page
     found = rs.report(SAMPLED, m=20, n_items=500, drawn="uniform", metrics=["Recall@1"])
     needed = BeautifulSoup(page, "html.parser").tbody("td")
     assert [int(one.text) for one in needed[::2]] == found.plan("Recall@1", 0.1)["users"].tolist()
+    with pytest.raises(ValueError, match="a plan needs one recommender, got 2"):
+        own.plan(text_of({"A": SAMPLED, "B": SAMPLED}), SETTINGS | {"width": "0.1"})
 
 
 @pytest.mark.parametrize(
     ("text", "settings", "message"),
     [
         ("", {}, "at least one row of numbers, got nothing"),
-        ("1\n2\nx", {}, "line 3 must hold 1 number, got 'x'"),
+        ("1\n2\nx", {}, "pasted.tsv, column 'column 1', line 3, must be a whole number"),
         ("1,4\n2,4\n3,1", {}, "column 1 counts 1, 2, 3, ... as ids do: call it user"),
         ("idx,A\n7,4\n8,4\n9,1", {}, "idx counts 7, 8, 9, ... as ids do: call it user"),
-        ("user,id,A\n7,4,1", {}, r"one column may hold ids, got \['user', 'id'\]"),
-        ("user,A\n7,4,1", {}, "each line must hold 2 fields, got '7,4,1'"),
-        ("user\n7\n9", {}, "a column of numbers beside the ids"),
-        ("1\n22", {}, r"from 1 to m \+ 1 = 21, got 22 in row 2 of column 1"),
+        ("user,id,A\n7,4,1", {}, r"one column may be for user, got \['user', 'id'\]"),
+        ("a,b,4\nc,d,1", {}, r"one column may hold text, the ids, got \['a', 'b', '4'\]"),
+        ("user,A\n7,4,1", {}, "pasted.csv, line 2, must have 2 fields, .* got 3"),
+        ("user\n7\n9", {}, "a column of ranks beside the ids"),
+        ("user,model,A\n7,X,4", {}, "a column of ranks must be called rank beside model"),
+        ("user,A,ties\n7,2,4\n8,2", {}, "pasted.csv, line 3, must have 3 fields"),
+        ("1\n22", {}, "rank must be at most 21, m plus the relevant items of the user, got 22"),
+        ("a,b\n1,x", {"kind": "scores"}, "scores must be numbers, got text"),
         ("1\n2", {"m": ""}, "m must be a whole number from 1, got ''"),
         ("1\n2", {"drawn": "popular"}, "drawn must be 'uniform' to tell"),
         ("HR@10\n", {"kind": "printed", "users": "9"}, "a line of names above lines of numbers"),

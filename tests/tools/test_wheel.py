@@ -44,8 +44,13 @@ def test_the_wheel_is_the_package_with_its_data_and_types(sources, wheel):
 def test_the_archive_is_what_is_committed(committed, archive):
     with tarfile.open(archive) as packed:
         files = {one.name.split("/", 1)[1] for one in packed.getmembers() if one.isfile()}
-    made = {name for name in files if ".egg-info/" in name} | {"PKG-INFO", "setup.cfg"}
-    assert files - made == set(committed)
+    assert files == {"PKG-INFO", *committed}
+
+
+def test_archive_and_wheel_are_the_same_each_time(build, archive, wheel):
+    again = build("again")
+    for one in (archive, wheel):
+        assert (again / one.name).read_bytes() == one.read_bytes(), one.name
 
 
 def test_no_link_or_picture_that_a_registry_shows_needs_the_files_beside_it(site):

@@ -27,7 +27,7 @@ def test_workflows_run_what_exists(path):
         if program == "make":
             assert arguments[0] in TARGETS, arguments
         else:
-            assert program == "python" or os.access(ROOT / program, os.X_OK), program
+            assert program in ("python", "gh") or os.access(ROOT / program, os.X_OK), program
             files = [word for word in arguments if re.search(r"\.(lock|py|toml|txt)$", word)]
             assert all((ROOT / file).is_file() for file in files), files
     # Whoever owns an action can move a tag, but not a commit.
@@ -36,9 +36,19 @@ def test_workflows_run_what_exists(path):
     assert len(set(used)) == len({one.split("@")[0] for one in used})
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_every_python_is_tried(path):
-    assert set(re.findall(r'"(3\.\d+)"', read(path))) == set(PYTHONS)
+@pytest.mark.parametrize("name", ["tests", "weekly"])
+def test_every_python_is_tried(name):
+    assert set(re.findall(r'"(3\.\d+)"', read(f".github/workflows/{name}.yml"))) == set(PYTHONS)
+
+
+def test_a_release_is_published_if_everything_holds_and_without_a_password():
+    text = read(".github/workflows/release.yml")
+    jobs = yaml.safe_load(text)["jobs"]
+    runs = [step.get("run", "").split()[:2] for step in jobs["build"]["steps"]]
+    assert runs.index([".ci/run"]) < runs.index(["make", "dist"])
+    assert jobs["publish"]["needs"] == "build" and "secrets." not in text
+    assert jobs["publish"]["permissions"]["id-token"] == "write"
+    assert "permissions" not in jobs["build"]  # whatever tests run may publish nothing
 
 
 def test_the_book_is_published_if_it_is_built_and_checked():

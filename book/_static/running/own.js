@@ -2,7 +2,7 @@
 (() => {
   const { button, element, press, run, say } = pagePython;
   const HINTS = {
-    ranks: "One row per user, one column per recommender: the rank of the held-out item among the drawn ones, 1 at best. Names of the columns may stand on the first line, user for a column of ids.",
+    ranks: "One row per user, one column per recommender: the rank of the held-out item among the drawn ones, 1 at best. Names of the columns may stand on the first line, user for a column of ids. Or as for the command: columns user, model and rank.",
     scores: "One row per user, for one recommender: the score of the held-out item, then the scores of the drawn ones. A column of ids is called user.",
     printed: "As a table: metrics on the first line, then a line for each recommender, its name first. Keep zeros at the end of numbers.",
   };
@@ -14,6 +14,7 @@
     printed: () => ["model,HR@10,NDCG@10\nA,0.670,0.396\nB,0.652,0.401", { m: 100, items: 3706, users: 6040 }],
   };
   const LARGE = 100_000; // a text of which the box shows only the beginning: all of it would keep the browser many seconds
+  const MOST = { plan: 20 }; // seconds
   const NUMBER = 'required pattern="[0-9][0-9,]*( [0-9][0-9,]*)?" title="a whole number, or the smallest and the largest between blanks"';
   const place = document.getElementById("own-numbers");
   place.innerHTML = `
@@ -119,7 +120,7 @@
     said.replaceChildren();
     const given = { text: whole ?? area.value, settings: settings() };
     const packages = ["numpy", "scipy", "pandas", "matplotlib"];
-    const outputs = await run({ source: `import own\nown.${asked}(text, settings)`, given, packages, space: "own" });
+    const outputs = await run({ source: `import own\nown.${asked}(text, settings)`, given, packages, space: "own", most: MOST[asked] });
     performance.mark("answered");
     const [kind, text] = outputs.at(-1);
     if (kind === "html") said.innerHTML = text;

@@ -1,26 +1,57 @@
 """What the page "Your own numbers" computes, with this package and nothing else.
 
-The page hands over a text and its settings, and shows the HTML that comes back.
+The page hands over a text and its settings, and shows the HTML that comes back. Ranks are read and
+reported by the command of the package, whose line stands in the answer.
 """
 
 import base64
+import csv
 import io
-from contextlib import suppress
+import os
+import shlex
+import tempfile
+from argparse import Namespace
 from html import escape
+from itertools import islice
 from math import isfinite
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 import recsample as rs
 from recsample._support.checks import as_float, positive_float
-from recsample.evaluation.files import as_count
+from recsample.evaluation import command_line
+from recsample.evaluation.files import FURTHER, as_count, read_columns
 
 REPLACE = {"": None, "with": True, "without": False}
-MOST_COLUMNS = 12
-# How a column of ids is called on the first line.
-IDS = "user users user_id userid uid query query_id qid session session_id instance id".split()
+MOST_COLUMNS, MOST_NAMED = 12, 3
+# How columns are called on the first line that are no ranks of a recommender of that name.
+CALLED = {
+    "user": "user users user_id userid uid query query_id qid session session_id instance id",
+    "rank": "rank sampled_rank",
+    "model": "model recommender system",
+    "ties": "ties",
+}
 FALLING = "good ranks are no rarer than worse ones"
+WORDS = """<dl>
+<dt>value</dt>
+<dd>The estimate of the metric with all items ranked.</dd>
+<dt>95 % limits</dt>
+<dd>In at least 95 of 100 studies like this one the metric lies between them, wherever the held-out
+items stand among all items.</dd>
+<dt>if decreasing</dt>
+<dd>Limits that hold only if good ranks are no rarer than worse ones, which is likely for a
+recommender that works, but can hardly be seen in sampled ranks.</dd>
+<dt>vs best</dt>
+<dd>Whether the limits of the difference to the best one leave out 0. Undecided: these numbers do
+not say who is better.</dd>
+<dt>sampled</dt>
+<dd>The metric of the sampled ranks themselves. It does not estimate the metric with all items
+ranked, and may put recommenders in the wrong order.</dd>
+</dl>"""
+LADDER = """<p>Limits without any assumption, if no rank is more frequent than a better one, and if
+the distribution of the ranks is smooth as well:</p>"""
 
 
 class Answer:
@@ -34,18 +65,20 @@ class Answer:
 
 
 def answer(text, settings):
-    """What the numbers say in one paragraph, a figure, the table, what it rests on, and copies."""
-    result, _ = reported(text, settings)
+    """A verdict, a figure, the table, a sentence to copy, and in folds what else there is."""
+    result, read, line = reported(text, settings)
     return Answer(
         f'<p class="own-verdict">{escape(verdict(result))}</p>',
         picture(result),
-        result.table.to_html(border=0, float_format="{:.4f}".format, na_rep="–"),
-        f"<p>{escape(result.footnote)}</p>",
+        result._repr_html_(),
+        f"<p>{escape(read)}</p>",
         notes(result),
-        pairs(result),
-        ladder(result),
-        copied("Sentences and a footnote", "\n\n".join((*result.sentences, result.footnote))),
-        copied("The same in LaTeX", result.to_latex()),
+        copied("For a paper", "\n\n".join((*result.sentences, result.footnote))),
+        fold("What the words mean", WORDS),
+        len(result.pairs) and fold("The differences", shown(result.pairs, "")),
+        len(result.ladder) and fold("What each assumption buys", LADDER, shown(result.ladder)),
+        fold("The table in LaTeX", copied("", result.to_latex())),
+        line and fold("The same from a terminal", copied("", line)),
     )
 
 
@@ -54,22 +87,32 @@ def verdict(result):
     table, metric = result.table, result.table.index.get_level_values("metric")[0]
     if table.index.nlevels == 1:
         table = pd.concat({"": table}, names=["recommender"])
-    said = []
-    for name, row in table.xs(metric, level="metric").iterrows():
-        what = f"{metric} of {name}" if name else metric
-        narrow = "" if np.isnan(row["if_low"]) else f", and {between(row, 'if_')} if {FALLING}"
-        said.append(f"{what} is between {between(row)}{narrow}.")
-        if np.isnan(row["low"]):
-            said[-1] = f"Nothing can be said of {what}: such draws hardly give these ranks."
+    table = table.xs(metric, level="metric")
+    said = [value_of(metric, name, row) for name, row in table.iloc[:MOST_NAMED].iterrows()]
+    if len(table) > MOST_NAMED:
+        said.append(f"The table has all {len(table)} recommenders.")
     if len(result.pairs):
-        for (a, b), row in result.pairs.xs(metric, level="metric").iterrows():
-            ahead, assumed = row["ahead"], row["if_ahead"] or "undecided"
+        pairs = result.pairs.xs(metric, level="metric")
+        for (a, b), ahead in pairs["ahead"].items():
             if ahead in (a, b):
                 said.append(f"{ahead} is better than {b if ahead == a else a}.")
-                continue
-            only = f"; if {FALLING}, {assumed} is" * (assumed in (a, b))
+        open_pairs = pairs[~pairs["ahead"].isin(table.index)]
+        if len(pairs) == len(open_pairs) == 1:
+            (((a, b), row),) = open_pairs.iterrows()
+            only = f"; if {FALLING}, {row['if_ahead']} is" * (row["if_ahead"] in (a, b))
             said.append(f"Whether {a} is better than {b} these numbers do not say{only}.")
+        elif len(open_pairs):
+            n = f"{len(open_pairs)} of the {len(pairs)} pairs"
+            said.append(f"Which one is better these numbers do not say for {n}.")
     return " ".join(said)
+
+
+def value_of(metric, name, row):
+    what = f"{metric} of {name}" if name else metric
+    if np.isnan(row["low"]):
+        return f"Nothing can be said of {what}: such draws hardly give these ranks."
+    narrow = "" if np.isnan(row["if_low"]) else f", and {between(row, 'if_')} if {FALLING}"
+    return f"{what} is between {between(row)}{narrow}."
 
 
 def between(row, prefix=""):
@@ -80,32 +123,28 @@ def plan(text, settings):
     """How many users to rank among all items for narrower limits of the first metric."""
     if settings["kind"] == "printed":
         raise ValueError("a plan needs the sampled ranks themselves, got the numbers of a table")
-    result, sampled = reported(text, settings)
-    if len(sampled) > 1:
-        raise ValueError(f"a plan needs one recommender, got {len(sampled)} columns: {[*sampled]}")
-    (ranks,) = sampled.values()
+    result, read, _ = reported(text, settings)
+    if result.table.index.nlevels > 1:
+        names = [*dict.fromkeys(result.table.index.get_level_values("recommender"))]
+        raise ValueError(f"a plan needs one recommender, got {len(names)}: {names}")
     metric = metrics_of(settings)[0]
     low, high = result.table.iloc[0][["low", "high"]]
     width = positive_float("width", settings["width"] or f"{(high - low) / 2:.2g}")
     needed = result.plan(metric, width)
-    n_items = count("n_items", settings["items"])
-    replace = bool(REPLACE[settings["replace"]])  # a report tells what must be known
-    audit = rs.inference.plan_audit(metric, width, ranks, n_items, 0, replace=replace)
     return Answer(
         f"<p>The limits of {escape(str(metric))} are {high - low:.2g} apart now. So many users, "
         f"chosen at random and ranked among all items, bring them to {width:.2g}, if the ranks are "
         "as they are estimated here:</p>",
         needed.rename_axis("for the mean over").to_html(border=0),
-        f"<p>Or audit {len(audit.users):,} of the {len(ranks):,} users: give their exact ranks to "
-        "<code>rs.report</code> as <code>exact</code>. That number assumes nothing about the "
-        "ranks; after a first hundred users a better one is known.</p>",
+        "<p>Give their exact ranks to <code>rs.report</code> as <code>exact</code>.</p>",
+        f"<p>{escape(read)}</p>",
     )
 
 
 def reported(text, settings):
-    """The result, and the sampled ranks by recommender."""
-    metrics, stated = metrics_of(settings), {"drawn": settings["drawn"]}
-    stated["replace"] = REPLACE[settings["replace"]]
+    """The result, what was read in words, and the command that answers the same."""
+    stated = {"drawn": settings["drawn"], "replace": REPLACE[settings["replace"]]}
+    metrics = metrics_of(settings)
     if settings["kind"] == "printed":
         sizes = counts("n_items", settings["items"])
         result = rs.from_published(
@@ -116,24 +155,32 @@ def reported(text, settings):
             metrics=metrics if settings["metrics"].strip() else None,
             **stated,
         )
-        return result, {}
-    names, columns, ids = columns_of(text)
-    if settings["kind"] == "scores":
-        if len(names) < 2:
-            raise ValueError("scores must have two columns or more: the positive item's first")
-        found = rs.predicted_ranks(columns, np.zeros(len(columns), np.intp))
-        sampled = {"": rs.Ranks(found.values, found.n_items, ties=found.ties, ids=ids)}
-    elif len(names) > MOST_COLUMNS:
-        raise ValueError(f"at most {MOST_COLUMNS} columns of ranks are read, got {len(names)}")
-    else:
-        m = count("m", settings["m"])
-        each = enumerate(names)
-        sampled = {name: ranks_of(columns[:, k], m, name, ids) for k, name in each}
-    stated["rows"] = settings.get("rows") or None
-    (first, *others) = sampled.values()
-    n_items = count("n_items", settings["items"])
-    result = rs.report(sampled if others else first, n_items=n_items, metrics=metrics, **stated)
-    return result, sampled
+        of = result.table.index
+        printed = ", ".join(dict.fromkeys(of.get_level_values("metric")))
+        return result, f"Read: {printed}.", None
+    n_items, rows = count("n_items", settings["items"]), settings.get("rows") or None
+    with tempfile.TemporaryDirectory() as folder:
+        path, columns, named = laid(text, Path(folder))
+        try:
+            if settings["kind"] == "scores":
+                ranks, read = ranks_of_scores(path, columns, named)
+                result = rs.report(ranks, n_items=n_items, rows=rows, metrics=metrics, **stated)
+                return result, read, None
+            asked = Namespace(
+                FILE=str(path),
+                m=str(count("m", settings["m"])),
+                items=str(n_items),
+                columns=None if named else columns,
+                rows=rows,
+                drawn=settings["drawn"],
+                with_replacement=stated["replace"],
+                metrics=metrics,
+                **dict.fromkeys(("user", "model", "groups", "exact", "chosen")),
+            )
+            read = choose_columns(asked, columns)
+            return command_line.report_file(asked), read, line_of(asked)
+        except ValueError as error:
+            raise ValueError(str(error).replace(f"{path.parent}{os.sep}", "")) from None
 
 
 # Reading
@@ -160,85 +207,104 @@ def count(name, text):
     return found[0]
 
 
-def mark_of(line):
-    """What stands between the fields of a line; None for blanks."""
-    return next((mark for mark in "\t;," if mark in line), None)
+def laid(text, folder):
+    """A file with the text, the names of its columns, and whether they stand on the first line.
 
-
-def columns_of(text):
-    """The names and the numbers of columns, and the ids of the rows, or None without any.
-
-    Names stand on the first line, if anywhere. Ids are a column of text, or one that is called so.
+    A line of names has no number: where it has, text is an id, such as that of a user.
     """
-    lines = text.strip("\ufeff\r\n ").splitlines()
-    if not lines:
+    text = text.strip("\ufeff\r\n ")
+    if not text:
         raise ValueError("there must be at least one row of numbers, got nothing")
-    mark = mark_of(lines[0])
-    first = [one.strip().strip('"') for one in lines[0].split(mark)]
-    of_text = [k for k, one in enumerate(first) if not isfinite(as_float(one))]
-    # A line of names has no number: where it has, text is an id, such as that of a user.
-    named = len(of_text) == len(first)
-    names = first if named else [f"column {k + 1}" for k in range(len(first))]
-    if len(set(names)) < len(names):
-        raise ValueError(f"columns must have different names, got {names}")
-    if len(lines) == named:
-        raise ValueError("there must be at least one row of numbers below the names, got none")
+    line = text.partition("\n")[0]
+    mark = next((mark for mark in "\t;," if mark in line), None)
+    if mark is None:  # blanks
+        text = "\n".join("\t".join(line.split()) for line in text.splitlines())
+    elif mark == ";":
+        text = text.replace(";", "\t")
+    mark = "," if mark == "," else "\t"
+    path = folder / f"pasted.{'csv' if mark == ',' else 'tsv'}"
+    path.write_text(text, encoding="utf-8", newline="")
+    first, *below = islice(csv.reader(io.StringIO(text), delimiter=mark), 100)
+    of_text = [not isfinite(as_float(one)) for one in first]
+    named = all(of_text)
     if named:
-        of_text = [k for k, one in enumerate(first) if one.lower() in IDS]
-    if len(of_text) > 1:
-        raise ValueError(f"one column may hold ids, got {[names[k] for k in of_text]}")
-    ids = None
-    if of_text:
-        ids, lines[named:] = split_off(lines[named:], mark, len(names), of_text[0])
-        del names[of_text[0]]
-    if not names:
-        raise ValueError(f"there must be a column of numbers beside the ids, got only {first}")
-    columns = numbers_of(lines, named, mark, names)
-    for name, column in zip(names, columns.T):
-        if ids is None and len(column) > 2 and (np.diff(column) == 1).all():
+        columns = first
+    elif sum(of_text) > 1:
+        raise ValueError(f"one column may hold text, the ids, got {first}")
+    else:
+        below = [first, *below]
+        columns = ["user" if one else f"column {k + 1}" for k, one in enumerate(of_text)]
+    uses, _ = uses_of(columns)
+    for name, column in zip(columns, zip(*below)):
+        values = [as_float(one) for one in column]
+        if "user" not in uses and len(values) > 2 and set(np.diff(values)) == {1.0}:
             raise ValueError(
-                f"{name} counts {column[0]:g}, {column[1]:g}, {column[2]:g}, ... as ids do: call "
-                "it user on the first line, or leave it out"
+                f"{name} counts {', '.join(column[:3])}, ... as ids do: call it user on the first "
+                "line, or leave it out"
             )
-    return names, columns, ids
+    return path, columns, named
 
 
-def split_off(lines, mark, n, k):
-    """The k-th field of each line, and the lines without it."""
-    fields = [line.split(mark) for line in lines]
-    short = next((row for row in fields if len(row) != n), None)
-    if short:
-        raise ValueError(f"each line must hold {n} fields, got {(mark or ' ').join(short)!r}")
-    ids = np.array([row.pop(k).strip().strip('"') for row in fields])
-    return ids, [(mark or " ").join(row) for row in fields]
+def uses_of(columns):
+    """The columns that are called as in CALLED, by what they are for, and all others."""
+    uses = {}
+    for use, words in CALLED.items():
+        found = [name for name in columns if name.strip().lower() in words.split()]
+        if len(found) > 1:
+            raise ValueError(f"one column may be for {use}, got {found}")
+        if found:
+            uses[use] = found[0]
+    return uses, [name for name in columns if name not in uses.values()]
 
 
-def numbers_of(lines, named, mark, names):
-    """The numbers below the names, shape (rows, columns)."""
-    with suppress(ValueError):  # a million lines at once; one by one they say what is wrong
-        columns = np.loadtxt(lines[named:], delimiter=mark, ndmin=2, comments=None)
-        if columns.shape[1] == len(names) and np.isfinite(columns).all():
-            return columns
-    rows = [[as_float(one) for one in line.split(mark)] for line in lines[named:]]
-    for place, row in enumerate(rows):
-        if len(row) != len(names) or not all(map(isfinite, row)):
-            line, plural = lines[named + place], "s" * (len(names) > 1)
-            raise ValueError(
-                f"line {named + place + 1} must hold {len(names)} number{plural}, got {line!r}"
-            )
-    return np.array(rows)
+def choose_columns(asked, columns):
+    """Tell the command what columns are for, and say so in words.
 
-
-def ranks_of(column, m, name, ids):
-    """A column of ranks among m drawn items and the relevant one."""
-    wrong = (column != np.floor(column)) | (column < 1) | (column > m + 1)
-    if wrong.any():
-        place = int(np.argmax(wrong))
+    Without a column that is called rank, each that is for nothing else is of one recommender.
+    """
+    uses, others = uses_of(columns)
+    rank = uses.pop("rank", None)
+    if rank is None and "model" in uses:
         raise ValueError(
-            f"ranks must be whole numbers from 1 to m + 1 = {m + 1}, got {column[place]:g} "
-            f"in row {place + 1} of {name}; a column of ids is called user on the first line"
+            f"a column of ranks must be called rank beside {uses['model']}, got {columns}"
         )
-    return rs.Ranks(column, m + 1, ids=ids)
+    asked.rank, unread = (others, []) if rank is None else ([rank], others)
+    if not asked.rank:
+        raise ValueError(f"there must be a column of ranks beside the ids, got only {columns}")
+    if len(asked.rank) > MOST_COLUMNS:
+        raise ValueError(f"at most {MOST_COLUMNS} columns of ranks are read, got {len(asked.rank)}")
+    asked.user, asked.model = uses.get("user"), uses.get("model")
+    parts = [f"ranks in {', '.join(asked.rank)}", *(f"{use} in {uses[use]}" for use in uses)]
+    return f"Read: {', '.join(parts)}{'; not read: ' * bool(unread)}{', '.join(unread)}."
+
+
+def line_of(asked):
+    """The line of a terminal that asks the same."""
+    line = ["recsample", "report", f"ranks{Path(asked.FILE).suffix}", "--rank", *asked.rank]
+    for option in ("m", "items", "user", "model", "rows", "drawn"):
+        value = getattr(asked, option)
+        line += [f"--{option}", value] if value else []
+    if asked.with_replacement is not None:
+        line += ["--with-replacement" if asked.with_replacement else "--without-replacement"]
+    line += ["--columns", ",".join(asked.columns)] if asked.columns else []
+    return shlex.join([*line, "--metrics", *map(str, asked.metrics)])
+
+
+def ranks_of_scores(path, columns, named):
+    """The ranks that scores make, the positive item's in the first column, and what was read."""
+    uses, scores = uses_of(columns)
+    ids = uses.get("user")
+    wanted = ({"user": ids} if ids else {}) | {"relevance": ...}
+    found = read_columns(str(path), wanted, header=None if named else columns)
+    if len(scores) < 2:
+        raise ValueError("scores must have two columns or more: the positive item's first")
+    table = np.column_stack([found.by_use[FURTHER + name] for name in scores])
+    if table.dtype.kind != "f":
+        raise ValueError(f"scores must be numbers, got text among {table[0].tolist()}")
+    made = rs.predicted_ranks(table, np.zeros(len(table), np.intp))
+    ranks = rs.Ranks(made.values, made.n_items, ties=made.ties, ids=found.by_use.get("user"))
+    what = f"scores of the positive item in {scores[0]}, of {len(scores) - 1} others beside it"
+    return ranks, f"Read: {what}{f', users in {ids}' * bool(ids)}."
 
 
 # Showing
@@ -249,22 +315,12 @@ def notes(result):
     return lines and f"<h2>Notes</h2>\n<ul>{lines}</ul>"
 
 
-def ladder(result):
-    if not len(result.ladder):
-        return None
-    table = result.ladder.to_html(border=0, float_format="{:.4f}".format, na_rep="refuted")
-    return (
-        "<h2>What each assumption buys</h2>\n"
-        "<p>Limits without any assumption, if no rank is more frequent than a better one, and if "
-        f"the distribution of the ranks is smooth as well:</p>\n{table}"
-    )
+def shown(table, undefined="refuted"):
+    return table.to_html(border=0, float_format="{:.4f}".format, na_rep=undefined)
 
 
-def pairs(result):
-    if not len(result.pairs):
-        return None
-    table = result.pairs.to_html(border=0, float_format="{:.4f}".format, na_rep="")
-    return f"<h2>Who is ahead</h2>\n{table}"
+def fold(title, *parts):
+    return f"<details><summary>{title}</summary>\n{''.join(parts)}</details>"
 
 
 def picture(result):
@@ -281,4 +337,5 @@ def picture(result):
 
 
 def copied(title, text):
-    return f'<h2>{title}</h2>\n<pre class="run-copied" tabindex="0">{escape(text)}</pre>'
+    head = title and f"<h2>{title}</h2>\n"
+    return f'{head}<pre class="run-copied" tabindex="0">{escape(text)}</pre>'

@@ -3,7 +3,7 @@ window.pagePython = (() => {
   const base = new URL(".", document.currentScript.src).href;
   const consent = "recsample: Python in pages";
   const stopped = new Error("Python was stopped");
-  let worker, settings, answered;
+  let worker, settings, answered, late, ticking;
 
   const element = (name, attributes = {}, ...children) => {
     const made = Object.assign(document.createElement(name), attributes);
@@ -14,18 +14,24 @@ window.pagePython = (() => {
 
   // The line at the foot of the window: what is going on, and the button that ends it.
   const said = element("span", { role: "status" });
+  const seconds = element("span", { ariaHidden: "true" }); // a number that changes is not read aloud
   const stopper = button("Stop", () => {
     end(stopped);
     say("Stopped. Python has ended and forgot its variables: the next press runs every cell above again.");
   });
   const closer = button("Close", () => (line.hidden = true));
-  const line = element("div", { className: "run-line", hidden: true }, said, stopper, closer);
+  const line = element("div", { className: "run-line", hidden: true }, said, seconds, stopper, closer);
   document.body.append(line);
   const say = (text, busy = false) => {
     line.hidden = false;
     stopper.hidden = !busy;
     closer.hidden = busy;
     said.textContent = text;
+    clearInterval(ticking);
+    seconds.textContent = "";
+    if (!busy) return;
+    const begun = performance.now();
+    ticking = setInterval(() => (seconds.textContent = ` ${Math.round((performance.now() - begun) / 1000)} s`), 1000);
   };
 
   const kept = (value) => {
@@ -60,27 +66,34 @@ window.pagePython = (() => {
         await work();
       }
     } catch (error) {
-      if (error !== stopped) say(`This did not work (${error.message}). Is there a network? Press again to try again.`);
+      if (error === late) say(error.message);
+      else if (error !== stopped) say(`This did not work (${error.message}). Is there a network? Press again to try again.`);
     } finally {
       page.working = false;
     }
   }
 
-  // Hands the worker a cell, and resolves to what it shows.
-  function run(task) {
+  // Hands the worker a cell, and resolves to what it shows. One that may run for so many seconds is stopped after them.
+  function run({ most, ...task }) {
     if (!worker) {
       // A worker from a blob keeps to the policy of the page, which says whom it may connect to.
       const source = new Blob([`import "${base}worker.js"`], { type: "text/javascript" });
       worker = new Worker(URL.createObjectURL(source), { type: "module" });
       worker.onmessage = ({ data }) => {
-        if (data.said) say(`${data.said} …`, true);
-        else if (data.failed) end(new Error(data.failed));
+        if (data.said) {
+          say(`${data.said} …`, true);
+          if (data.said === "Running") answered.started();
+        } else if (data.failed) end(new Error(data.failed));
         else answered.resolve(data.outputs);
       };
       worker.onerror = ({ message }) => end(new Error(message || "the worker could not be started"));
     }
     return new Promise((resolve, reject) => {
-      answered = { resolve, reject };
+      let timer;
+      const settled = (how) => (value) => (clearTimeout(timer), how(value));
+      const stop = () => end((late = new Error(`This takes more than ${most} seconds here and was stopped. The command recsample has no such limit.`)));
+      const started = () => most && (timer = setTimeout(stop, most * 1000));
+      answered = { resolve: settled(resolve), reject: settled(reject), started };
       worker.postMessage({ settings, ...task });
     });
   }

@@ -4,8 +4,8 @@ const say = (said) => postMessage({ said });
 
 // Python, with packages that the cells will need: they arrive beside it and each other. Before anything of it runs it is
 // compared with the hashes that the book records, and the packages with those that Python's own list records.
-async function start({ runtime, wheels, hashes }, packages) {
-  say("Python is loading");
+async function start({ runtime, wheels, hashes, loads }, packages) {
+  say(`Python is loading: ${loads}, the first time`);
   const indexURL = new URL(runtime, import.meta.url).href;
   const fetched = self.fetch;
   self.fetch = (address, how) => fetched(address, { integrity: hashes[String(address).replace(indexURL, "")], ...how });

@@ -4,7 +4,7 @@
 `sampled_run` combines the fits into estimates and limits, and `limits` is the public function.
 `plausible` has distributions to average over, `unlike` bounds the mean over users who are too few
 for fits of their own.
-Chapters: report, coverage.
+Chapters: report, estimation.
 """
 
 import lazy_loader

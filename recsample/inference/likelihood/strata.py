@@ -38,8 +38,8 @@ ASSUMPTIONS: tuple[Assumption, ...] = ("none", "decreasing", "smooth")
 # The share of the list that the assumptions are about.
 HEAD = 0.2
 # Pools, and numbers of relevant items, up to this ratio are alike: the metric is taken at their
-# mean, which differs little from its mean in so narrow a bin, and is measured in the chapter on
-# coverage. From so many instances on, alike ones are fitted for themselves.
+# mean, which differs little from its mean in so narrow a bin. From so many instances on, alike ones
+# are fitted for themselves; the book's appendix on limits measures how often these hold.
 _RATIO, ENOUGH = 1.4, 30
 # Places are combined in steps: of one place at the head of the list, of some 3 % behind it,
 # and nowhere of more than a third of the standard deviation of the observed count. In the arcsine
