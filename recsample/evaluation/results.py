@@ -237,19 +237,28 @@ class Result(Value):
         return wide.loc[:, ~wide.isin(_IDLE).all()]
 
     def _printed(self, as_text, bold, mark):
-        """`wide` for a paper: the best in bold, and what is not told apart from it marked."""
-        wide = self.wide.map(as_text)
-        wide.index = [as_text(_on_one_line(name)) for name in wide.index]
-        for metric in map(str, self.inferred.metrics):
+        """`wide` for a paper, a column for each metric and limits below the values.
+
+        The best is in bold, and what is not told apart from it is marked.
+        """
+        wide, metrics = self.wide.map(as_text), [str(one) for one in self.inferred.metrics]
+        for metric in metrics:
             if (metric, _PLACE) in wide:
                 place, value = wide.pop((metric, _PLACE)), wide[metric, "value"]
                 value = value.where(place != "best", bold[0] + value + bold[1])
                 wide[metric, "value"] = value.where(place != "undecided", value + mark)
-        wide.columns = [
-            as_text(m if part == "value" else part if (m, "value") in wide else f"{m}, {part}")
-            for m, part in wide.columns
-        ]
-        return wide.reset_index(names="recommender", drop=not self.inferred.named)
+        first, *below = dict.fromkeys(as_text(part) for _, part in wide)
+        wide.columns = [(metric, as_text(part)) for metric, part in wide.columns]
+        lines = []
+        for name, cells in wide.iterrows():
+            labels = [first, *below]
+            if self.inferred.named:
+                called = as_text(_on_one_line(name))
+                labels[0] = called if first == "value" else f"{called}, {first}"
+            for label, part in zip(labels, [first, *below]):
+                lines.append([label, *(cells.get((metric, part), "") for metric in metrics)])
+        head = "recommender" if self.inferred.named else ""
+        return extra("pandas").DataFrame(lines, columns=[head, *map(as_text, metrics)])
 
     @property
     def _caption(self):
@@ -399,9 +408,10 @@ class Result(Value):
         \\caption{500 instances: m = 49 of 499 irrelevant items, ... 95 \\% limits assume nothing.}
         \\begin{tabular}{ll}
         \\toprule
-        AUC & 95 \\% limits \\\\
+         & AUC \\\\
         \\midrule
-        0.5031 & 0.4763 to 0.5298 \\\\
+        value & 0.5031 \\\\
+        95 \\% limits & 0.4763 to 0.5298 \\\\
         \\bottomrule
         \\end{tabular}
         \\end{table}
@@ -426,9 +436,10 @@ class Result(Value):
         >>> exact = rs.Ranks(range(1, 501), n_items=500)
         >>> found = rs.report(rs.UniformSampling(m=49).draw(exact, rng=0), metrics=["AUC"])
         >>> print(found.to_markdown())  # doctest: +ELLIPSIS
-        | AUC    | 95 % limits      |
-        |:-------|:-----------------|
-        | 0.5031 | 0.4763 to 0.5298 |
+        |             | AUC              |
+        |:------------|:-----------------|
+        | value       | 0.5031           |
+        | 95 % limits | 0.4763 to 0.5298 |
         <BLANKLINE>
         500 instances: m = 49 of 499 irrelevant items, drawn without replacement. 95 % limits ...
         <BLANKLINE>

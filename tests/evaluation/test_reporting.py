@@ -473,7 +473,7 @@ def test_latex_is_a_whole_float(found, pair):
         assert re.findall(r"\\begin{(\w+)}", text) == re.findall(r"\\end{(\w+)}", text)[::-1]
         columns = len(re.search(r"{tabular}{(l+)}", text)[1])
         rows = [line for line in lines if line.endswith(r"\\")]
-        assert len(rows) == 1 + (2 if said is pair else 1)
+        assert len(rows) == 1 + 3 * (2 if said is pair else 1)  # values and limits of two kinds
         assert all(line.count("&") == columns - 1 for line in rows)
 
 
