@@ -29,7 +29,7 @@ _NOT_LISTED = {
 }
 _FALLING = "rank frequencies decrease in the best fifth"
 # The page of the book that says how a result of a kind is read.
-_PAGES = {Exact: "evaluate", Uncorrected: "popularity", Audited: "audit", Reread: "audit"}
+_PAGES = {Exact: "evaluate", Uncorrected: "traps", Audited: "audit", Reread: "audit"}
 _BOOK = "recsample.github.io/recsample/book"
 
 

@@ -1,6 +1,6 @@
 """Small additions to Sphinx, each an extension of its own, loaded together by _config.yml."""
 
-NAMES = ["checks", "docstrings", "downloads", "formulas", "heads", "living"]
+NAMES = ["docstrings", "downloads", "formulas", "heads", "living"]
 NAMES += ["repairs", "running", "sidebar", "tables", "typesetting", "weight"]
 
 
