@@ -19,7 +19,7 @@ from matplotlib.image import imread
 HTML = chapters.ROOT / "_build/html"
 FILES = HTML.as_uri() + "/"
 PAGES = chapters.pages()
-CHAPTERS = PAGES[:1] + [page for page in PAGES if "} In this chapter\n" in chapters.source(page)]
+CHAPTERS = [*PAGES[:2], *chapters.parts()["The paper"], *chapters.parts()["Doing"]]
 LANDING = f"{PAGES[0]}.html"
 CONFIG = yaml.safe_load((chapters.ROOT / "_config.yml").read_text(encoding="utf-8"))
 EXECUTED = [page for page in PAGES if chapters.has_cells(page)]
