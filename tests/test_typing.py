@@ -32,4 +32,4 @@ def test_what_has_no_type_is_found():
 
 def test_the_package_says_that_it_is_typed():
     assert (ROOT / "recsample/py.typed").is_file()
-    assert '"py.typed"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert '"Typing :: Typed"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
