@@ -11,6 +11,8 @@ import inspect
 import re
 from pathlib import Path
 
+from numpydoc.docscrape import NumpyDocString
+
 import recsample
 from recsample.evaluation import command_line
 
@@ -96,23 +98,35 @@ def _written_in_package(function):
 def listed():
     """What packages offer, a line each: its parameters and their defaults, and members of classes.
 
-    Not the modules that define it, which may change, but those without a package, as plotting.
+    Not where that is defined, which may change, but what a module alone has, as metrics.sets.
     """
+    packages = [one for one in [recsample, *MODULES] if hasattr(one, "__path__")]
+    by_package = [getattr(one, name) for one in packages for name in offered(one)]
     lines, of_classes = [], members()
     for module in [recsample, *MODULES]:
-        if not hasattr(module, "__path__") and module.__name__.count(".") > 1:
-            continue
         for name in offered(module):
             offers = getattr(module, name)
+            if module not in packages and any(offers in (one, type(one)) for one in by_package):
+                continue
             place = f"{module.__name__}.{name}"
             lines.append(f"{place}{_signature(offers)}")
             if inspect.isclass(offers):
-                prefix = f"{offers.__module__}.{offers.__qualname__}."
-                own = {
-                    k.removeprefix(prefix): o for k, o in of_classes.items() if k.startswith(prefix)
-                }
-                lines += [f"{place}.{member}{_signature(o)}" for member, o in own.items()]
+                lines += [f"{place}.{member}" for member in _members_of(offers, of_classes)]
     return sorted(lines) + _options()
+
+
+def _members_of(cls, of_classes):
+    """Its own methods and properties, those of private base classes, and documented attributes."""
+    public_ones, found = names().values(), {}
+    for base in cls.__mro__:
+        if base is cls or base not in public_ones:
+            prefix = f"{base.__module__}.{base.__qualname__}."
+            for name, function in of_classes.items():
+                if name.startswith(prefix):
+                    found.setdefault(name.removeprefix(prefix), _signature(function))
+    for attribute in NumpyDocString(inspect.getdoc(cls))["Attributes"]:
+        found |= dict.fromkeys(attribute.name.split(", "), "")
+    return [name + signature for name, signature in found.items()]
 
 
 def _options():
@@ -126,7 +140,9 @@ def _options():
 
 
 def _signature(offers):
-    """The parameters of what can be called, without their types."""
+    """The parameters of what can be called, without their types; the options of a metric."""
+    if isinstance(offers, recsample.Metric):
+        offers = type(offers)
     if not inspect.isroutine(offers) and not inspect.isclass(offers):
         return ""
     found = inspect.signature(offers)

@@ -1,5 +1,7 @@
 """What CONTRIBUTING says of adding a metric or a sampler, done as it says."""
 
+import doctest
+import inspect
 import re
 import sys
 import types
@@ -33,8 +35,9 @@ def made(what, **known):
     vars(module).update(known)
     before = {*vars(module)}
     exec(code, vars(module))
-    (name,) = {*vars(module)} - before - {"__builtins__"}
-    return getattr(module, name)
+    added = [getattr(module, name) for name in {*vars(module)} - before - {"__builtins__"}]
+    (found,) = filter(inspect.isclass, added)
+    return found
 
 
 @pytest.fixture
@@ -49,9 +52,14 @@ def metric(monkeypatch):
 
 
 def test_a_metric_is_one_class_and_one_value(metric):
-    (name, value) = re.search(r'Its row is `"(\w+)": ([\d /]+)`', PAGE).groups()
+    (name, value) = re.search(r'`"(\w+)": ([\d /]+)`', PAGE).groups()
     assert name == str(metric)
     test_values.check_value(metric, eval(value))
+
+
+def test_its_example_runs(metric):
+    found = doctest.DocTestParser().get_doctest(type(metric).__doc__, {}, "recipe", None, None)
+    assert found.examples and not doctest.DocTestRunner().run(found).failed
 
 
 def test_it_passes_what_all_metrics_pass(metric):

@@ -31,5 +31,6 @@ def test_what_has_no_type_is_found():
 
 
 def test_the_package_says_that_it_is_typed():
+    """And the wheel has whatever stands in the package: tests/tools/test_wheel.py."""
     assert (ROOT / "recsample/py.typed").is_file()
     assert '"Typing :: Typed"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

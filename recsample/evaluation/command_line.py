@@ -99,12 +99,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _unwritten(error)
     try:
-        text = asked.forms[asked.form](asked.command(asked))
+        found = asked.command(asked)
+        text = asked.forms[asked.form](found)
     except (ValueError, ModuleNotFoundError, MemoryError) as error:
         if not _is_refusal(error):
             raise
         return _refuse(_in_options(str(error), asked))
-    return _write(text.rstrip("\n") + "\n")
+    status = _write(text.rstrip("\n") + "\n")
+    for note in getattr(found, "notes", ()):  # which only JSON holds; a plan has none
+        print(f"recsample: note: {' '.join(note.split())}", file=sys.stderr)
+    return status
 
 
 def _write(text):

@@ -524,6 +524,8 @@ def _count_themselves(study, counts):
         return
     own = extra("pandas").Index(study.items).get_indexer(study.users)
     rows = np.flatnonzero(own >= 0)
+    if all(str(one).isdecimal() for one in np.asarray(study.users, object)[rows]):
+        return  # numbers, as text from a file: user 7 is not item 7
     known = (study.exclude + study.relevant)[rows, own[rows]]
     counts["", _THEMSELVES] = len(rows) - int(known.sum()) if len(rows) > len(own) / 2 else 0
 

@@ -68,9 +68,9 @@ def sloping(metric):
     return np.ptp(terms(metric @ 4, 1, 1)[:4]) > 1e-9
 
 
-@pytest.mark.parametrize("metric", UNCUT, ids=str)
-def test_all_ready_made_metrics_without_a_cut_off_have_a_name(metric):
-    assert type(metric.shape) is not Shape
+def test_no_metric_loses_its_shape():
+    """A new one need not have any: it is then averaged over ties place by place."""
+    assert len([one for one in UNCUT if type(one.shape) is not Shape]) >= 12
 
 
 def test_last_places():
