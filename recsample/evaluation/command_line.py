@@ -358,6 +358,8 @@ def _rows(asked):
     uses = ("m", "items", "user", "groups", "model", "exact", "chosen")
     wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
     several = len(asked.rank) > 1
+    if len(set(asked.rank)) < len(asked.rank) or (several and "" in asked.rank):
+        raise ValueError(f"sampled must be different columns with names, got {asked.rank}")
     wanted |= {f"rank {name}" if several else "rank": name for name in asked.rank}
     numbers = {use: one for use in ("m", "items") if (one := as_count(wanted[use])) is not None}
     wanted["ties"] = "ties"

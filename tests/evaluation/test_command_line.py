@@ -111,6 +111,10 @@ def test_several_columns_of_ranks_are_several_recommenders(run, study):
             "report", folder / "wide.csv", "--rank", "X", "Y", *stated, option, "who"
         )
         assert status == 2 and "must name different columns" in err
+    for twice in (["X", "X"], ["X", "Y", "X"], ["", "X"]):
+        status, _, err = run("report", folder / "wide.csv", "--rank", *twice, *stated)
+        assert status == 2
+        assert f"--rank must be different columns with names, got {twice}" in err
     wide.assign(ties=0).to_csv(folder / "wide.csv")
     status, _, err = run("report", folder / "wide.csv", "--rank", "X", "Y", *stated)
     assert status == 2

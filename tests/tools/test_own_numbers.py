@@ -154,6 +154,20 @@ def test_the_plan_is_that_of_the_package():
     assert [int(one.text) for one in needed[::2]] == found.plan("Recall@1", 0.1)["users"].tolist()
     with pytest.raises(ValueError, match="a plan needs one recommender, got 2"):
         own.plan(text_of({"A": SAMPLED, "B": SAMPLED}), SETTINGS | {"width": "0.1"})
+    long = {"user": np.arange(300), "model": ["X"] * 300, "rank": SAMPLED}
+    assert own.plan(text_of(long), SETTINGS | {"width": "0.1"}).html.split("<p>Read:")[0] in page
+    with pytest.raises(ValueError, match="a plan needs limits of Recall@1: such draws hardly give"):
+        own.plan("\n".join(["5"] * 600), SETTINGS | {"width": ""})
+
+
+def test_lines_end_in_every_way_and_scores_have_any_names():
+    text = text_of({"A": SAMPLED, "B": SAMPLED[::-1]})
+    for end in ("\r\n", "\r"):
+        assert rows(asked(text.replace("\n", end))) == rows(asked(text))
+    scores = {name: np.random.default_rng(k).normal(size=50) for k, name in enumerate("abc")}
+    named = dict(zip(("rank", "model", "ties"), scores.values()))  # whatever these mean elsewhere
+    how = {"kind": "scores", "m": ""}
+    assert rows(asked(text_of(named), **how)) == rows(asked(text_of(scores), **how))
 
 
 @pytest.mark.parametrize(
@@ -174,6 +188,14 @@ def test_the_plan_is_that_of_the_package():
         ("1\n2", {"m": ""}, "m must be a whole number from 1, got ''"),
         ("1\n2", {"drawn": "popular"}, "drawn must be 'uniform' to tell"),
         ("HR@10\n", {"kind": "printed", "users": "9"}, "a line of names above lines of numbers"),
+        # A first line with a number has no names, even where some are missing.
+        ("nan\n1\n7\n9", {}, "column 'column 1', line 1, must be a whole number .* got 'nan'"),
+        ("1,2,nan\n3,4,5", {"kind": "scores"}, "scores must be numbers, got text among"),
+        ("1,2,\n3,4,5", {"kind": "scores"}, "scores must be finite, .* got NaN"),
+        ("1,2,9\n3,4", {"kind": "scores"}, "must have 3 fields, as many as the first line, got 2"),
+        (",A\n5,4\n9,4", {}, r"every column must have a name, .* got \['', 'A'\]"),
+        ('"' + "1\n" * 100_000, {}, "pasted.tsv must be fields between"),
+        ("1\n2", {"rows": "apart"}, "rows need a column of ids that is called user"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_in_words(text, settings, message):

@@ -8,12 +8,12 @@ import base64
 import csv
 import io
 import os
+import re
 import shlex
 import tempfile
 from argparse import Namespace
 from html import escape
 from itertools import islice
-from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -124,11 +124,13 @@ def plan(text, settings):
     if settings["kind"] == "printed":
         raise ValueError("a plan needs the sampled ranks themselves, got the numbers of a table")
     result, read, _ = reported(text, settings)
-    if result.table.index.nlevels > 1:
-        names = [*dict.fromkeys(result.table.index.get_level_values("recommender"))]
+    names = [*dict.fromkeys(result.table.index.get_level_values(0))]
+    if result.table.index.nlevels > 1 and len(names) > 1:
         raise ValueError(f"a plan needs one recommender, got {len(names)}: {names}")
     metric = metrics_of(settings)[0]
     low, high = result.table.iloc[0][["low", "high"]]
+    if np.isnan(low):
+        raise ValueError(f"a plan needs limits of {metric}: such draws hardly give these ranks")
     width = positive_float("width", settings["width"] or f"{(high - low) / 2:.2g}")
     needed = result.plan(metric, width)
     return Answer(
@@ -180,7 +182,8 @@ def reported(text, settings):
             read = choose_columns(asked, columns)
             return command_line.report_file(asked), read, line_of(asked)
         except ValueError as error:
-            raise ValueError(str(error).replace(f"{path.parent}{os.sep}", "")) from None
+            said = str(error).replace(f"{path.parent}{os.sep}", "")
+            raise ValueError(said.replace("as --columns names", "as the first line")) from None
 
 
 # Reading
@@ -212,7 +215,7 @@ def laid(text, folder):
 
     A line of names has no number: where it has, text is an id, such as that of a user.
     """
-    text = text.strip("\ufeff\r\n ")
+    text = re.sub("\r\n?", "\n", text).strip("\ufeff\n ")
     if not text:
         raise ValueError("there must be at least one row of numbers, got nothing")
     line = text.partition("\n")[0]
@@ -224,9 +227,14 @@ def laid(text, folder):
     mark = "," if mark == "," else "\t"
     path = folder / f"pasted.{'csv' if mark == ',' else 'tsv'}"
     path.write_text(text, encoding="utf-8", newline="")
-    first, *below = islice(csv.reader(io.StringIO(text), delimiter=mark), 100)
-    of_text = [not isfinite(as_float(one)) for one in first]
-    named = all(of_text)
+    try:
+        first, *below = islice(csv.reader(io.StringIO(text), delimiter=mark), 100)
+    except csv.Error as error:
+        raise ValueError(f"{path.name} must be fields between {mark!r}: {error}") from None
+    of_text = [is_text(one) for one in first]
+    named = any(of_text) and not any(one.strip() and not is_text(one) for one in first)
+    if named and not all(of_text):
+        raise ValueError(f"every column must have a name, which is user for ids, got {first}")
     if named:
         columns = first
     elif sum(of_text) > 1:
@@ -234,7 +242,7 @@ def laid(text, folder):
     else:
         below = [first, *below]
         columns = ["user" if one else f"column {k + 1}" for k, one in enumerate(of_text)]
-    uses, _ = uses_of(columns)
+    uses, _ = uses_of(columns, ["user"])
     for name, column in zip(columns, zip(*below)):
         values = [as_float(one) for one in column]
         if "user" not in uses and len(values) > 2 and set(np.diff(values)) == {1.0}:
@@ -245,11 +253,21 @@ def laid(text, folder):
     return path, columns, named
 
 
-def uses_of(columns):
+def is_text(cell):
+    """Whether a cell is a name or an id: no number, of which nan and inf are, and not empty."""
+    try:
+        float(cell)
+    except ValueError:
+        return bool(cell.strip())
+    return False
+
+
+def uses_of(columns, of=CALLED):
     """The columns that are called as in CALLED, by what they are for, and all others."""
     uses = {}
-    for use, words in CALLED.items():
-        found = [name for name in columns if name.strip().lower() in words.split()]
+    for use in of:
+        words = CALLED[use].split()
+        found = [name for name in columns if name.strip().lower() in words]
         if len(found) > 1:
             raise ValueError(f"one column may be for {use}, got {found}")
         if found:
@@ -274,6 +292,8 @@ def choose_columns(asked, columns):
     if len(asked.rank) > MOST_COLUMNS:
         raise ValueError(f"at most {MOST_COLUMNS} columns of ranks are read, got {len(asked.rank)}")
     asked.user, asked.model = uses.get("user"), uses.get("model")
+    if asked.rows and not asked.user:
+        raise ValueError(f"rows need a column of ids that is called user, got only {columns}")
     parts = [f"ranks in {', '.join(asked.rank)}", *(f"{use} in {uses[use]}" for use in uses)]
     return f"Read: {', '.join(parts)}{'; not read: ' * bool(unread)}{', '.join(unread)}."
 
@@ -292,7 +312,7 @@ def line_of(asked):
 
 def ranks_of_scores(path, columns, named):
     """The ranks that scores make, the positive item's in the first column, and what was read."""
-    uses, scores = uses_of(columns)
+    uses, scores = uses_of(columns, ["user"])
     ids = uses.get("user")
     wanted = ({"user": ids} if ids else {}) | {"relevance": ...}
     found = read_columns(str(path), wanted, header=None if named else columns)

@@ -27,6 +27,8 @@ from recsample.sampling.sequential.scanning import Scan, check_scan
 
 __all__ = ["InverseSampling"]
 
+_BLOCK = 2**13  # numbers at a time, which fit into the cache of a core
+
 
 @dataclass(frozen=True)
 class InverseSampling(Design):
@@ -287,8 +289,8 @@ def estimates(metric, position, order, n_relevant, pool):
             return first * np.where(order == 1, exact, 1 - _lost(order, position, pool))
     # Logarithmic: an integral over the estimates of 1 / (r + x).
     order, position, pool = np.broadcast_arrays(order, position, pool)
-    lost, (x, weight, _) = _lost(order, position, pool) / order, _logarithm_rule(pool)
-    for part in row_blocks(len(lost), len(x)):
+    lost, (x, weight) = _lost(order, position, pool) / order, _logarithm_rule(pool + order)
+    for part in row_blocks(len(lost), len(x), _BLOCK):
         z = order[part] + 1.0 + x[:, None]
         lost[part] += weight @ (x[:, None] / z * _lost(z, position[part], pool[part]))
     return first * (1 - np.log(order + 1.0) * lost)
@@ -313,8 +315,8 @@ def estimates_of_square(metric, position, pool):
         return first**2 * square
     # The square of 1 / ln(r + 1) is 1 / r^2 + 1 / r and an integral like that of 1 / ln(r + 1).
     logarithmic = square + position / n + (1 / np.log(2) ** 2 - 2)
-    for x, weight, slope in zip(*_logarithm_rule(pool)):
-        logarithmic -= weight * slope * (x / (2.0 + x)) * _lost(2.0 + x, position, pool)
+    for x, weight in zip(*_logarithm_rule(n, squared=True)):
+        logarithmic -= weight * (x / (2.0 + x)) * _lost(2.0 + x, position, pool)
     return first**2 * np.log(2) ** 2 * logarithmic
 
 
@@ -348,15 +350,24 @@ def _geometric_share(ratio, position, pool):
     return np.where(position > pool, 1.0, special.betainc(left, position, ratio))
 
 
-def _logarithm_rule(pool):
+def _logarithm_rule(largest, squared=False):
     """Points x and weights w with 1 / ln(z) = 1 / (z - 1) + sum of w x / (z + x), for z >= 2.
 
     The sum stands for the integral of 1 / ((z + x) (ln(x)^2 + pi^2)) over x > 0, by the trapezoidal
     rule in v = ln(x). What it is applied to falls like exp(-|v|), on the right from v = ln(N) on,
-    and has its next poles at v = i pi: the error is about exp(-2 pi^2 / 0.5) = 7e-18. For 1 / ln^2
-    the weights are multiplied by 2 v / (v^2 + pi^2).
+    for the `largest` N, and has its next poles at v = i pi: the error is about
+    exp(-2 pi^2 / 0.5) = 7e-18. For 1 / ln^2 the weights are multiplied by 2 v / (v^2 + pi^2).
+
+    From exp(-12) on, what falls is linear up to its cube: one point stands for all at each end.
     """
-    last = (np.log(max(np.max(pool), 1)) + 36) / 0.5
-    v = 0.5 * np.arange(-72, last)
-    square = v**2 + np.pi**2
-    return np.exp(v), 0.5 / square, 2 * v / square
+    end = np.ceil(2 * np.log(np.max(largest, initial=1)))
+    step = np.arange(-72, end + 73)
+    v = step / 2
+    x, square = np.exp(v), v**2 + np.pi**2
+    weight = v / square**2 if squared else 0.5 / square
+    ends = [(step < -24, x), (step > end + 24, 1 / x)]
+    sums = [[weight[far] @ falls[far] ** k for k in (1, 2)] for far, falls in ends]
+    (low, low_2), (high, high_2) = sums
+    some = (step >= -24) & (step <= end + 24)
+    points = np.concatenate([[low_2 / low], x[some], [high / high_2]])
+    return points, np.concatenate([[low**2 / low_2], weight[some], [high**2 / high_2]])

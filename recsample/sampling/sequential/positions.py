@@ -18,7 +18,7 @@ from recsample.sampling.laws import gauss_on_points
 
 # So many places at both ends are taken one by one, and so many nodes stand for those between a
 # power of two and the next.
-_WHOLE, _NODES = 64, 32
+_WHOLE, _NODES = 32, 16
 
 
 class Cases(NamedTuple):

@@ -225,6 +225,25 @@ def test_moments_in_a_large_pool(metric, cap):
     assert sampler.variance(metric, ranks) == pytest.approx([*variance, *variance], abs=1e-12)
 
 
+@pytest.mark.parametrize("n", [67, 71, 141])
+@pytest.mark.parametrize("metric", [NDCG, AUC, RBP(0.5)])
+def test_few_positions_stand_for_all_under_ties(metric, n):
+    design = InverseSampling()
+    for rank, ties in ((1, n - 1), (n // 2, n // 3), (10, 20)):
+        alone = Ranks(np.arange(rank, rank + ties + 1), n)
+        mean, variance = design.expect(metric, alone), design.variance(metric, alone)
+        found = design.variance(metric, Ranks([rank], n, ties=[ties]))
+        expected = (variance + mean**2).mean() - mean.mean() ** 2
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("pool", [1, 5])
+def test_relevant_items_may_be_more_than_the_others(pool):
+    ranks = Ranks([np.arange(1, 201) + 1], 200 + pool)
+    found = InverseSampling(cap=pool).expect(NDCG, ranks)
+    np.testing.assert_allclose(found, NDCG(ranks), rtol=1e-13)
+
+
 def test_drawn_positions_have_their_law():
     n, repetitions = 12, 40_000
     law = np.array(survival(n - 1), float)
