@@ -149,7 +149,8 @@ measured: environment
 # TAG=v0.2.0 must be the version that pyproject.toml names.
 dist: environment
 	@$(BUILT)
-	@test -z "$(TAG)" || grep -qx 'version = "$(TAG:v%=%)"' pyproject.toml
+	@test -z "$(TAG)" || grep -qx 'version = "$(TAG:v%=%)"' pyproject.toml || { \
+		echo "The tag $(TAG) is not the version of pyproject.toml." >&2; exit 1; }
 	rm -rf dist
 	$(UV) build --quiet
 	$(UV) tool run --from "twine>=6.1,<7" twine check --strict dist/*

@@ -193,7 +193,7 @@ def test_the_book_names_pictures_that_exist_and_the_address_where_it_is_publishe
     assert settings["html"]["baseurl"] == f"https://{owner}.github.io/{name}/"
 
 
-def test_parts_behind_volume_one_are_folded_but_for_the_pages_own():
+def test_parts_behind_the_chapters_are_folded_but_for_the_pages_own():
     part = '<p class="caption"><span>{}</span></p>\n<ul class="{}"><li>One</li></ul>\n'
     names = ["The short way", "Doing", "Reference", "The package"]
     html = "".join(
