@@ -180,6 +180,10 @@ REFUSED = {
         lambda: rs.evaluate({1: scores, "1": scores}, [0, 1]),
         "scores must hold recommenders whose names differ as text, got 1 and '1': rename one",
     ),
+    "a name that tables of pairs say": (
+        lambda: rs.evaluate({"a": scores, "undecided": scores}, [0, 1]),
+        "scores must not hold a recommender called 'undecided', which tables of pairs say where",
+    ),
     "infinite score": (lambda: evaluate({"score": [1, 2, np.inf, 3]}), "got inf in row 2"),
     "text score": (lambda: evaluate({"score": list("abcd")}), "scores that are numbers"),
     "score twice": (

@@ -108,9 +108,17 @@ def check_recommenders(ranks: object, counted: bool = False) -> Mapping[str, Any
 
 
 def check_names(name: str, recommenders: Iterable[Any]) -> None:
-    """Refuse names of recommenders that look the same in a table, such as 1 and "1"."""
+    """Refuse names of recommenders that look the same in a table, such as 1 and "1".
+
+    Nor may one be called as a table calls a pair of which nobody is ahead.
+    """
     by_text: dict[str, Any] = {}
     for one in recommenders:
+        if str(one) == "undecided":
+            raise ValueError(
+                f"{name} must not hold a recommender called 'undecided', which tables of pairs "
+                "say where nobody is ahead: rename it"
+            )
         if str(one) in by_text:
             raise ValueError(
                 f"{name} must hold recommenders whose names differ as text, "
