@@ -140,11 +140,10 @@ def test_x_stopped_early_spreads_over_random_starts(few_passes):
 
 
 def test_published_negatives_that_are_relevant(ml_1m, movielens):
-    # The chapter on your own study states the number.
+    # The chapter on traps states the number.
     with gzip.open(ml_1m / "ncf.test.negative.gz", "rt", encoding="utf-8") as file:
         lists = [[int(item) for item in line.split("\t")[1:]] for line in file]
     found = sum(item in listed for item, listed in zip(movielens.held_out, lists, strict=True))
     assert (found, len(lists)) == (156, 6040) and {len(listed) for listed in lists} == {99}
-    text = " ".join((BOOK / "your_study.md").read_text(encoding="utf-8").split())
-    assert "of the 6,040 published lists of 99 negatives" in text
-    assert "156 contain the user's own held-out item" in text
+    text = " ".join((BOOK / "traps.md").read_text(encoding="utf-8").split())
+    assert "156 of 6,040 users have their own held-out movie among their negatives" in text
