@@ -38,8 +38,11 @@ def summed(which: Integers, weights: ArrayLike, n: int) -> Floats:
 
 
 def starts_of(lengths: Integers) -> Integers:
-    """The start of each list, where several lists of these lengths are concatenated."""
-    return np.cumsum(lengths, dtype=np.int64) - lengths
+    """The start of each list, where several lists of these lengths are concatenated.
+
+    As indices, since `reduceat` takes no other where these have 32 bits.
+    """
+    return (np.cumsum(lengths, dtype=np.int64) - lengths).astype(np.intp)
 
 
 def places_in(lengths: Integers) -> Integers:

@@ -131,6 +131,15 @@ def report(
     >>> stated.table.equals(found.table)
     True
 
+    Two draws for the same users are twice as many items:
+
+    >>> import pandas as pd
+    >>> again = rs.UniformSampling(m=100).draw(x, rng=1).values
+    >>> twice = pd.concat([pd.Series(column), pd.Series(again)])  # called 0, 1, ... both
+    >>> pools = np.tile(x.n_items, 2)
+    >>> print(rs.report(twice, 100, pools, rows="repeated", drawn="uniform", metrics=["AUC"]).head)
+    6,040 instances: m = 200 of 1,392 to 3,686 irrelevant items, drawn with replacement.
+
     Exact ranks of 300 users that were chosen at random need no assumption about ranks or draws:
 
     >>> few = np.random.default_rng(0).choice(len(x), 300, replace=False)

@@ -110,8 +110,8 @@ def mean_over_ties(function, cases):
     above[spread] = np.concatenate([places for places, _ in rules])
     weight[spread] *= np.concatenate([weights for _, weights in rules])
     (above, pool), which = different_rows([above, cases.pool[of_case]])
-    starts = starts_of(sizes).astype(np.intp)  # which NumPy asks for here
-    return np.add.reduceat(weight * function(above, pool)[..., which], starts, axis=-1)
+    values = weight * function(above, pool)[..., which]
+    return np.add.reduceat(values, starts_of(sizes), axis=-1)
 
 
 def cost_until(k, above, ties, pool):
