@@ -10,6 +10,7 @@ from recsample.inference.likelihood.sampled_run import SampledRun
 from recsample.inference.planning import users_to_rank
 
 
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")  # of SciPy 1.15
 @pytest.mark.parametrize("metric", [rs.Recall @ 3, thorough(rs.RR)], ids=str)
 def test_users_to_rank_are_those_of_the_largest_variance_that_the_data_allow(metric):
     """The same maximum by a general optimiser, over the distributions that fit nearly as well."""

@@ -52,3 +52,17 @@ def test_a_search_that_never_ends_is_an_error(monkeypatch):
     monkeypatch.setattr(optimize, "nnls", fails)
     with pytest.raises(RuntimeError, match="solution of 5 unknowns did not end"):
         nonnegative_least_squares(MATRIX, RIGHT)
+
+
+def test_a_search_that_ended_too_soon_is_ended(monkeypatch):
+    """As that of SciPy 1.15 may, without a word: here at the best of the first unknown alone."""
+    rng = np.random.default_rng(0)
+    matrix, right = rng.random((6, 4)), rng.random(6)
+    wanted = nonnegative_least_squares(matrix, right)
+
+    def too_soon(rows, wanted, maxiter):
+        first = rows[:, 0] @ wanted / (rows[:, 0] @ rows[:, 0])
+        return np.array([first, 0, 0, 0]), 0.0
+
+    monkeypatch.setattr(optimize, "nnls", too_soon)
+    assert nonnegative_least_squares(matrix, right) == pytest.approx(wanted, abs=1e-12)
