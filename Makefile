@@ -12,7 +12,7 @@
 # make kernels tests that compute, with the kernels of NumPy and OpenBLAS for other processors; KERNELS=baseline for one
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
 # make peers   the numbers of ten other libraries beside this one's; brings PyTorch along
-# make bench   times this package beside others, into book/data/benchmarks; THREADS=8 for eight threads;
+# make bench   times this package beside others, into recsample/data/records; THREADS=8 for eight threads;
 #              BENCH=--check names what takes 1.5 times as many limits as was kept, and keeps nothing
 # make dist    the source archive, the wheel and the site of this version in dist/, checked; after make book
 # make lock    requirements.lock, the versions that all of this installs, anew; LOCK= goes without it

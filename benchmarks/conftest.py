@@ -3,7 +3,7 @@
 A benchmark is a test in a file bench_<topic>.py that hands what is to be compared to `in_turns`.
 The first contender is the limit that nobody can avoid, by whose time all others are divided; where
 there is only one contender, it is the first of the topic. What was measured is kept, with the
-machine, the versions and the date, in book/data/benchmarks/<topic>.json, or
+machine, the versions and the date, in recsample/data/records/<topic>.json, or
 <topic>_<n>_threads.json.
 
 With --check nothing is written: ratios more than 1.5 times those kept fail. With --scale 0.01 sizes
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-KEPT = Path(__file__).parents[1] / "book/data/benchmarks"
+KEPT = Path(__file__).parents[1] / "recsample/data/records"
 LIBRARIES = (
     "numpy scipy pandas polars numba threadpoolctl duckdb implicit recometrics rectools ranx "
     "ir-measures"

@@ -3,7 +3,7 @@
 order.svg         the curves that the README shows
 social_card.png   what other sites show beside a link to the book
 
-and book/data/metrics_by_samples.json, the expected metrics of the paper's three recommenders on
+and metrics_by_samples.json beside them, the expected metrics of the paper's three recommenders on
 MovieLens-1M, which the figure on the landing page shows.
 """
 
@@ -19,7 +19,7 @@ import recsample as rs
 from recsample import experiments, plotting
 
 IMAGES = Path(__file__).parents[1] / "book" / "images"
-BY_SAMPLES = IMAGES.parent / "data" / "metrics_by_samples.json"
+BY_SAMPLES = IMAGES / "metrics_by_samples.json"
 
 # The logo as in logo.svg: a relevant item among a few sampled ones, on 64 by 64 with round corners.
 RELEVANT, OTHERS, CORNER = (23, 32), [(14, 12), (38, 47), (54, 53)], 12

@@ -1,7 +1,7 @@
 """Make what the book and the package keep of long studies and of MovieLens-1M.
 
     python scripts/record.py                   says what there is
-    python scripts/record.py published         measures what book/data/published.csv lacks
+    python scripts/record.py published         measures what published.csv lacks of it
     python scripts/record.py ranks             trains X, Y and Z; downloads the data once
     python scripts/record.py ranks --data DIR  or reads them from here, as load_movielens does
 

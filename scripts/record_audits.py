@@ -1,4 +1,4 @@
-"""How often limits of an audit hold, and its plans are enough: book/data/audit*.csv.
+"""How often limits of an audit hold, and its plans are enough: audit*.csv.
 
 Limits and plans take half an hour each on two cores, limits by chances some minutes. The methods
 were chosen on the populations of which the tables say so, before those were tried by which they are
@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from record_coverage import limits_of
 from record_populations import chances, drawn, mean_over_all
-from record_studies import ROOT, Study, grid, over_runs
+from record_studies import KEPT, Study, grid, over_runs
 from scipy import stats
 
 import recsample as rs
@@ -205,9 +205,8 @@ def cells_of_plans():
                 yield {"kind": kind, "population": name} | sizes | {"seed": seed}
 
 
-DATA = ROOT / "book/data"
-LIMITS = Study(DATA / "audits.csv", cells_of_limits(100), limits, 5)
+LIMITS = Study(KEPT / "audits.csv", cells_of_limits(100), limits, 5)
 BY_CHANCES = Study(
-    DATA / "audits_by_chances.csv", cells_of_limits(500), partial(limits, by_chances=True), 5
+    KEPT / "audits_by_chances.csv", cells_of_limits(500), partial(limits, by_chances=True), 5
 )
-PLANNED = Study(DATA / "audit_plans.csv", list(cells_of_plans()), plans, 4)
+PLANNED = Study(KEPT / "audit_plans.csv", list(cells_of_plans()), plans, 4)

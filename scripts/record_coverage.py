@@ -1,4 +1,4 @@
-"""How often what the package says of sampled ranks is true: book/data/coverage.csv.
+"""How often what the package says of sampled ranks is true: coverage.csv.
 
 Takes hours. Coverage and pairs yield for each run, metric and method whether the interval holds the
 exact mean over the users drawn ("held") and the mean over the population ("held for all"), and the
@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from record_populations import COVERAGE, RECORDED, chances, drawn, holds, kind_of, mean_over_all
-from record_studies import ROOT, Study, grid, over_runs
+from record_studies import KEPT, Study, grid, over_runs
 from scipy import stats
 
 import recsample as rs
@@ -319,7 +319,7 @@ def measure(rng, part, population, n_items="", **sizes):
 
 
 STUDY = Study(
-    file=ROOT / "book/data/coverage.csv",
+    file=KEPT / "coverage.csv",
     cells=[
         *cells("base", COVERAGE, repetitions=400),
         *cells("designs", DESIGNS, m="", n_instances=[100, 300, 1000, 6000], repetitions=1000),

@@ -1,4 +1,4 @@
-"""The errors of estimates: book/data/estimates.csv and estimators.csv.
+"""The errors of estimates: estimates.csv and estimators.csv.
 
 The first is of the estimate that a report prints, before it is moved within its limits; "flat" is
 that of the estimate from the flat start alone. What is plausible was chosen over the populations of
@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 from record_populations import ESTIMATES, RECORDED, TRIED_LAST, chances, drawn
-from record_studies import ROOT, Study, over_runs, rms
+from record_studies import KEPT, Study, over_runs, rms
 
 import recsample as rs
 from recsample.inference import limits, plausible_prior, plug_in, rank_distribution
@@ -130,6 +130,5 @@ def compared(rng, m, runs):
     return over_runs(found, ["metric", "recommender", "estimator"], **summary)
 
 
-DATA = ROOT / "book/data"
-ESTIMATED = Study(DATA / "estimates.csv", list(cells()), errors, 6)
-COMPARED = Study(DATA / "estimators.csv", [{"m": 100, "runs": 6, "seed": 2}], compared, 4)
+ESTIMATED = Study(KEPT / "estimates.csv", list(cells()), errors, 6)
+COMPARED = Study(KEPT / "estimators.csv", [{"m": 100, "runs": 6, "seed": 2}], compared, 4)

@@ -1,10 +1,10 @@
-"""How often limits from printed numbers hold: book/data/published.csv. Takes some minutes."""
+"""How often limits from printed numbers hold: published.csv. Takes some minutes."""
 
 from itertools import product
 
 import numpy as np
 from record_populations import PUBLISHED, PUBLISHED_HUMPED, chances, drawn, mean_over_all
-from record_studies import ROOT, Study, over_runs
+from record_studies import KEPT, Study, over_runs
 
 import recsample as rs
 from recsample.inference.published import Printed, PrintedStudy, Reading
@@ -49,4 +49,4 @@ def measure(rng, population, falls, n_items, m, users, table, runs):
     return over_runs(found, ["assumption"], **dict.fromkeys(map(str, TARGETS), "median"))
 
 
-STUDY = Study(ROOT / "book/data/published.csv", list(cells()), measure, 4)
+STUDY = Study(KEPT / "published.csv", list(cells()), measure, 4)

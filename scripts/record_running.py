@@ -1,4 +1,4 @@
-"""Measure what it takes to run a page: book/data/benchmarks/running_*.json.
+"""Measure what it takes to run a page: running_*.json.
 
 python scripts/record_running.py
 
@@ -24,7 +24,7 @@ from sphinx_additions import running
 from sphinx_additions.sidebar import OPEN
 
 HTML = chapters.ROOT / "_build/html"
-FOLDER = chapters.ROOT / "book/data/benchmarks"
+FOLDER = chapters.ROOT / "recsample/data/records"
 CHAPTERS = [
     page
     for caption, pages in chapters.parts().items()

@@ -17,6 +17,7 @@ import pandas as pd
 from tqdm import tqdm
 
 ROOT = Path(__file__).parents[1]
+KEPT = ROOT / "recsample/data/records"
 
 
 class Study(NamedTuple):

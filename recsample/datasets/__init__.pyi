@@ -6,6 +6,7 @@ from .interactions import make_interactions as make_interactions
 from .movielens import load_movielens as load_movielens
 from .movielens import load_negatives as load_negatives
 from .recorded import RecordedLists as RecordedLists
+from .recorded import record as record
 from .recorded import recorded_lists as recorded_lists
 from .recorded import recorded_ranks as recorded_ranks
 from .recorded import recorded_several as recorded_several

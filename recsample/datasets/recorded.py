@@ -1,13 +1,15 @@
-"""Results recorded on MovieLens-1M, which ship with the package."""
+"""Results recorded on MovieLens-1M, and studies that take long, which ship with the package."""
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from recsample._support.checks import one_of
 from recsample._support.extras import extra
 from recsample.ranks.base import Ranks
 
@@ -135,3 +137,46 @@ def recorded_lists() -> dict[str, RecordedLists]:
             )
 
         return {"published": read("published"), "lowest ids": read("lowest")}
+
+
+def record(name: str) -> pd.DataFrame:
+    """What was measured or typed once because it takes long, as shipped with the package.
+
+    The book's tables and figures of these studies are made from it; ``scripts/record.py`` and
+    ``make bench`` of the project measure it anew.
+
+    Parameters
+    ----------
+    name : str
+        "coverage": how often limits, pairs, plans and designs held in simulated studies.
+        "audits", "audits_by_chances" and "audit_plans": the same of audits and their plans.
+        "published": the same of limits from printed numbers. "estimates" and "estimators": errors
+        of estimates. "printed_both": sampled and full metrics of S3-Rec, as printed, those that
+        are sampled as text with all digits. Times beside other libraries: "exact_ranks", "counts",
+        "corrections", "daily", "break_even", each also with "_2_threads" behind the name; and
+        those of pages that run in a browser, "running_first" and "running_pages".
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each thing measured. That of times has in its ``attrs`` when, on which machine
+        and with which versions.
+
+    Examples
+    --------
+    >>> from recsample.datasets.recorded import record
+    >>> judged = record("audits").query("kind == 'judging' and method == 'audit'")
+    >>> float(judged["held"].min())
+    0.93
+    """
+    pd = extra("pandas")
+    folder = resources.files("recsample") / "data" / "records"
+    kept = {one.name.partition(".")[0]: one for one in folder.iterdir()}
+    file = kept[one_of("name", name, sorted(kept))]
+    with file.open(encoding="utf-8") as text:
+        if file.name.endswith(".csv"):
+            return pd.read_csv(text, dtype={"sampled": str})
+        about = json.load(text)
+    table = pd.DataFrame(about.pop("rows"))
+    table.attrs = about
+    return table

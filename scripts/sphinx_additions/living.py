@@ -19,7 +19,7 @@ from sphinx.transforms import SphinxTransform
 import recsample as rs
 
 SCRIPTS = Path(__file__).parents[2] / "book/_static/living"
-BY_SAMPLES = SCRIPTS.parents[1] / "data/metrics_by_samples.json"
+BY_SAMPLES = SCRIPTS.parents[1] / "images/metrics_by_samples.json"
 NAMES = sorted({path.stem for path in SCRIPTS.glob("*.js")} - {"element"})
 
 

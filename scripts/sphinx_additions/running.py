@@ -128,7 +128,7 @@ def pack(app, exception):
 
 def files():
     """What is packed, by its place in a folder of libraries: without caches and compiled code."""
-    project = [one for part in ("recsample", "book/data") for one in (ROOT / part).rglob("*")]
+    project = (ROOT / "recsample").rglob("*")
     found = {path.relative_to(ROOT).as_posix(): path for path in project}
     found |= {path.name: path for path in (ROOT / "book" / FOLDER).glob("*.py")}
     for name in ["recsample", *LIBRARIES]:

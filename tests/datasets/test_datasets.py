@@ -2,6 +2,7 @@ import gc
 import gzip
 import hashlib
 import io
+import re
 import socket
 import threading
 import warnings
@@ -939,3 +940,17 @@ def test_ids_are_not_turned_into_strings(users):
 def test_a_seed_that_is_none():
     with pytest.raises(ValueError, match="rng must be a whole number of at least 0"):
         make_interactions(60, 50, 1300, rng="a")
+
+
+def test_records_are_named_where_they_are_described():
+    """Those of times once, for the two numbers of threads."""
+    folder = Path(datasets.__file__).parents[1] / "data/records"
+    described = set(re.findall(r'"([a-z_]+)"', datasets.record.__doc__))
+    kept = {path.stem.removesuffix("_2_threads") for path in folder.iterdir()}
+    assert kept <= described
+    tables = {path.stem: datasets.record(path.stem) for path in folder.iterdir()}
+    assert min(map(len, tables.values())) > 3
+    assert tables["exact_ranks_2_threads"].attrs["threads"] == 2
+    assert set(tables["printed_both"]["sampled"].str.len()) == {6}
+    with pytest.raises(ValueError, match="^name must be 'audit_plans', 'audits', .*, got 'Audits'"):
+        datasets.record("Audits")

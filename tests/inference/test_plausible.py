@@ -141,7 +141,7 @@ def test_the_estimate_is_the_harmonic_mean_where_what_is_plausible_is_clearly_lo
 
 
 def test_the_record_says_that_no_cut_off_is_much_the_worse_for_it():
-    path = Path(__file__).parents[2] / "book" / "data" / "estimates.csv"
+    path = Path(__file__).parents[2] / "recsample/data/records/estimates.csv"
     ratios, cells = {}, 0
     for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
         # Errors that three printed digits do not show count as this one.
