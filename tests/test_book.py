@@ -121,6 +121,80 @@ def test_every_exercise_has_a_hidden_solution_with_a_cell():
     assert unsolved == []
 
 
+# ------------------------------------------------------------------- checks in view
+
+
+def sections(text):
+    """The parts of a page, without its solutions: each from its heading to the next like it."""
+    text = re.sub(r"^```\{solution-start\}.*?^```\{solution-end\}", "", text, flags=re.M | re.S)
+    # A comment in code looks like a heading.
+    code = [range(*one.span()) for one in re.finditer(r"^```.*?^```$", text, re.M | re.S)]
+    found = [
+        (one.start(), len(one[1]))
+        for one in re.finditer(r"^(#+) ", text, re.M)
+        if not any(one.start() in block for block in code)
+    ]
+    for at, (start, level) in enumerate(found):
+        after = (place for place, other in found[at + 1 :] if other <= level)
+        yield text[start : next(after, len(text))]
+
+
+def has_check_after(page, mark):
+    """Whether a cell in view checks what a text marks: behind it, in its section."""
+    part = min((part for part in sections(chapters.source(page)) if mark in part), key=len)
+    options = [options for options, _ in cells(part.partition(mark)[2])]
+    return any("check" in one.get("tags", []) and in_view(one) for one in options)
+
+
+def in_view(options):
+    return not any(tag.startswith(("remove-", "hide-")) for tag in options.get("tags", []))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_theorem_has_a_check_in_view(page):
+    marks = re.findall(
+        r"^`+\{prf:(?:theorem|proposition)\}.*\n(?::.*\n)*", chapters.source(page), re.M
+    )
+    assert [mark for mark in marks if not has_check_after(page, mark)] == []
+
+
+def test_checks_are_in_view_and_short():
+    """And end in an expression or a call, by which both numbers are seen."""
+    bad = []
+    for page in EXECUTED:
+        for options, code in cells(chapters.source(page)):
+            if "check" in options.get("tags", []):
+                shows = isinstance(ast.parse("\n".join(code)).body[-1], ast.Expr)
+                if not (
+                    in_view(options) and len(code) <= 10 and shows and not code[-1].endswith(";")
+                ):
+                    bad.append((page, code))
+    assert bad == []
+
+
+PAPER = chapters.parts()["The paper"]
+
+
+def test_code_of_the_paper_is_in_view_or_folds_and_much_of_it_in_view():
+    """But for assertions of what the prose says, and the style of figures."""
+    lines = dict.fromkeys(["in view", "folded", "hidden"], 0)
+    for options, code in (cell for page in PAPER for cell in cells(chapters.source(page))):
+        tags, source = set(options.get("tags", [])), "\n".join(code)
+        folded = {"hide-input", "hide-cell"} & tags
+        if not chapters.is_check(tags, source) and not is_style(source):
+            kind = "in view" if in_view(options) else "folded" if folded else "hidden"
+            lines[kind] += len(code)
+    total = sum(lines.values())
+    assert lines["in view"] >= 0.45 * total, lines
+    assert lines["hidden"] <= 0.05 * total, lines
+
+
+def is_style(source):
+    """Whether code only imports and sets how figures and progress look."""
+    settings = ("import", "from", "os.environ", "rs.plotting.use_style", "pd.set_option")
+    return all(ast.unparse(one).startswith(settings) for one in ast.parse(source).body)
+
+
 def test_proofs_that_fold_are_boxes():
     """One of sphinx-proof has no title to click, and stops the script that folds what follows."""
     folds = r"\{prf:proof\}.*\n:class: dropdown"
@@ -244,6 +318,18 @@ class TestCrosswalk:
         where = sections.index("4.4") + 1
         sections[where:where] = [f"4.4.{i}" for i in range(1, 5)]
         assert [row[0] for row in self.rows("tab-crosswalk-sections")] == sections
+
+    def test_each_equation_has_a_check_in_view(self):
+        labels = [
+            (row[0], label)
+            for row in self.rows("tab-crosswalk-equations")
+            for label in re.findall(r"\{eq\}`([a-z0-9-]+)`", row[2])
+        ]
+        assert {
+            number: label
+            for number, label in labels
+            if not has_check_after(self.homes[label][0], f":label: {label}\n")
+        } == {}
 
     def test_says_what_computes_it(self):
         for row in self.rows("tab-crosswalk-equations") + self.rows("tab-crosswalk-results"):
