@@ -28,21 +28,24 @@ if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
 
-# Orange means sampled or wrong, green exact or right; they are used for nothing else.
+# Orange means sampled, green exact; they are used for nothing else.
 ORANGE, GREEN = "#ae5500", "#217a59"
+# Blue means what is estimated, with its limits, and red what is wrong.
 BLUE, RED, GREY = "#00407f", "#9a3324", "#858585"
 # From light to dark, so that they differ in grey as well; the lightest stands out on white.
 SKY, PLUM, INK = "#2a6fcf", "#8c1f63", "#111111"
 # Shades of one colour for what has an order: purple for BV with smaller and smaller gamma.
 PURPLES = ["#5e1a68", "#8a3c93", "#a85caf", "#c07cc4"]
 LIGHT_BLUE = "#4a90cc"
+# From few samples to many.
+ORANGES = ["#c8742a", "#6b3300"]
 LINES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
 
-# One look per recommender: colour, marker, line.
+# One look per recommender: colour, marker, line. Those of the paper, and those of the book's shops.
 RECOMMENDER = {
-    **dict.fromkeys("AX", (SKY, "o", "-")),
-    **dict.fromkeys("BY", (PLUM, "s", "--")),
-    **dict.fromkeys("CZ", (INK, "^", "-.")),
+    **dict.fromkeys(["A", "X", "popular", "bestsellers"], (SKY, "o", "-")),
+    **dict.fromkeys(["B", "Y", "similar"], (PLUM, "s", "--")),
+    **dict.fromkeys(["C", "Z", "neighbours"], (INK, "^", "-.")),
 }
 METRIC = {"AUC": (GREY, "-"), "AP": (BLUE, "--"), "NDCG": (PLUM, "-."), "Recall@10": (INK, ":")}
 ESTIMATOR = {
@@ -386,17 +389,19 @@ def trade_off(
     if points is not None:
         _check_columns("points", points, ["rms bias", "std"])
     ax = _axes(ax)
-    ax.plot(curve["rms bias"], curve["std"], "-", color=BLUE)
+    purple = PURPLES[0]  # as BV has in all figures
+    ax.plot(curve["rms bias"], curve["std"], "-", color=purple)
     power = np.log10(np.asarray(curve.index, dtype=float))
     marked = curve[np.isclose(power, power.round())]
-    ax.plot(marked["rms bias"], marked["std"], "o", color=BLUE)
+    ax.plot(marked["rms bias"], marked["std"], "o", color=purple)
     # The names of the curve to its left, those of the points to their right.
     for gamma, row in marked.iterrows():
         place = row["rms bias"], row["std"]
-        _write(ax, _power_of_ten(gamma), place, BLUE, (-7, 0), ha="right", va="center")
+        _write(ax, _power_of_ten(gamma), place, purple, (-7, 0), ha="right", va="center")
     if points is not None:
+        looks = {name.lower(): colour for name, (colour, _) in ESTIMATOR.items()}
         for name, row in points.iterrows():
-            colour = ORANGE if str(name).lower() == "sampled" else PLUM
+            colour = looks.get(str(name).lower(), INK)
             ax.plot(row["rms bias"], row["std"], "D", color=colour)
             _write(ax, _as_it_is(name), (row["rms bias"], row["std"]), colour, (7, 0), va="center")
     ax.set(xscale="log", yscale="log", xlabel="rms bias", ylabel="standard deviation")
@@ -574,9 +579,9 @@ def _looks(fixed, names):
 
 
 def _shades(n):
-    """Blue, from light to dark, in n steps."""
+    """Orange, from light to dark, in n steps."""
     colours = extra("matplotlib.colors").LinearSegmentedColormap
-    return colours.from_list("blue", [LIGHT_BLUE, BLUE])(np.linspace(0, 1, n))
+    return colours.from_list("orange", ORANGES)(np.linspace(0, 1, n))
 
 
 def _power_of_ten(number):

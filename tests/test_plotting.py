@@ -189,6 +189,21 @@ def test_lines_of_one_figure_stand_out_and_differ_in_dash_or_in_grey(looks, them
         assert line != other_line or "grey" not in alike(one, other, theme, grey=15)
 
 
+def test_green_and_orange_mean_exact_and_sampled():
+    meaning = {plotting.GREEN: "Exact", plotting.ORANGE: "Sampled"}
+    for table in (plotting.METRIC, plotting.ESTIMATOR, plotting.RECOMMENDER):
+        for name, (colour, *_) in table.items():
+            assert meaning.get(colour, name) == name
+
+
+def test_an_estimator_has_its_colour_among_the_points_of_a_trade_off(ax):
+    table = pd.DataFrame({"rms bias": [0.1, 0.2], "std": [0.2, 0.1]}, [1, 0.1])
+    plotting.trade_off(table, table.set_axis(["sampled", "CLS"]), ax)
+    colours = [line.get_color() for line in ax.lines]
+    bv = [plotting.ESTIMATOR["BV 1"][0]] * 2
+    assert colours == [*bv, plotting.ORANGE, plotting.ESTIMATOR["CLS"][0]]
+
+
 def test_a_notebook_gets_the_same_drawing_on_every_run(monkeypatch):
     # What the kernel of a notebook is, in this process: the shell that displays a figure.
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
