@@ -3,6 +3,8 @@
 import ast
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import jupytext
@@ -67,37 +69,52 @@ def without_trailing_spaces(text):
     return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
 
 
+FIRST, FROM_FILES = (text for kind, text in BLOCKS if kind == "python")
+FRESH = """\
+import sys
+from recsample._support.extras import _EXTRAS
+names = [name for name, of in _EXTRAS.items() if of != "tables" and name != "tqdm"]
+sys.modules.update(dict.fromkeys(names))  # which cannot be imported then
+"""
+
+
 @pytest.mark.thorough
-def test_the_table_is_what_the_code_prints(files, monkeypatch, capsys):
+def test_the_table_is_what_the_first_code_prints_without_any_files(tmp_path):
+    """As it is pasted, where what is installed is what the page says how to install."""
+    code, printed = FRESH + FIRST, next(text for kind, text in BLOCKS if kind == "text")
+    out = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, encoding="utf-8")
+    assert without_trailing_spaces(out) == without_trailing_spaces(printed)
+
+
+@pytest.mark.thorough
+def test_what_is_said_below_the_table(files, monkeypatch):
     monkeypatch.chdir(files)
-    code = next(text for kind, text in BLOCKS if "exact = " in text)
-    printed = next(text for kind, text in BLOCKS if kind == "text")
     found = {}
-    exec(code, found)
-    assert without_trailing_spaces(capsys.readouterr().out) == without_trailing_spaces(printed)
-    # What is said below the table
+    exec(FIRST, found)
     exact, sampled = found["exact"].table, found["sampled"].table
     first, second = ("neighbours", "Recall@10"), ("similar", "Recall@10")
     assert exact["value"][first] > exact["value"][second]
     assert sampled["sampled"][first] < sampled["sampled"][second]
     assert sampled["value"][first] > sampled["value"][second]
-
-
-def test_one_row_of_it_needs_no_files(capsys):
-    exec(next(text for kind, text in BLOCKS if "make_interactions" in text), {"rs": rs})
-    row = re.search(r"^Recall@10 .*$", capsys.readouterr().out, re.M)[0]
-    assert f"neighbours {row.rstrip()} " in README
+    exec(FROM_FILES, found)
+    pd.testing.assert_frame_equal(found["exact"].table, exact, check_like=True)
 
 
 def test_the_landing_page_runs_the_same_lines():
+    """And shows no code before."""
     page = (ROOT / "book/index.md").read_text(encoding="utf-8")
-    code = next(text for kind, text in BLOCKS if "exact = " in text)
-    lines = [ast.unparse(line) for line in ast.parse(code).body]
     cells = jupytext.reads(page, fmt="md:myst").cells
-    blocks = [cell.source for cell in cells if cell.cell_type == "code"]
+    blocks = [
+        cell.source
+        for cell in cells
+        if cell.cell_type == "code" and not cell.metadata.get("tags", [])
+    ]
+    first, *_ = ast.parse(FIRST).body
+    assert ast.unparse(ast.parse(blocks[0]).body[0]) == ast.unparse(first)
     blocks += re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     there = [ast.unparse(line) for block in blocks for line in ast.parse(block).body]
-    assert len(lines) == 9 and [line for line in lines[:-1] if line not in there] == []
+    lines = [ast.unparse(line) for line in ast.parse(FIRST + FROM_FILES).body]
+    assert len(lines) == 15 and [line for line in lines if line not in there] == [lines[9]]
 
 
 COMMANDS = next(text for kind, text in BLOCKS if kind == "sh").splitlines()
