@@ -53,7 +53,6 @@ LIBRARIES = ["jinja2", "lazy_loader", "markupsafe", "narwhals", "tabulate", "tqd
 PARTS = [*RUNTIME["hashes"], "pyodide.asm.js"]  # the last in older versions
 REASONS = {
     "compiled": "it needs a compiled library that there is not for browsers.",
-    "movielens": "it reads MovieLens, which may not be passed on.",
     "project": "it reads files of the project that do not lie beside the book.",
 }
 

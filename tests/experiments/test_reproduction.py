@@ -15,7 +15,8 @@ from scipy import sparse
 
 import recsample as rs
 from recsample import AP, AUC, NDCG, Recall
-from recsample.recommenders import MatrixFactorization
+from recsample.datasets import recorded_ranks
+from recsample.recommenders import ItemKNN, MatrixFactorization
 
 BOOK = Path(__file__).parents[2] / "book"
 METRICS = [Recall @ 10, NDCG @ 10, AP, AUC]
@@ -115,7 +116,7 @@ def test_variants_of_y_and_z(item_based, variant):
 def few_passes(movielens):
     """X after few passes, for three random starts each: an array of starts by metrics."""
     starts = {}
-    for passes in (4, 5, 15):
+    for passes in (4, 5, 15, 60):
         models = (MatrixFactorization(n_iterations=passes, rng=rng) for rng in range(3))
         found = [percent(model.fit(movielens.train).ranks(movielens)) for model in models]
         starts[str(passes)] = np.array(found)
@@ -137,6 +138,13 @@ def test_x_stopped_early_spreads_over_random_starts(few_passes):
     recall = few_passes["15"][:, 0]
     assert 7.4 < recall.min() < recall.max() < 8.2
     assert np.ptp(recall) > 0.05
+
+
+@pytest.mark.parametrize("name, model", {"Y": ItemKNN(3), "Z": ItemKNN(1, 10)}.items())
+def test_trained_ranks_are_the_recorded_ones(movielens, name, model):
+    trained, recorded = model.fit(movielens.train).ranks(movielens), recorded_ranks()[name]
+    assert np.array_equal(trained.values, recorded.values)
+    assert np.array_equal(trained.ties, recorded.ties)
 
 
 def test_published_negatives_that_are_relevant(ml_1m, movielens):
