@@ -137,7 +137,7 @@ class Result(Value):
     ) -> None:
         usual = {one.name: one.default for one in signature(function).parameters.values()}
         given = {
-            name: one if isinstance(one, (bool, int, float, str)) else shown(one)
+            name: one if isinstance(one, (bool, int, float, str)) else _told(one)
             for name, one in arguments.items()
             if one is not usual[name] or name == "rng"
         }
@@ -554,6 +554,14 @@ class Result(Value):
 
 def _without_nan(row):
     return {name: None if value != value else value for name, value in row.items()}
+
+
+def _told(value):
+    """An argument on one line: of a table or an array its kind and its shape."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name!r}: {_told(one)}" for name, one in value.items()) + "}"
+    shape = getattr(value, "shape", None)
+    return f"{type(value).__name__} {shape}" if isinstance(shape, tuple) and shape else shown(value)
 
 
 def _frame(found, name):

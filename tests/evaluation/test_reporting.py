@@ -382,7 +382,9 @@ def test_exports_say_how_they_were_made(found):
     scores = np.random.default_rng(0).normal(size=(9, 30))
     drawn = rs.evaluate(scores, np.arange(9), among=rs.UniformSampling(9), rng=7, metrics=["AUC"])
     assert json.loads(drawn.to_json())["made"]["arguments"]["rng"] == 7
-    assert "rng=7" in drawn.to_latex()
+    assert "rng=7" in drawn.to_latex() and "scores='ndarray (9, 30)'" in drawn.to_markdown()
+    named = rs.evaluate({"a": scores}, np.arange(9), metrics=["AUC"])
+    assert named.made["arguments"]["scores"] == "{'a': ndarray (9, 30)}"
 
 
 def many_kinds():
