@@ -7,7 +7,7 @@
 # make running every chapter, run in a browser's Python from top to bottom: minutes
 # make data    what is recorded of MovieLens-1M, against the real data; see CONTRIBUTING.md
 # make site    Python for browsers laid beside the built book; OFFLINE=folder of Pyodide's distribution
-# make binder  every notebook that Binder would offer, in an environment that is made as Binder makes it
+# make binder  every notebook that Binder or a page offers, where nothing but the wheel, its extras and Jupyter is
 # make oldest  unit tests and docstring examples with the oldest libraries that pyproject.toml allows
 # make kernels tests that compute, with the kernels of NumPy and OpenBLAS for other processors; KERNELS=baseline for one
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark

@@ -1,7 +1,7 @@
 """Notebooks from the chapters, and a look at the built book.
 
 python scripts/chapters.py notebooks FOLDER    every page with code cells, as a notebook in FOLDER
-python scripts/chapters.py copies FOLDER       the same, as readers get them: without hidden checks
+python scripts/chapters.py copies FOLDER       the same, as readers get them: see plain.py
 python scripts/chapters.py save FOLDER         every such page in FOLDER, as Jupyter would save it
 python scripts/chapters.py execute CACHE       every such page run, its outputs in a cache
 python scripts/chapters.py check HTML          is every page of _toc.yml there, and fit to be read?
@@ -60,7 +60,10 @@ def cells_without_checks(cells):
 
 
 def make_notebooks(folder, root=ROOT, checks=True):
-    """Write the pages with code cells to `folder` as notebooks, in place of those there."""
+    """Write the pages with code cells to `folder` as notebooks, in place of those there.
+
+    Without checks they are as readers get them, and any Jupyter shows their text.
+    """
     import jupytext
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +72,9 @@ def make_notebooks(folder, root=ROOT, checks=True):
     for page in [page for page in pages(root) if has_cells(page, root)]:
         notebook = jupytext.reads(source(page, root), fmt="md:myst")
         if not checks:
-            notebook.cells = cells_without_checks(notebook.cells)
+            from plain import plain_cells
+
+            notebook.cells = [*plain_cells(cells_without_checks(notebook.cells), page)]
         jupytext.write(notebook, folder / f"{Path(page).name}.ipynb")
 
 

@@ -1,20 +1,19 @@
 """What a reader downloads holds what the page shows, and none of the checks that it hides."""
 
-import json
 from pathlib import Path
 
-from chapters import cells_without_checks, without_checks
+import chapters
 
 
 def leave_out_checks(app, exception):
-    if exception:
+    sources = Path(app.outdir, "_sources")
+    if exception or not sources.is_dir():
         return
-    for path in (Path(app.outdir) / "_sources").rglob("*.md*"):
-        path.write_text(without_checks(path.read_text(encoding="utf-8")), encoding="utf-8")
-    for path in (Path(app.outdir) / "_sources").rglob("*.ipynb"):
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        notebook["cells"] = cells_without_checks(notebook["cells"])
-        path.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
+    for path in sources.rglob("*.md*"):
+        text = chapters.without_checks(path.read_text(encoding="utf-8"))
+        path.write_text(text, encoding="utf-8")
+    for folder in {path.parent for path in sources.rglob("*.ipynb")}:
+        chapters.make_notebooks(folder, checks=False)
 
 
 def setup(app):

@@ -177,12 +177,14 @@
 
   document.addEventListener("python-ended", () => cells.forEach((cell) => (cell.ran = false)));
   cells.forEach(equip);
-  document.querySelector(".bd-article .cell:has(.cell_input)")?.before(
-    element(
-      "div",
-      { className: "run-page" },
-      button("Run this page", () => upTo(cells.length)),
-      element("span", { textContent: "in your browser, with nothing to install" }),
-    ),
-  );
+  const first = document.querySelector(".bd-article .cell:has(.cell_input)");
+  if (!first) return;
+  const whole = () => button("Run this page", () => upTo(cells.length));
+  const text = "in your browser, with nothing to install";
+  first.before(element("div", { className: "run-page" }, whole(), element("span", { textContent: text })));
+  // The first cell may be some screens down: the menu of the page has the same button.
+  const menu = document.querySelector(".page-menu");
+  const inMenu = whole();
+  menu?.querySelector("ul").prepend(element("li", {}, inMenu));
+  inMenu.addEventListener("click", () => (menu.open = false));
 })();
