@@ -54,7 +54,7 @@ def test_what_packages_offer_is_defined_in_their_public_modules():
 
 
 def test_public_names_and_their_parameters_are_those_that_were_promised():
-    """See "What is stable" of the book for what to do where they are to change."""
+    """See "API stability and deprecation" of the book for what to do where they are to change."""
     promised = Path(__file__).with_name("public_names.txt").read_text(encoding="utf-8")
     assert public.listed() == promised.splitlines()
 
