@@ -12,6 +12,7 @@ from urllib.parse import quote
 import browser
 import chapters
 import numpy as np
+import plain
 import pytest
 import yaml
 from matplotlib.image import imread
@@ -81,6 +82,21 @@ def cells(notebook):
     """What is written in the cells of a notebook."""
     made = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return [(cell["cell_type"], cell["source"]) for cell in made]
+
+
+def test_downloads_refer_to_the_numbers_of_the_book():
+    """By links to places that there are, where the same number stands."""
+    wrong = set()
+    for label, target in plain.targets().items():
+        path, _, anchor = target.address.removeprefix(CONFIG["html"]["baseurl"]).partition("#")
+        text = (HTML / path).read_text(encoding="utf-8")
+        if target.kind != "Chapter" and not label.startswith("ch-"):
+            number = r'(?:caption-number">[A-Z][a-z]+\.? |eqno">\()([\d.]+)'
+            found = re.search(rf'id="{anchor}".*?{number}', text, re.S)
+            wrong |= set() if found and found[1].strip(".") == target.number else {label}
+        elif anchor and f'id="{anchor}"' not in text:
+            wrong.add(label)
+    assert wrong == set()
 
 
 # Pictures are left out, for they come later. Fonts are compressed as they are.
