@@ -110,6 +110,30 @@ def test_what_a_page_transfers_before_its_pictures(window, page, limit):
     assert sum(len(gzip.compress(text)) for text in texts) + sum(map(len, fonts)) < limit
 
 
+SHIFTS = """() => new Promise(done => {
+    let total = 0;
+    const add = list => list.getEntries().forEach(entry => (total += entry.value));
+    new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => done(total), 1000);
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_form_for_ones_own_numbers_does_not_jump(chromium, base, width):
+    window = browser.open_window(chromium, viewport={"width": width, "height": 844})
+    page, _, _ = browser.visit(window, f"{base}book/your_numbers.html")
+    assert page.locator(".own-form").count() == 1 and page.evaluate(SHIFTS) < 0.02
+    window.close()
+
+
+def test_the_menu_of_a_page_runs_it(window, base):
+    page, _, _ = browser.visit(window, f"{base}book/start.html")
+    page.locator(".page-menu summary").click()
+    page.once("dialog", lambda asked: asked.dismiss())
+    page.locator(".page-menu").get_by_role("button", name="Run this page").click()
+    assert page.locator(".page-menu[open]").count() == 0
+
+
 def test_the_book_opens_with_its_first_page(window):
     page = window.new_page()
     page.goto(f"{FILES}index.html")
