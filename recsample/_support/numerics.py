@@ -32,6 +32,8 @@ _GROUPS = 128
 # Tilts are between 0 and 1. By what is found of them limits are off by this share of their width.
 _LEAST_TILT, _LARGEST_TILT, _ACCURACY = 1e-9, 1 - 1e-12, 1e-8
 _STEPS = 60
+# Limits by groups are found to this power of a grid of so many numbers.
+_ZOOMS, _TRIED = 4, 33
 # To be divided by, where there is no spread.
 _TINY = 1e-300
 
@@ -41,14 +43,19 @@ def limits_of_mean(
     level: float,
     counts: Integers | None = None,
     ends: tuple[float, float] | None = None,
+    groups: Integers | None = None,
 ) -> tuple[float, float]:
     """The limits of a mean over instances, as `limits_of_means` of one row."""
-    (low,), (high,), _ = limits_of_means(values[None], level, ends, counts)
+    (low,), (high,), _ = limits_of_means(values[None], level, ends, counts, groups)
     return float(low), float(high)
 
 
 def limits_of_means(
-    rows: Floats, level: float, ends: tuple[float, float] | None, counts: Integers | None = None
+    rows: Floats,
+    level: float,
+    ends: tuple[float, float] | None,
+    counts: Integers | None = None,
+    groups: Integers | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """The limits of the means of rows, and the confidence that each mean is above 0.
 
@@ -56,7 +63,8 @@ def limits_of_means(
     are not known, or values of a row pass them, its limits are Student's, and infinite where all
     values are alike, which tell nothing of a spread. With `counts` each column stands for so many
     instances. The confidence is the level at which a one-sided limit is 0; it is 1/2 where one more
-    value at the nearer end could turn the mean.
+    value at the nearer end could turn the mean. With `groups`, the numbers of those that instances
+    belong to, whole groups are what is independent; no other is taken to be larger than these.
     """
     weights = np.ones(rows.shape[1]) if counts is None else counts
     hold = np.zeros(len(rows), bool)
@@ -67,7 +75,7 @@ def limits_of_means(
     if not hold.all():
         found[:, ~hold] = _students(rows[~hold], weights, level)
     if ends is not None and hold.any():
-        found[:, hold] = _gaffkes(rows[hold], weights, level, *ends)
+        found[:, hold] = _gaffkes(rows[hold], weights, level, *ends, groups)
     return low, high, chance
 
 
@@ -83,18 +91,59 @@ def _students(rows, weights, level):
     return mean - reach, mean + reach, special.stdtr(n - 1, mean / error)
 
 
-def _gaffkes(rows, weights, level, *ends):
-    mean, (x, counts) = rows @ weights / weights.sum(), _grouped(rows, weights)
-    blocks = row_blocks(*x.shape)
-    return np.hstack([_gaffke(mean[i], x[i], counts[i], level, *ends) for i in blocks])
+def _gaffkes(rows, weights, level, lowest, highest, groups):
+    low, below = upper_limits(-rows, -lowest, level, weights, groups)
+    high, above = upper_limits(rows, highest, level, weights, groups)
+    ahead = np.where(rows @ weights > 0, 1 - below, above)
+    return np.maximum(-low, lowest), np.minimum(high, highest), ahead
 
 
-def _gaffke(mean, x, counts, level, lowest, highest):
-    low = np.maximum(mean - _Weighted(-x, -lowest, counts).reach(level), lowest)
-    high = np.minimum(mean + _Weighted(x, highest, counts).reach(level), highest)
-    sign, nearer = np.where(mean > 0, 1.0, -1.0), np.where(mean > 0, lowest, highest)
-    turned = _Weighted(-sign[:, None] * x, -sign * nearer, counts).chance_above_0()
-    return low, high, 0.5 + sign * (0.5 - turned)
+def upper_limits(
+    rows: Floats,
+    ends: Floats | float,
+    level: float,
+    counts: Floats | Integers,
+    groups: Integers | None = None,
+) -> tuple[Floats, Floats]:
+    """Gaffke's upper limits of the means of rows, each with a largest value that there can be.
+
+    Also the chance, at most 1/2, that the randomly weighted mean is above 0: a one-sided limit at
+    one less that chance is 0. It is 1/2 where the one more value could turn the mean.
+    """
+    ends = np.broadcast_to(ends, len(rows))
+    if groups is not None:
+        return _limits_by_groups(rows, ends, level, groups)
+    mean, (x, often) = rows @ counts / counts.sum(), _grouped(rows, counts)
+    parts = []
+    for some in row_blocks(*x.shape):
+        weighted = _Weighted(x[some], ends[some], often[some])
+        parts.append((mean[some] + weighted.reach(level), weighted.chance_above_0()))
+    limits, chances = np.hstack(parts)
+    return limits, chances
+
+
+def _limits_by_groups(rows, ends, level, groups):
+    """A mean is t if that of the sums of x - t over the groups is 0: so all t are tried.
+
+    The sum of one more group is that of the largest one, with all of its values at the end.
+    """
+    which = np.unique(groups, return_inverse=True)[1]
+    sizes = summed(which, np.ones(len(which)), int(which.max()) + 1)
+    found = []
+    for row, end in zip(rows, ends):
+        sums, low, high = summed(which, row, len(sizes)), row.mean(), end
+
+        def chance(t):
+            each = sums - np.outer(t, sizes)
+            return _Weighted(each, sizes.max() * (end - t), np.ones(each.shape)).chance_above_0()
+
+        for _ in range(_ZOOMS):
+            t = np.linspace(low, high, _TRIED)
+            inside = int(np.count_nonzero(chance(t) > (1 - level) / 2))
+            low, high = t[max(inside - 1, 0)], t[min(inside, _TRIED - 1)]
+        found.append((high, chance(np.zeros(1))[0]))
+    limits, chances = np.transpose(found)
+    return limits, chances
 
 
 def gaffke_reach(

@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.arrays import row_blocks
-from recsample._support.numerics import LEVEL, mean_of
+from recsample._support.numerics import LEVEL, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value
 from recsample.evaluation.grades import ends_with_grades, values_of, values_without
-from recsample.evaluation.groups import GroupedRun, compared, differences_of_rows, limits_of_rows
 from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
-from recsample.inference.comparison import Comparison, nested, step_down
+from recsample.inference.comparison import Comparison, compared, of_differences, step_down
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import ASSUMPTIONS
 from recsample.inference.published import Printed, PrintedStudy, Reading, terms_of
@@ -283,7 +282,7 @@ class Exact(Inferred):
         if not len(values):
             return dict.fromkeys(("value", "low", "high"), np.nan) | rests
         groups = None if self.groups is None else self.groups[known]
-        low, high = limits_of_rows(values, LEVEL, self.ends[metric], groups)
+        low, high = limits_of_mean(values, LEVEL, ends=self.ends[metric], groups=groups)
         return {"value": float(values.mean()), "low": low, "high": high} | rests
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
@@ -305,7 +304,10 @@ class Exact(Inferred):
             groups = None if self.groups is None else self.groups[known]
             low, high = self.ends.get(metric, (np.nan, np.nan))
             ends = low - high, high - low
-            each = differences_of_rows(rows[:, known], level, ends, groups)
+            if known.any():
+                each = of_differences(rows[:, known], level, ends, groups)
+            else:
+                each = [Comparison(*[np.nan] * 4)] * len(rows)
             found |= {p: one._asdict() | rests for p, one in zip(rest[some], each)}
         return {p: found[p] for p in both}
 
@@ -348,10 +350,8 @@ class Sampled(Inferred):
     @cached_property
     def evidence(self) -> Mapping[str, SampledRun]:
         """What each run says under each assumption."""
-        how, n = (self.n_items, self.replace, self.metrics), len(self.runs)
-        if self.groups is not None:
-            return {name: GroupedRun(self.groups, r, *how, n) for name, r in self.runs.items()}
-        return {name: SampledRun(run, *how, n) for name, run in self.runs.items()}
+        how = self.n_items, self.replace, self.metrics, len(self.runs), self.groups
+        return {name: SampledRun(run, *how) for name, run in self.runs.items()}
 
     @cached_property
     def fit(self) -> Mapping[str, dict[str, float]]:
@@ -391,26 +391,35 @@ class Sampled(Inferred):
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         evidence, used = self.evidence[name], self.assumed(metric, name)
         free, narrow = _both(self.ladder, name, metric, used)
-        needs_none = isinstance(metric.shape, Linear) or evidence.is_nearly_all
-        known = used == "decreasing" or (used == "none" and needs_none)
-        value = evidence.estimate(metric) if known else np.nan
-        # An estimate outside of the limits would be one that the data speak against.
-        ends = narrow.values() if used == "decreasing" else free.values()
+        if used == "none" and not (isinstance(metric.shape, Linear) or evidence.is_nearly_all):
+            used = "contradicted"
+        value = evidence.estimate(metric) if used else np.nan
         rests = {"assumption": used, "sampled": evidence.mean(metric)}
-        return {"value": float(np.clip(value, *ends)), **free, **narrow} | rests
+        return {"value": value, **free, **narrow} | rests
+
+    def differences(
+        self, metric: Metric, both: Sequence[tuple[str, str]], level: float
+    ) -> Mapping[tuple[str, str], dict[str, Any]]:
+        unknown, found = Comparison(*[np.nan] * 4), {}
+        used = {pair: self.assumed(metric, *pair) for pair in both}
+        free = self._compared(metric, [p for p in both if used[p]], "none", level)
+        falling = [p for p in both if used[p] == "decreasing"]
+        narrow = self._compared(metric, falling, "decreasing", level)
+        for pair in both:
+            _, *ends = narrow.get(pair, unknown)
+            found[pair] = free.get(pair, unknown)._asdict() | dict(zip(_IF, ends))
+            found[pair]["assumption"] = used[pair]
+        return found
+
+    def _compared(self, metric, pairs, assumption, level):
+        found = {}
+        for some in row_blocks(len(pairs), len(self.first), _AT_ONCE):
+            runs = [(self.evidence[a], self.evidence[b]) for a, b in pairs[some]]
+            found |= zip(pairs[some], compared(metric, runs, assumption, level))
+        return found
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
-        both, used = (self.evidence[a], self.evidence[b]), self.assumed(metric, a, b)
-        free = narrow = Comparison(*[np.nan] * 4)
-        if used:
-            # Where nearly all were drawn, the distributions are any under each assumption.
-            nearly = all(one.is_nearly_all for one in both)
-            free = compared(metric, *both, "decreasing" if nearly else "none", level)
-        if used == "decreasing":
-            narrow = compared(metric, *both, "decreasing", level)
-            free = free._replace(difference=narrow.difference)
-        _, *ends = narrow
-        return free._asdict() | dict(zip(_IF, ends)) | {"assumption": used}
+        return self.differences(metric, [(a, b)], level)[a, b]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -454,9 +463,14 @@ class Audited(Sampled):
         sampled = float(self.values[name, metric].mean())
         return found._asdict() | {"assumption": "audit", "sampled": sampled}
 
-    def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
-        found = self.audits[a].difference(self.audits[b], metric, level)
-        return found.compared(level)._asdict() | {"assumption": "audit"}
+    def differences(
+        self, metric: Metric, both: Sequence[tuple[str, str]], level: float
+    ) -> Mapping[tuple[str, str], dict[str, Any]]:
+        found = {}
+        for a, b in both:
+            one = self.audits[a].difference(self.audits[b], metric, level)
+            found[a, b] = one.compared(level)._asdict() | {"assumption": "audit"}
+        return found
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -505,7 +519,7 @@ class Reread(Inferred):
 
     def row(self, name: str, metric: Metric) -> dict[str, Any]:
         assumed = self.ladder[name, metric, "decreasing"]
-        used = "none" if np.isnan(assumed["low"]) else "decreasing"
+        used = "contradicted" if np.isnan(assumed["low"]) else "decreasing"
         m = self.studies[0].m  # Recall and the hit rate of one relevant item are one
         same = [
             n.value
@@ -531,7 +545,7 @@ class Reread(Inferred):
 
     def difference(self, a: str, b: str, metric: Metric, level: float) -> dict[str, Any]:
         rest = {self.rows[name, metric]["assumption"] for name in (a, b)}
-        used = "" if "none" in rest else "decreasing"
+        used = "" if "contradicted" in rest else "decreasing"
         found: dict[str, Any] = {"assumption": used or "none", "difference": np.nan}
         for prefix, assumed in {"": "none", "if_": used}.items():
             readings = self.readings if assumed else []
@@ -565,12 +579,11 @@ def better(metric: Metric, a: str, b: str, sign: int) -> str:
 
 
 def _rungs(found, limits):
-    """Limits by recommender, metric and assumption; what assumes more is never wider."""
+    """Limits by recommender, metric and assumption."""
     rungs = {}
-    for name, metric in product(found.runs, found.metrics):
-        each = nested([limits(name, metric, assumption) for assumption in ASSUMPTIONS])
-        for assumption, (low, high) in zip(ASSUMPTIONS, each):
-            rungs[name, metric, assumption] = {"low": low, "high": high}
+    for name, metric, assumption in product(found.runs, found.metrics, ASSUMPTIONS):
+        low, high = limits(name, metric, assumption)
+        rungs[name, metric, assumption] = {"low": low, "high": high}
     return rungs
 
 

@@ -41,9 +41,7 @@ def page(found: Inferred) -> str:
 
 def rests_on(row: Mapping[str, Any]) -> str:
     """What the narrower limits of a row of sampled ranks rest on, or why there are none."""
-    if row["assumption"] != "none":
-        return row["assumption"] or "refuted"
-    return "contradicted" if np.isnan(row["value"]) else "not needed"
+    return {"": "refuted", "none": "not needed"}.get(row["assumption"], row["assumption"])
 
 
 def sentences(found: Inferred) -> tuple[str, ...]:
@@ -181,15 +179,14 @@ def _(found: Sampled, name: str, metric: Metric) -> str:
         f"{metric} is estimated at {row['value']:.3f}",
         f"{PERCENT} limits {between(row)}",
     )
-    if word == "contradicted":
-        value = f"{metric} is {between(row)}"
-        limits = f"{PERCENT} limits; the data contradict that {_FALLING}, so nothing is estimated"
     # Within these ranks the data do not show whether the assumption is true.
     is_seen = metric.cutoff is None or found.blind is None or metric.cutoff > found.blind.ranks
-    if word == "decreasing" and is_seen:
+    if word == "contradicted":
+        limits += f", nothing assumed of the ranks; the data contradict that {_FALLING}"
+    elif word == "decreasing" and is_seen:
         limits += f"; {between(row, 'if_')} if {_FALLING}"
     else:
-        limits += ", nothing assumed of the ranks" * (word != "contradicted")
+        limits += ", nothing assumed of the ranks"
     return f"{value} ({limits}), {source}."
 
 
@@ -280,8 +277,8 @@ def _details(found):
                 f"'Decreasing' means that within the best fifth of the list,{random} no rank is "
                 "more frequent than a better one."
             )
-        if "contradicted" in words and isinstance(found, Sampled):
-            yield "Where the data contradict that ('contradicted') there is no estimate."
+        if isinstance(found, Sampled) and any(word != "not needed" for word in words):
+            yield "Estimates are by the EM algorithm, and may be outside of the limits."
         yield str(found.blind or "")
     if isinstance(found, Reread):
         yield (
@@ -348,16 +345,15 @@ def _rare(found, name):
 
 
 def _disagreements(found):
-    """Where an estimate that assumes nothing is outside of the limits that assume something."""
+    """Where an estimate is outside of limits, which may have been luck or a wrong assumption."""
     if type(found) is Sampled:
         for (name, metric), row in found.rows.items():
-            if row["assumption"] == "decreasing":
-                other = found.evidence[name].disagreement(metric, (row["if_low"], row["if_high"]))
-                if not np.isnan(other):
+            for prefix, said in (("", "limits"), ("if_", "limits if decreasing")):
+                if row["value"] < row[prefix + "low"] or row["value"] > row[prefix + "high"]:
                     yield (
-                        f"{name}: " * found.named + f"{metric} by EM is {other:.3f}, which assumes "
-                        f"nothing, and {between(row, 'if_')} if decreasing: only {between(row)} is "
-                        "sure"
+                        f"{name}: " * found.named + f"{metric} is estimated at {row['value']:.3f}, "
+                        f"outside of its {said}, {between(row, prefix)}: only limits are sure to "
+                        "hold in most studies"
                     )
 
 

@@ -19,12 +19,11 @@ from scipy import special
 
 from recsample._support import checks
 from recsample._support.arrays import places_in, split
-from recsample._support.numerics import limits_of_means, mean_of
-from recsample._support.typing import Floats
+from recsample._support.numerics import limits_of_means, mean_of, upper_limits
+from recsample._support.typing import Floats, Integers
 from recsample.corrections.base import Correction
 from recsample.inference.distribution import check_uniform
-from recsample.inference.likelihood.mixtures import extremes, limit
-from recsample.inference.likelihood.sampled_run import SampledRun, clustering, supported
+from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import Assumption
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import the_metric
@@ -71,8 +70,6 @@ class Comparison(NamedTuple):
 
 
 _UNKNOWN = Comparison(np.nan, np.nan, np.nan, np.nan)
-# The largest distance, for a probability of 1 - 2e-8.
-_FAR = 30.0
 # Exact ranks, what a design has observed, or the values themselves.
 Evaluated = Ranks | Observed | ArrayLike
 
@@ -87,8 +84,8 @@ def paired_comparison(
     count one more difference, the largest that a metric can have, or Student's for values of your
     own, whose range is not known, and for estimates of a design that pass the range of the metric.
     A corrected metric has a bias that does not cancel. Its interval is that of the difference of
-    the *exact* means: the strict bounds of `recsample.inference.limits`, for a difference, under
-    the assumption "decreasing", or none where the data contradict it.
+    the *exact* means, by scores as in `recsample.inference.limits`, under the assumption
+    "decreasing", or none where the data contradict it.
 
     Parameters
     ----------
@@ -145,44 +142,51 @@ def _of_exact_means(correction, a, b, level):
     metric, replace = correction.metric, check_uniform(correction.sampler).replace
     runs = [SampledRun(ranks, correction.n_items, replace, [metric], 2) for ranks in (a, b)]
     assumption = supported(metric, *runs)
-    return compared(metric, *runs, assumption, level) if assumption else _UNKNOWN
+    return compared(metric, [(runs[0], runs[1])], assumption, level)[0] if assumption else _UNKNOWN
 
 
 def compared(
-    metric: Metric, a: SampledRun, b: SampledRun, assumption: Assumption, level: float
-) -> Comparison:
-    """Compare the exact means of two recommenders by likelihood limits from sampled ranks."""
-    if isinstance(metric.shape, Linear):  # without bias, so its differences have limits of a mean
-        ends = ends_of_difference(metric, a.sampled, b.sampled)
-        return of_differences((metric(a.sampled) - metric(b.sampled))[None], level, ends)[0]
-    # A difference is one more mean over groups, those of B with negative sign.
-    groups = {}
-    for s in (-1, 1):
-        (of_a, best_a), (of_b, best_b) = (
-            one.groups(metric, assumption, which) for one, which in ((a, s), (b, -s))
-        )
-        groups[s] = of_a + [one._replace(mean=-one.mean) for one in of_b], best_a + best_b
-    # What two recommenders have in common for a user makes a difference more certain, if anything.
-    # Only where they vary against each other are the limits too narrow without a factor.
-    (off_a, squares_a), (off_b, squares_b) = a.deviations(metric), b.deviations(metric)
-    factor = clustering((off_a, squares_a), (-off_b, squares_b))
-    quantile = float(special.chdtri(1, 1 - level))
-    paths = {s: extremes(*groups[s], s, max(quantile, _FAR) * factor) for s in (-1, 1)}
-    low, high = (limit(paths[s], s, quantile * factor) for s in (-1, 1))
-    # The p-value is that of the level at which one end of the limits is 0.
-    ahead = 1 if paths[1][0].mean > 0 else -1
-    z = np.sqrt(_distance_to_0(paths[-ahead], -ahead, factor))
-    estimate = np.nan if assumption == "none" else a.estimate(metric) - b.estimate(metric)
-    # The smoothed estimates are less often wrong than the best fits, which the limits are about.
-    estimate = float(np.clip(estimate, low, high))
-    return Comparison(estimate, low, high, float(special.ndtr(ahead * z)))
+    metric: Metric,
+    pairs: Sequence[tuple[SampledRun, SampledRun]],
+    assumption: Assumption,
+    level: float,
+) -> list[Comparison]:
+    """Compare the exact means of pairs of recommenders from sampled ranks of the same instances.
+
+    An upper score of A less a lower one of B bounds their difference for each instance, with what
+    the two have in common. The estimate is the difference of the two, which may be outside.
+    """
+    ends, p_values = {}, {}
+    counts = np.ones(len(pairs[0][0].sampled))
+    for sign in (-1, 1):
+        rows = [
+            a.bounds_of_each(metric, assumption, sign) + b.bounds_of_each(metric, assumption, -sign)
+            for a, b in pairs
+        ]
+        most = [
+            a.bounds(metric, assumption, sign)[1] + b.bounds(metric, assumption, -sign)[1]
+            for a, b in pairs
+        ]
+        about = np.array(rows), np.array(most), level, counts, pairs[0][0].groups
+        highest, p_values[sign] = upper_limits(*about)
+        ends[sign] = sign * highest
+    found = []
+    for i, (a, b) in enumerate(pairs):
+        least, most = ends_of_difference(metric, a.sampled, b.sampled)
+        low, high = np.clip((ends[-1][i], ends[1][i]), least, most)
+        # At most one of the two p-values is below 1/2: the mean of lower scores is below the other.
+        below, above = p_values[-1][i], p_values[1][i]
+        chance = 1 - below if below < 0.5 else above
+        difference = a.estimate(metric) - b.estimate(metric)
+        found.append(Comparison(difference, *map(float, (low, high, chance))))
+    return found
 
 
 def of_differences(
-    rows: Floats, level: float, ends: tuple[float, float] | None
+    rows: Floats, level: float, ends: tuple[float, float] | None, groups: Integers | None = None
 ) -> list[Comparison]:
     """Comparisons from rows of differences of at least two instances, with their range if known."""
-    found = rows.mean(axis=1), *limits_of_means(rows, level, ends)
+    found = rows.mean(axis=1), *limits_of_means(rows, level, ends, groups=groups)
     return [Comparison(*one) for one in np.transpose(found).tolist()]
 
 
@@ -190,20 +194,6 @@ def ends_of_difference(metric: Metric, a: Ranks, b: Ranks) -> tuple[float, float
     """The lowest and the highest difference of a metric in pools of these sizes."""
     (low_a, high_a), (low_b, high_b) = ends_of(metric, a), ends_of(metric, b)
     return low_a - high_b, high_a - low_b
-
-
-def nested(limits: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Limits under ever stronger assumptions, each cut by those under the weaker ones.
-
-    All of them hold if the strongest assumption does. Where they have nothing in common the weaker
-    stand; limits that are not known (NaN) stay so.
-    """
-    found, (least, most) = [], (-np.inf, np.inf)
-    for low, high in limits:
-        if max(low, least) <= min(high, most):
-            least, most = max(low, least), min(high, most)
-        found.append((low, high) if np.isnan(low) else (least, most))
-    return found
 
 
 def step_down(p_values: Floats, size: float) -> np.ndarray:
@@ -217,18 +207,6 @@ def step_down(p_values: Floats, size: float) -> np.ndarray:
     holds = np.asarray(p_values)[order] * np.arange(len(p_values), 0, -1) <= size
     rejected[order] = np.logical_and.accumulate(holds)
     return rejected
-
-
-def _distance_to_0(path, sign, factor):
-    """The smallest distance at which a difference of 0 is within the limits."""
-    low, high = 0.0, _FAR
-    if sign * limit(path, sign, high * factor) < 0:
-        return high
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        outside = sign * limit(path, sign, middle * factor) < 0
-        low, high = (middle, high) if outside else (low, middle)
-    return high
 
 
 def order_probability(

@@ -10,14 +10,14 @@ import scipy
 
 from recsample._support.checks import positive_float
 from recsample._support.numerics import LEVEL
-from recsample.inference.likelihood.mixtures import extremes
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.shapes import Linear, Step
 
 _DISTANCE = float(scipy.special.chdtri(1, 1 - LEVEL))
-# For an upper limit that holds in 9 studies of 10, and the relative accuracy of its search.
-_ONE_SIDED, _NEAR = float(scipy.special.chdtri(1, 0.2)), 0.01
+# For limits each of which holds in 9 studies of 10.
+_BOTH_SIDES = 0.8
+_ONE_SIDED = float(scipy.special.chdtri(1, 1 - _BOTH_SIDES))
 # Of so many users one more value does not count.
 _MANY = 10**6
 
@@ -40,8 +40,7 @@ def users_to_rank(metric: Metric, width: float, evidence: SampledRun) -> UsersTo
     one more value at an end: widest if all that varies lies there.
     """
     width = positive_float("width", width)
-    # Items of one user are dependent.
-    variance = evidence.clustering(metric) * _largest_variance(metric, evidence)
+    variance = _largest_variance(metric, evidence)
     of_one = float(4 * _DISTANCE) / width / width  # a square may be 0, or too large
     luck, ends = 0.0, ends_of(metric, evidence.different)
     square = (ends[1] - ends[0]) ** 2
@@ -73,23 +72,12 @@ def users_to_rank(metric: Metric, width: float, evidence: SampledRun) -> UsersTo
 def _largest_variance(metric, evidence):
     """The largest variance of the exact values that the data allow.
 
-    The variance is concave in the distribution, and the least mean square distance to any number.
-    So its upper limit is the least of the upper limits of these distances.
+    That of values between l and h with mean c is at most (h - c)(c - l) (R. Bhatia, C. Davis, "A
+    Better Bound on the Variance", American Mathematical Monthly 107, 2000), so it is largest where
+    c, within its limits, is nearest to the middle.
     """
     # If the data contradict an assumption, limits of a similar study will not assume it.
     assumption = supported(metric, evidence) or "none"
-    mixtures, best = evidence.mixtures(metric, assumption), evidence.best(assumption)
-    reach = _ONE_SIDED * evidence.clustering(metric)
-
-    def furthest(centre):
-        distances = [
-            one._replace(mean=one.square - 2 * centre * one.mean + centre**2) for one in mixtures
-        ]
-        path = extremes(distances, best, 1, reach)
-        roots = np.maximum.accumulate(np.sqrt([point.distance for point in path]))
-        return float(np.interp(np.sqrt(reach), roots, [point.mean for point in path]))
-
-    ends = [f(float(f(one.mean)) for one in mixtures) for f in (min, max)]
-    near = {"xatol": _NEAR * (ends[1] - ends[0])}
-    found = scipy.optimize.minimize_scalar(furthest, bounds=ends, method="bounded", options=near)
-    return max(0.0, float(found.fun))
+    least, most = ends_of(metric, evidence.different)
+    mean = np.clip((least + most) / 2, *evidence.limits(metric, assumption, _BOTH_SIDES))
+    return float((most - mean) * (mean - least))

@@ -20,7 +20,7 @@ import scipy
 
 from recsample._support.typing import Floats
 from recsample._support.values import cached
-from recsample.inference.likelihood.strata import Assumption, Stratum, columns_of, mixtures_of
+from recsample.inference.likelihood.strata import Assumption, Stratum, columns_of, moments_of
 from recsample.metrics.base import Metric
 
 # So many sizes represent a range of pools, by equal factors: others are nearly their mixtures.
@@ -71,10 +71,9 @@ def laws_of(study: PrintedStudy, assumption: Assumption, metrics: Sequence[Metri
     cutoffs = tuple({one.cutoff for one in metrics if one.cutoff is not None})
     parts = []
     for size in np.unique(np.geomspace(*study.pools, _POOLS).round().astype(np.int64)):
-        one_each = (np.ones(study.m + 1),)
-        stratum = Stratum(int(size) - 1, 1, 1, (study.m,), one_each, np.arange(1))
+        stratum = Stratum(int(size) - 1, 1, 1, (study.m,), ())
         columns = columns_of(stratum, assumption, study.replace, cutoffs)
-        found = [mixtures_of([stratum], [columns], one, study.m + 1)[0].mean for one in metrics]
+        found = [moments_of(stratum, columns, one)[0] for one in metrics]
         parts.append((columns.law, *found))
     law, *means = (np.concatenate(part, axis=-1) for part in zip(*parts))
     return Laws(law, dict(zip(metrics, means)))

@@ -17,7 +17,6 @@ from recsample import (
     UniformSampling,
     inference,
 )
-from recsample.inference.comparison import nested
 
 N_ITEMS, M = 200, 30
 SAMPLER = UniformSampling(M)
@@ -101,16 +100,6 @@ def test_a_design_that_sees_few_hits_has_limits_that_hold(rare):
         found = inference.paired_comparison(Recall @ 5, *observed)
         held += found.low <= rare / n_users <= found.high
     assert held >= stats.binom.ppf(0.001, runs, 0.95)
-
-
-def test_limits_that_assume_more_are_never_wider():
-    nan = float("nan")
-    for given, wanted in (
-        ([(0.1, 0.5), (0.05, 0.4), (0.2, 0.6)], [(0.1, 0.5), (0.1, 0.4), (0.2, 0.4)]),
-        ([(0.1, 0.5), (nan, nan), (0.0, 0.6)], [(0.1, 0.5), (nan, nan), (0.1, 0.5)]),
-        ([(0.1, 0.2), (0.3, 0.4)], [(0.1, 0.2), (0.1, 0.2)]),
-    ):
-        assert np.allclose(nested(given), wanted, equal_nan=True)
 
 
 @pytest.mark.thorough

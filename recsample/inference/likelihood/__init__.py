@@ -1,9 +1,8 @@
-"""Limits of an exact metric, by the likelihood of the sampled ranks under a stated assumption.
+"""Estimates and limits of an exact metric from sampled ranks, and the fit of what is stated.
 
 `strata` groups the relevant items that share a law, `mixtures` fits distributions of their ranks,
-`sampled_run` combines the fits into estimates and limits, and `limits` is the public function.
-`plausible` has distributions to average over, `unlike` bounds the mean over users who are too few
-for fits of their own.
+`scores` bounds the metric of each user, `sampled_run` combines all of these, and `limits` is the
+public function.
 Chapters: report, estimation.
 """
 

@@ -1,44 +1,31 @@
-"""The range of the mean of a metric over all mixtures that fit the counts of a run.
+"""The mixture of distributions that fits the counts of a run best.
 
 The sampled ranks of a group of instances have the law B w, where the columns of B are the laws
 under the extreme distributions of a class (all ranks the same, all distributions that are uniform
-up to some rank ...), and w are weights with sum 1. The mean of the metric is b @ w. So the fit of
-all members of the class, and the extremes of the mean among those that fit nearly as well as the
-best, are convex problems in w. Both maximise
+up to some rank ...), and w are weights with sum 1. So the fit of all members of the class is a
+convex problem in w, with or without a tilt along the mean of a metric: to maximise
 
-    sum over the observations of count * log(B w) + tilt @ w,
+    sum over the observations of count * log(B w) + tilt @ w.
 
-the extremes with a tilt along b. The maximum is found by the constrained Newton method for mixtures
-(Y. Wang, "On fast computation of the non-parametric maximum likelihood estimate of a mixing
-distribution", Journal of the Royal Statistical Society B 69(2), 2007): the logarithm is replaced by
-its quadratic approximation, and that is non-negative least squares in the few columns that matter.
+The maximum is found by the constrained Newton method for mixtures (Y. Wang, "On fast computation of
+the non-parametric maximum likelihood estimate of a mixing distribution", Journal of the Royal
+Statistical Society B 69(2), 2007): the logarithm is replaced by its quadratic approximation, and
+that is non-negative least squares in the few columns that matter.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from recsample._support.numerics import nonnegative_least_squares
 from recsample._support.typing import Floats
 
-# The log-likelihood is found to about this much; limits are where it has fallen by some two.
+# The log-likelihood is found to about this much.
 _GAP = 1e-3
 # If rounding prevents that, to this share of the maximum.
 _ROUNDING = 1e-4
-
-
-class Mixture(NamedTuple):
-    """The observations of a stratum, whose law is a mixture of columns."""
-
-    law: Floats  # shape (observations, columns): only values observed at least once
-    counts: Floats  # shape (observations,)
-    mean: Floats  # shape (columns,): of the contribution to the metric
-    square: Floats  # shape (columns,): the mean of its square
-    share: float  # of the instances
 
 
 def fitted(
@@ -120,82 +107,3 @@ def _newton(law, root, tilt, weights, expected, slope, mean_slope):
     new = np.zeros(len(weights))
     new[some] = found / found.sum()
     return new
-
-
-class Point(NamedTuple):
-    """A member of the class with an extreme mean among all that fit as well as it does."""
-
-    mean: float
-    distance: float  # twice the loss of log-likelihood against the best fit
-    own: float  # the mean over these instances, as expected from what was observed of each
-    noise: float  # and its variance
-    weights: Sequence[Floats]  # of the columns of each stratum
-
-
-def extremes(
-    groups: Sequence[Mixture], best: Sequence[Floats], sign: int, distance: float
-) -> list[Point]:
-    """Points from the best fit to the one with the largest (or smallest) mean at a distance.
-
-    Groups are independent, so one tilt along the mean is used for all, and the distances add up.
-    """
-    best_value = sum(_log_likelihood(g, w) for g, w in zip(groups, best))
-
-    def point(weights):
-        loss = best_value - sum(_log_likelihood(g, w) for g, w in zip(groups, weights))
-        mean = sum(g.share * (g.mean @ w) for g, w in zip(groups, weights))
-        own, noise = np.sum([_own(g, w) for g, w in zip(groups, weights)], axis=0)
-        return Point(float(mean), float(max(0.0, 2 * loss)), float(own), float(noise), weights)
-
-    def tilted(size, start):
-        tilts = [sign * size * g.share * g.mean for g in groups]
-        return [fitted(g.law, g.counts, *two) for g, *two in zip(groups, tilts, start)]
-
-    path, weights = [point(best)], list(best)
-    width = max(abs(g.share) * np.ptp(g.mean) for g in groups)
-    if width == 0:
-        return path
-    # The root of the distance grows like the tilt, at first: this leads to the next of some four
-    # steps, the last of which is at the distance or not far beyond.
-    root = np.sqrt(distance)
-    low, low_root, size = 0.0, 0.0, 1.0 / width
-    while low_root < root and low * width < 1e4 * max(distance, 1.0):
-        new = tilted(size, weights)
-        reached = point(new)
-        new_root, aim = np.sqrt(reached.distance), low_root + root / 4
-        if new_root > low_root + root / 2 and size - low > 1e-4 * size:
-            size = low + (size - low) * max((aim - low_root) / (new_root - low_root), 0.1)
-            continue
-        path.append(reached)
-        weights, low, low_root = new, size, new_root
-        size *= min(max((low_root + root / 3) / max(low_root, 0.01 * root), 1.4), 100.0)
-    return path
-
-
-def _own(group, weights):
-    """The mean over the instances of a group given their observations, and its variance."""
-    joint = group.law * weights
-    given = joint / joint.sum(axis=1, keepdims=True)
-    mean, square = given @ group.mean, given @ group.square
-    share = group.share / group.counts.sum()
-    spread = np.maximum(square - mean**2, 0.0)
-    return share * (group.counts @ mean), share**2 * (group.counts @ spread)
-
-
-def limit(path: Sequence[Point], sign: int, distance: float) -> float:
-    """The largest (or smallest) mean within a distance: of a member, and over the instances.
-
-    The latter differs from its expectation under a member by a random amount, for which the rest
-    of the distance is used.
-    """
-    mean, spent, own, noise = np.transpose([point[:4] for point in path])
-    roots = np.maximum.accumulate(np.sqrt(spent))
-    # Mixtures of two members are in the class too.
-    fine = np.linspace(0.0, min(np.sqrt(distance), roots[-1]), 33)
-    mean, own, noise = (np.interp(fine, roots, y) for y in (mean, own, noise))
-    over_these = sign * own + np.sqrt(np.maximum(distance - fine**2, 0.0) * noise)
-    return float(sign * max((sign * mean).max(), over_these.max()))
-
-
-def _log_likelihood(group, weights):
-    return group.counts @ np.log(group.law @ weights)

@@ -12,22 +12,19 @@ from scipy import special
 
 from recsample._support.arrays import summed
 from recsample._support.checks import one_or_each, refuse_first
-from recsample._support.numerics import limits_of_mean, mean_of
+from recsample._support.numerics import mean_of, upper_limits
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import cached
-from recsample.inference.likelihood.mixtures import Mixture, extremes, fitted, limit
-from recsample.inference.likelihood.plausible import plausible_weights
+from recsample.inference.likelihood.mixtures import fitted
 from recsample.inference.likelihood.strata import (
-    ENOUGH,
     Assumption,
     Columns,
     columns_of,
-    mixtures_of,
+    moments_of,
     observed,
-    seen_in,
     strata_of,
 )
-from recsample.inference.likelihood.unlike import Expected, scored
+from recsample.inference.likelihood.scores import cells_of, mixed, scores_of
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import exact_metric
 from recsample.metrics.shapes import Linear
@@ -42,11 +39,10 @@ SURPRISE, REFUTED = 0.01, 1e-4
 _REPETITIONS, _MORE, _CERTAIN = 40, 200, 1e-12
 # A fit does not start from weights under which an observed value is expected less than this often.
 _RARE = 0.01
-# An estimate is a mean of two: the weight of the plausible one, and the ratio of the flat one to it
-# from which it counts.
-_PLAUSIBLE, _CLEARLY = 2 / 3, 1.1
-# So many instances are tested at once, if there are few that are alike.
-_TESTED = 200
+# So many instances at least are put together for an estimate, and for a test.
+_ENOUGH, _TESTED = 30, 200
+# The EM algorithm makes so many steps for each root of the number of relevant items.
+_PACE = 2
 # Where so much of every pool is drawn, the places are all but known, and no assumption is needed.
 _NEARLY_ALL = 0.9
 
@@ -56,7 +52,8 @@ class SampledRun:
 
     For `RankCounts`, `sampled` holds the distinct ranks, and `counts` how many instances have each;
     for `Ranks` it is None. `n_columns` is the number of recommenders of the study, by which
-    p-values of the draws are corrected.
+    p-values of the draws are corrected. `groups` are the numbers of those that instances belong to,
+    of which whole ones are independent.
     """
 
     def __init__(
@@ -66,241 +63,113 @@ class SampledRun:
         replace: bool,
         metrics: Sequence[Metric],
         n_columns: int = 1,
+        groups: Integers | None = None,
     ) -> None:
         self.sampled, self.counts = rows_of(sampled, "sampled")
         self.replace, self.n_instances, self.n_columns = replace, len(sampled), n_columns
-        self.weight = 1.0  # as how many instances each counts, where they depend on each other
+        self.groups, self.metrics = groups, metrics
         if self.n_instances < 2:
             raise ValueError(f"sampled must hold at least two instances, got {self.n_instances}")
         self.sizes = checked_sizes(self.sampled, n_items, replace)
         # Of one relevant item among as many drawn ones each, only how often a rank occurs matters.
         self.different, self.often, sizes = self.sampled, self.counts, self.sizes
-        if self.counts is None and _is_column(self.sampled) and np.ptp(sizes) == 0:
+        is_column = self.counts is None and groups is None and _is_column(self.sampled)
+        if is_column and np.ptp(sizes) == 0:
             among = int(self.sampled.sizes[0])
             self.different, self.often = rows_of(RankCounts.of(self.sampled.rows.rank, among))
             sizes = sizes[: len(self.different)]
         for metric in metrics:
             check_additive(metric)
         self.cutoffs = tuple({metric.cutoff for metric in metrics if metric.cutoff is not None})
+        self.different_sizes = sizes
         self.pools = sizes - self.different.n_relevant  # irrelevant items in each
         about = self.different, sizes, replace, self.often
-        self.strata = strata_of(*about)
-        drawn = min(min(s.n_draws) / s.pool for s in self.strata)
+        self.strata = strata_of(*about, fewest=_ENOUGH)
+        # What contradicts an assumption is seen in the shares of the pools, so that more can be put
+        # together for a test than for a metric.
+        self.tested_strata = strata_of(*about, fewest=_TESTED)
+        drawn = float((self.different.n_irrelevant / self.pools).min())
         self.is_nearly_all = not replace and drawn >= _NEARLY_ALL
-        # Strata of few instances, unlike the others: a fit of each would only repeat what was seen.
-        several = max(s.n_instances for s in self.strata) < self.n_instances
-        several = several and not self.is_nearly_all
-        self.few = [several and s.n_instances < ENOUGH for s in self.strata]
-        # What contradicts an assumption is seen in the shares of the pools, so that the few can be
-        # put together for a test, though not for a metric.
-        self.merged = strata_of(*about, fewest=_TESTED) if any(self.few) else self.strata
         self.known: dict[tuple, Any] = {}
 
     @cached
-    def columns(self, assumption: Assumption) -> list[Columns]:
-        """The extreme distributions of each stratum in the class that an assumption names."""
-        # Smooth ones are for fits, of which there are none of few instances.
-        of_few: Assumption = "decreasing" if assumption == "smooth" else assumption
-        return [
-            self._columns_of(s, of_few if few else assumption)
-            for s, few in zip(self.strata, self.few)
-        ]
+    def bounds(self, metric: Metric, assumption: Assumption, sign: int) -> tuple[Floats, float]:
+        """Scores of `different` whose mean is in expectation no less than that of the metric.
+
+        And the largest that there can be. With a negative sign they are no less than its negative.
+        """
+        if isinstance(metric.shape, Linear):  # the metric itself has no bias
+            ends = ends_of(metric, self.different)
+            return sign * metric(self.different), max(sign * end for end in ends)
+        often = np.ones(len(self.different)) if self.often is None else self.often
+        cells = cells_of(self.different, self.different_sizes, metric)
+        used: Assumption = "none" if self.is_nearly_all else assumption
+        n = self.n_instances if self.groups is None else len(np.unique(self.groups))
+        about = self.different, self.replace, used, sign, n
+        return mixed(scores_of(metric, cells, *about), often, self.groups)
+
+    def bounds_of_each(self, metric: Metric, assumption: Assumption, sign: int) -> Floats:
+        """The same scores, for each of the instances of `sampled`."""
+        scores, _ = self.bounds(metric, assumption, sign)
+        if self.different is self.sampled:
+            return scores
+        # There is a row for each of the ranks, in ascending order.
+        return scores[np.searchsorted(self.different.rows.rank, self.sampled.rows.rank)]
+
+    def limits(self, metric: Metric, assumption: Assumption, level: float) -> tuple[float, float]:
+        """The limits of the mean of the metric under an assumption."""
+        often = np.ones(len(self.different)) if self.often is None else self.often
+        found = []
+        for sign in (-1, 1):
+            scores, end = self.bounds(metric, assumption, sign)
+            (highest,), _ = upper_limits(scores[None], end, level, often, self.groups)
+            found.append(sign * highest)
+        # No mean is beyond the values that the metric can have.
+        least, most = ends_of(metric, self.different)
+        low, high = np.clip(found, least, most)
+        return float(low) + 0.0, float(high)
+
+    @cached_property
+    def weights(self) -> list[Floats]:
+        """The distribution of the places in each stratum, by the EM algorithm.
+
+        From a uniform distribution (of several relevant items: from a random order), stopped long
+        before it converges, after 2 sqrt(N) steps for the N items of a stratum.
+        """
+        found = []
+        for stratum in self.strata:
+            column = self._steps_of(stratum)
+            law, counts = observed(stratum.counts, column)
+            weights = column.mass / column.mass.sum()
+            for _ in range(round(_PACE * np.sqrt(counts.sum()))):
+                weights = weights * (law.T @ (counts / (law @ weights)))
+                weights = weights / weights.sum()
+            found.append(weights)
+        return found
 
     def _columns_of(self, stratum, assumption):
         used = "none" if self.is_nearly_all else assumption
         return columns_of(stratum, used, self.replace, self.cutoffs)
 
-    @cached
-    def mixtures(self, metric: Metric, assumption: Assumption) -> list[Mixture]:
-        """The observations of each stratum, with the metric under each column."""
-        return mixtures_of(self.strata, self.columns(assumption), metric, self.n_instances)
-
-    def best(self, assumption: Assumption) -> list[Floats]:
-        """The best fitting weights of each stratum, which do not depend on the metric."""
-        return [self._best(assumption, i) for i in range(len(self.strata))]
-
-    @cached
-    def _best(self, assumption, i):
-        return _fit_of(self.strata[i], self.columns(assumption)[i])
-
-    @cached
-    def tested(self, assumption: Assumption) -> list[tuple[Columns, Floats]]:
-        """The columns and the best fitting weights of each stratum that is tested."""
-        if self.merged is self.strata:
-            return list(zip(self.columns(assumption), self.best(assumption)))
-        columns = [self._columns_of(s, assumption) for s in self.merged]
-        return [(c, _fit_of(s, c)) for s, c in zip(self.merged, columns)]
-
-    @cached_property
-    def smoothed(self) -> list[Floats]:
-        """Weights of smooth distributions, found by the EM algorithm from equal ones.
-
-        It is stopped long before it converges, after 2 sqrt(N) steps for N relevant items. The flat
-        start, and more steps where there are more data, make its estimates better than those of the
-        best fit, except where nearly all is drawn. Strata of few instances have the plausible ones.
-        """
-        if self.is_nearly_all:
-            return self.best("none")
-        flat = [
-            self.plausible[i] if few else _equal(c)
-            for i, (c, few) in enumerate(zip(self.columns("smooth"), self.few))
-        ]
-        return self._em_fit("smooth", flat, 2)
-
-    @cached_property
-    def without(self) -> list[Floats]:
-        """Weights of any distributions, found by as many steps of the EM algorithm."""
-        return self._em_fit("none", [_equal(one) for one in self.columns("none")], 2)
-
-    def disagreement(self, metric: Metric, limits: tuple[float, float]) -> float:
-        """The estimate by EM without an assumption, if it is outside of limits that make one.
-
-        NaN if it is not, and where strata have too few instances for fits of their own.
-        """
-        if any(self.few) or self.is_nearly_all or isinstance(metric.shape, Linear):
-            return np.nan
-        fits = zip(self.mixtures(metric, "none"), self.without)
-        found = float(sum(one.share * (one.mean @ weights) for one, weights in fits))
-        return np.nan if limits[0] <= found <= limits[1] else found
-
-    @cached_property
-    def plausible(self) -> list[Floats]:
-        """Weights of decreasing distributions, after a few EM steps from plausible ones.
-
-        Strata of few instances have the same plausible ones, which explain all of them.
-        """
-        how = self.replace, self.cutoffs
-        of_few = [s for s, few in zip(self.strata, self.few) if few]
-        shared = iter(plausible_weights(of_few, *how) if of_few else ())
-        start = [
-            next(shared) if few else plausible_weights([s], *how)[0]
-            for s, few in zip(self.strata, self.few)
-        ]
-        # With weights of 0 an observation might be impossible.
-        start = [(1 - 1e-6) * w + 1e-6 / len(w) for w in start]
-        return self._em_fit("decreasing", start, 0.25)
-
-    def _em_fit(self, assumption, start, pace):
-        """Weights after pace * sqrt(N) steps of the EM algorithm, for N relevant items."""
-        steps = round(pace * np.sqrt(sum(sum(c.sum() for c in s.counts) for s in self.strata)))
-        found = []
-        each = zip(self.strata, self.columns(assumption), start, self.few)
-        for stratum, column, weights, few in each:
-            law, counts = observed(stratum.counts, column)
-            for _ in range(0 if few else steps):
-                weights = weights * (law.T @ (counts / (law @ weights)))
-                weights /= weights.sum()
-            found.append(weights)
-        return found
+    def _steps_of(self, stratum):
+        return columns_of(stratum, "steps", self.replace, self.cutoffs)
 
     def mean(self, metric: Metric) -> float:
         """The mean of the uncorrected metric, among the sampled items."""
         return mean_of(metric(self.different), self.often)
 
     def estimate(self, metric: Metric) -> float:
-        """An estimate of the mean: unbiased for a linear metric, else made of two estimates.
+        """An estimate of the mean: unbiased for a linear metric, else by the EM algorithm.
 
-        One is by the EM algorithm from a flat start, the other from plausible distributions. Where
-        the first is clearly higher it is mostly too high, and the estimate is the harmonic mean
-        with 1.1 times the other, which counts twice; elsewhere it is the first. Where nearly all is
-        drawn it is that of the best fit. It may be outside of the limits: then print the nearest.
+        It may be outside of the limits.
         """
         if isinstance(metric.shape, Linear):
             return self.mean(metric)
-        if self.is_nearly_all:
-            fits = zip(self.mixtures(metric, "none"), self.best("none"))
-            return float(sum(one.share * (one.mean @ weights) for one, weights in fits))
-        # Measured from the worst value that there can be, so that their ratio means something. The
-        # sign makes more better.
-        sign = 1 if metric.higher_is_better else -1
-        both = self.mixtures(metric, "smooth"), self.mixtures(metric, "decreasing")
-        flat, likely = (
-            sum(one.share * (sign * one.mean @ weights) for one, weights in zip(*found))
-            for found in zip(both, (self.smoothed, self.plausible))
-        )
-        worst = min(sum(one.share * (sign * one.mean).min() for one in found) for found in both)
-        above = flat - worst
-        lower = min(above, _CLEARLY * (likely - worst))
-        weighted = _PLAUSIBLE * above + (1 - _PLAUSIBLE) * lower
-        return float(sign * (worst + (above * lower / weighted if weighted > 0 else 0.0)))
-
-    def limits(self, metric: Metric, assumption: Assumption, level: float) -> tuple[float, float]:
-        """The limits of the mean of the metric under an assumption."""
-        if isinstance(metric.shape, Linear):
-            ends = ends_of(metric, self.different)
-            return limits_of_mean(metric(self.different), level, self.often, ends)
-        # Items of one instance are correlated, so that their counts tell less: a design effect.
-        reach = float(special.chdtri(1, 1 - level)) * self.clustering(metric)
-        low, high = (
-            limit(extremes(*self.groups(metric, assumption, s), s, reach), s, reach)
-            for s in (-1, 1)
-        )
-        mixtures = self.mixtures(metric, assumption)
-        # Limits for these instances may lie beyond any mean that the metric can have.
-        least, most = (sum(g.share * f(g.mean) for g in mixtures) for f in (np.min, np.max))
-        return float(max(low, least)) + 0.0, float(min(high, most))
-
-    @cached
-    def groups(
-        self, metric: Metric, assumption: Assumption, sign: int
-    ) -> tuple[list[Mixture], list[Floats]]:
-        """What bounds the mean from above (or below, by the sign), and the best fits of it.
-
-        Strata of few instances are replaced by the scores of these (see `unlike`).
-        """
-        many = [i for i, few in enumerate(self.few) if not few]
-        mixtures = [self.mixtures(metric, assumption)[i] for i in many]
-        best = [self._best(assumption, i) for i in many]
-        if any(self.few):
-            mixture, weights = self._scored(metric, assumption, sign)
-            mixtures, best = [*mixtures, mixture], [*best, weights]
-        return mixtures, best
-
-    def _scored(self, metric, assumption, sign):
-        """The scores of all instances in strata of few."""
-        each = zip(
-            self.strata,
-            self.columns(assumption),
-            self.mixtures(metric, assumption),
-            self.columns("decreasing"),
-            self.mixtures(metric, "decreasing"),
-            self.plausible,
-            self.few,
-        )
-        expected = [
-            Expected(s, c.law, x.mean, d.law @ w, y.square @ w - (y.mean @ w) ** 2)
-            for s, c, x, d, y, w, few in each
-            if few
-        ]
-        often = self.often if self.often is not None else np.ones(len(self.different))
-        return scored(expected, self.different, self.weight * often, sign, self.n_instances)
-
-    def clustering(self, metric: Metric) -> float:
-        """The design effect of several relevant items per instance; 1 if they are independent."""
-        if (self.different.n_relevant == 1).all():
-            return 1.0
-        return clustering(self.deviations(metric))
-
-    def deviations(self, metric: Metric) -> tuple[Floats, Floats]:
-        """For each instance the sum of its items' deviations from their mean, and of the squares.
-
-        The contribution of a relevant item is replaced by its mean given the sampled rank.
-        """
-        rows = self.different.rows
-        off = np.zeros(len(rows.rank))
-        for stratum, column, group, weights in zip(
-            self.strata, self.columns("smooth"), self.mixtures(metric, "smooth"), self.smoothed
-        ):
-            expected = np.maximum(column.law @ weights, 1e-300)
-            given = column.law @ (weights * group.mean) / expected
-            off[stratum.rows] = given[seen_in(stratum, self.different)]
-            often = None if self.often is None else self.often[stratum.rows]
-            off[stratum.rows] -= mean_of(off[stratum.rows], often)
-        if self.different is not self.sampled:  # a row for each of the ranks, in ascending order
-            off = off[np.searchsorted(rows.rank, self.sampled.rows.rank)]
-            return off, off**2
-        n = len(self.sampled)
-        return summed(rows.instance, off, n), summed(rows.instance, off**2, n)
+        total = 0.0
+        for stratum, weights in zip(self.strata, self.weights):
+            value, _ = moments_of(stratum, self._steps_of(stratum), metric)
+            total += sum(counts.sum() for counts in stratum.counts) * float(value @ weights)
+        return total / self.n_instances
 
     def contradicts(self, metric: Metric, assumption: Assumption) -> bool:
         """Whether the data contradict an assumption, or the stated draws."""
@@ -316,6 +185,21 @@ class SampledRun:
         return float(np.minimum(1.0, self.misfit("none") * self.n_columns))
 
     @cached
+    def tested(self, assumption: Assumption) -> list[tuple[Columns, Floats]]:
+        """The columns and the best fitting weights of each stratum that is tested."""
+        columns = [self._columns_of(s, assumption) for s in self.tested_strata]
+        return [(c, fitted(*observed(s.counts, c))) for s, c in zip(self.tested_strata, columns)]
+
+    @cached_property
+    def of_each_group(self) -> SampledRun:
+        """A random row of each group: these are independent, as simulated runs are."""
+        assert self.groups is not None
+        order = np.random.default_rng(0).permutation(len(self.groups))
+        rows = np.sort(order[np.unique(self.groups[order], return_index=True)[1]])
+        about = self.sampled[rows], self.sizes[rows], self.replace, self.metrics
+        return SampledRun(*about, self.n_columns)
+
+    @cached
     def misfit(self, assumption: Assumption) -> float:
         """The p-value of an assumption; for "none", that of the stated draws.
 
@@ -323,7 +207,9 @@ class SampledRun:
         likelihood ratio against the best fit without any assumption; for "none", against the
         observed counts themselves.
         """
-        strata = self.merged
+        if self.groups is not None:
+            return self.of_each_group.misfit(assumption)
+        strata = self.tested_strata
         each = list(zip(strata, self.tested(assumption), self.tested("none")))
         observed = sum(_ratio(s.counts, fit, free, assumption) for s, fit, free in each)
         cells = sum(sum((c > 0).sum() for c in s.counts) for s in strata)
@@ -332,7 +218,7 @@ class SampledRun:
         simulated: list[list[float]] = []
         rng, larger, chance = np.random.default_rng(0), 0, 1.0
         for repetitions in (_REPETITIONS, _MORE) if assumption == "none" else (_REPETITIONS,):
-            while len(simulated) < max(4, -(-repetitions // len(strata))):
+            while len(simulated) < repetitions:
                 simulated.append(
                     [_ratio(_drawn(s, *fit, rng), fit, free, assumption) for s, fit, free in each]
                 )
@@ -345,15 +231,6 @@ class SampledRun:
             if not _CERTAIN < chance < SURPRISE:
                 break
         return chance
-
-
-def _fit_of(stratum, columns):
-    return fitted(*observed(stratum.counts, columns))
-
-
-def _equal(columns):
-    """Equal weights of all columns."""
-    return np.full(columns.law.shape[1], 1 / columns.law.shape[1])
 
 
 def _is_column(ranks):
@@ -416,13 +293,6 @@ def _highest_likelihood(counts, column, weights):
     near = (law @ weights).min() * seen.sum() > _RARE
     best = fitted(law, seen, start=weights if near else None)
     return float(seen @ np.log(law @ best))
-
-
-def clustering(*deviations: tuple[Floats, Floats]) -> float:
-    """The variance of sums over instances, relative to independent items; at least 1."""
-    sums = np.sum([off for off, _ in deviations], axis=0)
-    independent = np.sum([squares for _, squares in deviations])
-    return max(1.0, float((sums**2).sum() / independent)) if independent > 0 else 1.0
 
 
 def checked_sizes(sampled: Ranks, n_items: ArrayLike, replace: bool) -> Integers:

@@ -7,9 +7,8 @@ distributed in a stratum is unknown; an assumption names the class of distributi
 
     none        any distribution,
     decreasing  compared with a random ranking, no place is more frequent than a better one,
-    smooth      compared with a random ranking, the places are a mixture of exponential decays,
 
-the last two within the best fifth of the list; beyond it, any distribution. In a random ranking the
+the latter within the best fifth of the list; beyond it, any distribution. In a random ranking the
 i-th best of L relevant items has BetaBinomial(N; i, L + 1 - i) items above it; for L = 1 all places
 are as likely.
 """
@@ -27,20 +26,18 @@ from recsample._support.checks import check_memory
 from recsample._support.numerics import mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import cached_arrays
-from recsample.inference.likelihood.mixtures import Mixture
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
 from recsample.sampling.large_pools import jumps_of, random_belief, sums_in_steps, term_at
 from recsample.sampling.uniform import UniformSampling
 
-Assumption = Literal["none", "decreasing", "smooth"]
-ASSUMPTIONS: tuple[Assumption, ...] = ("none", "decreasing", "smooth")
+Assumption = Literal["none", "decreasing"]
+ASSUMPTIONS: tuple[Assumption, ...] = ("none", "decreasing")
 # The share of the list that the assumptions are about.
 HEAD = 0.2
-# Pools, and numbers of relevant items, up to this ratio are alike: the metric is taken at their
-# mean, which differs little from its mean in so narrow a bin. From so many instances on, alike ones
-# are fitted for themselves; the book's appendix on limits measures how often these hold.
-_RATIO, ENOUGH = 1.4, 30
+# Pools, and numbers of relevant items, up to this ratio are alike: for an estimate the metric is
+# taken at their mean, which differs little from its mean in so narrow a bin.
+_RATIO = 1.4
 # Places are combined in steps: of one place at the head of the list, of some 3 % behind it,
 # and nowhere of more than a third of the standard deviation of the observed count. In the arcsine
 # of the root of the share of the list that deviation is the same everywhere; where nearly all items
@@ -56,8 +53,6 @@ class Stratum(NamedTuple):
     order: int  # they are the order-th best of these
     n_draws: tuple[int, ...]  # the different numbers of drawn items
     counts: tuple[Floats, ...]  # for each, of how many items s = 0, ..., m drawn ones are above
-    rows: Integers  # of the sampled ranks
-    n_instances: int = 0  # of about this pool and this number of relevant items
 
 
 def strata_of(
@@ -75,7 +70,6 @@ def strata_of(
     many = np.ones(len(sampled), np.int64) if counts is None else counts
     bins = _bins(pool, many, fewest), _bins(n_relevant, many, fewest)
     kind = different_rows(bins)[1]
-    alike = summed(kind, many, int(kind.max()) + 1)
     (_, orders), number = different_rows([kind[rows.instance], rows.order])
     in_order = np.argsort(number, kind="stable")
     ends = np.cumsum(counted(number, len(orders)))
@@ -94,9 +88,8 @@ def strata_of(
         mean = min(round(mean_of(pool[instance], weights)), int(pool[instance].max()))
         typical = max(mean, 1 if replace else int(n_draws[-1]))
         relevant = max(round(mean_of(n_relevant[instance], weights)), int(order))
-        of_kind = int(alike[kind[instance[0]]])
         draws = tuple(n_draws.tolist())
-        found.append(Stratum(typical, relevant, int(order), draws, tuple(seen), which, of_kind))
+        found.append(Stratum(typical, relevant, int(order), draws, tuple(seen)))
     return found
 
 
@@ -121,14 +114,6 @@ def _counts(above, ties, many, m):
     return summed(s, many[row] / (ties[row] + 1), m + 1)
 
 
-def seen_in(stratum: Stratum, sampled: Ranks) -> Integers:
-    """The place of each of its rows among the counts of a stratum; the middle one of ties."""
-    rows, which = sampled.rows, stratum.rows
-    m = sampled.n_irrelevant[rows.instance[which]]
-    start = np.cumsum([0, *(one + 1 for one in stratum.n_draws)])
-    return start[np.searchsorted(stratum.n_draws, m)] + rows.above[which] + rows.ties[which] // 2
-
-
 class Columns(NamedTuple):
     """The extreme distributions of a class in one stratum: those of the head, then the tail."""
 
@@ -136,12 +121,16 @@ class Columns(NamedTuple):
     head: Floats  # shape (columns of the head, steps): the weights of the steps
     steps: Integers  # the last place a of each step
     tail: Integers  # the single places of the tail
+    mass: Floats  # shape (steps,): in a random order
 
 
 def columns_of(
-    stratum: Stratum, assumption: Assumption, replace: bool, cutoffs: Sequence[int]
+    stratum: Stratum, assumption: Assumption | Literal["steps"], replace: bool, cutoffs: Sequence[int]
 ) -> Columns:
-    """The extreme distributions of the class that an assumption names."""
+    """The extreme distributions of the class that an assumption names.
+
+    Or all steps of places, within which any place is as likely as in a random order.
+    """
     kind = stratum.pool, stratum.n_relevant, stratum.order, stratum.n_draws
     return _columns_of(*kind, assumption, replace, tuple(sorted(cutoffs)))
 
@@ -151,23 +140,19 @@ def _columns_of(pool, n_relevant, order, n_draws, assumption, replace, cutoffs):
     steps = _steps(pool, order, n_draws, replace, cutoffs)
     behind = int(np.ceil(HEAD * (pool + 1)))
     tail = np.append(behind, steps[steps > behind])
+    belief = random_belief(pool, n_relevant, order)
+    mass = sums_in_steps(steps, pool, np.zeros_like, [], belief)[0]
     if assumption == "none":
         head, tail = np.empty((0, len(steps))), steps
+    elif assumption == "steps":
+        head, tail = np.eye(len(steps)), steps[:0]
     else:
-        belief = random_belief(pool, n_relevant, order)
-        mass = sums_in_steps(steps, pool, np.zeros_like, [], belief)[0]
-        if assumption == "decreasing":
-            used = steps[steps < behind]
-            head = np.tril(np.ones((len(used), len(steps)))) * mass
-        else:
-            rate = np.concatenate([[0.0], np.geomspace(0.2 / (pool + 1), 3, 120), [5, 8, 30]])
-            start = np.append(0, steps[:-1] + 1)
-            head = np.exp(-np.outer(rate, (start + steps) / 2)) * mass
-            # The decay is constant within a step.
+        used = steps[steps < behind]
+        head = np.tril(np.ones((len(used), len(steps)))) * mass
         head = head[head.sum(axis=1) > 0]
         head /= head.sum(axis=1, keepdims=True)
     laws = [_law_of(pool, m, replace, head, steps, tail) for m in n_draws]
-    return Columns(np.concatenate(laws), head, steps, tail)
+    return Columns(np.concatenate(laws), head, steps, tail, mass)
 
 
 def _steps(last, order, n_draws, replace, cutoffs):
@@ -205,18 +190,6 @@ def _law_fits(n_columns, m, n_items):
     )
 
 
-def mixtures_of(
-    strata: Sequence[Stratum], columns: Sequence[Columns], metric: Metric, n_instances: int
-) -> list[Mixture]:
-    """The `Mixture` of each stratum, for a metric."""
-    found = []
-    for stratum, column in zip(strata, columns):
-        law, counts = observed(stratum.counts, column)
-        mean, square = _moments(stratum, column, metric)
-        found.append(Mixture(law, counts, mean, square, counts.sum() / n_instances))
-    return found
-
-
 def observed(counts: Sequence[Floats], column: Columns) -> tuple[Floats, Floats]:
     """The law under each column of the values observed at least once, and their counts."""
     in_turn = np.concatenate(counts)
@@ -224,7 +197,7 @@ def observed(counts: Sequence[Floats], column: Columns) -> tuple[Floats, Floats]
     return np.maximum(column.law[seen], 1e-300), in_turn[seen]
 
 
-def _moments(stratum, column, metric):
+def moments_of(stratum: Stratum, column: Columns, metric: Metric) -> tuple[Floats, Floats]:
     """The mean of the metric's term under each column, and that of its square."""
     pool, n, order = stratum.pool, stratum.n_relevant, stratum.order
     term = partial(term_at, metric, pool=pool, order=order, n_relevant=n)

@@ -1,0 +1,429 @@
+"""Scores of sampled ranks whose mean bounds that of an exact metric, whatever the ranks are.
+
+What is seen of a relevant item, s of m drawn items above it, is replaced by a score H(s) that on
+average over the draws is no less than the term M of the metric:
+
+    sum over s of H(s) p(s | a) >= M(a)   for each number a of irrelevant items above it.
+
+**Theorem.** Let H not depend on what it scores. Then the mean score of a user is at least the
+user's metric, for any rank, pool and number of relevant items; so the mean over independent users,
+each with scores of the user's own, bounds the mean metric in expectation. For scores from below all
+signs are reversed. (These are affine limits: D. L. Donoho, "Statistical estimation and optimal
+recovery", Annals of Statistics 22, 1994.) So a sampled evaluation is an exact one of scores: a
+user's items add up, a difference of two recommenders is an upper score less a lower one of the same
+user, and limits are those of a mean.
+
+An assumption names a smaller class of populations of a, by pool and order. H has to bound M under
+each extreme population of the class only: under all that are constant up to some place, say.
+
+**Smaller pools, more draws.** A user with N' < N irrelevant items becomes one with N by adding
+N - N' below all others, which leaves a as it is. Of m items drawn from the larger pool some J are
+old ones, and J of the m' >= m items that were drawn, chosen at random, are such a draw. So scores
+for N and m, averaged over that choice, are scores for N' and m'.
+
+**Which scores.** Any that satisfy the inequality will do, and so do their mixtures. Each of a few
+populations, which need not be true, has scores that are close for it: of n users whose counts are
+n p(s), the largest likelihood plus ``tilt * mean`` has the weights w, q = B w, and no column exceeds
+those in use,
+
+    sum over s of p(s | column) n p(s) / q(s) + tilt * mean <= largest,
+
+so H(s) = (largest - n p(s) / q(s)) / tilt. The fit is made on a grid of places, and the inequality
+is then met exactly: by the largest shortfall over all places, which is added. The mixture is chosen
+for the least limit of the mean score by what all *other* users show, see `limit_of_scores`. That
+needs a dozen weights however many pools there are, so that there is little to overfit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from recsample._support.arrays import different_rows, row_blocks, starts_of, summed
+from recsample._support.numerics import nonnegative_least_squares
+from recsample._support.typing import Floats, Integers
+from recsample._support.values import cached_arrays
+from recsample.inference.likelihood.mixtures import fitted
+from recsample.inference.likelihood.strata import HEAD, Assumption, Stratum, columns_of, moments_of
+from recsample.metrics.base import Metric
+from recsample.ranks.base import Ranks
+from recsample.sampling.large_pools import law_at, random_belief, sums_in_steps, term_at
+from recsample.sampling.laws import count_pmf
+from recsample.sampling.uniform import UniformSampling
+
+# Pools and numbers of draws up to this ratio have the scores of the largest pool and the fewest
+# draws; as they are thinned, that costs as much as fewer draws would. Orders and numbers of relevant
+# items share the populations for which scores are close, and are bounded each for itself.
+_POOLS, _ORDERS, _RELEVANT = 1.15, 1.5, 2.0
+# Populations: r^-1.5, 1 / (r + c) for three c from 1 to a fifteenth of the pool, all ranks alike,
+# and only ranks of the last three tenths. Tilts, in units of that at which the log-likelihood of
+# the mean metric falls by 2: `book/estimation.md` shows how little more of either would gain.
+_STEEP, _OFFSETS, _LAST = 1.5, 3, 0.7
+_TILTS = 0.35, 1.4
+# Two-sided limits at 95 %, for which scores are chosen; at other levels they hold as well.
+_REACH = 1.96
+# Distances from the optimum at which scores are hardly less close.
+_CLOSE, _FLAT = 0.1, 1e3
+# Counts of less than this have no weight in a fit. Counts s are grouped within half their deviation.
+_RARE, _GROUPED = 1e-7, 2
+# Up to this pool the inequality is evaluated at all places, then at so many of each kind.
+_EVERY, _FIRST, _ARCS = 10**5, 2_000, 20_000
+
+
+class Scores(NamedTuple):
+    """Scores of instances by several candidates, so that their mean is an upper bound.
+
+    For lower bounds they have the opposite sign, like `most`, the largest that can be observed.
+    """
+
+    value: Floats  # shape (instances, candidates)
+    most: Floats  # shape (candidates,)
+
+
+class Reference(NamedTuple):
+    """The largest pool and the fewest draws of relevant items that are alike."""
+
+    pool: int
+    m: int
+    least: int  # the smallest pool
+    kinds: tuple[tuple[int, int, int], ...]  # order, number of relevant items, and pool of terms
+
+
+class Cells(NamedTuple):
+    """Rows of sampled ranks that are alike, and their places in what is computed for these."""
+
+    reference: Reference
+    rows: Integers
+    pools: Integers  # the different ones
+    pool: Integers  # of each row, its number among these
+    kind: Integers
+    m: int
+    above: Integers
+    ties: Integers
+
+
+def cells_of(sampled: Ranks, sizes: Integers, metric: Metric) -> list[Cells]:
+    """Sort the rows of sampled ranks by pools, draws, orders and numbers of relevant items."""
+    rows = sampled.rows
+    relevant = sampled.n_relevant[rows.instance]
+    pool, m = sizes[rows.instance] - relevant, sampled.n_irrelevant[rows.instance]
+    alike = [_alike(pool, _POOLS), _alike(m, _POOLS)]
+    alike += [_alike(rows.order, _ORDERS), _alike(relevant, _RELEVANT)]
+    # Terms hardly ever depend on the pool.
+    own = np.where(_depends_on_pool(metric, pool, relevant, rows.order), pool, 0)
+    found = []
+    for some in _split(alike):
+        kinds, kind = different_rows([rows.order[some], relevant[some], own[some]])
+        named = tuple(zip(*(column.tolist() for column in kinds)))
+        ends = int(pool[some].max()), int(m[some].min()), int(pool[some].min())
+        reference = Reference(*ends, named)
+        for which in _split([m[some]]):
+            mine = some[which]
+            pools, at = np.unique(pool[mine], return_inverse=True)
+            seen = int(m[mine[0]]), rows.above[mine], rows.ties[mine]
+            found.append(Cells(reference, mine, pools, at, kind[which], *seen))
+    return found
+
+
+def _alike(values, ratio):
+    """Number the values by bins, within which they differ by at most a ratio."""
+    different, which = np.unique(values, return_inverse=True)
+    bins, first = np.zeros(len(different), np.int64), different[0]
+    for i, value in enumerate(different):
+        if value > first * ratio:
+            bins[i:] += 1
+            first = value
+    return bins[which]
+
+
+def _split(columns):
+    """The rows that are alike in all columns."""
+    _, which = different_rows(columns)
+    order = np.argsort(which, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
+
+
+def _depends_on_pool(metric, pool, relevant, order):
+    probe = np.unique(np.geomspace(1, pool.min() + 1, 9).astype(np.int64)) - 1
+    ends = [term_at(metric, probe, int(f(pool)), int(order[0]), int(relevant[0])) for f in (min, max)]
+    return not np.array_equal(*ends)
+
+
+def scores_of(
+    metric: Metric,
+    cells: Sequence[Cells],
+    sampled: Ranks,
+    replace: bool,
+    assumption: Assumption,
+    sign: int,
+    n_instances: float,
+) -> Scores:
+    """The scores of all instances, of which `n_instances` are expected to be observed."""
+    size = 4 ** round(np.log2(n_instances) / 2)  # so that scores of another study can be used again
+    each = most = np.empty(0)
+    for one in cells:
+        reference = one.reference
+        values = _candidates(reference, metric, assumption, sign, replace, size)[0]
+        kinds, _, number = values.shape
+        if not each.size:
+            each, most = np.empty((2, len(sampled.rows.rank), number))
+        thin = _thinned(values, reference, one.pools, one.m, replace)
+        each[one.rows] = _over_ties(thin, one)
+        highest = (sign * thin).max(axis=1).reshape(len(one.pools), kinds, number)
+        most[one.rows] = highest[one.pool, one.kind]
+    # A user's items add up, however dependent they are.
+    start = starts_of(sampled.n_relevant)
+    return Scores(sign * np.add.reduceat(each, start), np.add.reduceat(most, start).max(axis=0))
+
+
+def _over_ties(thin, one):
+    """The mean of the scores of each row over its possible places."""
+    number = thin.shape[2] // len(one.reference.kinds)
+    by_kind = thin.reshape(*thin.shape[:2], -1, number)
+    if not one.ties.any():
+        return by_kind[one.pool, one.above, one.kind]
+    sums = np.cumsum(by_kind, axis=1)
+    upto = sums[one.pool, one.above + one.ties, one.kind]
+    before = sums[one.pool, np.maximum(one.above - 1, 0), one.kind]
+    before[one.above == 0] = 0.0
+    return (upto - before) / (one.ties + 1)[:, None]
+
+
+def _thinned(values, reference, pools, m, replace):
+    """Scores in smaller pools of which m items were drawn, shape (pools, m + 1, kinds * number).
+
+    J of the reference's draws are items of such a pool. The draws are taken away one by one, from
+    the last: of j draws with s above it, one is above with the chance s / j.
+    """
+    values = np.moveaxis(values, 0, 1).reshape(reference.m + 1, -1)
+    old = np.full(len(pools), float(reference.pool))
+    chance = count_pmf(pools.astype(float), old, reference.m, replace)
+    chance[chance < 1e-18] = 0.0
+    first = int(np.flatnonzero(chance.any(axis=0))[0])
+    found = chance[:, first, None, None] * values[: first + 1]
+    for j in range(first + 1, m + 1):
+        share = np.arange(j + 1)[:, None] / j
+        fewer = found
+        found = np.zeros((len(pools), j + 1, values.shape[1]))
+        found[:, :-1] = (1 - share[:-1]) * fewer
+        found[:, 1:] += share[1:] * fewer
+        if j <= reference.m:
+            found += chance[:, j, None, None] * values[: j + 1]
+    return found
+
+
+@cached_arrays
+def _candidates(reference, metric, assumption, sign, replace, n):
+    """The scores of a reference, shape (kinds, m + 1, candidates)."""
+    terms = [_term(metric, reference, kind) for kind in reference.kinds]
+    # The scores of the kind with the outermost term are the closest for all of them.
+    sums = [sign * float(term(np.arange(reference.least + 1)[:_FIRST]).sum()) for term in terms]
+    base = reference.kinds[int(np.argmax(sums))][:2]
+    classes = ("none",) if assumption == "none" else ("none", "decreasing")
+    close = [_close(reference, base, metric, one, sign, replace, n) for one in classes]
+    values = np.concatenate(close, axis=1)
+    places = _places(reference.pool, metric)
+    at_places = _means(values, reference, replace, places)
+    found = []
+    for (order, relevant, _), term in zip(reference.kinds, terms):
+        scale = _range(term, reference) / max(_range(terms[int(np.argmax(sums))], reference), 1e-300)
+        gap = _gaps(scale * values, scale * at_places, term, reference, places, sign)
+        belief = None
+        if assumption == "decreasing":
+            belief = random_belief(reference.pool, relevant, order)
+        found.append(scale * values + sign * _shortfall(gap, places, reference, belief))
+    return (np.stack(found),)
+
+
+def _term(metric, reference, kind):
+    order, relevant, own = kind
+
+    def term(above):
+        # No item of a smaller pool is further down.
+        return term_at(metric, np.minimum(above, own or reference.pool), own or reference.pool, order, relevant)
+
+    return term
+
+
+def _range(term, reference):
+    first, last = term(np.array([0, reference.pool]))
+    return abs(first - last)
+
+
+def _close(reference, base, metric, assumption, sign, replace, n):
+    """Scores that are close for each of the populations, not yet exact: shape (m + 1, candidates)."""
+    pool, m, order, relevant = reference.pool, reference.m, *base
+    stratum = Stratum(pool, relevant, order, (m,), ())
+    cutoffs = () if metric.cutoff is None else (metric.cutoff,)
+    single, columns = (columns_of(stratum, one, replace, cutoffs) for one in ("none", assumption))
+    edges = np.unique(np.round((np.arange(2 * _GROUPED * np.sqrt(m) + 2) / (2 * _GROUPED)) ** 2))
+    edges = edges[edges <= m].astype(np.intp)
+    law = np.maximum(np.add.reduceat(columns.law, edges, axis=0), 1e-300)
+    (mean, _), (value, square) = (moments_of(stratum, one, metric) for one in (columns, single))
+    range_ = float(np.ptp(mean))
+    if range_ == 0:
+        return np.full((m + 1, len(_TILTS) * (_OFFSETS + 3)), mean[0])
+    found = []
+    for weights in _populations(single.steps, pool, order, relevant):
+        seen = np.add.reduceat(single.law @ weights, edges)
+        spread = max(square @ weights - (value @ weights) ** 2, range_**2 / n)
+        counts, start = n * seen / seen.sum(), None
+        some = counts > _RARE
+        for factor in _TILTS:
+            tilt = factor * sign * _REACH * np.sqrt(n / spread)
+            fit = _fit(law[some], counts[some], tilt * mean, start)
+            start = 0.99 * fit + 0.01 / len(fit)
+            ratio = np.where(some, counts / (law @ fit), 0.0)
+            found.append((n - ratio) / tilt)
+    return np.repeat(np.transpose(found), np.diff(edges, append=m + 1), axis=0)
+
+
+def _fit(law, counts, tilt, start):
+    try:
+        return fitted(law, counts, tilt, start, close=_CLOSE)
+    except RuntimeError:  # whichever weights, the scores will hold
+        return np.full(law.shape[1], 1 / law.shape[1]) if start is None else start
+
+
+def _populations(steps, pool, order, relevant) -> Iterator[Floats]:
+    """Weights of steps of places, for the order-th best of relevant items from each population."""
+    rank = np.arange(1.0, pool + 2) if pool < _EVERY else steps + 1.0
+    width = np.diff(rank, prepend=0.0)
+    offsets = np.geomspace(1, max(pool / 15, 2), _OFFSETS)
+    densities = [rank**-_STEEP, *(1 / (rank + c) for c in offsets), np.ones(len(rank))]
+    densities.append(1.0 * (rank > _LAST * pool))
+    for density in densities:
+        upto = np.cumsum(density * width)
+        share = np.interp(steps + 1.0, rank, upto / upto[-1])
+        yield np.diff(special.betainc(order, relevant + 1 - order, share), prepend=0.0)
+
+
+# The inequality at every place.
+
+
+def _places(pool, metric):
+    """All places of a pool, or for a large one enough of them to bound what is between."""
+    if pool <= _EVERY:
+        return np.arange(pool + 1)
+    arcs = np.round(pool * np.sin(np.linspace(0, np.pi / 2, _ARCS)) ** 2).astype(np.int64)
+    near = (metric.cutoff or 0) + np.arange(-_FIRST // 2, _FIRST // 2)
+    found = np.unique(np.concatenate([np.arange(_FIRST), near, arcs]))
+    return found[(found >= 0) & (found <= pool)]
+
+
+def _means(values, reference, replace, places):
+    """The mean of scores over the draws, at each place."""
+    pool, m = reference.pool, reference.m
+    if (pool + 1) * (m + 1) <= 2**20:  # and so many are remembered
+        return UniformSampling(m, replace).law(pool + 1) @ values
+    found = np.empty((len(places), values.shape[1]))
+    for some in row_blocks(len(places), m + 1):
+        found[some] = law_at(UniformSampling(m, replace), places[some].astype(float), pool) @ values
+    return found
+
+
+def _gaps(values, at_places, term, reference, places, sign):
+    """By how much the mean score misses the term, at each place and since the one before."""
+    wide = np.diff(places, prepend=-1)
+    wanted, mean = sign * term(places)[:, None], sign * at_places
+    if (wide == 1).all():
+        return wanted - mean
+    # Between two places a term that falls is between its ends, and the mean score, which is smooth,
+    # near the line between its own: the second difference of a mean over m of N items is m (m - 1)
+    # / (N (N - 1)) times the mean of that of the scores, or with replacement less than m^2 / N^2.
+    bend = abs(np.diff(values, 2, axis=0)).max(axis=0) if len(values) > 2 else 0.0
+    bend = bend * (reference.m / reference.pool) ** 2 / 8
+    after = sign * term(np.minimum(np.append(-1, places[:-1]) + 1, places))[:, None]
+    lowest = np.minimum(mean, np.vstack([mean[:1], mean[:-1]]))
+    between = np.maximum(wanted, after) - lowest + wide[:, None] ** 2 * bend
+    return np.where((wide == 1)[:, None], wanted - mean, between)
+
+
+def _shortfall(gap, places, reference, belief):
+    """The largest gap under any population: at a place, or in the head on average up to a place."""
+    if belief is None:
+        return gap.max(axis=0)
+    # The head of the smallest pool: a class that is larger holds those of all pools.
+    behind = int(np.ceil(HEAD * (reference.least + 1)))
+    head = places < behind
+    mass = sums_in_steps(places, reference.pool, np.zeros_like, [], belief)[0][head]
+    total = np.cumsum(mass)
+    upto = np.cumsum(mass[:, None] * gap[head], axis=0)[total > 0] / total[total > 0, None]
+    return np.maximum(upto.max(axis=0, initial=-np.inf), gap[~head].max(axis=0))
+
+
+# The mixture.
+
+
+def mixed(
+    scores: Scores, often: Floats, groups: Integers | None = None
+) -> tuple[Floats, float]:
+    """Scores of instances that all others have chosen, and the largest that there can be.
+
+    The mixture is the one with the least limit, mean + reach * deviation / sqrt(n) and one more
+    score at the end, as Gaffke's limits count it. What it is without one instance, or one group, is
+    found by a step of Newton's method.
+    """
+    value, which = scores.value, np.arange(len(scores.value)) if groups is None else groups
+    if value.shape[1] == 1:
+        return value[:, 0], float(scores.most[0])
+    # Of a group all that counts is its sum, less as many means as it has rows.
+    mean = often @ value / often.sum()
+    off = np.stack([summed(which, x, int(which.max()) + 1) for x in (value - mean).T], axis=1)
+    weight = often if groups is None else np.ones(len(off))
+    n, size = weight.sum(), often.sum() / weight.sum()
+    share = weight / n / size**2
+    spread = (off * share[:, None]).T @ off
+    weights, deviation = _least(mean + (scores.most - mean) / n, spread, _REACH / np.sqrt(n))
+    used, each = np.flatnonzero(weights), np.tile(weights, (len(off), 1))
+    if len(used) > 1 and n > 1:
+        each[:, used] = _without_one(off / size, used, weights, deviation, spread, n)
+    of_each = (each[which] * value).sum(axis=1)
+    return of_each, float(max((each @ scores.most).max(), of_each.max()))
+
+
+def _least(linear, spread, reach):
+    """The weights with sum 1 that minimise linear @ w + reach * sqrt(w @ spread @ w)."""
+    weights = np.full(len(linear), 1 / len(linear))
+    root = np.linalg.cholesky(spread + 1e-12 * (np.trace(spread) + 1e-300) * np.eye(len(linear))).T
+    linear = linear - linear.min()
+    deviation = 0.0
+    for _ in range(30):
+        before = deviation
+        deviation = max(float(np.sqrt(max(weights @ spread @ weights, 0))), 1e-12)
+        if abs(deviation - before) < 1e-4 * deviation:
+            break
+        # The root lies below each of its tangents, x / 2 d + d / 2: a quadratic problem. Its linear
+        # part is one more square, flat enough to be linear, and the weights with sum 1 are those of
+        # the point of a polytope that is nearest to 0.
+        flat = _FLAT * max(linear.max(), 1e-12)
+        rows = np.vstack([
+            np.sqrt(reach / deviation) * root,
+            (linear + flat)[None] / np.sqrt(flat),
+            np.full((1, len(linear)), np.sqrt(flat)),
+        ])
+        right = np.zeros(len(rows))
+        right[-1] = np.sqrt(flat)
+        found = nonnegative_least_squares(rows, right)
+        weights = found / found.sum()
+    return weights, deviation
+
+
+def _without_one(off, used, weights, deviation, spread, n):
+    """The weights in use, for each instance as they would be without it."""
+    w, off = weights[used], off[:, used]
+    some, reach = spread[np.ix_(used, used)], _REACH / np.sqrt(n)
+    slope = some @ w
+    # Without an instance the mean moves by -off / n, and spread @ w by -off (off @ w) / n.
+    along = off @ w
+    change = -off - reach / deviation * (along[:, None] * off - np.outer(along**2, slope) / (2 * deviation**2))
+    curve = reach / deviation * (some - np.outer(slope, slope) / deviation**2)
+    curve += 1e-6 * np.trace(curve) * np.eye(len(used))
+    system = np.ones((len(used) + 1, len(used) + 1))
+    system[:-1, :-1], system[-1, -1] = curve, 0.0
+    right = np.vstack([-change.T / n, np.zeros(len(off))])
+    moved = np.maximum(w + np.linalg.solve(system, right)[:-1].T, 0.0)
+    return moved / moved.sum(axis=1, keepdims=True)
