@@ -172,8 +172,8 @@ def compared(
         ends[sign] = sign * highest
     found = []
     for i, (a, b) in enumerate(pairs):
-        least, most = ends_of_difference(metric, a.sampled, b.sampled)
-        low, high = np.clip((ends[-1][i], ends[1][i]), least, most)
+        (low_a, high_a), (low_b, high_b) = a.ends(metric), b.ends(metric)
+        low, high = np.clip((ends[-1][i], ends[1][i]), low_a - high_b, high_a - low_b)
         # At most one of the two p-values is below 1/2: the mean of lower scores is below the other.
         below, above = p_values[-1][i], p_values[1][i]
         chance = 1 - below if below < 0.5 else above

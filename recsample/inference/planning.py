@@ -11,7 +11,7 @@ import scipy
 from recsample._support.checks import positive_float
 from recsample._support.numerics import LEVEL
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
-from recsample.metrics.base import Metric, ends_of
+from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear, Step
 
 _DISTANCE = float(scipy.special.chdtri(1, 1 - LEVEL))
@@ -42,7 +42,7 @@ def users_to_rank(metric: Metric, width: float, evidence: SampledRun) -> UsersTo
     width = positive_float("width", width)
     variance = _largest_variance(metric, evidence)
     of_one = float(4 * _DISTANCE) / width / width  # a square may be 0, or too large
-    luck, ends = 0.0, ends_of(metric, evidence.different)
+    luck, ends = 0.0, evidence.ends(metric)
     square = (ends[1] - ends[0]) ** 2
     if isinstance(metric.shape, (Linear, Step)):
         luck = np.sqrt(_ONE_SIDED * of_one * max(0.0, square - 4 * variance))
@@ -78,6 +78,6 @@ def _largest_variance(metric, evidence):
     """
     # If the data contradict an assumption, limits of a similar study will not assume it.
     assumption = supported(metric, evidence) or "none"
-    least, most = ends_of(metric, evidence.different)
+    least, most = evidence.ends(metric)
     mean = np.clip((least + most) / 2, *evidence.limits(metric, assumption, _BOTH_SIDES))
     return float((most - mean) * (mean - least))

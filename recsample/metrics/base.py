@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.arrays import summed
 from recsample._support.checks import positive_int, refuse_first, whole_numbers
-from recsample._support.typing import Floats
+from recsample._support.typing import Floats, Integers
 from recsample.metrics.shapes import Linear, Shape, Step, has_shape, mean_over_ties
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import check_ranks
@@ -394,16 +394,21 @@ class Metric(ABC):
 
 
 def ends_of(metric: Metric, ranks: Ranks) -> tuple[float, float]:
+    """The lowest and the highest value of a metric in the pools of these ranks."""
+    return ends_in(metric, ranks.n_relevant, ranks.sizes)
+
+
+def ends_in(metric: Metric, n_relevant: Integers, sizes: Integers) -> tuple[float, float]:
     """The lowest and the highest value of a metric in pools of these sizes.
 
     These are the values at the worst and the best ranks, in the smallest and the largest pool for
     each number of relevant items. A metric that is better at a worse rank is refused, because its
     extremes are elsewhere.
     """
-    most = np.zeros(int(ranks.n_relevant.max()) + 1, np.int64)
-    np.maximum.at(most, ranks.n_relevant, ranks.sizes)
+    most = np.zeros(int(n_relevant.max()) + 1, np.int64)
+    np.maximum.at(most, n_relevant, sizes)
     least = most.copy()
-    np.minimum.at(least, ranks.n_relevant, ranks.sizes)
+    np.minimum.at(least, n_relevant, sizes)
     numbers = np.flatnonzero(most)
     for n in {int(numbers[0]), int(numbers[-1])} - {0} if metric.sampler is None else ():
         _check_falls(metric, n, int(most[n]))

@@ -16,6 +16,7 @@ from recsample._support.numerics import mean_of, upper_limits
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import cached
 from recsample.inference.likelihood.mixtures import fitted
+from recsample.inference.likelihood.scores import cells_of, mixed, scores_of
 from recsample.inference.likelihood.strata import (
     Assumption,
     Columns,
@@ -24,8 +25,7 @@ from recsample.inference.likelihood.strata import (
     observed,
     strata_of,
 )
-from recsample.inference.likelihood.scores import cells_of, mixed, scores_of
-from recsample.metrics.base import Metric, ends_of
+from recsample.metrics.base import Metric, ends_in, ends_of
 from recsample.metrics.names import exact_metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
@@ -116,6 +116,11 @@ class SampledRun:
         # There is a row for each of the ranks, in ascending order.
         return scores[np.searchsorted(self.different.rows.rank, self.sampled.rows.rank)]
 
+    @cached
+    def ends(self, metric: Metric) -> tuple[float, float]:
+        """The lowest and the highest exact value that there can be."""
+        return ends_in(metric, self.different.n_relevant, self.different_sizes)
+
     def limits(self, metric: Metric, assumption: Assumption, level: float) -> tuple[float, float]:
         """The limits of the mean of the metric under an assumption."""
         often = np.ones(len(self.different)) if self.often is None else self.often
@@ -125,7 +130,7 @@ class SampledRun:
             (highest,), _ = upper_limits(scores[None], end, level, often, self.groups)
             found.append(sign * highest)
         # No mean is beyond the values that the metric can have.
-        least, most = ends_of(metric, self.different)
+        least, most = self.ends(metric)
         low, high = np.clip(found, least, most)
         return float(low) + 0.0, float(high)
 
