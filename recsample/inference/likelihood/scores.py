@@ -67,6 +67,8 @@ _TILTS = 0.35, 1.4
 _REACH = 1.96
 # Distances from the optimum at which scores are hardly less close.
 _CLOSE, _FLAT = 0.1, 1e3
+# To be divided by, where no score varies.
+_TINY = 1e-30
 # Counts of less than this have no weight in a fit. Counts s are grouped within half their deviation.
 _RARE, _GROUPED = 1e-7, 2
 # Up to this pool the inequality is evaluated at all places, then at so many of each kind.
@@ -421,7 +423,9 @@ def _without_one(off, used, weights, deviation, spread, n):
     along = off @ w
     change = -off - reach / deviation * (along[:, None] * off - np.outer(along**2, slope) / (2 * deviation**2))
     curve = reach / deviation * (some - np.outer(slope, slope) / deviation**2)
-    curve += 1e-6 * np.trace(curve) * np.eye(len(used))
+    # Where all users have one of two scores, nothing bends: then too little moves, not too much.
+    flat = 1e-9 * reach / deviation * np.trace(some) + _TINY
+    curve += (1e-6 * np.trace(curve) + flat) * np.eye(len(used))
     system = np.ones((len(used) + 1, len(used) + 1))
     system[:-1, :-1], system[-1, -1] = curve, 0.0
     right = np.vstack([-change.T / n, np.zeros(len(off))])
