@@ -69,12 +69,10 @@ def run_of(ranks, n, m, rng):
 
 def is_refuted(evidence):
     """Whether a run contradicts "decreasing"."""
-    counts = evidence.strata[0].counts[0]
+    counts = evidence.tested_strata[0].counts[0]
     seen = counts > 0
-    free, falling = (
-        counts[seen] @ np.log(evidence.columns(one)[0].law[seen] @ evidence.best(one)[0])
-        for one in ("none", "decreasing")
-    )
+    fits = [evidence.tested(one)[0] for one in ("none", "decreasing")]
+    free, falling = (counts[seen] @ np.log(column.law[seen] @ weights) for column, weights in fits)
     # Chance alone brings about some 10: so far beyond that no test by simulation is needed.
     return 2 * (free - falling) > 200 or supported(METRICS[0], evidence) != "decreasing"
 

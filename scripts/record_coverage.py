@@ -1,8 +1,11 @@
 """How often what the package says of sampled ranks is true: coverage.csv.
 
 Takes hours. Coverage and pairs yield for each run, metric and method whether the interval holds the
-exact mean over the users drawn ("held") and the mean over the population ("held for all"), and the
-width and the error of the estimate.
+exact mean over the users drawn ("held") and the mean over the population ("held for all", of which
+"low held" and "high held" are the two sides), and the width and the error of the estimate.
+
+coverage_0_2_0.csv has the shares and widths of the limits of version 0.2.0, which were by the
+likelihood, in the same runs: it is for comparison, and is not made again.
 """
 
 from bisect import bisect_left
@@ -10,13 +13,24 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from record_populations import COVERAGE, RECORDED, chances, drawn, holds, kind_of, mean_over_all
+from record_populations import (
+    COVERAGE,
+    EDGES,
+    PILED,
+    RECORDED,
+    SHAPES,
+    chances,
+    drawn,
+    holds,
+    kind_of,
+    mean_over_all,
+)
 from record_studies import KEPT, Study, grid, over_runs
 from scipy import stats
 
 import recsample as rs
 from recsample._support.numerics import LEVEL, limits_of_mean
-from recsample.inference import best_gamma, paired_comparison, plausible_prior
+from recsample.inference import best_gamma, limits, paired_comparison, plausible_prior
 from recsample.inference.comparison import compared
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import ASSUMPTIONS
@@ -26,11 +40,22 @@ from recsample.metrics.names import chosen_metrics
 from recsample.metrics.shapes import Linear
 from recsample.ranks.checks import mean_pool_size
 
+POOLS = ", pools: "  # of 1,000 items, 1,500, 2,250 and so on, by their number
+HALVES = "uniform in pools of 10,000, r^-0.9 in 13,900"
+SEVERAL = ["1 to 10 items like X", "1 to 10 items behind rank 10"]
+
 
 def population_of(name, n_items):
-    """The chances of ranks by name, or the ranks from which users are drawn."""
+    """The chances of ranks by name, those in several pools, or ranks from which users are drawn."""
+    shape, _, pools = name.partition(POOLS)
+    if pools:
+        return [chances(shape, int(1000 * 1.5**j)) for j in range(int(pools))]
+    if name == HALVES:
+        return [chances("uniform", 10_000), chances("r^-0.9", 13_900)]
     if n_items:
         return chances(name, n_items)
+    if name in SEVERAL:
+        return several_relevant(name == SEVERAL[0], 2000, 5000)
     sizes = np.repeat([100, 1900], 3000)
     if name == "related pools":  # uniform on the ranks 1 to 20, and 1 to 200
         return rs.Ranks(1 + np.arange(6000) % np.where(sizes == 100, 20, 200), sizes)
@@ -47,6 +72,19 @@ def population_of(name, n_items):
     return rs.Ranks(np.minimum(ranks, sizes), sizes)
 
 
+def several_relevant(like_x, n, users):
+    """Users with 1 to 10 relevant items, whose ranks are like X's, or at rank 11 and behind it."""
+    rank, rng = np.arange(1.0, n + 1), np.random.default_rng(0)
+    density = chances("X", n) if like_x else np.where(rank > 10, 1 / (rank + 20), 0)
+    found = np.flatnonzero(density)
+    # The first of exponential times, at these rates, are a draw without replacement.
+    times = rng.exponential(size=(users, len(found))) / density[found]
+    first = 1 + found[np.argsort(times, axis=1)[:, :10]]
+    many = rng.integers(1, 11, users)
+    return rs.Ranks([np.sort(one[:k]) for one, k in zip(first, many)], n)
+
+
+GRADES = "measured", "conjectured", "proved"
 # Pools and numbers of relevant items of users who are not alike.
 UNLIKE = {
     "pools 60 or 3,000": lambda n, rng: (rng.choice([60, 3000], n), np.ones(n, int)),
@@ -112,13 +150,13 @@ def limits_of(metric, evidence):
     return *evidence.limits(metric, assumption or "none", LEVEL), assumption
 
 
-def outcome(method, metric, low, high, exact, **more):
+def outcome(method, metric, low, high, exact, /, **more):
     """Of an interval in one run."""
     known = {"method": method, "metric": str(metric), "held": holds(low, high, exact)}
     return known | {"width": high - low} | more
 
 
-def coverage(rng, population, metrics, m, n_instances, repetitions, corrects=False):
+def coverage(rng, population, metrics, m, n_instances, repetitions, reports=True, corrects=False):
     """Limits that a report prints, and those under each assumption, be it contradicted or not.
 
     With `corrects` also corrected means with 1.96 standard errors, which are not recommended.
@@ -135,26 +173,119 @@ def coverage(rng, population, metrics, m, n_instances, repetitions, corrects=Fal
         for metric in metrics:
             exact = float(metric(ranks).mean())
             corrected = {name: one(sampled) for name, one in corrections[metric].items()}
-            for method, value, low, high, contradicted in intervals(metric, evidence, corrected):
-                more = {"held for all": holds(low, high, over_all[metric])}
+            found = intervals(metric, evidence, corrected, reports)
+            for method, value, low, high, contradicted in found:
+                more = for_all(low, high, over_all[metric])
                 more |= {"error": value - exact, "contradicted": contradicted}
                 yield outcome(method, metric, low, high, exact, **more)
 
 
-def intervals(metric, evidence, corrected):
+def intervals(metric, evidence, corrected, reports):
     """Method, estimate, limits, and whether the data contradict "decreasing"."""
-    value = evidence.estimate(metric)
+    value = evidence.estimate(metric) if reports else np.nan
     if isinstance(metric.shape, Linear):
         yield "report", value, *evidence.limits(metric, "none", LEVEL), np.nan
         return
-    limits = {assumption: evidence.limits(metric, assumption, LEVEL) for assumption in ASSUMPTIONS}
-    for assumption, (low, high) in limits.items():
+    ends = {assumption: evidence.limits(metric, assumption, LEVEL) for assumption in ASSUMPTIONS}
+    for assumption, (low, high) in ends.items():
         yield assumption, value, low, high, np.nan
-    used = supported(metric, evidence)
-    low, high = limits.get(used, (np.nan, np.nan))
-    yield "report", np.clip(value, low, high), low, high, used != "decreasing"
+    if reports:
+        used = supported(metric, evidence)
+        yield "report", value, *ends.get(used, (np.nan, np.nan)), used != "decreasing"
     for method, values in corrected.items():
         yield method, values.mean(), *normal_limits(values.mean(), stats.sem(values)), np.nan
+
+
+def for_all(low, high, exact):
+    """Whether limits hold the mean over a population, on both sides and on each."""
+    sides = {"low held": holds(low, np.inf, exact), "high held": holds(-np.inf, high, exact)}
+    return {"held for all": all(sides.values())} | sides | {"low": low, "high": high}
+
+
+def by_hits(population, metrics, m, n_instances, n_items):
+    """Shares over all numbers of users on rank 1, of all of whom so many are expected there.
+
+    The others are last, so that all drawn items are above theirs.
+    """
+    expected = float(population.split()[0])
+    hits = np.arange(min(n_instances, int(expected + 10 * np.sqrt(expected) + 10)) + 1)
+    chance = stats.binom.pmf(hits, n_instances, expected / n_instances)
+    hits, chance = hits[chance > 1e-9], chance[chance > 1e-9]
+    found = []
+    for k, share in zip(hits, chance):
+        counts = rs.RankCounts([1, m + 1], [k, n_instances - k], m + 1)
+        evidence = SampledRun(counts, n_items, False, metrics)
+        for metric in metrics:
+            first, last = metric.of_rank(np.array([1, n_items]), n_items)
+            mean = last + expected / n_instances * (first - last)
+            for method in ASSUMPTIONS:
+                low, high = evidence.limits(metric, method, LEVEL)
+                one = {"method": method, "metric": str(metric), "chance": share}
+                found.append(one | for_all(low, high, mean) | {"width": high - low})
+    table = pd.DataFrame(found).set_index(["method", "metric"]).astype(float)
+    weighted = table.drop(columns="chance").mul(table["chance"], axis=0)
+    return weighted.groupby(level=[0, 1], sort=False).sum().reset_index()
+
+
+def groups(rng, population, metrics, m, n_instances, repetitions):
+    """Limits of the mean of rows, where whole groups are independent; see `in_groups`."""
+    # Chances as 1 / size: each size has as many rows, so a third of all are in groups of up to 10.
+    over_all = {
+        metric: np.dot([1 / 3, 2 / 3], [mean_over_all(law, metric) for law in population])
+        for metric in metrics
+    }
+    for _ in range(repetitions):
+        ranks, group = in_groups(population, n_instances, rng)
+        sampled = rs.UniformSampling(m).draw(ranks, rng)
+        evidence = SampledRun(sampled, ranks.sizes, False, metrics, groups=group)
+        for metric in metrics:
+            for method in ASSUMPTIONS:
+                low, high = evidence.limits(metric, method, LEVEL)
+                more = for_all(low, high, over_all[metric])
+                yield outcome(method, metric, low, high, metric(ranks).mean(), **more)
+
+
+def in_groups(population, n_groups, rng):
+    """Ranks of groups, and their numbers.
+
+    A group has 1 to 30 rows, its size with a chance as 1 / size. In a group of up to 10 all ranks
+    are the same, of the first law; in a larger one they are independent, of the second.
+    """
+    small, large = population
+    sizes = np.arange(1, 31)
+    each = rng.choice(sizes, n_groups, p=(1 / sizes) / (1 / sizes).sum())
+    ranks = np.repeat(rng.choice(len(small), n_groups, p=small) + 1, each)
+    is_large = np.repeat(each > 10, each)
+    ranks[is_large] = rng.choice(len(large), is_large.sum(), p=large) + 1
+    return rs.Ranks(ranks, len(small)), np.repeat(np.arange(n_groups), each)
+
+
+def equals(rng, population, metrics, m, n_instances, repetitions):
+    """Pairs of recommenders that are as good; "decided" is how often one is called ahead."""
+    for _ in range(repetitions):
+        users = [drawn(population, n_instances, rng) for _ in range(2)]
+        runs = [rs.UniformSampling(m).draw(ranks, rng) for ranks in users]
+        pair = tuple(SampledRun(run, r.sizes, False, metrics, 2) for run, r in zip(runs, users))
+        for metric in metrics:
+            exact = (metric(users[0]) - metric(users[1])).mean()
+            for method in ASSUMPTIONS:
+                (one,) = compared(metric, [pair], method, LEVEL)
+                more = for_all(one.low, one.high, 0.0) | {"decided": one.low * one.high > 0}
+                yield outcome(method, metric, one.low, one.high, exact, **more)
+
+
+def grades(rng, population, metrics, m, n_instances, repetitions):
+    """The width of limits without assumption in each grade, from what is measured to proved."""
+    for _ in range(repetitions):
+        ranks = drawn(population, n_instances, rng)
+        sampled = rs.UniformSampling(m).draw(ranks, rng)
+        for metric in metrics:
+            exact = float(metric(ranks).mean())
+            for grade in GRADES:
+                about = {"assumption": "none", "grade": grade}
+                found = limits(metric, sampled, ranks.sizes, **about)
+                more = for_all(found.low, found.high, mean_over_all(population, metric))
+                yield outcome(grade, metric, found.low, found.high, exact, **more)
 
 
 def pairs(rng, population, metrics, m, n_instances, repetitions):
@@ -179,7 +310,8 @@ def pairs(rng, population, metrics, m, n_instances, repetitions):
         evidence = [SampledRun(run, r.sizes, False, metrics) for run, r in zip(runs, users)]
         said = {}
         for metric in metrics:
-            pair = compared(metric, *evidence, supported(metric, *evidence) or "none", LEVEL)
+            assumption = supported(metric, *evidence) or "none"
+            (pair,) = compared(metric, [tuple(evidence)], assumption, LEVEL)
             said[metric, "report"] = pair.low, pair.high
             if metric in curved:
                 cutoff = metric.cutoff
@@ -207,9 +339,9 @@ def designs(rng, population, metrics, n_instances, repetitions):
         values = design.of(metric, observed)
         variance = max(0.0, design.estimated_variance(metric, observed).sum())
         one_run = normal_limits(values.mean(), np.sqrt(variance) / n_instances)
-        for method, limits in [("one run", one_run), ("Student", limits_of_mean(values, LEVEL))]:
-            for_all = {"held for all": holds(*limits, over_all)}
-            yield outcome(method, metric, *limits, exact, **for_all)
+        for method, ends in [("one run", one_run), ("Student", limits_of_mean(values, LEVEL))]:
+            more = {"held for all": holds(*ends, over_all)}
+            yield outcome(method, metric, *ends, exact, **more)
 
 
 def plans(rng, population, metrics, m, n_instances, repetitions):
@@ -280,6 +412,7 @@ DESIGNS = [*RECORDED, "uniform", "r^-0.3", "r^-0.6", "r^-0.9", "40 % up to 50, f
 PLANS = [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25", "two steps"]
 PLANS += ["10 % up to 10, flat", "half r^-1.8, r^-0.3", "(r + 100)^-1.5", HUMP, LATE]
 TWO, THREE = ["Recall@10", "AP"], ["Recall@10", "NDCG@10", "AP"]
+LIMITS = partial(coverage, reports=False)
 PARTS = {  # what is measured, and of which metrics
     "base": (coverage, [*THREE, "AUC"]),
     "designs": (designs, ["AP"]),
@@ -293,6 +426,15 @@ PARTS = {  # what is measured, and of which metrics
     "others": (partial(coverage, corrects=True), THREE),
     "plans": (plans, THREE),
     "unlike": (unlike, TWO),
+    "few hits": (by_hits, THREE),
+    "edges": (LIMITS, TWO),
+    "few users": (LIMITS, TWO),
+    "several items": (LIMITS, TWO),
+    "halves": (LIMITS, ["Recall@100"]),
+    "groups": (groups, TWO),
+    "equal pairs": (equals, TWO),
+    "movielens": (LIMITS, THREE),
+    "grades": (grades, THREE),
 }
 
 
@@ -304,30 +446,32 @@ def cells(part, population, n_items=3541, m=100, n_instances=6000, repetitions=1
 
 def measure(rng, part, population, n_items="", **sizes):
     function, metrics = PARTS[part]
+    metrics = chosen_metrics(metrics)
+    if part == "few hits":
+        return by_hits(population, metrics, n_items=n_items, **sizes).assign(decreasing=True)
     if part == "unlike":
-        return over_runs(
-            list(function(rng, population, chosen_metrics(metrics), **sizes)), ratio="mean"
-        )
-    kind = kind_of(population) if n_items else {}
+        return over_runs(list(unlike(rng, population, metrics, **sizes)), ratio="mean")
     drawn_from = [population_of(name, n_items) for name in population.split(" - ")]
-    of = drawn_from if part == "pairs" else drawn_from[0]
-    found = list(function(rng, of, chosen_metrics(metrics), **sizes))
+    of = drawn_from if part in ("pairs", "groups") else drawn_from[0]
+    found = list(function(rng, of, metrics, **sizes))
     # What the corrections yield is no outcome of runs.
     mean = {"width": "mean"} if part == "plans" else {}
     table = pd.DataFrame(found) if part == "corrections" else over_runs(found, **mean)
-    return table.assign(**kind)
+    shape = population.partition(POOLS)[0]
+    is_named = shape in SHAPES or shape in RECORDED
+    return table.assign(**(kind_of(shape) if is_named else {"decreasing": shape != SEVERAL[1]}))
 
 
 STUDY = Study(
     file=KEPT / "coverage.csv",
     cells=[
-        *cells("base", COVERAGE, repetitions=400),
+        *cells("base", COVERAGE),
         *cells("designs", DESIGNS, m="", n_instances=[100, 300, 1000, 6000], repetitions=1000),
         *cells("pairs", ["X - Y", "X - Z", "Y - Z"], n_items="", n_instances=[6000, 1000]),
         *cells("pairs", [f"X - {HUMP}", f"X - {LATE}", f"{EARLY} - {HUMP}"], n_items=""),
         *cells("corrections", COVERAGE, n_instances=[300, 6000], repetitions=""),
-        *cells("pools", ["related pools", "unrelated pools"], n_items="", m=30, repetitions=200),
-        *cells("pools", ["X, own pools", "Z, own pools, ties"], n_items="", repetitions=200),
+        *cells("pools", ["related pools", "unrelated pools"], n_items="", m=30),
+        *cells("pools", ["X, own pools", "Z, own pools, ties"], n_items=""),
         *cells(
             "several",
             [f"{name}, ten items" for name in RECORDED],
@@ -335,15 +479,35 @@ STUDY = Study(
             n_instances=1000,
             repetitions=50,
         ),
-        *cells("items", FEW, n_items=[30_000, 1000, 1_000_000]),
-        *cells("instances", FEW, n_instances=[300, 1000, 20_000, 100], repetitions=200),
-        *cells("samples", FEW, m=[10, 30, 300], n_instances=2000),
-        *cells("samples", FEW[::3], m=1000, n_instances=2000, repetitions=50),
-        *cells("others", [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"]),
+        *cells("items", FEW, n_items=[30_000, 1000, 1_000_000], repetitions=50),
+        *cells("instances", FEW, n_instances=[300, 1000, 20_000, 100]),
+        *cells("samples", FEW, m=[10, 30, 300], n_instances=2000, repetitions=50),
+        *cells("samples", FEW[::3], m=1000, n_instances=2000, repetitions=20),
+        *cells("others", [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"], repetitions=50),
         *cells("plans", PLANS, n_instances=2000, repetitions=30),
-        *cells("unlike", [*UNLIKE][:4], n_items="", m=30, n_instances=150, repetitions=100),
+        *cells("unlike", [*UNLIKE][:4], n_items="", m=30, n_instances=150),
         *cells("unlike", [*UNLIKE][2:3], n_items="", m=30, n_instances=1000, repetitions=50),
         *cells("unlike", [*UNLIKE][4:], n_items="", m=30, n_instances=[20, 150], repetitions=30),
+        *cells(
+            "few hits",
+            [f"{hits} hits" for hits in (0.5, 1, 1.5, 1.95, 2.5, 3, 4, 6)],
+            n_instances=[100, 1000],
+            repetitions="",
+        ),
+        *[
+            cell
+            for k in (1, 2, 4, 8, 12)
+            for each, m in ((60, 20), (300, 50))
+            for cell in cells("edges", [f"{name}{POOLS}{k}" for name in EDGES], "", m, k * each)
+        ],
+        *cells("edges", [f"r^-0.9{POOLS}8", f"r^-1.5{POOLS}8"], "", 20, 480),
+        *cells("few users", ["log-uniform"], n_instances=[3, 10, 30], repetitions=1000),
+        *cells("several items", SEVERAL, "", n_instances=500),
+        *cells("halves", [HALVES], "", n_instances=20_000),
+        *cells("groups", ["r^-0.6 - r^-1.2", "r^-1.2 - uniform"], n_instances=100),
+        *cells("equal pairs", [f"{[*PILED][2]}{POOLS}8"], "", 20, 480, repetitions=200),
+        *cells("equal pairs", ["log-uniform"], n_instances=300, repetitions=200),
+        *cells("movielens", RECORDED, m=[100, 300], n_instances=[6040, 1000, 300, 100]),
     ],
     measure=measure,
     digits=5,

@@ -45,7 +45,7 @@ def behind(rank):
     return between(rank + 1, np.inf)
 
 
-SMOOTH = {f"r^-{b:g}": power(b) for b in (0.3, 0.6, 0.9, 1.2, 1.5, 1.8)} | {
+FALLING = {f"r^-{b:g}": power(b) for b in (0.3, 0.6, 0.9, 1.2, 1.5, 1.8)} | {
     "uniform": flat,
     "all at rank 1": at(1),
     "30 % at rank 1, flat": mixed(0.3, at(1), flat),
@@ -54,8 +54,6 @@ SMOOTH = {f"r^-{b:g}": power(b) for b in (0.3, 0.6, 0.9, 1.2, 1.5, 1.8)} | {
     "half r^-1.8, r^-0.3": mixed(0.5, power(1.8), power(0.3)),
     "(r + 100)^-1.5": power(1.5, 100),
     "P(x) = (x/n)^0.25": lambda r: np.diff(np.append(0, r / len(r)) ** 0.25),
-}
-FALLING = {
     "steps": lambda r: np.where(r <= 0.06 * len(r), 5.0, 1) * np.where(r <= 0.01 * len(r), 4, 1),
     "two steps": lambda r: np.where(r <= 20, 30.0, 1) * np.where(r <= 300, 2, 1),
     "40 % up to 50, flat": mixed(0.4, upto(50), flat),
@@ -72,7 +70,16 @@ HUMPED = {
 HELD_OUT = {"r^-0.9", "r^-1.5", "half r^-0.9, flat", "half r^-1.8, r^-0.3", "P(x) = (x/n)^0.25"}
 HELD_OUT |= {"two steps", "10 % up to 10, flat", "24 % at 11, far", "all at rank 100", "Y"}
 RECORDED = ["X", "Y", "Z"]  # their ranks on MovieLens, as a law
-COVERAGE = [*SMOOTH, *FALLING, *HUMPED, *RECORDED]
+COVERAGE = [*FALLING, *HUMPED, *RECORDED]
+
+# Where limits are most likely to fail, in one pool or in several.
+FLAT_HEADS = {f"40 % up to {k}, flat": mixed(0.4, upto(k), flat) for k in (5, 20, 60)}
+PILED = {
+    "all at rank 10": at(10),
+    "all at rank 11": at(11),
+    "30 % at 11, flat behind": mixed(0.3, at(11), behind(11)),
+}
+EDGES = [*PILED, *FLAT_HEADS]
 
 AUDITS = {
     "1 % at 1, far": mixed(0.01, at(1), at(1000)),
@@ -122,7 +129,8 @@ PUBLISHED_HUMPED = {
     "ranks 21 to 40": lambda r: ((r > 20) & (r <= 40)) + 0.05 / len(r),
 }
 
-SHAPES = SMOOTH | FALLING | HUMPED | AUDITS | ESTIMATES | TRIED_LAST | PUBLISHED | PUBLISHED_HUMPED
+SHAPES = FALLING | HUMPED | AUDITS | ESTIMATES | TRIED_LAST | PUBLISHED | PUBLISHED_HUMPED
+SHAPES |= FLAT_HEADS | PILED | {"log-uniform": power(1)}
 
 
 def chances(name, n):
@@ -134,28 +142,33 @@ def chances(name, n):
 
 
 def kind_of(name):
-    """What the limits assume, and whether it is true of this population.
+    """Whether methods were chosen without it, and whether "decreasing" is true of it.
 
-    "decreasing": within the best fifth no rank is more frequent than a better one; "smooth": the
-    frequencies there fall as a mixture of exponential decays. What is recorded is a sample, which
-    falls but for chance.
+    That is: within the best fifth no rank is more frequent than a better one. What is recorded is a
+    sample, which falls but for chance.
     """
-    known = {"held_out": name in HELD_OUT, "decreasing": name not in HUMPED}
-    return known | {"smooth": name in SMOOTH}
+    return {"held_out": name in HELD_OUT, "decreasing": name not in HUMPED | PILED}
 
 
 def drawn(population, users, rng):
-    """The ranks of users, drawn from chances, or from `Ranks` with replacement."""
+    """The ranks of users, from chances, from chances in several pools, or again from `Ranks`.
+
+    In each of several pools there are as many users.
+    """
     if isinstance(population, rs.Ranks):
         return population[rng.integers(0, len(population), users)]
-    n = len(population)
-    return rs.Ranks(rng.choice(n, users, p=population) + 1, n)
+    pools = population if isinstance(population, list) else [population]
+    each = users // len(pools)
+    ranks = [rng.choice(len(pool), each, p=pool) + 1 for pool in pools]
+    return rs.Ranks(np.concatenate(ranks), np.repeat([len(pool) for pool in pools], each))
 
 
 def mean_over_all(population, metric):
     """The mean of a metric over a population."""
     if isinstance(population, rs.Ranks):
         return float(metric(population).mean())
+    if isinstance(population, list):
+        return float(np.mean([mean_over_all(pool, metric) for pool in population]))
     n = len(population)
     return float(metric.of_rank(np.arange(1, n + 1), n) @ population)
 

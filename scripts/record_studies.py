@@ -39,9 +39,13 @@ def rms(errors):
     return np.sqrt((errors**2).mean())
 
 
-SHARES = ["held", "held for all", "held for others", "contradicted", "decided", "right"]
-SHARES += ["reached", "enough", "width 0"]
-SUMMARY = dict.fromkeys(SHARES, "mean") | {"width": "median", "cost": "median", "error": rms}
+SHARES = ["held", "held for all", "low held", "high held", "held for others", "contradicted"]
+SHARES += ["decided", "right", "reached", "enough", "width 0"]
+SUMMARY = dict.fromkeys([*SHARES, "low", "high"], "mean") | {
+    "width": "median",
+    "cost": "median",
+    "error": rms,
+}
 
 
 def over_runs(runs, by=("method", "metric"), **summary):
