@@ -23,15 +23,15 @@ for N and m, averaged over that choice, are scores for N' and m'.
 
 **Which scores.** Any that satisfy the inequality will do, and so do their mixtures. Each of a few
 populations, which need not be true, has scores that are close for it: of n users whose counts are
-n p(s), the largest likelihood plus ``tilt * mean`` has the weights w, q = B w, and no column exceeds
-those in use,
+n p(s), the largest likelihood plus ``tilt * mean`` has the weights w, q = B w, and no column
+exceeds those in use,
 
     sum over s of p(s | column) n p(s) / q(s) + tilt * mean <= largest,
 
 so H(s) = (largest - n p(s) / q(s)) / tilt. The fit is made on a grid of places, and the inequality
-is then met exactly: by the largest shortfall over all places, which is added. The mixture is chosen
-for the least limit of the mean score by what all *other* users show, see `limit_of_scores`. That
-needs a dozen weights however many pools there are, so that there is little to overfit.
+is then met exactly: by the largest shortfall over all places, which is added. Their mixture is
+chosen for the least limit of the mean score by what all *other* users show, see `mixed`. That is a
+choice among a dozen however many pools there are, so that there is little to overfit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ import numpy as np
 from scipy import special
 
 from recsample._support.arrays import different_rows, row_blocks, starts_of, summed
-from recsample._support.numerics import nonnegative_least_squares
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import cached_arrays
 from recsample.inference.likelihood.mixtures import fitted
@@ -55,8 +54,8 @@ from recsample.sampling.laws import count_pmf
 from recsample.sampling.uniform import UniformSampling
 
 # Pools and numbers of draws up to this ratio have the scores of the largest pool and the fewest
-# draws; as they are thinned, that costs as much as fewer draws would. Orders and numbers of relevant
-# items share the populations for which scores are close, and are bounded each for itself.
+# draws; as they are thinned, that costs as much as fewer draws would. Orders and numbers of
+# relevant items share the populations for which scores are close, and are bounded each for itself.
 _POOLS, _ORDERS, _RELEVANT = 1.15, 1.5, 2.0
 # Populations: r^-1.5, 1 / (r + c) for three c from 1 to a fifteenth of the pool, all ranks alike,
 # and only ranks of the last three tenths. Tilts, in units of that at which the log-likelihood of
@@ -65,12 +64,20 @@ _STEEP, _OFFSETS, _LAST = 1.5, 3, 0.7
 _TILTS = 0.35, 1.4
 # Two-sided limits at 95 %, for which scores are chosen; at other levels they hold as well.
 _REACH = 1.96
-# Distances from the optimum at which scores are hardly less close.
-_CLOSE, _FLAT = 0.1, 1e3
+# A distance from the largest likelihood at which scores are hardly less close.
+_CLOSE = 0.1
+# How sharply the best of the candidates is preferred. The larger, the more a mixture depends on any
+# single user, and the further it is for each of them from what would be the best for all.
+_SHARP = 5.0
+# What variances of mixtures are raised by, relative to their sum.
+_RIDGE = 1e-9
 # To be divided by, where no score varies.
 _TINY = 1e-30
-# Counts of less than this have no weight in a fit. Counts s are grouped within half their deviation.
+# Counts of less than this have no weight in a fit. Counts s are grouped within half of their
+# deviation.
 _RARE, _GROUPED = 1e-7, 2
+# Numbers of a draw's old items that are rarer than this are left out.
+_RAREST = 1e-15
 # Up to this pool the inequality is evaluated at all places, then at so many of each kind.
 _EVERY, _FIRST, _ARCS = 10**5, 2_000, 20_000
 
@@ -149,9 +156,11 @@ def _split(columns):
 
 
 def _depends_on_pool(metric, pool, relevant, order):
-    probe = np.unique(np.geomspace(1, pool.min() + 1, 9).astype(np.int64)) - 1
-    ends = [term_at(metric, probe, int(f(pool)), int(order[0]), int(relevant[0])) for f in (min, max)]
-    return not np.array_equal(*ends)
+    kind = int(order[0]), int(relevant[0])
+    places = _places(int(pool.min()), metric)
+    return not np.array_equal(
+        *(term_at(metric, places, int(one), *kind) for one in (pool.min(), pool.max()))
+    )
 
 
 def scores_of(
@@ -197,24 +206,23 @@ def _over_ties(thin, one):
 def _thinned(values, reference, pools, m, replace):
     """Scores in smaller pools of which m items were drawn, shape (pools, m + 1, kinds * number).
 
-    J of the reference's draws are items of such a pool. The draws are taken away one by one, from
-    the last: of j draws with s above it, one is above with the chance s / j.
+    J of the reference's draws are items of such a pool. For each J draws are taken away one by one,
+    from the last: of j draws with s above it, one is above with the chance s / j.
     """
-    values = np.moveaxis(values, 0, 1).reshape(reference.m + 1, -1)
+    values = np.moveaxis(values, 1, 2).reshape(-1, reference.m + 1)
     old = np.full(len(pools), float(reference.pool))
     chance = count_pmf(pools.astype(float), old, reference.m, replace)
-    chance[chance < 1e-18] = 0.0
-    first = int(np.flatnonzero(chance.any(axis=0))[0])
-    found = chance[:, first, None, None] * values[: first + 1]
-    for j in range(first + 1, m + 1):
-        share = np.arange(j + 1)[:, None] / j
-        fewer = found
-        found = np.zeros((len(pools), j + 1, values.shape[1]))
-        found[:, :-1] = (1 - share[:-1]) * fewer
-        found[:, 1:] += share[1:] * fewer
-        if j <= reference.m:
-            found += chance[:, j, None, None] * values[: j + 1]
-    return found
+    first, last = np.flatnonzero((chance > _RAREST).any(axis=0))[[0, -1]]
+    left = np.zeros((last + 1 - first, len(values), m + 1))
+    for j in range(first, m + 1):
+        some, share = left[: min(j, last + 1) - first, :, : j + 1], np.arange(j + 1) / max(j, 1)
+        above = share[1:] * some[..., :-1]
+        some[..., :-1] *= 1 - share[:-1]
+        some[..., 1:] += above
+        if j <= last:
+            left[j - first, :, : j + 1] = values[:, : j + 1]
+    share = chance[:, first : last + 1] / chance[:, first : last + 1].sum(axis=1, keepdims=True)
+    return np.moveaxis(np.tensordot(share, left, axes=1), 1, 2)
 
 
 @cached_arrays
@@ -223,15 +231,17 @@ def _candidates(reference, metric, assumption, sign, replace, n):
     terms = [_term(metric, reference, kind) for kind in reference.kinds]
     # The scores of the kind with the outermost term are the closest for all of them.
     sums = [sign * float(term(np.arange(reference.least + 1)[:_FIRST]).sum()) for term in terms]
-    base = reference.kinds[int(np.argmax(sums))][:2]
+    outermost = int(np.argmax(sums))
+    base, most = reference.kinds[outermost][:2], _range(terms[outermost], reference)
     classes = ("none",) if assumption == "none" else ("none", "decreasing")
-    close = [_close(reference, base, metric, one, sign, replace, n) for one in classes]
+    about = metric, sign, replace, n
+    close = [_close(reference.pool, reference.m, *base, one, *about)[0] for one in classes]
     values = np.concatenate(close, axis=1)
     places = _places(reference.pool, metric)
     at_places = _means(values, reference, replace, places)
     found = []
     for (order, relevant, _), term in zip(reference.kinds, terms):
-        scale = _range(term, reference) / max(_range(terms[int(np.argmax(sums))], reference), 1e-300)
+        scale = _range(term, reference) / max(most, 1e-300)
         gap = _gaps(scale * values, scale * at_places, term, reference, places, sign)
         belief = None
         if assumption == "decreasing":
@@ -244,8 +254,9 @@ def _term(metric, reference, kind):
     order, relevant, own = kind
 
     def term(above):
+        pool = own or reference.pool
         # No item of a smaller pool is further down.
-        return term_at(metric, np.minimum(above, own or reference.pool), own or reference.pool, order, relevant)
+        return term_at(metric, np.minimum(above, pool), pool, order, relevant)
 
     return term
 
@@ -255,9 +266,12 @@ def _range(term, reference):
     return abs(first - last)
 
 
-def _close(reference, base, metric, assumption, sign, replace, n):
-    """Scores that are close for each of the populations, not yet exact: shape (m + 1, candidates)."""
-    pool, m, order, relevant = reference.pool, reference.m, *base
+@cached_arrays
+def _close(pool, m, order, relevant, assumption, metric, sign, replace, n):
+    """Scores that are close for each of the populations, not yet exact.
+
+    Their shape is (m + 1, candidates).
+    """
     stratum = Stratum(pool, relevant, order, (m,), ())
     cutoffs = () if metric.cutoff is None else (metric.cutoff,)
     single, columns = (columns_of(stratum, one, replace, cutoffs) for one in ("none", assumption))
@@ -267,7 +281,7 @@ def _close(reference, base, metric, assumption, sign, replace, n):
     (mean, _), (value, square) = (moments_of(stratum, one, metric) for one in (columns, single))
     range_ = float(np.ptp(mean))
     if range_ == 0:
-        return np.full((m + 1, len(_TILTS) * (_OFFSETS + 3)), mean[0])
+        return (np.full((m + 1, len(_TILTS) * (_OFFSETS + 3)), mean[0]),)
     found = []
     for weights in _populations(single.steps, pool, order, relevant):
         seen = np.add.reduceat(single.law @ weights, edges)
@@ -280,7 +294,7 @@ def _close(reference, base, metric, assumption, sign, replace, n):
             start = 0.99 * fit + 0.01 / len(fit)
             ratio = np.where(some, counts / (law @ fit), 0.0)
             found.append((n - ratio) / tilt)
-    return np.repeat(np.transpose(found), np.diff(edges, append=m + 1), axis=0)
+    return (np.repeat(np.transpose(found), np.diff(edges, append=m + 1), axis=0),)
 
 
 def _fit(law, counts, tilt, start):
@@ -319,7 +333,7 @@ def _places(pool, metric):
 def _means(values, reference, replace, places):
     """The mean of scores over the draws, at each place."""
     pool, m = reference.pool, reference.m
-    if (pool + 1) * (m + 1) <= 2**20:  # and so many are remembered
+    if len(places) > pool and (pool + 1) * (m + 1) <= 2**20:  # and so many are remembered
         return UniformSampling(m, replace).law(pool + 1) @ values
     found = np.empty((len(places), values.shape[1]))
     for some in row_blocks(len(places), m + 1):
@@ -361,73 +375,29 @@ def _shortfall(gap, places, reference, belief):
 
 
 def mixed(
-    scores: Scores, often: Floats, groups: Integers | None = None
+    scores: Scores, often: Floats | Integers, groups: Integers | None = None
 ) -> tuple[Floats, float]:
     """Scores of instances that all others have chosen, and the largest that there can be.
 
-    The mixture is the one with the least limit, mean + reach * deviation / sqrt(n) and one more
-    score at the end, as Gaffke's limits count it. What it is without one instance, or one group, is
-    found by a step of Newton's method.
+    Each candidate has the weight exp(-x), where x is by how much its limit is above the least one,
+    in fifths of a standard error (exponential weights: V. Vovk, "Aggregating Strategies", COLT
+    1990). The limit is mean + reach * deviation / sqrt(n) and one more score at the end, as
+    Gaffke's count it. For each instance it is that of all others, or of all other groups.
     """
     value, which = scores.value, np.arange(len(scores.value)) if groups is None else groups
-    if value.shape[1] == 1:
-        return value[:, 0], float(scores.most[0])
     # Of a group all that counts is its sum, less as many means as it has rows.
     mean = often @ value / often.sum()
     off = np.stack([summed(which, x, int(which.max()) + 1) for x in (value - mean).T], axis=1)
     weight = often if groups is None else np.ones(len(off))
-    n, size = weight.sum(), often.sum() / weight.sum()
-    share = weight / n / size**2
-    spread = (off * share[:, None]).T @ off
-    weights, deviation = _least(mean + (scores.most - mean) / n, spread, _REACH / np.sqrt(n))
-    used, each = np.flatnonzero(weights), np.tile(weights, (len(off), 1))
-    if len(used) > 1 and n > 1:
-        each[:, used] = _without_one(off / size, used, weights, deviation, spread, n)
+    n = weight.sum()
+    off /= often.sum() / n
+    others = max(n - 1, 1)
+    variance = np.maximum((weight @ off**2 - off**2 * n / others) / others, 0.0)
+    error = np.sqrt(variance / others)
+    limits = (mean - off / others) * (1 - 1 / n) + _REACH * error + scores.most / n
+    best = limits.argmin(axis=1)[:, None]
+    least, unit = (np.take_along_axis(x, best, axis=1) for x in (limits, error))
+    each = np.exp(_SHARP * np.maximum((least - limits) / (unit + 1e-12), -1e3))
+    each /= each.sum(axis=1, keepdims=True)
     of_each = (each[which] * value).sum(axis=1)
     return of_each, float(max((each @ scores.most).max(), of_each.max()))
-
-
-def _least(linear, spread, reach):
-    """The weights with sum 1 that minimise linear @ w + reach * sqrt(w @ spread @ w)."""
-    weights = np.full(len(linear), 1 / len(linear))
-    root = np.linalg.cholesky(spread + 1e-12 * (np.trace(spread) + 1e-300) * np.eye(len(linear))).T
-    linear = linear - linear.min()
-    deviation = 0.0
-    for _ in range(30):
-        before = deviation
-        deviation = max(float(np.sqrt(max(weights @ spread @ weights, 0))), 1e-12)
-        if abs(deviation - before) < 1e-4 * deviation:
-            break
-        # The root lies below each of its tangents, x / 2 d + d / 2: a quadratic problem. Its linear
-        # part is one more square, flat enough to be linear, and the weights with sum 1 are those of
-        # the point of a polytope that is nearest to 0.
-        flat = _FLAT * max(linear.max(), 1e-12)
-        rows = np.vstack([
-            np.sqrt(reach / deviation) * root,
-            (linear + flat)[None] / np.sqrt(flat),
-            np.full((1, len(linear)), np.sqrt(flat)),
-        ])
-        right = np.zeros(len(rows))
-        right[-1] = np.sqrt(flat)
-        found = nonnegative_least_squares(rows, right)
-        weights = found / found.sum()
-    return weights, deviation
-
-
-def _without_one(off, used, weights, deviation, spread, n):
-    """The weights in use, for each instance as they would be without it."""
-    w, off = weights[used], off[:, used]
-    some, reach = spread[np.ix_(used, used)], _REACH / np.sqrt(n)
-    slope = some @ w
-    # Without an instance the mean moves by -off / n, and spread @ w by -off (off @ w) / n.
-    along = off @ w
-    change = -off - reach / deviation * (along[:, None] * off - np.outer(along**2, slope) / (2 * deviation**2))
-    curve = reach / deviation * (some - np.outer(slope, slope) / deviation**2)
-    # Where all users have one of two scores, nothing bends: then too little moves, not too much.
-    flat = 1e-9 * reach / deviation * np.trace(some) + _TINY
-    curve += (1e-6 * np.trace(curve) + flat) * np.eye(len(used))
-    system = np.ones((len(used) + 1, len(used) + 1))
-    system[:-1, :-1], system[-1, -1] = curve, 0.0
-    right = np.vstack([-change.T / n, np.zeros(len(off))])
-    moved = np.maximum(w + np.linalg.solve(system, right)[:-1].T, 0.0)
-    return moved / moved.sum(axis=1, keepdims=True)

@@ -125,7 +125,10 @@ class Columns(NamedTuple):
 
 
 def columns_of(
-    stratum: Stratum, assumption: Assumption | Literal["steps"], replace: bool, cutoffs: Sequence[int]
+    stratum: Stratum,
+    assumption: Assumption | Literal["steps"],
+    replace: bool,
+    cutoffs: Sequence[int],
 ) -> Columns:
     """The extreme distributions of the class that an assumption names.
 
