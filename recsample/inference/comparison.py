@@ -27,7 +27,6 @@ from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import Assumption
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.names import the_metric
-from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 from recsample.ranks.checks import (
     check_as_many,
@@ -159,14 +158,13 @@ def compared(
     ends, p_values = {}, {}
     counts = np.ones(len(pairs[0][0].sampled))
     for sign in (-1, 1):
-        rows = [
-            a.bounds_of_each(metric, assumption, sign) + b.bounds_of_each(metric, assumption, -sign)
-            for a, b in pairs
-        ]
-        most = [
-            a.bounds(metric, assumption, sign)[1] + b.bounds(metric, assumption, -sign)[1]
-            for a, b in pairs
-        ]
+        rows, most = [], []
+        for a, b in pairs:
+            (upper, highest), (lower, lowest) = (
+                one.bounds(metric, assumption, which) for one, which in ((a, sign), (b, -sign))
+            )
+            rows.append(a.of_each(upper) + b.of_each(lower))
+            most.append(highest + lowest)
         about = np.array(rows), np.array(most), level, counts, pairs[0][0].groups
         highest, p_values[sign] = upper_limits(*about)
         ends[sign] = sign * highest

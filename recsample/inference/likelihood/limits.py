@@ -1,35 +1,44 @@
-"""Limits of a mean from one run, by its likelihood, under an assumption that has a name.
+"""Limits of the mean of an exact metric from one run of sampled ranks.
 
-Many distributions of the exact ranks fit a run of sampled ranks nearly as well as the best one
-does. The limits are the smallest and the largest mean of the metric under all of these within a
-class: "one-at-a-time strict bounds" (see `limits`), here with the likelihood as the measure of fit.
-Twice the loss of log-likelihood may be as large as the quantile of chi-square with one degree of
-freedom, since one number is bounded at a time. There are classes in which that is not enough;
-how often the limits hold is measured by ``scripts/record_coverage.py``.
+They are limits of the mean of scores, each of which bounds the metric of its user on average over
+the draws, whatever the user's rank is (see `recsample.inference.likelihood.scores`). An assumption
+narrows down which populations of ranks have to be bounded:
 
 ==============  ==================================================================================
 "none"          the ranks may be distributed in any way
 "decreasing"    within the best fifth of the list, no rank is more frequent than a better one
-"smooth"        within the best fifth of the list, the frequency of the ranks falls as a mixture of
-                exponential decays, as every power law does
 ==============  ==================================================================================
 
 That "decreasing" is false hardly shows at the best ranks (see `recsample.inference.blind_spot`).
-
 Beyond the best fifth any distribution is allowed; and everywhere, whatever the assumption, where
 nine tenths of every pool or more were drawn without replacement. With several relevant items per
 instance "frequent" is meant in comparison with a random ranking, for the best of them, the second
-best, and so on: no item need be placed at random for that, only not worse than at random.
+best, and so on.
+
+That the mean score bounds the mean metric is a theorem. Limits of the mean score come in three
+grades:
+
+==============  ==================================================================================
+"measured"      each user's scores are chosen by all others, the limits are Gaffke's; how often
+                these hold is recorded by ``scripts/record_coverage.py``
+"conjectured"   the first fifth of the users chooses for the others, whose scores are independent;
+                that Gaffke's limits hold for these is conjectured
+"proved"        the same with limits by betting, which are proved to hold
+==============  ==================================================================================
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.checks import fraction, one_of, true_or_false
+from recsample._support.numerics import upper_limits
+from recsample.inference.likelihood.betting import betting_limit
 from recsample.inference.likelihood.sampled_run import SampledRun
+from recsample.inference.likelihood.scores import chosen_by
 from recsample.inference.likelihood.strata import ASSUMPTIONS, Assumption
 from recsample.metrics.base import Metric
 from recsample.metrics.names import exact_metric
@@ -38,6 +47,10 @@ from recsample.ranks.counts import RankCounts
 
 __all__ = ["Limits", "limits"]
 
+Grade = Literal["measured", "conjectured", "proved"]
+# So many of the first instances choose, of the grades that need some who are left out.
+_CHOOSE = 0.2
+
 
 class Limits(NamedTuple):
     """Limits of the mean of a metric; what `limits` returns.
@@ -45,7 +58,7 @@ class Limits(NamedTuple):
     Parameters
     ----------
     value : float
-        An estimate of the mean; where it is outside of the limits, the nearest of them.
+        An estimate of the mean, which may be outside of the limits.
     low, high : float
         The limits, NaN where the data contradict the assumption.
 
@@ -66,36 +79,37 @@ def limits(
     sampled: Ranks | RankCounts,
     n_items: ArrayLike,
     *,
-    assumption: Assumption = "decreasing",
+    assumption: Assumption = "none",
     level: float = 0.95,
     replace: bool = False,
+    grade: Grade = "measured",
 ) -> Limits:
     """Limits of the mean of an exact metric, from one run of sampled ranks.
 
-    These are one-at-a-time [2]_ strict bounds [1]_ by the likelihood; [3]_ says in which classes
-    the quantile of chi-square is not enough. They are meant for the mean over these instances, and
-    for that over all instances like these, and are not proved to hold. They assume that the
-    irrelevant items were drawn uniformly and independently for each instance, and that the number
-    of drawn items does not depend on the rank. Instances are sorted into strata of about equal
-    pools and numbers of relevant items, whose ranks may be distributed differently. Those that are
-    like less than 30 have one mean of scores instead, each of which bounds its metric on average.
+    They are those of the mean over all instances like these, with pools and numbers of relevant
+    items like these. Instances are independent, the irrelevant items were drawn uniformly and anew
+    for each, and how many were drawn does not depend on the rank. The estimate is by the EM
+    algorithm, 2 sqrt(N) steps from a random order for N relevant items.
 
     Parameters
     ----------
     metric : Metric or str
         The exact metric; not a correction. A linear one, such as AUC, has no bias from sampling,
-        and the limits of a mean.
+        and is its own score.
     sampled : Ranks or RankCounts
         Ranks among the drawn items, ``sampled.n_irrelevant`` for each instance, with any number of
         relevant ones; tied ones count in equal parts for all their possible places.
     n_items : int or array_like of int, shape (instances,)
         Sizes of the pools that were drawn from, the relevant items included.
-    assumption : {"none", "decreasing", "smooth"}, optional
+    assumption : {"none", "decreasing"}, optional
         The assumption on the distribution of the exact ranks, as listed above.
     level : float, optional
         The confidence level.
     replace : bool, optional
         Whether items were drawn with replacement.
+    grade : {"measured", "conjectured", "proved"}, optional
+        What the limits of the mean score rest on, as listed above. Other grades than "measured"
+        need instances in an order that has nothing to do with their ranks.
 
     Returns
     -------
@@ -105,34 +119,45 @@ def limits(
     ------
     ValueError
         For anything but a metric and ranks, a metric that is not a sum over the relevant items, too
-        small pools, fewer than two instances, and another assumption or level.
+        small pools, fewer than two instances, `RankCounts`, which have no order, for other grades
+        than "measured", and another assumption, grade or level.
 
     Examples
     --------
     >>> import recsample as rs
     >>> x = rs.datasets.recorded_ranks()["X"]
     >>> sampled = rs.UniformSampling(m=100).draw(x, rng=0)
-    >>> found = rs.inference.limits(rs.Recall @ 10, sampled, x.n_items)
+    >>> found = rs.inference.limits(rs.AP, sampled, x.n_items)
     >>> round(found.low, 2), round(found.high, 2)
-    (0.06, 0.12)
-
-    References
-    ----------
-    .. [1] P. B. Stark, "Inference in Infinite-Dimensional Inverse Problems: Discretization and
-       Duality", Journal of Geophysical Research 97, 1992.
-    .. [2] M. Stanley, P. Patil, M. Kuusela, "Uncertainty Quantification for Wide-Bin Unfolding:
-       One-at-a-Time Strict Bounds and Prior-Optimized Confidence Intervals", arXiv 2111.01091,
-       2022.
-    .. [3] P. Batlle, P. Patil, M. Stanley, H. Owhadi, M. Kuusela, "Optimization-Based
-       Frequentist Confidence Intervals for Functionals in Constrained Inverse Problems", arXiv
-       2310.02461, 2023.
+    (0.02, 0.11)
+    >>> proved = rs.inference.limits(rs.AP, sampled, x.n_items, grade="proved")
+    >>> proved.low < found.low < found.high < proved.high
+    True
     """
     one_of("assumption", assumption, ASSUMPTIONS)
+    one_of("grade", grade, ("measured", "conjectured", "proved"))
     metric = exact_metric(metric)
+    if grade != "measured" and not isinstance(sampled, Ranks):
+        raise ValueError(f"sampled must be Ranks, which have an order, for the grade {grade!r}")
     evidence = SampledRun(sampled, n_items, true_or_false("replace", replace), [metric])
     level = fraction("level", level)
     value = evidence.estimate(metric)
     if evidence.contradicts(metric, assumption):
         return Limits(value, float("nan"), float("nan"))
-    low, high = evidence.limits(metric, assumption, level)
-    return Limits(min(max(value, low), high), low, high)
+    if grade == "measured":
+        return Limits(value, *evidence.limits(metric, assumption, level))
+    return Limits(value, *_with_some_left_out(evidence, metric, assumption, level, grade))
+
+
+def _with_some_left_out(evidence, metric, assumption, level, grade):
+    """Limits from the scores of those that do not choose."""
+    first, found = np.arange(max(1, int(_CHOOSE * evidence.n_instances))), []
+    for sign in (-1, 1):
+        at_hand = evidence.candidates(metric, assumption, sign)
+        scores, end = chosen_by(at_hand._replace(value=evidence.of_each(at_hand.value)), first)
+        if grade == "proved":
+            highest = betting_limit(scores, end, (1 - level) / 2)
+        else:
+            (highest,), _ = upper_limits(scores[None], end, level, np.ones(len(scores)))
+        found.append(sign * highest)
+    return np.clip(found, *evidence.ends(metric)).tolist()

@@ -16,7 +16,7 @@ from recsample._support.numerics import mean_of, upper_limits
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import cached
 from recsample.inference.likelihood.mixtures import fitted
-from recsample.inference.likelihood.scores import cells_of, mixed, scores_of
+from recsample.inference.likelihood.scores import Scores, cells_of, mixed, scores_of
 from recsample.inference.likelihood.strata import (
     Assumption,
     Columns,
@@ -98,25 +98,27 @@ class SampledRun:
 
         And the largest that there can be. With a negative sign they are no less than its negative.
         """
-        if isinstance(metric.shape, Linear):  # the metric itself has no bias
-            ends = ends_of(metric, self.different)
-            return sign * metric(self.different), max(sign * end for end in ends)
         often = np.ones(len(self.different)) if self.often is None else self.often
+        return mixed(self.candidates(metric, assumption, sign), often, self.groups)
+
+    @cached
+    def candidates(self, metric: Metric, assumption: Assumption, sign: int) -> Scores:
+        """All scores of `different` that are at hand; a linear metric is its own."""
+        if isinstance(metric.shape, Linear):
+            end = max(sign * one for one in ends_of(metric, self.different))
+            return Scores(sign * metric(self.different)[:, None], np.array([end]))
         cells = cells_of(self.different, self.different_sizes, metric)
         used: Assumption = "none" if self.is_nearly_all else assumption
         n = self.n_instances if self.groups is None else len(np.unique(self.groups))
-        about = self.different, self.replace, used, sign, n
-        return mixed(scores_of(metric, cells, *about), often, self.groups)
+        return scores_of(metric, cells, self.different, self.replace, used, sign, n)
 
-    def bounds_of_each(self, metric: Metric, assumption: Assumption, sign: int) -> Floats:
-        """The same scores, for each of the instances of `sampled`."""
-        scores, _ = self.bounds(metric, assumption, sign)
+    def of_each(self, values: Floats) -> Floats:
+        """What `different` have, for each of the instances of `sampled`."""
         if self.different is self.sampled:
-            return scores
+            return values
         # There is a row for each of the ranks, in ascending order.
-        return scores[np.searchsorted(self.different.rows.rank, self.sampled.rows.rank)]
+        return values[np.searchsorted(self.different.rows.rank, self.sampled.rows.rank)]
 
-    @cached
     def ends(self, metric: Metric) -> tuple[float, float]:
         """The lowest and the highest exact value that there can be."""
         return ends_in(metric, self.different.n_relevant, self.different_sizes)

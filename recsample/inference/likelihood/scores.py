@@ -69,8 +69,6 @@ _CLOSE = 0.1
 # How sharply the best of the candidates is preferred. The larger, the more a mixture depends on any
 # single user, and the further it is for each of them from what would be the best for all.
 _SHARP = 5.0
-# What variances of mixtures are raised by, relative to their sum.
-_RIDGE = 1e-9
 # To be divided by, where no score varies.
 _TINY = 1e-30
 # Counts of less than this have no weight in a fit. Counts s are grouped within half of their
@@ -389,15 +387,38 @@ def mixed(
     mean = often @ value / often.sum()
     off = np.stack([summed(which, x, int(which.max()) + 1) for x in (value - mean).T], axis=1)
     weight = often if groups is None else np.ones(len(off))
-    n = weight.sum()
-    off /= often.sum() / n
-    others = max(n - 1, 1)
-    variance = np.maximum((weight @ off**2 - off**2 * n / others) / others, 0.0)
-    error = np.sqrt(variance / others)
-    limits = (mean - off / others) * (1 - 1 / n) + _REACH * error + scores.most / n
-    best = limits.argmin(axis=1)[:, None]
-    least, unit = (np.take_along_axis(x, best, axis=1) for x in (limits, error))
-    each = np.exp(_SHARP * np.maximum((least - limits) / (unit + 1e-12), -1e3))
-    each /= each.sum(axis=1, keepdims=True)
+    n, others = weight.sum(), max(weight.sum() - 1, 1)
+    if groups is None:
+        moved = off / others
+        squares = weight @ off**2 - off * moved * n
+    else:  # without a group the mean is another, and so are all sums by the number of their rows
+        rows = summed(which, np.ones(len(which)), len(off))[:, None]
+        left = np.maximum(len(which) - rows, 1)
+        moved = off / left
+        squares = (
+            (off**2).sum(axis=0) - off**2 + 2 * moved * ((rows * off).sum(axis=0) - rows * off)
+        )
+        squares = (squares + moved**2 * ((rows**2).sum() - rows**2)) * (others / left) ** 2
+    each = _preferred(mean - moved, np.maximum(squares / others, 0.0), scores.most, n)
     of_each = (each[which] * value).sum(axis=1)
     return of_each, float(max((each @ scores.most).max(), of_each.max()))
+
+
+def chosen_by(scores: Scores, some: Integers) -> tuple[Floats, float]:
+    """The scores of all other instances, whose mixture some of them have chosen, and their end."""
+    value = scores.value[some]
+    mean, variance = value.mean(axis=0), value.var(axis=0)
+    left = np.ones(len(scores.value), bool)
+    left[some] = False
+    (weights,) = _preferred(mean[None], variance[None], scores.most, left.sum())
+    return scores.value[left] @ weights, float(scores.most @ weights)
+
+
+def _preferred(mean, variance, most, n):
+    """The weights of the candidates, for each row of means and variances of what chooses them."""
+    error = np.sqrt(variance / n)
+    limits = mean * (1 - 1 / n) + _REACH * error + most / n
+    best = limits.argmin(axis=1)[:, None]
+    least, unit = (np.take_along_axis(x, best, axis=1) for x in (limits, error))
+    weights = np.exp(_SHARP * np.maximum((least - limits) / (unit + 1e-12), -1e3))
+    return weights / weights.sum(axis=1, keepdims=True)
