@@ -3,41 +3,35 @@
 import numpy as np
 import pytest
 from scipy import optimize, stats
-from thorough import thorough
 
 import recsample as rs
 from recsample.inference.likelihood.sampled_run import SampledRun
 from recsample.inference.planning import users_to_rank
 
 
-@pytest.mark.filterwarnings("ignore:Values in x were outside bounds")  # of SciPy 1.15
-@pytest.mark.parametrize("metric", [rs.Recall @ 3, thorough(rs.RR)], ids=str)
-def test_users_to_rank_are_those_of_the_largest_variance_that_the_data_allow(metric):
-    """The same maximum by a general optimiser, over the distributions that fit nearly as well."""
-    ranks = rs.Ranks(np.random.default_rng(0).choice(12, 250, p=np.arange(12, 0, -1) / 78) + 1, 12)
-    evidence = SampledRun(rs.UniformSampling(4).draw(ranks, 1), 12, False, [metric])
-    width = 1e-3
+@pytest.mark.parametrize("metric", [rs.Recall @ 3, rs.AP, rs.NDCG @ 5], ids=str)
+@pytest.mark.parametrize("exponent", [0, 1, 2])
+def test_users_to_rank_are_those_of_the_largest_variance_that_the_limits_allow(metric, exponent):
+    """A linear programme over all distributions of the ranks with a mean within the limits.
+
+    The bound knows the two ends of the metric only, not its values between them.
+    """
+    n = 12
+    chances = np.arange(1.0, n + 1) ** -exponent
+    ranks = rs.Ranks(np.random.default_rng(0).choice(n, 250, p=chances / chances.sum()) + 1, n)
+    evidence, width = SampledRun(rs.UniformSampling(4).draw(ranks, 1), n, False, [metric]), 1e-3
     planned = users_to_rank(metric, width, evidence).others * width**2 / (4 * 1.96**2)
-    (mixture,) = evidence.mixtures(metric, "decreasing")
-    (best,) = evidence.best("decreasing")
-
-    def fit(weights):
-        return mixture.counts @ np.log(mixture.law @ weights)
-
-    def variance(weights):
-        return mixture.square @ weights - (mixture.mean @ weights) ** 2
-
-    fits = {"type": "ineq", "fun": lambda w: fit(w) - fit(best) + stats.chi2.isf(0.2, 1) / 2}
-    one = {"type": "eq", "fun": lambda w: w.sum() - 1}
-    largest = optimize.minimize(
-        lambda w: -variance(w),
-        np.full(len(best), 1 / len(best)),
-        bounds=[(1e-12, 1)] * len(best),
-        constraints=[fits, one],
-        options={"maxiter": 500},
-    )
-    assert largest.success and variance(best) < -largest.fun
-    assert planned == pytest.approx(-largest.fun, rel=0.01)
+    low, high = evidence.limits(metric, "decreasing", 0.8)
+    assert low <= metric(ranks).mean() <= high
+    values, largest = metric.of_rank(np.arange(1, n + 1), n), 0.0
+    for mean in np.linspace(low, high, 21):
+        found = optimize.linprog(
+            -(values**2), A_eq=[np.ones(n), values], b_eq=[1, mean], bounds=(0, 1)
+        )
+        largest = max(largest, -found.fun - mean**2)
+    assert planned > 0.999 * largest > metric(ranks).var()
+    if values.min() == 0:  # of AP at the last rank 1 / 12
+        assert planned == pytest.approx(largest, rel=0.01)
 
 
 @pytest.fixture(scope="module")
@@ -79,16 +73,17 @@ def test_of_these_users_fewer_are_enough_for_their_own_mean(n_users):
     assert users_to_rank(metric, 1e-7, evidence).these == n_users
 
 
-def test_a_metric_that_is_linear_in_the_rank_varies_by_its_draws_too():
-    """What is planned for is the variance of the exact values, and the luck of the study."""
+def test_a_metric_that_is_linear_in_the_rank_is_planned_for_by_its_mean():
+    """What it varies by is seen with its draws only: it is at most as for values at both ends."""
     n, m, n_users = 400, 3, 20_000
     ranks = rs.Ranks(np.random.default_rng(3).integers(1, n + 1, n_users), n)
     sampled = rs.UniformSampling(m).draw(ranks, 4)
     assert rs.AUC(sampled).var() > 1.5 * rs.AUC(ranks).var()
     evidence, width = SampledRun(sampled, n, False, [rs.AUC]), 0.01
     planned = users_to_rank(rs.AUC, width, evidence).others
-    needed = 4 * 1.96**2 * rs.AUC(ranks).var() / width**2
-    assert needed < planned < 1.1 * needed
+    mean = rs.AUC(ranks).mean()
+    assert 4 * 1.96**2 * rs.AUC(ranks).var() / width**2 < planned
+    assert planned == pytest.approx(4 * 1.96**2 * mean * (1 - mean) / width**2, rel=0.01)
 
 
 def test_a_plan_is_in_the_units_of_its_metric():

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import recsample as rs
-from recsample.inference.likelihood.strata import HEAD, columns_of, mixtures_of, seen_in, strata_of
+from recsample.inference.likelihood.strata import HEAD, columns_of, moments_of, strata_of
 
 
 def test_counts_of_a_plain_run():
@@ -14,7 +14,6 @@ def test_counts_of_a_plain_run():
     assert stratum.pool == 99
     assert (stratum.n_relevant, stratum.order, stratum.n_draws) == (1, 1, (3,))
     assert stratum.counts[0].tolist() == [2, 1, 1, 0]
-    assert stratum.rows.tolist() == [0, 1, 2, 3]
 
 
 def test_a_tie_counts_in_equal_parts_for_all_places_that_it_may_have():
@@ -32,8 +31,7 @@ def test_pools_that_are_close_are_one_stratum_and_others_are_not():
     sampled = rs.Ranks([1] * 900, n_items=11)
     sizes = np.repeat([100, 105, 150], 300)
     found = strata_of(sampled, sizes, False)
-    assert [len(s.rows) for s in found] == [600, 300]
-    assert [s.n_instances for s in found] == [600, 300]
+    assert [s.counts[0].tolist()[0] for s in found] == [600, 300]
     assert found[0].pool == round((99 + 104) / 2)
     assert found[1].pool == 149
 
@@ -42,13 +40,6 @@ def test_pools_that_are_close_are_one_stratum_and_others_are_not():
 def test_few_instances_share_a_stratum_with_unlike_ones_only_if_asked(fewest, number):
     sampled, sizes = rs.Ranks([1] * 30, n_items=11), np.repeat([100, 200, 400], 10)
     assert len(strata_of(sampled, sizes, False, fewest=fewest)) == number
-
-
-def test_what_is_seen_of_each_item_is_found_among_the_counts_of_its_stratum():
-    sampled = rs.Ranks([1, 2, 3], n_items=[3, 3, 5], ties=[0, 1, 2])
-    (stratum,) = strata_of(sampled, np.full(3, 50), False)
-    # Of 2 drawn items none and 1 to 2 are above, of 4 drawn ones 2 to 4: the middle is taken.
-    assert seen_in(stratum, sampled).tolist() == [0, 1, 3 + 3]
 
 
 def test_relevant_items_are_told_apart_by_their_order():
@@ -61,7 +52,7 @@ def test_relevant_items_are_told_apart_by_their_order():
 
 
 @pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.parametrize("assumption", ["none", "decreasing", "smooth"])
+@pytest.mark.parametrize("assumption", ["none", "decreasing"])
 def test_laws_of_the_columns_are_those_of_the_distributions(assumption, replace):
     n, m = 40, 6
     (stratum,) = strata_of(rs.Ranks([1, 2, 7], n_items=m + 1), np.full(3, n), False)
@@ -84,6 +75,25 @@ def test_laws_of_the_columns_are_those_of_the_distributions(assumption, replace)
     assert columns.tail.tolist() == list(range(behind, n))
     assert columns.head.sum(axis=1) == pytest.approx(1)
     assert (np.diff(columns.head[:, :behind]) <= 1e-15).all()  # none rises in the best fifth
+
+
+@pytest.mark.parametrize("n_relevant", [1, 3])
+def test_steps_are_weighted_as_in_a_random_order(n_relevant):
+    """Of a pool so large that a step holds several places."""
+    pool, m = 5_000, 3
+    sampled = rs.Ranks([list(range(1, n_relevant + 1))] * 2, n_items=m + n_relevant)
+    for stratum in strata_of(sampled, np.full(2, pool + n_relevant), False):
+        columns = columns_of(stratum, "steps", False, ())
+        place = np.arange(pool + 1)
+        random = stats.betabinom.pmf(place, pool, stratum.order, n_relevant + 1 - stratum.order)
+        starts = np.append(0, columns.steps[:-1] + 1)
+        assert (np.diff(columns.steps) > 1).any() and not len(columns.tail)
+        assert columns.mass == pytest.approx(np.add.reduceat(random, starts), abs=1e-12)
+        assert columns.law.shape == (m + 1, len(columns.steps))
+        # Within a step each place counts the same for what is drawn.
+        last = slice(starts[-2], columns.steps[-2] + 1)
+        wanted = stats.hypergeom.pmf(np.arange(m + 1)[:, None], pool, place[last], m).mean(axis=1)
+        assert columns.law[:, -2] == pytest.approx(wanted, abs=1e-12)
 
 
 def test_uniform_distributions_up_to_each_place_are_the_corners_of_the_decreasing_ones():
@@ -110,15 +120,13 @@ def test_a_random_ranking_of_several_items_is_in_the_class():
 @pytest.mark.parametrize("metric", [rs.Recall @ 10, rs.NDCG @ 10, rs.AP, rs.AUC])
 def test_means_of_the_metric_under_each_column(metric):
     n = 50
-    strata = strata_of(rs.Ranks([1, 2, 7], n_items=8), np.full(3, n), False)
-    columns = [columns_of(s, "decreasing", False, (10,)) for s in strata]
-    (group,) = mixtures_of(strata, columns, metric, 3)
+    (stratum,) = strata_of(rs.Ranks([1, 2, 7], n_items=8), np.full(3, n), False)
+    mean, square = moments_of(stratum, columns_of(stratum, "decreasing", False, (10,)), metric)
     values = metric.of_rank(np.arange(1, n + 1), n)
     corners = [values[:k].mean() for k in range(1, 11)] + values[10:].tolist()
     squares = [(values[:k] ** 2).mean() for k in range(1, 11)] + (values[10:] ** 2).tolist()
-    assert group.mean == pytest.approx(corners)
-    assert group.square == pytest.approx(squares)
-    assert group.share == 1
+    assert mean == pytest.approx(corners)
+    assert square == pytest.approx(squares)
 
 
 def test_steps_of_large_pools_are_fine_at_cut_offs():

@@ -58,9 +58,13 @@ def test_the_law_of_a_study_is_formed_once_whatever_was_drawn():
     draws = [sampler.draw(ranks, rng=seed) for seed in range(2)]
     sizes = np.full(len(ranks), ranks.n_items)
     runs = [strata_of(drawn, sizes, False)[0] for drawn in draws]
-    one, other = (columns_of(run, "smooth", False, (5, 10)) for run in runs)
+    one, other = (columns_of(run, "decreasing", False, (5, 10)) for run in runs)
     assert one is other
-    assert columns_of(runs[0], "smooth", False, (10, 5)) is one
-    for changed in (("none", False, (5, 10)), ("smooth", True, (5, 10)), ("smooth", False, (5,))):
+    assert columns_of(runs[0], "decreasing", False, (10, 5)) is one
+    for changed in (
+        ("none", False, (5, 10)),
+        ("decreasing", True, (5, 10)),
+        ("decreasing", False, (5,)),
+    ):
         assert columns_of(runs[0], *changed) is not one
-    assert columns_of(runs[0]._replace(pool=298), "smooth", False, (5, 10)) is not one
+    assert columns_of(runs[0]._replace(pool=298), "decreasing", False, (5, 10)) is not one

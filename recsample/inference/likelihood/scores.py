@@ -395,9 +395,8 @@ def mixed(
         rows = summed(which, np.ones(len(which)), len(off))[:, None]
         left = np.maximum(len(which) - rows, 1)
         moved = off / left
-        squares = (
-            (off**2).sum(axis=0) - off**2 + 2 * moved * ((rows * off).sum(axis=0) - rows * off)
-        )
+        tied = (rows * off).sum(axis=0) - rows * off
+        squares = (off**2).sum(axis=0) - off**2 + 2 * moved * tied
         squares = (squares + moved**2 * ((rows**2).sum() - rows**2)) * (others / left) ** 2
     each = _preferred(mean - moved, np.maximum(squares / others, 0.0), scores.most, n)
     of_each = (each[which] * value).sum(axis=1)
