@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from record_populations import (
     COVERAGE,
-    EDGES,
+    FLAT_HEADS,
     PILED,
     RECORDED,
     SHAPES,
@@ -156,7 +156,12 @@ def outcome(method, metric, low, high, exact, /, **more):
     return known | {"width": high - low} | more
 
 
-def coverage(rng, population, metrics, m, n_instances, repetitions, reports=True, corrects=False):
+METHODS = (*ASSUMPTIONS, "report")
+
+
+def coverage(
+    rng, population, metrics, m, n_instances, repetitions, methods=METHODS, corrects=False
+):
     """Limits that a report prints, and those under each assumption, be it contradicted or not.
 
     With `corrects` also corrected means with 1.96 standard errors, which are not recommended.
@@ -173,23 +178,24 @@ def coverage(rng, population, metrics, m, n_instances, repetitions, reports=True
         for metric in metrics:
             exact = float(metric(ranks).mean())
             corrected = {name: one(sampled) for name, one in corrections[metric].items()}
-            found = intervals(metric, evidence, corrected, reports)
+            found = intervals(metric, evidence, methods, corrected)
             for method, value, low, high, contradicted in found:
                 more = for_all(low, high, over_all[metric])
                 more |= {"error": value - exact, "contradicted": contradicted}
                 yield outcome(method, metric, low, high, exact, **more)
 
 
-def intervals(metric, evidence, corrected, reports):
+def intervals(metric, evidence, methods, corrected):
     """Method, estimate, limits, and whether the data contradict "decreasing"."""
-    value = evidence.estimate(metric) if reports else np.nan
+    value = evidence.estimate(metric) if "report" in methods else np.nan
     if isinstance(metric.shape, Linear):
         yield "report", value, *evidence.limits(metric, "none", LEVEL), np.nan
         return
-    ends = {assumption: evidence.limits(metric, assumption, LEVEL) for assumption in ASSUMPTIONS}
+    assumed = [method for method in methods if method != "report"]
+    ends = {assumption: evidence.limits(metric, assumption, LEVEL) for assumption in assumed}
     for assumption, (low, high) in ends.items():
         yield assumption, value, low, high, np.nan
-    if reports:
+    if "report" in methods:
         used = supported(metric, evidence)
         yield "report", value, *ends.get(used, (np.nan, np.nan)), used != "decreasing"
     for method, values in corrected.items():
@@ -412,7 +418,7 @@ DESIGNS = [*RECORDED, "uniform", "r^-0.3", "r^-0.6", "r^-0.9", "40 % up to 50, f
 PLANS = [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25", "two steps"]
 PLANS += ["10 % up to 10, flat", "half r^-1.8, r^-0.3", "(r + 100)^-1.5", HUMP, LATE]
 TWO, THREE = ["Recall@10", "AP"], ["Recall@10", "NDCG@10", "AP"]
-LIMITS = partial(coverage, reports=False)
+LIMITS = partial(coverage, methods=ASSUMPTIONS)
 PARTS = {  # what is measured, and of which metrics
     "base": (coverage, [*THREE, "AUC"]),
     "designs": (designs, ["AP"]),
@@ -427,6 +433,7 @@ PARTS = {  # what is measured, and of which metrics
     "plans": (plans, THREE),
     "unlike": (unlike, TWO),
     "few hits": (by_hits, THREE),
+    "cut-off": (partial(coverage, methods=["none"]), TWO),
     "edges": (LIMITS, TWO),
     "few users": (LIMITS, TWO),
     "several items": (LIMITS, TWO),
@@ -498,10 +505,13 @@ STUDY = Study(
             cell
             for k in (1, 2, 4, 8, 12)
             for each, m in ((60, 20), (300, 50))
-            for cell in cells("edges", [f"{name}{POOLS}{k}" for name in EDGES], "", m, k * each)
+            for part, names in (("cut-off", PILED), ("edges", FLAT_HEADS))
+            for cell in cells(part, [f"{name}{POOLS}{k}" for name in names], "", m, k * each)
         ],
+        *cells("cut-off", [f"all at rank 11{POOLS}1"], "", 20, 60, 1000),
+        *cells("cut-off", [f"all at rank 11{POOLS}1"], "", 50, 300, 1000),
         *cells("edges", [f"r^-0.9{POOLS}8", f"r^-1.5{POOLS}8"], "", 20, 480),
-        *cells("few users", ["log-uniform"], n_instances=[3, 10, 30], repetitions=1000),
+        *cells("few users", ["log-uniform"], n_instances=[3, 10, 30], repetitions=400),
         *cells("several items", SEVERAL, "", n_instances=500),
         *cells("halves", [HALVES], "", n_instances=20_000),
         *cells("groups", ["r^-0.6 - r^-1.2", "r^-1.2 - uniform"], n_instances=100),

@@ -79,7 +79,6 @@ PILED = {
     "all at rank 11": at(11),
     "30 % at 11, flat behind": mixed(0.3, at(11), behind(11)),
 }
-EDGES = [*PILED, *FLAT_HEADS]
 
 AUDITS = {
     "1 % at 1, far": mixed(0.01, at(1), at(1000)),
