@@ -1,28 +1,23 @@
-"""What a run says under an assumption: how sums over users vary, and what contradicts it."""
+"""What a run says under an assumption: users are the units, and what contradicts it."""
 
 import numpy as np
 import pytest
+from scipy import stats
 from thorough import thorough
 
 import recsample as rs
 from recsample.inference import limits
 from recsample.inference.comparison import compared
-from recsample.inference.likelihood.sampled_run import SampledRun
+from recsample.inference.likelihood.sampled_run import SURPRISE, SampledRun
 
 
-@pytest.mark.parametrize(
-    ("users", "vary"), [([[5, 200], [20, 25]], "against"), ([[5, 25], [20, 200]], "together")]
-)
-def test_items_of_a_user_that_vary_against_each_other_make_no_limits_closer(users, vary):
-    ranks = rs.Ranks([users[i % 2] for i in range(300)], n_items=202)
-    evidence = SampledRun(rs.UniformSampling(50).draw(ranks, rng=0), 202, False, [rs.NDCG])
-    off, squares = evidence.deviations(rs.NDCG)
-    share = (off**2).sum() / squares.sum()
-    if vary == "against":
-        assert share < 0.9
-        assert evidence.clustering(rs.NDCG) == 1
-    else:
-        assert evidence.clustering(rs.NDCG) == share > 1.1
+def test_items_of_a_user_that_vary_against_each_other_make_limits_closer():
+    """One of two is a hit for each user, and everything is ranked: all users have the value 1/2."""
+    ranks = rs.Ranks([[1, 60], [2, 61]] * 1000, 100)
+    found = limits(rs.Recall @ 5, ranks, 100)
+    # Limits of equal values, with one more at an end.
+    reach = (1 - 0.025 ** (1 / 2000)) / 2
+    assert (found.low, found.high) == pytest.approx((0.5 - reach, 0.5 + reach), abs=reach)
 
 
 def test_items_of_a_user_that_go_together_count_as_one():
@@ -42,11 +37,11 @@ def test_a_difference_of_recommenders_that_vary_against_each_other():
         SampledRun(rs.Ranks(np.where(one, 1, 60), 100), 100, False, [rs.Recall @ 5])
         for one in (hits, ~hits)
     )
-    found = compared(rs.Recall @ 5, a, b, "none", 0.95)
+    found, alike = compared(rs.Recall @ 5, [(a, b), (a, a)], "none", 0.95)
     reach = 1.96 / np.sqrt(2000)
     assert (found.low, found.high) == pytest.approx((-reach, reach), abs=0.1 * reach)
-    alike = compared(rs.Recall @ 5, a, a, "none", 0.95)  # no wider than of independent ones
-    assert alike.high - alike.low < 1.5 * reach
+    # What they have in common cancels.
+    assert alike.difference == 0 and alike.high - alike.low < 0.2 * reach
 
 
 def hump(seed):
@@ -71,8 +66,8 @@ def test_one_surprise_among_the_simulated_runs_does_not_end_the_test(seed):
     """One of forty simulated runs fits as badly as the data do, and the chance is 1 to 3 %."""
     sampled, n = hump(seed)
     evidence = SampledRun(sampled, n, False, [rs.AP])
-    (counts,) = evidence.strata[0].counts
-    falling, free = (evidence.columns(one)[0].law for one in ("decreasing", "none"))
+    (counts,) = evidence.tested_strata[0].counts
+    falling, free = (evidence.tested(one)[0][0].law for one in ("decreasing", "none"))
     _, weights = highest_likelihoods(falling, counts[None])
     law = falling @ weights[:, 0]
     runs = np.random.default_rng(1).multinomial(len(sampled), law / law.sum(), 200)
@@ -80,17 +75,31 @@ def test_one_surprise_among_the_simulated_runs_does_not_end_the_test(seed):
     misfit = 2 * (highest_likelihoods(free, runs)[0] - highest_likelihoods(falling, runs)[0])
     chance = evidence.misfit("decreasing")
     assert chance == pytest.approx((misfit[1:] >= misfit[0]).mean(), abs=0.03)
-    assert np.isnan(limits(rs.AP, sampled, n).low) == (chance < 0.01) == (seed == 85)
+    found = limits(rs.AP, sampled, n, assumption="decreasing")
+    assert np.isnan(found.low) == (chance < 0.01) == (seed == 85)
+
+
+@pytest.mark.parametrize("runs", [12, thorough(200)])
+def test_the_test_of_an_assumption_keeps_its_level_for_any_number_of_strata(runs):
+    """A random recommender with twelve pool sizes: nothing is more frequent than a better rank."""
+    rng, contradicted = np.random.default_rng(0), 0
+    sizes = np.repeat(np.round(300 * 1.5 ** np.arange(12)).astype(int), 60)
+    for _ in range(runs):
+        sampled = rs.UniformSampling(20).draw(rs.Ranks(rng.integers(1, sizes + 1), sizes), rng)
+        run = SampledRun(sampled, sizes, False, [rs.AP])
+        contradicted += run.misfit("decreasing") < SURPRISE
+    # So many in one of a thousand cases.
+    assert contradicted <= stats.binom.ppf(0.999, runs, SURPRISE)
 
 
 @pytest.mark.parametrize("m", [5, 15])
 @pytest.mark.parametrize("metric", [rs.Recall @ 3, rs.AP, rs.NDCG], ids=str)
 def test_limits_are_means_that_the_metric_can_have(metric, m):
-    """Two users tell so little that what their luck may be leads beyond them."""
+    """Two users tell so little that scores lead beyond them."""
     worst, best = metric.of_rank([20, 1], 20)
     for ranks in ([2, 3], [1, 1], [1, 20]):
         sampled = rs.UniformSampling(m).draw(rs.Ranks(ranks, 20), rng=1)
         found = limits(metric, sampled, 20)
-        assert worst <= found.low <= found.value <= found.high <= best
+        assert worst <= found.low < found.high <= best and worst <= found.value <= best
         if ranks == [2, 3] and metric == rs.Recall @ 3 and m == 5:
             assert (found.low, found.high) == (0, 1)

@@ -9,7 +9,7 @@ from scipy import stats
 
 import recsample as rs
 from recsample._support import numerics
-from recsample._support.numerics import limits_of_mean, limits_of_means
+from recsample._support.numerics import limits_of_mean, limits_of_means, upper_limits
 
 RANGE = (0.0, 1.0)
 
@@ -120,6 +120,33 @@ def test_many_rows_at_once_have_the_limits_of_each_row(ends, n):
     found = np.transpose(limits_of_means(rows, 0.99, ends))
     each = [np.ravel(limits_of_means(row[None], 0.99, ends)) for row in rows]
     assert found == pytest.approx(np.array(each), abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_groups_of_one_size_have_the_limits_of_their_means(seed):
+    rng = np.random.default_rng(seed)
+    values, groups = rng.random((40, 5)) ** 3, np.repeat(np.arange(40), 5)
+    found = limits_of_mean(values.ravel(), 0.95, ends=RANGE, groups=groups)
+    wanted = limits_of_mean(values.mean(axis=1), 0.95, ends=RANGE)
+    assert found == pytest.approx(wanted, abs=1e-5)
+
+
+def test_a_limit_by_groups_is_where_a_random_mean_of_their_sums_is_0():
+    """With random weights, and one more group, as large as the largest, with all at the end."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 6, 30)
+    groups, end = np.repeat(np.arange(30), sizes), 1.5
+    values = 0.2 * sizes[groups] * rng.random(len(groups))
+    (limit,), (chance,) = upper_limits(values[None], end, 0.9, np.ones(len(groups)), groups)
+    weights = rng.dirichlet(np.ones(31), 100_000)
+
+    def above(t):
+        sums = np.bincount(groups, values - t)
+        return np.mean(weights @ np.append(sums, sizes.max() * (end - t)) > 0)
+
+    # Within four standard errors, and some more, as the chance is approximated.
+    assert above(limit) == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / 100_000) + 0.001)
+    assert values.mean() < limit < end and chance == 0.5
 
 
 @pytest.mark.parametrize("seed", range(3))
