@@ -102,11 +102,13 @@ def evaluate(
     groups : str, mapping, dataframe, pandas.Series or array_like, optional
         Whose each user is, where one person stands as several, such as sessions: a column of
         `held_out`; the group by the user; or an array, by the number of the user. Values stay those
-        of the users, and limits count groups, at least two.
+        of the users, and limits count groups, at least two, of which none is taken to be larger
+        than the largest.
     run : str, optional
         The column of `scores` that tells runs of a recommender apart, such as its seeds. Without
         such a column scores are a mapping of runs for each recommender. A recommender has one row,
         the mean of its runs, and its limits count users and runs, as two crossed random effects.
+        Runs of two recommenders that have the same names, such as folds, are compared one by one.
     metrics : sequence of Metric or str, optional
         By default Recall@10, NDCG@10, AP and AUC; not AUC where `unlisted` is "missed".
     user, item, score, model : str, optional
@@ -119,8 +121,8 @@ def evaluate(
     -------
     Result
         Its table has the mean of each metric and its 95 % limits, for other users like these:
-        Gaffke's, within the range that the metric can have. Users for whom a metric is undefined
-        are left out of it. Where "open" leaves a mean open, ``low``
+        Gaffke's, within the range that the metric can have with no other grades than these. Users
+        for whom a metric is undefined are left out of it. Where "open" leaves a mean open, ``low``
         and ``high`` are its bounds for these users, there is no value, and ``assumption`` says
         "bound". With `run`, ``from_users`` and ``from_runs`` are the shares of the variance of the
         mean that other users and other runs make up, NaN of fewer than three runs. Whatever was

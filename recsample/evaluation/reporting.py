@@ -48,13 +48,17 @@ def report(
 ) -> Result:
     """What one run of a sampled evaluation says about the exact metrics.
 
-    Each metric gets an estimate and limits of 95 % confidence that assume nothing of the exact
-    ranks (see `recsample.inference.likelihood.limits`). Narrower limits stand beside them, which
-    rest on an assumption: within the best fifth of the list, no rank is more frequent than a better
-    one. Where the data contradict that, there are none, and no estimate; but of the best ranks the
-    data hardly show it (``Result.blind``), and the book's appendix on limits measures how often
-    such limits hold. Where there are no limits at all, the ranks cannot have come about as it is
-    said. Metrics that are linear in the rank, AUC and percentile rank, need no correction.
+    Each metric gets limits of 95 % confidence that assume nothing of the exact ranks: limits of the
+    mean of scores, each of which bounds the metric of its instance on average over the draws (see
+    `recsample.inference.likelihood.limits`). Narrower limits stand beside them, which rest on an
+    assumption: within the best fifth of the list, no rank is more frequent than a better one. Where
+    the data contradict that, there are none. But of the best ranks the data hardly show it
+    (``Result.blind``), and the book's appendix on limits measures how often such limits hold. Where
+    there are no limits at all, the ranks cannot have come about as it is said.
+
+    The value is an estimate by the EM algorithm, stopped early, and may be outside of the limits.
+    Metrics that are linear in the rank, AUC and percentile rank, need neither estimate nor scores:
+    their mean among the drawn items has no bias.
 
     Parameters
     ----------
@@ -79,15 +83,15 @@ def report(
         pool or more was drawn; of less it is taken for False.
     rows : {"one list", "apart", "repeated"}, optional
         What several rows of a user are, whom a repeated index names, or `groups` where rows have no
-        names: relevant items that are ranked together, by ranks from 1 to m and the number of these
-        items; relevant items that are each ranked among draws of their own, of which limits count
-        users; or one item, for which items were drawn again and again, so that all its draws are
-        taken together, as drawn with replacement.
+        names. "one list": relevant items that are ranked together, by ranks from 1 to m and the
+        number of these items. "apart": relevant items that are each ranked among draws of their
+        own, of which limits count users. "repeated": one item, for which items were drawn again and
+        again, so that all its draws are taken together, as drawn with replacement.
     groups : mapping, dataframe, pandas.Series or array_like, shape (instances,), optional
-        Whose each instance is, where one person has several: limits count groups, at least two,
-        each of which weighs as one observation, and estimates are those of the rows.
+        Whose each instance is, where one person has several. Estimates are those of the rows, and
+        limits count groups, at least two, of which none is taken to be larger than the largest.
     exact : array_like, tuple of int and Ranks, or mapping of str to these, optional
-        Ranks among all items of some instances that were chosen by chance: a pandas Series by the
+        Ranks among all items of some instances that were chosen by chance. A pandas Series by the
         index of `sampled`, an array with NaN for all others, or the numbers of the instances and
         their `Ranks`; of several recommenders by name, for the same instances. With such an audit
         nothing is assumed about ranks or draws, and `drawn` may be anything.

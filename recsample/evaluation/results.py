@@ -71,36 +71,41 @@ class Result(Value):
     head : str
         What was ranked among what.
     table : pandas.DataFrame
-        One row per metric, or per recommender and metric: ``value``, the estimate (or the limit
-        next to it, where the data speak against it), and its 95 % limits ``low`` and ``high``,
-        which assume nothing of the ranks. Of sampled ranks also ``if_low`` and ``if_high``,
-        narrower limits that rest on what ``assumption`` names ("decreasing"; NaN where that is
-        "none", or "" without any limits), and ``sampled``, the metric of the ranks as given. Of an
-        audit ``assumption`` is "audit", and ``low_for_others`` and ``high_for_others`` are limits
-        for other users like these. Where `evaluate` was told that unlisted items are "open",
-        ``assumption`` is "bound" for what they leave open: ``low`` and ``high`` are bounds.
+        One row per metric, or per recommender and metric: ``value``, the mean or an estimate of it,
+        and its 95 % limits ``low`` and ``high``, which assume nothing of the ranks. An estimate may
+        be outside of its limits; the notes say so then. Of sampled ranks there are three more.
+        ``sampled`` is the metric of the ranks as given. ``if_low`` and ``if_high`` are narrower
+        limits that rest on ``assumption``, "decreasing". They are NaN where this is "none", because
+        no assumption is needed, or "contradicted" by the data; where it is "", there are no limits
+        and no estimate at all. Of an audit ``assumption`` is "audit", and ``low_for_others`` and
+        ``high_for_others`` are limits for other users like these. Where `evaluate` was told that
+        unlisted items are "open", ``assumption`` is "bound" for what they leave open: ``low`` and
+        ``high`` are bounds.
     wide : pandas.DataFrame
         The same as text: recommenders by metrics, each with its "value", "95 % limits", those "if
         decreasing", and "vs best": "best", "behind" by `pairs`, or "undecided".
     ladder : pandas.DataFrame
-        ``low`` and ``high`` under each assumption, NaN where the data contradict it.
+        ``low`` and ``high`` under "none" and under "decreasing", NaN where the data contradict it.
     fit : pandas.DataFrame
         By "recommender": ``p_value``, the chance of ranks that fit the stated draws as badly as
         these, and ``p_corrected``, times the number of recommenders. Below 0.01 the notes say so,
         below 0.0001 nothing is said of the recommender at all. Empty where none were drawn.
     pairs : pandas.DataFrame
         By recommenders "a" and "b", and "metric": ``difference`` of a from b, and what assumes
-        nothing of the ranks: ``low``, ``high``, ``probability`` that a has the higher mean, and
-        ``ahead``: the better recommender, whose mean is the lower one where less is better, or
-        "undecided" where the limits hold 0 or the numbers differ in sign. Of samples the same as
-        ``if_low``, ``if_high``, ``if_probability`` and ``if_ahead`` under the ``assumption``, NaN
-        and None without one. The limits of all pairs of a metric hold at once (Bonferroni's
-        correction, and after Holm's step-down test no limit is on the other side of 0).
+        nothing of the ranks. ``low`` and ``high`` are limits of the difference, so that the two are
+        at most so far apart. ``probability`` is one less the p-value of "a's mean is not above
+        b's". ``ahead`` is the better recommender, whose mean is the lower one where less is better,
+        or "undecided" where the limits hold 0 or the numbers differ in sign. Of samples the same as
+        ``if_low``, ``if_high``, ``if_probability`` and ``if_ahead`` where the ``assumption`` is
+        "decreasing", NaN and None where it is not. The limits of all pairs of a metric hold at once
+        (Bonferroni's correction, and after Holm's step-down test no limit is on the other side of
+        0).
     sentences : tuple of str
-        One for each row of `table`, for a paper: value, limits, and what they rest on.
+        One text for each row of `table`, for a paper: value, limits, and what they rest on. Beside
+        the best recommender: whether this one is undecided, and how far apart the two are at most.
     footnote : str
         What all sentences share: how items were drawn and by whose word, what "decreasing" means,
-        and what its limits cannot see.
+        what its limits cannot see, and which grades limits allow for.
     notes : tuple of str
         What did not match or was left out, is undefined, or contradicts itself.
     blind : BlindSpot or None
@@ -185,7 +190,8 @@ class Result(Value):
         left_out = f" Best {_MOST} of {n} shown; .table has all." * (n > _MOST)
         some = f"{notes or 'No'} note{'s' * (notes != 1)}{' in .notes' * bool(notes)}. "
         last = f"{some}See {say.page(self.inferred)}"
-        return self.head + left_out, say.limits_said(self.inferred), last
+        said = say.limits_said(self.inferred), say.undecided(self.inferred), last
+        return self.head + left_out, *filter(None, said)
 
     def _best(self):
         """The recommenders that are shown, in their order: all, or the best by the first metric."""
@@ -197,17 +203,6 @@ class Result(Value):
         best = np.argsort(sign * np.array(values), kind="stable")[:_MOST]  # NaN comes last
         return [name for i, name in enumerate(found.runs) if i in best]
 
-    def _place(self, name, metric):
-        """Whether it is the best, behind it by the pairs, or neither; "" where there is no best."""
-        found, sign = self.inferred, 1 if metric.higher_is_better else -1
-        values = {one: sign * found.rows[one, metric]["value"] for one in found.runs}
-        best = max(values, key=lambda one: -np.inf if np.isnan(values[one]) else values[one])
-        if len(values) == 1 or np.isnan(values[best]):
-            return ""
-        keys = (best, name, metric), (name, best, metric)
-        told = any(key in found.pairs and found.pairs[key]["ahead"] == best for key in keys)
-        return "best" if name == best else "behind" if told else "undecided"
-
     def _cells(self, name, metric):
         """A row of the table as text, by column."""
         found, row = self.inferred, self.inferred.rows[name, metric]
@@ -218,7 +213,7 @@ class Result(Value):
         if "if_low" in row:
             word = say.rests_on(row)
             cells[_IF] = say.between(row, "if_", 4) if word == "decreasing" else word
-        cells[_PLACE] = self._place(name, metric)
+        cells[_PLACE], _ = say.place(found, name, metric)
         return cells | ({"sampled": _number(row["sampled"])} if "sampled" in row else {})
 
     def _shown(self):
@@ -346,8 +341,8 @@ class Result(Value):
     def plot(self, exact: Result | None = None) -> Figure:
         """The table as a picture: a panel for each metric, the best recommender on top.
 
-        Where items were sampled, the sampled values stand beside the corrected ones, and the limits
-        that rest on an assumption within those that rest on none.
+        Where items were sampled, the sampled values stand beside the estimates, and the limits that
+        rest on an assumption over those that rest on none.
 
         Parameters
         ----------

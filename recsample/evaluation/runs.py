@@ -3,7 +3,8 @@
 A value is that of a user under a run, each a random draw: two crossed random effects. The variance
 of the means of users says what other users would change, that of the means of runs what other runs
 would. Each of the two has the interaction of users and runs in it, so that limits as far off as the
-hypotenuse of both reaches are somewhat too wide, and hold for two runs already.
+hypotenuse of both reaches are somewhat too wide, and hold for two runs already. Two recommenders
+whose runs have the same names are compared run by run; other runs vary independently.
 """
 
 from __future__ import annotations
@@ -102,8 +103,9 @@ class ExactRuns(Exact):
         found = dict(super().differences(metric, both, level))
         least, most = self.ends.get(metric, (np.nan, np.nan))
         for (a, b), one in found.items():
-            tables = [self._of(name, metric) for name in (a, b)]
-            if self.of[a].keys() == self.of[b].keys():  # such as folds, which both have
+            alike = self.of[a].keys() == self.of[b].keys()  # such as folds, which both have
+            tables = [self._of(name, metric, self.of[a] if alike else ()) for name in (a, b)]
+            if alike:
                 tables = [tables[0] - tables[1]]
             reach = np.hypot.reduce([self._spread(t).reach(level) for t in tables])
             if reach != 0:
@@ -113,9 +115,10 @@ class ExactRuns(Exact):
                 found[a, b] = one | as_audited.compared(level)._asdict()
         return found
 
-    def _of(self, name, metric):
-        """A row of values for each run of a recommender."""
-        return np.array([self.each.values[one, metric] for one in self.of[name].values()])
+    def _of(self, name, metric, order=()):
+        """A row of values for each run of a recommender, in the order of these names of runs."""
+        of = self.of[name]
+        return np.array([self.each.values[of[run], metric] for run in order or of])
 
     def _spread(self, table):
         known = ~np.isnan(table).any(axis=0)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from recsample._support.numerics import PERCENT
+from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.typing import Integers
-from recsample.evaluation.grades import uses_grades
+from recsample.evaluation.grades import DIVIDES, uses_grades
 from recsample.evaluation.infer import Audited, Exact, Inferred, Reread, Sampled, Uncorrected
 from recsample.evaluation.options import DRAWN, EXPECTED
 from recsample.inference.likelihood.sampled_run import REFUTED, SURPRISE
@@ -27,6 +27,8 @@ _NOT_LISTED = {
     "open": "somewhere behind",
     "out": "not ranked",
 }
+_ROUNDING = 1e-9
+_IF = " if decreasing"
 _FALLING = "rank frequencies decrease in the best fifth"
 # The page of the book that says how a result of a kind is read.
 _PAGES = {Exact: "evaluate", Uncorrected: "traps", Audited: "audit", Reread: "audit"}
@@ -45,8 +47,57 @@ def rests_on(row: Mapping[str, Any]) -> str:
 
 
 def sentences(found: Inferred) -> tuple[str, ...]:
-    """One for each row of the table, for a paper."""
-    return tuple(f"{name}: " * found.named + sentence(found, name, m) for name, m in found.rows)
+    """One for each row of the table, for a paper; what is undecided has a second one."""
+    return tuple(
+        f"{name}: " * found.named + sentence(found, name, m) + _beside_best(found, name, m)
+        for name, m in found.rows
+    )
+
+
+def _beside_best(found, name, metric):
+    word, best = place(found, name, metric)
+    pair = next((p for p in ((best, name, metric), (name, best, metric)) if p in found.pairs), None)
+    if word != "undecided" or pair is None:
+        return ""
+    apart = f", at most {_apart(found.pairs[pair]):.3f} apart" * _has_limits(found.pairs[pair])
+    return f" Beside {best}: undecided{apart}."
+
+
+def place(found: Inferred, name: str, metric: Metric) -> tuple[str, str]:
+    """Whether it is the best, behind it by the pairs, or neither, and the best.
+
+    Both are "" where there is no best.
+    """
+    sign = 1 if metric.higher_is_better else -1
+    values = {one: sign * found.rows[one, metric]["value"] for one in found.runs}
+    best = max(values, key=lambda one: -np.inf if np.isnan(values[one]) else values[one])
+    if len(values) == 1 or np.isnan(values[best]):
+        return "", ""
+    keys = (best, name, metric), (name, best, metric)
+    told = any(key in found.pairs and found.pairs[key]["ahead"] == best for key in keys)
+    return "best" if name == best else "behind" if told else "undecided", best
+
+
+def undecided(found: Inferred) -> str:
+    """How far apart two recommenders can be of which neither is known to be better.
+
+    "" where there are none such.
+    """
+    most: dict[Metric, float] = {}
+    for (_, _, metric), one in found.pairs.items():
+        if one["ahead"] == "undecided" and _has_limits(one):
+            most[metric] = max(most.get(metric, 0.0), _apart(one))
+    each = [f"{apart:.3f} apart in {m}" for m, apart in most.items()]
+    return f"Undecided pairs are at most {_listing(each)}." if each else ""
+
+
+def _has_limits(one: Mapping[str, Any]) -> bool:
+    """Whether there are limits of a difference."""
+    return not np.isnan(one["low"])
+
+
+def _apart(one):
+    return max(-one["low"], one["high"])
 
 
 def footnote(found: Inferred) -> str:
@@ -58,7 +109,7 @@ def footnote(found: Inferred) -> str:
         behind = _NOT_LISTED.get(found.lists.unlisted or "", "")
         lists = f"Scores are {lists_said(found.lists)}; what is not listed is {behind}."
     grades = _grades(found.metrics, found.grades)
-    said = head(found), lists, grades, limits_said(found), *_details(found)
+    said = head(found), lists, grades, limits_said(found), _range_of(found), *_details(found)
     return " ".join(filter(None, said))
 
 
@@ -88,7 +139,11 @@ def head(found: Inferred) -> str:
     whose = ""
     if found.groups is not None and not isinstance(found, Uncorrected):
         n = len(np.unique(found.groups))
-        whose = f" They belong to {n:,} groups, which limits count."
+        largest = np.unique(found.groups, return_counts=True)[1].max()
+        whose = (
+            f" They belong to {n:,} groups, the largest of {largest:,}; limits count groups, and "
+            "take no larger one to be possible."
+        )
     runs = found.n_runs if isinstance(found, Exact) else None
     if runs is not None:
         whose += f" Values are means over {_span(runs)} run{'s' * bool(runs.max() > 1)}."
@@ -346,22 +401,28 @@ def _rare(found, name):
 
 def _disagreements(found):
     """Where an estimate is outside of limits, which may have been luck or a wrong assumption."""
-    if type(found) is Sampled:
-        for (name, metric), row in found.rows.items():
-            for prefix, said in (("", "limits"), ("if_", "limits if decreasing")):
-                if row["value"] < row[prefix + "low"] or row["value"] > row[prefix + "high"]:
-                    yield (
-                        f"{name}: " * found.named + f"{metric} is estimated at {row['value']:.3f}, "
-                        f"outside of its {said}, {between(row, prefix)}: only limits are sure to "
-                        "hold in most studies"
-                    )
+    for (name, metric), row in found.rows.items() if isinstance(found, Sampled) else ():
+        for prefix in ("", "if_"):
+            low, high = (row.get(prefix + end, np.nan) for end in ("low", "high"))
+            if row["value"] < low - _ROUNDING or row["value"] > high + _ROUNDING:
+                why = (
+                    "either it is wrong, or this assumption"
+                    if prefix
+                    else f"these hold in {100 * LEVEL:g} studies of 100, and nothing like that is "
+                    "known of the estimate"
+                )
+                yield (
+                    f"{name}: " * found.named + f"{metric} is estimated at {row['value']:.3f}, "
+                    f"outside of its limits{_IF * bool(prefix)}, {between(row, prefix)}: {why}"
+                )
 
 
 def _contradictions(found):
     """Pairs whose limits exclude 0, on another side than their values or chances say."""
     return [
-        f"{a} - {b}, {metric}: undecided, since the limits of the difference exclude 0 and the "
-        "values, the difference or its probability are on the other side of it"
+        f"{a} - {b}, {metric}: undecided, since the limits of the difference{_IF * bool(prefix)}, "
+        f"{between(one, prefix)}, exclude 0, and the values, the difference or its probability are "
+        "on the other side of it"
         for (a, b, metric), one in found.pairs.items()
         for prefix in ("", "if_")
         if one.get(f"{prefix}ahead") == "undecided"
@@ -391,6 +452,23 @@ def _grades(metrics: Sequence[Metric], grades: Sequence[float]) -> str:
     if other and len(grades) > 1:
         said.append(f"In {_listing(other)} every grade above 0 counts alike.")
     return " ".join(said)
+
+
+def _range_of(found):
+    """Which grades limits allow for, where other ones would give a metric values beyond these."""
+    said: dict[str, list[str]] = {}
+    for metric, (low, _) in found.ends.items() if isinstance(found, Exact) else ():
+        has_limits = any((name, metric) not in found.bounded for name in found.runs)
+        if not (has_limits and uses_grades(metric, found.grades)):
+            continue
+        parts = [f"above {found.grades[-1]:g}"] * (low > 0 or not DIVIDES[type(metric)])
+        parts += [f"below {found.grades[0]:g}"] * (low > 0)
+        if parts:
+            said.setdefault(" or ".join(parts), []).append(str(metric))
+    return " ".join(
+        f"Limits of {_listing(names)} take no grade {what} to be possible."
+        for what, names in said.items()
+    )
 
 
 def among(found: Reread) -> str:

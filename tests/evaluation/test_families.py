@@ -9,7 +9,8 @@ from scipy import stats
 import recsample as rs
 import recsample.evaluation.infer
 from recsample._support.numerics import limits_of_means
-from recsample.inference.comparison import step_down
+from recsample.inference.comparison import compared, step_down
+from recsample.inference.likelihood.sampled_run import SampledRun
 
 SIZE = 0.05
 N_USERS, N_ITEMS = 200, 40
@@ -140,12 +141,43 @@ def test_a_pair_whose_numbers_contradict_each_other_is_undecided_and_says_so(mon
     runs = table(np.random.default_rng(0), [8, 0])
     usual = evaluated(runs)
     assert usual.pairs["ahead"].tolist() == ["a"] and usual.notes == ()
-    of = rs.evaluation.infer.differences_of_rows
+    of = rs.evaluation.infer.of_differences
 
     def turned(*given):
         return [one._replace(difference=-0.01) for one in of(*given)]
 
-    monkeypatch.setattr("recsample.evaluation.infer.differences_of_rows", turned)
+    monkeypatch.setattr("recsample.evaluation.infer.of_differences", turned)
     found = evaluated(runs)
     assert found.pairs["ahead"].tolist() == ["undecided"]
+    low, high = usual.pairs.loc[("a", "b", "AUC"), ["low", "high"]]
+    assert f", {low:.3f} to {high:.3f}, exclude 0, and the values" in found.notes[0]
     assert found.notes[0].startswith("a - b, AUC: undecided, since the limits of the difference")
+
+
+@pytest.mark.parametrize("scale", [16, 25, 60])
+@pytest.mark.parametrize("assumption", ["none", "decreasing"])
+def test_the_probability_of_an_order_is_the_level_at_which_a_limit_is_0(scale, assumption):
+    g, runs, metric = np.random.default_rng(scale), [], rs.Recall @ 10
+    for one in (20, scale):
+        exact = rs.Ranks(1 + np.minimum(g.exponential(one, 80).astype(int), 99), 100)
+        sampled = rs.UniformSampling(40).draw(exact, g)
+        runs.append(SampledRun(sampled, 100, False, [metric], 2))
+    (found,) = compared(metric, [(runs[0], runs[1])], assumption, 0.95)
+    below = found.probability < 0.5
+    one_sided = 1 - found.probability if below else found.probability
+    if one_sided > 0.5:
+        (at_its_level,) = compared(metric, [(runs[0], runs[1])], assumption, 2 * one_sided - 1)
+        end = at_its_level.high if below else at_its_level.low
+        assert end == pytest.approx(0, abs=1e-4)
+    # A limit is a quantile of a mean with random weights, with one more value at the end.
+    p_values = {}
+    for sign in (-1, 1):
+        (a, most_a), (b, most_b) = (
+            run.bounds(metric, assumption, s) for run, s in zip(runs, (sign, -sign))
+        )
+        each = np.append(runs[0].of_each(a) + runs[1].of_each(b), most_a + most_b)
+        weighted = g.dirichlet(np.ones(81), 20_000) @ each
+        p_values[sign] = min(0.5, (weighted > 0).mean())
+    simulated = 1 - p_values[-1] if p_values[-1] < 0.5 else p_values[1]
+    error = np.sqrt(simulated * (1 - simulated) / 20_000) + 1e-4
+    assert found.probability == pytest.approx(simulated, abs=4 * error + 0.01 * (1 - one_sided))

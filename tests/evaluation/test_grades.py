@@ -176,7 +176,13 @@ def test_limits_stay_within_what_grades_can_give():
     held_out = pd.DataFrame({"user": range(4), "item": 29, "stars": [1, 3, 3, 3]})
     held_out = pd.concat([held_out, held_out.assign(item=0, stars=1)])
     asked = ["NDCG@1", "DCG@1", "NDCG"]
-    table = rs.evaluate(scores, held_out, relevance="stars", metrics=asked).table
+    found = rs.evaluate(scores, held_out, relevance="stars", metrics=asked)
+    table = found.table
+    assert "Limits of DCG@1 take no grade above 3 to be possible." in found.footnote
+    assert "Limits of NDCG take no grade above 3 or below 1 to be possible." in found.footnote
+    assert "NDCG@1 take" not in found.footnote  # from 0 to 1 for any grades
+    plain = rs.evaluate(scores, held_out, relevance=None, metrics=asked)
+    assert "to be possible" not in plain.footnote
     assert (table["low"] >= 0).all() and (table["low"] < table["value"]).all()
     assert (table["high"] <= [1, 3, 1]).all() and table.loc["DCG@1", "high"] > 2.5
 

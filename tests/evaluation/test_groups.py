@@ -10,9 +10,10 @@ from scipy import stats
 from thorough import thorough
 
 import recsample as rs
+from recsample._support.numerics import limits_of_mean
 from recsample.evaluation.command_line import main
-from recsample.evaluation.groups import differences_of_rows, limits_of_rows
 from recsample.evaluation.runs import spread_of
+from recsample.inference.comparison import of_differences
 
 N_ITEMS, M, N_USERS, K = 300, 29, 60, 5
 STATED = {"m": M, "n_items": N_ITEMS, "drawn": "uniform"}
@@ -122,7 +123,7 @@ def test_apart_estimates_are_those_of_the_rows():
             assert one["low"] < other["low"] and one["high"] > other["high"]
     # A linear metric has the limits of the mean of its means by user.
     means = rs.AUC(rs.Ranks(COLUMN, M + 1)).reshape(K, N_USERS).mean(axis=0)
-    wanted = limits_of_rows(means, 0.95, (0.0, 1.0), None)
+    wanted = limits_of_mean(means, 0.95, ends=(0.0, 1.0))
     assert apart.table.loc["AUC", ["low", "high"]].tolist() == pytest.approx(wanted)
 
 
@@ -207,8 +208,10 @@ def test_limits_are_those_of_the_means_of_equal_groups():
     found = rs.evaluate(SCORES, np.zeros(200, int), groups=PERSON, metrics=["AUC", "Recall@5"])
     for metric in found.table.index:
         values = found.per_instance.query("metric == @metric")["value"].to_numpy()
-        wanted = limits_of_rows(values.reshape(40, 5).mean(axis=1), 0.95, (0.0, 1.0), None)
-        assert found.table.loc[metric, ["low", "high"]].tolist() == pytest.approx(wanted)
+        wanted = limits_of_mean(values.reshape(40, 5).mean(axis=1), 0.95, ends=(0.0, 1.0))
+        # Limits of groups are searched for, to a millionth of the range.
+        limits = found.table.loc[metric, ["low", "high"]].tolist()
+        assert limits == pytest.approx(wanted, abs=1e-6)
         assert found.table.loc[metric, "value"] == pytest.approx(values.mean())
     assert "for other groups like these" in str(found).replace("\n", " ")
     parts = found.by(np.arange(200) % 5 < 2)
@@ -252,9 +255,9 @@ def test_differences_of_unequal_groups_are_of_the_rows():
     g = np.random.default_rng(3)
     owner = np.repeat(np.arange(60), g.integers(1, 6, 60))
     rows = g.uniform(-0.9, 1, (3, len(owner)))
-    for found, row in zip(differences_of_rows(rows, 0.95, (-1.0, 1.0), owner), rows):
+    for found, row in zip(of_differences(rows, 0.95, (-1.0, 1.0), owner), rows):
         assert found.difference == pytest.approx(row.mean())
-        low, high = limits_of_rows(row, 0.95, (-1.0, 1.0), owner)
+        low, high = limits_of_mean(row, 0.95, ends=(-1.0, 1.0), groups=owner)
         assert (found.low, found.high) == pytest.approx((low, high))
         off = np.bincount(owner, row - row.mean())  # the linearised ratio of survey sampling
         error = np.sqrt((off**2).sum()) / len(owner)
@@ -286,14 +289,41 @@ def test_limits_of_dependent_rows_hold(how, n_runs, size):
     g = np.random.default_rng(4)
     held = 0
     for _ in range(n_runs):
-        low, high = limits_of_rows(*insert(rows_of(how, 100, g, size)))
+        values, owner = rows_of(how, 100, g, size)
+        low, high = limits_of_mean(values, 0.95, ends=(0.0, 1.0), groups=owner)
         held += low <= 0.1 <= high
     assert held >= stats.binom.ppf(0.001, n_runs, 0.94 if n_runs > 100 else 0.95)
 
 
-def insert(rows):
-    values, owner = rows
-    return values, 0.95, (0.0, 1.0), owner
+@pytest.mark.thorough
+@pytest.mark.parametrize("n_groups", [5, 30])
+@pytest.mark.parametrize("largest, share", [(10, 0.3), (50, 0.1)])
+@pytest.mark.parametrize("of_large", [1, 0])
+def test_limits_hold_where_rare_groups_are_far_larger(n_groups, largest, share, of_large):
+    """All rows of large groups have one value, all others the other one.
+
+    Limits say that they take no group to be larger than those seen: so a study misses where the
+    limits do, and it has seen a large group.
+    """
+    g, n_runs = np.random.default_rng(8), 300
+    # The mean over rows of all groups that there are.
+    mean = np.average([of_large, 1 - of_large], weights=[share * largest, 1 - share])
+    missed = 0
+    for _ in range(n_runs):
+        is_large = g.random(n_groups) < share
+        owner = np.repeat(np.arange(n_groups), np.where(is_large, largest, 1))
+        values = np.where(is_large[owner], of_large, 1.0 - of_large)
+        low, high = limits_of_mean(values, 0.95, ends=(0.0, 1.0), groups=owner)
+        missed += is_large.any() and not low - 1e-6 <= mean <= high + 1e-6
+    assert missed <= stats.binom.ppf(0.999, n_runs, 0.05)
+
+
+def test_the_largest_group_is_said():
+    owner = np.repeat([7, 8, 9], [2, 5, 193])
+    found = rs.evaluate(SCORES, np.zeros(200, int), groups=owner, metrics=["AUC"])
+    said = "They belong to 3 groups, the largest of 193; limits count groups, and take no larger"
+    assert said in found.head and said in found.footnote
+    assert "group" not in rs.evaluate(SCORES, np.zeros(200, int), metrics=["AUC"]).head
 
 
 @pytest.mark.parametrize("how", ["equal", "half", "independent"])
@@ -359,7 +389,7 @@ def test_seeds_of_two_models_are_one_pair():
             if one is None:
                 one = found.pairs.loc["a", "b", metric].rename({"difference": "value"})
             ends = (0.0, 1.0) if rows is not apart else (-1.0, 1.0)
-            low, high = limits_of_rows(rows.mean(axis=0), 0.95, ends, None)
+            low, high = limits_of_mean(rows.mean(axis=0), 0.95, ends=ends)
             reach = stats.t.ppf(0.975, 2) * rows.mean(axis=1).std(ddof=1) / np.sqrt(3)
             assert one["value"] == pytest.approx(rows.mean())
             assert one["low"] == pytest.approx(one["value"] - np.hypot(one["value"] - low, reach))
@@ -373,6 +403,33 @@ def test_seeds_of_two_models_are_one_pair():
     pd.testing.assert_frame_equal(by_column.table, again.table)
     pd.testing.assert_frame_equal(by_column.pairs, again.pairs)
     assert by_column.by(np.arange(120) % 2)["users"].eq(60).all()
+
+
+def test_runs_are_paired_by_their_names():
+    """Folds of unlike difficulty: the same shift of both recommenders in each."""
+    g, shift = np.random.default_rng(7), {"one": -2.0, "two": 0.0, "three": 2.0}
+    runs = {
+        name: {fold: own + np.pad([[by]], ((0, 0), (0, 39))) for fold, by in shift.items()}
+        for name, own in (("a", g.normal(size=(120, 40))), ("b", g.normal(size=(120, 40))))
+    }
+    order = ["three", "one", "two"]
+    turned = runs | {"b": {fold: runs["b"][fold] for fold in order}}
+    renamed = runs | {"b": {f"other {fold}": one for fold, one in runs["b"].items()}}
+    usual, other, apart = (
+        rs.evaluate(one, FIRST, run="fold", metrics=["AUC"]).pairs.loc["a", "b", "AUC"]
+        for one in (runs, turned, renamed)
+    )
+    ends = ["low", "high", "probability"]
+    assert other[ends].tolist() == pytest.approx(usual[ends].tolist(), abs=1e-12)
+    each = {f"{name} {fold}": one for name, of in runs.items() for fold, one in of.items()}
+    alone = rs.evaluate(each, FIRST, metrics=["AUC"]).table["value"].to_numpy().reshape(2, 3)
+    # Of paired runs the differences vary, of others the values of both do.
+    paired = stats.t.ppf(0.975, 2) * (alone[0] - alone[1]).std(ddof=1) / np.sqrt(3)
+    independent = stats.t.ppf(0.975, 2) * np.hypot(*alone.std(ddof=1, axis=1)) / np.sqrt(3)
+    of_users = np.sqrt((usual["high"] - usual["difference"]) ** 2 - paired**2)
+    wanted = min(1.0, apart["difference"] + np.hypot(of_users, independent))
+    assert apart["high"] == pytest.approx(wanted)
+    assert independent > 5 * paired
 
 
 def test_variances_are_those_of_crossed_random_effects():
@@ -418,7 +475,7 @@ def test_limits_count_users_and_runs(seed_effect, user_effect, n_seeds, n_runs):
     for _ in range(n_runs):
         table = g.normal(0, user_effect, 50) + g.normal(0, seed_effect, (n_seeds, 1))
         table = table + g.normal(size=(n_seeds, 50))
-        down, up = limits_of_rows(table.mean(axis=0), 0.95, (-9.0, 9.0), None)
+        down, up = limits_of_mean(table.mean(axis=0), 0.95, ends=(-9.0, 9.0))
         side = up - table.mean() if table.mean() < 0 else table.mean() - down
         held += abs(table.mean()) <= np.hypot(side, spread_of(table, None).reach(0.95))
     assert held >= stats.binom.ppf(0.001, n_runs, 0.95)

@@ -628,7 +628,11 @@ def test_who_is_ahead_is_said_only_where_limits_and_signs_agree():
     assert (pairs["if_ahead"].notna() == (pairs["assumption"] == "decreasing")).all()
 
 
-def test_an_estimate_that_disagrees_with_the_limits_is_said():
+def outside(row, prefix=""):
+    return row["value"] < row[f"{prefix}low"] or row["value"] > row[f"{prefix}high"]
+
+
+def test_an_estimate_outside_of_its_limits_is_shown_as_it_is_with_a_note():
     """Ranks about 60 of 1,000: few are at the head, of which 50 draws see little."""
     ranks, said = np.arange(1, 1001), 0
     chances = np.exp(-(np.log(ranks / 60) ** 2) / 2) / ranks
@@ -638,14 +642,52 @@ def test_an_estimate_that_disagrees_with_the_limits_is_said():
         found = rs.report(rs.UniformSampling(50).draw(exact, rng), metrics=["Recall@10"])
         row, truth = found.table.loc["Recall@10"], (rs.Recall @ 10)(exact).mean()
         assert row["low"] <= truth <= row["high"]
-        for note in found.notes:
-            if "by EM" in note:
-                other = float(note.partition("by EM is ")[2].partition(",")[0])
-                assert other < row["if_low"] and abs(other - truth) < abs(row["value"] - truth)
-                said += 1
+        notes = [note for note in found.notes if "outside of its limits if decreasing" in note]
+        assert len(notes) == outside(row, "if_")
+        for note in notes:  # the assumption is wrong here
+            assert note.startswith(f"Recall@10 is estimated at {row['value']:.3f}, outside")
+            assert abs(row["value"] - truth) < abs(row["if_low"] - truth)
+            said += 1
     assert said >= 2
     decreasing = rs.Ranks(1 + np.arange(1000) ** 2 // 1000, 1000)
     assert not rs.report(rs.UniformSampling(50).draw(decreasing, 0), metrics=["Recall@10"]).notes
+
+
+@pytest.mark.parametrize("estimate", [-0.01, 0.99])
+def test_an_estimate_outside_of_what_assumes_nothing_is_no_limit_either(monkeypatch, estimate):
+    monkeypatch.setattr(SampledRun, "estimate", lambda self, metric: estimate)
+    column = rs.UniformSampling(50).draw(rs.Ranks(range(20, 320), 1000), rng=0)
+    found = rs.report({"a": column}, metrics=["Recall@1"])
+    row = found.table.loc["a", "Recall@1"]
+    assert row["value"] == estimate and outside(row)
+    limits = f"{row['low']:.3f} to {row['high']:.3f}"
+    said = f"a: Recall@1 is estimated at {estimate:.3f}, outside of its limits, {limits}: these"
+    assert any(note.startswith(said) for note in found.notes)
+
+
+def test_pairs_that_are_undecided_say_how_far_apart_they_are_at_most():
+    rng, exact = np.random.default_rng(0), {}
+    for name, scale in (("a", 60), ("b", 62), ("far", 400)):
+        exact[name] = rs.Ranks(1 + np.minimum(rng.exponential(scale, 400).astype(int), 999), 1000)
+    runs = {name: rs.UniformSampling(50).draw(one, rng=0) for name, one in exact.items()}
+    found = rs.report(runs, metrics=["AUC", "Recall@10"])
+    most = {}
+    for (a, b, metric), row in found.pairs.iterrows():
+        if row["ahead"] == "undecided":
+            apart = max(-row["low"], row["high"])
+            most[metric] = max(most.get(metric, 0), apart)
+            best = found.table["value"].xs(metric, level="metric").idxmax()
+            if best in (a, b):
+                (other,) = {a, b} - {best}
+                place = found.table.index.get_loc((other, metric))
+                said = f" Beside {best}: undecided, at most {apart:.3f} apart."
+                assert found.sentences[place].endswith(said)
+    assert sum("undecided" in one for one in found.sentences) == 3  # far is behind in AUC
+    each = " and ".join(f"{apart:.3f} apart in {metric}" for metric, apart in most.items())
+    assert f"Undecided pairs are at most {each}." in " ".join(str(found).split())
+    assert "ndecided" not in str(rs.report(runs["a"], metrics=["AUC"]))
+    decided = rs.report({name: runs[name] for name in ("a", "far")}, metrics=["AUC"])
+    assert "ndecided" not in str(decided) + " ".join(decided.sentences)
 
 
 def test_ranks_and_counts_of_them_do_not_stand_beside_each_other():
