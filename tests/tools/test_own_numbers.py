@@ -96,7 +96,13 @@ def test_the_first_words_say_what_the_limits_are_and_who_is_better():
     assert f"AUC of good is between {low:.3f} and {high:.3f}." in said
     assert "good is better than bad." in said
     alike = {"A": SAMPLED, "B": np.random.default_rng(0).permutation(SAMPLED)}
-    assert "Whether A is better than B these numbers do not say" in verdict_of(text_of(alike))
+    said = verdict_of(text_of(alike))
+    assert "Whether A is better than B these numbers do not say" in said
+    pairs = rs.report(alike, m=20, n_items=500, drawn="uniform", metrics=["Recall@1"]).pairs
+    apart = f"only that they are at most {pairs[['low', 'high']].abs().max().max():.3f} apart"
+    assert apart in said
+    three = text_of(alike | {"C": SAMPLED[::-1]})
+    assert "for 3 of the 3 pairs, only that they are at most" in verdict_of(three)
     one = verdict_of(text_of({"A": SAMPLED}), metrics="Recall@1")
     assert one.startswith("Recall@1 is between 0.0") and " if good ranks are no rarer" in one
 

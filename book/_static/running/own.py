@@ -36,7 +36,7 @@ CALLED = {
 FALLING = "good ranks are no rarer than worse ones"
 WORDS = """<dl>
 <dt>value</dt>
-<dd>The estimate of the metric with all items ranked.</dd>
+<dd>The estimate of the metric with all items ranked. It may be outside of its limits.</dd>
 <dt>95 % limits</dt>
 <dd>In at least 95 of 100 studies like this one the metric lies between them, wherever the held-out
 items stand among all items.</dd>
@@ -45,13 +45,13 @@ items stand among all items.</dd>
 recommender that works, but can hardly be seen in sampled ranks.</dd>
 <dt>vs best</dt>
 <dd>Whether the limits of the difference to the best one leave out 0. Undecided: these numbers do
-not say who is better.</dd>
+not say who is better, only how far apart the two are at most.</dd>
 <dt>sampled</dt>
 <dd>The metric of the sampled ranks themselves. It does not estimate the metric with all items
 ranked, and may put recommenders in the wrong order.</dd>
 </dl>"""
-LADDER = """<p>Limits without any assumption, if no rank is more frequent than a better one, and if
-the distribution of the ranks is smooth as well:</p>"""
+LADDER = """<p>Limits without any assumption, and if no rank within the best fifth is more frequent
+than a better one:</p>"""
 
 
 class Answer:
@@ -100,11 +100,22 @@ def verdict(result):
         if len(pairs) == len(open_pairs) == 1:
             (((a, b), row),) = open_pairs.iterrows()
             only = f"; if {FALLING}, {row['if_ahead']} is" * (row["if_ahead"] in (a, b))
-            said.append(f"Whether {a} is better than {b} these numbers do not say{only}.")
+            said.append(
+                f"Whether {a} is better than {b} these numbers do not say"
+                f"{at_most(open_pairs)}{only}."
+            )
         elif len(open_pairs):
             n = f"{len(open_pairs)} of the {len(pairs)} pairs"
-            said.append(f"Which one is better these numbers do not say for {n}.")
+            said.append(
+                f"Which one is better these numbers do not say for {n}{at_most(open_pairs)}."
+            )
     return " ".join(said)
+
+
+def at_most(pairs):
+    """How far apart the recommenders of such pairs can be."""
+    apart = np.nanmax(np.append(pairs[["low", "high"]].abs().to_numpy(), -1))
+    return "" if apart < 0 else f", only that they are at most {apart:.3f} apart"
 
 
 def value_of(metric, name, row):
