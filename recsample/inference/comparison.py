@@ -166,8 +166,8 @@ def compared(
             rows.append(a.of_each(upper) + b.of_each(lower))
             most.append(highest + lowest)
         about = np.array(rows), np.array(most), level, counts, pairs[0][0].groups
-        highest, p_values[sign] = upper_limits(*about)
-        ends[sign] = sign * highest
+        reached, p_values[sign] = upper_limits(*about)
+        ends[sign] = sign * reached
     found = []
     for i, (a, b) in enumerate(pairs):
         (low_a, high_a), (low_b, high_b) = a.ends(metric), b.ends(metric)
