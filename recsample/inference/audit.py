@@ -42,8 +42,9 @@ __all__ = ["AuditPlan", "plan_audit"]
 # The one-sided confidence level of a plan for the variance of the unknown values.
 _CONFIDENCE = 0.92
 # The penalty of the ridge regression, for features of spread 1. With 0.3 the error over 100 users
-# is larger by one in a hundred, with 300 users the same.
-_RIDGE = 3.0
+# is larger by one in a hundred, with 300 users the same. Few users say nothing of slopes, which
+# then widen the limits: so the penalty grows by the square of this number over that of users.
+_RIDGE, _FEW = 3.0, 100
 
 
 class AuditPlan(NamedTuple):
@@ -218,13 +219,15 @@ class Audit(NamedTuple):
         )
 
     def residuals(self, metric: Metric) -> tuple[Floats, tuple[float, float]]:
-        """The prediction errors of audited users, and the range of those of the others."""
+        """The prediction errors of audited users less their mean, and the range of the others'."""
         y, features, lowest, highest = self._known(metric)
         known = ~np.isnan(y)
         chance = np.full(len(y), known.mean())  # a first audit is a random choice
         predicted, others = _predicted(y[known], features, known, chance, True)
         ends = (lowest[~known] - others).min(), (highest[~known] - others).max()
-        return y[known] - predicted, ends
+        off = y[known] - predicted
+        mean = float(off.mean())
+        return off - mean, (ends[0] - mean, ends[1] - mean)
 
     def _known(self, metric: Metric) -> tuple[Floats, Floats, Floats, Floats]:
         """Exact values (NaN if unknown), the features that predict them, and their bounds."""
@@ -388,25 +391,37 @@ def audited_mean(
 
 
 def _predicted(y, features, known, chance, at_random):
-    """Ridge predictions: of each known value without that value, and of the unknown ones."""
+    """Ridge predictions: of each known value without that value, and of the unknown ones.
+
+    How much they use the features depends on the number of users and on the features only, not on
+    what it makes of the limits. Of a fixed number of users a constant that is added to all
+    predictions changes neither estimate nor limits. So there is none: if it were fitted, each user
+    would be predicted by all others to be on the other side of the mean.
+    """
     spread = features.std(axis=0)
     varied = spread > 0
     scaled = (features - features.mean(axis=0))[:, varied] / spread[varied]
     columns = np.column_stack([np.ones(len(features)), scaled])
     seen, weights = columns[known], chance.mean() / chance[known]
-    penalty = np.diag(np.append(1e-9, np.full(int(varied.sum()), _RIDGE)))
+    each = np.append(0.0, np.ones(int(varied.sum())))
+    # Of the users that a regression is made from: one less than there are, and all.
+    few, more = (
+        np.diag(1e-9 + (_RIDGE + (_FEW / max(n, 1)) ** 2) * each) for n in (len(y) - 1, len(y))
+    )
     # The sums of a regression without one user are those over all but for one product.
     products = weights[:, None, None] * seen[:, :, None] * seen[:, None, :]
     right = (weights * y)[:, None] * seen
     without = np.linalg.solve(
-        products.sum(axis=0) - products + penalty, (right.sum(axis=0) - right)[..., None]
+        products.sum(axis=0) - products + few, (right.sum(axis=0) - right)[..., None]
     )[..., 0]
     # So that there is no bias: of a fixed number of audited users the mean of these regressions
     # predicts the unknown values, of a random number the regression on all of them.
-    of_all = np.linalg.solve(products.sum(axis=0) + penalty, right.sum(axis=0))
-    return (seen * without).sum(axis=1), columns[~known] @ (
-        without.mean(axis=0) if at_random else of_all
-    )
+    if at_random:
+        without[:, 0] = 0.0
+        used = without.mean(axis=0)
+    else:
+        used = np.linalg.solve(products.sum(axis=0) + more, right.sum(axis=0))
+    return (seen * without).sum(axis=1), columns[~known] @ used
 
 
 def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from recsample import AP, Ranks, Recall, UniformSampling, datasets, inference
+from recsample import AP, AUC, Ranks, Recall, UniformSampling, datasets, inference
 from recsample._support.numerics import gaffke_reach
 from recsample.inference.audit import Audit, _with_more_spread, audited_mean, exact_ranks
+from recsample.metrics.base import ends_of
 
 UNIT = np.zeros(7), np.ones(7), (0, 1)
 
@@ -93,6 +94,54 @@ def rank_is_1_for_one_in_a_hundred(rng):
 
 def flat(rng):
     return Ranks(rng.integers(1, 61, 1000), 1000)
+
+
+def falling(rng, n=500):
+    chances = 1 / np.arange(1, 1001) ** 0.9
+    return Ranks(1 + rng.choice(1000, n, p=chances / chances.sum()), 1000)
+
+
+@pytest.mark.parametrize("metric", [Recall @ 10, AP, AUC], ids=str)
+@pytest.mark.parametrize("number", [5, 10, 20])
+def test_limits_of_few_users_are_hardly_wider_than_those_of_these_users_alone(metric, number):
+    rng, widths = np.random.default_rng(9), []
+    for _ in range(25):
+        ranks = falling(rng)
+        users = rng.choice(len(ranks), number, replace=False)
+        sampled = UniformSampling(100).draw(ranks, rng)
+        found = Audit(sampled, ranks[users], users, ranks.sizes, replace=False).mean(metric)
+        alone = sum(gaffke_reach(metric(ranks[users]), *ends_of(metric, ranks)))
+        widths.append((found.high - found.low, alone * np.sqrt(1 - number / len(ranks))))
+    ours, alone = np.mean(widths, axis=0)
+    assert ours < 1.05 * alone
+
+
+def test_users_of_whom_nothing_is_predicted_have_the_limits_of_a_mean():
+    """Features that are the same for all say nothing."""
+    rng = np.random.default_rng(10)
+    values, ends = rng.random(400) < 0.3, (np.zeros(400), np.ones(400), (0, 1))
+    users = rng.choice(400, 12, replace=False)
+    found = audited_mean(seen(1.0 * values, users), np.ones((400, 2)), *ends)
+    mean, reach = values[users].mean(), np.array(gaffke_reach(1.0 * values[users], 0, 1))
+    wanted = mean + np.sqrt(1 - 12 / 400) * np.array([-1, 1]) * reach
+    assert found[:3] == pytest.approx((mean, *wanted))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("metric", [Recall @ 10, AP, AUC], ids=str)
+@pytest.mark.parametrize("number", [5, 10, 20])
+@pytest.mark.parametrize("exponent", [1, 0.5])
+def test_limits_of_few_users_hold_whatever_the_draws_were(exponent, number, metric):
+    rng, held, runs = np.random.default_rng(11), 0, 500
+    for _ in range(runs):
+        ranks = falling(rng, 300)
+        above = ranks.values - 1
+        count = np.minimum(rng.binomial(50, (above / 999) ** exponent), above)
+        users = rng.choice(300, number, replace=False)
+        sampled = Ranks(1 + count, 51)
+        found = Audit(sampled, ranks[users], users, ranks.sizes, replace=False).mean(metric)
+        held += found.low <= metric(ranks).mean() <= found.high
+    assert held / runs > 0.95 - 2 * np.sqrt(0.95 * 0.05 / runs)
 
 
 @pytest.mark.thorough
