@@ -283,7 +283,8 @@ def equals(rng, population, metrics, m, n_instances, repetitions):
 def grades(rng, population, metrics, m, n_instances, repetitions):
     """The width of limits without assumption in each grade, from what is measured to proved."""
     for _ in range(repetitions):
-        ranks = drawn(population, n_instances, rng)
+        # The first users choose for the others, so their order must not be that of their pools.
+        ranks = drawn(population, n_instances, rng)[rng.permutation(n_instances)]
         sampled = rs.UniformSampling(m).draw(ranks, rng)
         for metric in metrics:
             exact = float(metric(ranks).mean())
@@ -518,6 +519,8 @@ STUDY = Study(
         *cells("equal pairs", [f"{[*PILED][2]}{POOLS}8"], "", 20, 480, repetitions=200),
         *cells("equal pairs", ["log-uniform"], n_instances=300, repetitions=200),
         *cells("movielens", RECORDED, m=[100, 300], n_instances=[6040, 1000, 300, 100]),
+        *cells("grades", ["X", "log-uniform"], n_instances=[1000, 100], repetitions=20),
+        *cells("grades", [f"{[*PILED][2]}{POOLS}8"], "", 20, 480, repetitions=20),
     ],
     measure=measure,
     digits=5,
