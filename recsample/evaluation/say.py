@@ -87,8 +87,8 @@ def undecided(found: Inferred) -> str:
     for (_, _, metric), one in found.pairs.items():
         if one["ahead"] == "undecided" and _has_limits(one):
             most[metric] = max(most.get(metric, 0.0), _apart(one))
-    each = [f"{apart:.3f} apart in {m}" for m, apart in most.items()]
-    return f"Undecided pairs are at most {_listing(each)}." if each else ""
+    each = [f"{apart:.3f} ({m})" for m, apart in most.items()]
+    return f"Undecided: at most {', '.join(each)} apart." if each else ""
 
 
 def _has_limits(one: Mapping[str, Any]) -> bool:

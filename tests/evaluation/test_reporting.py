@@ -45,9 +45,17 @@ def test_pairs_of_counted_columns_are_those_of_single_instances(monkeypatch):
     counted = rs.report(runs, **stated)
     monkeypatch.setattr(sampled_run, "_is_column", lambda ranks: False)
     alone = rs.report(runs, **stated)
-    pd.testing.assert_frame_equal(counted.pairs, alone.pairs, check_exact=False, rtol=1e-4)
-    pd.testing.assert_frame_equal(counted.table, alone.table, check_exact=False, rtol=1e-5)
-    assert str(counted) == str(alone)
+    for one, other in ((counted.table, alone.table), (counted.pairs, alone.pairs)):
+        same = [name for name in one if not name.endswith(("low", "high"))]
+        pd.testing.assert_frame_equal(one[same], other[same], check_exact=False, rtol=1e-4)
+        for prefix in ("", "if_"):
+            (low, high), (less, more) = (
+                each[[f"{prefix}low", f"{prefix}high"]].to_numpy(float).T for each in (one, other)
+            )
+            # More than 128 values are grouped, for which limits are wider by at most 0.35 %.
+            known = ~np.isnan(low)
+            for wider in ((low - less)[known], (more - high)[known]):
+                assert (wider > -1e-7).all() and (wider < 0.0035 * (high - low)[known]).all()
 
 
 def humped_ranks(size=3000):
@@ -83,38 +91,27 @@ def pair():
 
 def test_the_table_holds_limits_without_an_assumption_and_those_that_rest_on_the_usual_one(found):
     for metric in METRICS:
-        row, one = found.table.loc[str(metric)], limits(metric, RUN, N_ITEMS)
+        row = found.table.loc[str(metric)]
+        one = limits(metric, RUN, N_ITEMS, assumption="decreasing")
         free = limits(metric, RUN, N_ITEMS, assumption="none")
         assert (row["low"], row["high"]) == (free.low, free.high)
         if metric == rs.AUC:
             assert row[["if_low", "if_high"]].isna().all()
         else:
             assert (row["if_low"], row["if_high"]) == (one.low, one.high)
-        assert row["value"] == np.clip(one.value, one.low, one.high)
+        assert row["value"] == one.value
         assert row["sampled"] == pytest.approx(metric(RUN).mean(), rel=1e-14)
     assert found.table["assumption"].tolist() == ["decreasing", "decreasing", "none"]
 
 
-def test_the_ladder_holds_the_limits_under_each_assumption_and_those_before(found):
+def test_the_ladder_holds_the_limits_under_each_assumption(found):
     assert found.ladder.index.names == ["metric", "assumption"]
+    assert len(found.ladder) == 2 * len(METRICS)
     for metric in METRICS:
-        low, high = -np.inf, np.inf
-        for assumption in ("none", "decreasing", "smooth"):
+        for assumption in ("none", "decreasing"):
             one = limits(metric, RUN, N_ITEMS, assumption=assumption)
-            low, high = max(low, one.low), min(high, one.high)
             row = found.ladder.loc[(str(metric), assumption)]
-            assert (row["low"], row["high"]) == (low, high)
-
-
-@pytest.mark.parametrize(("estimate", "next_to_it"), [(0.9, "if_high"), (0.0, "if_low")])
-def test_an_estimate_that_the_data_speak_against_is_moved_to_the_limit_next_to_it(
-    monkeypatch, estimate, next_to_it
-):
-    monkeypatch.setattr(SampledRun, "estimate", lambda self, metric: estimate)
-    row = rs.report(RUN, n_items=N_ITEMS, metrics=["Recall@10"]).table.loc["Recall@10"]
-    found = limits(rs.Recall @ 10, RUN, N_ITEMS)
-    assert 0 < row["if_low"] < row["if_high"] < 0.9
-    assert row["value"] == found.value == row[next_to_it]
+            assert (row["low"], row["high"]) == (one.low, one.high)
 
 
 def numbers(sentence):
@@ -142,11 +139,12 @@ def test_a_sentence_holds_the_numbers_of_the_table_and_names_what_it_rests_on(fo
 
 def test_where_the_data_contradict_the_assumption_the_sentence_says_so(hump):
     row = hump.table.loc["Recall@10"]
-    assert row["assumption"] == "none"
-    assert row[["value", "if_low", "if_high"]].isna().all()
-    assert row["low"] == 0 < row["high"]
+    assert row["assumption"] == "contradicted"
+    assert row[["if_low", "if_high"]].isna().all()
+    assert row["low"] == 0 < row["value"] < row["high"]
     sentence = hump.sentences[0]
-    assert sentence.startswith(f"Recall@10 is 0.000 to {row['high']:.3f} (95 % limits;")
+    limits_said = f"(95 % limits 0.000 to {row['high']:.3f}, nothing assumed of the ranks;"
+    assert sentence.startswith(f"Recall@10 is estimated at {row['value']:.3f} {limits_said}")
     assert "the data contradict that rank frequencies decrease in the best fifth" in sentence
     assert np.isnan(hump.ladder.loc[("Recall@10", "decreasing"), "low"])
 
@@ -184,7 +182,7 @@ def test_replacement_is_said_and_used(found):
     run = rs.UniformSampling(M, replace=True).draw(exact_ranks(), 1)
     said = rs.report(run, n_items=N_ITEMS, metrics=["Recall@10"], replace=True)
     assert "with replacement" in said.head
-    one = limits(rs.Recall @ 10, run, N_ITEMS, replace=True)
+    one = limits(rs.Recall @ 10, run, N_ITEMS, assumption="decreasing", replace=True)
     assert said.table["if_high"].item() == one.high
 
 
@@ -269,7 +267,9 @@ def test_a_pair_rests_on_the_weaker_of_the_two_assumptions():
     said = rs.report(runs, n_items=N_ITEMS, metrics=["Recall@10"])
     row = said.pairs.loc[("A", "B", "Recall@10")]
     assert row["assumption"] == "none"
-    assert np.isnan(row["difference"]) and row["low"] < row["high"]
+    values = said.table["value"].xs("Recall@10", level="metric")
+    assert row["difference"] == pytest.approx(values["A"] - values["B"])
+    assert row["low"] < row["high"]
     assert row[["if_low", "if_high", "if_probability", "if_ahead"]].isna().all()
 
 
@@ -300,9 +300,10 @@ def test_text_and_html_are_a_table_with_every_row_and_three_lines(found, pair):
         text, html = str(said), said._repr_html_()
         root = ElementTree.fromstring(f"<div>{html}</div>")
         lines = text.splitlines()
-        assert lines[0] == said.head and len(lines) == len(said.table) + 6
+        undecided = "undecided" in text
+        assert lines[0] == said.head and len(lines) == len(said.table) + 6 + undecided
         paragraphs = ["".join(one.itertext()) for one in root.iter("p")]
-        assert paragraphs == [lines[0], *lines[-2:]] and max(map(len, lines)) <= 88
+        assert paragraphs == [lines[0], *lines[-2 - undecided :]] and max(map(len, lines)) <= 88
         assert lines[-1].startswith("No notes. See ") and lines[-1].endswith("report.html")
         assert not any(sentence in " ".join(text.split()) for sentence in said.sentences)
         (table,) = root.iter("table")
@@ -334,7 +335,7 @@ NAMED = ("neighbours", "popular", "als", "implicit-bpr")
 
 def test_four_recommenders_by_four_metrics_fit_on_a_screen(four):
     lines = str(four).splitlines()
-    assert len(lines) == 16 + 6 and max(map(len, lines)) <= 90
+    assert len(lines) == 16 + 7 and max(map(len, lines)) <= 90
     for metric in ("Recall@10", "NDCG@10", "AP", "AUC"):
         assert sum(metric in line.split() for line in lines) == 4
 
@@ -683,8 +684,8 @@ def test_pairs_that_are_undecided_say_how_far_apart_they_are_at_most():
                 said = f" Beside {best}: undecided, at most {apart:.3f} apart."
                 assert found.sentences[place].endswith(said)
     assert sum("undecided" in one for one in found.sentences) == 3  # far is behind in AUC
-    each = " and ".join(f"{apart:.3f} apart in {metric}" for metric, apart in most.items())
-    assert f"Undecided pairs are at most {each}." in " ".join(str(found).split())
+    each = ", ".join(f"{apart:.3f} ({metric})" for metric, apart in most.items())
+    assert f"Undecided: at most {each} apart." in " ".join(str(found).split())
     assert "ndecided" not in str(rs.report(runs["a"], metrics=["AUC"]))
     decided = rs.report({name: runs[name] for name in ("a", "far")}, metrics=["AUC"])
     assert "ndecided" not in str(decided) + " ".join(decided.sentences)
