@@ -228,7 +228,8 @@ def _candidates(reference, metric, assumption, sign, replace, n):
     """The scores of a reference, shape (kinds, m + 1, candidates)."""
     terms = [_term(metric, reference, kind) for kind in reference.kinds]
     # The scores of the kind with the outermost term are the closest for all of them.
-    sums = [sign * float(term(np.arange(reference.least + 1)[:_FIRST]).sum()) for term in terms]
+    first = np.arange(min(reference.least + 1, _FIRST))
+    sums = [sign * float(term(first).sum()) for term in terms]
     outermost = int(np.argmax(sums))
     base, most = reference.kinds[outermost][:2], _range(terms[outermost], reference)
     classes = ("none",) if assumption == "none" else ("none", "decreasing")
