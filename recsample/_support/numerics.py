@@ -132,18 +132,19 @@ def _limits_by_groups(rows, ends, level, groups):
     found = []
     for row, end in zip(rows, ends):
         sums, low, high = summed(which, row, len(sizes)), row.mean(), end
-
-        def chance(t):
-            each = sums - np.outer(t, sizes)
-            return _Weighted(each, sizes.max() * (end - t), np.ones(each.shape)).chance_above_0()
-
         for _ in range(_ZOOMS):
             t = np.linspace(low, high, _TRIED)
-            inside = int(np.count_nonzero(chance(t) > (1 - level) / 2))
+            inside = int(np.count_nonzero(_chance_of(t, sums, sizes, end) > (1 - level) / 2))
             low, high = t[max(inside - 1, 0)], t[min(inside, _TRIED - 1)]
-        found.append((high, chance(np.zeros(1))[0]))
+        found.append((high, _chance_of(np.zeros(1), sums, sizes, end)[0]))
     limits, chances = np.transpose(found)
     return limits, chances
+
+
+def _chance_of(t, sums, sizes, end):
+    """The chance that the sums over groups of values less t have a weighted mean above 0."""
+    each = sums - np.outer(t, sizes)
+    return _Weighted(each, sizes.max() * (end - t), np.ones(each.shape)).chance_above_0()
 
 
 def gaffke_reach(
