@@ -1,7 +1,7 @@
 """The errors of estimates: estimates.csv and estimators.csv.
 
-The first is of the estimate that a report prints, by the EM algorithm with 2 sqrt(N) steps, beside
-those with fewer and more of them: sqrt(N), 4 sqrt(N), and the 30 of `rank_distribution`.
+The first is of the estimate that a report prints, by 30 steps of the EM algorithm, beside those
+with fewer and more of them, and with 2 sqrt(N) for N users.
 
 The second compares what corrects or estimates on the same six runs of X, Y and Z, in percentage
 points. All corrections assume one pool size, the mean one, and gamma = 0.1 where they say no other.
@@ -18,12 +18,13 @@ from record_studies import KEPT, Study, over_runs, rms
 import recsample as rs
 from recsample.inference import limits, plausible_prior, plug_in, rank_distribution
 from recsample.inference.likelihood import sampled_run
+from recsample.inference.likelihood.mixtures import em_steps
 from recsample.inference.likelihood.sampled_run import SampledRun
 from recsample.ranks.checks import mean_pool_size
 
 METRICS = [rs.Recall @ 1, rs.Recall @ 10, rs.Recall @ 50, rs.NDCG @ 10, rs.AP]
 MADE_UP = ["log-normal, 90, 1.8", "(r + 7)^-1.25"]
-ROOTS = {"1 root": 1, "4 roots": 4}
+STEPS = (10, 20, 50, 100)
 
 
 def cells():
@@ -51,21 +52,20 @@ def errors(rng, kind, population, n_items, m, n_instances, runs):
         ranks = ranks_of(population, n_items, n_instances, rng)
         sampled = rs.UniformSampling(m).draw(ranks, rng)
         run = SampledRun(sampled, ranks.sizes, False, METRICS)
-        n = mean_pool_size({"": ranks})
-        thirty = rank_distribution(sampled, rs.UniformSampling(m), n)
         for metric in METRICS:
             exact = float(metric(ranks).mean())
             row = {"error": run.estimate(metric) - exact}
-            row |= {name: after(metric, run, roots) - exact for name, roots in ROOTS.items()}
-            row["30 steps"] = plug_in(metric, thirty) - exact
+            numbers = {str(steps): steps for steps in STEPS}
+            numbers["2 roots"] = round(2 * np.sqrt(n_instances))
+            row |= {name: after(metric, run, steps) - exact for name, steps in numbers.items()}
             found.append({"metric": str(metric), "exact": exact} | row)
-    columns = dict.fromkeys([*ROOTS, "30 steps"], rms)
+    columns = dict.fromkeys([*map(str, STEPS), "2 roots"], rms)
     return over_runs(found, ["metric"], exact="mean", **columns)
 
 
-def after(metric, run, roots):
-    """The estimate after so many steps for each root of the number of items."""
-    with mock.patch.object(sampled_run, "_PACE", roots):
+def after(metric, run, steps):
+    """The estimate after so many steps."""
+    with mock.patch.object(sampled_run, "em_steps", partial(em_steps, iterations=steps)):
         other = SampledRun(run.sampled, run.sizes, run.replace, [metric])
         return other.estimate(metric)
 

@@ -18,6 +18,7 @@ import scipy
 from recsample._support import checks
 from recsample._support.arrays import counted, summed
 from recsample._support.typing import Floats
+from recsample.inference.likelihood.mixtures import EM_ITERATIONS, em_steps
 from recsample.metrics.base import Metric
 from recsample.metrics.names import exact_metric
 from recsample.ranks.base import Ranks
@@ -27,9 +28,6 @@ from recsample.sampling.large_pools import pool_of
 from recsample.sampling.uniform import UniformSampling
 
 __all__ = ["best_gamma", "plausible_prior", "plug_in", "rank_distribution"]
-
-# The EM algorithm is stopped early, before it fits the noise.
-EM_ITERATIONS = 30
 
 
 def sampled_counts(sampled: Ranks | RankCounts, sampler: UniformSampling) -> Floats:
@@ -116,28 +114,13 @@ def expectation_maximisation(
     """
     counts = sampled_counts(sampled, sampler)
     pool = _pool(sampler, n_items, iterations + 1)
-    p, ratios = _em(counts, pool.law, pool.weight, iterations)
+    p, ratios = em_steps(counts, pool.law, pool.weight, iterations)
     if len(p) < n_items:
         # From a uniform start p is the product of its factors, each smooth in the rank: so it can
         # be interpolated between the ranks used.
         factors = np.stack(ratios, axis=1)
         p = pool.at_all(lambda law: law @ factors, lambda f: np.maximum(f, 0.0).prod(axis=1))
     return p / p.sum()
-
-
-def _em(counts, law, p, iterations=EM_ITERATIONS):
-    """The EM algorithm from p on.
-
-    Returns the weights of the rows of the law, and for each iteration the vector whose product with
-    the law is the factor of the weights.
-    """
-    share, ratios = counts / counts.sum(), []
-    for _ in range(iterations):
-        # Both steps in one: observed over expected shares, averaged by the law of each rank.
-        expected = law.T @ p
-        ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
-        p = p * (law @ ratios[-1])
-    return p, ratios
 
 
 def _pool(sampler, n_items, factors):
@@ -159,7 +142,8 @@ def maximum_entropy(
     counts = sampled_counts(sampled, sampler)
     pool = _pool(sampler, n_items, EM_ITERATIONS + 1)
     # Expected shares of the cells, at least a thousandth of an instance: none may be 0.
-    expected = np.maximum(_em(counts, pool.law, pool.weight)[0] @ pool.law, 1e-3 / counts.sum())
+    estimate, _ = em_steps(counts, pool.law, pool.weight)
+    expected = np.maximum(estimate @ pool.law, 1e-3 / counts.sum())
     ridge = weight * expected / counts.sum()
     multipliers = _most_entropy(pool.law, counts / counts.sum(), ridge, np.log(pool.weight))
     return scipy.special.softmax(pool.at_all(lambda law: law @ multipliers, np.asarray))

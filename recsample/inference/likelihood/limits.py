@@ -89,7 +89,7 @@ def limits(
     They are those of the mean over all instances like these, with pools and numbers of relevant
     items like these. Instances are independent, the irrelevant items were drawn uniformly and anew
     for each, and how many were drawn does not depend on the rank. The estimate is by the EM
-    algorithm, 2 sqrt(N) steps from a random order for N relevant items.
+    algorithm, 30 steps from a random order.
 
     Parameters
     ----------

@@ -22,6 +22,8 @@ import numpy as np
 from recsample._support.numerics import nonnegative_least_squares
 from recsample._support.typing import Floats
 
+# The EM algorithm is stopped early, before it fits the noise.
+EM_ITERATIONS = 30
 # The log-likelihood is found to about this much.
 _GAP = 1e-3
 # If rounding prevents that, to this share of the maximum.
@@ -65,6 +67,23 @@ def fitted(
         weights /= weights.sum()
         expected = law @ weights
     raise RuntimeError(f"the fit of {n} columns to {len(counts)} counts did not converge")
+
+
+def em_steps(
+    counts: Floats, law: Floats, p: Floats, iterations: int = EM_ITERATIONS
+) -> tuple[Floats, list[Floats]]:
+    """The EM algorithm from the weights p of the rows of the law on.
+
+    Returns the new weights, and for each iteration the vector whose product with the law is the
+    factor of the weights.
+    """
+    share, ratios = counts / counts.sum(), []
+    for _ in range(iterations):
+        # Both steps in one: observed over expected shares, averaged by the law of each row.
+        expected = law.T @ p
+        ratios.append(np.divide(share, expected, out=np.zeros_like(share), where=share > 0))
+        p = p * (law @ ratios[-1])
+    return p, ratios
 
 
 def _spread(law):

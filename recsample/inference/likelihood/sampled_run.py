@@ -15,7 +15,7 @@ from recsample._support.checks import one_or_each, refuse_first
 from recsample._support.numerics import mean_of, upper_limits
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import cached
-from recsample.inference.likelihood.mixtures import fitted
+from recsample.inference.likelihood.mixtures import em_steps, fitted
 from recsample.inference.likelihood.scores import Scores, cells_of, mixed, scores_of
 from recsample.inference.likelihood.strata import (
     Assumption,
@@ -41,8 +41,6 @@ _REPETITIONS, _MORE, _CERTAIN = 40, 200, 1e-12
 _RARE = 0.01
 # So many instances at least are put together for an estimate, and for a test.
 _ENOUGH, _TESTED = 30, 200
-# The EM algorithm makes so many steps for each root of the number of relevant items.
-_PACE = 2
 # Where so much of every pool is drawn, the places are all but known, and no assumption is needed.
 _NEARLY_ALL = 0.9
 
@@ -140,18 +138,14 @@ class SampledRun:
     def weights(self) -> list[Floats]:
         """The distribution of the places in each stratum, by the EM algorithm.
 
-        From a uniform distribution (of several relevant items: from a random order), stopped long
-        before it converges, after 2 sqrt(N) steps for the N items of a stratum.
+        From a uniform distribution; of several relevant items, from a random order.
         """
         found = []
         for stratum in self.strata:
             column = self._steps_of(stratum)
             law, counts = observed(stratum.counts, column)
-            weights = column.mass / column.mass.sum()
-            for _ in range(round(_PACE * np.sqrt(counts.sum()))):
-                weights = weights * (law.T @ (counts / (law @ weights)))
-                weights = weights / weights.sum()
-            found.append(weights)
+            weights, _ = em_steps(counts, law.T, column.mass / column.mass.sum())
+            found.append(weights / weights.sum())
         return found
 
     def _columns_of(self, stratum, assumption):

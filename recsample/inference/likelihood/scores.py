@@ -57,9 +57,10 @@ from recsample.sampling.uniform import UniformSampling
 # draws; as they are thinned, that costs as much as fewer draws would. Orders and numbers of
 # relevant items share the populations for which scores are close, and are bounded each for itself.
 _POOLS, _ORDERS, _RELEVANT = 1.15, 1.5, 2.0
-# Populations: r^-1.5, 1 / (r + c) for three c from 1 to a fifteenth of the pool, all ranks alike,
-# and only ranks of the last three tenths. Tilts, in units of that at which the log-likelihood of
-# the mean metric falls by 2: `book/estimation.md` shows how little more of either would gain.
+# Populations: rank 1 alone, r^-1.5, 1 / (r + c) for three c from 1 to a fifteenth of the pool, all
+# ranks alike, and only ranks of the last three tenths. Tilts, in units of that at which the
+# log-likelihood of the mean metric falls by 2: `book/estimation.md` shows how little more of either
+# would gain.
 _STEEP, _OFFSETS, _LAST = 1.5, 3, 0.7
 _TILTS = 0.35, 1.4
 # Two-sided limits at 95 %, for which scores are chosen; at other levels they hold as well.
@@ -232,10 +233,8 @@ def _candidates(reference, metric, assumption, sign, replace, n):
     sums = [sign * float(term(first).sum()) for term in terms]
     outermost = int(np.argmax(sums))
     base, most = reference.kinds[outermost][:2], _range(terms[outermost], reference)
-    classes = ("none",) if assumption == "none" else ("none", "decreasing")
-    about = metric, sign, replace, n
-    close = [_close(reference.pool, reference.m, *base, one, *about)[0] for one in classes]
-    values = np.concatenate(close, axis=1)
+    about = assumption, metric, sign, replace, n
+    (values,) = _close(reference.pool, reference.m, *base, *about)
     places = _places(reference.pool, metric)
     at_places = _means(values, reference, replace, places)
     found = []
@@ -280,8 +279,10 @@ def _close(pool, m, order, relevant, assumption, metric, sign, replace, n):
     (mean, _), (value, square) = (moments_of(stratum, one, metric) for one in (columns, single))
     range_ = float(np.ptp(mean))
     if range_ == 0:
-        return (np.full((m + 1, len(_TILTS) * (_OFFSETS + 3)), mean[0]),)
-    found = []
+        return (np.full((m + 1, 1 + len(_TILTS) * (_OFFSETS + 3)), mean[0]),)
+    # If all are on the first rank no item is above it, and any other place has these odds to differ.
+    away = sign * (mean[1:] - mean[0]) / np.maximum(1 - law[0, 1:], _TINY)
+    found = [mean[0] + sign * max(away.max(), 0.0) * (edges > 0)]
     for weights in _populations(single.steps, pool, order, relevant):
         seen = np.add.reduceat(single.law @ weights, edges)
         spread = max(square @ weights - (value @ weights) ** 2, range_**2 / n)
