@@ -73,17 +73,17 @@ def test_of_these_users_fewer_are_enough_for_their_own_mean(n_users):
     assert users_to_rank(metric, 1e-7, evidence).these == n_users
 
 
-def test_a_metric_that_is_linear_in_the_rank_is_planned_for_by_its_mean():
-    """What it varies by is seen with its draws only: it is at most as for values at both ends."""
+def test_a_metric_that_is_linear_in_the_rank_is_planned_for_by_what_is_seen():
+    """Which has the variance of the draws too."""
     n, m, n_users = 400, 3, 20_000
     ranks = rs.Ranks(np.random.default_rng(3).integers(1, n + 1, n_users), n)
     sampled = rs.UniformSampling(m).draw(ranks, 4)
     assert rs.AUC(sampled).var() > 1.5 * rs.AUC(ranks).var()
     evidence, width = SampledRun(sampled, n, False, [rs.AUC]), 0.01
     planned = users_to_rank(rs.AUC, width, evidence).others
-    mean = rs.AUC(ranks).mean()
-    assert 4 * 1.96**2 * rs.AUC(ranks).var() / width**2 < planned
-    assert planned == pytest.approx(4 * 1.96**2 * mean * (1 - mean) / width**2, rel=0.01)
+    exact, seen = (4 * 1.96**2 * rs.AUC(one).var() / width**2 for one in (ranks, sampled))
+    # The luck of 20,000 users, and limits that count one more value at an end.
+    assert exact < seen < planned < 1.03 * seen
 
 
 def test_a_plan_is_in_the_units_of_its_metric():

@@ -25,6 +25,9 @@ grades:
                 that Gaffke's limits hold for these is conjectured
 "proved"        the same with limits by betting, which are proved to hold
 ==============  ==================================================================================
+
+Pools of several sizes share scores if they are alike, see `recsample.inference.likelihood.scores`;
+which are alike is seen in those of all users, so the proof is complete for one size only.
 """
 
 from __future__ import annotations
