@@ -256,7 +256,7 @@ REFUSED = {
     ),
     "a missing value for a word": (
         lambda: rs.inference.limits(AP, ranks, 40, assumption=pd.NA),
-        "assumption must be 'none', 'decreasing' or",
+        "assumption must be 'none' or 'decreasing'",
     ),
     "an array for a split": (
         lambda: rs.datasets.load_movielens(split=np.array([1, 2])),
