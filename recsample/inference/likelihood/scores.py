@@ -53,8 +53,8 @@ from recsample.sampling.large_pools import law_at, random_belief, sums_in_steps,
 from recsample.sampling.laws import count_pmf
 from recsample.sampling.uniform import UniformSampling
 
-# Pools and numbers of draws up to this ratio have the scores of the largest pool and the fewest
-# draws; as they are thinned, that costs as much as fewer draws would. Orders and numbers of
+# Pools and numbers of draws up to this ratio have the scores of the largest and the fewest of these;
+# as they are thinned, that costs as much as fewer draws would. Orders and numbers of
 # relevant items share the populations for which scores are close, and are bounded each for itself.
 _POOLS, _ORDERS, _RELEVANT = 1.15, 1.5, 2.0
 # Populations: rank 1 alone, r^-1.5, 1 / (r + c) for three c from 1 to a fifteenth of the pool, all
@@ -92,11 +92,15 @@ class Scores(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """The largest pool and the fewest draws of relevant items that are alike."""
+    """The largest pool and the fewest draws that relevant items of a bin can have.
+
+    The bins do not depend on the data, so that what is computed for one study serves the next; but
+    where all items of a bin have the same pool, or number of draws, it is that.
+    """
 
     pool: int
     m: int
-    least: int  # the smallest pool
+    least: int  # the smallest pool of the bin
     kinds: tuple[tuple[int, int, int], ...]  # order, number of relevant items, and pool of terms
 
 
@@ -126,8 +130,8 @@ def cells_of(sampled: Ranks, sizes: Integers, metric: Metric) -> list[Cells]:
     for some in _split(alike):
         kinds, kind = different_rows([rows.order[some], relevant[some], own[some]])
         named = tuple(zip(*(column.tolist() for column in kinds)))
-        ends = int(pool[some].max()), int(m[some].min()), int(pool[some].min())
-        reference = Reference(*ends, named)
+        (least, most), (fewest, _) = _ends(pool[some], _POOLS), _ends(m[some], _POOLS)
+        reference = Reference(most, fewest, least, named)
         for which in _split([m[some]]):
             mine = some[which]
             pools, at = np.unique(pool[mine], return_inverse=True)
@@ -137,14 +141,22 @@ def cells_of(sampled: Ranks, sizes: Integers, metric: Metric) -> list[Cells]:
 
 
 def _alike(values, ratio):
-    """Number the values by bins, within which they differ by at most a ratio."""
-    different, which = np.unique(values, return_inverse=True)
-    bins, first = np.zeros(len(different), np.int64), different[0]
-    for i, value in enumerate(different):
-        if value > first * ratio:
-            bins[i:] += 1
-            first = value
-    return bins[which]
+    """Number the values by bins, within which they differ by less than a ratio."""
+    return np.searchsorted(_edges(values.max(), ratio), values)
+
+
+def _edges(highest, ratio):
+    """The last numbers of bins, the same for all data."""
+    return np.unique(np.floor(ratio ** np.arange(2 + np.log(highest) / np.log(ratio))))
+
+
+def _ends(values, ratio):
+    """The first and the last number of the bin of all values; of equal ones, these."""
+    low, high = values.min(), values.max()
+    if low < high:
+        edges = _edges(high, ratio)
+        low, high = edges[np.searchsorted(edges, low) - 1] + 1, edges[np.searchsorted(edges, high)]
+    return int(low), int(high)
 
 
 def _split(columns):
@@ -205,23 +217,16 @@ def _over_ties(thin, one):
 def _thinned(values, reference, pools, m, replace):
     """Scores in smaller pools of which m items were drawn, shape (pools, m + 1, kinds * number).
 
-    J of the reference's draws are items of such a pool. For each J draws are taken away one by one,
-    from the last: of j draws with s above it, one is above with the chance s / j.
+    J of the reference's draws are items of such a pool; so are J of the m, chosen at random.
     """
-    values = np.moveaxis(values, 1, 2).reshape(-1, reference.m + 1)
+    values = np.moveaxis(values, 1, 0).reshape(reference.m + 1, -1)
     old = np.full(len(pools), float(reference.pool))
-    chance = count_pmf(pools.astype(float), old, reference.m, replace)
-    first, last = np.flatnonzero((chance > _RAREST).any(axis=0))[[0, -1]]
-    left = np.zeros((last + 1 - first, len(values), m + 1))
-    for j in range(first, m + 1):
-        some, share = left[: min(j, last + 1) - first, :, : j + 1], np.arange(j + 1) / max(j, 1)
-        above = share[1:] * some[..., :-1]
-        some[..., :-1] *= 1 - share[:-1]
-        some[..., 1:] += above
-        if j <= last:
-            left[j - first, :, : j + 1] = values[:, : j + 1]
-    share = chance[:, first : last + 1] / chance[:, first : last + 1].sum(axis=1, keepdims=True)
-    return np.moveaxis(np.tensordot(share, left, axes=1), 1, 2)
+    share = count_pmf(pools.astype(float), old, reference.m, replace)
+    share[share <= _RAREST] = 0.0
+    some = np.flatnonzero(share.any(axis=0))
+    share = share[:, some] / share.sum(axis=1, keepdims=True)
+    laws = [UniformSampling(int(j)).law(m + 1) if j else np.ones((m + 1, 1)) for j in some]
+    return np.tensordot(share, [law @ values[: j + 1] for j, law in zip(some, laws)], axes=1)
 
 
 @cached_arrays
