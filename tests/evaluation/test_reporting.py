@@ -227,9 +227,9 @@ def test_among_any_number_of_items_a_share_of_the_list_is_known_as_well():
         ).ladder.to_numpy()
         for n in (10**5, 10**10, 2**53 - 1)
     )
-    # Scores are made for populations that depend on the pool, and are as close to a few percent.
+    # The populations that scores are close for depend on the pool a little.
     for here in large:
-        assert (abs(here - small) <= 0.05 * (small[:, 1:] - small[:, :1])).all()
+        assert (abs(here - small) <= 0.1 * (small[:, 1:] - small[:, :1])).all()
 
 
 def test_several_recommenders_have_rows_pairs_and_sentences_of_their_own(pair, found):

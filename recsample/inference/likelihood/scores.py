@@ -57,8 +57,8 @@ from recsample.sampling.uniform import UniformSampling
 # as they are thinned, that costs as much as fewer draws would. Orders and numbers of
 # relevant items share the populations for which scores are close, and are bounded each for itself.
 _POOLS, _ORDERS, _RELEVANT = 1.15, 1.5, 2.0
-# Populations: rank 1 alone, r^-1.5, 1 / (r + c) for three c from 1 to a fifteenth of the pool, all
-# ranks alike, and only ranks of the last three tenths. Tilts, in units of that at which the
+# Populations: rank 1 alone, r^-1.5, 1 / (r + c) for three c up to a fifteenth of the pool, all ranks
+# alike, and only ranks of the last three tenths. Tilts, in units of that at which the
 # log-likelihood of the mean metric falls by 2: `book/estimation.md` shows how little more of either
 # would gain.
 _STEEP, _OFFSETS, _LAST = 1.5, 3, 0.7
@@ -288,7 +288,7 @@ def _close(pool, m, order, relevant, assumption, metric, sign, replace, n):
     # If all are on the first rank no item is above it, and any other place has these odds to differ.
     away = sign * (mean[1:] - mean[0]) / np.maximum(1 - law[0, 1:], _TINY)
     found = [mean[0] + sign * max(away.max(), 0.0) * (edges > 0)]
-    for weights in _populations(single.steps, pool, order, relevant):
+    for weights in _populations(single.steps, pool, m, order, relevant):
         seen = np.add.reduceat(single.law @ weights, edges)
         spread = max(square @ weights - (value @ weights) ** 2, range_**2 / n)
         counts, start = n * seen / seen.sum(), None
@@ -299,7 +299,8 @@ def _close(pool, m, order, relevant, assumption, metric, sign, replace, n):
             start = 0.99 * fit + 0.01 / len(fit)
             ratio = np.where(some, counts / (law @ fit), 0.0)
             found.append((n - ratio) / tilt)
-    return (np.repeat(np.transpose(found), np.diff(edges, append=m + 1), axis=0),)
+    group = np.searchsorted(edges, np.arange(m + 1), side="right") - 1
+    return (np.transpose(found)[group],)
 
 
 def _fit(law, counts, tilt, start):
@@ -309,11 +310,12 @@ def _fit(law, counts, tilt, start):
         return np.full(law.shape[1], 1 / law.shape[1]) if start is None else start
 
 
-def _populations(steps, pool, order, relevant) -> Iterator[Floats]:
+def _populations(steps, pool, m, order, relevant) -> Iterator[Floats]:
     """Weights of steps of places, for the order-th best of relevant items from each population."""
     rank = np.arange(1.0, pool + 2) if pool < _EVERY else steps + 1.0
     width = np.diff(rank, prepend=0.0)
-    offsets = np.geomspace(1, max(pool / 15, 2), _OFFSETS)
+    # What is nearer to the top than a part of pool / m looks like rank 1.
+    offsets = np.geomspace(max(1, pool / (40 * m)), max(pool / 15, 2), _OFFSETS)
     densities = [rank**-_STEEP, *(1 / (rank + c) for c in offsets), np.ones(len(rank))]
     densities.append(1.0 * (rank > _LAST * pool))
     for density in densities:
