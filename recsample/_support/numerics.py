@@ -171,6 +171,9 @@ def _grouped(rows, weights):
     of the grid widen as the distance does, d (1 + z^2)^(1/2): the variance grows by at most d^2 / 2
     of itself, or 0.7 % of a million values.
     """
+    if rows.shape[1] > _GROUPS and len(rows) == 1:  # so that it does not matter how they are given
+        (different, which), weights = np.unique(rows, return_inverse=True), np.ravel(weights)
+        rows, weights = different[None], summed(which.ravel(), weights, len(different))
     if rows.shape[1] <= _GROUPS:
         return rows, np.broadcast_to(weights, rows.shape)
     parts = [_on_grid(rows[some], weights) for some in row_blocks(*rows.shape)]

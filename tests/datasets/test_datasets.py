@@ -945,7 +945,7 @@ def test_a_seed_that_is_none():
 def test_records_are_named_where_they_are_described():
     """Those of times once, for the two numbers of threads."""
     folder = Path(datasets.__file__).parents[1] / "data/records"
-    described = set(re.findall(r'"([a-z_]+)"', datasets.record.__doc__))
+    described = set(re.findall(r'"([a-z0-9_]+)"', datasets.record.__doc__))
     kept = {path.stem.removesuffix("_2_threads") for path in folder.iterdir()}
     assert kept <= described
     tables = {path.stem: datasets.record(path.stem) for path in folder.iterdir()}

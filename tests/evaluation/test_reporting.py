@@ -239,7 +239,8 @@ def test_several_recommenders_have_rows_pairs_and_sentences_of_their_own(pair, f
     assert pair.pairs.index.tolist() == [("A", "B", str(metric)) for metric in METRICS]
     assert pair.sentences[0].startswith(f"A: {found.sentences[0]}")
     one = rs.inference.paired_comparison(rs.AUC, RUN, SAMPLER.draw(exact_ranks(0.4, seed=1), 2))
-    assert tuple(pair.pairs.loc[("A", "B", "AUC")])[:4] == tuple(one)
+    found_pair = pair.pairs.loc[("A", "B", "AUC")].iloc[:4].astype(float)
+    assert tuple(found_pair) == pytest.approx(tuple(one), abs=1e-12)
     with pytest.raises(ValueError, match="a plan is made from the sampled ranks of one"):
         pair.plan("AP", 0.1)
 
@@ -447,7 +448,7 @@ def test_every_sentence_has_forty_words_at_most_and_says_no_more_than_there_is()
         said = f"{found} {found.footnote} {found.to_latex()} {found.to_markdown()}"
         assert "nan" not in said and "without bias" not in said
         lines = str(found).splitlines()
-        assert len(lines) - 1 - len(found.table) - 2 <= 4, found  # a line may be broken once
+        assert len(lines) - 1 - len(found.table) - 2 <= 5, found  # two lines may be broken once
         if found.blind is None:
             assert "At this size" not in said
 
