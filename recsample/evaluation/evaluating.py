@@ -19,8 +19,8 @@ from recsample.evaluation.match import match_ids
 from recsample.evaluation.options import REPORTED, check_together
 from recsample.evaluation.rank import rank
 from recsample.evaluation.reporting import USUAL, refuse_corrections
-from recsample.evaluation.results import Result
-from recsample.evaluation.runs import over_runs, runs_of
+from recsample.evaluation.results import Result, result_of
+from recsample.evaluation.runs import runs_of
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AUC
@@ -208,11 +208,10 @@ def evaluate(
     if ranked.missed and not ranked.best:
         check_found(chosen)
     whose = None if groups is None else group_numbers(groups, matched.study.users)
-    found = infer(ranked, chosen, drawn, train is not None, whose)
-    found = found if runs is None else over_runs(found, runs)
+    study = infer(ranked, chosen, drawn, train is not None, whose, runs)
     if sampler is None:
         del arguments["rng"]  # which nothing was drawn with
-    return Result(found, evaluate, arguments)
+    return result_of(study, evaluate, arguments)
 
 
 def _runs(scores, model, run, unlisted, drawn, sampler):

@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 from recsample._support import checks
 from recsample._support.checks import shown
 from recsample._support.extras import extra
-from recsample.evaluation.infer import Reread
 from recsample.evaluation.options import DRAWN
 from recsample.evaluation.printed import called, metric_name, read_printed
+from recsample.evaluation.printed_study import PrintedNumbers
 from recsample.evaluation.reporting import MANY, refuse_corrections
-from recsample.evaluation.results import Result
-from recsample.evaluation.say import among, as_written
+from recsample.evaluation.results import Result, result_of
 from recsample.inference.likelihood.sampled_run import check_additive
 from recsample.inference.published import Printed, PrintedStudy
 from recsample.metrics.base import Metric, ends_of
@@ -103,30 +102,22 @@ def from_published(
             f"{shown(drawn)}: of other draws they say nothing about the exact metrics"
         )
     given, named = read_printed(values)
-    runs = {name: _numbers(called(name), cells) for name, cells in given.items()}
-    check_names("values", runs)
-    printed = list(dict.fromkeys(one.metric for run in runs.values() for one in run))
+    numbers = {name: _numbers(called(name), cells) for name, cells in given.items()}
+    check_names("values", numbers)
+    printed = list(dict.fromkeys(number.metric for of in numbers.values() for number in of))
     asked = printed if metrics is None else chosen_metrics(metrics)
     refuse_corrections(asked)
-    for one in asked:
-        check_additive(one)
-    studies = _studies(m, n_items, n_users, replace)
+    for metric in asked:
+        check_additive(metric)
     others = sum(cell.has_other for cells in given.values() for cell in cells.values())
-    found = Reread(
-        runs=runs,
+    study = PrintedNumbers(
+        numbers=numbers,
         metrics=tuple(asked),
         named=named,
         counts={("", "numbers behind others in a cell, such as their errors, not used"): others},
-        studies=studies,
+        studies=_studies(m, n_items, n_users, replace),
     )
-    if not found.readings:
-        name, clash = found.clashes[0][0]
-        raise ValueError(
-            f"{called(name)} must be possible together for {among(found)}, got "
-            f"{', '.join(map(as_written, clash))}: look for a misprint, for another cut-off, m, "
-            "n_items or draw, or for numbers that are each the best of many epochs"
-        )
-    return Result(found, from_published, arguments)
+    return result_of(study, from_published, arguments)
 
 
 def _numbers(of, cells):

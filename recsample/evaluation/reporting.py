@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from recsample._support import checks
 from recsample._support.typing import Integers
-from recsample.evaluation.infer import Audited, Sampled
+from recsample.evaluation.audited import Audited
 from recsample.evaluation.options import REPORTED, check_word
-from recsample.evaluation.results import Result
+from recsample.evaluation.results import Result, result_of
 from recsample.evaluation.rows import reading_of
+from recsample.evaluation.sampled import Sampled
 from recsample.inference.audit import chances_of, exact_ranks
 from recsample.inference.likelihood.sampled_run import checked_sizes
 from recsample.metrics.base import Metric
@@ -173,48 +174,48 @@ def report(
         runs = {name: added.added_up(one) for name, one in runs.items()}
         sizes = added.each("n_items", draws.n_items)
         draws = draws._replace(n_items=sizes, replace=True)
-    found = Sampled(
-        runs=runs,
+    study = Sampled(
+        ranks=runs,
         metrics=tuple(asked),
         named=given is sampled,
         groups=reading.of_instances(),
         **draws._asdict(),
     )
-    found = found if exact is None else _audited(found, exact, chosen)
-    return Result(found, report, arguments)
+    return result_of(study if exact is None else _audited(study, exact, chosen), report, arguments)
 
 
-def _audited(sampled, exact, chosen):
+def _audited(sampled: Sampled, exact: Any, chosen: Any) -> Audited:
     """The same with exact ranks of some instances, by which all else is said."""
     if sampled.groups is not None:
         raise ValueError(
             "exact must come without groups or several rows of a user: audited are users, who are "
             "independent"
         )
+    runs = sampled.ranks
     if not sampled.pairable:
         raise ValueError("exact must come with Ranks: RankCounts do not say who was audited")
     given = exact if isinstance(exact, Mapping) else {"": exact}
-    wanted = list(sampled.runs) if sampled.named else "one recommender"
-    if list(given) != list(sampled.runs) and set(given) != set(sampled.runs):
+    wanted = list(runs) if sampled.named else "one recommender"
+    if list(given) != list(runs) and set(given) != set(runs):
         raise ValueError(
             f"exact must hold ranks of {wanted}, by the names of sampled, got "
             f"{list(given) if given is exact else checks.shown(exact)}"
         )
-    how = sampled.n_items, sampled.replace
+    n_items, replace = sampled.n_items, sampled.replace
     found = {
-        name: exact_ranks(given[name], run, checked_sizes(run, *how), sampled.replace)
-        for name, run in sampled.runs.items()
+        name: exact_ranks(given[name], run, checked_sizes(run, n_items, replace), replace)
+        for name, run in runs.items()
     }
     users, _ = next(iter(found.values()))
-    other = [name for name, (one, _) in found.items() if not np.array_equal(users, one)]
+    other = [name for name, (audited, _) in found.items() if not np.array_equal(users, audited)]
     if other:
         raise ValueError(
             "exact must hold the same instances of each recommender, got other ones for "
             f"{other[0]!r} than for {next(iter(found))!r}"
         )
-    chances = [chances_of(chosen, run, users) for run in sampled.runs.values()]
+    chances = [chances_of(chosen, run, users) for run in runs.values()]
     by_name = {name: ranks for name, (_, ranks) in found.items()}
-    return Audited(exact=by_name, audited=users, chances=chances[0], **sampled.__getstate__())
+    return Audited(sampled=sampled, exact=by_name, audited=users, chances=chances[0])
 
 
 class Draws(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from html import escape
 from importlib.metadata import version
 from inspect import signature
@@ -19,10 +20,9 @@ from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.values import Value
 from recsample.evaluation import say
+from recsample.evaluation.findings import COLUMNS_OF_PAIRS, Findings, Study
 from recsample.evaluation.groups import names_of
-from recsample.evaluation.infer import COLUMNS_OF_PAIRS, Inferred, Reread, Sampled
 from recsample.inference.blind import BlindSpot
-from recsample.inference.planning import users_to_rank
 from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
 
@@ -39,7 +39,6 @@ _MOST = 20
 _LEVELS = ["recommender", "metric"]
 _LIMITS, _IF, _PLACE = f"{PERCENT} limits", "if decreasing", "vs best"
 _IDLE = ("not needed", "")  # what makes no column
-_TABLES = ("table", "wide", "ladder", "pairs", "fit", "counts")
 _FOR_LATEX = str.maketrans(
     {sign: f"\\{sign}" for sign in "&%$#_{}"}
     | {sign: f"{{{sign}}}" for sign in "[*"}
@@ -48,6 +47,7 @@ _FOR_LATEX = str.maketrans(
 )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Result(Value):
     """What `evaluate`, `report` and `from_published` say: text, or HTML in a notebook.
 
@@ -56,18 +56,16 @@ class Result(Value):
 
     Parameters
     ----------
-    inferred : Inferred
-        All numbers, which `per_instance`, `by` and `plan` ask too.
-    function : callable
-        What made it, for exports.
-    arguments : mapping of str to object
-        What that was given, its seed included; what is as it is by default is left out.
+    study : Study
+        What was given, of which `by` takes parts, and by which `plan` plans.
+    findings : Findings
+        All that was found, as data.
+    made : mapping
+        The version of ``recsample``, the ``function``, and its ``arguments`` as they were stated,
+        the seed included; tables in short, and without what is as it is by default.
 
     Attributes
     ----------
-    made : mapping
-        The version of ``recsample``, the ``function``, and its ``arguments`` as they were stated,
-        tables in short.
     head : str
         What was ranked among what.
     table : pandas.DataFrame
@@ -123,120 +121,65 @@ class Result(Value):
     (1, 7)
     """
 
-    inferred: Inferred
+    study: Study
+    findings: Findings
     made: Mapping[str, Any]
-    head: str
-    footnote: str
-    table: pd.DataFrame
-    wide: pd.DataFrame
-    ladder: pd.DataFrame
-    fit: pd.DataFrame
-    pairs: pd.DataFrame
-    sentences: tuple[str, ...]
-    notes: tuple[str, ...]
-    blind: BlindSpot | None
-    counts: pd.DataFrame | None
-
-    def __init__(
-        self, inferred: Inferred, function: Callable[..., Result], arguments: Mapping[str, Any]
-    ) -> None:
-        usual = {one.name: one.default for one in signature(function).parameters.values()}
-        given = {
-            name: one if isinstance(one, (bool, int, float, str)) else _told(one)
-            for name, one in arguments.items()
-            if one is not usual[name] or name == "rng"
-        }
-        vars(self).update(
-            inferred=inferred,
-            made={
-                "recsample": version("recsample"),
-                "function": function.__name__,
-                "arguments": given,
-            },
-            blind=inferred.blind,
-            head=say.head(inferred),
-            footnote=say.footnote(inferred),
-            sentences=say.sentences(inferred),
-            notes=say.notes(inferred),
-        )
+    _known: dict[str, Any] = field(default_factory=dict, init=False)
+    if TYPE_CHECKING:  # what `__getattr__` makes
+        head: str = field(init=False)
+        footnote: str = field(init=False)
+        table: pd.DataFrame = field(init=False)
+        wide: pd.DataFrame = field(init=False)
+        ladder: pd.DataFrame = field(init=False)
+        fit: pd.DataFrame = field(init=False)
+        pairs: pd.DataFrame = field(init=False)
+        sentences: tuple[str, ...] = field(init=False)
+        notes: tuple[str, ...] = field(init=False)
+        blind: BlindSpot | None = field(init=False)
+        counts: pd.DataFrame | None = field(init=False)
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _TABLES:
+        if name not in _MADE:
             raise AttributeError(f"a result has no attribute {name!r}")
         # Made when it is asked for, and kept: text is printed without pandas.
-        made = self._wide() if name == "wide" else _frame(self.inferred, name)
-        return vars(self).setdefault(name, made)
+        if name not in self._known:
+            self._known[name] = _MADE[name](self.findings)
+        return self._known[name]
 
     def _content(self):
-        return (self.inferred,)  # all else follows from it
+        return (self.study,)  # all else follows from it
 
     def __str__(self) -> str:
         first, *others = (fill(line, _WIDTH) for line in self._lines())
-        return "\n".join([first, "", *_grid(self._shown(), self.inferred.named), "", *others])
+        return "\n".join(
+            [first, "", *_grid(_shown(self.findings), self.findings.named), "", *others]
+        )
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         first, *others = (f"<p>{escape(line)}</p>" for line in self._lines())
         # Where a table is wider than a phone it is moved there, not the page: by keys too.
-        table = extra("pandas").DataFrame.from_dict(self._shown(), "index")
-        table = table if self.inferred.named else table.droplevel(0)
+        table = extra("pandas").DataFrame.from_dict(_shown(self.findings), "index")
+        table = table if self.findings.named else table.droplevel(0)
         moved = f'<div style="overflow-x: auto" tabindex="0">{table.to_html(border=0)}</div>'
         return "".join([first, moved, *others])
 
     def _lines(self):
         """What was ranked among what, what limits are, and how much more is said where."""
-        n, notes = len(self.inferred.runs), len(self.notes)
+        n, notes = len(self.findings.recommenders), len(self.notes)
         left_out = f" Best {_MOST} of {n} shown; .table has all." * (n > _MOST)
         some = f"{notes or 'No'} note{'s' * (notes != 1)}{' in .notes' * bool(notes)}. "
-        last = f"{some}See {say.page(self.inferred)}"
-        said = say.limits_said(self.inferred), say.undecided(self.inferred), last
+        last = f"{some}See {say.page(self.findings)}"
+        said = self.findings.limits, say.undecided(self.findings), last
         return self.head + left_out, *filter(None, said)
-
-    def _best(self):
-        """The recommenders that are shown, in their order: all, or the best by the first metric."""
-        found, metric = self.inferred, self.inferred.metrics[0]
-        ends = ("value", "low", "high")
-        rows = [[found.rows[name, metric][one] for one in ends] for name in found.runs]
-        values = [(low + high) / 2 if np.isnan(x) else x for x, low, high in rows]
-        sign = -1 if metric.higher_is_better else 1
-        best = np.argsort(sign * np.array(values), kind="stable")[:_MOST]  # NaN comes last
-        return [name for i, name in enumerate(found.runs) if i in best]
-
-    def _cells(self, name, metric):
-        """A row of the table as text, by column."""
-        found, row = self.inferred, self.inferred.rows[name, metric]
-        cells = {} if isinstance(found, Reread) else {"value": _number(row["value"])}
-        cells[_LIMITS] = say.between(row, digits=4)
-        if row.get("assumption") == "bound":
-            cells[_LIMITS] = f"between {cells[_LIMITS].replace('to', 'and')}"
-        if "if_low" in row:
-            word = say.rests_on(row)
-            cells[_IF] = say.between(row, "if_", 4) if word == "decreasing" else word
-        cells[_PLACE], _ = say.place(found, name, metric)
-        return cells | ({"sampled": _number(row["sampled"])} if "sampled" in row else {})
-
-    def _shown(self):
-        """The table as text: texts by column, by recommender and metric."""
-        best, rows = {*self._best()}, self.inferred.rows
-        shown = {(a, str(m)): self._cells(a, m) for a, m in rows if a in best}
-        said = {c for cells in shown.values() for c, text in cells.items() if text not in _IDLE}
-        return {key: {c: cells[c] for c in cells if c in said} for key, cells in shown.items()}
-
-    def _wide(self):
-        rows: dict[str, dict[tuple[str, str], str]] = {}
-        for (name, metric), cells in self._shown().items():
-            of_metric = {(metric, c): text for c, text in cells.items() if c != "sampled"}
-            rows.setdefault(name, {}).update(of_metric)
-        wide = extra("pandas").DataFrame.from_dict(rows, "index").rename_axis("recommender")
-        return wide.loc[:, ~wide.isin(_IDLE).all()]
 
     def _printed(self, as_text, bold, mark):
         """`wide` for a paper, a column for each metric and limits below the values.
 
         The best is in bold, and what is not told apart from it is marked.
         """
-        wide, metrics = self.wide.map(as_text), [str(one) for one in self.inferred.metrics]
+        wide, metrics = self.wide.map(as_text), [str(one) for one in self.findings.metrics]
         for metric in metrics:
             if (metric, _PLACE) in wide:
                 place, value = wide.pop((metric, _PLACE)), wide[metric, "value"]
@@ -247,12 +190,12 @@ class Result(Value):
         lines = []
         for name, cells in wide.iterrows():
             labels = [first, *below]
-            if self.inferred.named:
+            if self.findings.named:
                 called = as_text(_on_one_line(name))
                 labels[0] = called if first == "value" else f"{called}, {first}"
             for label, part in zip(labels, [first, *below]):
                 lines.append([label, *(cells.get((metric, part), "") for metric in metrics)])
-        head = "recommender" if self.inferred.named else ""
+        head = "recommender" if self.findings.named else ""
         return extra("pandas").DataFrame(lines, columns=[head, *map(as_text, metrics)])
 
     @property
@@ -267,6 +210,12 @@ class Result(Value):
         """The version, the function and its arguments, on one line."""
         given = ", ".join(f"{name}={value!r}" for name, value in self.made["arguments"].items())
         return f"recsample {self.made['recsample']}: {self.made['function']}({given})"
+
+    @property
+    def _users(self):
+        if self.findings.users is None:
+            raise ValueError("this result does not know the values of single users")
+        return self.findings.users
 
     @property
     def per_instance(self) -> pd.DataFrame:
@@ -287,13 +236,13 @@ class Result(Value):
         0  ann    AUC   1.00
         1  bob    AUC   0.75
         """
-        pd, ids = extra("pandas"), self.inferred.ids
+        pd, users = extra("pandas"), self._users
         parts = [
-            pd.DataFrame({"user": ids, "recommender": name, "metric": str(m), "value": one})
-            for (name, m), one in self.inferred.values.items()
+            pd.DataFrame({"user": users, "recommender": name, "metric": str(m), "value": values})
+            for (name, m), values in self.findings.values.items()
         ]
         table = pd.concat(parts, ignore_index=True)
-        return table if self.inferred.named else table.drop(columns="recommender")
+        return table if self.findings.named else table.drop(columns="recommender")
 
     def by(self, segments: Any, of: str = "table") -> pd.DataFrame:
         """The table, or the pairs, of each segment of the users.
@@ -325,17 +274,17 @@ class Result(Value):
         """
         one_of("of", of, ("table", "pairs"))
         members: dict[Any, list[int]] = {}
-        for i, name in enumerate(names_of("segments", segments, self.inferred.ids)):
+        users, all_groups = self._users, self.findings.groups
+        for i, name in enumerate(names_of("segments", segments, users)):
             members.setdefault(name, []).append(i)
         found = {}
         for name, which in members.items():
-            groups = which if self.inferred.groups is None else self.inferred.groups[which]
+            groups = which if all_groups is None else all_groups[which]
             if len(np.unique(groups)) < 2:
                 what = "users" if groups is which else "groups"
                 raise ValueError(f"segments must hold at least two {what} each, got 1 in {name!r}")
-            part = _frame(self.inferred.part(np.array(which)), of)
-            users = {*self.inferred.ids[which].tolist()}
-            found[name] = part.assign(users=len(users))
+            part = self.study.part(np.array(which)).findings()
+            found[name] = _MADE[of](part).assign(users=len({*users[which].tolist()}))
         return extra("pandas").concat(found, names=["segment"])
 
     def plot(self, exact: Result | None = None) -> Figure:
@@ -369,8 +318,8 @@ class Result(Value):
         from recsample import plotting
 
         table = self.table
-        if self.inferred.named:
-            table = table.loc[self._best()]
+        if self.findings.named:
+            table = table.loc[_best(self.findings)]
         if exact is not None:
             if not isinstance(exact, Result):
                 raise ValueError(f"exact must be a Result or None, got {shown(exact)}")
@@ -382,7 +331,7 @@ class Result(Value):
                 )
             table = table.assign(exact=exact.table["value"])
         title = " ".join(self._lines()[:2])
-        lower = [str(one) for one in self.inferred.metrics if not one.higher_is_better]
+        lower = [str(one) for one in self.findings.metrics if not one.higher_is_better]
         return plotting.values_with_limits(table, title, lower)
 
     def to_latex(self) -> str:
@@ -486,7 +435,8 @@ class Result(Value):
         """
         said: dict[str, Any] = {"head": self.head, "footnote": self.footnote, "made": self.made}
         said |= {"level": LEVEL, "table": self._exported()}
-        said |= {name: getattr(self, name) for name in ("ladder", "pairs", "fit", "counts")}
+        said |= {"ladder": self.ladder, "pairs": self.pairs, "fit": self.fit}
+        said["counts"] = self.counts
         for name in ("table", "ladder", "pairs", "fit", "counts"):
             if said[name] is not None:
                 rows = said[name].reset_index().to_dict("records")
@@ -533,18 +483,26 @@ class Result(Value):
         >>> bool(users["these users"] < users["others like these"])
         True
         """
-        found = self.inferred
-        if type(found) is not Sampled or len(found.runs) > 1 or found.groups is not None:
-            raise ValueError(
-                "a plan is made from the sampled ranks of one recommender, one row for each user: "
-                "report these alone"
-            )
-        if (asked := the_metric(metric)) not in found.metrics:
-            raise ValueError(f"metric must be one of {[*map(str, found.metrics)]}, got {metric!r}")
-        (run,) = found.evidence.values()
-        users = users_to_rank(asked, width, run)
+        if (asked := the_metric(metric)) not in self.findings.metrics:
+            metrics = [*map(str, self.findings.metrics)]
+            raise ValueError(f"metric must be one of {metrics}, got {metric!r}")
+        users = self.study.planned(asked, width)
         rows = {"these users": users.these, "others like these": users.others}
         return extra("pandas").DataFrame({"users": rows, "you have": users.n_users})
+
+
+def result_of(
+    study: Study, function: Callable[..., Result], arguments: Mapping[str, Any]
+) -> Result:
+    """What a function that was called with these arguments gives back."""
+    usual = {one.name: one.default for one in signature(function).parameters.values()}
+    given = {
+        name: value if isinstance(value, (bool, int, float, str)) else _told(value)
+        for name, value in arguments.items()
+        if value is not usual[name] or name == "rng"
+    }
+    called = {"function": function.__name__, "arguments": given}
+    return Result(study, study.findings(), {"recsample": version("recsample")} | called)
 
 
 def _without_nan(row):
@@ -559,19 +517,48 @@ def _told(value):
     return f"{type(value).__name__} {shape}" if isinstance(shape, tuple) and shape else shown(value)
 
 
-def _frame(found, name):
-    """A table by its name."""
-    counts = {key: {"count": n} for key, n in (found.counts or {}).items()}
-    fit = {(name,): row for name, row in found.fit.items()}
-    tables: dict[str, tuple[Any, ...]] = {
-        "table": (lambda: found.rows, _LEVELS, found.named, ()),
-        "ladder": (lambda: found.ladder, [*_LEVELS, "assumption"], found.named, ("low", "high")),
-        "pairs": (lambda: found.pairs, ["a", "b", "metric"], True, COLUMNS_OF_PAIRS),
-        "fit": (lambda: fit, ["recommender"], True, ("p_value", "p_corrected")),
-        "counts": (lambda: counts, ["recommender", "what"], True, None),
-    }
-    rows, *how = tables[name]
-    return _table(rows(), *how)
+def _best(findings):
+    """The recommenders that are shown, in their order: all, or the best by the first metric."""
+    names, metric = findings.recommenders, findings.metrics[0]
+    rows = [findings.rows[name, metric] for name in names]
+    middles = [(row["low"] + row["high"]) / 2 for row in rows]
+    values = [
+        middle if np.isnan(row["value"]) else row["value"] for row, middle in zip(rows, middles)
+    ]
+    sign = -1 if metric.higher_is_better else 1
+    best = np.argsort(sign * np.array(values), kind="stable")[:_MOST]  # NaN comes last
+    return [name for i, name in enumerate(names) if i in best]
+
+
+def _cells(findings, name, metric):
+    """A row of the table as text, by column."""
+    row = findings.rows[name, metric]
+    cells = {"value": _number(row["value"])} if findings.has_values else {}
+    cells[_LIMITS] = say.between(row, digits=4)
+    if row.get("assumption") == "bound":
+        cells[_LIMITS] = f"between {cells[_LIMITS].replace('to', 'and')}"
+    if "if_low" in row:
+        word = say.rests_on(row)
+        cells[_IF] = say.between(row, "if_", 4) if word == "decreasing" else word
+    cells[_PLACE], _ = say.place(findings, name, metric)
+    return cells | ({"sampled": _number(row["sampled"])} if "sampled" in row else {})
+
+
+def _shown(findings):
+    """The table as text: texts by column, by recommender and metric."""
+    best, rows = {*_best(findings)}, findings.rows
+    shown = {(a, str(m)): _cells(findings, a, m) for a, m in rows if a in best}
+    said = {c for cells in shown.values() for c, text in cells.items() if text not in _IDLE}
+    return {key: {c: cells[c] for c in cells if c in said} for key, cells in shown.items()}
+
+
+def _wide(findings):
+    rows: dict[str, dict[tuple[str, str], str]] = {}
+    for (name, metric), cells in _shown(findings).items():
+        of_metric = {(metric, c): text for c, text in cells.items() if c != "sampled"}
+        rows.setdefault(name, {}).update(of_metric)
+    wide = extra("pandas").DataFrame.from_dict(rows, "index").rename_axis("recommender")
+    return wide.loc[:, ~wide.isin(_IDLE).all()]
 
 
 def _table(rows, levels, several=True, empty=None):
@@ -581,6 +568,28 @@ def _table(rows, levels, several=True, empty=None):
     named = {tuple(str(k) if isinstance(k, Metric) else k for k in key): rows[key] for key in rows}
     table = frames.table_of(named, levels, several)
     return table if len(levels) > 1 else table.set_index(table.index.get_level_values(0))
+
+
+# What a result makes of its findings `f`, by the name of the attribute.
+_MADE: Mapping[str, Callable[[Findings], Any]] = {
+    "head": lambda f: f.head,
+    "blind": lambda f: f.blind,
+    "footnote": say.footnote,
+    "sentences": say.sentences,
+    "notes": say.notes,
+    "table": lambda f: _table(f.rows, _LEVELS, f.named, ()),
+    "wide": _wide,
+    "ladder": lambda f: _table(f.ladder, [*_LEVELS, "assumption"], f.named, ("low", "high")),
+    "fit": lambda f: _table(
+        {(name,): row for name, row in f.fit.items()},
+        ["recommender"],
+        empty=("p_value", "p_corrected"),
+    ),
+    "pairs": lambda f: _table(f.pairs, ["a", "b", "metric"], empty=COLUMNS_OF_PAIRS),
+    "counts": lambda f: _table(
+        {key: {"count": n} for key, n in (f.counts or {}).items()}, ["recommender", "what"]
+    ),
+}
 
 
 def _number(value):

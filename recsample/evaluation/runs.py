@@ -9,9 +9,9 @@ whose runs have the same names are compared run by run; other runs vary independ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +21,12 @@ from recsample._support import frames
 from recsample._support.checks import shown
 from recsample._support.numerics import LEVEL
 from recsample._support.typing import Floats, Integers
+from recsample.evaluation import exact, say
+from recsample.evaluation.exact import Exact
+from recsample.evaluation.findings import Findings, Study, ties_of
 from recsample.evaluation.groups import sums_of_groups
-from recsample.evaluation.infer import Exact, Inferred, Tied
 from recsample.evaluation.match import parts_by, recommenders
 from recsample.inference.audit import AuditedMean
-from recsample.metrics.base import Metric
 from recsample.ranks.checks import check_names
 
 
@@ -62,68 +63,80 @@ def runs_of(scores: Any, model: str, run: str) -> Runs:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ExactRuns(Exact):
-    """Recommenders by the means over their runs; `each` are all runs, `of` their names.
-
-    In `runs` is the first of each recommender.
-    """
+class OverRuns(Study):
+    """Recommenders by the means over their runs; `each` are all runs, `of` their names."""
 
     each: Exact
     of: Mapping[str, Mapping[str, str]]
+    named: bool
 
-    @cached_property
-    def bounds(self) -> Mapping[tuple[str, Metric], tuple[Floats, Floats]]:
-        found = {(n, m): self._of(n, m).mean(axis=0) for n in self.runs for m in self.metrics}
-        return {key: (one, one) for key, one in found.items()}
+    def part(self, users: Integers) -> OverRuns:
+        """The same for some of the users."""
+        return replace(self, each=self.each.part(users))
 
-    @property
-    def n_runs(self) -> Integers:
-        return np.array([len(of) for of in self.of.values()])
+    def findings(self) -> Findings:
+        """All numbers and words."""
+        study, bounds = _of_first_runs(self), exact.bounds_of(self.each)
+        tables = {
+            (name, m): {run: bounds[called, m][0] for run, called in of.items()}
+            for name, of in self.of.items()
+            for m in study.metrics
+        }
+        means = {key: np.mean([*table.values()], axis=0) for key, table in tables.items()}
+        known = exact.known_of(study, {key: (mean, mean) for key, mean in means.items()})
+        plain = exact.rows_of(study, known)
+        rows = {key: _row(known, key[1], row, tables[key]) for key, row in plain.items()}
+        n_runs = [len(of) for of in self.of.values()]
+        several = max(n_runs) > 1
+        pairs = study.pairs(rows, partial(_differences, known, tables))
+        found = exact.found(study, known, rows, pairs, " and runs" * several)
+        over = f" Values are means over {say.span(n_runs)} run{'s' * several}."
+        return replace(found, head=found.head + over, ties=ties_of(self.each))
 
-    @property
-    def others(self) -> str:
-        return super().others + " and runs" * bool(self.n_runs.max() > 1)
 
-    @cached_property
-    def tied(self) -> Mapping[str, Tied]:
-        return self.each.tied
+def _of_first_runs(study):
+    """The first run of each recommender, whose users and pools are those of all."""
+    first = {name: study.each.ranks[next(iter(of.values()))] for name, of in study.of.items()}
+    single = sum(len(of) < 2 for of in study.of.values())
+    told = {("", "recommenders with a single run, whose limits count users only"): single}
+    return replace(
+        study.each,
+        ranks=first,
+        named=study.named,
+        counts=dict(study.each.counts or {}) | told,
+        ties_are_stated=True,  # of ties each run is spoken of
+    )
 
-    def part(self, users: Integers, **changes: Any) -> Inferred:
-        return super().part(users, each=self.each.part(users), **changes)
 
-    def row(self, name: str, metric: Metric) -> dict[str, Any]:
-        found, spread = super().row(name, metric), self._spread(self._of(name, metric))
-        ends = self.ends.get(metric, (np.nan, np.nan))
-        low, high = _widened(found["value"], found, spread.reach(LEVEL), ends)
-        return found | {"low": low, "high": high} | spread.shares
+def _row(known, metric, row, table):
+    spread = _spread(known, np.array([*table.values()]))
+    ends = known.ends.get(metric, (np.nan, np.nan))
+    low, high = _widened(row["value"], row, spread.reach(LEVEL), ends)
+    return row | {"low": low, "high": high} | spread.shares
 
-    def differences(
-        self, metric: Metric, both: Sequence[tuple[str, str]], level: float
-    ) -> Mapping[tuple[str, str], dict[str, Any]]:
-        found = dict(super().differences(metric, both, level))
-        least, most = self.ends.get(metric, (np.nan, np.nan))
-        for (a, b), one in found.items():
-            alike = self.of[a].keys() == self.of[b].keys()  # such as folds, which both have
-            tables = [self._of(name, metric, self.of[a] if alike else ()) for name in (a, b)]
-            if alike:
-                tables = [tables[0] - tables[1]]
-            reach = np.hypot.reduce([self._spread(t).reach(level) for t in tables])
-            if reach != 0:
-                apart = one["difference"]
-                low, high = _widened(apart, one, reach, (least - most, most - least))
-                as_audited = AuditedMean(apart, low, high, np.nan, np.nan)
-                found[a, b] = one | as_audited.compared(level)._asdict()
-        return found
 
-    def _of(self, name, metric, order=()):
-        """A row of values for each run of a recommender, in the order of these names of runs."""
-        of = self.of[name]
-        return np.array([self.each.values[of[run], metric] for run in order or of])
+def _differences(known, tables, metric, both, level):
+    found = exact.differences(known, metric, both, level)
+    least, most = known.ends.get(metric, (np.nan, np.nan))
+    for (a, b), row in found.items():
+        runs_a, runs_b = tables[a, metric], tables[b, metric]
+        if runs_a.keys() == runs_b.keys():  # such as folds, which both have
+            apart = [np.array([values - runs_b[run] for run, values in runs_a.items()])]
+        else:
+            apart = [np.array([*runs.values()]) for runs in (runs_a, runs_b)]
+        reach = np.hypot.reduce([_spread(known, one).reach(level) for one in apart])
+        if reach != 0:
+            value = row["difference"]
+            low, high = _widened(value, row, reach, (least - most, most - least))
+            as_audited = AuditedMean(value, low, high, np.nan, np.nan)
+            found[a, b] = row | as_audited.compared(level)._asdict()
+    return found
 
-    def _spread(self, table):
-        known = ~np.isnan(table).any(axis=0)
-        groups = None if self.groups is None else self.groups[known]
-        return spread_of(table[:, known], groups)
+
+def _spread(known, table):
+    is_defined = ~np.isnan(table).any(axis=0)
+    groups = None if known.groups is None else known.groups[is_defined]
+    return spread_of(table[:, is_defined], groups)
 
 
 class Spread(NamedTuple):
@@ -171,16 +184,3 @@ def _widened(value, limits, reach, ends):
     low = value - np.hypot(value - limits["low"], reach)
     high = value + np.hypot(limits["high"] - value, reach)
     return float(max(low, ends[0])), float(min(high, ends[1]))
-
-
-def over_runs(found: Exact, runs: Runs) -> ExactRuns:
-    """What the runs say of recommenders, from what each of them says alone."""
-    first = {name: found.runs[next(iter(of.values()))] for name, of in runs.of.items()}
-    single = sum(len(of) < 2 for of in runs.of.values())
-    told = {("", "recommenders with a single run, whose limits count users only"): single}
-    about = found.__getstate__() | {
-        "runs": first,
-        "named": runs.named,
-        "counts": dict(found.counts or {}) | told,
-    }
-    return ExactRuns(each=found, of=runs.of, **about)

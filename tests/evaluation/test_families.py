@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import recsample as rs
-import recsample.evaluation.infer
+import recsample.evaluation.exact
 from recsample._support.numerics import limits_of_means
 from recsample.inference.comparison import compared, step_down
 from recsample.inference.likelihood.sampled_run import SampledRun
@@ -141,12 +141,12 @@ def test_a_pair_whose_numbers_contradict_each_other_is_undecided_and_says_so(mon
     runs = table(np.random.default_rng(0), [8, 0])
     usual = evaluated(runs)
     assert usual.pairs["ahead"].tolist() == ["a"] and usual.notes == ()
-    of = rs.evaluation.infer.of_differences
+    of = rs.evaluation.exact.of_differences
 
     def turned(*given):
         return [one._replace(difference=-0.01) for one in of(*given)]
 
-    monkeypatch.setattr("recsample.evaluation.infer.of_differences", turned)
+    monkeypatch.setattr("recsample.evaluation.exact.of_differences", turned)
     found = evaluated(runs)
     assert found.pairs["ahead"].tolist() == ["undecided"]
     low, high = usual.pairs.loc[("a", "b", "AUC"), ["low", "high"]]

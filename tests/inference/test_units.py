@@ -48,7 +48,7 @@ def test_a_report_is_in_its_units(metric):
         found.table[["value", "low", "high"]],
         found.pairs[["difference", "low", "high"]],
     ):
-        plain, scaled = (table.xs(str(one), level="metric") for one in found.inferred.metrics)
+        plain, scaled = (table.xs(str(one), level="metric") for one in found.findings.metrics)
         assert np.allclose(TIMES * plain, scaled, rtol=1e-4)
     assert found.pairs["ahead"].nunique() == 1
 

@@ -1,0 +1,275 @@
+"""Ranks among items that were drawn: uniformly, or so that they say nothing of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from recsample._support.numerics import LEVEL, PERCENT, mean_of
+from recsample._support.typing import Integers
+from recsample.evaluation import say
+from recsample.evaluation.findings import (
+    IF_COLUMNS,
+    Findings,
+    RanksStudy,
+    free_and_narrow,
+    mean_of_defined,
+    rungs,
+)
+from recsample.evaluation.options import DRAWN
+from recsample.inference.blind import BlindSpot, blind_spot
+from recsample.inference.comparison import Comparison, compared
+from recsample.inference.likelihood.sampled_run import REFUTED, SURPRISE, SampledRun, supported
+from recsample.inference.planning import UsersToRank, users_to_rank
+from recsample.metrics.base import Metric
+from recsample.metrics.shapes import Linear
+
+_UNKNOWN = Comparison(*[np.nan] * 4)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sampled(RanksStudy):
+    """Ranks among items that were drawn uniformly from pools of `n_items`.
+
+    So it is `stated` by whoever asks, or known to this package.
+    """
+
+    n_items: Integers
+    replace: bool
+    stated: bool
+
+    @property
+    def sizes(self) -> Integers:
+        """The size of the pool of each user."""
+        return np.broadcast_to(self.n_items, len(self.first))
+
+    def part(self, users: Integers) -> Sampled:
+        """The same for some of the users."""
+        return replace(self, n_items=self.sizes[users], **self.of_users(users))
+
+    def planned(self, metric: Metric, width: float) -> UsersToRank:
+        """How many users to rank among all items for limits so close."""
+        if len(self.ranks) > 1 or self.groups is not None:
+            return super().planned(metric, width)
+        (run,) = self.runs().values()
+        return users_to_rank(metric, width, run)
+
+    def runs(self) -> dict[str, SampledRun]:
+        """The ranks of each recommender, for what they say under each assumption."""
+        about = self.n_items, self.replace, self.metrics, len(self.ranks), self.groups
+        return {name: SampledRun(ranks, *about) for name, ranks in self.ranks.items()}
+
+    def findings(self) -> Findings:
+        """All numbers and words."""
+        runs = self.runs()
+        fit = {
+            name: {"p_value": run.misfit("none"), "p_corrected": run.fit}
+            for name, run in runs.items()
+        }
+        ladder = rungs(runs, self.metrics, lambda name, *which: _limits(runs[name], *which))
+        rows = {(a, m): _row(run, m, ladder, a) for a, run in runs.items() for m in self.metrics}
+        first = next(iter(runs.values()))
+        has_narrow = any(row["assumption"] == "decreasing" for row in rows.values())
+        blind = _blind(first) if has_narrow else None
+        several = any(map(_has_several, runs.values()))
+        said = alarms(fit, self.stated, self.named)
+        return Findings(
+            **self.shared(),
+            rows=rows,
+            values=self.values(),
+            ladder=ladder,
+            fit=fit,
+            pairs=self.pairs(rows, partial(_differences, runs)),
+            blind=blind,
+            page="report",
+            head=head(first) + say.groups_said(self.groups),
+            limits=limits(blind),
+            details=(*details([*rows.values()], self.stated, several, blind), *said),
+            sentences={
+                (a, m): sentence(m, row, source(runs[a]), blind, fit[a]["p_corrected"])
+                for (a, m), row in rows.items()
+            },
+            notes=(*_unpaired(self), *said),
+        )
+
+
+def _limits(run, metric, assumption):
+    if run.contradicts(metric, assumption):
+        return np.nan, np.nan
+    return run.limits(metric, assumption, LEVEL)
+
+
+def _row(run, metric, ladder, name):
+    """An estimate and its limits, by the strongest assumption that the ranks do not contradict.
+
+    There are none of either where the ranks can hardly come from such draws.
+    """
+    used: str = supported(metric, run) or ""
+    limits = free_and_narrow(ladder, name, metric, used)
+    value = run.estimate(metric) if used else np.nan
+    if used == "none" and not (isinstance(metric.shape, Linear) or run.is_nearly_all):
+        used = "contradicted"
+    return {"value": value, **limits, "assumption": used, "sampled": run.mean(metric)}
+
+
+def _blind(run):
+    n, m = (mean_of(size, run.counts) for size in (run.sizes, run.sampled.n_irrelevant))
+    return blind_spot(round(n), round(m), round(run.n_instances))
+
+
+def _differences(runs, metric, both, level):
+    """Of the exact means of pairs of runs."""
+    used = {(a, b): supported(metric, runs[a], runs[b]) for a, b in both}
+    free = _compared(runs, metric, [p for p in both if used[p]], "none", level)
+    falling = [p for p in both if used[p] == "decreasing"]
+    narrow = _compared(runs, metric, falling, "decreasing", level)
+    found = {}
+    for pair in both:
+        _, *limits = narrow.get(pair, _UNKNOWN)
+        found[pair] = free.get(pair, _UNKNOWN)._asdict() | dict(zip(IF_COLUMNS, limits))
+        found[pair]["assumption"] = used[pair] or ""
+    return found
+
+
+def _compared(runs, metric, pairs, assumption, level):
+    each = [(runs[a], runs[b]) for a, b in pairs]
+    return dict(zip(pairs, compared(metric, each, assumption, level) if pairs else ()))
+
+
+# In words.
+
+
+def head(run: SampledRun) -> str:
+    """What was ranked among what."""
+    n_items = np.sum(run.different.n_relevant)
+    items = f" with {n_items:,} relevant items" * _has_several(run)
+    how = say.how_replaced(run.replace)
+    return f"{run.n_instances:,} instances{items}: {_drawn(run)}, drawn {how} replacement."
+
+
+def limits(blind: BlindSpot | None) -> str:
+    """What the limits are."""
+    return f"{PERCENT} limits assume nothing{say.narrow_said(blind)}."
+
+
+def source(run: SampledRun) -> str:
+    """What a sentence rests on."""
+    return f"from {run.n_instances:,} instances, {_drawn(run)}"
+
+
+def sentence(
+    metric: Metric, row: Mapping[str, Any], source: str, blind: BlindSpot | None, chance: float
+) -> str:
+    """An estimate and its limits, for a paper; `chance` is that of ranks that fit as badly."""
+    word = say.rests_on(row)
+    if word == "refuted":
+        return f"{metric} has no estimate {source}: {_rare(chance)}."
+    value = f"{metric} is estimated at {row['value']:.3f}"
+    limits = f"{PERCENT} limits {say.between(row)}"
+    # Within these ranks the data do not show whether the assumption is true.
+    is_seen = metric.cutoff is None or blind is None or metric.cutoff > blind.ranks
+    if word == "contradicted":
+        limits += f", nothing assumed of the ranks; the data contradict that {say.FALLING}"
+    elif word == "decreasing" and is_seen:
+        limits += f"; {say.between(row, 'if_')} if {say.FALLING}"
+    else:
+        limits += ", nothing assumed of the ranks"
+    return f"{value} ({limits}), {source}."
+
+
+def details(
+    rows: Sequence[Mapping[str, Any]], stated: bool, several: bool, blind: BlindSpot | None
+) -> tuple[str, ...]:
+    """What else limits rest on, and what they do not cover."""
+    said = [*say.draws_said(rows, stated, against_random=several)]
+    if any(say.rests_on(row) != "not needed" for row in rows):
+        said.append("Estimates are by the EM algorithm, and may be outside of the limits.")
+    return (*said, str(blind or ""))
+
+
+def alarms(fit: Mapping[str, Mapping[str, float]], stated: bool, named: bool) -> tuple[str, ...]:
+    """What is said of recommenders whose ranks hardly come from the stated draws."""
+    other = "what was stated of m, pools and draws is not so"
+    if not stated:
+        other = "ranks were changed, or users left out"
+    said = []
+    for name, row in fit.items():
+        chance = row["p_corrected"]
+        if chance < SURPRISE:
+            rare = _rare(chance) + f" (p = {chance:.2g})" * (chance >= REFUTED)
+            rare = f"{name}: {rare}" if named else rare.capitalize()
+            said.append(f"{rare}: either this is that study, or {other}.")
+    return tuple(said)
+
+
+def _rare(chance):
+    """How rare ranks like these are."""
+    n = int(1 / max(chance, REFUTED))
+    return f"ranks like these come from such draws in fewer than 1 of {n:,} studies"
+
+
+def _unpaired(study):
+    """Why no pair is compared."""
+    if not study.pairable and len(study.ranks) > 1:
+        yield (
+            "no pair is compared, because RankCounts do not say which ranks belong to the same "
+            "instance: Ranks do"
+        )
+
+
+def _drawn(run):
+    return f"m = {say.span(run.different.n_irrelevant)} of {say.span(run.pools)} irrelevant items"
+
+
+def _has_several(run):
+    return bool((run.different.n_relevant > 1).any())
+
+
+# Drawn in another way.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Uncorrected(RanksStudy):
+    """Ranks among drawn items that say nothing of the others.
+
+    Where they are said to be `drawn` uniformly, they do not look like it.
+    """
+
+    drawn: str
+    has_train: bool
+
+    def findings(self) -> Findings:
+        """All numbers and words."""
+        values, why = self.values(), why_not(self.drawn)
+        means = {key: mean_of_defined(of_users) for key, of_users in values.items()}
+        unknown = dict.fromkeys(("value", "low", "high"), np.nan)
+        among = f"{say.span(self.first.n_irrelevant)} drawn items"
+        train = ["If training items could not be drawn, give them as train=."]
+        return Findings(
+            **self.shared(),
+            rows={key: unknown | {"sampled": x, "assumption": ""} for key, x in means.items()},
+            values=values,
+            page="traps",
+            head=f"{say.users_said(self.first)}, each ranked among {among}.",
+            limits=f"Nothing can be said of all items: {why}.",
+            details=(
+                "Exact ranks of some users chosen at random, given to report, would tell.",
+                *train * (self.drawn == "uniform" and not self.has_train),
+            ),
+            sentences={
+                (name, m): f"Nothing can be said of {m} among all items, because {why}; among "
+                f"{among} it is {mean:.3f}."
+                for (name, m), mean in means.items()
+            },
+        )
+
+
+def why_not(drawn: str) -> str:
+    """Why nothing can be said of all items."""
+    if drawn != "uniform":
+        return f"items were drawn {drawn!r} ({DRAWN[drawn]})"
+    return "the lists do not look like uniform draws from items new to the user (p < .0001)"
