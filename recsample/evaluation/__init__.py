@@ -2,6 +2,8 @@
 
 `evaluating` goes through all of them, from scores and held-out items to a table. `reporting`
 begins with sampled ranks, `published` with printed numbers. `command_line` does this with files.
+What each kind of study finds, and its words, stand in a module: `exact` and `runs`, `sampled`,
+`audited`, `printed_study`.
 Chapters: evaluate, report, audit.
 """
 

@@ -135,7 +135,7 @@ def differences(
     low, high = known.ends.get(metric, (np.nan, np.nan))
     means = _means(known, apart, level, (low - high, high - low))
     found = {pair: mean._asdict() | known.rests for pair, mean in zip(rest, means)}
-    for a, b in {*both} - {*rest}:
+    for a, b in (pair for pair in both if pair not in found):
         ends = bounds[a][0] - bounds[b][1], bounds[a][1] - bounds[b][0]
         low, high = (float(np.nanmean(end)) for end in ends)
         bound = Comparison(np.nan, low, high, np.nan)._asdict()
@@ -145,12 +145,16 @@ def differences(
 
 def _means(known, values, level, ends):
     """Of each array of values the mean and its limits; what is undefined is so in all of them."""
-    rows = np.array(values)
-    is_defined = ~np.isnan(rows).any(axis=0)
-    if not is_defined.any():
+    rows, groups = defined_users(np.array(values), known.groups)
+    if not rows.size:
         return [Comparison(*[np.nan] * 4)] * len(rows)
-    groups = None if known.groups is None else known.groups[is_defined]
-    return of_differences(rows[:, is_defined], level, ends, groups)
+    return of_differences(rows, level, ends, groups)
+
+
+def defined_users(rows: Floats, groups: Integers | None) -> tuple[Floats, Integers | None]:
+    """The columns without NaN, and the groups of these users."""
+    is_defined = ~np.isnan(rows).any(axis=0)
+    return rows[:, is_defined], None if groups is None else groups[is_defined]
 
 
 def found(study: Exact, known: Known, rows: Rows, pairs: Pairs, and_runs: str) -> Findings:

@@ -9,7 +9,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations, product
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,8 +102,7 @@ class Study(Value):
     """What a kind of study is given: a frozen dataclass of plain fields."""
 
     def _content(self):
-        each = ((*x, *x.values()) if isinstance(x, Mapping) else (x,) for x in vars(self).values())
-        return tuple(chain.from_iterable(each))
+        return tuple(_flat(vars(self)))
 
     @abstractmethod
     def findings(self) -> Findings:
@@ -119,6 +118,13 @@ class Study(Value):
             "a plan is made from the sampled ranks of one recommender, one row for each user: "
             "report these alone"
         )
+
+
+def _flat(by_name):
+    """Names and what they stand for, also within mappings."""
+    for name, value in by_name.items():
+        yield name
+        yield from _flat(value) if isinstance(value, Mapping) else (value,)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,8 +14,6 @@ from recsample.evaluation import say
 from recsample.evaluation.findings import (
     COLUMNS_OF_PAIRS,
     Findings,
-    Pairs,
-    Rows,
     Study,
     better,
     free_and_narrow,
@@ -51,8 +49,7 @@ class PrintedNumbers(Study):
             for name, numbers in self.numbers.items()
             for m in self.metrics
         }
-        has_narrow = any(row["assumption"] == "decreasing" for row in rows.values())
-        blind = _blind(self.studies) if has_narrow else None
+        blind = _blind(self.studies, rows)
         n = sum(map(len, self.numbers.values()))
         n_users, draws = self.studies[0].n_users, draws_of(self.studies)
         return Findings(
@@ -131,7 +128,7 @@ def _row(numbers, metric, ladder, name, m):
     return {"value": np.nan, **limits, "assumption": used, "sampled": sampled}
 
 
-def _pairs(readings, rows: Rows) -> Pairs:
+def _pairs(readings, rows):
     """Differences under the same reading, decided where their limits exclude 0."""
     names = dict.fromkeys(name for name, _ in rows)
     metrics = dict.fromkeys(metric for _, metric in rows)
@@ -154,7 +151,9 @@ def _difference(readings, rows, a, b, metric):
     return {column: found[column] for column in COLUMNS_OF_PAIRS}
 
 
-def _blind(studies):
+def _blind(studies, rows):
+    if not any(row["assumption"] == "decreasing" for row in rows.values()):
+        return None
     spots = [blind_spot(study.pools[1], study.m, study.n_users) for study in studies]
     # How often limits from a whole column fail is not recorded of those from its means.
     return max(spots, key=lambda spot: spot.ranks)._replace(fails=np.nan)

@@ -191,20 +191,19 @@ def _audited(sampled: Sampled, exact: Any, chosen: Any) -> Audited:
             "exact must come without groups or several rows of a user: audited are users, who are "
             "independent"
         )
-    runs = sampled.ranks
     if not sampled.pairable:
         raise ValueError("exact must come with Ranks: RankCounts do not say who was audited")
     given = exact if isinstance(exact, Mapping) else {"": exact}
-    wanted = list(runs) if sampled.named else "one recommender"
-    if list(given) != list(runs) and set(given) != set(runs):
+    wanted = list(sampled.ranks) if sampled.named else "one recommender"
+    if list(given) != list(sampled.ranks) and set(given) != set(sampled.ranks):
         raise ValueError(
             f"exact must hold ranks of {wanted}, by the names of sampled, got "
             f"{list(given) if given is exact else checks.shown(exact)}"
         )
     n_items, replace = sampled.n_items, sampled.replace
     found = {
-        name: exact_ranks(given[name], run, checked_sizes(run, n_items, replace), replace)
-        for name, run in runs.items()
+        name: exact_ranks(given[name], ranks, checked_sizes(ranks, n_items, replace), replace)
+        for name, ranks in sampled.ranks.items()
     }
     users, _ = next(iter(found.values()))
     other = [name for name, (audited, _) in found.items() if not np.array_equal(users, audited)]
@@ -213,7 +212,7 @@ def _audited(sampled: Sampled, exact: Any, chosen: Any) -> Audited:
             "exact must hold the same instances of each recommender, got other ones for "
             f"{other[0]!r} than for {next(iter(found))!r}"
         )
-    chances = [chances_of(chosen, run, users) for run in runs.values()]
+    chances = [chances_of(chosen, ranks, users) for ranks in sampled.ranks.values()]
     by_name = {name: ranks for name, (_, ranks) in found.items()}
     return Audited(sampled=sampled, exact=by_name, audited=users, chances=chances[0])
 

@@ -124,7 +124,7 @@ class Result(Value):
     study: Study
     findings: Findings
     made: Mapping[str, Any]
-    _known: dict[str, Any] = field(default_factory=dict, init=False)
+    _kept: dict[str, Any] = field(default_factory=dict, init=False)
     if TYPE_CHECKING:  # what `__getattr__` makes
         head: str = field(init=False)
         footnote: str = field(init=False)
@@ -142,9 +142,9 @@ class Result(Value):
         if name not in _MADE:
             raise AttributeError(f"a result has no attribute {name!r}")
         # Made when it is asked for, and kept: text is printed without pandas.
-        if name not in self._known:
-            self._known[name] = _MADE[name](self.findings)
-        return self._known[name]
+        if name not in self._kept:
+            self._kept[name] = _MADE[name](self.findings)
+        return self._kept[name]
 
     def _content(self):
         return (self.study,)  # all else follows from it

@@ -134,9 +134,7 @@ def _differences(known, tables, metric, both, level):
 
 
 def _spread(known, table):
-    is_defined = ~np.isnan(table).any(axis=0)
-    groups = None if known.groups is None else known.groups[is_defined]
-    return spread_of(table[:, is_defined], groups)
+    return spread_of(*exact.defined_users(table, known.groups))
 
 
 class Spread(NamedTuple):

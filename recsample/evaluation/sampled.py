@@ -55,27 +55,26 @@ class Sampled(RanksStudy):
         """How many users to rank among all items for limits so close."""
         if len(self.ranks) > 1 or self.groups is not None:
             return super().planned(metric, width)
-        (run,) = self.runs().values()
-        return users_to_rank(metric, width, run)
+        (only,) = self.evidence().values()
+        return users_to_rank(metric, width, only)
 
-    def runs(self) -> dict[str, SampledRun]:
-        """The ranks of each recommender, for what they say under each assumption."""
+    def evidence(self) -> dict[str, SampledRun]:
+        """What the ranks of each recommender say under each assumption."""
         about = self.n_items, self.replace, self.metrics, len(self.ranks), self.groups
         return {name: SampledRun(ranks, *about) for name, ranks in self.ranks.items()}
 
     def findings(self) -> Findings:
         """All numbers and words."""
-        runs = self.runs()
+        evidence, metrics = self.evidence(), self.metrics
         fit = {
             name: {"p_value": run.misfit("none"), "p_corrected": run.fit}
-            for name, run in runs.items()
+            for name, run in evidence.items()
         }
-        ladder = rungs(runs, self.metrics, lambda name, *which: _limits(runs[name], *which))
-        rows = {(a, m): _row(run, m, ladder, a) for a, run in runs.items() for m in self.metrics}
-        first = next(iter(runs.values()))
-        has_narrow = any(row["assumption"] == "decreasing" for row in rows.values())
-        blind = _blind(first) if has_narrow else None
-        several = any(map(_has_several, runs.values()))
+        ladder = rungs(evidence, metrics, lambda name, *which: _limits(evidence[name], *which))
+        rows = {(a, m): _row(run, m, ladder, a) for a, run in evidence.items() for m in metrics}
+        first = next(iter(evidence.values()))
+        blind = _blind(first, rows)
+        several = any(map(_has_several, evidence.values()))
         said = alarms(fit, self.stated, self.named)
         return Findings(
             **self.shared(),
@@ -83,14 +82,14 @@ class Sampled(RanksStudy):
             values=self.values(),
             ladder=ladder,
             fit=fit,
-            pairs=self.pairs(rows, partial(_differences, runs)),
+            pairs=self.pairs(rows, partial(_differences, evidence)),
             blind=blind,
             page="report",
             head=head(first) + say.groups_said(self.groups),
             limits=limits(blind),
             details=(*details([*rows.values()], self.stated, several, blind), *said),
             sentences={
-                (a, m): sentence(m, row, source(runs[a]), blind, fit[a]["p_corrected"])
+                (a, m): sentence(m, row, source(evidence[a]), blind, fit[a]["p_corrected"])
                 for (a, m), row in rows.items()
             },
             notes=(*_unpaired(self), *said),
@@ -116,17 +115,19 @@ def _row(run, metric, ladder, name):
     return {"value": value, **limits, "assumption": used, "sampled": run.mean(metric)}
 
 
-def _blind(run):
+def _blind(run, rows):
+    if not any(row["assumption"] == "decreasing" for row in rows.values()):
+        return None
     n, m = (mean_of(size, run.counts) for size in (run.sizes, run.sampled.n_irrelevant))
     return blind_spot(round(n), round(m), round(run.n_instances))
 
 
-def _differences(runs, metric, both, level):
-    """Of the exact means of pairs of runs."""
-    used = {(a, b): supported(metric, runs[a], runs[b]) for a, b in both}
-    free = _compared(runs, metric, [p for p in both if used[p]], "none", level)
+def _differences(evidence, metric, both, level):
+    """Of the exact means of pairs of recommenders."""
+    used = {(a, b): supported(metric, evidence[a], evidence[b]) for a, b in both}
+    free = _compared(evidence, metric, [p for p in both if used[p]], "none", level)
     falling = [p for p in both if used[p] == "decreasing"]
-    narrow = _compared(runs, metric, falling, "decreasing", level)
+    narrow = _compared(evidence, metric, falling, "decreasing", level)
     found = {}
     for pair in both:
         _, *limits = narrow.get(pair, _UNKNOWN)
@@ -135,8 +136,8 @@ def _differences(runs, metric, both, level):
     return found
 
 
-def _compared(runs, metric, pairs, assumption, level):
-    each = [(runs[a], runs[b]) for a, b in pairs]
+def _compared(evidence, metric, pairs, assumption, level):
+    each = [(evidence[a], evidence[b]) for a, b in pairs]
     return dict(zip(pairs, compared(metric, each, assumption, level) if pairs else ()))
 
 

@@ -178,17 +178,17 @@ def _planes(row, touched):
 class Reading:
     """The numbers of a table under one study, each with limits at a level of 1 - error.
 
-    `runs` holds the numbers of each recommender, `metrics` the exact metrics to find limits of.
+    `numbers` are those of each recommender, `metrics` the exact metrics to find limits of.
     """
 
     def __init__(
         self,
         study: PrintedStudy,
-        runs: Mapping[str, Sequence[Printed]],
+        numbers: Mapping[str, Sequence[Printed]],
         metrics: Sequence[Metric],
         error: float,
     ) -> None:
-        self.study, self.runs, self.metrics, self.error = study, runs, metrics, error
+        self.study, self.numbers, self.metrics, self.error = study, numbers, metrics, error
         self.known: dict[tuple, Any] = {}
 
     @cached
@@ -199,7 +199,7 @@ class Reading:
     @cached
     def programme(self, name: str, assumption: Assumption) -> Programme:
         """The linear programme for a recommender's numbers."""
-        return Programme(self.runs[name], self.laws(assumption), self.study, self.error)
+        return Programme(self.numbers[name], self.laws(assumption), self.study, self.error)
 
     @cached
     def limits(
@@ -219,10 +219,10 @@ class Reading:
         def is_possible(some):
             return Programme(some, laws, self.study, self.error).least(0 * laws.sampled[0]) == 0
 
-        needed = list(self.runs[name])
+        needed = list(self.numbers[name])
         if is_possible(needed):
             return []
-        for one in self.runs[name]:
+        for one in self.numbers[name]:
             rest = [other for other in needed if other is not one]
             needed = rest if rest and not is_possible(rest) else needed
         return needed

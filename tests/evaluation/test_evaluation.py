@@ -894,7 +894,7 @@ class TestResult:
         assert "in the best fifth" in " ".join(figure.get_suptitle().split())
         import_module("matplotlib.pyplot").close("all")
 
-    @pytest.mark.parametrize("how", ["exact", "sampled", "lists", "report", "counts"])
+    @pytest.mark.parametrize("how", ["exact", "runs", "sampled", "lists", "report", "counts"])
     def test_a_result_is_data(self, how):
         """Pickled or copied, it is equal and goes on answering."""
         _, _, dense, _, held_out, train = numbered()
@@ -916,6 +916,9 @@ class TestResult:
                     n_items=n_items,
                     metrics=["AP"],
                 )
+            if how == "runs":
+                known = {"train": train, "metrics": [AP], "run": "seed"}
+                return rs.evaluate({"a": {"1": dense, str(2 + seed): -dense}}, held_out, **known)
             sampler = rs.UniformSampling(9) if how == "sampled" else None
             if how == "lists":
                 return evaluated(among=lists.assign(item=lists["item"] + 2 * seed), drawn="uniform")
