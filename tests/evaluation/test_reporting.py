@@ -1,6 +1,7 @@
 """The report: its numbers are those of the limits, its words those of its numbers."""
 
 import json
+import pickle
 import re
 from importlib.metadata import version
 from itertools import product
@@ -714,3 +715,23 @@ def test_differences_of_an_audit_are_said_to_be_predicted_for_themselves():
     assert apart != 0 and "A difference is predicted for itself" in found.footnote
     alone = rs.report(sampled["X"], exact=given["X"], metrics=["NDCG@10"])
     assert "predicted for itself" not in alone.footnote
+
+
+def test_what_is_printed_is_computed_before(monkeypatch):
+    run = SAMPLER.draw(exact_ranks(size=60), 0)
+    found = rs.report({"A": run, "B": run}, n_items=N_ITEMS, metrics=["Recall@10"])
+    expected = [found.table, found.pairs, found.ladder, found.per_instance]
+
+    def refuse(*given):
+        raise AssertionError("computed again")
+
+    names = [name for name, value in vars(SampledRun).items() if callable(value)]
+    for name in {*names} - {"__init__"}:
+        monkeypatch.setattr(SampledRun, name, refuse)
+    copied = pickle.loads(pickle.dumps(found))
+    for again, table in zip(
+        [copied.table, copied.pairs, copied.ladder, copied.per_instance], expected
+    ):
+        pd.testing.assert_frame_equal(again, table)
+    assert str(copied) == str(found) and copied.to_json() == found.to_json()
+    assert (copied.sentences, copied.notes) == (found.sentences, found.notes)
