@@ -231,7 +231,7 @@ def _ask_ranks(command, add):
 
 
 def _ask_published(command, add):
-    add("FILE", help="text: recommenders and metrics as rows and columns; CSV, Markdown, LaTeX")
+    add("FILE", help="text: recommenders and metrics as rows and columns; CSV, Markdown, pasted")
     numbers = {"required": True, "type": int, "nargs": "+"}
     add("--m", **numbers, help="items drawn for each user; several where the paper leaves it open")
     add("--items", **numbers, help="size of the pools, or of the smallest and the largest one")
