@@ -25,6 +25,7 @@ import numpy as np
 
 import recsample as rs  # which loads what is asked for
 from recsample._support.checks import refuse_first
+from recsample._support.extras import extra
 from recsample.evaluation.files import as_count, read_columns, read_file, text_of
 from recsample.evaluation.groups import by_user
 from recsample.evaluation.options import DRAWN, REPORTED, UNLISTED, with_meanings
@@ -50,11 +51,11 @@ _RESULT = {
     **{form: methodcaller(f"to_{form}") for form in ("json", "markdown", "latex", "csv")},
     "sentences": lambda result: "\n\n".join((*result.sentences, result.footnote)),
 }
-# Of a plan, which is a dataframe.
-_TABLE = {
-    "text": lambda table: table.to_string(),
-    "json": lambda table: table.reset_index().to_json(orient="records", indent=2),
-    "csv": lambda table: table.to_csv(lineterminator="\n"),
+# Of a plan: what it says, and a table.
+_PLAN = {
+    "text": lambda plan: plan[0],
+    "json": lambda plan: plan[1].to_json(orient="records", indent=2),
+    "csv": lambda plan: plan[1].to_csv(index=False, lineterminator="\n"),
 }
 # Options behind arguments of other names, the first that the command has and that was given.
 _OPTIONS = {
@@ -189,7 +190,7 @@ def _parser():
             _published,
             _RESULT,
         ),
-        ("plan", "how many users to rank exactly for a width of limits", _ask_plan, _plan, _TABLE),
+        ("plan", "how many users it takes for a width of limits", _ask_plan, _plan, _PLAN),
         ("evaluate", "recommenders from scores of items", _ask_evaluate, _evaluate, _RESULT),
     ):
         about = f"{help[0].upper()}{help[1:]}."
@@ -202,32 +203,34 @@ def _parser():
 
 def _ask_report(command, add):
     _ask_ranks(command, add)
-    exact = "ranks among all items of users chosen by chance, blank for others"
-    add("--exact", metavar="COLUMN", help=exact)
     chosen = "the chance of each user to be so (default: chosen at random)"
     add("--chosen", metavar="COLUMN", help=chosen)
     _ask_metrics(add)
 
 
 def _ask_plan(command, add):
-    _ask_ranks(command, add)
+    _ask_ranks(command, add, sampled="where ranks are sampled")
     add("--metric", required=True, help="such as ndcg@10")
     add("--width", required=True, type=float, help="the upper limit minus the lower one")
-    command.set_defaults(exact=None, chosen=None)
+    add("--seed", type=int, default=0, help="of the choice of users (default: 0)")
+    command.set_defaults(chosen=None)
 
 
-def _ask_ranks(command, add):
+def _ask_ranks(command, add, sampled=""):
     add("FILE", help="one row per user")
     several = "(default: rank); several: the ranks of a recommender each, in rows of the same users"
     add("--rank", metavar="COLUMN", nargs="+", default=["rank"], help=several)
-    add("--m", required=True, help="items drawn for each user: number or column")
+    drawn = ", ".join(filter(None, ["items drawn for each user: number or column", sampled]))
+    add("--m", required=not sampled, help=drawn)
     add("--items", required=True, help="size of the pool: number or column")
     add("--user", metavar="COLUMN", help="to match the rows of --model by")
     whose = "whose a row is, where one person has several: limits count groups"
     add("--groups", metavar="COLUMN", help=whose)
     add("--model", metavar="COLUMN", help="which recommender a row is of")
+    exact = "ranks among all items of users chosen by chance, blank for others"
+    add("--exact", metavar="COLUMN", help=exact)
     add("--columns", metavar="NAME,NAME", type=_names, help="of a file that begins with no names")
-    _ask_draws(command, add)
+    _ask_draws(command, add, required=not sampled)
 
 
 def _ask_published(command, add):
@@ -240,8 +243,8 @@ def _ask_published(command, add):
     _ask_draws(command, add)
 
 
-def _ask_draws(command, add):
-    add("--drawn", required=True, **_words("how the items were drawn", REPORTED))
+def _ask_draws(command, add, required=True):
+    add("--drawn", required=required, **_words("how the items were drawn", REPORTED))
     add = command.add_mutually_exclusive_group().add_argument
     one = {"action": "store_const", "dest": "with_replacement"}
     needed = "needed, this or the other, where a tenth of the pool or more was drawn"
@@ -302,8 +305,16 @@ def _report(asked):
 
 
 def _plan(asked):
-    found = rs.report(**ranks_in(asked), **_draws(asked), metrics=[asked.metric])
-    return found.plan(asked.metric, asked.width)
+    given, how = ranks_in(asked), (asked.metric, asked.width, asked.seed)
+    if asked.m is None:
+        from recsample.evaluation.plans import plan_of_ranks  # which needs SciPy
+
+        table = plan_of_ranks(given["sampled"], *how)
+        return table.to_string(), table.reset_index()
+    plan = rs.report(**given, **_draws(asked), metrics=[asked.metric]).plan(*how)
+    ids, first = given["sampled"].ids, np.arange(len(plan.users)) < plan.first
+    users = plan.users if ids is None else ids[plan.users]
+    return str(plan), extra("pandas").DataFrame({"user": users, "first": first})
 
 
 def _draws(asked):
@@ -320,7 +331,7 @@ def ranks_in(asked):
     ranks, exact = {}, {}
     for name, (use, rows) in parts.items():
         part = {key: column[rows] for key, column in columns.items()}
-        ranks[name] = rs.Ranks(part[use], part["m"] + 1, ties=part["ties"], ids=part.get("user"))
+        ranks[name] = rs.Ranks(part[use], part["among"], ties=part["ties"], ids=part.get("user"))
         exact[name] = part.get("exact")
     first = next(iter(parts.values()))[1]
     several = asked.model is not None or len(parts) > 1
@@ -335,7 +346,8 @@ def _columns_of_ranks(asked):
     """The columns of a file of sampled ranks, by what they are for; "rank 0" is the first rank."""
     uses = ("m", "items", "user", "groups", "model", "exact", "chosen")
     wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
-    numbers = {use: one for use in ("m", "items") if (one := as_count(wanted[use])) is not None}
+    numbers = {use: as_count(wanted.get(use, "")) for use in ("m", "items")}
+    numbers = {use: one for use, one in numbers.items() if one is not None}
     wanted |= {f"rank {k}": name for k, name in enumerate(asked.rank)} | {"ties": "ties"}
     found = read_columns(asked.FILE, wanted, {"ties", *numbers}, asked.columns)
     of_one = [use for use in ("model", "exact", "ties") if use in found.by_use]
@@ -344,12 +356,14 @@ def _columns_of_ranks(asked):
     columns = {use: np.full(len(found.numbers), one) for use, one in {"ties": 0, **numbers}.items()}
     columns |= found.by_use
     place = np.array([f"{found.place} {at}" for at in found.numbers])
+    what, most = ("m + 1", columns["m"] + 1) if asked.m else ("items", columns["items"])
     for k in range(len(asked.rank)):  # whose lines only the file knows
-        rank, most = columns[f"rank {k}"], columns["m"] + 1
-        refuse_first(
-            rank > most, "rank must be at most m + 1 = {}, got {} in {}", most, rank, place
+        rank, message = (
+            columns[f"rank {k}"],
+            f"rank must be at most {what} = {{}}, got {{}} in {{}}",
         )
-    return columns
+        refuse_first(rank > most, message, most, rank, place)
+    return columns | {"among": most}
 
 
 def _rows_by_model(columns):

@@ -17,14 +17,15 @@ from recsample._support import frames
 from recsample._support.checks import one_of, shown
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
+from recsample._support.typing import Rng
 from recsample._support.values import Value
 from recsample.evaluation import say
 from recsample.evaluation.groups import names_of
-from recsample.evaluation.infer import COLUMNS_OF_PAIRS, Inferred, Reread, Sampled
+from recsample.evaluation.infer import COLUMNS_OF_PAIRS, Inferred, Reread
+from recsample.evaluation.plans import plan_of
+from recsample.inference.audit import AuditPlan
 from recsample.inference.blind import BlindSpot
-from recsample.inference.planning import users_to_rank
 from recsample.metrics.base import Metric
-from recsample.metrics.names import the_metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -502,49 +503,49 @@ class Result(Value):
             table["assumption"] = table.apply(say.rests_on, axis=1)
         return table.rename(columns={"sampled": "sampled (uncorrected)"})
 
-    def plan(self, metric: Metric | str, width: float) -> pd.DataFrame:
-        """How many users to rank among all items for limits of a metric so close.
+    def plan(self, metric: Metric | str, width: float, rng: Rng = 0) -> AuditPlan | pd.DataFrame:
+        """How many users it takes for limits of a metric that are so close.
+
+        Of sampled ranks, whom to rank among all items, as `recsample.inference.plan_audit` says;
+        with exact ranks of the first of them in the report it mostly takes far fewer. Of exact
+        values, how many users like these the difference of each pair of recommenders takes.
 
         Parameters
         ----------
         metric : Metric or str
         width : float
             The upper limit minus the lower one.
+        rng : int or numpy.random.Generator, optional
+            For the choice of users to rank.
 
         Returns
         -------
-        pandas.DataFrame
-            ``users``, enough in nine studies of ten where the assumption of the limits is true: of
-            "these users", chosen at random, for the mean over them, and for "others like these",
-            which may be more than ``you have``.
-            `recsample.inference.plan_audit` mostly asks for fewer, and assumes nothing.
+        AuditPlan or pandas.DataFrame
+            Of exact values ``users``, about enough where others vary as these do, and how many
+            ``you have``: one row for each pair, whose limits hold at once, or for the mean of one
+            recommender.
 
         Raises
         ------
         ValueError
-            For several recommenders, a metric that is not in the table, a width not above 0.
+            For sampled ranks of several recommenders, groups, runs and bounds, a metric that is not
+            in the table, a width not above 0.
 
         Examples
         --------
         >>> import recsample as rs
-        >>> sampler, x = rs.UniformSampling(m=20), rs.Ranks(range(1, 301), n_items=300)
-        >>> found = rs.report(sampler.draw(x, rng=0), metrics=["Recall@10"])
-        >>> users = found.plan("Recall@10", width=0.1)["users"]
-        >>> bool(users["these users"] < users["others like these"])
+        >>> x = rs.datasets.recorded_ranks()["X"]
+        >>> sampled, asked = rs.UniformSampling(m=100).draw(x, rng=0), ["Recall@10"]
+        >>> plan = rs.report(sampled, metrics=asked).plan("Recall@10", width=0.05)
+        >>> print(plan)
+        Rank all items of 1,252 users (`users`): you have 6,040.
+        Plan again when the first 72 of them are ranked (`exact`).
+        >>> first = plan.users[: plan.first]
+        >>> audited = rs.report(sampled, exact=(first, x[first]), metrics=asked)
+        >>> len(audited.plan("Recall@10", width=0.05).users) < 600
         True
         """
-        found = self.inferred
-        if type(found) is not Sampled or len(found.runs) > 1 or found.groups is not None:
-            raise ValueError(
-                "a plan is made from the sampled ranks of one recommender, one row for each user: "
-                "report these alone"
-            )
-        if (asked := the_metric(metric)) not in found.metrics:
-            raise ValueError(f"metric must be one of {[*map(str, found.metrics)]}, got {metric!r}")
-        (run,) = found.evidence.values()
-        users = users_to_rank(asked, width, run)
-        rows = {"these users": users.these, "others like these": users.others}
-        return extra("pandas").DataFrame({"users": rows, "you have": users.n_users})
+        return plan_of(self.inferred, metric, width, rng)
 
 
 def _without_nan(row):

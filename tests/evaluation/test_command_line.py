@@ -413,20 +413,42 @@ def test_a_column_of_relevance(run, tables, kind):
         run(*asked, "--all-relevant", "--relevance", "Label")
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("form", ["text", "json", "csv"])
-def test_a_plan_for_a_width(run, study, form):
+def test_a_plan_for_a_width(run, study):
     folder, mixed = study
-    asked = "--rank sampled_rank --m 100 --items 3541 --drawn uniform".split()
-    asked += "--metric recall@10 --width .07 --format".split()
-    status, out, _ = run("plan", folder / "x.csv", *asked, form)
-    column = mixed.loc[mixed["model"] == "X", "sampled_rank"].to_numpy()
-    expected = rs.report(column, m=100, n_items=3541, drawn="uniform", metrics=["recall@10"])
-    expected = expected.plan("recall@10", 0.07)
-    assert status == 0
-    assert all(str(users) in out for users in expected["users"])
-    if form == "json":
-        assert [row["users"] for row in json.loads(out)] == expected["users"].tolist()
+    asked = "--rank sampled_rank --m 100 --items 3541 --drawn uniform --user who".split()
+    asked += "--metric recall@10 --width .07 --seed 3 --format".split()
+    table = mixed[mixed["model"] == "X"]
+    stated = {"n_items": 3541, "drawn": "uniform", "metrics": ["recall@10"]}
+    ranks = rs.Ranks(table["sampled_rank"], 101, ids=table["who"].astype(str))
+    plan = rs.report(ranks, **stated).plan("recall@10", 0.07, 3)
+    assert run("plan", folder / "x.csv", *asked, "text") == (0, f"{plan}\n", "")
+    rows = pd.read_csv(io.StringIO(run("plan", folder / "x.csv", *asked, "csv")[1]), dtype=str)
+    assert rows["user"].tolist() == ranks.ids[plan.users].tolist()
+    assert rows["first"].tolist() == ["True"] * plan.first + ["False"] * (len(rows) - plan.first)
+    said = json.loads(run("plan", folder / "x.csv", *asked, "json")[1])
+    assert said[0] == {"user": rows["user"][0], "first": True}
+    # With exact ranks of the first, as if the others among the drawn ones were all.
+    table = table.set_index("who").assign(exact=np.nan)
+    first = rows["user"][: plan.first].astype(int)
+    table.loc[first, "exact"] = 35 * table.loc[first, "sampled_rank"]
+    table.to_csv(folder / "audited.csv")
+    again = run("plan", folder / "audited.csv", *asked[:-1], "--exact", "exact")
+    plan = rs.report(ranks, exact=table["exact"].to_numpy(), **stated).plan("recall@10", 0.07, 3)
+    assert again == (0, f"{plan}\n", "") and len(plan.users) < len(rows)
+
+
+def test_without_m_ranks_are_exact_and_a_plan_is_for_differences(run, study):
+    folder, mixed = study
+    wide = mixed.pivot(index="who", columns="model", values="sampled_rank")
+    wide.to_csv(folder / "exact.csv")
+    differences = (wide["Y"] - wide["X"]).to_numpy() / 100
+    low, high = limits_of_mean(differences, 0.95, ends=(-1.0, 1.0))
+    asked = ["--items", 101, "--metric", "auc", "--width", high - low + 1e-9]
+    status, out, _ = run("plan", folder / "exact.csv", "--rank", "X", "Y", *asked)
+    assert status == 0 and out.split() == "users you have a b X Y 800 800".split()
+    assert "the mean" in run("plan", folder / "exact.csv", "--rank", "X", *asked)[1]
+    status, _, err = run("plan", folder / "exact.csv", "--rank", "X", *asked[2:], "--items", 9)
+    assert status == 2 and "--rank must be at most items = 9, got" in err
 
 
 @pytest.fixture(scope="module")

@@ -240,7 +240,7 @@ def test_several_recommenders_have_rows_pairs_and_sentences_of_their_own(pair, f
     assert pair.sentences[0].startswith(f"A: {found.sentences[0]}")
     one = rs.inference.paired_comparison(rs.AUC, RUN, SAMPLER.draw(exact_ranks(0.4, seed=1), 2))
     assert tuple(pair.pairs.loc[("A", "B", "AUC")])[:4] == tuple(one)
-    with pytest.raises(ValueError, match="a plan is made from the sampled ranks of one"):
+    with pytest.raises(ValueError, match="a plan is made from the sampled ranks of one rec"):
         pair.plan("AP", 0.1)
 
 

@@ -146,11 +146,11 @@ def plan(text, settings):
     width = positive_float("width", settings["width"] or f"{(high - low) / 2:.2g}")
     needed = result.plan(metric, width)
     return Answer(
-        f"<p>The limits of {escape(str(metric))} are {high - low:.2g} apart now. So many users, "
-        f"chosen at random and ranked among all items, bring them to {width:.2g}, if the ranks are "
-        "as they are estimated here:</p>",
-        needed.rename_axis("for the mean over").to_html(border=0),
-        "<p>Give their exact ranks to <code>rs.report</code> as <code>exact</code>.</p>",
+        f"<p>The limits of {escape(str(metric))} are {high - low:.2g} apart now. Whatever the "
+        f"exact ranks are, {len(needed.users):,} of the {len(needed.chances):,} users, chosen at "
+        f"random and ranked among all items, bring them to {width:.2g}. Rank {needed.first:,} "
+        "first: with their exact ranks, in <code>rs.report</code> as <code>exact</code>, "
+        "<code>plan</code> mostly asks for far fewer.</p>",
         f"<p>{escape(read)}</p>",
     )
 
