@@ -22,6 +22,7 @@ from recsample._support.numerics import LEVEL, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import Value
 from recsample.evaluation.grades import ends_with_grades, values_of, values_without
+from recsample.evaluation.options import REPORTED
 from recsample.inference.audit import Audit
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, compared, of_differences, step_down
@@ -564,7 +565,9 @@ def infer(ranked, metrics, drawn, has_train, groups):
     about: dict[str, Any] = {what: getattr(ranked, what) for what in shared}
     about |= {"metrics": tuple(metrics), "groups": groups}
     if (known := ranked.first.drawn) is not None:
-        return Sampled(n_items=ranked.pools, replace=bool(known.replace), stated=False, **about)
+        if known.how == "uniform":
+            return Sampled(n_items=ranked.pools, replace=bool(known.replace), stated=False, **about)
+        drawn = known.how if known.how in REPORTED else "unknown"
     if drawn in (None, "all"):
         about |= {what: getattr(ranked, what) for what in ("missed", "best", "is_known")}
         return Exact(is_task=drawn == "all", **about)

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import combinations
@@ -541,6 +542,41 @@ def test_draws_are_reported_as_they_were_made(replace):
     expected = rs.report(run, n_items=ranks.sizes, metrics=["AP"], replace=replace)
     pd.testing.assert_frame_equal(found.table, expected.table)
     assert found.head == expected.head
+
+
+@dataclass(frozen=True)
+class TheBetter(rs.sampling.SumsOverLaw):
+    """Each time two items are drawn with equal chances, and the better one is kept."""
+
+    m: int
+    how: str | None = None
+
+    def law(self, n_items):
+        above = np.arange(n_items)[:, None] / (n_items - 1)
+        return stats.binom.pmf(np.arange(self.m + 1), self.m, 1 - (1 - above) ** 2)
+
+    def draw(self, ranks, rng):
+        rng = np.random.default_rng(rng)
+        above = ranks.break_ties("random", rng).rows.above / ranks.n_irrelevant
+        found = ranks.at(1 + rng.binomial(self.m, 1 - (1 - above) ** 2), n_items=self.m + 1)
+        return found if self.how is None else found.drawn_as(self.how, True)
+
+
+def test_a_sampler_of_ones_own_draws_and_its_draws_are_those_that_it_says():
+    _, _, dense, table, held_out, train = numbered()
+    known = {"train": train, "metrics": [AP, AUC]}
+    ranks = rs.predicted_ranks(dense, held_out.indices, train)
+    unknown = rs.evaluate(dense, held_out, among=TheBetter(9), **known)
+    assert unknown.table["value"].isna().all() and "'unknown'" in unknown.sentences[0]
+    expected = TheBetter(9).expect(AUC, ranks)
+    off = unknown.table.loc["AUC", "sampled"] - expected.mean()
+    assert abs(off) < 5 * TheBetter(9).std_of_mean(AUC, ranks)
+    popular = rs.evaluate(dense, held_out, among=TheBetter(9, "popular"), **known)
+    assert "'popular'" in popular.sentences[0]
+    uniform = rs.evaluate(dense, held_out, among=TheBetter(9, "uniform"), **known)
+    assert "drawn with replacement" in uniform.head and uniform.table["low"].notna().all()
+    with pytest.raises(ValueError, match="^among must be .*, a sampler such as .* got InverseS"):
+        rs.evaluate(dense, held_out, among=rs.InverseSampling(), **known)
 
 
 class TestMessagesSpeakOfEvaluate:

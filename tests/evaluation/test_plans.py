@@ -13,6 +13,7 @@ SCORES = {name: rng.normal(size=(N_USERS, 30)) + shift * np.eye(1, 30) for name,
           (("a", 1.5), ("b", 1.0), ("c", 0.5))}  # fmt: skip
 FIRST = np.zeros(N_USERS, int)
 EXACT = rs.predicted_ranks(SCORES["a"], FIRST)
+CHANCES = np.where(np.arange(N_USERS) % 2, 0.6, 0.4)
 RUN = rs.UniformSampling(9).draw(EXACT, 1)
 
 
@@ -64,7 +65,10 @@ def test_sampled_ranks_plan_an_audit_and_its_first_exact_ranks_go_on_with_it():
         ),
         (
             lambda: rs.report(
-                RUN, exact=(range(60), EXACT[:60]), chosen=0.4 + np.arange(120) % 2 / 5, metrics=METRICS
+                RUN,
+                exact=(range(60), EXACT[:60]),
+                chosen=0.4 + np.arange(120) % 2 / 5,
+                metrics=METRICS,
             ),
             "a plan goes on from users chosen at random",
         ),
