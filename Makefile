@@ -126,7 +126,7 @@ engines:
 
 clusters: environment
 	@$(INSTALL) "pyspark>=4.0,<5"
-	$(BIN)/python -m pytest -q -m clusters tests/ranks/test_counts_on_engines.py tests/evaluation/test_engines.py
+	$(BIN)/python -m pytest -q -m clusters tests/ranks/test_counts_on_engines.py tests/ranks/test_engines.py
 
 # With the newest versions: some ask for others than the rest.
 peers:

@@ -12,7 +12,6 @@ from .corrections import BiasVariance as BiasVariance
 from .corrections import ConstrainedLeastSquares as ConstrainedLeastSquares
 from .corrections import MinimalBias as MinimalBias
 from .corrections import RankEstimate as RankEstimate
-from .evaluation import engines as engines
 from .evaluation import evaluate as evaluate
 from .evaluation import from_published as from_published
 from .evaluation import report as report
@@ -36,6 +35,7 @@ from .metrics import compare as compare
 from .metrics import metric as metric
 from .ranks import RankCounts as RankCounts
 from .ranks import Ranks as Ranks
+from .ranks import engines as engines
 from .ranks import predicted_ranks as predicted_ranks
 from .sampling import Design as Design
 from .sampling import EarlyStopping as EarlyStopping

@@ -36,7 +36,6 @@ BLUE, RED, GREY = "#00407f", "#9a3324", "#858585"
 SKY, PLUM, INK = "#2a6fcf", "#8c1f63", "#111111"
 # Shades of one colour for what has an order: purple for BV with smaller and smaller gamma.
 PURPLES = ["#5e1a68", "#8a3c93", "#a85caf", "#c07cc4"]
-LIGHT_BLUE = "#4a90cc"
 # From few samples to many.
 ORANGES = ["#c8742a", "#6b3300"]
 LINES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
@@ -358,61 +357,6 @@ def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def trade_off(
-    curve: pd.DataFrame, points: pd.DataFrame | None = None, ax: Axes | None = None
-) -> Axes:
-    """Standard deviation against rms bias: a curve over gamma, and single estimators.
-
-    Parameters
-    ----------
-    curve : pandas.DataFrame
-        What `experiments.bias_and_variance` returns. Every whole power of ten is marked.
-    points : pandas.DataFrame, optional
-        The same for single estimators, indexed by name.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> import recsample as rs
-    >>> sampler = rs.UniformSampling(m=5)
-    >>> found = {g: rs.BiasVariance(rs.AP, sampler, 50, gamma=g) for g in (1, 0.1, 0.01)}
-    >>> curve = rs.experiments.bias_and_variance(found, rs.AP, sampler, 50)
-    >>> rs.plotting.trade_off(curve).get_xlabel()
-    'rms bias'
-    """
-    ticker = extra("matplotlib.ticker")
-    _check_columns("curve", curve, ["rms bias", "std"])
-    if points is not None:
-        _check_columns("points", points, ["rms bias", "std"])
-    ax = _axes(ax)
-    purple = PURPLES[0]  # as BV has in all figures
-    ax.plot(curve["rms bias"], curve["std"], "-", color=purple)
-    power = np.log10(np.asarray(curve.index, dtype=float))
-    marked = curve[np.isclose(power, power.round())]
-    ax.plot(marked["rms bias"], marked["std"], "o", color=purple)
-    # The names of the curve to its left, those of the points to their right.
-    for gamma, row in marked.iterrows():
-        place = row["rms bias"], row["std"]
-        _write(ax, _power_of_ten(gamma), place, purple, (-7, 0), ha="right", va="center")
-    if points is not None:
-        looks = {name.lower(): colour for name, (colour, _) in ESTIMATOR.items()}
-        for name, row in points.iterrows():
-            colour = looks.get(str(name).lower(), INK)
-            ax.plot(row["rms bias"], row["std"], "D", color=colour)
-            _write(ax, _as_it_is(name), (row["rms bias"], row["std"]), colour, (7, 0), va="center")
-    ax.set(xscale="log", yscale="log", xlabel="rms bias", ylabel="standard deviation")
-    ax.margins(x=0.15)  # for the names
-    # A bias covers a decade or two: label 1, 2 and 5 in each.
-    ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.xaxis.set_minor_formatter(ticker.NullFormatter())
-    return ax
-
-
 def values_with_limits(table: pd.DataFrame, title: str = "", lower: Collection[str] = ()) -> Figure:
     """Values with their limits, a panel for each metric, the best recommender on top.
 
@@ -582,11 +526,6 @@ def _shades(n):
     """Orange, from light to dark, in n steps."""
     colours = extra("matplotlib.colors").LinearSegmentedColormap
     return colours.from_list("orange", ORANGES)(np.linspace(0, 1, n))
-
-
-def _power_of_ten(number):
-    """A power of ten as text with a superscript; 1, 0.1 and 0.01 as they are."""
-    return f"{number:g}" if number > 0.005 else f"$10^{{{round(np.log10(number))}}}$"
 
 
 def _legend_below(ax, columns=4):

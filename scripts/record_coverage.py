@@ -8,7 +8,6 @@ coverage_0_2_0.csv has the shares and widths of the limits of version 0.2.0, whi
 likelihood, in the same runs: it is for comparison, and is not made again.
 """
 
-from bisect import bisect_left
 from functools import partial
 
 import numpy as np
@@ -34,8 +33,6 @@ from recsample.inference import best_gamma, limits, paired_comparison, plausible
 from recsample.inference.comparison import compared
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
 from recsample.inference.likelihood.strata import ASSUMPTIONS
-from recsample.inference.planning import users_to_rank
-from recsample.metrics.base import ends_of
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.shapes import Linear
 from recsample.ranks.checks import mean_pool_size
@@ -351,46 +348,6 @@ def designs(rng, population, metrics, n_instances, repetitions):
             yield outcome(method, metric, *ends, exact, **more)
 
 
-def plans(rng, population, metrics, m, n_instances, repetitions):
-    """`Result.plan` for limits 0.7 times as wide as those of a report, carried out with others.
-
-    "width": what is reached, over what was asked for; "reached": it is at most 1; "held": limits
-    hold the mean over the population; "cost": users, over the smallest number that would do.
-    """
-    over_all = {metric: mean_over_all(population, metric) for metric in metrics}
-    for _ in range(repetitions):
-        ranks = drawn(population, n_instances, rng)
-        sampled = rs.UniformSampling(m).draw(ranks, rng)
-        for metric in metrics:
-            evidence = SampledRun(sampled, ranks.sizes, False, [metric])
-            low, high, _ = limits_of(metric, evidence)
-            width = 0.7 * (high - low)
-            users = users_to_rank(metric, width, evidence).others
-            low, high = limits_by_all(metric, drawn(population, users, rng))
-            cost = users / smallest(population, metric, width)
-            more = {"width": (high - low) / width, "reached": high - low <= width, "cost": cost}
-            yield outcome("rank all items", metric, low, high, over_all[metric], **more)
-
-
-def smallest(population, metric, width):
-    """The users whose limits are so close, if their ranks are spread as those of the population."""
-    n, cumulated = len(population), np.cumsum(population)
-
-    def is_enough(users):
-        shares = cumulated[-1] * (np.arange(users) + 0.5) / users
-        low, high = limits_by_all(metric, rs.Ranks(1 + np.searchsorted(cumulated, shares), n))
-        return high - low <= width
-
-    most = 2
-    while not is_enough(most):
-        most *= 2
-    return most // 2 + 1 + bisect_left(range(most // 2 + 1, most), True, key=is_enough)
-
-
-def limits_by_all(metric, ranks):
-    return limits_of_mean(metric(ranks), LEVEL, ends=ends_of(metric, ranks))
-
-
 def corrections(rng, population, metrics, n_instances, m):
     """Bias and standard deviation of corrected means over users and samples, from the law."""
     n, sampler = len(population), rs.UniformSampling(m)
@@ -416,8 +373,6 @@ FEW = ["r^-0.9", "uniform", "30 % r^-1.5, flat", "40 % up to 50, flat", "P(x) = 
 FEW += ["24 % at 11, far"]
 HUMP, LATE, EARLY = "24 % at 11, far", "30 % in 11 to 30, flat", "3 % at 3, far"
 DESIGNS = [*RECORDED, "uniform", "r^-0.3", "r^-0.6", "r^-0.9", "40 % up to 50, flat"]
-PLANS = [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "P(x) = (x/n)^0.25", "two steps"]
-PLANS += ["10 % up to 10, flat", "half r^-1.8, r^-0.3", "(r + 100)^-1.5", HUMP, LATE]
 TWO, THREE = ["Recall@10", "AP"], ["Recall@10", "NDCG@10", "AP"]
 LIMITS = partial(coverage, methods=ASSUMPTIONS)
 PARTS = {  # what is measured, and of which metrics
@@ -431,7 +386,6 @@ PARTS = {  # what is measured, and of which metrics
     "instances": (coverage, TWO),
     "samples": (coverage, TWO),
     "others": (partial(coverage, corrects=True), THREE),
-    "plans": (plans, THREE),
     "unlike": (unlike, TWO),
     "few hits": (by_hits, THREE),
     "cut-off": (partial(coverage, methods=["none"]), TWO),
@@ -463,8 +417,7 @@ def measure(rng, part, population, n_items="", **sizes):
     of = drawn_from if part in ("pairs", "groups") else drawn_from[0]
     found = list(function(rng, of, metrics, **sizes))
     # What the corrections yield is no outcome of runs.
-    mean = {"width": "mean"} if part == "plans" else {}
-    table = pd.DataFrame(found) if part == "corrections" else over_runs(found, **mean)
+    table = pd.DataFrame(found) if part == "corrections" else over_runs(found)
     shape = population.partition(POOLS)[0]
     is_named = shape in SHAPES or shape in RECORDED
     return table.assign(**(kind_of(shape) if is_named else {"decreasing": shape != SEVERAL[1]}))
@@ -492,7 +445,6 @@ STUDY = Study(
         *cells("samples", FEW, m=[10, 30, 300], n_instances=2000, repetitions=50),
         *cells("samples", FEW[::3], m=1000, n_instances=2000, repetitions=20),
         *cells("others", [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"], repetitions=50),
-        *cells("plans", PLANS, n_instances=2000, repetitions=30),
         *cells("unlike", [*UNLIKE][:4], n_items="", m=30, n_instances=150),
         *cells("unlike", [*UNLIKE][2:3], n_items="", m=30, n_instances=1000, repetitions=50),
         *cells("unlike", [*UNLIKE][4:], n_items="", m=30, n_instances=[20, 150], repetitions=30),

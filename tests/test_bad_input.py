@@ -352,7 +352,7 @@ REFUSED = {
     ),
     "no scan": (lambda: rs.EarlyStopping(3).scan(3), "scan must be a Scan, got 3"),
     "a width that takes more users than there are numbers": (
-        lambda: report().plan("AUC", 1e-300),
+        lambda: rs.evaluate(np.eye(3), [0, 1, 2], metrics=["AUC"]).plan("AUC", 1e-300),
         "width must be one that fewer than 2**53 users reach, got 1e-300",
     ),
     "numbers of samples as text": (

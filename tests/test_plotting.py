@@ -196,14 +196,6 @@ def test_green_and_orange_mean_exact_and_sampled():
             assert meaning.get(colour, name) == name
 
 
-def test_an_estimator_has_its_colour_among_the_points_of_a_trade_off(ax):
-    table = pd.DataFrame({"rms bias": [0.1, 0.2], "std": [0.2, 0.1]}, [1, 0.1])
-    plotting.trade_off(table, table.set_axis(["sampled", "CLS"]), ax)
-    colours = [line.get_color() for line in ax.lines]
-    bv = [plotting.ESTIMATOR["BV 1"][0]] * 2
-    assert colours == [*bv, plotting.ORANGE, plotting.ESTIMATOR["CLS"][0]]
-
-
 def test_a_notebook_gets_the_same_drawing_on_every_run(monkeypatch):
     # What the kernel of a notebook is, in this process: the shell that displays a figure.
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
@@ -446,12 +438,6 @@ def limits_of(names):
                 pd.DataFrame(dict.fromkeys(names, [3, 4]), index=[5, 10])
             ).figure
         ),
-        lambda names: (
-            plotting.trade_off(
-                pd.DataFrame({"rms bias": [0.1, 0.2], "std": [0.2, 0.1]}, index=[1, 0.1]),
-                pd.DataFrame({"rms bias": 0.1, "std": 0.2}, index=names),
-            ).figure
-        ),
         lambda names: plotting.values_with_limits(limits_of(names)),
     ],
 )
@@ -504,16 +490,6 @@ def test_markers_of_lines_that_coincide_stand_beside_each_other(ax):
     assert not any(one & other for one, other in combinations(marked, 2))
 
 
-def test_trade_off_marks_and_names_whole_powers_of_ten(ax):
-    gammas = [1.0, 0.3, 0.1, 0.03, 1e-4]
-    curve = pd.DataFrame({"rms bias": [5.0, 4, 3, 2, 1], "std": [0.1, 0.2, 0.3, 0.4, 0.5]}, gammas)
-    plotting.trade_off(curve, ax=ax)
-    whole = [(5.0, 0.1), (3.0, 0.3), (1.0, 0.5)]
-    assert list(map(tuple, ax.lines[1].get_xydata().tolist())) == whole
-    assert [text.xy for text in ax.texts] == whole
-    assert [text.get_text() for text in ax.texts] == ["1", "0.1", "$10^{-4}$"]
-
-
 @pytest.mark.parametrize(
     "draw, message",
     [
@@ -523,7 +499,6 @@ def test_trade_off_marks_and_names_whole_powers_of_ten(ax):
         (lambda: plotting.label_lines(None, 3), "places must map names of lines to points, got 3"),
         (lambda: plotting.panels(0, 1), "rows must be a whole number of at least 1, got 0"),
         (lambda: plotting.best_in_bold(3, 2), "table must be a dataframe of pandas"),
-        (lambda: plotting.trade_off({}), "curve must be a dataframe of pandas"),
         (lambda: plotting.values_with_limits([1]), "table must be a dataframe of pandas"),
     ],
 )

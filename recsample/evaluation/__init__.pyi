@@ -1,5 +1,4 @@
 from . import command_line as command_line
-from . import engines as engines
 from . import evaluating as evaluating
 from . import published as published
 from . import reporting as reporting

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from recsample._support.numerics import PERCENT
-from recsample._support.typing import Floats, Integers
+from recsample._support.typing import Floats, Integers, Rng
 from recsample.evaluation import say
 from recsample.evaluation.findings import Findings, Study, some_of
 from recsample.evaluation.sampled import Sampled
-from recsample.inference.audit import Audit
+from recsample.inference.audit import Audit, AuditPlan
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
 
@@ -45,6 +45,13 @@ class Audited(Study):
             audited=np.searchsorted(users, self.audited[inside]),
             chances=None if self.chances is None else self.chances[users],
         )
+
+    def plan(self, metric: Metric, width: float, rng: Rng) -> AuditPlan:
+        """An audit that goes on from this one."""
+        if self.chances is not None:
+            raise ValueError("a plan goes on from users chosen at random, got other chances")
+        exact = self.audited, next(iter(self.exact.values()))
+        return self.sampled.plan(metric, width, rng, exact)
 
     def findings(self) -> Findings:
         """All numbers and words."""

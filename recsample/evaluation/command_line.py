@@ -17,17 +17,18 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from operator import methodcaller
 
 import numpy as np
 
 import recsample as rs  # which loads what is asked for
-from recsample._support.checks import refuse_first, shown
+from recsample._support.checks import refuse_first
 from recsample._support.extras import extra
 from recsample.evaluation.files import as_count, read_columns, read_file, text_of
-from recsample.evaluation.options import DRAWN, REPORTED, ROWS, UNLISTED, check_word, with_meanings
+from recsample.evaluation.groups import by_user
+from recsample.evaluation.options import DRAWN, REPORTED, UNLISTED, with_meanings
 
 __all__ = ["main"]
 
@@ -50,11 +51,11 @@ _RESULT = {
     **{form: methodcaller(f"to_{form}") for form in ("json", "markdown", "latex", "csv")},
     "sentences": lambda result: "\n\n".join((*result.sentences, result.footnote)),
 }
-# Of a plan, which is a dataframe.
-_TABLE = {
-    "text": lambda table: table.to_string(),
-    "json": lambda table: table.reset_index().to_json(orient="records", indent=2),
-    "csv": lambda table: table.to_csv(lineterminator="\n"),
+# Of a plan: what it says, and a table.
+_PLAN = {
+    "text": lambda plan: plan[0],
+    "json": lambda plan: plan[1].to_json(orient="records", indent=2),
+    "csv": lambda plan: plan[1].to_csv(index=False, lineterminator="\n"),
 }
 # Options behind arguments of other names, the first that the command has and that was given.
 _OPTIONS = {
@@ -181,13 +182,7 @@ def _parser():
     parser.add_argument("--version", action="version", version=stated)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, help, ask, run, forms in (
-        (
-            "report",
-            "what sampled ranks say of the exact metrics",
-            _ask_report,
-            report_file,
-            _RESULT,
-        ),
+        ("report", "what sampled ranks say of the exact metrics", _ask_report, _report, _RESULT),
         (
             "published",
             "what the numbers of a printed table say",
@@ -195,7 +190,7 @@ def _parser():
             _published,
             _RESULT,
         ),
-        ("plan", "how many users to rank exactly for a width of limits", _ask_plan, _plan, _TABLE),
+        ("plan", "how many users it takes for a width of limits", _ask_plan, _plan, _PLAN),
         ("evaluate", "recommenders from scores of items", _ask_evaluate, _evaluate, _RESULT),
     ):
         about = f"{help[0].upper()}{help[1:]}."
@@ -208,36 +203,38 @@ def _parser():
 
 def _ask_report(command, add):
     _ask_ranks(command, add)
-    exact = "ranks among all items of users chosen by chance, blank for others"
-    add("--exact", metavar="COLUMN", help=exact)
     chosen = "the chance of each user to be so (default: chosen at random)"
     add("--chosen", metavar="COLUMN", help=chosen)
     _ask_metrics(add)
 
 
 def _ask_plan(command, add):
-    _ask_ranks(command, add)
+    _ask_ranks(command, add, sampled="where ranks are sampled")
     add("--metric", required=True, help="such as ndcg@10")
     add("--width", required=True, type=float, help="the upper limit minus the lower one")
-    command.set_defaults(exact=None, chosen=None)
+    add("--seed", type=int, default=0, help="of the choice of users (default: 0)")
+    command.set_defaults(chosen=None)
 
 
-def _ask_ranks(command, add):
-    add("FILE", help="one row per user and relevant item")
+def _ask_ranks(command, add, sampled=""):
+    add("FILE", help="one row per user")
     several = "(default: rank); several: the ranks of a recommender each, in rows of the same users"
     add("--rank", metavar="COLUMN", nargs="+", default=["rank"], help=several)
-    add("--m", required=True, help="items drawn for each user: number or column")
+    drawn = ", ".join(filter(None, ["items drawn for each user: number or column", sampled]))
+    add("--m", required=not sampled, help=drawn)
     add("--items", required=True, help="size of the pool: number or column")
-    add("--user", metavar="COLUMN", help="where users have several rows, or with --model")
-    add("--rows", **_words("what several rows of a user are", ROWS))
-    add("--groups", metavar="COLUMN", help="whose a user is, as of sessions: limits count groups")
+    add("--user", metavar="COLUMN", help="to match the rows of --model by")
+    whose = "whose a row is, where one person has several: limits count groups"
+    add("--groups", metavar="COLUMN", help=whose)
     add("--model", metavar="COLUMN", help="which recommender a row is of")
+    exact = "ranks among all items of users chosen by chance, blank for others"
+    add("--exact", metavar="COLUMN", help=exact)
     add("--columns", metavar="NAME,NAME", type=_names, help="of a file that begins with no names")
-    _ask_draws(command, add)
+    _ask_draws(command, add, required=not sampled)
 
 
 def _ask_published(command, add):
-    add("FILE", help="text: recommenders and metrics as rows and columns; CSV, Markdown, LaTeX")
+    add("FILE", help="text: recommenders and metrics as rows and columns; CSV, Markdown, pasted")
     numbers = {"required": True, "type": int, "nargs": "+"}
     add("--m", **numbers, help="items drawn for each user; several where the paper leaves it open")
     add("--items", **numbers, help="size of the pools, or of the smallest and the largest one")
@@ -246,8 +243,8 @@ def _ask_published(command, add):
     _ask_draws(command, add)
 
 
-def _ask_draws(command, add):
-    add("--drawn", required=True, **_words("how the items were drawn", REPORTED))
+def _ask_draws(command, add, required=True):
+    add("--drawn", required=required, **_words("how the items were drawn", REPORTED))
     add = command.add_mutually_exclusive_group().add_argument
     one = {"action": "store_const", "dest": "with_replacement"}
     needed = "needed, this or the other, where a tenth of the pool or more was drawn"
@@ -303,149 +300,89 @@ def _words(asked, words):
     return {"metavar": f"{{{','.join(words)}}}", "help": f"{asked}: {meanings}"}
 
 
-def report_file(asked, metrics=None):
-    """A report of the sampled ranks in a file."""
-    check_word("rows", asked.rows, ROWS, or_none=True)
-    if asked.rows and not (asked.user or asked.groups):
-        raise ValueError(f"rows must stand beside --user, got {asked.rows!r} without")
-    rows = _rows(asked)
-    if len(asked.rank) > 1:
-        parts = {name: rows | {"rank": rows[f"rank {name}"]} for name in asked.rank}
-    elif asked.model is None:
-        parts = {"": rows}
-    else:
-        names = np.unique(rows["model"])
-        parts = {name: _some(rows, rows["model"] == name) for name in names}
-        if len(parts) > 1:
-            _check_users(rows, list(parts))
-    of_one, in_lists = next(iter(parts.values())), asked.rows == "one list"
-    if "user" in rows:
-        from recsample.evaluation.rows import check_several  # which needs SciPy
-
-        check_several(asked.rows, of_one["user"].tolist())
-    ranks = {name: _ranks(part, in_lists) for name, part in parts.items()}
-
-    def of_instances(use):
-        found = _of_users(rows, use)
-        if in_lists or "user" not in rows:
-            return found
-        return found[np.unique(of_one["user"], return_inverse=True)[1]]
-
-    audit = {}
-    if asked.exact is not None:
-        if asked.rows in ("apart", "repeated"):
-            raise ValueError(f"exact must come without --rows {asked.rows!r}, got {asked.exact!r}")
-        exact = {name: _exact(part, ranks[name]) for name, part in parts.items()}
-        audit["exact"] = exact.get("", exact)
-    if asked.chosen is not None:
-        if asked.exact is None:
-            raise ValueError(f"exact must be given with --chosen, got only {asked.chosen!r}")
-        audit["chosen"] = of_instances("chosen")
-    return rs.report(
-        ranks.get("", ranks),
-        n_items=as_count(asked.items) or of_instances("items"),
-        rows=None if in_lists else asked.rows,
-        groups=asked.groups and of_instances("groups"),
-        drawn=asked.drawn,
-        replace=asked.with_replacement,
-        metrics=metrics or asked.metrics,
-        **audit,
-    )
-
-
-def _rows(asked):
-    """The rows of a file of sampled ranks, by what the columns are for, users in one order."""
-    uses = ("m", "items", "user", "groups", "model", "exact", "chosen")
-    wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
-    several = len(asked.rank) > 1
-    if len(set(asked.rank)) < len(asked.rank) or (several and "" in asked.rank):
-        raise ValueError(f"sampled must be different columns with names, got {asked.rank}")
-    wanted |= {f"rank {name}" if several else "rank": name for name in asked.rank}
-    numbers = {use: one for use in ("m", "items") if (one := as_count(wanted[use])) is not None}
-    wanted["ties"] = "ties"
-    found = read_columns(asked.FILE, wanted, {"ties", *numbers}, asked.columns)
-    of_one = [use for use in ("model", "exact", "ties") if use in found.by_use]
-    if several and of_one:
-        raise ValueError(f"sampled must be one column beside one of {of_one[0]}, got {asked.rank}")
-    place = [f"{found.place} {at}" for at in found.numbers]
-    rows = {use: np.full(len(place), one) for use, one in numbers.items()}
-    rows |= {"place": np.array(place), **found.by_use}
-    if "groups" in rows:  # which are the users, where no others are named
-        rows.setdefault("user", rows["groups"])
-    return _some(rows, np.argsort(rows["user"], kind="stable")) if "user" in rows else rows
-
-
-def _some(rows, which):
-    return {use: column[which] for use, column in rows.items()}
-
-
-def _check_users(rows, models):
-    """Refuse recommenders that are not of the same users."""
-    if "user" not in rows:
-        raise ValueError(
-            "user must name the column of users where there are several recommenders, which are "
-            f"compared user by user, got none for {models}"
-        )
-    users, which = np.unique(rows["user"], return_inverse=True)
-    known = sum(np.isin(np.arange(len(users)), which[rows["model"] == name]) for name in models)
-    if known.min() < len(models):
-        raise ValueError(
-            "user must name the same users for each recommender, got "
-            f"{shown(users[known.argmin()])} for only {known.min()} of {models}"
-        )
-
-
-def _ranks(rows, in_lists):
-    """The sampled ranks of a recommender, of which those of a user may be in one list."""
-    n_relevant = 1
-    if in_lists and "user" in rows:
-        _, which, sizes = np.unique(rows["user"], return_inverse=True, return_counts=True)
-        n_relevant = sizes[which]
-    n_items = rows["m"] + n_relevant
-    refuse_first(
-        rows["rank"] > n_items,
-        "rank must be at most {}, m plus the relevant items of the user, got {} in {}",
-        n_items,
-        rows["rank"],
-        rows["place"],
-    )
-    return _as_ranks(rows | {"n_items": n_items}, in_lists)
-
-
-def _as_ranks(rows, in_lists=True):
-    """The ranks in a column, of instances that several rows may be of."""
-    if in_lists and "user" in rows:
-        return rs.Ranks.from_frame(extra("pandas").DataFrame(rows))
-    ids = rows.get("user")
-    return rs.Ranks(rows["rank"], rows["n_items"], ties=rows.get("ties", 0), ids=ids)
-
-
-def _exact(rows, ranks):
-    """The numbers of the users with exact ranks, and these."""
-    known = ~np.isnan(rows["exact"])
-    if not known.any():
-        raise ValueError("exact must hold ranks of at least two users, got none")
-    rows = _some(rows, known)
-    exact = {"rank": rows["exact"].astype(np.int64), "n_items": rows["items"]}
-    found = _as_ranks(exact | {use: rows[use] for use in ("user",) if use in rows})
-    if found.ids is None:
-        return np.flatnonzero(known), found
-    return np.searchsorted(ranks.ids, found.ids), found
-
-
-def _of_users(rows, use):
-    """What stands in a column, once for each user."""
-    if "user" not in rows:
-        return rows[use]
-    _, first, which = np.unique(rows["user"], return_index=True, return_inverse=True)
-    found = rows[use][first]
-    message = f"{use} must be one value for each user, got several for {{!r}}"
-    refuse_first(rows[use] != found[which], message, rows["user"])
-    return found
+def _report(asked):
+    return rs.report(**ranks_in(asked), **_draws(asked), metrics=asked.metrics)
 
 
 def _plan(asked):
-    return report_file(asked, [asked.metric]).plan(asked.metric, asked.width)
+    given, how = ranks_in(asked), (asked.metric, asked.width, asked.seed)
+    if asked.m is None:
+        from recsample.evaluation.exact import Exact  # which needs SciPy
+
+        ranks, metric = given["sampled"], rs.metric(asked.metric)
+        runs = ranks if isinstance(ranks, Mapping) else {"": ranks}
+        study = Exact(ranks=runs, metrics=(metric,), named=len(runs) > 1)
+        table = study.plan(metric, *how[1:])
+        return table.to_string(), table.reset_index()
+    plan = rs.report(**given, **_draws(asked), metrics=[asked.metric]).plan(*how)
+    ids, first = given["sampled"].ids, np.arange(len(plan.users)) < plan.first
+    users = plan.users if ids is None else ids[plan.users]
+    return str(plan), extra("pandas").DataFrame({"user": users, "first": first})
+
+
+def _draws(asked):
+    return {"drawn": asked.drawn, "replace": asked.with_replacement}
+
+
+def ranks_in(asked):
+    """What a file of sampled ranks says, by the arguments of `rs.report`."""
+    columns = _columns_of_ranks(asked)
+    if asked.model is not None:
+        parts = {name: ("rank 0", rows) for name, rows in _rows_by_model(columns).items()}
+    else:
+        parts = {name: (f"rank {k}", slice(None)) for k, name in enumerate(asked.rank)}
+    ranks, exact = {}, {}
+    for name, (use, rows) in parts.items():
+        part = {key: column[rows] for key, column in columns.items()}
+        ranks[name] = rs.Ranks(part[use], part["among"], ties=part["ties"], ids=part.get("user"))
+        exact[name] = part.get("exact")
+    first = next(iter(parts.values()))[1]
+    several = asked.model is not None or len(parts) > 1
+    found = {use: columns[use][first] for use in ("groups", "chosen") if use in columns}
+    if asked.exact is not None:
+        found["exact"] = exact if several else exact.popitem()[1]
+    found["n_items"] = as_count(asked.items) or columns["items"][first]
+    return {"sampled": ranks if several else ranks.popitem()[1], **found}
+
+
+def _columns_of_ranks(asked):
+    """The columns of a file of sampled ranks, by what they are for; "rank 0" is the first rank."""
+    uses = ("m", "items", "user", "groups", "model", "exact", "chosen")
+    wanted = {use: given for use in uses if (given := getattr(asked, use)) is not None}
+    numbers = {use: as_count(wanted.get(use, "")) for use in ("m", "items")}
+    numbers = {use: one for use, one in numbers.items() if one is not None}
+    wanted |= {f"rank {k}": name for k, name in enumerate(asked.rank)} | {"ties": "ties"}
+    found = read_columns(asked.FILE, wanted, {"ties", *numbers}, asked.columns)
+    of_one = [use for use in ("model", "exact", "ties") if use in found.by_use]
+    if len(asked.rank) > 1 and of_one:
+        raise ValueError(f"sampled must be one column beside one of {of_one[0]}, got {asked.rank}")
+    columns = {use: np.full(len(found.numbers), one) for use, one in {"ties": 0, **numbers}.items()}
+    columns |= found.by_use
+    place = np.array([f"{found.place} {at}" for at in found.numbers])
+    what, most = ("m + 1", columns["m"] + 1) if asked.m else ("items", columns["items"])
+    for k in range(len(asked.rank)):  # whose lines only the file knows
+        rank, message = (
+            columns[f"rank {k}"],
+            f"rank must be at most {what} = {{}}, got {{}} in {{}}",
+        )
+        refuse_first(rank > most, message, most, rank, place)
+    return columns | {"among": most}
+
+
+def _rows_by_model(columns):
+    """The rows of each recommender, by their users, of whom all else must say the same."""
+    names, which = np.unique(columns["model"], return_inverse=True)
+    if len(names) > 1 and "user" not in columns:
+        raise ValueError(
+            "user must name the column of users where there are several recommenders, which are "
+            f"compared user by user, got none for {names.tolist()}"
+        )
+    users = columns.get("user", which)
+    for use in ("items", "groups", "chosen"):
+        if use in columns and len(names) > 1:
+            by_user(use, users.tolist(), columns[use].tolist())
+    order = np.argsort(users, kind="stable")
+    return {name: order[which[order] == k] for k, name in enumerate(names)}
 
 
 def _published(asked):

@@ -24,8 +24,7 @@ from recsample.evaluation.runs import runs_of
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AUC
-from recsample.sampling.pooled import PooledSampling
-from recsample.sampling.uniform import UniformSampling
+from recsample.sampling.base import Sampler
 
 __all__ = ["evaluate"]
 
@@ -81,8 +80,9 @@ def evaluate(
         said to be drawn uniformly and no scores are of all items.
     among : dataframe or sampler, optional
         What each held-out item is ranked among, in place of the catalogue: a dataframe with the
-        columns `user` and `item`, in which held-out items may stand or not; or a `UniformSampling`
-        or `PooledSampling`, which draws.
+        columns `user` and `item`, in which held-out items may stand or not; or a `Sampler`, which
+        draws, as `UniformSampling` does. What is said of draws that are not uniform is what is said
+        of them in `drawn`; a sampler of your own says so by `Ranks.drawn_as`.
     unlisted : {"missed", "below", "open", "out"}, optional
         What an item is that `scores` do not list: "missed", never found, so that a held-out one
         adds nothing; "below", tied behind all that are listed; "open", behind them in an order that
@@ -235,11 +235,11 @@ def _among(among):
     """The dataframe, or the sampler, that is given."""
     if among is None or frames.is_frame(among):
         return among, None
-    if isinstance(among, (UniformSampling, PooledSampling)):
+    if isinstance(among, Sampler):
         return None, among
     raise ValueError(
-        "among must be a dataframe of users and items, UniformSampling, PooledSampling or None, "
-        f"got {shown(among)}"
+        "among must be a dataframe of users and items, a sampler such as UniformSampling(100), or "
+        f"None, got {shown(among)}"
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from recsample._support.arrays import row_blocks
+from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
-from recsample._support.typing import Floats, Integers
+from recsample._support.typing import Floats, Integers, Rng
 from recsample.evaluation import say
 from recsample.evaluation.findings import (
     AT_ONCE,
@@ -25,10 +27,13 @@ from recsample.evaluation.findings import (
     values_of_users,
 )
 from recsample.evaluation.grades import DIVIDES, ends_with_grades, uses_grades, values_without
-from recsample.inference.comparison import Comparison, of_differences
+from recsample.inference.comparison import Comparison, of_differences, users_for
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,6 +55,24 @@ class Exact(RanksStudy):
         """The same for some of the users."""
         missed, best = some_of(self.missed, users), some_of(self.best, users)
         return replace(self, missed=missed, best=best, **self.of_users(users))
+
+    def plan(self, metric: Metric, width: float, rng: Rng) -> pd.DataFrame:
+        """How many users like these the mean takes, or each difference, whose limits all hold."""
+        known = known_of(self, bounds_of(self))
+        if self.groups is not None:
+            return super().plan(metric, width, rng)
+        if metric not in known.ends or any((name, metric) in known.bounded for name in self.ranks):
+            raise ValueError(f"metric must be one of which users have values, got {metric}")
+        pairs, (low, high) = [*combinations(self.ranks, 2)], known.ends[metric]
+        values = {name: known.bounds[name, metric][0] for name in self.ranks}
+        pd, index, ends, rows = extra("pandas"), ["the mean"], (low, high), [*values.values()]
+        if pairs:
+            index = pd.MultiIndex.from_tuples(pairs, names=["a", "b"])
+            ends, rows = (low - high, high - low), [values[a] - values[b] for a, b in pairs]
+        defined = [row[~np.isnan(row)] for row in rows]
+        level = 1 - (1 - LEVEL) / len(rows)
+        users = [users_for(row, ends, width, level) for row in defined]
+        return pd.DataFrame({"users": users, "you have": [*map(len, defined)]}, index)
 
     def findings(self) -> Findings:
         """All numbers and words."""

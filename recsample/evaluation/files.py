@@ -126,8 +126,8 @@ def _chosen(path, names, wanted, optional):
         if names.count(name) != 1:
             or_number = f"be {_COUNT} or " * (use in ("m", "items"))
             raise ValueError(
-                f"{use} must {or_number}name one column of {path}, got {name!r} where the "
-                f"columns are {shown(names)}"
+                f"{use.partition(' ')[0]} must {or_number}name one column of {path}, got {name!r} "
+                f"where the columns are {shown(names)}"
             )
     if len(set(chosen.values())) < len(chosen):
         got = list(chosen.values())

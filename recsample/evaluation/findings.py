@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from recsample._support.arrays import row_blocks
 from recsample._support.numerics import LEVEL
-from recsample._support.typing import Floats, Integers
+from recsample._support.typing import Floats, Integers, Rng
 from recsample._support.values import Value
 from recsample.evaluation.grades import values_of
 from recsample.inference.blind import BlindSpot
 from recsample.inference.comparison import Comparison, step_down
 from recsample.inference.likelihood.strata import ASSUMPTIONS
-from recsample.inference.planning import UsersToRank
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
 
@@ -112,11 +111,11 @@ class Study(Value):
         """The same for some of the users."""
         raise ValueError("this result has nothing to say of segments: see its sentences")
 
-    def planned(self, metric: Metric, width: float) -> UsersToRank:
-        """How many users to rank among all items for limits so close."""
+    def plan(self, metric: Metric, width: float, rng: Rng) -> Any:
+        """Whom to rank among all items for limits so close, or how many users these take."""
         raise ValueError(
-            "a plan is made from the sampled ranks of one recommender, one row for each user: "
-            "report these alone"
+            "a plan is made from the sampled ranks of one recommender, or from exact values, with "
+            "one row for each user and no runs: report or evaluate these alone"
         )
 
 

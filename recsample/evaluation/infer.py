@@ -8,6 +8,7 @@ from typing import Any
 from recsample._support.typing import Integers
 from recsample.evaluation.exact import Exact
 from recsample.evaluation.findings import Study
+from recsample.evaluation.options import REPORTED
 from recsample.evaluation.rank import Ranked, lists_said
 from recsample.evaluation.runs import OverRuns, Runs
 from recsample.evaluation.sampled import Sampled, Uncorrected
@@ -44,7 +45,9 @@ def infer(
         "groups": groups,
     }
     if (known := ranked.first.drawn) is not None:
-        return Sampled(n_items=ranked.pools, replace=bool(known.replace), stated=False, **about)
+        if known.how == "uniform":
+            return Sampled(n_items=ranked.pools, replace=bool(known.replace), stated=False, **about)
+        drawn = known.how if known.how in REPORTED else "unknown"
     if drawn in (None, "all"):
         about |= {"missed": ranked.missed, "best": ranked.best, "is_known": ranked.is_known}
         study = Exact(is_task=drawn == "all", **about)

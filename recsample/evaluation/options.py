@@ -23,12 +23,6 @@ DRAWN: Mapping[str, str] = {
 }
 # Of ranks that exist already: what they are among.
 REPORTED: Mapping[str, str] = {word: DRAWN[word] for word in ("uniform", "popular", "unknown")}
-# What several rows of a user are in a report.
-ROWS: Mapping[str, str] = {
-    "one list": "relevant items that are ranked together",
-    "apart": "relevant items, each ranked among draws of its own",
-    "repeated": "one item, for which items were drawn again and again",
-}
 
 # The ends of counts of what is expected, so that no note tells of them.
 EXPECTED = (

@@ -1,4 +1,4 @@
-"""Tables of numbers as papers print them: CSV, Markdown, LaTeX or pasted text, or dataframes."""
+"""Tables of numbers as papers print them: CSV, Markdown, pasted text, or dataframes."""
 
 from __future__ import annotations
 
@@ -16,32 +16,15 @@ from recsample.metrics.names import exact_metric
 
 # What stands in place of a number.
 _NONE = {"", "n/a", "n.a.", "na", "<na>", "nan", "none", "null", "oom", "oot", "/", "?"}
-_NONE |= {"-", "--", "---", "‒", "–", "—", "―", r"\textendash", r"\textemdash"}
-_BRACES = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
-# Parts of LaTeX and Markdown that hold no cells.
-_FRAME = re.compile(
-    r"(?<!\\)%.*|\\(?:(?:top|mid|bottom|cmid|special)rule|c?hline|hdashline|cd?line|cdashline"
-    r"|addlinespace|rowcolor|end(?:first)?head|end(?:last)?foot)(?:\([^)]*\)|\[[^]]*\]|\{[^{}]*\})*|\\(?:begin|end)\{\w+\*?\}"
-    rf"(?:\[[^]]*\])?(?:{_BRACES})*|\\centering|\\(?:caption|label){_BRACES}"
-)
-_SPAN = re.compile(r"\\multicolumn\{(\d+)\}\{[^{}]*\}" + _BRACES)
+_NONE |= {"-", "--", "---", "‒", "–", "—", "―"}
 _RULE = re.compile(r"[|\s:+=\u2500-\u257f-]*")
 # Raised or lowered behind a number: no digit of it, but a mark, a rank or an error.
-_RAISED = re.compile(
-    rf"(?<=[\d%}})>*_])[\s$]*(?:[\^_]{_BRACES}|\^(\\\w+|\S)|\\textsu(?:per|b)script{_BRACES}"
-    r"|<su[bp]>(.*?)</su[bp]>|([⁰¹²³⁴-⁹ᵃ-ᶻ]+))"
-)
+_RAISED = re.compile(r"(?<=[\d%>*_])[\s$]*(?:\^(\S)|<su[bp]>(.*?)</su[bp]>|([⁰¹²³⁴-⁹ᵃ-ᶻ]+))")
 # What stands around numbers and names for their looks, and marks of significance.
-_LOOKS = re.compile(
-    r"\\multirow\{[^{}]*\}\{[^{}]*\}|\\(?:cell|text)?color(?:\[[^]]*\])?\{[^{}]*\}"
-    r"|\\(?:textbf|textit|textsc|textrm|texttt|text|underline|uline|emph|boldsymbol|mathbf|mathrm|bm"
-    r"|bf|it|bfseries|uparrow|downarrow|dd?agger|dd?ag|ast|star|tiny|small|scriptsize|footnotesize"
-    r"|scriptstyle|textsuperscript|textsubscript)\b|</?[a-z]+>"
-    r"|\*\*|__|\\(?=[%&_#])|\\[,;!]|[${}^~`↑↓†‡§¶⋆∗]"
-)
+_LOOKS = re.compile(r"</?[a-z]+>|\*\*|__|\\(?=[*%&_#])|[$^~`↑↓†‡§¶⋆∗]")
 _NUMBER = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*\**\s*(.*)", re.DOTALL)
 # An error, a rank or the like behind a number.
-_BESIDE = re.compile(r"[(\[].*[)\]]|(?:±|\\pm|\+/?-)[^%]+")  # of which number is 0.7±0.1%?
+_BESIDE = re.compile(r"[(\[].*[)\]]|(?:±|\+/?-)[^%]+")  # of which number is 0.7±0.1%?
 
 
 class Cell(NamedTuple):
@@ -106,9 +89,9 @@ def _cell(of, name, value):
 
 def _plain(text):
     """A cell without what is there for its looks."""
-    text = re.sub(r"[\s\u00a0\u2009]+", " ", str(text)).replace("\u2212", "-").replace(r"\%", "%")
+    text = re.sub(r"[\s\u00a0\u2009]+", " ", str(text)).replace("\u2212", "-")
     text = re.sub(r"\s+", " ", _LOOKS.sub("", _RAISED.sub(_beside, text))).strip("*_ ")
-    return re.sub(r"\((?:×|x|\\times) ?100\)", "(%)", text)
+    return re.sub(r"\([×x] ?100\)", "(%)", text)
 
 
 def _beside(found):
@@ -207,12 +190,12 @@ def _rows_of(text):
     """The cells of each line, by what stands between them."""
     text = re.sub("[│┃┆┇┊┋║]", "|", text)
     lines = [line.strip("\r") for line in text.splitlines() if not _RULE.fullmatch(line)]
-    ends = "\\\\" in text
-    if re.search(r"(?<!\\)&", text) and (ends or all("&" in line for line in lines)):
-        parts = r"\\\\(?:\[[^]]*\])?|\\tabularnewline" if ends else "\n"
-        lines = re.split(parts, _FRAME.sub("", text))
-        spans = (_SPAN.sub(lambda one: one[2] + " &" * (int(one[1]) - 1), line) for line in lines)
-        return [re.split(r"(?<!\\)&", line) for line in spans]
+    latex = [line for line in lines if re.search(r"\\[\\a-zA-Z]", line)]
+    if latex or all("&" in line for line in lines):
+        raise ValueError(
+            "values must be a table as it is printed, as CSV, or in Markdown, got LaTeX in "
+            f"{shown((latex or lines)[0])}: copy the table out of the PDF"
+        )
     if sum("|" in line for line in lines) > 1:
         lines = [line.strip() for line in lines]
         return [line.removeprefix("|").removesuffix("|").split("|") for line in lines]
@@ -240,8 +223,8 @@ def _rows_of(text):
 
 def _words_of(line):
     """The cells of a line where spaces stand between them: a name may hold some too."""
-    line = re.sub(r"\s+(?=[@±(\[%]|\\pm)", "", line.strip())
-    words = re.sub(r"(?<=±)\s+|(?<=\\pm)\s+", "", line).split()
+    line = re.sub(r"\s+(?=[@±(\[%])", "", line.strip())
+    words = re.sub(r"(?<=±)\s+", "", line).split()
     values = [*takewhile(lambda one: _is_number(_plain(one)), reversed(words))][::-1]
     if not values:
         return words

@@ -52,11 +52,11 @@ def from_published(
     ----------
     values : mapping of str to float or str, mapping of str to such a mapping, str or dataframe
         The numbers by metric, or by recommender and metric, such as ``{"HR@10": "0.670"}``; or a
-        table of them with metrics as columns or as rows, as text (CSV, Markdown, LaTeX, or pasted)
-        or as a dataframe. The digits say how a number was rounded: text keeps the zeros at its
-        end, without which a number is taken for a rougher one. Bold, marks of significance, 67.0%,
-        and - for a missing number are read as printed; what stands behind ± or in brackets is
-        counted and not used.
+        table of them with metrics as columns or as rows, as text (CSV, Markdown, or copied out of
+        a PDF) or as a dataframe. The digits say how a number was rounded: text keeps the zeros at
+        its end, without which a number is taken for a rougher one. Bold, marks of significance,
+        67.0%, and - for a missing number are read as printed; what stands behind ± or in brackets
+        is counted and not used.
     m : int or sequence of int
         How many items were drawn for each user. Where a paper leaves it open (100 candidates may be
         99 drawn ones and the held-out one), all that it may be: the limits then hold for each.

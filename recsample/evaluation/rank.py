@@ -16,9 +16,9 @@ from recsample.evaluation.options import REPORTED, UNLISTED, with_meanings
 from recsample.ranks.base import Ranks
 from recsample.ranks.scores import keys_of, pairs_of, without
 from recsample.ranks.sources import standing_among
+from recsample.sampling.base import Sampler
 from recsample.sampling.given_lists import Lists as Entries
 from recsample.sampling.list_checks import count_statistic, mean_statistic
-from recsample.sampling.pooled import PooledSampling
 from recsample.sampling.uniform import UniformSampling
 
 # The p-value below which lists are not taken for uniform draws.
@@ -67,7 +67,7 @@ def rank(
     matched: Matched,
     unlisted: str | None,
     drawn: str | None,
-    sampler: UniformSampling | PooledSampling | None,
+    sampler: Sampler | None,
     rng: np.random.Generator,
 ) -> Ranked:
     """Rank among the catalogue, among lists, or among what a sampler draws of the catalogue."""
@@ -118,22 +118,22 @@ def rank(
 
 
 def _draw(
-    runs: Mapping[str, Ranks],
-    sampler: UniformSampling | PooledSampling,
-    rng: np.random.Generator,
-    named: bool,
+    runs: Mapping[str, Ranks], sampler: Sampler, rng: np.random.Generator, named: bool
 ) -> dict[str, Ranks]:
-    """Ranks among items that a sampler draws."""
+    """Ranks among items that a sampler draws; one that does not record how may draw in any way."""
     first = next(iter(runs.values()))
     pool, ids = first.n_irrelevant, np.asarray(first.ids)
-    needed = 1 if isinstance(sampler, PooledSampling) or sampler.replace else sampler.m
+    needed = sampler.m if isinstance(sampler, UniformSampling) and not sampler.replace else 1
     if pool.min() < needed:
         raise ValueError(
             f"among must draw at most {pool.min()} items, which is all that there are for user "
             f"{shown(ids[np.argmin(pool)])} beside the relevant ones, got {needed}"
         )
     rngs = generators(runs, rng) if named else {"": rng}
-    return {name: sampler.draw(one, rngs[name]) for name, one in runs.items()}
+    drawn = {name: sampler.draw(one, rngs[name]) for name, one in runs.items()}
+    return {
+        name: one.drawn_as("unknown") if one.drawn is None else one for name, one in drawn.items()
+    }
 
 
 def generators(names, rng):

@@ -41,7 +41,6 @@ def report(
     *,
     drawn: str | None = None,
     replace: bool | None = None,
-    rows: str | None = None,
     groups: Any = None,
     exact: Any = None,
     chosen: ArrayLike = "random",
@@ -82,15 +81,10 @@ def report(
     replace : bool, optional
         Whether items were drawn with replacement. Needed where it is not known and a tenth of a
         pool or more was drawn; of less it is taken for False.
-    rows : {"one list", "apart", "repeated"}, optional
-        What several rows of a user are, whom a repeated index names, or `groups` where rows have no
-        names. "one list": relevant items that are ranked together, by ranks from 1 to m and the
-        number of these items. "apart": relevant items that are each ranked among draws of their
-        own, of which limits count users. "repeated": one item, for which items were drawn again and
-        again, so that all its draws are taken together, as drawn with replacement.
     groups : mapping, dataframe, pandas.Series or array_like, shape (instances,), optional
-        Whose each instance is, where one person has several. Estimates are those of the rows, and
-        limits count groups, at least two, of which none is taken to be larger than the largest.
+        Whose each instance is, where one person has several: relevant items, sessions or seeds with
+        draws of their own, repeated draws. Estimates are those of the rows. Limits count groups, at
+        least two, whatever rows of one have in common; none is taken to be larger than the largest.
     exact : array_like, tuple of int and Ranks, or mapping of str to these, optional
         Ranks among all items of some instances that were chosen by chance. A pandas Series by the
         index of `sampled`, an array with NaN for all others, or the numbers of the instances and
@@ -113,8 +107,8 @@ def report(
         For ranks that are none, beyond m + 1 or of too few instances, recommenders of different
         instances or in different orders, pools smaller than what was drawn, what a design has
         observed, which needs no correction, draws of which nothing is stated, or other ones than
-        uniform ones, and what contradicts the ranks' own memory. For several rows of a user of
-        which nothing is stated, and two equal ranks in one list. For exact ranks that are not
+        uniform ones, and what contradicts the ranks' own memory. For several rows of a user
+        without `groups`: a list of several relevant items is `Ranks`. For exact ranks that are not
         possible beside the sampled ones, and a choice that cannot be as stated.
 
     Examples
@@ -135,14 +129,13 @@ def report(
     >>> stated.table.equals(found.table)
     True
 
-    Two draws for the same users are twice as many items:
+    Two draws for the same users are no more users:
 
-    >>> import pandas as pd
-    >>> again = rs.UniformSampling(m=100).draw(x, rng=1).values
-    >>> twice = pd.concat([pd.Series(column), pd.Series(again)])  # called 0, 1, ... both
-    >>> pools = np.tile(x.n_items, 2)
-    >>> print(rs.report(twice, 100, pools, rows="repeated", drawn="uniform", metrics=["AUC"]).head)
-    6,040 instances: m = 200 of 1,392 to 3,686 irrelevant items, drawn with replacement.
+    >>> twice = np.append(column, rs.UniformSampling(m=100).draw(x, rng=1).values)
+    >>> users, pools = np.tile(np.arange(6040), 2), np.tile(x.n_items, 2)
+    >>> again = rs.report(twice, 100, pools, drawn="uniform", groups=users, metrics=["AUC"])
+    >>> print(again.head.partition(". ")[2].partition(";")[0])
+    They belong to 6,040 groups, the largest of 2
 
     Exact ranks of 300 users that were chosen at random need no assumption about ranks or draws:
 
@@ -154,31 +147,23 @@ def report(
     """
     arguments = dict(locals())
     if exact is None and not checks.is_one_of(chosen, ("random",)):
-        raise ValueError(f"exact must be given with chosen, got None and {checks.shown(chosen)}")
+        raise ValueError("exact must be given with chosen=, got None")
     asked = chosen_metrics(USUAL if metrics is None else metrics)
     refuse_corrections(asked)
     given = sampled if isinstance(sampled, Mapping) else {"": sampled}
     if not given:
         raise ValueError("sampled must hold at least one recommender, got none")
     check_names("sampled", given)
-    reading = reading_of(given, rows, groups)
+    reading = reading_of(given, groups)
     m, n_items = reading.aligned("m", m), reading.aligned("n_items", n_items)
     runs = {name: _ranks_of(one, m, reading) for name, one in given.items()}
     _check_same(runs)
-    if rows == "one list" and reading.users is not None and n_items is not None:
-        n_items = reading.users.each("n_items", n_items)
-    added = reading.users if rows == "repeated" else None
-    how = {"audited": exact is not None, "repeated": added is not None}
-    draws = draws_of(runs, n_items, drawn, replace, **how)
-    if added is not None:
-        runs = {name: added.added_up(one) for name, one in runs.items()}
-        sizes = added.each("n_items", draws.n_items)
-        draws = draws._replace(n_items=sizes, replace=True)
+    draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None)
     study = Sampled(
         ranks=runs,
         metrics=tuple(asked),
         named=given is sampled,
-        groups=reading.of_instances(),
+        groups=reading.groups,
         **draws._asdict(),
     )
     return result_of(study if exact is None else _audited(study, exact, chosen), report, arguments)
@@ -232,12 +217,10 @@ def draws_of(
     replace: bool | None,
     *,
     audited: bool = False,
-    repeated: bool = False,
 ) -> Draws:
     """What the runs remember of their draws, or else what is stated; contradictions are refused.
 
-    Where users were `audited`, it does not matter how items were drawn. Draws that are `repeated`
-    for one item count as made with replacement, whatever each of them was.
+    Where users were `audited`, it does not matter how items were drawn.
     """
     if drawn is not None:
         check_word("drawn", drawn, REPORTED)
@@ -262,7 +245,7 @@ def draws_of(
         raise ValueError("n_items must be given: the sizes of the pools that were drawn from")
     sizes = checks.whole_numbers("n_items", n_items, lowest=2)
     if replace is None:
-        replace = repeated or _check_few(runs, sizes)
+        replace = _check_few(runs, sizes)
     return Draws(sizes, checks.true_or_false("replace", replace), stated)
 
 
@@ -334,13 +317,7 @@ def _ranks_of(sampled, m, reading):
             "Design.of"
         )
     checks.refuse_frame("sampled", sampled, "choose the column of ranks, or see Ranks.from_frame")
-    in_lists = reading.rows == "one list" and reading.users is not None
     if isinstance(sampled, (Ranks, RankCounts)):
-        if in_lists:
-            raise ValueError(
-                "rows must not be 'one list' where sampled is Ranks, got it: rs.Ranks takes the "
-                "ranks of a user as a list"
-            )
         rows, _ = rows_of(sampled)
         if m is not None:
             drawn, known = checks.one_or_each("m", m, len(rows), lowest=1), rows.n_irrelevant
@@ -363,8 +340,6 @@ def _ranks_of(sampled, m, reading):
     if len(values) < 2:
         raise ValueError(f"sampled must hold at least two instances, got {len(values)}")
     drawn = checks.one_or_each("m", m, len(values), lowest=1)
-    if in_lists:
-        return reading.users.in_lists(values, drawn)
     among = drawn + 1 if np.ndim(m) else int(drawn[0]) + 1
     beyond = "sampled must hold ranks up to m + 1 = {}, got {} in instance {at}"
     checks.refuse_first(values > among, beyond, among, values)

@@ -18,10 +18,12 @@ from recsample._support import frames
 from recsample._support.checks import one_of, shown
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
+from recsample._support.typing import Rng
 from recsample._support.values import Value
 from recsample.evaluation import say
 from recsample.evaluation.findings import COLUMNS_OF_PAIRS, Findings, Study
 from recsample.evaluation.groups import names_of
+from recsample.inference.audit import AuditPlan
 from recsample.inference.blind import BlindSpot
 from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
@@ -452,43 +454,52 @@ class Result(Value):
             table["assumption"] = table.apply(say.rests_on, axis=1)
         return table.rename(columns={"sampled": "sampled (uncorrected)"})
 
-    def plan(self, metric: Metric | str, width: float) -> pd.DataFrame:
-        """How many users to rank among all items for limits of a metric so close.
+    def plan(self, metric: Metric | str, width: float, rng: Rng = 0) -> AuditPlan | pd.DataFrame:
+        """How many users it takes for limits of a metric that are so close.
+
+        Of sampled ranks, whom to rank among all items, as `recsample.inference.plan_audit` says;
+        with exact ranks of the first of them in the report it mostly takes far fewer. Of exact
+        values, how many users like these the difference of each pair of recommenders takes.
 
         Parameters
         ----------
         metric : Metric or str
         width : float
             The upper limit minus the lower one.
+        rng : int or numpy.random.Generator, optional
+            For the choice of users to rank.
 
         Returns
         -------
-        pandas.DataFrame
-            ``users``, enough in nine studies of ten where the assumption of the limits is true: of
-            "these users", chosen at random, for the mean over them, and for "others like these",
-            which may be more than ``you have``.
-            `recsample.inference.plan_audit` mostly asks for fewer, and assumes nothing.
+        AuditPlan or pandas.DataFrame
+            Of exact values ``users``, about enough where others vary as these do, and how many
+            ``you have``: one row for each pair, whose limits hold at once, or for the mean of one
+            recommender.
 
         Raises
         ------
         ValueError
-            For several recommenders, a metric that is not in the table, a width not above 0.
+            For sampled ranks of several recommenders, groups, runs and bounds, a metric that is not
+            in the table, a width not above 0.
 
         Examples
         --------
         >>> import recsample as rs
-        >>> sampler, x = rs.UniformSampling(m=20), rs.Ranks(range(1, 301), n_items=300)
-        >>> found = rs.report(sampler.draw(x, rng=0), metrics=["Recall@10"])
-        >>> users = found.plan("Recall@10", width=0.1)["users"]
-        >>> bool(users["these users"] < users["others like these"])
+        >>> x = rs.datasets.recorded_ranks()["X"]
+        >>> sampled, asked = rs.UniformSampling(m=100).draw(x, rng=0), ["Recall@10"]
+        >>> plan = rs.report(sampled, metrics=asked).plan("Recall@10", width=0.05)
+        >>> print(plan)
+        Rank all items of 1,252 users (`users`): you have 6,040.
+        Plan again when the first 72 of them are ranked (`exact`).
+        >>> first = plan.users[: plan.first]
+        >>> audited = rs.report(sampled, exact=(first, x[first]), metrics=asked)
+        >>> len(audited.plan("Recall@10", width=0.05).users) < 600
         True
         """
         if (asked := the_metric(metric)) not in self.findings.metrics:
             metrics = [*map(str, self.findings.metrics)]
             raise ValueError(f"metric must be one of {metrics}, got {metric!r}")
-        users = self.study.planned(asked, width)
-        rows = {"these users": users.these, "others like these": users.others}
-        return extra("pandas").DataFrame({"users": rows, "you have": users.n_users})
+        return self.study.plan(asked, width, rng)
 
 
 def result_of(

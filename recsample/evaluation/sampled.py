@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from recsample._support.numerics import LEVEL, PERCENT, mean_of
-from recsample._support.typing import Integers
+from recsample._support.typing import Integers, Rng
 from recsample.evaluation import say
 from recsample.evaluation.findings import (
     IF_COLUMNS,
@@ -21,10 +21,10 @@ from recsample.evaluation.findings import (
     rungs,
 )
 from recsample.evaluation.options import DRAWN
+from recsample.inference.audit import AuditPlan, plan_audit
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, compared
 from recsample.inference.likelihood.sampled_run import REFUTED, SURPRISE, SampledRun, supported
-from recsample.inference.planning import UsersToRank, users_to_rank
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
 
@@ -51,12 +51,12 @@ class Sampled(RanksStudy):
         """The same for some of the users."""
         return replace(self, n_items=self.sizes[users], **self.of_users(users))
 
-    def planned(self, metric: Metric, width: float) -> UsersToRank:
-        """How many users to rank among all items for limits so close."""
+    def plan(self, metric: Metric, width: float, rng: Rng, exact: Any = None) -> AuditPlan:
+        """An audit, which may go on from `exact` ranks."""
         if len(self.ranks) > 1 or self.groups is not None:
-            return super().planned(metric, width)
-        (only,) = self.evidence().values()
-        return users_to_rank(metric, width, only)
+            return super().plan(metric, width, rng)
+        about = metric, width, self.first, self.n_items, rng
+        return plan_audit(*about, exact=exact, replace=self.replace)
 
     def evidence(self) -> dict[str, SampledRun]:
         """What the ranks of each recommender say under each assumption."""

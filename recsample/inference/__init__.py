@@ -1,9 +1,8 @@
 """Statistical inference: what sampled ranks tell about the exact metrics.
 
 `distribution` estimates the distribution of the ranks, `likelihood` has limits of a metric,
-`comparison` the probability of an order, `audit` limits from exact ranks of some users, `planning`
-how many users to rank exactly, `published` limits from printed numbers, and `blind` what limits
-cannot see.
+`comparison` the probability of an order, `audit` limits from exact ranks of some users and how
+many these should be, `published` limits from printed numbers, and `blind` what limits cannot see.
 Chapters: estimation, inference, report, audit.
 """
 

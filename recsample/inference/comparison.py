@@ -9,6 +9,7 @@ to which a corrected metric comes closer.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from scipy import special
 
 from recsample._support import checks
 from recsample._support.arrays import places_in, split
-from recsample._support.numerics import limits_of_means, mean_of, upper_limits
+from recsample._support.numerics import gaffke_reach, limits_of_means, mean_of, upper_limits
 from recsample._support.typing import Floats, Integers
 from recsample.corrections.base import Correction
 from recsample.inference.distribution import check_uniform
@@ -186,6 +187,20 @@ def of_differences(
     """Comparisons from rows of differences of at least two instances, with their range if known."""
     found = rows.mean(axis=1), *limits_of_means(rows, level, ends, groups=groups)
     return [Comparison(*one) for one in np.transpose(found).tolist()]
+
+
+def users_for(values: Floats, ends: tuple[float, float], width: float, level: float) -> int:
+    """The fewest users of whose mean limits are so close, if they vary as these values do."""
+    width, most = checks.positive_float("width", width), 2
+
+    def is_close(users):
+        return sum(gaffke_reach(values, *ends, level, weights=users / len(values))) <= width
+
+    while not is_close(most):
+        most *= 2
+        if most > 2**53:
+            raise ValueError(f"width must be one that fewer than 2**53 users reach, got {width}")
+    return bisect_left(range(most), True, lo=most // 2, key=is_close)
 
 
 def ends_of_difference(metric: Metric, a: Ranks, b: Ranks) -> tuple[float, float]:

@@ -1,7 +1,8 @@
 """Ranks of the relevant items; the only package that compares scores.
 
-`base` has the class `Ranks`, `predicted` computes ranks from scores, `counts` has the number of
-instances with each rank, and `provenance` how the ranked items were drawn.
+`base` has the class `Ranks`, `predicted` computes ranks from scores, `engines` does so where tables
+lie, `counts` has the number of instances with each rank, and `provenance` how the ranked items were
+drawn.
 Chapters: metrics, traps.
 """
 

@@ -1,5 +1,6 @@
 from . import base as base
 from . import counts as counts
+from . import engines as engines
 from . import predicted as predicted
 from . import provenance as provenance
 from .base import Ranks as Ranks

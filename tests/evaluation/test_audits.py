@@ -110,8 +110,6 @@ def test_a_result_of_an_audit_is_exported_and_drawn(study):
     assert '"assumption": "audit"' in found.to_json()
     assert "0.8" in found.to_markdown()
     assert len(found.plot().axes) == 1
-    with pytest.raises(ValueError, match="a plan is made from"):
-        found.plan(AUC, 0.1)
 
 
 def test_chances_that_are_stated(study):

@@ -99,7 +99,7 @@ def test_several_recommenders_with_columns_for_m_and_the_pool(run, study):
 def test_several_columns_of_ranks_are_several_recommenders(run, study):
     folder, mixed = study
     wide = mixed.pivot(index="who", columns="model", values="sampled_rank")
-    wide.sample(frac=1, random_state=1).to_csv(folder / "wide.csv")
+    wide.sort_index(key=lambda who: who.astype(str)).to_csv(folder / "wide.csv")
     stated = "--m 100 --items 3541 --drawn uniform --user who --format json".split()
     status, out, _ = run("report", folder / "wide.csv", "--rank", "X", "Y", *stated)
     _, long, _ = run(
@@ -111,10 +111,8 @@ def test_several_columns_of_ranks_are_several_recommenders(run, study):
             "report", folder / "wide.csv", "--rank", "X", "Y", *stated, option, "who"
         )
         assert status == 2 and "must name different columns" in err
-    for twice in (["X", "X"], ["X", "Y", "X"], ["", "X"]):
-        status, _, err = run("report", folder / "wide.csv", "--rank", *twice, *stated)
-        assert status == 2
-        assert f"--rank must be different columns with names, got {twice}" in err
+    status, _, err = run("report", folder / "wide.csv", "--rank", "X", "Y", "X", *stated)
+    assert status == 2 and "wide.csv, got ['who', 'X', 'Y', 'X']" in err
     wide.assign(ties=0).to_csv(folder / "wide.csv")
     status, _, err = run("report", folder / "wide.csv", "--rank", "X", "Y", *stated)
     assert status == 2
@@ -136,10 +134,13 @@ def test_recommenders_are_compared_user_by_user_or_not_at_all(run, study):
     assert "--user must name the column of users where there are several recommenders" in said
     one_less = mixed[(mixed["who"] != 7) | (mixed["model"] == "X")]
     said = refused(run, folder, one_less, "--user", "who")
-    assert "--user must name the same users for each recommender, got '7' for only 1 of" in said
+    assert "--rank must hold recommenders of the same instances, got other instances" in said
+    moved = mixed.assign(who=mixed["who"] + 999 * ((mixed["who"] == 7) & (mixed["model"] == "X")))
+    said = refused(run, folder, moved, "--user", "who")
+    assert "--rank must have the same instances in the same order, got ids that differ" in said
     larger = mixed.assign(pool=mixed["pool"] + ((mixed["who"] == 7) & (mixed["model"] == "X")))
     said = refused(run, folder, larger, "--user", "who")
-    assert "--items must be one value for each user, got several for '7'" in said
+    assert "--items must hold each user once, got two for '7'" in said
     nameless = mixed.assign(model=mixed["model"].where(mixed["who"] != 7))
     line = 2 + int(np.argmax(mixed["who"] == 7))
     said = refused(run, folder, nameless, "--user", "who")
@@ -412,20 +413,42 @@ def test_a_column_of_relevance(run, tables, kind):
         run(*asked, "--all-relevant", "--relevance", "Label")
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("form", ["text", "json", "csv"])
-def test_a_plan_for_a_width(run, study, form):
+def test_a_plan_for_a_width(run, study):
     folder, mixed = study
-    asked = "--rank sampled_rank --m 100 --items 3541 --drawn uniform".split()
-    asked += "--metric recall@10 --width .07 --format".split()
-    status, out, _ = run("plan", folder / "x.csv", *asked, form)
-    column = mixed.loc[mixed["model"] == "X", "sampled_rank"].to_numpy()
-    expected = rs.report(column, m=100, n_items=3541, drawn="uniform", metrics=["recall@10"])
-    expected = expected.plan("recall@10", 0.07)
-    assert status == 0
-    assert all(str(users) in out for users in expected["users"])
-    if form == "json":
-        assert [row["users"] for row in json.loads(out)] == expected["users"].tolist()
+    asked = "--rank sampled_rank --m 100 --items 3541 --drawn uniform --user who".split()
+    asked += "--metric recall@10 --width .07 --seed 3 --format".split()
+    table = mixed[mixed["model"] == "X"]
+    stated = {"n_items": 3541, "drawn": "uniform", "metrics": ["recall@10"]}
+    ranks = rs.Ranks(table["sampled_rank"], 101, ids=table["who"].astype(str))
+    plan = rs.report(ranks, **stated).plan("recall@10", 0.07, 3)
+    assert run("plan", folder / "x.csv", *asked, "text") == (0, f"{plan}\n", "")
+    rows = pd.read_csv(io.StringIO(run("plan", folder / "x.csv", *asked, "csv")[1]), dtype=str)
+    assert rows["user"].tolist() == ranks.ids[plan.users].tolist()
+    assert rows["first"].tolist() == ["True"] * plan.first + ["False"] * (len(rows) - plan.first)
+    said = json.loads(run("plan", folder / "x.csv", *asked, "json")[1])
+    assert said[0] == {"user": rows["user"][0], "first": True}
+    # With exact ranks of the first, as if the others among the drawn ones were all.
+    table = table.set_index("who").assign(exact=np.nan)
+    first = rows["user"][: plan.first].astype(int)
+    table.loc[first, "exact"] = 35 * table.loc[first, "sampled_rank"]
+    table.to_csv(folder / "audited.csv")
+    again = run("plan", folder / "audited.csv", *asked[:-1], "--exact", "exact")
+    plan = rs.report(ranks, exact=table["exact"].to_numpy(), **stated).plan("recall@10", 0.07, 3)
+    assert again == (0, f"{plan}\n", "") and len(plan.users) < len(rows)
+
+
+def test_without_m_ranks_are_exact_and_a_plan_is_for_differences(run, study):
+    folder, mixed = study
+    wide = mixed.pivot(index="who", columns="model", values="sampled_rank")
+    wide.to_csv(folder / "exact.csv")
+    differences = (wide["Y"] - wide["X"]).to_numpy() / 100
+    low, high = limits_of_mean(differences, 0.95, ends=(-1.0, 1.0))
+    asked = ["--items", 101, "--metric", "auc", "--width", high - low + 1e-9]
+    status, out, _ = run("plan", folder / "exact.csv", "--rank", "X", "Y", *asked)
+    assert status == 0 and out.split() == "users you have a b X Y 800 800".split()
+    assert "the mean" in run("plan", folder / "exact.csv", "--rank", "X", *asked)[1]
+    status, _, err = run("plan", folder / "exact.csv", "--rank", "X", *asked[2:], "--items", 9)
+    assert status == 2 and "--rank must be at most items = 9, got" in err
 
 
 @pytest.fixture(scope="module")
@@ -480,12 +503,12 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         ([*REPORT[:-1], "many"], "--items must be a whole number from 1 to 2**53 - 1 or name one"),
         ([*REPORT[:5], "-5", *REPORT[6:]], "--m must be a whole number from 1 to 2**53 - 1 or n"),
         ([*REPORT[:-1], "50"], "--items must be at least 101"),
-        ([*REPORT[:5], "10", *REPORT[6:]], "--rank must be at most 11, m plus the relevant items"),
+        ([*REPORT[:5], "10", *REPORT[6:]], "--rank must be at most m + 1 = 11, got"),
         ([*REPORT, "--drawn", "shared"], "give their ranks to report as --exact"),
         ([*REPORT, "--metrics", "wrong@3"], "--metrics must hold metrics such as AP or Recall"),
         ([*REPORT, "--metrics", "ndcg@0"], "--metrics must be a whole number of at least 1, got 0"),
         ([*REPORT, "--user", "nobody"], "--user must name one column of x.csv"),
-        ([*REPORT, "--chosen", "pool"], "--exact must be given with --chosen, got only 'pool'"),
+        ([*REPORT, "--chosen", "pool"], "--exact must be given with --chosen, got"),
         (["plan", *REPORT[1:], "--metric", "ap", "--width", "-1"], "--width must be"),
         (["plan", *REPORT[1:], "--metric", "no", "--width", "1"], "--metric must hold metrics"),
         (
@@ -675,25 +698,17 @@ def test_runs_as_a_module_and_imports_no_more_than_it_needs(asked, said, scipy):
     assert {"numpy", *scipy} <= modules and bool(scipy) == any("scipy" in one for one in modules)
 
 
-def test_several_relevant_items_of_a_user(run, tmp_path):
+def test_several_rows_of_a_user_are_asked_about(run, tmp_path):
     path = tmp_path / "ranks.csv"
-    asked = "--m 5 --items 99 --drawn uniform --user user --metrics auc --format csv".split()
-    path.write_text("user,rank\nann,1\nbob,6\nann,7\n", encoding="utf-8")
-    status, _, err = run("report", path, *asked)
-    assert status == 2 and "--rows must say what several rows of a user are, 'one list' (" in err
-    for told in ("'apart' (", "'repeated' (", "got nothing for the 2 rows of 'ann'"):
-        assert told in err
-    asked += ["--rows", "one list"]
-    status, out, _ = run("report", path, *asked)
-    # ann's two items are above all five and below all five, bob's one is below all
-    assert status == 0 and pd.read_csv(io.StringIO(out))["value"].tolist() == [0.25]
-    for row, said in (
-        ("ann,1", "--rank must not hold a rank twice, got rank 1 twice"),
-        ("bob,8", "--rank must be at most 7, m plus the relevant items of the user, got 8 in line"),
-    ):
-        path.write_text(f"user,rank\nann,1\nbob,6\n{row}\n", encoding="utf-8")
-        status, _, err = run("report", path, *asked)
-        assert status == 2 and said in err
+    asked = "--m 5 --items 99 --drawn uniform --metrics auc --format csv".split()
+    path.write_text("user,rank\nann,1\nbob,6\nann,5\n", encoding="utf-8")
+    status, _, err = run("report", path, *asked, "--user", "user")
+    assert status == 2 and "--rank must have one row for each user, got 2 for 'ann': give" in err
+    assert "as one list of rs.Ranks" in err and "of their own with --groups, which says" in err
+    status, out, _ = run("report", path, *asked, "--groups", "user")
+    found = pd.read_csv(io.StringIO(out)).iloc[0]
+    wanted = rs.report([1, 6, 5], 5, 99, drawn="uniform", groups=["a", "b", "a"], metrics=["AUC"])
+    assert status == 0 and found["low"] == pytest.approx(wanted.table.loc["AUC", "low"])
 
 
 # An audit

@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import combinations
@@ -543,6 +544,41 @@ def test_draws_are_reported_as_they_were_made(replace):
     assert found.head == expected.head
 
 
+@dataclass(frozen=True)
+class TheBetter(rs.sampling.SumsOverLaw):
+    """Each time two items are drawn with equal chances, and the better one is kept."""
+
+    m: int
+    how: str | None = None
+
+    def law(self, n_items):
+        above = np.arange(n_items)[:, None] / (n_items - 1)
+        return stats.binom.pmf(np.arange(self.m + 1), self.m, 1 - (1 - above) ** 2)
+
+    def draw(self, ranks, rng):
+        rng = np.random.default_rng(rng)
+        above = ranks.break_ties("random", rng).rows.above / ranks.n_irrelevant
+        found = ranks.at(1 + rng.binomial(self.m, 1 - (1 - above) ** 2), n_items=self.m + 1)
+        return found if self.how is None else found.drawn_as(self.how, True)
+
+
+def test_a_sampler_of_ones_own_draws_and_its_draws_are_those_that_it_says():
+    _, _, dense, table, held_out, train = numbered()
+    known = {"train": train, "metrics": [AP, AUC]}
+    ranks = rs.predicted_ranks(dense, held_out.indices, train)
+    unknown = rs.evaluate(dense, held_out, among=TheBetter(9), **known)
+    assert unknown.table["value"].isna().all() and "'unknown'" in unknown.sentences[0]
+    expected = TheBetter(9).expect(AUC, ranks)
+    off = unknown.table.loc["AUC", "sampled"] - expected.mean()
+    assert abs(off) < 5 * TheBetter(9).std_of_mean(AUC, ranks)
+    popular = rs.evaluate(dense, held_out, among=TheBetter(9, "popular"), **known)
+    assert "'popular'" in popular.sentences[0]
+    uniform = rs.evaluate(dense, held_out, among=TheBetter(9, "uniform"), **known)
+    assert "drawn with replacement" in uniform.head and uniform.table["low"].notna().all()
+    with pytest.raises(ValueError, match="^among must be .*, a sampler such as .* got InverseS"):
+        rs.evaluate(dense, held_out, among=rs.InverseSampling(), **known)
+
+
 class TestMessagesSpeakOfEvaluate:
     """What is refused deep below names an argument of `evaluate`."""
 
@@ -926,8 +962,7 @@ class TestResult:
 
         found, halves = made(0), np.arange(N_USERS) % 2
         apart = None if how in ("counts", "lists") else found.by(halves)
-        asked = {"report": ("AUC", 0.1), "counts": ("AP", 0.3)}.get(how)
-        plan = found.plan(*asked) if asked else None
+        plan = found.plan("AUC", 0.1) if how == "report" else None
         for one in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
             assert one == found and hash(one) == hash(found)
             assert one.to_json() == found.to_json() and str(one) == str(found)
@@ -936,7 +971,7 @@ class TestResult:
             if apart is not None:
                 pd.testing.assert_frame_equal(one.by(halves), apart)
             if plan is not None:
-                pd.testing.assert_frame_equal(one.plan(*asked), plan)
+                assert np.array_equal(one.plan("AUC", 0.1).users, plan.users)
         assert found == made(0)
         assert found != made(1)
         assert found != "a result"

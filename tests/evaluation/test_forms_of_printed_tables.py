@@ -9,18 +9,7 @@ from recsample.evaluation.printed import read_printed
 
 SAME = {"SAS Rec": {"HR@5": "0.670", "NDCG@10": "0.3"}, "B": {"HR@5": "0.680", "NDCG@10": "0.512"}}
 
-LATEX = r"""\begin{table}[t]\centering\caption{Results on \textbf{ML-1M}.}\label{tab:one}
-\begin{tabular}{l|c|cc}
-\toprule
- & \multicolumn{1}{c}{HR} & \multicolumn{2}{c}{NDCG} \\
-\cmidrule(lr){2-2}\cmidrule(lr){3-4}
-Model & @5 & @10 & @20 \\ \midrule
-SAS Rec & 0.670 & \underline{$0.3 \pm 0.01$} & -- \\
-\textbf{B} & \textbf{0.680}$^{*}$ & 51.2\%$^\dagger$ & \\ % ours
-\bottomrule
-\end{tabular}\end{table}"""
 FORMS = {
-    "LaTeX, two lines of heads": LATEX,
     "Markdown": "| Model | HR@5 ↑ | NDCG@10 (%) |\n|:--|--:|--:|\n| SAS Rec | **0.670** | 3e1 |\n"
     "| B | 0.680† | 51.2 |",
     "CSV": "model,HR@5,NDCG@10\nSAS Rec,0.670,0.3\nB,0.680 (0.002),0.512\n",
@@ -30,12 +19,6 @@ FORMS = {
     "pasted, without a corner": "HR @5 NDCG@10\nSAS Rec 0.670 0.3\nB 0.680 0.512 ± 0.01",
     "a printed dataframe": "         HR@5  NDCG@10\nSAS Rec 0.670    0.3  \nB       0.680    0.512",
     "metrics as rows, pasted": "      SAS Rec     B\nHR@5    0.670  0.680\nNDCG@10 0.3    0.512",
-    "LaTeX, raised marks and errors": r"""\begin{tabular*}{\textwidth}
-{@{\extracolsep{\fill}}l|p{2cm}|c}
- & HR@5$^\uparrow$ & NDCG@10 \\ \hline \addlinespace[2pt]
-SAS Rec & \cellcolor{gray!20}0.670$^{1}$ & $0.3_{\pm 0.01}$ \\ \hdashline
-B & \textcolor{red}{0.680}$^{a}$ & 0.512{\scriptsize $\pm$0.003} \\ \end{tabular*}""",
-    "LaTeX without ends of lines": "Model & HR@5 & NDCG@10\nSAS Rec & .670 & 0.3\nB & .680 & .512",
     "Markdown, italics and HTML": "|Model|HR@5|NDCG@10|\n|-|-|-|\n| *SAS Rec* | *0.670* | 0.3² |\n"
     "| __B__ | _0.680_ | <u>0.512</u><sup>1</sup> |",
     "a grid": """
@@ -97,14 +80,7 @@ LOOKS = [
     "__{}__",
     "{}²",
 ]
-LOOKS += [
-    "{}<sup>1</sup>",
-    "<b>{}</b>",
-    "${}$",
-    r"$\mathbf{{{}}}$",
-    "${}^{{2}}$",
-    r"\underline{{{}}}",
-]
+LOOKS += ["{}<sup>1</sup>", "<b>{}</b>", "${}$", "${}^2$"]
 NAMES = ["SASRec", "S3-Rec", "BPR (ours)", "GRU4Rec+", "MF 64d", "2-layer", "50% pop", "a,b", "k=5"]
 WRITTEN = (
     "github grid simple tsv orgtbl psql rst pretty fancy_grid presto outline plain csv".split()
@@ -137,7 +113,7 @@ def test_digits_of_percentages_count_as_they_were_printed():
     assert [float(one.half) for one in cells[""].values()] == [0.0005, 0.005]
 
 
-@pytest.mark.parametrize("unit", ["(%)", "(×100)", "($\\times 100$)", "[%]", "%"])
+@pytest.mark.parametrize("unit", ["(%)", "(×100)", "(x100)", "[%]", "%"])
 def test_a_unit_in_the_name_of_a_metric(unit):
     cells, _ = read_printed(f"Model\tHR@5 {unit}\tAP\nA\t67.0\t0.3")
     assert [float(one.number) for one in cells["A"].values()] == [0.67, 0.3]
@@ -186,8 +162,15 @@ def test_numbers_behind_others_are_counted():
         ("HR@5,AP\n0.9,0.5,0.6", "a word above the names of recommenders where these are numbers"),
         ("Model HR@5\nA 0.67 x 0.3", "between cells where names hold numbers, got 'A 0.67 x 0.3'"),
         ("Model,HR@5\nA,0.9±0.1%", "got '0.9±0.1%'"),
-        ("metric & A & B \\\\ HR@5 & x & y \\\\ AP & 0.1 & 0.2 \\\\", "got 'x' for 'HR@5'"),
-        ("Model & HR@5 \\\\ A & $6.7\\times10^{-1}$ \\\\", "got '6.7"),
+        ("metric;A;B\nHR@5;x;y\nAP;0.1;0.2", "got 'x' for 'HR@5'"),
+        ("Model,HR@5\nA,$6.7×10^{-1}$", "got '6.7×10"),
+        ("|Model|HR@5|\n|-|-|\n|A|$\\mathbf{0.67}$|\n|B|.5|", "got LaTeX in '.A.[$].*0.67"),
+        (
+            "Model & HR@5 \\\\\nA & 0.67 \\\\",
+            "got LaTeX in 'Model & HR@5 .*: copy the table out of",
+        ),
+        ("\\begin{tabular}{lc}\nModel & HR@5\nA & 0.67\n\\end{tabular}", "got LaTeX"),
+        ("Model & HR@5\nA & 0.67", "got LaTeX"),
         ("Model,HR@5,AP\nA,-,-\nB,0.3,0.4", "values of 'A' must hold at least one number"),
     ],
 )

@@ -25,102 +25,62 @@ COLUMN, OWNER = DRAWN.ravel(), np.tile(np.arange(N_USERS), K)
 NAMED = pd.Series(COLUMN, [f"user {one}" for one in OWNER])
 
 
-# What several rows of a user are
+# Several rows of a user
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "ask, user",
     [
-        lambda: rs.report(NAMED, **STATED),
-        lambda: rs.report(COLUMN, groups=OWNER, **STATED),
-        lambda: rs.report(rs.Ranks(COLUMN, M + 1, ids=OWNER), n_items=N_ITEMS, drawn="uniform"),
+        (lambda: rs.report(NAMED, **STATED), "'user 0'"),
+        (lambda: rs.report({"a": NAMED, "b": NAMED}, **STATED), "'user 0'"),
+        (lambda: rs.report(rs.Ranks(COLUMN, M + 1, ids=OWNER), None, 300, drawn="uniform"), "0"),
     ],
 )
-def test_several_rows_of_a_user_are_refused_with_what_they_may_be(ask):
-    with pytest.raises(ValueError, match="rows must say") as refused:
+def test_several_rows_of_a_user_are_refused_with_both_ways_out(ask, user):
+    with pytest.raises(ValueError, match="sampled must have one row for each user") as refused:
         ask()
-    assert all(word in str(refused.value) for word in ("'one list'", "'apart'", "'repeated'"))
-    assert f"got None for the {K} rows of" in str(refused.value)
+    assert f"got {K} for {user}: give " in str(refused.value)
+    assert all(way in str(refused.value) for way in ("one list of rs.Ranks", "with groups=, "))
 
 
-def test_draws_that_are_repeated_add_up():
-    added = 1 + (DRAWN - 1).sum(axis=0)
-    stated = STATED | {"m": K * M, "metrics": METRICS}
-    wanted = rs.report(added, replace=True, **stated)
-    by_index = rs.report(NAMED, rows="repeated", metrics=METRICS, **STATED)
-    by_groups = rs.report(COLUMN, rows="repeated", groups=OWNER, metrics=METRICS, **STATED)
-    # More than a tenth of the pool was drawn each time.
-    tied = rs.Ranks(COLUMN, M + 1, ids=OWNER)
-    by_ids = rs.report(tied, None, N_ITEMS, drawn="uniform", rows="repeated", metrics=METRICS)
-    for found in (by_index, by_groups, by_ids):
-        pd.testing.assert_frame_equal(found.table, wanted.table)
-    assert by_index.per_instance["user"].tolist()[:2] == ["user 0", "user 1"]
-
-
-def test_repeated_draws_need_no_word_on_replacement():
-    """A tenth of the pool and more was drawn each time; together an item may stand twice."""
-    found = rs.report(NAMED, 40, N_ITEMS, drawn="uniform", rows="repeated", metrics=METRICS)
-    assert "drawn with replacement" in found.head
-    with pytest.raises(ValueError, match="replace must be stated where a tenth of a pool"):
-        rs.report(NAMED, 40, N_ITEMS, drawn="uniform", rows="apart", metrics=METRICS)
-
-
-def test_rows_of_users_with_names_are_theirs(tmp_path, capsys):
-    """Several rows of a group are asked about where nothing else says whose they are."""
+def test_groups_say_whose_rows_are():
+    """By place, by the names of rows, and by those of users that have several."""
     sessions = pd.Series(COLUMN, [f"session {one}" for one in range(len(COLUMN))])
     whose = dict(zip(sessions.index, OWNER))
-    found = rs.report(sessions, groups=whose, metrics=METRICS, **STATED)
-    apart = rs.report(COLUMN, rows="apart", groups=OWNER, metrics=METRICS, **STATED)
-    pd.testing.assert_frame_equal(found.table, apart.table)
-    with pytest.raises(ValueError, match="rows must say what several rows of a user are"):
-        rs.report(pd.Series(COLUMN), groups=OWNER, **STATED)
-    table = pd.DataFrame({"id": sessions.index, "rank": COLUMN, "person": OWNER})
-    table.to_csv(tmp_path / "ranks.csv", index=False)
-    asked = f"report {tmp_path}/ranks.csv --m {M} --items {N_ITEMS} --drawn uniform --groups person"
-    asked = [*asked.split(), "--metrics", *METRICS, "--format", "csv"]
-    assert main(asked) == 2 and "--rows must say" in capsys.readouterr().err
-    for more in (["--rows", "apart"], ["--user", "id"]):
-        assert main([*asked, *more]) == 0
-        values = pd.read_csv(io.StringIO(capsys.readouterr().out))["low"].tolist()
-        assert values == pytest.approx(apart.table["low"].tolist())
+    found = rs.report(COLUMN, groups=OWNER, metrics=METRICS, **STATED)
+    same = {f"user {one}": one for one in range(N_USERS)}
+    for rows, groups in (
+        (sessions, whose),
+        (pd.Series(COLUMN), OWNER),
+        (NAMED, OWNER),
+        (NAMED, same),
+        (NAMED, NAMED.index),
+        (rs.Ranks(COLUMN, M + 1, ids=OWNER), OWNER),
+    ):
+        stated = STATED | {"m": None} if isinstance(rows, rs.Ranks) else STATED
+        one = rs.report(rows, groups=groups, metrics=METRICS, **stated)
+        pd.testing.assert_frame_equal(one.table, found.table)
+    with pytest.raises(ValueError, match="groups must hold each user once, got two for 'user 0'"):
+        rs.report(NAMED, groups=np.arange(K * N_USERS), **STATED)
 
 
 def test_of_repeated_draws_limits_hold_in_place_of_being_too_narrow():
     """All five rows of a user tell of one exact rank."""
     alone = rs.report(COLUMN, metrics=["AUC"], **STATED).table.loc["AUC"]
-    added = rs.report(NAMED, rows="repeated", metrics=["AUC"], **STATED).table.loc["AUC"]
-    assert added["value"] == pytest.approx(alone["value"])
-    assert added["high"] - added["low"] > 1.8 * (alone["high"] - alone["low"])
+    found = rs.report(COLUMN, groups=OWNER, metrics=["AUC"], **STATED).table.loc["AUC"]
+    assert found["value"] == pytest.approx(alone["value"])
+    assert found["high"] - found["low"] > 1.8 * (alone["high"] - alone["low"])
 
 
-def test_one_list_is_that_of_ranks():
-    lists = [[1, 4], [2], [3, 30, 31], [5]]
-    flat = pd.Series(np.concatenate(lists), ["a", "a", "b", "c", "c", "c", "d"])
-    wanted = rs.Ranks(lists, M + np.array([2, 1, 3, 1]), ids=list("abcd"))
-    wanted = rs.report(wanted, n_items=N_ITEMS, drawn="uniform", metrics=METRICS)
-    mixed = flat.iloc[[6, 3, 2, 0, 5, 1, 4]].iloc[[3, 2, 6, 1, 0, 4, 5]]  # a, b, c, a, d, c, c
-    for rows in (flat, mixed):
-        found = rs.report(rows, rows="one list", metrics=METRICS, **STATED)
-        pd.testing.assert_frame_equal(found.table, wanted.table)
-    for wrong, said in (
-        ([1, 1], "each rank once in one list, got 1 twice"),
-        ([1, 32], "up to m and the rows of the user, 31, got 32"),
-    ):
-        with pytest.raises(ValueError, match=f"sampled must hold (ranks )?{said}"):
-            rs.report(pd.Series([*wrong, 2], list("aab")), rows="one list", **STATED)
-
-
-def test_apart_estimates_are_those_of_the_rows():
+def test_estimates_of_groups_are_those_of_the_rows():
     alone = rs.report(COLUMN, metrics=METRICS, **STATED)
-    runs = {"by index": (NAMED, None), "by groups": (COLUMN, OWNER)}
-    for column, groups in runs.values():
-        apart = rs.report(column, rows="apart", groups=groups, metrics=METRICS, **STATED)
-        assert apart.table["value"].tolist() == pytest.approx(alone.table["value"].tolist())
-        assert apart.head.startswith(f"{K * N_USERS} instances")
-        assert f"They belong to {N_USERS} groups" in apart.head
-        for metric in METRICS:
-            one, other = apart.table.loc[metric], alone.table.loc[metric]
-            assert one["low"] < other["low"] and one["high"] > other["high"]
+    apart = rs.report(COLUMN, groups=OWNER, metrics=METRICS, **STATED)
+    assert apart.table["value"].tolist() == pytest.approx(alone.table["value"].tolist())
+    assert apart.head.startswith(f"{K * N_USERS} instances")
+    assert f"They belong to {N_USERS} groups" in apart.head
+    for metric in METRICS:
+        one, other = apart.table.loc[metric], alone.table.loc[metric]
+        assert one["low"] < other["low"] and one["high"] > other["high"]
     # A linear metric has the limits of the mean of its means by user.
     means = rs.AUC(rs.Ranks(COLUMN, M + 1)).reshape(K, N_USERS).mean(axis=0)
     wanted = limits_of_mean(means, 0.95, ends=(0.0, 1.0))
@@ -131,7 +91,7 @@ def test_each_group_weighs_as_one_observation():
     """Rows that say the same several times over tell no more than one of them."""
     once = rs.report(DRAWN[0], metrics=METRICS, **STATED)
     same = np.tile(DRAWN[0], K)
-    found = rs.report(same, rows="apart", groups=OWNER, metrics=METRICS, **STATED)
+    found = rs.report(same, groups=OWNER, metrics=METRICS, **STATED)
     for metric in METRICS:
         wanted = once.table.loc[metric, ["low", "high"]].astype(float)
         got = found.table.loc[metric, ["low", "high"]].astype(float)
@@ -139,7 +99,7 @@ def test_each_group_weighs_as_one_observation():
     assert found.fit.iloc[0, 0] == pytest.approx(once.fit.iloc[0, 0])
     pair = {"a": same, "b": np.tile(DRAWN[1], K)}
     alone = {"a": DRAWN[0], "b": DRAWN[1]}
-    pairs = rs.report(pair, rows="apart", groups=OWNER, metrics=METRICS, **STATED).pairs
+    pairs = rs.report(pair, groups=OWNER, metrics=METRICS, **STATED).pairs
     wanted = rs.report(alone, metrics=METRICS, **STATED).pairs
     ends = ["low", "high", "probability"]
     np.testing.assert_allclose(pairs[ends], wanted[ends], rtol=5e-3, atol=2e-3)
@@ -158,15 +118,10 @@ def test_ranks_hold_lists_together_and_groups_say_whose_these_are():
 @pytest.mark.parametrize(
     "given, said",
     [
-        ({"rows": "two"}, "rows must be 'one list' .*, or 'repeated' .*, got 'two'"),
-        ({"groups": OWNER[1:], "rows": "apart"}, "groups must hold one for each of the 300 users"),
-        ({"groups": dict(enumerate(OWNER[1:])), "rows": "apart"}, "every user, got none for 299"),
-        ({"groups": np.zeros(300), "rows": "apart"}, "groups must tell at least two apart, got 1"),
-        ({"groups": OWNER, "rows": "apart", "exact": COLUMN}, "exact must come without groups"),
-        (
-            {"groups": OWNER, "rows": "repeated", "n_items": np.arange(300) + 300},
-            "n_items must be the same in all rows of a user, got 300 and 360 for 0",
-        ),
+        ({"groups": OWNER[1:]}, "groups must hold one for each of the 300 users"),
+        ({"groups": dict(enumerate(OWNER[1:]))}, "every user, got none for 299"),
+        ({"groups": np.zeros(300)}, "groups must tell at least two apart, got 1"),
+        ({"groups": OWNER, "exact": COLUMN}, "exact must come without groups"),
     ],
 )
 def test_what_a_report_refuses(given, said):
@@ -176,7 +131,7 @@ def test_what_a_report_refuses(given, said):
 
 def test_recommenders_with_repeated_users_are_in_one_order():
     with pytest.raises(ValueError, match="the same index in the same order for each recommender"):
-        rs.report({"a": NAMED, "b": NAMED[::-1]}, rows="apart", **STATED)
+        rs.report({"a": NAMED, "b": NAMED[::-1]}, groups=OWNER, **STATED)
     counts = rs.RankCounts.of(COLUMN, M + 1)
     with pytest.raises(ValueError, match="groups must come with Ranks: RankCounts do not say"):
         rs.report(counts, groups=OWNER, n_items=N_ITEMS, drawn="uniform")
@@ -184,10 +139,10 @@ def test_recommenders_with_repeated_users_are_in_one_order():
 
 def test_what_is_stated_of_rows_goes_by_their_users():
     pools = pd.Series(np.arange(300, 300 + N_USERS), [f"user {one}" for one in range(N_USERS)])
-    by_user = rs.report(NAMED, M, pools[::-1], drawn="uniform", rows="apart", metrics=METRICS)
-    by_row = rs.report(NAMED, M, pools[NAMED.index], drawn="uniform", rows="apart", metrics=METRICS)
-    by_place = 300 + OWNER
-    at = rs.report(NAMED, M, by_place, drawn="uniform", rows="apart", metrics=METRICS)
+    how = {"drawn": "uniform", "groups": OWNER, "metrics": METRICS}
+    by_user = rs.report(NAMED, M, pools[::-1], **how)
+    by_row = rs.report(NAMED, M, pools[NAMED.index], **how)
+    at = rs.report(NAMED, M, 300 + OWNER, **how)
     assert by_user.table.equals(by_row.table) and by_user.table.equals(at.table)
 
 
@@ -338,9 +293,7 @@ def test_limits_of_reports_of_dependent_rows_hold(how, n_runs):
         share = {"equal": 1, "half": 0.5, "independent": 0}[how]
         exact = np.where(g.random(600) < share, person, alone)
         column = 1 + g.hypergeometric(exact - 1, 500 - exact, 30)
-        found = rs.report(
-            column, 30, 500, drawn="uniform", rows="apart", groups=own, metrics=["Recall@10"]
-        )
+        found = rs.report(column, 30, 500, drawn="uniform", groups=own, metrics=["Recall@10"])
         row = found.table.loc["Recall@10"]
         held += row["low"] <= chances[:10].sum() <= row["high"]
     assert held >= stats.binom.ppf(0.001, n_runs, 0.95)
@@ -522,26 +475,22 @@ def test_the_command_says_what_python_says(tmp_path, capsys, monkeypatch):
         assert main(["evaluate", *asked.split(), *more.split()]) == 2
         assert said in capsys.readouterr().err
     pd.DataFrame({"user": OWNER, "rank": COLUMN}).to_csv("ranks.csv", index=False)
-    asked = f"ranks.csv --m {M} --items {N_ITEMS} --drawn uniform --user user --metrics auc"
-    for rows in ("apart", "repeated"):
-        assert main(["report", *asked.split(), "--rows", rows, "--format", "csv"]) == 0
-        found = pd.read_csv(io.StringIO(capsys.readouterr().out))
-        table = rs.report(NAMED, rows=rows, metrics=["AUC"], **STATED).table.loc["AUC"]
-        assert found.loc[0, ["low", "high"]].tolist() == pytest.approx(
-            [table["low"], table["high"]]
-        )
+    asked = f"ranks.csv --m {M} --items {N_ITEMS} --drawn uniform --groups user --metrics auc"
+    assert main(["report", *asked.split(), "--format", "csv"]) == 0
+    found = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    table = rs.report(COLUMN, groups=OWNER, metrics=["AUC"], **STATED).table.loc["AUC"]
+    assert found.loc[0, ["low", "high"]].tolist() == pytest.approx([table["low"], table["high"]])
 
 
 @pytest.mark.parametrize(
     "call, said",
     [
-        (lambda: rs.report(COLUMN, rows="apart", **STATED), "rows must come with groups, or with"),
         (
             lambda: rs.evaluate(np.eye(3), [0, 1, 2], groups=[7] * 3),
             "groups must tell at least two",
         ),
         (
-            lambda: rs.report([1, 2], groups=[7, 7], rows="apart", **STATED),
+            lambda: rs.report([1, 2], groups=[7, 7], **STATED),
             "groups must tell at least two apart, got 1",
         ),
         (

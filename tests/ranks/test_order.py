@@ -15,8 +15,7 @@ from scipy import sparse
 from test_standings import compiled  # noqa: F401
 
 import recsample as rs
-from recsample.evaluation import engines
-from recsample.ranks import order, thresholds
+from recsample.ranks import engines, order, thresholds
 
 N_USERS, N_ITEMS = 6, 60
 RNG = np.random.default_rng(0)

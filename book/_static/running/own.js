@@ -2,7 +2,7 @@
 (() => {
   const { button, element, press, run, say } = pagePython;
   const HINTS = {
-    ranks: "One row per user, one column per recommender: the rank of the held-out item among the drawn ones, 1 at best. Names of the columns may stand on the first line, user for a column of ids. Or as for the command: columns user, model and rank.",
+    ranks: "One row per user, one column per recommender: the rank of the held-out item among the drawn ones, 1 at best. Names of the columns may stand on the first line, user for a column of ids, or group where a person has several rows. Or as for the command: columns user, model and rank.",
     scores: "One row per user, for one recommender: the score of the held-out item, then the scores of the drawn ones. A column of ids is called user.",
     printed: "As a table: metrics on the first line, then a line for each recommender, its name first. Keep zeros at the end of numbers.",
   };
@@ -32,12 +32,6 @@
       <p><label for="own-m">Items drawn for each user, m</label> <input id="own-m" name="m" value="100" inputmode="numeric" ${NUMBER}></p>
       <p><label for="own-items">Items in the pool, n_items, the held-out one included</label> <input id="own-items" name="items" inputmode="numeric" ${NUMBER}></p>
       <p><label for="own-users">Users of the test set, n_users</label> <input id="own-users" name="users" inputmode="numeric" ${NUMBER}></p>
-      <p><label for="own-rows">Where a user has several rows, they are</label>
-        <select id="own-rows" name="rows">
-          <option value="">no user has</option>
-          <option value="apart">relevant items, each among draws of its own</option>
-          <option value="repeated">one item, for which items were drawn again</option>
-        </select></p>
       <p><label for="own-drawn">How they were drawn</label>
         <select id="own-drawn" name="drawn">
           <option value="uniform">at random with equal chances, anew for each user</option>
@@ -71,7 +65,7 @@
   function fit() {
     const { kind } = settings();
     document.getElementById("own-hint").textContent = HINTS[kind];
-    const needed = { m: kind !== "scores", users: kind === "printed", rows: kind !== "printed", width: kind !== "printed" };
+    const needed = { m: kind !== "scores", users: kind === "printed", width: kind !== "printed" };
     for (const [name, shown] of Object.entries(needed)) {
       form.elements[name].parentElement.hidden = !shown;
       form.elements[name].required = shown && ["m", "users"].includes(name);

@@ -31,6 +31,7 @@ CALLED = {
     "user": "user users user_id userid uid query query_id qid session session_id instance id",
     "rank": "rank sampled_rank",
     "model": "model recommender system",
+    "groups": "group groups person",
     "ties": "ties",
 }
 FALLING = "good ranks are no rarer than worse ones"
@@ -145,11 +146,11 @@ def plan(text, settings):
     width = positive_float("width", settings["width"] or f"{(high - low) / 2:.2g}")
     needed = result.plan(metric, width)
     return Answer(
-        f"<p>The limits of {escape(str(metric))} are {high - low:.2g} apart now. So many users, "
-        f"chosen at random and ranked among all items, bring them to {width:.2g}, if the ranks are "
-        "as they are estimated here:</p>",
-        needed.rename_axis("for the mean over").to_html(border=0),
-        "<p>Give their exact ranks to <code>rs.report</code> as <code>exact</code>.</p>",
+        f"<p>The limits of {escape(str(metric))} are {high - low:.2g} apart now. Whatever the "
+        f"exact ranks are, {len(needed.users):,} of the {len(needed.chances):,} users, chosen at "
+        f"random and ranked among all items, bring them to {width:.2g}. Rank {needed.first:,} "
+        "first: with their exact ranks, in <code>rs.report</code> as <code>exact</code>, "
+        "<code>plan</code> mostly asks for far fewer.</p>",
         f"<p>{escape(read)}</p>",
     )
 
@@ -171,29 +172,30 @@ def reported(text, settings):
         of = result.table.index
         printed = ", ".join(dict.fromkeys(of.get_level_values("metric")))
         return result, f"Read: {printed}.", None
-    n_items, rows = count("n_items", settings["items"]), settings.get("rows") or None
+    n_items = count("n_items", settings["items"])
     with tempfile.TemporaryDirectory() as folder:
         path, columns, named = laid(text, Path(folder))
         try:
             if settings["kind"] == "scores":
-                ranks, read = ranks_of_scores(path, columns, named)
-                result = rs.report(ranks, n_items=n_items, rows=rows, metrics=metrics, **stated)
-                return result, read, None
+                given, read = ranks_of_scores(path, columns, named)
+                return rs.report(**given, n_items=n_items, metrics=metrics, **stated), read, None
             asked = Namespace(
                 FILE=str(path),
                 m=str(count("m", settings["m"])),
                 items=str(n_items),
                 columns=None if named else columns,
-                rows=rows,
                 drawn=settings["drawn"],
                 with_replacement=stated["replace"],
                 metrics=metrics,
-                **dict.fromkeys(("user", "model", "groups", "exact", "chosen")),
+                exact=None,
+                chosen=None,
             )
             read = choose_columns(asked, columns)
-            return command_line.report_file(asked), read, line_of(asked)
+            result = rs.report(**command_line.ranks_in(asked), metrics=metrics, **stated)
+            return result, read, line_of(asked)
         except ValueError as error:
             said = str(error).replace(f"{path.parent}{os.sep}", "")
+            said = said.replace("with groups=", "with a column that is called group")
             raise ValueError(said.replace("as --columns names", "as the first line")) from None
 
 
@@ -253,10 +255,10 @@ def laid(text, folder):
     else:
         below = [first, *below]
         columns = ["user" if one else f"column {k + 1}" for k, one in enumerate(of_text)]
-    uses, _ = uses_of(columns, ["user"])
+    uses, _ = uses_of(columns, ["user", "groups"])
     for name, column in zip(columns, zip(*below)):
         values = [as_float(one) for one in column]
-        if "user" not in uses and len(values) > 2 and set(np.diff(values)) == {1.0}:
+        if not uses and len(values) > 2 and set(np.diff(values)) == {1.0}:
             raise ValueError(
                 f"{name} counts {', '.join(column[:3])}, ... as ids do: call it user on the first "
                 "line, or leave it out"
@@ -302,9 +304,8 @@ def choose_columns(asked, columns):
         raise ValueError(f"there must be a column of ranks beside the ids, got only {columns}")
     if len(asked.rank) > MOST_COLUMNS:
         raise ValueError(f"at most {MOST_COLUMNS} columns of ranks are read, got {len(asked.rank)}")
-    asked.user, asked.model = uses.get("user"), uses.get("model")
-    if asked.rows and not asked.user:
-        raise ValueError(f"rows need a column of ids that is called user, got only {columns}")
+    for use in ("user", "model", "groups"):
+        setattr(asked, use, uses.get(use))
     parts = [f"ranks in {', '.join(asked.rank)}", *(f"{use} in {uses[use]}" for use in uses)]
     return f"Read: {', '.join(parts)}{'; not read: ' * bool(unread)}{', '.join(unread)}."
 
@@ -312,7 +313,7 @@ def choose_columns(asked, columns):
 def line_of(asked):
     """The line of a terminal that asks the same."""
     line = ["recsample", "report", f"ranks{Path(asked.FILE).suffix}", "--rank", *asked.rank]
-    for option in ("m", "items", "user", "model", "rows", "drawn"):
+    for option in ("m", "items", "user", "model", "groups", "drawn"):
         value = getattr(asked, option)
         line += [f"--{option}", value] if value else []
     if asked.with_replacement is not None:
@@ -323,10 +324,8 @@ def line_of(asked):
 
 def ranks_of_scores(path, columns, named):
     """The ranks that scores make, the positive item's in the first column, and what was read."""
-    uses, scores = uses_of(columns, ["user"])
-    ids = uses.get("user")
-    wanted = ({"user": ids} if ids else {}) | {"relevance": ...}
-    found = read_columns(str(path), wanted, header=None if named else columns)
+    uses, scores = uses_of(columns, ["user", "groups"])
+    found = read_columns(str(path), uses | {"relevance": ...}, header=None if named else columns)
     if len(scores) < 2:
         raise ValueError("scores must have two columns or more: the positive item's first")
     table = np.column_stack([found.by_use[FURTHER + name] for name in scores])
@@ -335,7 +334,8 @@ def ranks_of_scores(path, columns, named):
     made = rs.predicted_ranks(table, np.zeros(len(table), np.intp))
     ranks = rs.Ranks(made.values, made.n_items, ties=made.ties, ids=found.by_use.get("user"))
     what = f"scores of the positive item in {scores[0]}, of {len(scores) - 1} others beside it"
-    return ranks, f"Read: {what}{f', users in {ids}' * bool(ids)}."
+    read = ", ".join([what, *(f"{use} in {uses[use]}" for use in uses)])
+    return {"sampled": ranks, "groups": found.by_use.get("groups")}, f"Read: {read}."
 
 
 # Showing

@@ -53,13 +53,13 @@ from recsample.sampling.large_pools import law_at, random_belief, sums_in_steps,
 from recsample.sampling.laws import count_pmf
 from recsample.sampling.uniform import UniformSampling
 
-# Pools and numbers of draws up to this ratio have the scores of the largest and the fewest of these;
-# as they are thinned, that costs as much as fewer draws would. Orders and numbers of
+# Pools and numbers of draws up to this ratio have the scores of the largest and of the fewest; as
+# they are thinned, that costs as much as fewer draws would. Orders and numbers of
 # relevant items share the populations for which scores are close, and are bounded each for itself.
 _POOLS, _ORDERS, _RELEVANT = 1.15, 1.5, 2.0
-# Populations: rank 1 alone, r^-1.5, 1 / (r + c) for three c up to a fifteenth of the pool, all ranks
-# alike, and only ranks of the last three tenths. Tilts, in units of that at which the
-# log-likelihood of the mean metric falls by 2: `book/estimation.md` shows how little more of either
+# Populations: rank 1 alone, r^-1.5, 1 / (r + c) for three c up to a fifteenth of the pool, all
+# ranks alike, and only ranks of the last three tenths. Tilts, in units of that at which the
+# log-likelihood of the mean metric falls by 2: `book/estimation.md` shows how little other choices
 # would gain.
 _STEEP, _OFFSETS, _LAST = 1.5, 3, 0.7
 _TILTS = 0.35, 1.4
@@ -285,7 +285,7 @@ def _close(pool, m, order, relevant, assumption, metric, sign, replace, n):
     range_ = float(np.ptp(mean))
     if range_ == 0:
         return (np.full((m + 1, 1 + len(_TILTS) * (_OFFSETS + 3)), mean[0]),)
-    # If all are on the first rank no item is above it, and any other place has these odds to differ.
+    # If all are on rank 1, no item is ever above: another place is seen with some probability.
     away = sign * (mean[1:] - mean[0]) / np.maximum(1 - law[0, 1:], _TINY)
     found = [mean[0] + sign * max(away.max(), 0.0) * (edges > 0)]
     for weights in _populations(single.steps, pool, m, order, relevant):

@@ -9,7 +9,7 @@ from frames import FRAMES, cluster, parquet, pytestmark, spark  # noqa: F401
 from scipy import sparse
 
 from recsample import RankCounts, predicted_ranks
-from recsample.evaluation import engines
+from recsample.ranks import engines
 
 N_USERS, N_ITEMS = 60, 40
 RNG = np.random.default_rng(0)
