@@ -1,6 +1,7 @@
 """A sampled metric is a mean of exact Recall@K: against enumeration of all draws."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 
 import numpy as np
@@ -39,10 +40,9 @@ def test_weights_of_sampled_recall_by_hand():
     assert (found.low, found.median, found.high) == (1, 1, 3)
 
 
-@pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.parametrize("metric", METRICS, ids=str)
-@pytest.mark.parametrize("kind", ["one", "tied", "alone"])
-def test_the_mean_of_recall_is_the_expectation_for_any_users(metric, replace, kind):
+@cache
+def users_of(kind):
+    """Users, and the means of their exact recall by cut-off."""
     rng, n = np.random.default_rng(0), 60
     values = rng.integers(1, n + 1, 40)
     ranks = {
@@ -51,9 +51,16 @@ def test_the_mean_of_recall_is_the_expectation_for_any_users(metric, replace, ki
         "alone": Ranks([np.sort(rng.choice(n + 2, 3, False) + 1) for _ in range(40)], n + 2),
     }[kind]
     ranks = ranks.each_alone() if kind == "alone" else ranks
+    return ranks, [(Recall @ k)(ranks).mean() for k in range(1, n)]
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("metric", METRICS, ids=str)
+@pytest.mark.parametrize("kind", ["one", "tied", "alone"])
+def test_the_mean_of_recall_is_the_expectation_for_any_users(metric, replace, kind):
+    ranks, recall = users_of(kind)
     sampler = UniformSampling(10, replace)
-    found = sampler.effective_cutoffs(metric, n)
-    recall = [(Recall @ k)(ranks).mean() for k in range(1, n)]
+    found = sampler.effective_cutoffs(metric, 60)
     expected = sampler.expect(metric, ranks).mean()
     assert found.at_last + found.weights @ recall == pytest.approx(expected, abs=1e-12)
     assert found.reading(expected) == pytest.approx(np.average(recall, weights=found.weights))
