@@ -15,4 +15,5 @@ from .pooled import PooledSampling as PooledSampling
 from .sequential.inverse import InverseSampling as InverseSampling
 from .sequential.scanning import Scan as Scan
 from .sequential.stopping import EarlyStopping as EarlyStopping
+from .uniform import EffectiveCutoffs as EffectiveCutoffs
 from .uniform import UniformSampling as UniformSampling

@@ -16,8 +16,10 @@ KDD 2020, https://doi.org/10.1145/3394486.3403226.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from recsample._support import checks
 from recsample._support.arrays import BLOCK, counted, repeated, row_blocks, summed
@@ -30,6 +32,57 @@ from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
 from recsample.sampling import laws
 from recsample.sampling.base import Drawable, Sampler, check_one_at_most, check_readable
+
+
+# The shares of the weights of cut-offs up to the lowest, the middle and the highest one.
+_SHARES = 0.05, 0.5, 0.95
+
+
+class EffectiveCutoffs(NamedTuple):
+    """Of which exact Recall@K a sampled metric is the mean; see `effective_cutoffs`.
+
+    Parameters
+    ----------
+    weights : ndarray of float, shape (n_items - 1,)
+        Of Recall@K for K = 1, ..., n_items - 1. They may add up to less than 1.
+    at_last : float
+        The expectation at the last rank.
+    low, median, high : int
+        The cut-offs up to which 5 %, 50 % and 95 % of the weights are.
+
+    Examples
+    --------
+    >>> import recsample as rs
+    >>> found = rs.UniformSampling(m=100).effective_cutoffs(rs.Recall @ 10, n_items=3_541)
+    >>> found.low, found.median, found.high
+    (198, 341, 535)
+    """
+
+    weights: Floats
+    at_last: float
+    low: int
+    median: int
+    high: int
+
+    def reading(self, value: ArrayLike) -> Floats:
+        """The mean of exact Recall@K that a mean of the sampled metric estimates without bias.
+
+        Parameters
+        ----------
+        value : array_like of float
+
+        Returns
+        -------
+        ndarray of float, shape of `value`
+
+        Examples
+        --------
+        >>> import recsample as rs
+        >>> cutoffs = rs.UniformSampling(m=2).effective_cutoffs(rs.NDCG @ 1, n_items=4)
+        >>> cutoffs.weights.round(2), cutoffs.reading([0.5]).round(2)
+        (array([0.67, 0.33, 0.  ]), array([0.5]))
+        """
+        return (np.asarray(value, float) - self.at_last) / self.weights.sum()
 
 
 @dataclass(frozen=True)
@@ -199,6 +252,64 @@ class UniformSampling(Sampler):
             sampled[row] = self._count(rng, rows.above[row], among, drawn)
         sizes = self.m + (n_relevant if np.ptp(n_relevant) else int(n_relevant[0]))
         return ranks.at(sampled + rows.order, sizes).drawn_as("uniform", self.replace, ranks.sizes)
+
+    def effective_cutoffs(self, metric: Metric | str, n_items: int) -> EffectiveCutoffs:
+        """Of which exact Recall@K the expectation of a sampled metric is the weighted mean.
+
+        Let the metric never rise with the rank. Then its expectation E[M | r] falls with the exact
+        rank r, and is a sum of steps, so that for one relevant item and over any users
+
+            E[M] = E[M | n] + sum over K of w_K Recall@K,   w_K = E[M | K] - E[M | K + 1] >= 0.
+
+        No assumption is made of the ranks. (W. Li et al., "On Sampling Top-K Recommendation
+        Evaluation", KDD 2020, approximate it by a single K.) It holds in every pool of `n_items`,
+        with ties in a random order, and for each of several relevant items that are ranked alone.
+
+        Parameters
+        ----------
+        metric : Metric or str
+            One whose value among m + 1 items never rises with the rank.
+        n_items : int
+            Size of the pool, the relevant item included: at most 10^7.
+
+        Returns
+        -------
+        EffectiveCutoffs
+
+        Raises
+        ------
+        ValueError
+            For a metric that rises with the rank somewhere, as `PercentileRank` does, or does not
+            depend on it, and for another pool.
+
+        Examples
+        --------
+        A sampled Recall@10 among 100 of 3,541 items is a mean of exact Recall@K, mostly from K =
+        198 to 535:
+
+        >>> import recsample as rs
+        >>> x = rs.Ranks(range(1, 3_542), n_items=3_541)
+        >>> sampler = rs.UniformSampling(m=100)
+        >>> found = sampler.effective_cutoffs("Recall@10", 3_541)
+        >>> recall = [(rs.Recall @ k)(x).mean() for k in range(1, 3_541)]
+        >>> mean = found.at_last + found.weights @ recall
+        >>> bool(abs(mean - sampler.expect("Recall@10", x).mean()) < 1e-12)
+        True
+        """
+        metric = check_readable(metric, self)
+        n_items = checks.check_n_items(n_items, 48, "the cut-offs")
+        self._check_pool(n_items - 1)
+        seen = metric.of_rank(np.arange(1, self.m + 2), self.m + 1)
+        if (np.diff(seen) > 0).any() or seen[0] == seen[-1]:
+            raise ValueError(
+                f"metric must fall with the rank among m + 1 = {self.m + 1} items, or stay as it "
+                f"is, for its expectation to be a mean of exact Recall@K, got {metric}"
+            )
+        expected = self.expect(metric, Ranks(np.arange(1, n_items + 1), n_items))
+        weights = np.maximum(-np.diff(expected), 0.0)  # rounding may fall below 0
+        upto = np.cumsum(weights)
+        ends = 1 + np.searchsorted(upto, np.multiply(_SHARES, upto[-1]))
+        return EffectiveCutoffs(weights, float(expected[-1]), *ends.tolist())
 
     def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
         metric, ranks = check_readable(metric, self), self._checked(ranks)
