@@ -1,4 +1,5 @@
 # make book    executes every chapter and builds the book, from clean; its theme needs Python 3.11 or newer
+# make page    one page of the book alone, without its links to others: PAGE=traps
 # make test    unit tests, docstring examples, every chapter as a test
 # make unit    unit tests and docstring examples alone
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
@@ -43,7 +44,7 @@ LOGGED = >> _build/book.log 2>&1 || { grep -v "Kernel is running over TCP" _buil
 
 BUILT = test -f _build/html/index.html || { echo "There is no book in _build/html: run make book first." >&2; exit 1; }
 
-.PHONY: book test unit lint tools pages running data site binder oldest kernels engines clusters peers compared bench \
+.PHONY: book page test unit lint tools pages running data site binder oldest kernels engines clusters peers compared bench \
 	measured dist lock clean environment FORCE
 
 book: environment
@@ -56,6 +57,14 @@ book: environment
 	@echo "Building the pages."
 	@$(BIN)/jupyter-book build -n -W --keep-going . $(LOGGED)
 	@$(BIN)/python scripts/chapters.py check _build/html
+
+# A table of contents of its own: what other pages hold is not found, and not warned of.
+PAGE ?= index
+page: environment
+	@rm -rf build/page && mkdir -p build/page
+	@printf 'format: jb-book\nroot: book/$(PAGE)\n' > build/page/_toc.yml
+	@$(BIN)/jupyter-book build -qq . --toc build/page/_toc.yml --path-output build/page
+	@echo "The page: $(CURDIR)/build/page/_build/html/book/$(PAGE).html"
 
 # Reaches the kernels that execute the chapters, which pytest's own settings do not. ipykernel starts its event loop in
 # a deprecated way, and others open files without naming an encoding, of which Python is made to warn for our own sake.

@@ -107,6 +107,24 @@ def test_captioned_output_has_a_name_a_caption_and_if_drawn_a_description():
     assert bad == []
 
 
+# What returns nothing that a cell would show.
+SILENT = re.compile(r"\.(label_lines|grid|invert_yaxis|minorticks_off|set_axisbelow)\(")
+
+
+def shows_twice(options, code):
+    """Whether a cell that draws also shows what its last line is worth, as a second figure."""
+    is_drawn = options.get("mystnb", {}).get("figure", {}).get("name", "").startswith("fig-")
+    is_shown = is_drawn and isinstance(ast.parse("\n".join(code)).body[-1], ast.Expr)
+    return is_shown and not (code[-1].endswith(";") or SILENT.search(code[-1]))
+
+
+def test_a_cell_that_draws_shows_its_figure_once():
+    drawn = {"mystnb": {"figure": {"name": "fig-a"}}}
+    assert shows_twice(drawn, ["ax.plot(x)"]) and not shows_twice(drawn, ["ax.plot(x);"])
+    found = [(o, code) for page in EXECUTED for o, code in cells(chapters.source(page))]
+    assert [code[-1] for o, code in found if shows_twice(o, code)] == []
+
+
 def test_every_exercise_has_a_hidden_solution_with_a_cell():
     """But for those on the reader's own data, which have the class `own-data` and no solution."""
     unsolved = []
