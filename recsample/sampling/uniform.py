@@ -33,7 +33,6 @@ from recsample.ranks.counts import RankCounts
 from recsample.sampling import laws
 from recsample.sampling.base import Drawable, Sampler, check_one_at_most, check_readable
 
-
 # The shares of the weights of cut-offs up to the lowest, the middle and the highest one.
 _SHARES = 0.05, 0.5, 0.95
 

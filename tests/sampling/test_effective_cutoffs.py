@@ -14,7 +14,7 @@ METRICS = [AUC, AP, NDCG, RR @ 2, Recall @ 1, Recall @ 2, Precision @ 2, NDCG @ 
 
 
 def mean_over_draws(metric, above, pool, m, replace):
-    """The mean of a metric over all draws, where the items 1 to `above` outrank the relevant one."""
+    """The mean of a metric over all draws, where so many items are above the relevant one."""
     draws = list(product(range(pool), repeat=m) if replace else combinations(range(pool), m))
     ranks = [1 + sum(item < above for item in draw) for draw in draws]
     return np.mean(metric.of_rank(np.array(ranks), m + 1))
