@@ -145,7 +145,7 @@ class TestIndex:
         [
             ({"sampled": {"a": column, "b": other[:-1]}}, "sampled must .* got 'u199'"),
             ({"sampled": {"a": column, "b": other.to_numpy()}}, "sampled must .* label 'u0'"),
-            ({"sampled": pd.concat([column, column])}, "rows must say .* the 2 rows of 'u0'"),
+            ({"sampled": pd.concat([column, column])}, "sampled must .* got 2 for 'u0'"),
             ({"n_items": pd.Series(N, index=users[1:])}, "n_items must .* got 'u0'"),
             ({"sampled": column.to_numpy(), "n_items": pd.Series(N, users)}, "n_items must"),
             ({"m": pd.Series(20, index=range(200))}, "m must have the same labels .* got 0"),

@@ -424,7 +424,7 @@ def test_each_combination_has_a_meaning_or_is_refused(among, unlisted, drawn):
         ({"items": "9"}, r"^items must be a number, or a list of at least one id, got '9'"),
         ({"drawn": "random"}, r"^drawn must be 'uniform' \(.*'all' \(.* got 'random'"),
         ({"drawn": "shared"}, r"got 'shared': .* users chosen at random, .* report as exact="),
-        ({"among": "listed"}, r"^among must be a dataframe .*, UniformSampling, .* got 'listed'"),
+        ({"among": "listed"}, r"^among must be a dataframe .*, a sampler .* got 'listed'"),
         ({"among": rs.InverseSampling()}, r"^among must be a dataframe .* got InverseSampling"),
         (
             {"items": 3},

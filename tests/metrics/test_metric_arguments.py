@@ -35,7 +35,8 @@ def ways_of(way, ranks=EXACT):
 
 
 WAYS = {
-    "UniformSampling": ways_of(UNIFORM),
+    "UniformSampling": ways_of(UNIFORM)
+    | {"effective_cutoffs": lambda metric: UNIFORM.effective_cutoffs(metric, N_ITEMS)},
     "PooledSampling": ways_of(rs.PooledSampling(M)),
     "InverseSampling": ways_of(rs.InverseSampling())
     | {
