@@ -560,3 +560,40 @@ def test_lenskit_counts_as_missed_does():
             for u in lists
         ]
         assert found[name] == pytest.approx(np.mean(values))
+
+
+def test_open_bounds_of_grades_are_those_of_all_orders():
+    """Three of five items that are not listed are relevant, each with a grade of its own."""
+    grade, listed = {0: 2.0, 3: 1.0, 4: 5.0, 6: 3.0}, [0, 1]
+    held_out = pd.DataFrame(
+        [(user, item, g) for user in "uv" for item, g in grade.items()],
+        columns=["user", "item", "rating"],
+    )
+    about = {"items": range(N_ITEMS), "unlisted": "open", "relevance": "rating"}
+    found = rs.evaluate(
+        table(dict.fromkeys("uv", listed)), held_out, metrics=["DCG@4", "NDCG@4"], **about
+    ).table
+    gains = [
+        sum(grade.get(item, 0.0) / np.log2(place + 2) for place, item in enumerate(order[:4]))
+        for rest in itertools.permutations({*range(N_ITEMS)} - {*listed})
+        for order in [[*listed, *rest]]
+    ]
+    ideal = sum(g / np.log2(place + 2) for place, g in enumerate([5.0, 3.0, 2.0, 1.0]))
+    for metric, unit in {"DCG@4": 1.0, "NDCG@4": ideal}.items():
+        row = found.loc[metric]
+        assert row["assumption"] == "bound"
+        assert [row["low"], row["high"]] == pytest.approx([min(gains) / unit, max(gains) / unit])
+
+
+def test_limits_reach_from_0_where_nothing_is_found():
+    """Gaffke's upper limit of 40 zeros, of at most 1 each, is that of Clopper and Pearson."""
+    users = [f"u{i}" for i in range(40)]
+    row = rs.evaluate(
+        table(dict.fromkeys(users, [0, 1])),
+        pairs(dict.fromkeys(users, [5])),
+        items=range(N_ITEMS),
+        unlisted="missed",
+        metrics=["AP"],
+    ).table.loc["AP"]
+    assert row["value"] == row["low"] == 0
+    assert row["high"] == pytest.approx(1 - 0.025 ** (1 / 40), rel=0.01)

@@ -283,6 +283,16 @@ def test_what_cannot_be_is_refused(given, replace, what):
         exact_ranks(given, SAMPLED, SIZES, replace)
 
 
+def test_with_replacement_all_draws_may_have_been_one_item():
+    """So the ranks that are possible are 1 if none is above, n if all are, 2 to n - 1 otherwise."""
+    sampled, sizes = Ranks([1, 11, 10, 2], 11), np.full(4, 100)
+    for possible in ([1, 100, 99, 99], [99, 2, 2, 2]):
+        assert exact_ranks(possible, sampled, sizes, True)[1].values.tolist() == possible
+    for impossible in ([100, 50, 50, 50], [50, 1, 50, 50], [50, 50, 100, 50], [50, 50, 50, 1]):
+        with pytest.raises(ValueError, match="ranks that are possible beside sampled"):
+            exact_ranks(impossible, sampled, sizes, True)
+
+
 def test_a_name_that_is_not_in_the_column_is_refused():
     pd = pytest.importorskip("pandas")
     with pytest.raises(ValueError, match="exact must name instances of sampled, got 'e'"):
