@@ -305,7 +305,7 @@ def nonnegative_least_squares(matrix: Floats, right: Floats) -> Floats:
             wanted = np.append(right, np.zeros(n))
         try:
             found = optimize.nnls(rows, wanted, maxiter=30 * n)[0]
-        except RuntimeError:  # too many iterations
+        except (RuntimeError, linalg.LinAlgError):  # too many iterations, or in SciPy 1.14
             continue
         # At the solution no change of an unknown lowers the error. SciPy 1.15 may end before.
         slope = rows.T @ (wanted - rows @ found)

@@ -40,7 +40,7 @@ def fitted(
     """The weights that maximise the log-likelihood plus ``tilt @ weights``, up to `close`."""
     n = law.shape[1]
     tilt = np.zeros(n) if tilt is None else tilt - tilt.min()
-    weights = _spread(law) if start is None else start
+    weights = on_few_columns(law) if start is None else start
     root, most = np.sqrt(counts), tilt.max()
     expected = law @ weights
     for _ in range(500):
@@ -86,7 +86,7 @@ def em_steps(
     return p, ratios
 
 
-def _spread(law):
+def on_few_columns(law):
     """Equal weights, on few columns if these make no observation much rarer than all columns do.
 
     The time of a step grows with the square of the number of columns that have weight.

@@ -45,7 +45,7 @@ from scipy import special
 from recsample._support.arrays import different_rows, row_blocks, starts_of, summed
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import cached_arrays
-from recsample.inference.likelihood.mixtures import fitted
+from recsample.inference.likelihood.mixtures import fitted, on_few_columns
 from recsample.inference.likelihood.strata import HEAD, Assumption, Stratum, columns_of, moments_of
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
@@ -293,10 +293,12 @@ def _close(pool, m, order, relevant, assumption, metric, sign, replace, n):
         spread = max(square @ weights - (value @ weights) ** 2, range_**2 / n)
         counts, start = n * seen / seen.sum(), None
         some = counts > _RARE
+        few = on_few_columns(law[some])
         for factor in _TILTS:
             tilt = factor * sign * _REACH * np.sqrt(n / spread)
             fit = _fit(law[some], counts[some], tilt * mean, start)
-            start = 0.99 * fit + 0.01 / len(fit)
+            # The time of a step grows with the columns that have weight.
+            start = 0.99 * fit + 0.01 * few
             ratio = np.where(some, counts / (law @ fit), 0.0)
             found.append((n - ratio) / tilt)
     group = np.searchsorted(edges, np.arange(m + 1), side="right") - 1
