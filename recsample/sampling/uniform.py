@@ -305,7 +305,7 @@ class UniformSampling(Sampler):
                 f"is, for its expectation to be a mean of exact Recall@K, got {metric}"
             )
         expected = self.expect(metric, Ranks(np.arange(1, n_items + 1), n_items))
-        weights = np.maximum(-np.diff(expected), 0.0)  # rounding may fall below 0
+        weights = np.maximum(-np.diff(expected), 0.0) + 0.0  # rounding may fall below 0, to -0 too
         upto = np.cumsum(weights)
         ends = 1 + np.searchsorted(upto, np.multiply(_SHARES, upto[-1]))
         return EffectiveCutoffs(weights, float(expected[-1]), *ends.tolist())
