@@ -134,9 +134,11 @@ def test_the_commands_run(few, monkeypatch, capsys, command):
     printed, noted = capsys.readouterr()
     assert said[arguments[0]] in printed and not noted
     if arguments[0] == "plan":
-        these, others = (row.split()[-2:] for row in printed.splitlines()[1:])
-        numbers = [f"{int(one):,}" for one in (these[0], these[1], others[0])]
-        assert "{} of the mean over these {} users, {} of the mean over".format(*numbers) in README
+        users, first = re.search(r"of ([\d,]+) users .*\n.*first ([\d,]+)", printed).groups()
+        assert (
+            f"apart: {users} of these 6,040 users at most; plan again after the first {first} of"
+            in README
+        )
     if arguments[0] == "report":
         quoted = re.search(r"(?:^> .*\n)+", README, re.M)[0].replace("> ", "")
         assert " ".join(quoted.split()) in " ".join(printed.split())
