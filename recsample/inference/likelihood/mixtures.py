@@ -86,7 +86,7 @@ def em_steps(
     return p, ratios
 
 
-def on_few_columns(law):
+def on_few_columns(law: Floats) -> Floats:
     """Equal weights, on few columns if these make no observation much rarer than all columns do.
 
     The time of a step grows with the square of the number of columns that have weight.

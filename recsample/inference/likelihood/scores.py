@@ -291,9 +291,9 @@ def _close(pool, m, order, relevant, assumption, metric, sign, replace, n):
     for weights in _populations(single.steps, pool, m, order, relevant):
         seen = np.add.reduceat(single.law @ weights, edges)
         spread = max(square @ weights - (value @ weights) ** 2, range_**2 / n)
-        counts, start = n * seen / seen.sum(), None
+        counts = n * seen / seen.sum()
         some = counts > _RARE
-        few = on_few_columns(law[some])
+        start = few = on_few_columns(law[some])
         for factor in _TILTS:
             tilt = factor * sign * _REACH * np.sqrt(n / spread)
             fit = _fit(law[some], counts[some], tilt * mean, start)
@@ -309,7 +309,7 @@ def _fit(law, counts, tilt, start):
     try:
         return fitted(law, counts, tilt, start, close=_CLOSE)
     except RuntimeError:  # whichever weights, the scores will hold
-        return np.full(law.shape[1], 1 / law.shape[1]) if start is None else start
+        return start
 
 
 def _populations(steps, pool, m, order, relevant) -> Iterator[Floats]:
