@@ -58,9 +58,9 @@ class Exact(RanksStudy):
 
     def plan(self, metric: Metric, width: float, rng: Rng) -> pd.DataFrame:
         """How many users like these the mean takes, or each difference, whose limits all hold."""
-        known = known_of(self, bounds_of(self))
         if self.groups is not None:
             return super().plan(metric, width, rng)
+        known = known_of(self, bounds_of(self))
         if metric not in known.ends or any((name, metric) in known.bounded for name in self.ranks):
             raise ValueError(f"metric must be one of which users have values, got {metric}")
         pairs, (low, high) = [*combinations(self.ranks, 2)], known.ends[metric]

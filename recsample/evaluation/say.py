@@ -43,8 +43,7 @@ def _of(findings, name):
 
 def _beside_best(findings, name, metric):
     word, best = place(findings, name, metric)
-    keys = (best, name, metric), (name, best, metric)
-    pair = next((findings.pairs[key] for key in keys if key in findings.pairs), None)
+    pair = _pair(findings, best, name, metric)
     if word != "undecided" or pair is None:
         return ""
     apart = f", at most {_apart(pair):.3f} apart" * _has_limits(pair)
@@ -61,10 +60,15 @@ def place(findings: Findings, name: str, metric: Metric) -> tuple[str, str]:
     best = max(values, key=lambda a: -np.inf if np.isnan(values[a]) else values[a])
     if len(values) == 1 or np.isnan(values[best]):
         return "", ""
-    pairs = findings.pairs
-    keys = (best, name, metric), (name, best, metric)
-    told = any(key in pairs and pairs[key]["ahead"] == best for key in keys)
+    pair = _pair(findings, best, name, metric)
+    told = pair is not None and pair["ahead"] == best
     return "best" if name == best else "behind" if told else "undecided", best
+
+
+def _pair(findings, a, b, metric):
+    """The difference of two recommenders in either order, None where they are not compared."""
+    keys = (a, b, metric), (b, a, metric)
+    return next((findings.pairs[key] for key in keys if key in findings.pairs), None)
 
 
 def undecided(findings: Findings) -> str:
