@@ -113,7 +113,7 @@ def test_it_is_said_as_other_results_are():
     with pytest.raises(ValueError, match="values of single users"):
         found.per_instance  # noqa: B018
     with pytest.raises(ValueError, match="a plan is made"):
-        found.plan("Recall@10", 0.1)
+        found.plan("HR@10", 0.1)
 
 
 def test_names_are_no_formulas_in_a_spreadsheet():
