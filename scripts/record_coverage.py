@@ -448,7 +448,8 @@ STUDY = Study(
         *cells("others", [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"], repetitions=50),
         *cells("unlike", [*UNLIKE][:4], n_items="", m=30, n_instances=150),
         *cells("unlike", [*UNLIKE][2:3], n_items="", m=30, n_instances=1000, repetitions=50),
-        *cells("unlike", [*UNLIKE][4:], n_items="", m=30, n_instances=[20, 150], repetitions=30),
+        *cells("unlike", [*UNLIKE][4:], n_items="", m=30, n_instances=150, repetitions=10),
+        *cells("unlike", [*UNLIKE][4:], n_items="", m=30, n_instances=20, repetitions=30),
         *cells(
             "few hits",
             [f"{hits} hits" for hits in (0.5, 1, 1.5, 1.95, 2.5, 3, 4, 6)],

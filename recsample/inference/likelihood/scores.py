@@ -31,7 +31,7 @@ exceeds those in use,
 so H(s) = (largest - n p(s) / q(s)) / tilt. The fit is made on a grid of places, and the inequality
 is then met exactly: by the largest shortfall over all places, which is added. Their mixture is
 chosen for the least limit of the mean score by what all *other* users show, see `mixed`. That is a
-choice among a dozen however many pools there are, so that there is little to overfit.
+choice among seventeen however many pools there are, so that there is little to overfit.
 """
 
 from __future__ import annotations
@@ -58,10 +58,12 @@ from recsample.sampling.uniform import UniformSampling
 # relevant items share the populations for which scores are close, and are bounded each for itself.
 _POOLS, _ORDERS, _RELEVANT = 1.15, 1.5, 2.0
 # Populations: rank 1 alone, r^-1.5, 1 / (r + c) for three c up to a fifteenth of the pool, all
-# ranks alike, and only ranks of the last three tenths. Tilts, in units of that at which the
+# ranks alike, only those of the last three tenths, and all alike but for three tenths of the users,
+# who are on rank 1 or in the first seventieth. Tilts, in units of that at which the
 # log-likelihood of the mean metric falls by 2: `book/estimation.md` shows how little other choices
 # would gain.
-_STEEP, _OFFSETS, _LAST = 1.5, 3, 0.7
+_STEEP, _OFFSETS, _LAST, _AT_TOP, _TOP = 1.5, 3, 0.7, 0.3, 1 / 70
+_POPULATIONS = _OFFSETS + 5
 _TILTS = 0.35, 1.4
 # Two-sided limits at 95 %, for which scores are chosen; at other levels they hold as well.
 _REACH = 1.96
@@ -69,7 +71,7 @@ _REACH = 1.96
 _CLOSE = 0.1
 # How sharply the best of the candidates is preferred. The larger, the more a mixture depends on any
 # single user, and the further it is for each of them from what would be the best for all.
-_SHARP = 5.0
+_SHARP = 3.0
 # To be divided by, where no score varies.
 _TINY = 1e-30
 # Counts of less than this have no weight in a fit. Counts s are grouped within half of their
@@ -284,7 +286,7 @@ def _close(pool, m, order, relevant, assumption, metric, sign, replace, n):
     (mean, _), (value, square) = (moments_of(stratum, one, metric) for one in (columns, single))
     range_ = float(np.ptp(mean))
     if range_ == 0:
-        return (np.full((m + 1, 1 + len(_TILTS) * (_OFFSETS + 3)), mean[0]),)
+        return (np.full((m + 1, 1 + len(_TILTS) * _POPULATIONS), mean[0]),)
     # If all are on rank 1, no item is ever above: another place is seen with some probability.
     away = sign * (mean[1:] - mean[0]) / np.maximum(1 - law[0, 1:], _TINY)
     found = [mean[0] + sign * max(away.max(), 0.0) * (edges > 0)]
@@ -320,6 +322,9 @@ def _populations(steps, pool, m, order, relevant) -> Iterator[Floats]:
     offsets = np.geomspace(max(1, pool / (40 * m)), max(pool / 15, 2), _OFFSETS)
     densities = [rank**-_STEEP, *(1 / (rank + c) for c in offsets), np.ones(len(rank))]
     densities.append(1.0 * (rank > _LAST * pool))
+    for last in (1, _TOP * pool):
+        top = rank <= max(last, 1)
+        densities.append(_AT_TOP * top / width[top].sum() + (1 - _AT_TOP) / width.sum())
     for density in densities:
         upto = np.cumsum(density * width)
         share = np.interp(steps + 1.0, rank, upto / upto[-1])
@@ -389,7 +394,7 @@ def mixed(
     """Scores of instances that all others have chosen, and the largest that there can be.
 
     Each candidate has the weight exp(-x), where x is by how much its limit is above the least one,
-    in fifths of a standard error (exponential weights: V. Vovk, "Aggregating Strategies", COLT
+    in thirds of a standard error (exponential weights: V. Vovk, "Aggregating Strategies", COLT
     1990). The limit is mean + reach * deviation / sqrt(n) and one more score at the end, as
     Gaffke's count it. For each instance it is that of all others, or of all other groups.
     """
