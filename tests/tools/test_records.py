@@ -209,6 +209,4 @@ def test_limits_held_wherever_their_assumption_does():
     kept = table[of_class].assign(least=0.95 - luck)
     assert len(kept) > 700 and kept["part"].nunique() > 12
     below = kept[kept["held for all"].fillna(kept["held"]) < kept["least"]]
-    # In one of all cells they held less often, by 1.25 %, as the book says.
-    (one,) = below[["population", "method", "metric", "held for all"]].to_numpy().tolist()
-    assert one == ["uniform", "decreasing", "Recall@10", 0.9375]
+    assert not len(below)
