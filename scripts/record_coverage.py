@@ -29,6 +29,8 @@ from scipy import stats
 
 import recsample as rs
 from recsample._support.numerics import LEVEL, limits_of_mean
+from recsample.evaluation.readings import readings_of
+from recsample.evaluation.sampled import Sampled
 from recsample.inference import best_gamma, limits, paired_comparison, plausible_prior
 from recsample.inference.comparison import compared
 from recsample.inference.likelihood.sampled_run import SampledRun, supported
@@ -292,6 +294,24 @@ def grades(rng, population, metrics, m, n_instances, repetitions):
                 yield outcome(grade, metric, found.low, found.high, exact, **more)
 
 
+def readings(rng, population, metrics, m, n_instances, repetitions):
+    """Limits of the mean of exact Recall@K that a sampled metric reads."""
+    n, sampler = len(population), rs.UniformSampling(m)
+    recall = np.cumsum(population)[:-1]
+    for _ in range(repetitions):
+        users = drawn(population, n_instances, rng)
+        sampled = sampler.draw(users, rng)
+        about = {"n_items": n, "replace": False, "stated": False, "named": False}
+        rows, _ = readings_of(Sampled(ranks={"": sampled}, metrics=metrics, **about), [""])
+        for metric in metrics:
+            weights = sampler.effective_cutoffs(metric, n).weights
+            mean = recall @ weights / weights.sum()
+            of_users = np.append(np.cumsum(weights[::-1])[::-1], 0)[users.values - 1].mean()
+            low, high = (rows["", metric][end] for end in ("low", "high"))
+            more = for_all(low, high, mean)
+            yield outcome("reading", metric, low, high, of_users / weights.sum(), **more)
+
+
 def pairs(rng, population, metrics, m, n_instances, repetitions):
     """Intervals of the difference of two recommenders, with the same users, sampled for each.
 
@@ -397,6 +417,7 @@ PARTS = {  # what is measured, and of which metrics
     "equal pairs": (equals, TWO),
     "movielens": (LIMITS, THREE),
     "grades": (grades, THREE),
+    "readings": (readings, THREE),
 }
 
 
@@ -475,6 +496,7 @@ STUDY = Study(
         *cells("movielens", RECORDED, m=[100, 300], n_instances=[6040, 1000, 300, 100]),
         *cells("grades", ["X", "log-uniform"], n_instances=[1000, 100], repetitions=20),
         *cells("grades", [f"{[*PILED][2]}{POOLS}8"], "", 20, 480, repetitions=20),
+        *cells("readings", FEW, n_instances=[6000, 300, 30], repetitions=400),
     ],
     measure=measure,
     digits=5,

@@ -13,6 +13,7 @@ from recsample._support.numerics import PERCENT
 from recsample._support.typing import Floats, Integers, Rng
 from recsample.evaluation import say
 from recsample.evaluation.findings import Findings, Study, some_of
+from recsample.evaluation.readings import readings_of
 from recsample.evaluation.sampled import Sampled
 from recsample.inference.audit import Audit, AuditPlan
 from recsample.metrics.base import Metric
@@ -62,6 +63,7 @@ class Audited(Study):
         rows = {key: _row(audits[key[0]], key[1], x) for key, x in values.items()}
 
         pairs = study.pairs(rows, partial(_differences, audits))
+        readings, reading_pairs = readings_of(study, study.ranks if study.how == "uniform" else ())
         how = "at random" if self.chances is None else "with stated chances"
         chosen = f"exact ranks of {len(self.audited):,} chosen {how}"
         pools = say.span(study.n_items - first.n_relevant)
@@ -70,6 +72,8 @@ class Audited(Study):
             rows=rows,
             values=values,
             pairs=pairs,
+            readings=readings,
+            reading_pairs=reading_pairs,
             page="audit",
             head=head(first, pools, len(self.audited)),
             limits=f"{PERCENT} limits are for the mean over these users, by {chosen}.",

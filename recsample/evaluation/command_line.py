@@ -247,7 +247,7 @@ def _ask_draws(command, add, required=True):
     add("--drawn", required=required, **_words("how the items were drawn", REPORTED))
     add = command.add_mutually_exclusive_group().add_argument
     one = {"action": "store_const", "dest": "with_replacement"}
-    needed = "needed, this or the other, where a tenth of the pool or more was drawn"
+    needed = "needed, this or the other, where a tenth of the pool was drawn, or not uniformly"
     add("--with-replacement", const=True, help=needed, **one)
     add("--without-replacement", const=False, help="(see --with-replacement)", **one)
 

@@ -82,6 +82,8 @@ class Findings:
     ladder: Rungs = field(default_factory=dict)  # empty where nothing is assumed
     fit: Mapping[str, dict[str, float]] = field(default_factory=dict)  # of what is stated of draws
     pairs: Pairs = field(default_factory=dict)
+    readings: Rows = field(default_factory=dict)  # of what was drawn uniformly
+    reading_pairs: Pairs = field(default_factory=dict)
     blind: BlindSpot | None = None  # None where no limits rest on "decreasing"
     ties: Mapping[str, Tied] = field(default_factory=dict)  # of recommenders whose ties matter
     all_first: tuple[str, ...] = ()  # the recommenders with no other rank than 1

@@ -8,7 +8,6 @@ from typing import Any
 from recsample._support.typing import Integers
 from recsample.evaluation.exact import Exact
 from recsample.evaluation.findings import Study
-from recsample.evaluation.options import REPORTED
 from recsample.evaluation.rank import Ranked, lists_said
 from recsample.evaluation.runs import OverRuns, Runs
 from recsample.evaluation.sampled import Sampled, Uncorrected
@@ -47,13 +46,14 @@ def infer(
     if (known := ranked.first.drawn) is not None:
         if known.how == "uniform":
             return Sampled(n_items=ranked.pools, replace=bool(known.replace), stated=False, **about)
-        drawn = known.how if known.how in REPORTED else "unknown"
+        drawn = known.how
     if drawn in (None, "all"):
         about |= {"missed": ranked.missed, "best": ranked.best, "is_known": ranked.is_known}
         study = Exact(is_task=drawn == "all", **about)
         return study if runs is None else OverRuns(each=study, of=runs.of, named=runs.named)
     if drawn != "uniform" or not ranked.looks_uniform:
-        return Uncorrected(drawn=drawn, has_train=has_train, **about)
+        repeats = known is not None and known.replace is not False
+        return Uncorrected(drawn=drawn, replace=repeats, has_train=has_train, **about)
     return Sampled(n_items=ranked.pools, replace=False, stated=True, **about)
 
 

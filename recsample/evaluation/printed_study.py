@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -20,10 +21,14 @@ from recsample.evaluation.findings import (
     rungs,
 )
 from recsample.evaluation.printed import called
+from recsample.evaluation.readings import COLUMNS, cutoffs_over, reading_of_mean
+from recsample.evaluation.readings import COLUMNS_OF_PAIRS as COLUMNS_OF_PAIRS_READ
+from recsample.evaluation.sampled import POOL, bound, is_of_rank_alone, why_not
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.published import Printed, PrintedStudy, Reading, terms_of
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
+from recsample.sampling.cutoffs import falls
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,11 +43,9 @@ class PrintedNumbers(Study):
 
     def findings(self) -> Findings:
         """All numbers and words; numbers that no study explains are refused."""
-        readings = _possible(self)
+        possible = possible_of(self)
         ladder = rungs(
-            self.numbers,
-            self.metrics,
-            lambda *which: _hull(reading.limits(*which) for reading in readings),
+            self.numbers, self.metrics, lambda *which: _hull(one.limits(*which) for one in possible)
         )
         rows = {
             (name, m): _row(numbers, m, ladder, name, self.studies[0].m)
@@ -50,6 +53,7 @@ class PrintedNumbers(Study):
             for m in self.metrics
         }
         blind = _blind(self.studies, rows)
+        read = _readings(possible, rows)
         n = sum(map(len, self.numbers.values()))
         n_users, draws = self.studies[0].n_users, draws_of(self.studies)
         return Findings(
@@ -59,7 +63,9 @@ class PrintedNumbers(Study):
             counts=self.counts,
             rows=rows,
             ladder=ladder,
-            pairs=_pairs(readings, rows),
+            pairs=_pairs(possible, rows),
+            readings=read,
+            reading_pairs=_read_pairs(read, self.studies),
             blind=blind,
             has_values=False,
             page="audit",
@@ -72,9 +78,9 @@ class PrintedNumbers(Study):
         )
 
 
-def _possible(study):
+def possible_of(study: PrintedNumbers | PrintedBounds) -> list[Reading]:
     """The readings under which the numbers of every recommender are possible."""
-    readings = _readings(study)
+    readings = _all_of(study)
     clashes = [
         [(name, clash) for name in study.numbers if (clash := reading.clash(name))]
         for reading in readings
@@ -90,7 +96,7 @@ def _possible(study):
     return possible
 
 
-def _readings(study):
+def _all_of(study):
     """All that may have been done, with limits for all numbers at once."""
     n_numbers = sum(map(len, study.numbers.values()))
     # Of one relevant item, AP within the best k is the share of k or of 1.
@@ -120,12 +126,54 @@ def _hull(limits):
 def _row(numbers, metric, ladder, name, m):
     is_possible = not np.isnan(ladder[name, metric, "decreasing"]["low"])
     used = "decreasing" if is_possible else "contradicted"
-    # Recall and the hit rate of one relevant item are one.
+    limits = free_and_narrow(ladder, name, metric, used)
+    sampled = _sampled(numbers, metric, m)
+    return {"value": np.nan, **limits, "assumption": used, "sampled": sampled}
+
+
+def _sampled(numbers, metric, m):
+    """The printed value of a metric; Recall and the hit rate of one relevant item are one."""
     terms = terms_of(metric, m)
     same = [n.value for n in numbers if np.array_equal(terms_of(n.metric, m), terms)]
-    limits = free_and_narrow(ladder, name, metric, used)
-    sampled = same[0] if same else np.nan
-    return {"value": np.nan, **limits, "assumption": used, "sampled": sampled}
+    return same[0] if same else np.nan
+
+
+def _readings(possible, rows):
+    """What the numbers read of exact Recall@K, whichever study was made."""
+    found = {}
+    for (name, metric), row in rows.items():
+        is_printed = not np.isnan(row["sampled"])
+        if not (is_printed and all(falls(metric, one.study.m) for one in possible)):
+            continue
+        values, limits, cutoffs = [], [], []
+        for one in possible:
+            m, sizes = one.study.m, np.array(one.study.pools)
+            read = partial(reading_of_mean, metric, m)
+            values.append(read(row["sampled"]))
+            ends = one.limits_as_sampled(name, metric)
+            limits += [tuple(np.clip([*map(read, ends)], 0.0, 1.0))] if ends else []
+            drawn = np.full_like(sizes, m)
+            cutoffs.append(cutoffs_over(metric, drawn, sizes, one.study.replace))
+        low, middle, high = np.transpose(cutoffs)
+        value, median = (one[0] if np.ptp(one) == 0 else np.nan for one in (values, middle))
+        about = value, *_hull(limits), low.min(), median, high.max()
+        found[name, metric] = dict(zip(COLUMNS, map(float, about)))
+    return found
+
+
+def _read_pairs(rows, studies):
+    """Differences of readings, decided where their limits exclude 0; by one study only."""
+    found = {}
+    for (a, m), (b, other) in combinations(rows, 2) if len(studies) == 1 else ():
+        if m != other:
+            continue
+        first, second = rows[a, m], rows[b, m]
+        low, high = first["low"] - second["high"], first["high"] - second["low"]
+        sign = 1 if low > 0 else -1 if high < 0 else 0
+        ahead = better(m, a, b, sign) if sign else "undecided"
+        about = first["value"] - second["value"], low, high, np.nan, ahead
+        found[a, b, m] = dict(zip(COLUMNS_OF_PAIRS_READ, about))
+    return found
 
 
 def _pairs(readings, rows):
@@ -159,7 +207,53 @@ def _blind(studies, rows):
     return max(spots, key=lambda spot: spot.ranks)._replace(fails=np.nan)
 
 
+# Drawn in another way.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PrintedBounds(Study):
+    """The same of numbers among items that were `drawn` in another way."""
+
+    numbers: Mapping[str, Sequence[Printed]]
+    metrics: tuple[Metric, ...]
+    named: bool
+    counts: Mapping[tuple[str, str], int]
+    studies: tuple[PrintedStudy, ...]
+    drawn: str
+
+    def findings(self) -> Findings:
+        """All numbers and words; numbers that clash are refused."""
+        possible, m = possible_of(self), self.studies[0].m
+        rows: dict[tuple[str, Metric], dict[str, Any]] = {}
+        for name, metric in product(self.numbers, self.metrics):
+            row = {"value": np.nan, "low": np.nan, "high": np.nan, "assumption": ""}
+            if is_of_rank_alone(metric, m + 1):
+                _, high = _hull(one.limits(name, metric, "none") for one in possible)
+                row |= {"low": 0.0, "high": high}
+            rows[name, metric] = row | {"sampled": _sampled(self.numbers[name], metric, m)}
+        n, n_users = sum(map(len, self.numbers.values())), self.studies[0].n_users
+        why, among = why_not(self.drawn), f"m = {_either(self.studies)} drawn items"
+        return Findings(
+            recommenders=tuple(self.numbers),
+            metrics=self.metrics,
+            named=self.named,
+            counts=self.counts,
+            rows=rows,
+            has_values=False,
+            page="audit",
+            head=head(n, n_users, among),
+            limits=f"{PERCENT} limits hold at once, and are upper ones only: {why}.",
+            details=(POOL, SINGLE),
+            sentences={(a, m): bound(m, row, why, among) for (a, m), row in rows.items()},
+        )
+
+
 # In words.
+
+SINGLE = (
+    "Each user has one held-out item. Numbers that are each the best of many epochs are not "
+    "covered."
+)
 
 
 def head(n_numbers: int, n_users: int, draws: str) -> str:
@@ -187,17 +281,17 @@ def sentence(
 
 def details(rows: Sequence[Mapping[str, Any]], blind: BlindSpot | None) -> tuple[str, ...]:
     """What else limits rest on, and what they do not cover."""
-    single = (
-        "Each user has one held-out item. Numbers that are each the best of many epochs are not "
-        "covered."
-    )
-    return (*say.draws_said(rows, stated=True, against_random=False), str(blind or ""), single)
+    return (*say.draws_said(rows, stated=True, against_random=False), str(blind or ""), SINGLE)
 
 
 def draws_of(studies: Sequence[PrintedStudy]) -> str:
     """What was drawn, as far as it is known."""
-    several = " or ".join(dict.fromkeys(f"{study.m:,}" for study in studies))
-    return f"m = {several} of {say.span(np.array(studies[0].pools) - 1)} irrelevant items"
+    return f"m = {_either(studies)} of {say.span(np.array(studies[0].pools) - 1)} irrelevant items"
+
+
+def _either(studies):
+    """How many items were drawn, or may have been."""
+    return " or ".join(dict.fromkeys(f"{study.m:,}" for study in studies))
 
 
 def _among(studies):

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from recsample._support import checks
 from recsample._support.checks import shown
 from recsample._support.extras import extra
-from recsample.evaluation.options import DRAWN
+from recsample.evaluation.options import REPORTED, check_word
 from recsample.evaluation.printed import called, metric_name, read_printed
-from recsample.evaluation.printed_study import PrintedNumbers
-from recsample.evaluation.reporting import MANY, refuse_corrections
+from recsample.evaluation.printed_study import PrintedBounds, PrintedNumbers
+from recsample.evaluation.reporting import MANY, check_different, refuse_corrections
 from recsample.evaluation.results import Result, result_of
 from recsample.inference.likelihood.sampled_run import check_additive
 from recsample.inference.published import Printed, PrintedStudy
@@ -65,11 +65,11 @@ def from_published(
         pool, between which users may have any.
     n_users : int
         Of the test set.
-    drawn : {"uniform"}
-        How the items were drawn, see `report`; of other draws such numbers say nothing.
+    drawn : {"uniform", "popular", "unknown"}
+        How the items were drawn, see `report`; numbers among others give upper limits only.
     replace : bool, optional
-        Whether items were drawn with replacement; without it, either may be where a tenth of a
-        pool or more was drawn.
+        Whether an item could be drawn twice for a user; without it, either may be where a tenth of
+        a pool or more was drawn. Of other draws than uniform ones it has to be False.
     metrics : sequence of Metric or str, optional
         What to give limits of; by default the metrics that are printed.
 
@@ -82,7 +82,8 @@ def from_published(
     ------
     ValueError
         For numbers that no distribution explains, with the few that clash; that are none, or
-        beyond what the metric can be; for sizes below 1, and draws that are not uniform.
+        beyond what the metric can be; for sizes below 1, and repeated items in draws that are not
+        uniform.
 
     Examples
     --------
@@ -96,11 +97,9 @@ def from_published(
     """
     arguments = dict(locals())
     extra("pandas")
-    if not checks.is_one_of(drawn, ("uniform",)):
-        raise ValueError(
-            f"drawn must be 'uniform' ({DRAWN['uniform']}) for the numbers of a table, got "
-            f"{shown(drawn)}: of other draws they say nothing about the exact metrics"
-        )
+    drawn = str(check_word("drawn", drawn, REPORTED))
+    if drawn != "uniform":
+        check_different(drawn, replace)
     given, named = read_printed(values)
     numbers = {name: _numbers(called(name), cells) for name, cells in given.items()}
     check_names("values", numbers)
@@ -110,14 +109,15 @@ def from_published(
     for metric in asked:
         check_additive(metric)
     others = sum(cell.has_other for cells in given.values() for cell in cells.values())
-    study = PrintedNumbers(
-        numbers=numbers,
-        metrics=tuple(asked),
-        named=named,
-        counts={("", "numbers behind others in a cell, such as their errors, not used"): others},
-        studies=_studies(m, n_items, n_users, replace),
-    )
-    return result_of(study, from_published, arguments)
+    about: dict[str, Any] = {
+        "numbers": numbers,
+        "metrics": tuple(asked),
+        "named": named,
+        "counts": {("", "numbers behind others in a cell, such as their errors, not used"): others},
+        "studies": _studies(m, n_items, n_users, replace, drawn == "uniform"),
+    }
+    other = PrintedBounds(drawn=drawn, **about) if drawn != "uniform" else None
+    return result_of(other or PrintedNumbers(**about), from_published, arguments)
 
 
 def _numbers(of, cells):
@@ -141,7 +141,7 @@ def _number(of, name, cell):
     return Printed(asked, float(cell.number), float(cell.half), metric_name(name))
 
 
-def _studies(m, n_items, n_users, replace):
+def _studies(m, n_items, n_users, replace, uniform):
     """All that may have been done."""
     several = [checks.positive_int("m", one) for one in np.ravel(m)]
     pools = [checks.positive_int("n_items", one) for one in np.ravel(n_items)]
@@ -160,5 +160,7 @@ def _studies(m, n_items, n_users, replace):
         ways = [replace] if replace is not None else [False, True] if one >= MANY * low else [False]
         if one >= low and True not in ways:
             raise ValueError(f"m must be less than n_items, {low}, without replacement, got {one}")
-        found += [PrintedStudy(one, (low, high), users, way) for way in ways if way or one < low]
+        for way in ways:
+            if way or one < low:
+                found.append(PrintedStudy(one, (low, high), users, way, uniform))
     return tuple(found)

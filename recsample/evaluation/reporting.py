@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support import checks
-from recsample._support.typing import Integers
 from recsample.evaluation.audited import Audited
 from recsample.evaluation.options import REPORTED, check_word
 from recsample.evaluation.results import Result, result_of
 from recsample.evaluation.rows import reading_of
-from recsample.evaluation.sampled import Sampled
+from recsample.evaluation.sampled import Sampled, Uncorrected
 from recsample.inference.audit import chances_of, exact_ranks
 from recsample.inference.likelihood.sampled_run import checked_sizes
 from recsample.metrics.base import Metric
@@ -56,6 +55,11 @@ def report(
     (``Result.blind``), and the book's appendix on limits measures how often such limits hold. Where
     there are no limits at all, the ranks cannot have come about as it is said.
 
+    What is certain is another mean: a sampled metric is on average exact Recall@K over known
+    cut-offs K (`UniformSampling.effective_cutoffs`). ``Result.reading`` has it with limits of a
+    mean. Ranks among different items that were drawn in another way are no worse than those among
+    all, and give upper limits.
+
     The value is an estimate by the EM algorithm, stopped early, and may be outside of the limits.
     Metrics that are linear in the rank, AUC and percentile rank, need neither estimate nor scores:
     their mean among the drawn items has no bias.
@@ -75,12 +79,13 @@ def report(
         for each of their rows. What a sampler of this package has drawn knows it.
     drawn : {"uniform", "popular", "unknown"}, optional
         How the items were drawn, which ranks do not tell: "uniform" is at random with equal
-        chances, anew for each instance; of other draws nothing can be said without `exact`. Needed
+        chances, anew for each instance; other draws give upper limits only, without `exact`. Needed
         unless a sampler of this package has drawn, whose ranks remember it; what they remember
         cannot be overruled, by `m`, `n_items` and `replace` neither.
     replace : bool, optional
-        Whether items were drawn with replacement. Needed where it is not known and a tenth of a
-        pool or more was drawn; of less it is taken for False.
+        Whether an item could be drawn twice for an instance. Needed where it is not known and a
+        tenth of a pool or more was drawn; of less it is taken for False. Of other draws than
+        uniform ones it has to be False.
     groups : mapping, dataframe, pandas.Series or array_like, shape (instances,), optional
         Whose each instance is, where one person has several: relevant items, sessions or seeds with
         draws of their own, repeated draws. Estimates are those of the rows. Limits count groups, at
@@ -106,10 +111,10 @@ def report(
     ValueError
         For ranks that are none, beyond m + 1 or of too few instances, recommenders of different
         instances or in different orders, pools smaller than what was drawn, what a design has
-        observed, which needs no correction, draws of which nothing is stated, or other ones than
-        uniform ones, and what contradicts the ranks' own memory. For several rows of a user
-        without `groups`: a list of several relevant items is `Ranks`. For exact ranks that are not
-        possible beside the sampled ones, and a choice that cannot be as stated.
+        observed, which needs no correction, draws of which nothing is stated, repeated items in
+        other draws than uniform ones, and what contradicts the ranks' own memory. For several rows
+        of a user without `groups`: a list of several relevant items is `Ranks`. For exact ranks
+        that are not possible beside the sampled ones, and a choice that cannot be as stated.
 
     Examples
     --------
@@ -159,13 +164,16 @@ def report(
     runs = {name: _ranks_of(one, m, reading) for name, one in given.items()}
     _check_same(runs)
     draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None)
-    study = Sampled(
-        ranks=runs,
-        metrics=tuple(asked),
-        named=given is sampled,
-        groups=reading.groups,
-        **draws._asdict(),
-    )
+    about: dict[str, Any] = {
+        "ranks": runs,
+        "metrics": tuple(asked),
+        "named": given is sampled,
+        "groups": reading.groups,
+    }
+    if exact is None and draws.how != "uniform":
+        alone = Uncorrected(drawn=draws.how, n_items=draws.n_items, **about)
+        return result_of(alone, report, arguments)
+    study = Sampled(**about, **draws._asdict())
     return result_of(study if exact is None else _audited(study, exact, chosen), report, arguments)
 
 
@@ -203,9 +211,10 @@ def _audited(sampled: Sampled, exact: Any, chosen: Any) -> Audited:
 
 
 class Draws(NamedTuple):
-    """How uniform draws were made: from which pools, and by whose word."""
+    """How items were drawn, from which pools, and by whose word."""
 
-    n_items: Integers
+    how: str
+    n_items: Any  # None where nobody asks
     replace: bool
     stated: bool
 
@@ -222,41 +231,45 @@ def draws_of(
 
     Where users were `audited`, it does not matter how items were drawn.
     """
-    if drawn is not None:
-        check_word("drawn", drawn, REPORTED)
     known = [run.drawn for run in runs.values() if run.drawn is not None]
     stated = len(known) < len(runs)
-    if stated and not audited:
-        _check_uniform("drawn", check_word("drawn", drawn, REPORTED))
+    if drawn is not None or (stated and not audited):
+        check_word("drawn", drawn, REPORTED)
     for one in known:
-        if not audited:
-            _check_uniform("sampled", one.how)
         _check_stated("drawn", drawn, one.how)
         _check_stated("replace", replace, one.replace)
         n_items = _pools(n_items, one.n_items)
-    if len({one.replace for one in known}) > 1:
-        raise ValueError(
-            "sampled must hold recommenders that were drawn for alike, got some with replacement "
-            "and some without: report them alone"
-        )
+    for what, ways in (
+        ("in one way", {one.how for one in known}),
+        ("all with replacement, or all without", {one.replace for one in known}),
+    ):
+        if len(ways) > 1:
+            raise ValueError(
+                f"sampled must hold recommenders whose items were drawn {what}, got "
+                f"{sorted(map(str, ways))}: report them alone"
+            )
+    how = known[0].how if known else drawn or "unknown"
     if known and replace is None:
         replace = known[0].replace
+    if how != "uniform" and not audited:
+        check_different(how, replace)
+        if n_items is None:
+            return Draws(how, None, False, stated)
     if n_items is None:
         raise ValueError("n_items must be given: the sizes of the pools that were drawn from")
     sizes = checks.whole_numbers("n_items", n_items, lowest=2)
     if replace is None:
         replace = _check_few(runs, sizes)
-    return Draws(sizes, checks.true_or_false("replace", replace), stated)
+    return Draws(how, sizes, checks.true_or_false("replace", replace), stated)
 
 
-def _check_uniform(name: str, how: str) -> None:
-    """Refuse draws that ranks do not tell the exact metrics of."""
-    if how != "uniform":
+def check_different(how: str, replace: bool | None) -> None:
+    """Refuse what tells nothing: among repeated items a rank may be worse than among all."""
+    if replace is not False:
         raise ValueError(
-            f"{name} must be {'' if name == 'drawn' else 'drawn '}'uniform' to tell the exact "
-            f"metrics, got {how!r}: draw uniformly anew for each instance, draw until enough is "
-            "known, as rs.InverseSampling does, or rank all items for some instances chosen at "
-            "random, and give their ranks as exact="
+            f"replace must be False where items were drawn {how!r}: then ranks among them are no "
+            f"worse than among all, which gives upper limits; got {replace}. Otherwise rank all "
+            "items for some instances chosen at random, and give their ranks as exact="
         )
 
 

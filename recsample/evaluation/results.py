@@ -23,6 +23,8 @@ from recsample._support.values import Value
 from recsample.evaluation import say
 from recsample.evaluation.findings import COLUMNS_OF_PAIRS, Findings, Study
 from recsample.evaluation.groups import names_of
+from recsample.evaluation.readings import COLUMNS as READ
+from recsample.evaluation.readings import COLUMNS_OF_PAIRS as READ_PAIRS
 from recsample.inference.audit import AuditPlan
 from recsample.inference.blind import BlindSpot
 from recsample.metrics.base import Metric
@@ -100,9 +102,20 @@ class Result(Value):
         "decreasing", NaN and None where it is not. The limits of all pairs of a metric hold at once
         (Bonferroni's correction, and after Holm's step-down test no limit is on the other side of
         0).
+    reading : pandas.DataFrame
+        What is known of sampled ranks without limits of this kind, a row for each of `table`: among
+        uniformly drawn items a metric that falls with the rank is on average exact Recall@K over
+        cut-offs K that `UniformSampling.effective_cutoffs` has. ``value`` is that mean of Recall@K,
+        with limits of a mean, ``low`` and ``high``. Nine tenths of the weights are from
+        ``cutoff_low`` to ``cutoff_high``, of all pools where these differ; half are up to
+        ``cutoff``, NaN where they differ. Empty where a user has several relevant items.
+    reading_pairs : pandas.DataFrame
+        The same of `pairs`, by these means: ``difference``, ``low``, ``high``, ``probability`` and
+        ``ahead``. It does not decide who is ahead in `pairs`: there the order may be the reverse.
     sentences : tuple of str
-        One text for each row of `table`, for a paper: value, limits, and what they rest on. Beside
-        the best recommender: whether this one is undecided, and how far apart the two are at most.
+        One text for each row of `table`, for a paper: value, limits, and what they rest on; what
+        the sampled metric reads. Beside the best recommender: whether this one is undecided, and
+        how far apart the two are at most.
     footnote : str
         What all sentences share: how items were drawn and by whose word, what "decreasing" means,
         what its limits cannot see, and which grades limits allow for.
@@ -135,6 +148,8 @@ class Result(Value):
         ladder: pd.DataFrame = field(init=False)
         fit: pd.DataFrame = field(init=False)
         pairs: pd.DataFrame = field(init=False)
+        reading: pd.DataFrame = field(init=False)
+        reading_pairs: pd.DataFrame = field(init=False)
         sentences: tuple[str, ...] = field(init=False)
         notes: tuple[str, ...] = field(init=False)
         blind: BlindSpot | None = field(init=False)
@@ -173,7 +188,7 @@ class Result(Value):
         left_out = f" Best {_MOST} of {n} shown; .table has all." * (n > _MOST)
         some = f"{notes or 'No'} note{'s' * (notes != 1)}{' in .notes' * bool(notes)}. "
         last = f"{some}See {say.page(self.findings)}"
-        said = self.findings.limits, say.undecided(self.findings), last
+        said = *(say_of(self.findings) for say_of in _SAID), last
         return self.head + left_out, *filter(None, said)
 
     def _printed(self, as_text, bold, mark):
@@ -438,8 +453,9 @@ class Result(Value):
         said: dict[str, Any] = {"head": self.head, "footnote": self.footnote, "made": self.made}
         said |= {"level": LEVEL, "table": self._exported()}
         said |= {"ladder": self.ladder, "pairs": self.pairs, "fit": self.fit}
+        said |= {"reading": self.reading, "reading_pairs": self.reading_pairs}
         said["counts"] = self.counts
-        for name in ("table", "ladder", "pairs", "fit", "counts"):
+        for name in ("table", "ladder", "pairs", "fit", "reading", "reading_pairs", "counts"):
             if said[name] is not None:
                 rows = said[name].reset_index().to_dict("records")
                 said[name] = list(map(_without_nan, rows))
@@ -597,10 +613,16 @@ _MADE: Mapping[str, Callable[[Findings], Any]] = {
         empty=("p_value", "p_corrected"),
     ),
     "pairs": lambda f: _table(f.pairs, ["a", "b", "metric"], empty=COLUMNS_OF_PAIRS),
+    "reading": lambda f: _table(f.readings, _LEVELS, f.named, READ),
+    "reading_pairs": lambda f: _table(f.reading_pairs, ["a", "b", "metric"], empty=READ_PAIRS),
     "counts": lambda f: _table(
         {key: {"count": n} for key, n in (f.counts or {}).items()}, ["recommender", "what"]
     ),
 }
+
+
+# What stands below the table, beside how many notes there are.
+_SAID = (lambda f: f.limits), say.undecided, say.averages
 
 
 def _number(value):

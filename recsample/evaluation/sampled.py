@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from recsample._support.numerics import LEVEL, PERCENT, mean_of
+from recsample._support.numerics import LEVEL, PERCENT, limits_of_mean, mean_of
 from recsample._support.typing import Integers, Rng
 from recsample.evaluation import say
 from recsample.evaluation.findings import (
@@ -19,14 +19,19 @@ from recsample.evaluation.findings import (
     free_and_narrow,
     mean_of_defined,
     rungs,
+    values_of_users,
 )
+from recsample.evaluation.grades import ends_with_grades
 from recsample.evaluation.options import DRAWN
+from recsample.evaluation.readings import readings_of
 from recsample.inference.audit import AuditPlan, plan_audit
 from recsample.inference.blind import BlindSpot, blind_spot
 from recsample.inference.comparison import Comparison, compared
 from recsample.inference.likelihood.sampled_run import REFUTED, SURPRISE, SampledRun, supported
 from recsample.metrics.base import Metric
+from recsample.metrics.ranking import Recall
 from recsample.metrics.shapes import Linear
+from recsample.ranks.checks import rows_of
 
 _UNKNOWN = Comparison(*[np.nan] * 4)
 
@@ -35,9 +40,11 @@ _UNKNOWN = Comparison(*[np.nan] * 4)
 class Sampled(RanksStudy):
     """Ranks among items that were drawn uniformly from pools of `n_items`.
 
-    So it is `stated` by whoever asks, or known to this package.
+    So it is `stated` by whoever asks, or known to this package. Beside an audit items may have been
+    drawn otherwise, which `how` says.
     """
 
+    how: str = "uniform"
     n_items: Integers
     replace: bool
     stated: bool
@@ -75,6 +82,8 @@ class Sampled(RanksStudy):
         first = next(iter(evidence.values()))
         blind = _blind(first, rows)
         several = any(map(_has_several, evidence.values()))
+        plausible = [name for name, run in evidence.items() if run.fit >= REFUTED]
+        readings, reading_pairs = readings_of(self, plausible)
         said = alarms(fit, self.stated, self.named)
         return Findings(
             **self.shared(),
@@ -83,6 +92,8 @@ class Sampled(RanksStudy):
             ladder=ladder,
             fit=fit,
             pairs=self.pairs(rows, partial(_differences, evidence)),
+            readings=readings,
+            reading_pairs=reading_pairs,
             blind=blind,
             page="report",
             head=head(first) + say.groups_said(self.groups),
@@ -232,45 +243,94 @@ def _has_several(run):
 
 # Drawn in another way.
 
+POOL = "All items are those of the pool that was drawn from, and none was drawn twice for a user."
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Uncorrected(RanksStudy):
-    """Ranks among drawn items that say nothing of the others.
+    """Ranks among drawn items, of which the ranks among all are only known to be no better.
 
-    Where they are said to be `drawn` uniformly, they do not look like it.
+    Where items are said to be `drawn` uniformly, they do not look like it. If one may be drawn
+    twice, with `replace`, a rank among them may be worse than among all.
     """
 
     drawn: str
-    has_train: bool
+    replace: bool = False
+    has_train: bool = True
+    n_items: Integers | None = None  # of each pool, where it is stated
+
+    def part(self, users: Integers) -> Uncorrected:
+        """The same for some of the users."""
+        sizes = self.n_items
+        if sizes is not None:
+            sizes = np.broadcast_to(sizes, len(self.first))[users]
+        return replace(self, n_items=sizes, **self.of_users(users))
 
     def findings(self) -> Findings:
         """All numbers and words."""
-        values, why = self.values(), why_not(self.drawn)
-        means = {key: mean_of_defined(of_users) for key, of_users in values.items()}
-        unknown = dict.fromkeys(("value", "low", "high"), np.nan)
-        among = f"{say.span(self.first.n_irrelevant)} drawn items"
-        train = ["If training items could not be drawn, give them as train=."]
+        why = why_not(self.drawn)
+        rows = {(a, m): _bound(self, m, one) for a, one in self.ranks.items() for m in self.metrics}
+        among = f"{say.span(rows_of(self.first)[0].n_irrelevant)} drawn items"
+        has_bounds = any(row["high"] == row["high"] for row in rows.values())
+        train = "If training items could not be drawn, give them as train=."
+        exact = "Exact ranks of some users chosen at random, given to report, would tell more."
+        is_unlikely = self.drawn == "uniform" and not self.has_train
         return Findings(
             **self.shared(),
-            rows={key: unknown | {"sampled": x, "assumption": ""} for key, x in means.items()},
-            values=values,
+            rows=rows,
+            values=self.values(),
+            readings=readings_of(self, self.ranks, has_limits=False)[0] if self.is_shared else {},
             page="traps",
             head=f"{say.users_said(self.first)}, each ranked among {among}.",
-            limits=f"Nothing can be said of all items: {why}.",
-            details=(
-                "Exact ranks of some users chosen at random, given to report, would tell.",
-                *train * (self.drawn == "uniform" and not self.has_train),
-            ),
-            sentences={
-                (name, m): f"Nothing can be said of {m} among all items, because {why}; among "
-                f"{among} it is {mean:.3f}."
-                for (name, m), mean in means.items()
-            },
+            limits=(f"{PERCENT} limits are upper ones only: " if has_bounds else "No limits: ")
+            + f"{why}.",
+            details=(*[POOL] * has_bounds, exact, *[train] * is_unlikely),
+            sentences={(a, m): bound(m, row, why, among) for (a, m), row in rows.items()},
         )
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the draws are uniform, but those of several users are one."""
+        return self.drawn == "shared" and self.n_items is not None
+
+
+def _bound(study, metric, ranks):
+    """A metric among drawn items, and as an upper limit what it says of all."""
+    among, counts = rows_of(ranks)
+    values = values_of_users(metric, among)
+    row = {"value": np.nan, "low": np.nan, "high": np.nan, "assumption": ""}
+    row["sampled"] = mean_of(values, counts) if counts is not None else mean_of_defined(values)
+    # Items of one user are each alone where their draw is shared: of others they say too little.
+    is_bounded = not study.replace and (study.drawn != "shared" or isinstance(metric, type(Recall)))
+    if is_bounded and is_of_rank_alone(metric, int(among.sizes.max())):
+        ends = ends_with_grades(metric, among)
+        _, high = limits_of_mean(values, LEVEL, counts, ends, study.groups)
+        row |= {"low": 0.0, "high": high}
+    return row
+
+
+def is_of_rank_alone(metric: Metric, most: int) -> bool:
+    """Whether a metric falls with the rank, and does not depend on the number of items."""
+    rank = np.arange(1, most + 1)
+    few, many = metric.of_rank(rank, most), metric.of_rank(rank, 10**9)
+    return bool((np.diff(few) <= 0).all() and np.array_equal(few, many))
+
+
+def bound(metric: Metric, row: Mapping[str, Any], why: str, among: str) -> str:
+    """An upper limit, for a paper, or why there is none."""
+    known = "" if np.isnan(row["sampled"]) else f"; among {among} it is {row['sampled']:.3f}"
+    if np.isnan(row["high"]):
+        return f"Nothing can be said of {metric} among all items, because {why}{known}."
+    return (
+        f"{metric} among all items is at most {row['high']:.3f} (upper {PERCENT} limit), since no "
+        f"rank is better among more items. It may be 0: {why}{known}."
+    )
 
 
 def why_not(drawn: str) -> str:
-    """Why nothing can be said of all items."""
+    """Why there are no lower limits of what is ranked among all items."""
+    if drawn == "shared":
+        return "draws are shared"
     if drawn != "uniform":
         return f"items were drawn {drawn!r} ({DRAWN[drawn]})"
     return "the lists do not look like uniform draws from items new to the user (p < .0001)"

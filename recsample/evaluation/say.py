@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recsample._support.numerics import LEVEL
+from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.typing import Integers
 from recsample.evaluation.findings import Findings
 from recsample.evaluation.grades import uses_grades
@@ -16,10 +16,13 @@ from recsample.evaluation.options import EXPECTED
 from recsample.inference.blind import BlindSpot
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
+from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
 
 _ROUNDING = 1e-9
 _IF = " if decreasing"
+# So many pairs are named where all results are in short.
+_MOST = 3
 FALLING = "rank frequencies decrease in the best fifth"
 _BOOK = "recsample.github.io/recsample/book"
 
@@ -32,7 +35,14 @@ def page(findings: Findings) -> str:
 def sentences(findings: Findings) -> tuple[str, ...]:
     """One for each row of the table, for a paper; what is undecided has a second one."""
     return tuple(
-        _of(findings, name) + sentence + _beside_best(findings, name, metric)
+        "".join(
+            [
+                _of(findings, name),
+                sentence,
+                _read(findings.readings.get((name, metric)), metric),
+                _beside_best(findings, name, metric),
+            ]
+        )
         for (name, metric), sentence in findings.sentences.items()
     )
 
@@ -43,11 +53,60 @@ def _of(findings, name):
 
 def _beside_best(findings, name, metric):
     word, best = place(findings, name, metric)
-    pair = _pair(findings, best, name, metric)
+    pair = _pair(findings.pairs, best, name, metric)
     if word != "undecided" or pair is None:
         return ""
     apart = f", at most {_apart(pair):.3f} apart" * _has_limits(pair)
-    return f" Beside {best}: undecided{apart}."
+    read = _pair(findings.reading_pairs, best, name, metric)
+    if read is None or read["ahead"] == "undecided" or isinstance(metric.shape, Linear):
+        return f" Beside {best}: undecided{apart}."
+    return (
+        f" Beside {best}: undecided{apart}; on average over those K {read['ahead']} is ahead, and "
+        "here the order may be the reverse."
+    )
+
+
+def _read(row, metric):
+    """What a mean among drawn items reads; of linear metrics it is the estimate itself."""
+    if row is None or isinstance(metric.shape, Linear):
+        return ""
+    said = [f"{row['value']:.3f}"] * (row["value"] == row["value"])
+    if row["low"] == row["low"]:
+        limits = f"{PERCENT} limits {between(row)}"
+        said.append(f"({limits})" if said else f"within {limits}")
+    return (
+        f" What sampled {metric} measures, exact Recall@K averaged over K from {_cutoffs(row)}, is "
+        f"{' '.join(said)}."
+    )
+
+
+def _cutoffs(row):
+    """Between which K nine tenths of the weights are."""
+    return f"{row['cutoff_low']:,.0f} to {row['cutoff_high']:,.0f}"
+
+
+def averages(findings: Findings) -> str:
+    """Over which K sampled metrics average exact Recall@K, and which pairs that decides."""
+    over: dict[Metric, list[str]] = {}
+    for (_, metric), row in findings.readings.items():
+        if not isinstance(metric.shape, Linear):
+            over.setdefault(metric, []).append(_cutoffs(row))
+    if not over:
+        return ""
+    each = [f"{' or '.join(dict.fromkeys(ks))} ({m})" for m, ks in over.items()]
+    said = f"Sampled values measure exact Recall@K averaged over K from {', '.join(each)}."
+    ahead: dict[tuple[str, str], list[str]] = {}
+    for (a, b, metric), pair in findings.reading_pairs.items():
+        here = findings.pairs[a, b, metric]["ahead"]
+        if metric in over and here == "undecided" != pair["ahead"]:
+            first = (a, b) if pair["ahead"] == a else (b, a)
+            ahead.setdefault(first, []).append(str(metric))
+    if len(ahead) > _MOST:
+        return f"{said} That decides some pairs that are undecided here: see .reading_pairs."
+    order = [f"{a} is ahead of {b} ({', '.join(ms)})" for (a, b), ms in ahead.items()]
+    if not order:
+        return said
+    return f"{said} By that {listing(order)}; here the order may be the reverse."
 
 
 def place(findings: Findings, name: str, metric: Metric) -> tuple[str, str]:
@@ -60,15 +119,15 @@ def place(findings: Findings, name: str, metric: Metric) -> tuple[str, str]:
     best = max(values, key=lambda a: -np.inf if np.isnan(values[a]) else values[a])
     if len(values) == 1 or np.isnan(values[best]):
         return "", ""
-    pair = _pair(findings, best, name, metric)
+    pair = _pair(findings.pairs, best, name, metric)
     told = pair is not None and pair["ahead"] == best
     return "best" if name == best else "behind" if told else "undecided", best
 
 
-def _pair(findings, a, b, metric):
+def _pair(pairs, a, b, metric):
     """The difference of two recommenders in either order, None where they are not compared."""
     keys = (a, b, metric), (b, a, metric)
-    return next((findings.pairs[key] for key in keys if key in findings.pairs), None)
+    return next((pairs[key] for key in keys if key in pairs), None)
 
 
 def undecided(findings: Findings) -> str:
@@ -96,7 +155,8 @@ def _apart(pair):
 def footnote(findings: Findings) -> str:
     """What all sentences share: how the numbers came about, and what limits rest on."""
     grades = _grades(findings.metrics, findings.grades)
-    parts = findings.head, findings.lists, grades, findings.limits, *findings.details
+    about = findings.limits, averages(findings), *findings.details
+    parts = findings.head, findings.lists, grades, *about
     return " ".join(filter(None, parts))
 
 

@@ -57,6 +57,7 @@ class PrintedStudy(NamedTuple):
     pools: tuple[int, int]  # relevant items included
     n_users: int
     replace: bool
+    uniform: bool = True
 
 
 class Laws(NamedTuple):
@@ -67,7 +68,14 @@ class Laws(NamedTuple):
 
 
 def laws_of(study: PrintedStudy, assumption: Assumption, metrics: Sequence[Metric]) -> Laws:
-    """The extreme distributions of a class, for pools of every size in the range."""
+    """The extreme distributions of a class, for pools of every size in the range.
+
+    Of draws that are not uniform, nothing is known but that a rank among all items is no better:
+    the metrics are then those of the sampled rank, upper limits of the exact ones.
+    """
+    if not study.uniform:
+        law = np.eye(study.m + 1)
+        return Laws(law, {one: terms_of(one, study.m) for one in metrics})
     cutoffs = tuple({one.cutoff for one in metrics if one.cutoff is not None})
     parts = []
     for size in np.unique(np.geomspace(*study.pools, _POOLS).round().astype(np.int64)):
@@ -211,6 +219,14 @@ class Reading:
         if low is None or below is None:
             return None
         return max(low - _ROUNDED, float(goal.min())), min(_ROUNDED - below, float(goal.max()))
+
+    @cached
+    def limits_as_sampled(self, name: str, metric: Metric) -> tuple[float, float] | None:
+        """The limits of the mean among the drawn items."""
+        laws, programme = self.laws("none"), self.programme(name, "none")
+        goal = terms_of(metric, self.study.m) @ laws.sampled
+        low, below = programme.least(goal), programme.least(-goal)
+        return None if low is None or below is None else (low - _ROUNDED, _ROUNDED - below)
 
     def clash(self, name: str) -> list[Printed]:
         """A minimal set of numbers that no distribution can explain at once."""

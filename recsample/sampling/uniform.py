@@ -32,9 +32,7 @@ from recsample.ranks.checks import check_ranks
 from recsample.ranks.counts import RankCounts
 from recsample.sampling import laws
 from recsample.sampling.base import Drawable, Sampler, check_one_at_most, check_readable
-
-# The shares of the weights of cut-offs up to the lowest, the middle and the highest one.
-_SHARES = 0.05, 0.5, 0.95
+from recsample.sampling.cutoffs import cutoffs_of, falls
 
 
 class EffectiveCutoffs(NamedTuple):
@@ -298,17 +296,14 @@ class UniformSampling(Sampler):
         metric = check_readable(metric, self)
         n_items = checks.check_n_items(n_items, 48, "the cut-offs")
         self._check_pool(n_items - 1)
-        seen = metric.of_rank(np.arange(1, self.m + 2), self.m + 1)
-        if (np.diff(seen) > 0).any() or seen[0] == seen[-1]:
+        if not falls(metric, self.m):
             raise ValueError(
                 f"metric must fall with the rank among m + 1 = {self.m + 1} items, or stay as it "
                 f"is, for its expectation to be a mean of exact Recall@K, got {metric}"
             )
         expected = self.expect(metric, Ranks(np.arange(1, n_items + 1), n_items))
         weights = np.maximum(-np.diff(expected), 0.0) + 0.0  # rounding may fall below 0, to -0 too
-        upto = np.cumsum(weights)
-        ends = 1 + np.searchsorted(upto, np.multiply(_SHARES, upto[-1]))
-        return EffectiveCutoffs(weights, float(expected[-1]), *ends.tolist())
+        return EffectiveCutoffs(weights, float(expected[-1]), *cutoffs_of(self, metric, n_items))
 
     def expect(self, metric: Metric | str, ranks: Ranks) -> Floats:
         metric, ranks = check_readable(metric, self), self._checked(ranks)

@@ -128,11 +128,7 @@ def test_names_are_no_formulas_in_a_spreadsheet():
     ("values", "changes", "message"),
     [
         (TABLE, {"drawn": None}, "drawn must be 'uniform' ("),
-        (
-            TABLE,
-            {"drawn": "popular"},
-            "equal chances, anew for each user) for the numbers of a table",
-        ),
+        (TABLE, {"drawn": "popular"}, "replace must be False where items were drawn 'popular'"),
         ({"HR@10": 67.0}, {}, "from 0 to 1 for 'HR@10', got 67.0: of percentages"),
         ({"HR@10": "much"}, {}, "0.670±0.003, got 'much' for 'HR@10'"),
         ({"HR@10": "nan"}, {}, "must hold at least one number"),

@@ -107,6 +107,18 @@ def test_the_first_words_say_what_the_limits_are_and_who_is_better():
     assert one.startswith("Recall@1 is between 0.0") and " if good ranks are no rarer" in one
 
 
+def test_of_other_draws_limits_are_upper_ones():
+    text = text_of({"A": SAMPLED})
+    said = verdict_of(text, drawn="popular", replace="without")
+    assert said.startswith("Recall@1 is at most ") and said.endswith(", and may be 0.")
+
+
+def test_the_second_line_says_what_the_sampled_metric_reads():
+    cutoffs = rs.UniformSampling(20).effective_cutoffs("Recall@1", 500)
+    said = asked(text_of({"A": SAMPLED})).select_one(".own-verdict").find_next("p").text
+    assert f"over K from {cutoffs.low} to {cutoffs.high} (Recall@1)" in said
+
+
 @pytest.mark.parametrize("ids", [np.arange(300), [f"u{k}" for k in range(300)]])
 def test_a_column_of_ids_is_no_recommender(ids):
     alone = rows(asked(text_of({"A": SAMPLED})))
@@ -192,7 +204,7 @@ def test_lines_end_in_every_way_and_scores_have_any_names():
         ("1\n22", {}, "rank must be at most m [+] 1 = 21, got 22 in line 2"),
         ("a,b\n1,x", {"kind": "scores"}, "scores must be numbers, got text"),
         ("1\n2", {"m": ""}, "m must be a whole number from 1, got ''"),
-        ("1\n2", {"drawn": "popular"}, "drawn must be 'uniform' to tell"),
+        ("1\n2", {"drawn": "popular"}, "replace must be False where items were"),
         ("HR@10\n", {"kind": "printed", "users": "9"}, "a line of names above lines of numbers"),
         # A first line with a number has no names, even where some are missing.
         ("nan\n1\n7\n9", {}, "column 'column 1', line 1, must be a whole number .* got 'nan'"),

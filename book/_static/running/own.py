@@ -21,7 +21,7 @@ import pandas as pd
 
 import recsample as rs
 from recsample._support.checks import as_float, positive_float
-from recsample.evaluation import command_line
+from recsample.evaluation import command_line, say
 from recsample.evaluation.files import FURTHER, as_count, read_columns
 
 REPLACE = {"": None, "with": True, "without": False}
@@ -70,6 +70,7 @@ def answer(text, settings):
     result, read, line = reported(text, settings)
     return Answer(
         f'<p class="own-verdict">{escape(verdict(result))}</p>',
+        f"<p>{escape(say.averages(result.findings))}</p>",
         picture(result),
         result._repr_html_(),
         f"<p>{escape(read)}</p>",
@@ -121,8 +122,12 @@ def at_most(pairs):
 
 def value_of(metric, name, row):
     what = f"{metric} of {name}" if name else metric
+    is_other = "if_low" not in row  # of draws that are not uniform
     if np.isnan(row["low"]):
-        return f"Nothing can be said of {what}: such draws hardly give these ranks."
+        why = "it depends on the number of items" if is_other else "such draws hardly give these ranks"
+        return f"Nothing can be said of {what}: {why}."
+    if is_other:
+        return f"{what} is at most {row['high']:.3f}, and may be 0."
     narrow = "" if np.isnan(row["if_low"]) else f", and {between(row, 'if_')} if {FALLING}"
     return f"{what} is between {between(row)}{narrow}."
 

@@ -1,0 +1,98 @@
+"""What a mean among uniformly drawn items reads: exact Recall@K, averaged over known cut-offs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recsample._support.numerics import LEVEL, limits_of_mean, mean_of
+from recsample._support.typing import Floats, Integers
+from recsample.evaluation.findings import Pair, Pairs, Rows
+from recsample.inference.comparison import Comparison, of_differences
+from recsample.inference.published import terms_of
+from recsample.metrics.base import Metric
+from recsample.ranks.checks import rows_of
+from recsample.sampling.cutoffs import cutoffs_of, falls
+from recsample.sampling.uniform import UniformSampling
+
+if TYPE_CHECKING:
+    from recsample.evaluation.sampled import Sampled, Uncorrected
+
+COLUMNS = ("value", "low", "high", "cutoff_low", "cutoff", "cutoff_high")
+COLUMNS_OF_PAIRS = (*Comparison._fields, "ahead")
+
+
+def readings_of(
+    study: Sampled | Uncorrected, names: Iterable[str], has_limits: bool = True
+) -> tuple[Rows, Pairs]:
+    """Readings of recommenders and of their pairs; none where users have several relevant items.
+
+    Of draws that users share there are no limits.
+    """
+    runs = {name: rows_of(study.ranks[name]) for name in names}
+    if not runs or any((ranks.n_relevant != 1).any() for ranks, _ in runs.values()):
+        return {}, {}
+    drawn = {name: ranks.n_irrelevant for name, (ranks, _) in runs.items()}
+    ends = {int(end(m)) for m in drawn.values() for end in (np.min, np.max)}
+    metrics = tuple(one for one in study.metrics if all(falls(one, m) for m in ends))
+    each = {(name, m): _of_users(m, ranks) for name, (ranks, _) in runs.items() for m in metrics}
+    rows = {}
+    for (name, metric), values in each.items():
+        _, counts = runs[name]
+        limits = (np.nan, np.nan)
+        if has_limits:
+            limits = limits_of_mean(values, LEVEL, counts, (0.0, 1.0), study.groups)
+        sizes = np.broadcast_to(np.asarray(study.n_items), len(values))
+        cutoffs = cutoffs_over(metric, drawn[name], sizes, study.replace)
+        rows[name, metric] = dict(zip(COLUMNS, (mean_of(values, counts), *limits, *cutoffs)))
+    # Means over other cut-offs are no means to compare.
+    alike = all(np.array_equal(m, next(iter(drawn.values()))) for m in drawn.values())
+    if not (alike and has_limits):
+        return rows, {}
+    part = replace(study, ranks={name: study.ranks[name] for name in runs}, metrics=metrics)
+    return rows, part.pairs(rows, partial(_differences, each, study.groups))
+
+
+def _of_users(metric, ranks):
+    """The metric of each user, from 0 at the last rank to 1 at the first."""
+    m = ranks.n_irrelevant
+    first, last = (metric.of_rank(rank, m + 1) for rank in (np.ones_like(m), m + 1))
+    return (metric(ranks) - last) / (first - last)
+
+
+def _differences(
+    each: Mapping[tuple[str, Metric], Floats],
+    groups: Integers | None,
+    metric: Metric,
+    both: Sequence[Pair],
+    level: float,
+) -> dict[Pair, dict[str, Any]]:
+    apart = np.array([each[a, metric] - each[b, metric] for a, b in both])
+    found = of_differences(apart, level, (-1.0, 1.0), groups) if len(both) else []
+    return {pair: one._asdict() for pair, one in zip(both, found)}
+
+
+def cutoffs_over(
+    metric: Metric, drawn: Integers, sizes: Integers, with_replacement: bool
+) -> tuple[float, float, float]:
+    """The cut-offs of all pools: the lowest of those for 5 %, and the highest of those for 95 %.
+
+    Between them is the one for 50 %, NaN where pools, or numbers of draws, differ.
+    """
+    found = []
+    for m in np.unique(drawn):
+        of_m = sizes[drawn == m]
+        sampler = UniformSampling(int(m), with_replacement)
+        found += [cutoffs_of(sampler, metric, int(n)) for n in {of_m.min(), of_m.max()}]
+    low, middle, high = np.array(found, float).T
+    return low.min(), middle[0] if len(found) == 1 else np.nan, high.max()
+
+
+def reading_of_mean(metric: Metric, m: int, mean: float) -> float:
+    """The reading of a mean of the metric among m drawn items."""
+    first, *_, last = terms_of(metric, m)
+    return float((mean - last) / (first - last))
