@@ -8,6 +8,7 @@ from . import plotting as plotting
 from . import ranks as ranks
 from . import recommenders as recommenders
 from . import sampling as sampling
+from ._support.errors import InputError as InputError
 from .corrections import BiasVariance as BiasVariance
 from .corrections import ConstrainedLeastSquares as ConstrainedLeastSquares
 from .corrections import MinimalBias as MinimalBias

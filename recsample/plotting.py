@@ -18,6 +18,7 @@ import numpy as np
 
 from recsample._support.arrays import repeated
 from recsample._support.checks import positive_int, shown, whole_numbers
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.numerics import PERCENT
 
@@ -153,7 +154,7 @@ def label_lines(ax: Axes, places: Mapping[str, tuple[float, float]] | None = Non
     places = {} if places is None else places
     names = [str(line.get_label()) for line in ax.lines]
     if not isinstance(places, Mapping) or not {*places} <= {*names}:
-        raise ValueError(f"places must map names of lines to points, got {shown(places)}")
+        raise InputError("places", "must map names of lines to points").got(shown(places))
     for name, line in zip(names, ax.lines):
         points = np.asarray(line.get_xydata())
         inside = np.isfinite(points).all(axis=1) & (points[:, 0] <= max(ax.get_xlim()))
@@ -448,30 +449,29 @@ def _check_table(data):
     is_table = hasattr(data, "columns")
     if not is_table or data.index.nlevels > 1:
         levels = f" indexed by {list(data.index.names)}" if is_table else ""
-        raise ValueError(
-            "data must be one table with one index, such as figure2().loc['AP'] "
-            f"or figure4().values, got a {type(data).__name__}{levels}"
-        )
+        raise InputError(
+            "data",
+            "must be one table with one index, such as figure2().loc['AP'] or figure4().values",
+        ).got(f"a {type(data).__name__}{levels}")
 
 
 def _check_columns(name, table, columns=(), levels=()):
     """Refuse anything but a table with these columns and levels of the index."""
     is_table = isinstance(table, extra("pandas").DataFrame)
     if not (is_table and {*columns} <= {*table.columns} and {*levels} <= {*table.index.names}):
-        raise ValueError(
-            f"{name} must be a dataframe of pandas with the columns {[*columns]} and the levels "
-            f"{[*levels]}, got {shown(table)}"
-        )
+        raise InputError(
+            name,
+            f"must be a dataframe of pandas with the columns {[*columns]} and the levels "
+            f"{[*levels]}",
+        ).got(shown(table))
 
 
 def _best_of_recommenders(table):
     if table.index.nlevels == 1:
         return table.max()
     if "recommender" not in table.index.names:
-        raise ValueError(
-            'the index of table must have a level named "recommender", '
-            f"got {list(table.index.names)}"
-        )
+        allowed = 'must have a level named "recommender"'
+        raise InputError("the index of table", allowed).got(list(table.index.names))
     others = [*table.index.names.difference(["recommender"])]
     return table.groupby(level=others, sort=False).transform("max")
 
@@ -483,7 +483,7 @@ def _axes(ax, *tables):
     if ax is None:
         return extra("matplotlib.pyplot").subplots()[1]
     if not isinstance(ax, extra("matplotlib.axes").Axes):
-        raise ValueError(f"ax must be Axes of Matplotlib or None, got {shown(ax)}")
+        raise InputError("ax", "must be Axes of Matplotlib or None").got(shown(ax))
     return ax
 
 

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from recsample._support import checks
 from recsample._support.arrays import owners, summed
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Rng, Sparse
 from recsample.ranks.base import Ranks
@@ -101,9 +102,10 @@ class _Recommender(ABC):
         n_users, n_items = self._fitted().shape
         users = checks.whole_numbers("users", users, lowest=0)
         if users.ndim != 1:
-            raise ValueError(f"users must be a list of users, got an array of shape {users.shape}")
+            allowed = "must be a list of users"
+            raise InputError("users", allowed).got(f"an array of shape {users.shape}")
         if users.size and users.max() >= n_users:
-            raise ValueError(f"users must be below {n_users}, got user {users.max()}")
+            raise InputError("users", f"must be below {n_users}").got(f"user {users.max()}")
         checks.check_memory(
             8 * len(users) * n_items,
             f"the scores of {len(users)} users",
@@ -143,14 +145,12 @@ class _Recommender(ABC):
         """
         tqdm = extra("tqdm").tqdm
         if not hasattr(interactions, "held_out"):
-            raise ValueError(f"interactions must be Interactions, got {checks.shown(interactions)}")
+            raise InputError("interactions", "must be Interactions").got(checks.shown(interactions))
         train, held_out = interactions.train, interactions.held_out
         shape = self._fitted().shape
         if train.shape != shape:
-            raise ValueError(
-                f"interactions must have the shape of the training matrix, {shape}, "
-                f"got {train.shape}"
-            )
+            allowed = f"must have the shape of the training matrix, {shape}"
+            raise InputError("interactions", allowed).got(train.shape)
         n_users, n_items = train.shape
         step = max(1, _BLOCK // n_items)
         parts = []
@@ -418,17 +418,19 @@ def _rounded(scores):
 def _events(train):
     """A canonical CSR matrix with True at every event."""
     if not sparse.issparse(train) or train.ndim != 2:
-        raise ValueError(f"train must be a sparse matrix, got {type(train).__name__}")
+        raise InputError("train", "must be a sparse matrix").got(type(train).__name__)
     entries = train.tocoo()
     if entries.dtype.kind not in "biuf":
-        raise ValueError(f"train must hold numbers, got entries of type {entries.dtype}")
+        raise InputError("train", "must hold numbers").got(f"entries of type {entries.dtype}")
     bad = ~((entries.data >= 0) & (entries.data < np.inf))
-    message = "train must hold finite entries of at least 0, got {} for user {}, item {}"
-    checks.refuse_first(bad, message, entries.data, entries.row, entries.col)
+    allowed, got = "must hold finite entries of at least 0", "{} for user {}, item {}"
+    checks.refuse_first(bad, "train", allowed, got, entries.data, entries.row, entries.col)
     is_event = entries.data != 0
     train = sparse.csr_matrix(
         (is_event[is_event], (entries.row[is_event], entries.col[is_event])), shape=train.shape
     )
     if not train.nnz:
-        raise ValueError(f"train must hold at least one event, got none in shape {train.shape}")
+        raise InputError("train", "must hold at least one event").got(
+            f"none in shape {train.shape}"
+        )
     return train

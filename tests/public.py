@@ -14,6 +14,7 @@ from pathlib import Path
 from numpydoc.docscrape import NumpyDocString
 
 import recsample
+from recsample._support import errors
 from recsample.evaluation import command_line
 
 
@@ -27,8 +28,9 @@ def _listed(package):
             yield from _listed(module)
 
 
-# Packages too: what they offer is defined in their modules.
-MODULES = [*_listed(recsample)]
+# Packages too: what they offer is defined in their modules; the error that all of these raise is in
+# one that no package lists.
+MODULES = [*_listed(recsample), errors]
 
 
 def offered(module):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.checks import array_of, is_sparse, refuse_masked, shown
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Integers
 
 # Blocks hold about this many numbers: half a MiB of float64, so that what is made of them on the
@@ -96,13 +97,14 @@ def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
     refuse_masked(name, values)
     is_array = isinstance(values, Collection) or hasattr(values, "__array__")
     if isinstance(values, (str, bytes)) or is_sparse(values) or not is_array:
-        raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
+        raise InputError(name, "must be an array of numbers").got(shown(values))
     if hasattr(values, "dtype") or hasattr(values, "__array__"):  # a table has the second only
         values = array_of(name, values)
         if values.ndim == 0 or values.ndim > 2:
-            raise ValueError(f"{name} must be an array of numbers, got one of shape {values.shape}")
+            allowed = "must be an array of numbers"
+            raise InputError(name, allowed).got(f"one of shape {values.shape}")
     if len(values) == 0:
-        raise ValueError(f"{name} must hold at least one instance, got none")
+        raise InputError(name, "must hold at least one instance").got("none")
     nested = _is_nested(name, values)
     # Of numbers all lengths are 1, which takes the memory of one number.
     one = np.broadcast_to(np.int64(1), len(values))
@@ -111,7 +113,7 @@ def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
     if not lengths.any():
         flat = flat.astype(np.int64)
     if flat.dtype.kind not in "iuf" or flat.ndim != 1:
-        raise ValueError(f"{name} must be numbers, got an array of type {flat.dtype}")
+        raise InputError(name, "must be numbers").got(f"an array of type {flat.dtype}")
     return flat, lengths, nested
 
 
@@ -128,7 +130,7 @@ def _is_nested(name, values):
         return values.ndim == 2
     kinds = _kinds(values)
     if len(kinds) == 2:
-        raise ValueError(f"{name} must be all numbers or all lists, got a mixture of both")
+        raise InputError(name, "must be all numbers or all lists").got("a mixture of both")
     return kinds == {True}
 
 
@@ -138,7 +140,7 @@ def _joined(name, lists):
         return np.concatenate(lists)
     entries = list(chain.from_iterable(lists))
     if True in _kinds(entries):
-        raise ValueError(f"{name} must hold numbers or lists of numbers, got lists of lists")
+        raise InputError(name, "must hold numbers or lists of numbers").got("lists of lists")
     return entries
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recsample._support.errors import InputError, Naming
 from recsample._support.typing import Floats, Integers, Rng
 
 
@@ -25,7 +26,7 @@ def whole_numbers(
     """
     array = array_of(name, values)
     if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be whole numbers, got {shown(values)}")
+        raise InputError(name, "must be whole numbers").got(shown(values))
     allowed = "whole numbers" if array.ndim else "a whole number"
     allowed += "" if lowest is None else f" of at least {lowest}"
     end = np.float64(2**53)  # beyond it a float no longer holds every whole number
@@ -42,7 +43,7 @@ def _refuse_entry(name, allowed, array, bad, cure=""):
         where = np.unravel_index(np.argmax(bad), array.shape)
         index = ", ".join(map(str, where))
         place = f" (at position {index if array.ndim == 1 else f'({index})'})" if array.ndim else ""
-        raise ValueError(f"{name} must be {allowed}, got {array[where]}{place}{cure}")
+        raise InputError(name, f"must be {allowed}").got(f"{array[where]}{place}", cure)
 
 
 def one_or_each(
@@ -54,10 +55,8 @@ def one_or_each(
     """
     given = whole_numbers(name, values, lowest=lowest)
     if given.shape not in ((), (n,)):
-        raise ValueError(
-            f"{name} must be one number or one for each {each or f'of {n} instances'}, "
-            f"got an array of shape {given.shape}"
-        )
+        allowed = f"must be one number or one for each {each or f'of {n} instances'}"
+        raise InputError(name, allowed).got(f"an array of shape {given.shape}")
     return np.broadcast_to(given, n)
 
 
@@ -65,7 +64,7 @@ def numbers(name: str, values: object) -> NDArray[Any]:
     """Convert ``values`` to an array; refuse anything but real numbers."""
     array = array_of(name, values)
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must be an array of numbers, got {shown(values)}")
+        raise InputError(name, "must be an array of numbers").got(shown(values))
     return array
 
 
@@ -82,7 +81,7 @@ def positive_int(name: str, value: object) -> int:
     """``value`` as an int of at least 1."""
     array = array_of(name, value)
     if array.ndim or array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be a whole number of at least 1, got {shown(value)}")
+        raise InputError(name, "must be a whole number of at least 1").got(shown(value))
     return int(whole_numbers(name, value, lowest=1))
 
 
@@ -106,33 +105,37 @@ def _one_number(name, value, allowed, holds):
     no_number = isinstance(value, (bool, np.bool_)) or getattr(value, "ndim", 0) > 0
     number = float("nan") if no_number else as_float(value)
     if not holds(number):
-        raise ValueError(f"{name} must be {allowed}, got {shown(value)}")
+        raise InputError(name, f"must be {allowed}").got(shown(value))
     return number
 
 
 def true_or_false(name: str, value: object) -> bool:
     """``value`` as a bool; anything else is refused."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, got {shown(value)}")
+        raise InputError(name, "must be True or False").got(shown(value))
     return bool(value)
 
 
-def refuse_first(bad: NDArray[np.bool_], message: str, *columns: ArrayLike) -> None:
-    """Raise a ValueError for the first bad entry.
+def refuse_first(
+    bad: NDArray, argument: str, allowed: str, value: str, *columns: ArrayLike, remedy: str = ""
+) -> None:
+    """Raise an InputError for the first bad entry.
 
-    Each ``{}`` of the message stands for its number in one of the columns, ``{at}`` for its place.
+    In what is allowed and in the value {0} stands for its number in the first of the columns, {}
+    for that in the next one, {at} for its place, and {name} for an argument.
     """
     if bad.any():
         at = int(np.argmax(bad))
-        found = (np.broadcast_to(column, bad.shape).flat[at] for column in columns)
-        raise ValueError(message.format(*found, at=at))
+        found = [np.broadcast_to(column, bad.shape).flat[at] for column in columns]
+        allowed, value = (Naming(text, *found, at=at) for text in (allowed, value))
+        raise InputError(argument, allowed, value, remedy)
 
 
 def one_of(name: str, value: Any, words: Collection[str]) -> Any:
-    """Return ``value`` if it is one of the allowed words, else raise a ValueError."""
+    """Return ``value`` if it is one of the allowed words, else raise an InputError."""
     if value is None or not is_one_of(value, words):
         *others, last = map(repr, words)
-        raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {shown(value)}")
+        raise InputError(name, f"must be {', '.join(others)} or {last}").got(shown(value))
     return value
 
 
@@ -154,7 +157,7 @@ def generator(rng: Rng) -> np.random.Generator:
     whole = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool)  # NumPy: True is 1
     if not (rng is None or isinstance(rng, _GENERATORS) or (whole and rng >= 0)):
         allowed = "a whole number of at least 0 or a numpy Generator"
-        raise ValueError(f"rng must be {allowed}, got {shown(rng)}")
+        raise InputError("rng", f"must be {allowed}").got(shown(rng))
     return np.random.default_rng(rng)
 
 
@@ -180,19 +183,16 @@ def as_float(value: Any) -> float:
 def refuse_masked(name: str, values: Any) -> None:
     """Refuse an array with masked entries: NumPy would read the values under the mask."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(
-            f"{name} must not have masked entries, got {np.ma.count_masked(values)} of "
-            f"{values.size}: leave them out, or fill them"
+        raise InputError(name, "must not have masked entries").got(
+            f"{np.ma.count_masked(values)} of {values.size}", "leave them out, or fill them"
         )
 
 
 def refuse_frame(name: str, values: Any, cure: str) -> None:
     """Refuse a dataframe with named columns, whose meaning an array would lose."""
     if any(isinstance(column, str) for column in getattr(values, "columns", ())):
-        raise ValueError(
-            f"{name} must be an array, got a dataframe with the columns "
-            f"{shown(list(values.columns))}: {cure}"
-        )
+        got = f"a dataframe with the columns {shown(list(values.columns))}"
+        raise InputError(name, "must be an array").got(got, cure)
 
 
 def array_of(name: str, values: Any, dtype: Any = None) -> NDArray[Any]:
@@ -204,7 +204,7 @@ def array_of(name: str, values: Any, dtype: Any = None) -> NDArray[Any]:
         return np.asarray(None)
     except (TypeError, RuntimeError) as error:  # a tensor on a device, or with a gradient
         kind = type(values).__name__
-        raise ValueError(f"{name} must be an array, got {kind}: {error}") from None
+        raise InputError(name, "must be an array").got(f"{kind}: {error}") from None
 
 
 def shown(value: object) -> str:
@@ -227,10 +227,8 @@ def check_memory(n_bytes: float, what: str, change: str) -> None:
     """
     memory = available_memory()
     if n_bytes > memory / 2:
-        raise ValueError(
-            f"{what} takes {n_bytes / 2**30:,.1f} GiB, "
-            f"and at most half of the memory ({memory / 2**31:,.1f} GiB) is used: {change}"
-        )
+        half = f"at most half of the memory ({memory / 2**31:,.1f} GiB) is used"
+        raise InputError(what, f"takes {n_bytes / 2**30:,.1f} GiB, and {half}", remedy=change)
 
 
 # A number for each of so many ranks takes some seconds.
@@ -241,11 +239,11 @@ def check_n_items(n_items: object, bytes_each: int, what: str) -> int:
     """``n_items`` as an int; refuse a pool too large to compute a number for every rank."""
     size = positive_int("n_items", n_items)
     if size > _RANKS:
-        raise ValueError(
-            f"n_items must be at most {_RANKS:,} for {what}, which looks at every rank, got {size}:"
-            " report, limits, and corrections without a prior take any number"
-        )
-    check_memory(bytes_each * size, f"{what} over n_items={size} ranks", "choose a smaller n_items")
+        raise InputError(
+            "n_items", f"must be at most {_RANKS:,} for {what}, which looks at every rank"
+        ).got(size, "report, limits, and corrections without a prior take any number")
+    over = Naming("{} over {n_items:={}} ranks", what, size)
+    check_memory(bytes_each * size, over, Naming("choose a smaller {n_items}"))
     return size
 
 

@@ -72,7 +72,7 @@ def _fits(wanted, given):
 
 def conversion(name: str, given: Any) -> str:
     """What makes of a thing what `name` must be, as the end of a sentence; else nothing."""
-    return next((f": {line.format(name)}" for one, line in _LINES if _fits(one, given)), "")
+    return next((line.format(name) for one, line in _LINES if _fits(one, given)), "")
 
 
 def conversion_of_frame(frame: Any, known: Collection[str], wanted: Mapping[str, str]) -> str:
@@ -87,5 +87,5 @@ def conversion_of_frame(frame: Any, known: Collection[str], wanted: Mapping[str,
             line = f".melt({user!r}, var_name={item!r}, value_name={score!r})"
         if hasattr(frame, "unpivot"):  # as polars calls it
             line = f".unpivot(index={user!r}, variable_name={item!r}, value_name={score!r})"
-        return f": pairs are made of a table of users by items by {line}"
-    return ": .reset_index() makes one of the index" if {*index} & {*wanted.values()} else ""
+        return f"pairs are made of a table of users by items by {line}"
+    return ".reset_index() makes one of the index" if {*index} & {*wanted.values()} else ""

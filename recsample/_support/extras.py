@@ -27,6 +27,10 @@ _EXTRAS = {
 }
 
 
+class MissingExtra(ModuleNotFoundError):
+    """An optional library is not installed; the message says how to install it."""
+
+
 def extra(module: str, name: str | None = None) -> Any:
     """Import an optional library; where it is missing, the error says how to install it.
 
@@ -38,7 +42,7 @@ def extra(module: str, name: str | None = None) -> Any:
         library = module.partition(".")[0]
         if error.name != library:
             raise  # the library is there, and lacks something itself
-        raise ModuleNotFoundError(
+        raise MissingExtra(
             f"{library} is needed here and is not installed: "
             f'pip install "recsample[{name or _EXTRAS[library]}] @ {_SOURCE}"',
             name=library,

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.checks import refuse_first, shown
 from recsample._support.conversions import conversion_of_frame
+from recsample._support.errors import InputError, Naming
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers
 
@@ -41,12 +42,12 @@ def is_frame(value: Any) -> bool:
 def column_names(frame: Any, name: str = "frame") -> list[str]:
     """The names of the columns of a dataframe; refuse duplicates."""
     if not is_frame(frame):
-        raise ValueError(f"{name} must be a dataframe, got {shown(frame)}")
+        raise InputError(name, "must be a dataframe").got(shown(frame))
     nw = extra("narwhals.stable.v2")
     try:
         return nw.from_native(frame).collect_schema().names()
     except nw.exceptions.DuplicateError as error:
-        raise ValueError(f"{name} must have columns of different names: {shown(error)}") from None
+        raise InputError(name, f"must have columns of different names: {shown(error)}") from None
 
 
 def read_columns(
@@ -58,7 +59,7 @@ def read_columns(
     if isinstance(table, nw.LazyFrame):
         table = table.collect()
     if not (len(table) or may_be_empty):
-        raise ValueError(f"{name} must hold at least one row, got none")
+        raise InputError(name, "must hold at least one row").got("none")
     return [_without_nulls(name, column, table[use]) for use, column in wanted.items()]
 
 
@@ -107,12 +108,11 @@ def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
     more = f" and {len(known) - 10:,} more" * (len(known) > 10)
     for use, column in wanted.items():
         if not isinstance(column, Hashable) or column not in set(known):
-            raise ValueError(
-                f"{name} must have the column {shown(column)} (another one: {use}=...), got the "
-                f"columns {shown(known[:10])}{more}{conversion_of_frame(frame, known, wanted)}"
-            )
+            allowed = f"must have the column {shown(column)} (another one: {use}=...)"
+            got = f"the columns {shown(known[:10])}{more}"
+            raise InputError(name, allowed).got(got, conversion_of_frame(frame, known, wanted))
     if len(set(wanted.values())) < len(wanted):
-        raise ValueError(f"{name} must have a column for each of {list(wanted)}, got {wanted}")
+        raise InputError(name, f"must have a column for each of {list(wanted)}").got(wanted)
     table = nw.from_native(frame)
     return table.select(nw.col(column).alias(use) for use, column in wanted.items())
 
@@ -132,39 +132,37 @@ def count_groups(
         objects = use != "counts" and isinstance(kind, (nw.Unknown, nw.Object, nw.Categorical))
         if not kind.is_numeric() and not objects:
             where = f"column {columns[use]!r}"
-            raise ValueError(f"{use} must be a column of numbers, got {kind} in {where}")
+            raise InputError(use, "must be a column of numbers").got(f"{kind} in {where}")
     sums = [nw.len().alias("rows")]
     if counts is not None:
         given = nw.col("counts")
         wrong = ~((given >= 0) & (given < 2.0**53) & (given % 1 == 0)).fill_null(False)
         bad = table.filter(wrong).head(1).select("counts").lazy().collect()["counts"].to_list()
         if bad:
-            raise ValueError(
-                "counts must be whole numbers of at least 0 below 2**53, "
-                f"got {shown(bad[0])} in column {counts!r}"
-            )
+            allowed = "must be whole numbers of at least 0 below 2**53"
+            raise InputError("counts", allowed).got(f"{shown(bad[0])} in column {counts!r}")
         # Summed as floats, which are exact below 2**53, and beyond it never come back below it.
         table = table.with_columns(given.cast(nw.Float64).alias("number"))
         sums += [nw.col("number").sum()]
     try:
         groups = table.group_by(list(wanted)).agg(*sums)
     except TypeError:  # objects of pandas, such as lists
-        raise ValueError(f"{name} must have numbers in {list(wanted.values())}") from None
+        raise InputError(name, f"must have numbers in {list(wanted.values())}") from None
     if isinstance(groups, nw.LazyFrame):
         groups = groups.collect()
     if not len(groups):
-        raise ValueError(f"{name} must hold at least one row, got none")
+        raise InputError(name, "must hold at least one row").got("none")
     for use, column in wanted.items():
         missing = groups.filter(nw.col(use).is_null())["rows"].sum()
         if missing:
             where = f"{missing} rows in column {column!r}"
-            raise ValueError(f"{name} must not have missing values, got {where}")
+            raise InputError(name, "must not have missing values").got(where)
     found = {use: groups[use].to_numpy() for use in wanted}
     if counts is None:
         return found, groups["rows"].to_numpy()
     if (total := groups["number"].sum()) >= 2**53:
         got = f"{total:.0f} in column {counts!r}"
-        raise ValueError(f"counts must add up to less than 2**53, got {got}")
+        raise InputError("counts", "must add up to less than 2**53").got(got)
     return found, groups["number"].to_numpy().astype(np.int64)
 
 
@@ -191,44 +189,43 @@ def open_parquet(frame: Any) -> Iterator[Any]:
         try:
             yield connection.read_parquet([glob.escape(file) for file in files])
         except duckdb.Error as error:
-            raise ValueError(
-                "frame must be a path of Parquet files that DuckDB can read, "
-                f"got {path}: {shown(error.args[0])}"
-            ) from error
+            allowed = "must be a path of Parquet files that DuckDB can read"
+            raise InputError("frame", allowed).got(path, shown(error.args[0])) from error
 
 
 def _without_nulls(name, column, series):
     null = series.is_null().to_numpy()
     if null.any():
         where = f"column {column!r}, row {int(np.argmax(null))}"
-        raise ValueError(f"{name} must not have missing values, got one in {where}")
+        raise InputError(name, "must not have missing values").got(f"one in {where}")
     return series
 
 
 def as_scores(name: str, series: Any) -> Floats:
     """A column of scores as floats; -inf is allowed."""
     if not series.dtype.is_numeric():
-        raise ValueError(f"{name} must have scores that are numbers, got {series.dtype}")
+        raise InputError(name, "must have scores that are numbers").got(series.dtype)
     if (
         series.dtype.is_integer()
         and (largest := max(int(series.max()), -int(series.min()))) > 2**53
     ):
-        raise ValueError(  # beyond it different whole numbers would be tied
-            f"{name} must have scores that floats hold, up to 2**53 on either side, got {largest}"
-        )
+        # Beyond it different whole numbers would be tied.
+        allowed = "must have scores that floats hold, up to 2**53 on either side"
+        raise InputError(name, allowed).got(largest)
     values = series.cast(extra("narwhals.stable.v2").Float64).to_numpy()
     bad = np.isnan(values) | (values == np.inf)
-    return _refuse_row(f"{name} must have scores that are numbers or -inf", values, bad)
+    return _refuse_row(name, "must have scores that are numbers or -inf", values, bad)
 
 
 def as_grades(name: str, series: Any) -> Floats:
     """A column of relevance grades as floats, from numbers or booleans."""
     nw = extra("narwhals.stable.v2")
-    allowed = f"{name} must say by numbers, or by true and false, what is relevant"
+    allowed = "must say by numbers, or by true and false, what is relevant"
     if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
-        raise ValueError(f"{allowed}, got {series.dtype}: keep the rows that are, relevance=None")
+        remedy = Naming("keep the rows that are, {relevance:=None}")
+        raise InputError(name, allowed).got(series.dtype, remedy)
     values = series.cast(nw.Float64).to_numpy()
-    return _refuse_row(allowed, values, ~np.isfinite(values))
+    return _refuse_row(name, allowed, values, ~np.isfinite(values))
 
 
 def as_times(name: str, series: Any) -> NDArray[Any]:
@@ -237,18 +234,18 @@ def as_times(name: str, series: Any) -> NDArray[Any]:
     if isinstance(series.dtype, (nw.Date, nw.Datetime)):
         fine = getattr(series.dtype, "time_unit", "us") == "ns"
         return series.dt.timestamp("ns" if fine else "us").to_numpy()
-    allowed = f"{name} must have times that are numbers or dates"
+    allowed = "must have times that are numbers or dates"
     if not series.dtype.is_numeric():
-        raise ValueError(f"{allowed}, got {series.dtype}")
+        raise InputError(name, allowed).got(series.dtype)
     if series.dtype.is_integer():
         return series.to_numpy()  # nanoseconds as floats would lose their order
     values = series.cast(nw.Float64).to_numpy()
-    return _refuse_row(allowed, values, np.isnan(values))
+    return _refuse_row(name, allowed, values, np.isnan(values))
 
 
-def _refuse_row(allowed, values, bad):
-    """Return the values; if some are bad, raise a ValueError that names the first."""
-    refuse_first(bad, "{}, got {} in row {at}", allowed, values)
+def _refuse_row(name, allowed, values, bad):
+    """Return the values; if some are bad, raise an InputError that names the first."""
+    refuse_first(bad, name, allowed, "{} in row {at}", values)
     return values
 
 
@@ -269,19 +266,15 @@ def check_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
     # By types first: there are few, and millions of ids.
     nested = {list, set, dict, np.ndarray}
     if values.dtype == object and len(values) and type(values[0]) in nested:
-        raise ValueError(
-            f"{name} must have one user and one item in each row, got {shown(values[0])}: "
-            ".explode makes rows of lists"
-        )
+        allowed = "must have one user and one item in each row"
+        raise InputError(name, allowed).got(shown(values[0]), ".explode makes rows of lists")
     if values.dtype == object and len(kinds := set(map(_kind, set(map(type, values))))) > 1:
-        raise ValueError(f"{name} must have ids of one kind, got {' and '.join(sorted(kinds))}")
+        raise InputError(name, "must have ids of one kind").got(" and ".join(sorted(kinds)))
     if values.dtype == object and kinds != {"whole numbers"}:
         return values
     kind = values.dtype.kind
     if kind not in "iufO":
-        raise ValueError(
-            f"{name} must have ids that tell users and items apart, got {values.dtype}"
-        )
+        raise InputError(name, "must have ids that tell users and items apart").got(values.dtype)
     if kind == "i":
         return values.astype(np.int64)
     # Floats hold every whole number up to their precision only: beyond it, two ids may be one.
@@ -290,7 +283,7 @@ def check_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
     if kind == "f":
         broken |= values != np.floor(values)
     most = f" below 2**{bits}" if (abs(values[broken][:1]) >= 2**bits).any() else ""
-    _refuse_row(f"{name} must have whole numbers{most} as ids", values, broken)
+    _refuse_row(name, f"must have whole numbers{most} as ids", values, broken)
     return values.astype(np.int64)
 
 
@@ -324,7 +317,7 @@ def coded(ids: NDArray[Any]) -> Coded:
         which, different = extra("pandas").factorize(ids)
     except TypeError:
         allowed = "hashable, such as numbers or text"
-        raise ValueError(f"ids must be {allowed}, got {shown(ids[0])}") from None
+        raise InputError("ids", f"must be {allowed}").got(shown(ids[0])) from None
     return Coded(different, which.astype(np.int64))
 
 
@@ -359,10 +352,9 @@ def labels_of(name: str, values: Any) -> pd.Index | None:
     index = values.index
     twice = index[index.duplicated()]
     if len(twice):
-        raise ValueError(
-            f"{name} must have an index without repeated labels, got {shown(twice[0])} twice: "
-            "a row for each user, or .to_numpy() for matching by position"
-        )
+        allowed = "must have an index without repeated labels"
+        remedy = "a row for each user, or .to_numpy() for matching by position"
+        raise InputError(name, allowed).got(f"{shown(twice[0])} twice", remedy)
     return index
 
 
@@ -380,18 +372,14 @@ def aligned(name: str, values: Any, labels: ArrayLike | None) -> Any:
         numbered = pd.RangeIndex(len(index))
         if not index.equals(numbered):
             other = index[index != numbered][0]
-            raise ValueError(
-                f"{name} must have the index 0, 1, 2, ... beside what is matched by position, got "
-                f"the label {shown(other)}: {by_position}"
-            )
+            allowed = "must have the index 0, 1, 2, ... beside what is matched by position"
+            raise InputError(name, allowed).got(f"the label {shown(other)}", by_position)
         return values
     wanted = pd.Index(labels)
     alone = index.difference(wanted, sort=False).append(wanted.difference(index, sort=False))
     if len(alone):
-        raise ValueError(
-            f"{name} must have the same labels in its index as what it is matched with, got "
-            f"{shown(alone[0])} in only one of them: {by_position}"
-        )
+        allowed = "must have the same labels in its index as what it is matched with"
+        raise InputError(name, allowed).got(f"{shown(alone[0])} in only one of them", by_position)
     return values.iloc[index.get_indexer(wanted)]
 
 

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted
 from recsample._support.checks import check_memory, finite_numbers, positive_int, refuse_first
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats
 from recsample._support.values import Value, frozen
 from recsample.metrics.base import Metric, warned_of_nan
@@ -178,7 +179,7 @@ class Correction(Value, Metric):
         """
         order, n_relevant = positive_int("order", order), positive_int("n_relevant", n_relevant)
         if order > n_relevant:
-            raise ValueError(f"order must be at most n_relevant = {n_relevant}, got {order}")
+            raise InputError("order", f"must be at most n_relevant = {n_relevant}").got(order)
         return self.values if n_relevant == 1 else self._values_by_order(n_relevant)[order - 1]
 
     def _values_by_order(self, n_relevant):
@@ -187,14 +188,11 @@ class Correction(Value, Metric):
             return self.values[None]
         if n_relevant not in self._solved:
             if not self.additive:
-                raise ValueError(
-                    f"metric must be a sum over the relevant items where there are several, "
-                    f"got {self.metric}"
-                )
+                allowed = "must be a sum over the relevant items where there are several"
+                raise InputError("metric", allowed).got(self.metric)
             if n_relevant >= self.n_items:
-                raise ValueError(
-                    f"n_relevant must be below n_items = {self.n_items}, got {n_relevant}"
-                )
+                allowed = f"must be below n_items = {self.n_items}"
+                raise InputError("n_relevant", allowed).got(n_relevant)
             check_memory(
                 32 * n_relevant * (self.sampler.m + 1),
                 f"the values for n_relevant={n_relevant} items with m={self.sampler.m}",
@@ -211,8 +209,9 @@ class Correction(Value, Metric):
         columns = np.broadcast_arrays(rank, order, n_relevant, n_items)
         rank, order, n_relevant, n_items = (np.ravel(column) for column in columns)
         wanted = n_relevant + self.sampler.m
-        message = "ranks must be sampled ranks with n_items = m + {} = {} for {}, got n_items = {}"
-        refuse_first(n_items != wanted, message, n_relevant, wanted, str(self), n_items)
+        allowed, got = "must be sampled ranks with n_items = m + {0} = {1} for {2}", "n_items = {3}"
+        found = n_relevant, wanted, str(self), n_items
+        refuse_first(n_items != wanted, "ranks", allowed, got, *found)
         values = np.empty(len(rank))
         for size in np.flatnonzero(counted(n_relevant, 0)).tolist():
             mine = n_relevant == size
@@ -343,8 +342,8 @@ def _errors_of(values, law, rows):
 def reach_of(law, prior):
     """The probability of each sampled rank; refuse a prior under which one is 0."""
     reach = prior @ law  # c of eq. (25)
-    message = "prior must give every sampled rank a positive probability, got none for "
-    refuse_first(reach < 1e-290, message + "sampled rank {}", np.arange(1, len(reach) + 1))
+    allowed, got = "must give every sampled rank a positive probability", "none for sampled rank {}"
+    refuse_first(reach < 1e-290, "prior", allowed, got, np.arange(1, len(reach) + 1))
     return reach
 
 
@@ -374,10 +373,9 @@ def normalised_prior(prior: ArrayLike | None, n_items: int) -> Floats:
         return np.full(n_items, 1.0 / n_items)
     weights = finite_numbers("prior", prior, lowest=0)
     if weights.shape != (n_items,):
-        raise ValueError(
-            f"prior must have shape ({n_items},), one weight a rank, got {weights.shape}"
-        )
+        allowed = f"must have shape ({n_items},), one weight a rank"
+        raise InputError("prior", allowed).got(weights.shape)
     if not weights.any():
-        raise ValueError("prior must hold a weight above 0, got only zeros")
+        raise InputError("prior", "must hold a weight above 0").got("only zeros")
     weights = weights / weights.max()  # whose sum cannot overflow
     return weights / weights.sum()

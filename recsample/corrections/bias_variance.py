@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.checks import positive_float
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats
 from recsample.corrections.base import LeastSquaresCorrection, reach_of
 from recsample.metrics.base import Metric
@@ -55,9 +56,8 @@ class BiasVariance(LeastSquaresCorrection):
     ) -> None:
         price = positive_float("gamma", gamma)
         if price < 1e-10:
-            raise ValueError(
-                f"gamma must be at least 1e-10 (for less, use MinimalBias), got {gamma}"
-            )
+            allowed = "must be at least 1e-10 (for less, use MinimalBias)"
+            raise InputError("gamma", allowed).got(gamma)
         super().__init__(metric, sampler, n_items, prior, {"gamma": price})
         vars(self).update(name=f"BiasVariance({self.metric}, gamma={price:g})")
 

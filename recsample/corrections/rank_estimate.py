@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from recsample._support.checks import one_of, true_or_false
+from recsample._support.errors import InputError
 from recsample._support.values import frozen
 from recsample.corrections.base import Correction
 from recsample.metrics.base import Metric
@@ -53,17 +54,14 @@ class RankEstimate(Correction):
         plus_one = true_or_false("plus_one", plus_one)
         super().__init__(metric, sampler, n_items, {"rounding": rounding, "plus_one": plus_one})
         if not isinstance(sampler, UniformSampling):
-            raise ValueError(
-                "sampler must be UniformSampling for a rank estimate, which scales its counts, "
-                f"got {sampler!r}"
-            )
+            allowed = "must be UniformSampling for a rank estimate, which scales its counts"
+            raise InputError("sampler", allowed).got(repr(sampler))
         one_of("rounding", rounding, ("floor", "linear"))
         sampler.pmf(Ranks([1], self.n_items))  # refuses a pool that is too small to sample from
         m = sampler.m
         if (self.n_items - 1) * m >= 2**63:
-            raise ValueError(
-                f"n_items times m must be below 2**63, got n_items={n_items} and m={m}"
-            )
+            allowed = "must be below 2**63"
+            raise InputError("n_items times m", allowed).got(f"n_items={n_items} and m={m}")
         options = [f"rounding={rounding}"] * (rounding != "floor") + ["plus_one"] * plus_one
         name = f"RankEstimate({', '.join([str(self.metric), *options])})"
         vars(self).update(name=name, values=frozen(self._values_of_all(1)[0]))

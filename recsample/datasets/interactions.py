@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from recsample._support import checks
+from recsample._support.errors import InputError
 from recsample._support.frames import as_ids, as_times, is_frame, read_columns
 from recsample._support.typing import Integers, Rng
 from recsample._support.values import Value, frozen, read_only_matrix
@@ -59,18 +60,18 @@ class Interactions(Value):
         item_ids: NDArray[Any],
     ) -> None:
         if not isinstance(train, sparse.csr_matrix):
-            raise ValueError(f"train must be a csr_matrix, got {type(train).__name__}")
+            raise InputError("train", "must be a csr_matrix").got(type(train).__name__)
         given = {"held_out": held_out, "user_ids": user_ids, "item_ids": item_ids}
         n_users, n_items = train.shape
         for (name, values), size in zip(given.items(), (n_users, n_users, n_items)):
             if (shape := np.shape(values)) != (size,):
-                raise ValueError(f"{name} must have shape {(size,)} to fit train, got {shape}")
+                raise InputError(name, f"must have shape {(size,)} to fit train").got(shape)
         items = checks.whole_numbers("held_out", held_out, lowest=0)
         wrong = items >= n_items
         if not wrong.any():
             wrong = np.asarray(train[np.arange(n_users), items] != 0).ravel()
-        message = f"held_out must be items below {n_items} without a training event of the user, "
-        checks.refuse_first(wrong, message + "got item {} for user {at}", items)
+        allowed = f"must be items below {n_items} without a training event of the user"
+        checks.refuse_first(wrong, "held_out", allowed, "item {} for user {at}", items)
         arrays = {name: frozen(np.asarray(values)) for name, values in given.items()}
         vars(self).update(train=read_only_matrix(train.copy()), **arrays)
 
@@ -146,15 +147,14 @@ class Interactions(Value):
         users, items = _ids("users", users), _ids("items", items)
         if users.shape != items.shape:
             got = f"{len(users)} users and {len(items)} items"
-            raise ValueError(f"users and items must have one entry per event each, got {got}")
+            raise InputError("users and items", "must have one entry per event each").got(got)
         if not users.size:
-            raise ValueError("users must hold at least one event, got none")
+            raise InputError("users", "must hold at least one event").got("none")
         user_ids, user = np.unique(users, return_inverse=True)
         held_out = _held_out_ids(held_out, user_ids)
         if held_out.dtype.kind != items.dtype.kind:
-            raise ValueError(
-                f"held_out must hold ids like those in items, got {held_out[0]!r} "
-                f"where items has {items[0]!r}"
+            raise InputError("held_out", "must hold ids like those in items").got(
+                f"{held_out[0]!r} where items has {items[0]!r}"
             )
         item_ids, item = np.unique(np.concatenate([items, held_out]), return_inverse=True)
         item, held_out = item[: len(items)], item[len(items) :]
@@ -218,9 +218,8 @@ class Interactions(Value):
         To read ids that sometimes look like numbers, such as those of Amazon, use ``dtype=str``.
         """
         if (time is None) == (held_out is None):
-            raise ValueError(
-                "one of time, a column, and held_out must be given, "
-                f"got {'none' if time is None else 'both'}"
+            raise InputError("one of time, a column, and held_out", "must be given").got(
+                "none" if time is None else "both"
             )
         if time is None:
             users, items = _ids_in("frame", frame, user, item)
@@ -229,7 +228,7 @@ class Interactions(Value):
                 held_out = dict(zip(whose.tolist(), which.tolist()))
                 if len(held_out) < len(whose):
                     got = f"{len(whose)} rows for {len(held_out)} users"
-                    raise ValueError(f"held_out must hold one item for each user, got {got}")
+                    raise InputError("held_out", "must hold one item for each user").got(got)
             return cls.from_pairs(users, items, held_out)
         wanted = {"user": user, "item": item, "time": time}
         *ids, times = read_columns("frame", frame, wanted)
@@ -240,10 +239,9 @@ class Interactions(Value):
         single = data.user_ids[np.diff(data.train.indptr) == 0]
         if len(single):
             more = f" and of {len(single) - 1:,} more" if len(single) > 1 else ""
-            raise ValueError(
-                "frame must hold at least two different items of each user, one of them to train "
-                f"on, got one of {checks.shown(single[0])}{more}: take users with a single item "
-                "out first"
+            allowed = "must hold at least two different items of each user, one of them to train on"
+            raise InputError("frame", allowed).got(
+                f"one of {checks.shown(single[0])}{more}", "take users with a single item out first"
             )
         at_last = (times == times[last][user_of]) & (items != items[last][user_of])
         if at_last.any():
@@ -308,13 +306,14 @@ def make_interactions(
     )
     n_events = checks.positive_int("n_events", n_events)
     if n_items < 40:
-        raise ValueError(f"n_items must be at least 40, got {n_items}")
+        raise InputError("n_items", "must be at least 40").got(n_items)
     most = n_items // 2
     if not 20 * n_users <= n_events <= most * n_users:
-        raise ValueError(
-            f"n_events must be from 20 to n_items // 2 = {most} per user, that is from "
-            f"{20 * n_users} to {most * n_users}, got {n_events}"
-        )
+        raise InputError(
+            "n_events",
+            f"must be from 20 to n_items // 2 = {most} per user, that is from {20 * n_users} to "
+            f"{most * n_users}",
+        ).got(n_events)
     rng = checks.generator(rng)
     n_taken = _activity(n_users, n_events, most, rng)
     popularity = 2.5 * rng.standard_normal(n_items)
@@ -359,10 +358,10 @@ def _ids(name: str, values: Any) -> NDArray[Any]:
     # As objects, or numbers among strings would become strings.
     array = checks.array_of(name, values, None if hasattr(values, "dtype") else object)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got an array of shape {array.shape}")
+        raise InputError(name, "must be one-dimensional").got(f"an array of shape {array.shape}")
     if array.dtype.kind == "O":
         if len({isinstance(value, str) for value in array}) == 2:
-            raise ValueError(f"{name} must be all whole numbers or all strings, got both")
+            raise InputError(name, "must be all whole numbers or all strings").got("both")
         array = np.array(array.tolist())
     return array if array.dtype.kind == "U" else checks.whole_numbers(name, array)
 
@@ -372,15 +371,16 @@ def _held_out_ids(held_out: Any, user_ids: NDArray[Any]) -> NDArray[Any]:
     if isinstance(held_out, Mapping):
         known = dict.fromkeys(user_ids.tolist())
         if unknown := [user for user in held_out if user not in known]:
-            raise ValueError(f"held_out must name users that occur in users, got {unknown[0]!r}")
+            allowed = "must name users that occur in users"
+            raise InputError("held_out", allowed).got(f"{unknown[0]!r}")
         if missing := [user for user in known if user not in held_out]:
-            raise ValueError(
-                f"held_out must hold an item for every user, got none for {missing[0]!r}"
-            )
+            allowed = "must hold an item for every user"
+            raise InputError("held_out", allowed).got(f"none for {missing[0]!r}")
         held_out = [held_out[user] for user in known]
     found, n = _ids("held_out", held_out), len(user_ids)
     if len(found) != n:
-        raise ValueError(f"held_out must hold one item for each of the {n} users, got {len(found)}")
+        allowed = f"must hold one item for each of the {n} users"
+        raise InputError("held_out", allowed).got(len(found))
     return found
 
 

@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from recsample._support.checks import one_of, shown
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.typing import Integers
 from recsample.datasets.interactions import Interactions, last_events
@@ -101,15 +102,16 @@ def load_movielens(
     >>> load_movielens(split="first")
     Traceback (most recent call last):
         ...
-    ValueError: split must be 'paper' or 'last', got 'first'
+    recsample.InputError: split must be 'paper' or 'last', got 'first'
     """
     one_of("name", name, SIZES)
     if split is not None:
         one_of("split", split, ("paper", "last"))
     if split == "paper" and name != "ml-1m":
-        raise ValueError(f'split must be "last" for {name}: the paper has MovieLens-1M only')
+        allowed = f'must be "last" for {name}'
+        raise InputError("split", allowed, remedy="the paper has MovieLens-1M only")
     if path is not None and not isinstance(path, (str, os.PathLike)):
-        raise ValueError(f"path must be the path of an archive or a folder, got {shown(path)}")
+        raise InputError("path", "must be the path of an archive or a folder").got(shown(path))
     kind = SIZES[name]
     file, user, movie, timestamp, folders = read_ratings(path, name)
     movie_ids, item = _by_first_appearance(movie)
@@ -121,10 +123,11 @@ def load_movielens(
     # One event of each user is held out, no other is lost, and no item comes from elsewhere.
     n_train = kind.n_ratings - kind.n_users
     if (data.train.nnz, data.n_items) != (n_train, len(movie_ids)):
-        raise ValueError(
-            f"{file} must rate no movie twice for a user, and the held-out one of each user, got "
-            f"{data.train.nnz:,} training events of {data.n_items:,} movies, where "
-            f"{n_train:,} of {len(movie_ids):,} are left"
+        raise InputError(
+            f"{file}", "must rate no movie twice for a user, and the held-out one of each user"
+        ).got(
+            f"{data.train.nnz:,} training events of {data.n_items:,} movies, where {n_train:,} "
+            f"of {len(movie_ids):,} are left"
         )
     return Interactions(data.train, data.held_out, data.user_ids, movie_ids)
 
@@ -162,7 +165,7 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
     FileNotFoundError: path must be a file of negatives or a folder with one, got nowhere
     """
     if path is not None and not isinstance(path, (str, os.PathLike)):
-        raise ValueError(f"path must be the path of a file or a folder, got {shown(path)}")
+        raise InputError("path", "must be the path of a file or a folder").got(shown(path))
     names = [name + end for name in (NEGATIVES, "ncf.test.negative") for end in ("", ".gz")]
     if path is None:
         file = Path(download(NEGATIVES, "load_negatives"))
@@ -258,16 +261,15 @@ def read_ratings(path, name):
         try:
             user, movie, timestamp = _columns(stream, kind.separator)
         except (ValueError, DeprecationWarning) as error:
-            raise ValueError(
-                f"{file} must hold a user, a movie, a rating and a time in each line, with "
-                f"{kind.separator!r} between them, got a file that cannot be read so: {error}"
-            ) from error
+            raise InputError(
+                f"{file}",
+                f"must hold a user, a movie, a rating and a time in each line, with "
+                f"{kind.separator!r} between them",
+            ).got(f"a file that cannot be read so: {error}") from error
     n_users = len(np.unique(user))
     if (len(user), n_users) != (kind.n_ratings, kind.n_users):
-        raise ValueError(
-            f"{file} must have {kind.n_ratings:,} ratings of {kind.n_users:,} users, "
-            f"got {len(user):,} of {n_users:,}"
-        )
+        allowed = f"must have {kind.n_ratings:,} ratings of {kind.n_users:,} users"
+        raise InputError(f"{file}", allowed).got(f"{len(user):,} of {n_users:,}")
     return file, user, movie, timestamp, folders
 
 
@@ -309,16 +311,13 @@ def _table(source, table):
     try:
         with zipfile.ZipFile(source) as archive:
             if table not in archive.namelist():
-                raise ValueError(
-                    f"{source} must hold the file {table}, got an archive without it "
-                    "(MovieLens of another size: name=...)"
-                )
+                got = "an archive without it (MovieLens of another size: name=...)"
+                raise InputError(f"{source}", f"must hold the file {table}").got(got)
             with archive.open(table) as stream:
                 yield f"{source}/{table}", stream
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        raise ValueError(
-            f"{source} must be an intact zip archive, got a damaged one: {error}"
-        ) from error
+        allowed = "must be an intact zip archive"
+        raise InputError(f"{source}", allowed).got(f"a damaged one: {error}") from error
 
 
 def read_held_out(folders):
@@ -334,14 +333,11 @@ def _published(file, name):
     try:
         content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(
-            f"{file} must be an intact gzip file, got a damaged one: {error}"
-        ) from error
+        allowed = "must be an intact gzip file"
+        raise InputError(f"{file}", allowed).got(f"a damaged one: {error}") from error
     content = content.replace(b"\r\n", b"\n")
     checksum = f"sha256:{hashlib.sha256(content).hexdigest()}"
     if checksum != CHECKSUMS[name]:
-        raise ValueError(
-            f"{file} must be the published {name} with the checksum {CHECKSUMS[name]}, "
-            f"got a file with {checksum}"
-        )
+        allowed = f"must be the published {name} with the checksum {CHECKSUMS[name]}"
+        raise InputError(f"{file}", allowed).got(f"a file with {checksum}")
     return content

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from recsample._support.errors import InputError
 from recsample._support.numerics import PERCENT
 from recsample._support.typing import Floats, Integers, Rng
 from recsample.evaluation import say
@@ -36,10 +37,8 @@ class Audited(Study):
         """The same for some of the users."""
         inside = np.isin(self.audited, users)
         if inside.sum() < 2:
-            raise ValueError(
-                "segments must hold at least two audited users each, got "
-                f"{inside.sum()} among {len(users)} users"
-            )
+            allowed = "must hold at least two audited users each"
+            raise InputError("segments", allowed).got(f"{inside.sum()} among {len(users)} users")
         return Audited(
             sampled=self.sampled.part(users),
             exact=some_of(self.exact, np.flatnonzero(inside)),
@@ -50,7 +49,7 @@ class Audited(Study):
     def plan(self, metric: Metric, width: float, rng: Rng) -> AuditPlan:
         """An audit that goes on from this one."""
         if self.chances is not None:
-            raise ValueError("a plan goes on from users chosen at random, got other chances")
+            raise InputError("", "a plan goes on from users chosen at random").got("other chances")
         exact = self.audited, next(iter(self.exact.values()))
         return self.sampled.plan(metric, width, rng, exact)
 

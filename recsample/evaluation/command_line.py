@@ -16,8 +16,8 @@ import os
 import re
 import shlex
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from operator import methodcaller
 
@@ -25,7 +25,8 @@ import numpy as np
 
 import recsample as rs  # which loads what is asked for
 from recsample._support.checks import refuse_first
-from recsample._support.extras import extra
+from recsample._support.errors import InputError
+from recsample._support.extras import MissingExtra, extra
 from recsample.evaluation.files import as_count, read_columns, read_file, text_of
 from recsample.evaluation.groups import by_user
 from recsample.evaluation.options import DRAWN, REPORTED, UNLISTED, with_meanings
@@ -72,6 +73,11 @@ _OPTIONS = {
     "relevance=None": ["all_relevant"],
     "replace=True": ["with_replacement"],
 }
+_STATES = {
+    " is None": " is not given",
+    " is a dataframe": " is given",
+    " is a sampler": " is given",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -102,10 +108,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         found = asked.command(asked)
         text = asked.forms[asked.form](found)
-    except (ValueError, ModuleNotFoundError, MemoryError) as error:
-        if not _is_refusal(error):
-            raise
-        return _refuse(_in_options(str(error), asked))
+    except MissingExtra as error:
+        return _refuse(str(error))
+    except InputError as error:  # any other one is a mistake of this package
+        return _refuse(error.told(partial(_in_options, asked)))
     status = _write(text.rstrip("\n") + "\n")
     for note in getattr(found, "notes", ()):  # which only JSON holds; a plan has none
         print(f"recsample: note: {' '.join(note.split())}", file=sys.stderr)
@@ -135,41 +141,27 @@ def _refuse(why):
     return 2
 
 
-def _in_options(message, asked):
-    """A message with options of the command in place of the arguments that it names."""
-
-    def option(argument):
-        known = [one for one in _OPTIONS.get(argument, [argument]) if hasattr(asked, one)]
-        given = [one for one in known if getattr(asked, one) is not None]
-        return [one if one == "FILE" else f"--{one.replace('_', '-')}" for one in given or known]
-
-    def inside(found):
-        name, value = found.groups()
-        if switch := option(f"{name}={value}"):
-            return switch[0]
-        given = shlex.quote(value.strip("'")) if value else ""
-        return f"{option(name)[0]} {given}".rstrip() if option(name) else found[0]
-
-    def alone(found):
-        return "".join(option(found[0])[:1]) or found[0]
-
-    def state(found):
-        given = {"None": "not given", "a dataframe": "given", "a sampler": "given"}
-        said = given.get(found[2], found[2])
-        return f"{option(found[1])[0]} is {said}" if option(found[1]) else found[0]
-
-    first, space, rest = message.partition(" ")
-    message = f"{alone([first])}{space}{rest}"
-    message = re.sub(r"(?<=[\s(])(\w+)=('[^']*'|\w*)", inside, message)
-    message = re.sub(r"\b(\w+) is (None\b|a dataframe|a sampler|'[^']*')", state, message)
-    message = re.sub(r"(?<= )[a-z]+_[a-z]+(?=[ :,]|$)", alone, message)
-    return message.replace("must be None", "must be left out").replace("got None", "got nothing")
+def _in_options(asked, argument, behind):
+    """An argument and what stands behind it in a message, in the words of the command."""
+    if argument == "None":
+        return behind
+    if switch := _options_of(asked, argument + behind):
+        return switch[0]
+    first, space, rest = argument.partition(" ")
+    if not (options := _options_of(asked, first)):
+        return argument + behind
+    called = f"{options[0]}{space}{rest}"
+    if behind.startswith("="):
+        value = behind[1:].strip("'")
+        return f"{called} {shlex.quote(value)}" if value else called
+    return called + _STATES.get(behind, behind)
 
 
-def _is_refusal(error):
-    """Whether this package itself raised it, as it does for what it was handed and nothing else."""
-    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-    return str(frame.f_globals.get("__package__")).partition(".")[0] == __name__.partition(".")[0]
+def _options_of(asked, argument):
+    """The options behind an argument, those that were given first."""
+    known = [one for one in _OPTIONS.get(argument, [argument]) if hasattr(asked, one)]
+    given = [one for one in known if getattr(asked, one) is not None]
+    return [one if one == "FILE" else f"--{one.replace('_', '-')}" for one in given or known]
 
 
 def _parser():
@@ -296,7 +288,7 @@ def _names(text):
 
 def _words(asked, words):
     """An option whose value is one of some words, which the package checks."""
-    meanings = with_meanings(words).replace("drawn=", "--drawn")
+    meanings = with_meanings(words).told(lambda argument, _: f"--{argument}")
     return {"metavar": f"{{{','.join(words)}}}", "help": f"{asked}: {meanings}"}
 
 
@@ -355,17 +347,15 @@ def _columns_of_ranks(asked):
     found = read_columns(asked.FILE, wanted, {"ties", *numbers}, asked.columns)
     of_one = [use for use in ("model", "exact", "ties") if use in found.by_use]
     if len(asked.rank) > 1 and of_one:
-        raise ValueError(f"sampled must be one column beside one of {of_one[0]}, got {asked.rank}")
+        raise InputError("sampled", f"must be one column beside one of {of_one[0]}").got(asked.rank)
     columns = {use: np.full(len(found.numbers), one) for use, one in {"ties": 0, **numbers}.items()}
     columns |= found.by_use
     place = np.array([f"{found.place} {at}" for at in found.numbers])
     what, most = ("m + 1", columns["m"] + 1) if asked.m else ("items", columns["items"])
+    got = "{1} in {2}"
     for k in range(len(asked.rank)):  # whose lines only the file knows
-        rank, message = (
-            columns[f"rank {k}"],
-            f"rank must be at most {what} = {{}}, got {{}} in {{}}",
-        )
-        refuse_first(rank > most, message, most, rank, place)
+        rank, allowed = columns[f"rank {k}"], f"must be at most {what} = {{0}}"
+        refuse_first(rank > most, "rank", allowed, got, most, rank, place)
     return columns | {"among": most}
 
 
@@ -373,10 +363,11 @@ def _rows_by_model(columns):
     """The rows of each recommender, by their users, of whom all else must say the same."""
     names, which = np.unique(columns["model"], return_inverse=True)
     if len(names) > 1 and "user" not in columns:
-        raise ValueError(
-            "user must name the column of users where there are several recommenders, which are "
-            f"compared user by user, got none for {names.tolist()}"
-        )
+        raise InputError(
+            "user",
+            "must name the column of users where there are several recommenders, which are "
+            "compared user by user",
+        ).got(f"none for {names.tolist()}")
     users = columns.get("user", which)
     for use in ("items", "groups", "chosen"):
         if use in columns and len(names) > 1:
@@ -400,9 +391,9 @@ def _published(asked):
 def _evaluate(asked):
     named = [text.partition("=")[::2] if "=" in text else ("", text) for text in asked.scores]
     if len(named) > 1 and not all(name for name, _ in named):
-        raise ValueError(f"scores must name each of several files, NAME=FILE, got {asked.scores}")
+        raise InputError("scores", "must name each of several files, NAME=FILE").got(asked.scores)
     if len({name for name, _ in named}) < len(named):
-        raise ValueError(f"scores must have different names, got {asked.scores}")
+        raise InputError("scores", "must have different names").got(asked.scores)
     said = {use: _by_file(use, getattr(asked, use)) for use in _SAID}
     said |= {use: dict.fromkeys(_FILES, getattr(asked, use)) for use in ("groups", "run")}
     of_held_out, of_train = (said["relevance"][file] for file in ("held-out", "train"))
@@ -430,7 +421,7 @@ def _evaluate(asked):
     if asked.sample is not None:
         among = rs.UniformSampling(asked.sample, asked.with_replacement)
     elif asked.with_replacement:
-        raise ValueError("replace must stand beside --sample, got it without")
+        raise InputError("replace", "must stand beside --sample").got("it without")
     return rs.evaluate(
         scores.get("", scores),
         read("held-out", asked.held_out, [*relevant, *whose]),
@@ -453,5 +444,5 @@ def _by_file(use, given):
     said = [re.fullmatch(form, one, re.DOTALL).groups() for one in given or ()]
     found = dict(said)
     if len(found) < len(said):
-        raise ValueError(f"{use} must be said once for each file, got {given}")
+        raise InputError(use, "must be said once for each file").got(given)
     return {file: found.get(file, found.get(None)) for file in _FILES}

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from recsample._support import frames
 from recsample._support.checks import generator, is_one_of, shown
+from recsample._support.errors import InputError, Naming
 from recsample._support.extras import extra
 from recsample._support.typing import Rng
 from recsample.evaluation.grades import check_found, uses_grades
@@ -217,14 +218,15 @@ def evaluate(
 def _runs(scores, model, run, unlisted, drawn, sampler):
     """The scores of each run; refuse what leaves no value of a user under a run."""
     if run == model or is_one_of(run, ["user", "item", "score"]):
-        raise ValueError(f"run must be a column of its own, got {shown(run)}")
+        raise InputError("run", "must be a column of its own").got(shown(run))
     for where, holds in (
-        ("among is a sampler", sampler is not None),
-        (f"drawn is {drawn!r}", drawn in REPORTED),
-        ("unlisted is 'open'", is_one_of(unlisted, ["open"])),
+        ("{among: is a sampler}", sampler is not None),
+        (f"{{drawn: is {drawn!r}}}", drawn in REPORTED),
+        ("{unlisted: is 'open'}", is_one_of(unlisted, ["open"])),
     ):
         if holds:
-            raise ValueError(f"run must be None where {where}, got {shown(run)}")
+            allowed = Naming(f"must be {{None:left out}} where {where}")
+            raise InputError("run", allowed).got(shown(run))
     return runs_of(scores, model, run)
 
 
@@ -237,10 +239,10 @@ def _among(among):
         return among, None
     if isinstance(among, Sampler):
         return None, among
-    raise ValueError(
-        "among must be a dataframe of users and items, a sampler such as UniformSampling(100), or "
-        f"None, got {shown(among)}"
-    )
+    raise InputError(
+        "among",
+        "must be a dataframe of users and items, a sampler such as UniformSampling(100), or None",
+    ).got(shown(among))
 
 
 def _check_drawn(study, metrics):
@@ -248,13 +250,14 @@ def _check_drawn(study, metrics):
     grades = study.grades
     used = [m for m in metrics if grades is not None and uses_grades(m, grades)]
     if used:
-        raise ValueError(
-            f"relevance must leave out grades where {used[0]} is asked of drawn items, got "
-            f"{shown(np.unique(grades)[:3].tolist())}: rank all items, which gives it exactly, ask "
-            "for metrics of binary relevance, or keep the rows that are relevant and give "
-            "relevance=None"
+        allowed = f"must leave out grades where {used[0]} is asked of drawn items"
+        remedy = (
+            "rank all items, which gives it exactly, ask for metrics of binary relevance, or keep "
+            "the rows that are relevant and give {relevance:=None}"
         )
+        got = shown(np.unique(grades)[:3].tolist())
+        raise InputError("relevance", allowed).got(got, Naming(remedy))
     if len(study.users) < 2:
-        raise ValueError(
-            "held_out must leave at least two users to evaluate where items are drawn, got 1"
-        )
+        raise InputError(
+            "held_out", "must leave at least two users to evaluate where items are drawn"
+        ).got("1")

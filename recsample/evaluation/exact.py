@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from recsample._support.arrays import row_blocks
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.typing import Floats, Integers, Rng
@@ -62,7 +63,7 @@ class Exact(RanksStudy):
             return super().plan(metric, width, rng)
         known = known_of(self, bounds_of(self))
         if metric not in known.ends or any((name, metric) in known.bounded for name in self.ranks):
-            raise ValueError(f"metric must be one of which users have values, got {metric}")
+            raise InputError("metric", "must be one of which users have values").got(metric)
         pairs, (low, high) = [*combinations(self.ranks, 2)], known.ends[metric]
         values = {name: known.bounds[name, metric][0] for name in self.ranks}
         pd, index, ends, rows = extra("pandas"), ["the mean"], (low, high), [*values.values()]

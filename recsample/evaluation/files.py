@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recsample._support.checks import as_float, is_missing, shown
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.frames import as_ids, coded, kind_of
 
@@ -98,7 +99,7 @@ def read_columns(
     else:
         found = _from_text(path, wanted, optional, header)
     if not len(found.numbers):
-        raise ValueError(f"{path} must hold at least one row below the names of its columns")
+        raise InputError(path, "must hold at least one row below the names of its columns")
     for use, column in found.by_use.items():
         called = f"{path}, column {found.names[use]!r}"
         if use.startswith(FURTHER):
@@ -125,13 +126,12 @@ def _chosen(path, names, wanted, optional):
     for use, name in chosen.items():
         if names.count(name) != 1:
             or_number = f"be {_COUNT} or " * (use in ("m", "items"))
-            raise ValueError(
-                f"{use.partition(' ')[0]} must {or_number}name one column of {path}, got {name!r} "
-                f"where the columns are {shown(names)}"
-            )
+            raise InputError(
+                f"{use.partition(' ')[0]}", f"must {or_number}name one column of {path}"
+            ).got(f"{name!r} where the columns are {shown(names)}")
     if len(set(chosen.values())) < len(chosen):
         got = list(chosen.values())
-        raise ValueError(f"the options must name different columns of {path}, got {got}")
+        raise InputError("the options", f"must name different columns of {path}").got(got)
     return chosen
 
 
@@ -140,10 +140,8 @@ def _from_text(path, wanted, optional, header):
     names, fields, lines = _fields_of(path, wanted, header)
     chosen = _chosen(path, names, wanted, optional)
     if header is not None and {*chosen.values()} & {*fields[0]}:
-        raise ValueError(
-            f"columns must be left out of {path}, which begins with names, got {header} above "
-            f"{fields[0].tolist()}"
-        )
+        allowed = f"must be left out of {path}, which begins with names"
+        raise InputError("columns", allowed).got(f"{header} above {fields[0].tolist()}")
     by_use = {use: fields[:, names.index(name)] for use, name in chosen.items()}
     return Columns(by_use, chosen, "line", lines)
 
@@ -153,16 +151,16 @@ def _fields_of(path, wanted, header):
     ending = os.path.splitext(path.lower().removesuffix(".gz"))[1]
     separator = "," if path == "-" else _SEPARATORS.get(ending)
     if separator is None and header is None:
-        raise ValueError(
-            "a file must end in .csv, .tsv, .inter, .negative or .parquet, text also in .csv.gz "
-            "and so on, be - for CSV from the standard input, or have its columns named by "
-            f"--columns, got {path}"
-        )
+        raise InputError(
+            "a file",
+            "must end in .csv, .tsv, .inter, .negative or .parquet, text also in .csv.gz and so "
+            "on, be - for CSV from the standard input, or have its columns named by --columns",
+        ).got(path)
     text = text_of(path).rstrip("\r\n")
     if text.startswith("(") and separator == "\t":
         return _lists_of(path, text, wanted)
     if not text or text[0] in "\r\n":
-        raise ValueError(f"{path} must begin with the names of its columns, got none")
+        raise InputError(path, "must begin with the names of its columns").got("none")
     fields, lines, names, width = [], [], header, len(header or ())
     for row, line in _rows_of(path, text, separator):
         if names is None:
@@ -172,9 +170,8 @@ def _fields_of(path, wanted, header):
             continue
         if len(row) != width:
             as_many = "as --columns names" if header else "as the first line"
-            raise ValueError(
-                f"{path}, line {line}, must have {width} fields, as many {as_many}, got {len(row)}"
-            )
+            allowed = f"must have {width} fields, as many {as_many}"
+            raise InputError(f"{path}, line {line},", allowed).got(len(row))
         fields += row
         lines.append(line)
     return names, np.array(fields, object).reshape(-1, width), lines
@@ -189,9 +186,8 @@ def _rows_of(path, text, separator):
     try:
         yield from ((row, found.line_num) for row in found)
     except csv.Error as error:
-        raise ValueError(
-            f"{path}, line {found.line_num}, must be fields between {separator!r}: {error}"
-        ) from None
+        allowed = f"must be fields between {separator!r}: {error}"
+        raise InputError(f"{path}, line {found.line_num},", allowed) from None
 
 
 def _lists_of(path, text, wanted):
@@ -201,10 +197,11 @@ def _lists_of(path, text, wanted):
         found = re.fullmatch(r"\(([^,()]+),[^()]*\)\t(.+)", line)
         user = found[1].strip() if found else None
         if user is None or user in users:  # whose two lists would become one
-            raise ValueError(
-                f"{path}, line {k}, must begin with (user,item) or (user,), of each user once, and "
-                f"then list items between tabs, got {shown(line)}"
-            )
+            raise InputError(
+                f"{path}, line {k},",
+                "must begin with (user,item) or (user,), of each user once, and then list items "
+                "between tabs",
+            ).got(shown(line))
         users.add(user)
         items = found[2].split("\t")
         fields += [(user, one) for one in items]
@@ -224,9 +221,8 @@ def text_of(path: str) -> str:
     except UnicodeDecodeError as error:
         given, at = error.object, error.start  # without a byte order mark
         line = given.count(b"\n", 0, at) + 1
-        raise ValueError(
-            f"{path}, line {line}, must be text in UTF-8, got the byte 0x{given[at]:02x}, "
-            "which is none: save the file in UTF-8"
+        raise InputError(f"{path}, line {line},", "must be text in UTF-8").got(
+            f"the byte 0x{given[at]:02x}, which is none", "save the file in UTF-8"
         ) from None
     except (OSError, EOFError, zlib.error) as error:
         raise _no_table(path, error) from None
@@ -235,7 +231,7 @@ def text_of(path: str) -> str:
 def _from_parquet(path, wanted, optional):
     """The chosen columns of a Parquet file, or of a folder of such files."""
     if not os.path.exists(path):  # nor is an address asked, as PyArrow would do
-        raise ValueError(f"{path} must be a file that holds a table, got none on this machine")
+        raise InputError(path, "must be a file that holds a table").got("none on this machine")
     arrow, dataset = extra("pyarrow"), extra("pyarrow.dataset")
     try:
         source = dataset.dataset(path, format="parquet", partitioning="hive")
@@ -249,7 +245,7 @@ def _from_parquet(path, wanted, optional):
 
 def _no_table(path, error):
     why = getattr(error, "strerror", None) or error
-    return ValueError(f"{path} must be a file that holds a table: {why}")
+    return InputError(path, f"must be a file that holds a table: {why}")
 
 
 def _numbers_or_text(values):
@@ -274,7 +270,7 @@ def _as_ids(use, values, called, found):
         different, which = coded(values)
         values = different.astype(str).astype(object)[which]
     elif kind != "text":
-        raise ValueError(f"{called} must have text or whole numbers, got {kind}")
+        raise InputError(called, "must have text or whole numbers").got(kind)
     blank = np.array([not one.strip() for one in values])
     _refuse(blank, "an id, which is not empty", column, called, found)
     return values
@@ -307,4 +303,4 @@ def _refuse(wrong, allowed, column, called, found):
     if wrong.any():
         at = int(np.argmax(wrong))
         place = f"{found.place} {found.numbers[at]}"
-        raise ValueError(f"{called}, {place}, must be {allowed}, got {shown(column[at])}")
+        raise InputError(f"{called}, {place},", f"must be {allowed}").got(shown(column[at]))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recsample._support.arrays import row_blocks
+from recsample._support.errors import InputError
 from recsample._support.numerics import LEVEL
 from recsample._support.typing import Floats, Integers, Rng
 from recsample._support.values import Value
@@ -115,10 +116,11 @@ class Study(Value):
 
     def plan(self, metric: Metric, width: float, rng: Rng) -> Any:
         """Whom to rank among all items for limits so close, or how many users these take."""
-        raise ValueError(
+        allowed = (
             "a plan is made from the sampled ranks of one recommender, or from exact values, with "
-            "one row for each user and no runs: report or evaluate these alone"
+            "one row for each user and no runs"
         )
+        raise InputError("", allowed, remedy="report or evaluate these alone")
 
 
 def _flat(by_name):

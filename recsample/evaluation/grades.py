@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from recsample._support.arrays import summed
+from recsample._support.errors import InputError, Naming
 from recsample._support.typing import Floats
 from recsample.metrics.base import Metric, ends_of
 from recsample.metrics.ranking import DCG, DiscountedGain, NormalizedDCG
@@ -76,11 +77,10 @@ def check_found(metrics: Sequence[Metric]) -> None:
     for one in metrics:
         at_a_cutoff = one.additive or one.cutoff is not None
         if isinstance(one.shape, Linear) or not (one.higher_is_better and at_a_cutoff):
-            raise ValueError(
-                f"metrics must be 0 for an item that is never found where unlisted is 'missed', "
-                f"got {one}, which needs its rank: leave it out, or take unlisted='below' or "
-                "unlisted='open'"
-            )
+            allowed = "must be 0 for an item that is never found where {unlisted: is 'missed'}"
+            remedy = Naming("leave it out, or take {unlisted:='below'} or {unlisted:='open'}")
+            got = f"{one}, which needs its rank"
+            raise InputError("metrics", Naming(allowed)).got(got, remedy)
 
 
 def ends_with_grades(metric: Metric, ranks: Ranks) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from recsample._support import frames
 from recsample._support.arrays import counted, summed
 from recsample._support.checks import array_of, is_missing, shown
+from recsample._support.errors import InputError, Naming
 from recsample._support.typing import Floats, Integers
 
 
@@ -24,9 +25,9 @@ def names_of(argument: str, given: Any, ids: NDArray[Any]) -> list[Hashable]:
     found = _names_of(argument, given, ids)
     for name, one in zip(found, ids.tolist()):
         if not isinstance(name, Hashable):
-            raise ValueError(f"{argument} must be hashable, such as text, got {shown(name)}")
+            raise InputError(argument, "must be hashable, such as text").got(shown(name))
         if name is None or is_missing(name):
-            raise ValueError(f"{argument} must hold every user, got {name} for {shown(one)}")
+            raise InputError(argument, "must hold every user").got(f"{name} for {shown(one)}")
     return found
 
 
@@ -34,9 +35,7 @@ def _names_of(argument, given, ids):
     if frames.is_frame(given):
         columns = frames.column_names(given, argument)
         if len(columns) != 2:
-            raise ValueError(
-                f"{argument} must have two columns, users and {argument}, got {columns}"
-            )
+            raise InputError(argument, f"must have two columns, users and {argument}").got(columns)
         wanted = dict(zip(("user", argument), columns))
         users, names = frames.read_columns(argument, given, wanted)
         given = by_user(argument, frames.as_ids(argument, users).tolist(), names.to_list())
@@ -45,14 +44,13 @@ def _names_of(argument, given, ids):
     if isinstance(given, Mapping):
         missing = [one for one in ids.tolist() if one not in given]
         if missing:
-            raise ValueError(f"{argument} must hold every user, got none for {missing[0]!r}")
+            raise InputError(argument, "must hold every user").got(f"none for {missing[0]!r}")
         return [given[one] for one in ids.tolist()]
     # As objects, or the numbers of a list with text in it would become text.
     names = array_of(argument, given, None if hasattr(given, "dtype") else object)
     if names.shape != (len(ids),):
-        raise ValueError(
-            f"{argument} must hold one for each of the {len(ids)} users, got {shown(given)}"
-        )
+        allowed = f"must hold one for each of the {len(ids)} users"
+        raise InputError(argument, allowed).got(shown(given))
     return names.tolist()
 
 
@@ -63,7 +61,7 @@ def by_user(argument: str, users: list[Any], names: list[Any]) -> dict[Any, Any]
         first = found.setdefault(one, name)
         missing = is_missing(first), is_missing(name)
         if missing[0] != missing[1] or not (missing[0] or first == name):
-            raise ValueError(f"{argument} must hold each user once, got two for {shown(one)}")
+            raise InputError(argument, "must hold each user once").got(f"two for {shown(one)}")
     return found
 
 
@@ -72,10 +70,9 @@ def column_by_user(held_out: Any, user: str, column: str) -> dict[Any, Any]:
     known = frames.column_names(held_out) if frames.is_frame(held_out) else None
     if known is None or column not in known:
         held = "is no dataframe" if known is None else f"has the columns {shown(known)}"
-        raise ValueError(
-            f"groups must be a column of held_out, or the group by the user, got {shown(column)} "
-            f"where held_out {held}"
-        )
+        raise InputError(
+            "groups", Naming("must be a column of {held_out}, or the group by the user")
+        ).got(Naming("{} where {held_out} {}", shown(column), held))
     users, names = frames.read_columns("groups", held_out, {"user": user, "groups": column})
     return by_user("groups", frames.as_ids("held_out", users).tolist(), names.to_list())
 
@@ -97,7 +94,7 @@ def group_numbers(given: Any, users: NDArray[Any]) -> Integers | None:
     if not (isinstance(given, Mapping) or frames.is_series(given) or frames.is_frame(given)):
         names = array_of("groups", given, object)
         if names.ndim != 1:
-            raise ValueError(f"groups must hold one for each user, got {shown(given)}")
+            raise InputError("groups", "must hold one for each user").got(shown(given))
         given = dict(enumerate(names.tolist()))
     return several(numbered(names_of("groups", given, users))[0])
 
@@ -108,7 +105,7 @@ def several(groups: Integers | None) -> Integers | None:
     if groups is None or n == len(groups):
         return None
     if n < 2:  # which says nothing of others
-        raise ValueError(f"groups must tell at least two apart, got {n}")
+        raise InputError("groups", "must tell at least two apart").got(n)
     return groups
 
 

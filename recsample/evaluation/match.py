@@ -12,6 +12,7 @@ from scipy import sparse
 from recsample._support import frames
 from recsample._support.checks import array_of, positive_int, shown, whole_numbers
 from recsample._support.conversions import conversion
+from recsample._support.errors import InputError, Naming
 from recsample._support.extras import extra
 from recsample._support.typing import Floats
 from recsample.evaluation.options import EXPECTED
@@ -125,7 +126,7 @@ def recommenders(scores: Any, model: str) -> tuple[Mapping[str, Any], bool]:
     """
     if isinstance(scores, Mapping):
         if not scores:
-            raise ValueError("scores must hold at least one recommender, got none")
+            raise InputError("scores", "must hold at least one recommender").got("none")
         check_names("scores", scores)
         return {str(name): one for name, one in scores.items()}, True
     if not (frames.is_frame(scores) and model in frames.column_names(scores, "scores")):
@@ -139,9 +140,8 @@ def parts_by(scores: Any, column: str, use: str, what: str) -> dict[str, Any]:
     try:
         names = set(found.to_list())
     except TypeError:
-        raise ValueError(
-            f"scores must name {what} by text, got lists in column {column!r}"
-        ) from None
+        allowed = f"must name {what} by text"
+        raise InputError("scores", allowed).got(f"lists in column {column!r}") from None
     check_names("scores", names)
     nw = extra("narwhals.stable.v2")
     frame = nw.from_native(scores)
@@ -160,11 +160,12 @@ def _read(called, given, columns):
         return _from_frame(called, given, columns)
     if is_rows(given) and not frames.is_series(given):
         return WholeRows(given, called)
-    raise ValueError(
-        f"{called} must be a dataframe, an array, a pair of factors or an object with "
-        f"scores(users), got {shown(given)}"
+    raise InputError(
+        called, "must be a dataframe, an array, a pair of factors or an object with scores(users)"
+    ).got(
+        shown(given),
         # A mapping stands by the name of a recommender, which may be a user.
-        f"{conversion('scores', {0: given} if isinstance(given, Mapping) else given)}"
+        conversion("scores", {0: given} if isinstance(given, Mapping) else given),
     )
 
 
@@ -183,10 +184,9 @@ def _framed(name, given, columns):
     if isinstance(given.index, pd.RangeIndex):
         return given.to_numpy()
     if given.index.nlevels > 1:
-        raise ValueError(
-            f"{name} must have the users as its index and items as its values, got a Series with "
-            f"the index {shown([*given.index.names])}: .reset_index() makes a dataframe of it"
-        )
+        allowed = "must have the users as its index and items as its values"
+        got = f"a Series with the index {shown([*given.index.names])}"
+        raise InputError(name, allowed).got(got, ".reset_index() makes a dataframe of it")
     return pd.DataFrame({columns["user"]: given.index, columns["item"]: given.to_numpy()})
 
 
@@ -197,21 +197,23 @@ def _asked_relevance(tables, columns, relevance):
         for name in known:
             unclear = frames.unclear_columns(tables[name], columns.values(), name == "held_out")
             if unclear:
-                raise ValueError(
-                    f"relevance must say what the column {unclear[0]!r} of {name} means: "
-                    f"relevance={unclear[0]!r} if rows with 0 or less are not relevant, "
-                    "relevance=None if every row is, got neither"
+                allowed = Naming(
+                    f"must say what the column {{0!r}} of {{{name}}} means: {{relevance:={{0!r}}}} "
+                    "if rows with 0 or less are not relevant, {relevance:=None} if every row is",
+                    unclear[0],
                 )
+                raise InputError("relevance", allowed).got("neither")
         return None
     if relevance is not None and not any(relevance in names for names in known.values()):
         if "held_out" not in known:
-            raise ValueError(
-                f"relevance must be None where held_out is no dataframe, got {shown(relevance)}"
-            )
-        raise ValueError(
-            "relevance must be a column of held_out or of train, or None where every row is "
-            f"relevant, got {shown(relevance)} where the columns are {shown(known)}"
+            raise InputError(
+                "relevance", Naming("must be {None:left out} where {held_out} is no dataframe")
+            ).got(shown(relevance))
+        allowed = (
+            "must be a column of {held_out} or of {train}, or None where every row is relevant"
         )
+        got = f"{shown(relevance)} where the columns are {shown(known)}"
+        raise InputError("relevance", Naming(allowed)).got(got)
     return relevance
 
 
@@ -225,7 +227,8 @@ def _relevant(name, given, columns, relevance, counts):
     relevant = frames.as_grades(name, grades)
     keep = relevant > 0
     if name == "held_out" and not keep.any():
-        raise ValueError(f"relevance must name a column with a grade above 0, got {relevance!r}")
+        allowed = "must name a column with a grade above 0"
+        raise InputError("relevance", allowed).got(f"{relevance!r}")
     whose = "held-out" if name == "held_out" else "training"
     counts["", f"{whose} rows that are not relevant by {relevance!r}, left out"] = (~keep).sum()
     parts = (frames.Coded(one.ids, one.which[keep]) for one in (table.user, table.item))
@@ -250,21 +253,17 @@ def _pairs(name, given, columns, counts):
     elif name == "held_out" and isinstance(given, Sized) and not isinstance(given, (str, Mapping)):
         items = np.atleast_1d(array_of(name, given))
         if items.ndim != 1 or len(items) and isinstance(items[0], (list, set, tuple, type(None))):
-            raise ValueError(
-                f"held_out must hold one item per user, got {shown(given)}"
-                f"{conversion(name, items if items.ndim == 2 else [*given])}"
-            )
-        cure = ": users without an item are left out by a Series with the others as its index"
+            remedy = conversion(name, items if items.ndim == 2 else [*given])
+            raise InputError("held_out", "must hold one item per user").got(shown(given), remedy)
+        cure = "users without an item are left out by a Series with the others as its index"
         item = whole_numbers(name, items, lowest=0, cure=cure)
         user, shape = np.arange(len(item)), (len(item), None)
     else:
         or_array = ", or an array of the item of each user" if name == "held_out" else ""
-        raise ValueError(
-            f"{name} must be a dataframe, a Series by users or a sparse matrix{or_array}, got "
-            f"{shown(given)}{conversion(name, given)}"
-        )
+        allowed = f"must be a dataframe, a Series by users or a sparse matrix{or_array}"
+        raise InputError(name, allowed).got(shown(given), conversion(name, given))
     if not len(user) and name != "train":
-        raise ValueError(f"{name} must hold at least one item, got none")
+        raise InputError(name, "must hold at least one item").got("none")
     return _Table(frames.coded(user), frames.coded(item), shape=shape)
 
 
@@ -277,17 +276,17 @@ def _check_shapes(tables, rows):
         n_users = next((n for n, k in shapes.values() if k is not None and n is not None), None)
         if n_users != n_given:
             many = "users, of which scores(users) does not tell how many there are"
-            raise ValueError(
-                f"held_out must hold an item for each of the {many if n_users is None else n_users}"
-                f"{' users' * (n_users is not None)}, got {n_given} items: say whose they are, by "
-                "a dataframe of users and items or a Series with the users as its index"
-            )
+            remedy = "say whose they are, by a dataframe of users and items or a Series with the "
+            remedy += "users as its index"
+            all_of_them = many if n_users is None else f"{n_users} users"
+            allowed = f"must hold an item for each of the {all_of_them}"
+            raise InputError("held_out", allowed).got(f"{n_given} items", remedy)
     for first, wanted in shapes.items():
         for name, shape in shapes.items():
             if any(None not in ends and ends[0] != ends[1] for ends in zip(wanted, shape)):
-                raise ValueError(
-                    f"{name} must have the same users and items as {first}, got shapes "
-                    f"{shape} and {wanted}: a dataframe of users and items says whose its rows are"
+                raise InputError(name, f"must have the same users and items as {first}").got(
+                    f"shapes {shape} and {wanted}",
+                    "a dataframe of users and items says whose its rows are",
                 )
 
 
@@ -299,10 +298,9 @@ def _check_kinds(found, by_number):
         for name, kind in kinds.items():
             if kind != wanted:
                 other = "scores as an array have" if by_number else "held_out has"
-                raise ValueError(
-                    f"{name} must name {what} as the other tables do: {other} {wanted}, got "
-                    f"{kind}, such as {shown(found[name][place].ids[0])}; convert the column"
-                )
+                raise InputError(
+                    name, f"must name {what} as the other tables do: {other} {wanted}"
+                ).got(f"{kind}, such as {shown(found[name][place].ids[0])}", "; convert the column")
 
 
 def _check_spelling(found, counts):
@@ -321,10 +319,10 @@ def _check_spelling(found, counts):
             there = spelt[frames.normalised(here)]
             said = f"{shown(here)} here and {shown(there)} there"
             if len(twins) > len(mine & others):
-                raise ValueError(
-                    f"{name} must spell ids of {what} as the other tables do, got {len(twins):,} "
-                    f"of {len(mine):,} that differ by case, white space or .0 only, such as "
-                    f"{said}: convert the column"
+                raise InputError(name, f"must spell ids of {what} as the other tables do").got(
+                    f"{len(twins):,} of {len(mine):,} that differ by case, white space or .0 "
+                    f"only, such as {said}",
+                    "convert the column",
                 )
             told = f"ids of {what} in {name} that only case, white space or .0 tells from others"
             counts["", told] = len(twins)
@@ -336,9 +334,9 @@ def _refuse_unknown(found):
         ids = table.item.ids
         others = [other.item.ids for key, other in found.items() if key != name]
         if others and len(ids) >= _MANY and (frames.union(*others).get_indexer(ids) < 0).all():
-            raise ValueError(
-                f"{name} must hold items that another table knows, got {len(ids):,} of which none "
-                f"does: {shown(ids[0])} here, {shown(others[0][0])} there"
+            raise InputError(name, "must hold items that another table knows").got(
+                f"{len(ids):,} of which none does: {shown(ids[0])} here, {shown(others[0][0])} "
+                "there"
             )
 
 
@@ -350,9 +348,8 @@ def _stated_items(items):
         return None, positive_int("items", items)
     ids = array_of("items", items, None if hasattr(items, "dtype") else object)
     if ids.ndim != 1 or not len(ids):
-        raise ValueError(
-            f"items must be a number, or a list of at least one id, got {shown(items)}"
-        )
+        allowed = "must be a number, or a list of at least one id"
+        raise InputError("items", allowed).got(shown(items))
     return frames.check_ids("items", ids), None
 
 
@@ -365,20 +362,19 @@ def _catalogue(found, rows, stated, n_items):
     )
     if n_items is not None and (n_items < len(known) or (rows and n_items > len(known))):
         least = "as many as scores have columns" if rows else "at least as many as the tables name"
-        raise ValueError(
-            f"items must be their number, {least}, {len(known):,}, or the ids of those that are "
-            f"ranked, got {n_items:,}"
-        )
+        raise InputError(
+            "items",
+            f"must be their number, {least}, {len(known):,}, or the ids of those that are ranked",
+        ).got(f"{n_items:,}")
     if stated is None:
         return known
     if frames.kind_of(stated) != (kind := frames.kind_of(found["held_out"].item.ids)):
-        raise ValueError(f"items must be {kind} as in held_out, got {frames.kind_of(stated)}")
+        allowed = Naming("must be {} as in {held_out}", kind)
+        raise InputError("items", allowed).got(frames.kind_of(stated))
     catalogue = frames.union(stated)
     if rows and (unknown := catalogue.difference(known)).size:
-        raise ValueError(
-            f"items must be numbers of columns of scores, from 0 to {len(known) - 1}, got "
-            f"{unknown[0]}"
-        )
+        allowed = f"must be numbers of columns of scores, from 0 to {len(known) - 1}"
+        raise InputError("items", allowed).got(unknown[0])
     return catalogue
 
 
@@ -391,10 +387,9 @@ def _check_numbers(found, rows):
             # None where an object alone knows how many users there are.
             outside = [] if end is None else ids[(ids < 0) | (ids >= end)]
             if len(outside):
-                raise ValueError(
-                    f"{name} must number {what} from 0 to {end - 1}, as the scores do, got "
-                    f"{outside[0]}: other ids are matched where scores are a dataframe"
-                )
+                raise InputError(
+                    name, f"must number {what} from 0 to {end - 1}, as the scores do"
+                ).got(outside[0], "other ids are matched where scores are a dataframe")
 
 
 def _places(name, table, users, items):
@@ -404,10 +399,8 @@ def _places(name, table, users, items):
     """
     user, item = frames.codes_in(users, table.user), frames.codes_in(items, table.item)
     if not (user >= 0).any():
-        raise ValueError(
-            f"{name} must hold users of held_out, got none of them: "
-            f"{shown(table.user.ids[0])} here, {shown(users[0])} there"
-        )
+        got = f"none of them: {shown(table.user.ids[0])} here, {shown(users[0])} there"
+        raise InputError(name, Naming("must hold users of {held_out}")).got(got)
     return user, item, (user >= 0) & (item >= 0)
 
 
@@ -419,10 +412,9 @@ def _study(tables, catalogue, n_items, counts):
     row, column, known = _places("held_out", held_out, users, catalogue)
     if not known.all():
         ids, which = held_out.item
-        raise ValueError(
-            f"items must hold all held-out items, got {(~known).sum():,} of {len(known):,} rows of "
-            f"held_out with others, such as {shown(ids[which[np.argmin(known)]])}"
-        )
+        n_others, other = (~known).sum(), shown(ids[which[np.argmin(known)]])
+        got = "{:,} of {:,} rows of {held_out} with others, such as {}", n_others, len(known), other
+        raise InputError("items", "must hold all held-out items").got(Naming(*got))
     relevant, given = sets_of(row, column, shape), (row, column)
     counts["", "held-out rows that repeat another one, counted once"] = len(row) - relevant.nnz
     exclude = sparse.csr_matrix(shape, dtype=bool)
@@ -437,7 +429,7 @@ def _study(tables, catalogue, n_items, counts):
     left = np.flatnonzero(np.diff(new.indptr))
     counts["", "users without any other held-out item, left out"] = len(users) - len(left)
     if not len(left):
-        raise ValueError("held_out must hold items that are not in train, got none")
+        raise InputError("held_out", "must hold items that are not in train").got("none")
     study = Study(
         np.asarray(users)[left], np.asarray(catalogue), new[left], exclude[left].tocsr(), n_items
     )
@@ -453,10 +445,10 @@ def _with_grades(study, row, column, grade, left):
     different = grade != grade[first][which]
     if different.any():
         at = int(np.argmax(different))
-        raise ValueError(
-            "relevance must give each pair of user and item one grade above 0, got "
+        raise InputError("relevance", "must give each pair of user and item one grade above 0").got(
             f"{grade[first][which][at]:g} and {grade[at]:g} for item "
-            f"{shown(study.items[column[at]])} of one user: keep one of these rows"
+            f"{shown(study.items[column[at]])} of one user",
+            "keep one of these rows",
         )
     user, item = study.held_out
     found = grade[first][np.searchsorted(keys, left[user] * n_items + item)]
@@ -484,10 +476,9 @@ def _listed(name, table, study, catalogue, counts):
     twice = again & np.append(False, score[1:] != score[:-1])
     if twice.any():
         user, item = divmod(int(key[twice][0]), len(study.items))
-        raise ValueError(
-            f"{called} must hold one score for each pair of user and item, got two for user "
-            f"{shown(study.users[user])} with item {shown(study.items[item])}: keep one of them; "
-            "what is no item, such as padding, is left out by items="
+        raise InputError(called, "must hold one score for each pair of user and item").got(
+            f"two for user {shown(study.users[user])} with item {shown(study.items[item])}",
+            Naming("keep one of them; what is no item, such as padding, is left out by {items:=}"),
         )
     counts[name, "rows of scores that repeat another one, left out"] = again.sum()
     found = Listed(key[~again], score[~again], study)

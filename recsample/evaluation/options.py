@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from recsample._support.checks import is_one_of, shown
+from recsample._support.errors import InputError, Naming
 
 # What an item is that the scores of a user do not list.
 UNLISTED: Mapping[str, str] = {
     "missed": "never found, as most libraries count lists of the best items",
     "below": "tied behind the listed ones",
     "open": "behind the listed ones in an order that nobody knows, which leaves bounds",
-    "out": "not ranked: what is listed are the candidates, and drawn= says how they were drawn",
+    "out": "not ranked: what is listed are the candidates, and {drawn:=} says how they were drawn",
 }
 # How the items were drawn that held-out ones are ranked among.
 DRAWN: Mapping[str, str] = {
@@ -46,43 +47,44 @@ def check_together(among: str, unlisted: Any, drawn: Any) -> None:
     check_word("unlisted", unlisted, UNLISTED, or_none=True)
     check_word("drawn", drawn, DRAWN, or_none=True)
     rows = [(words, ways) for kind, words, ways in _TOGETHER if kind == among]
-    where = f"where among is {among}"
+    where = f"where {{among: is {among}}}"
     allowed = {way for words, ways in rows if unlisted in words for way in ways}
     if not allowed:
         every = dict.fromkeys(word for words, _ in rows for word in words)
-        raise ValueError(f"unlisted must be {_listing(every)} {where}, got {unlisted!r}")
+        got = repr(unlisted)
+        raise InputError("unlisted", Naming(f"must be {_listing(every)} {where}")).got(got)
     if drawn not in allowed:
         # The message says what is allowed beside this `unlisted`, not beside other ones.
-        raise ValueError(
-            f"drawn must be {_listing(w for w in (None, *DRAWN) if w in allowed)} {where} and "
-            f"unlisted is {unlisted!r}, got {drawn!r}"
-            + ": unlisted='out' says that lists are the candidates"
-            * (among == "None" and unlisted is None)
-        )
+        words = _listing(way for way in (None, *DRAWN) if way in allowed)
+        lists = Naming("{unlisted:='out'} says that lists are the candidates")
+        raise InputError(
+            "drawn", Naming(f"must be {words} {where} and {{unlisted: is {unlisted!r}}}")
+        ).got(repr(drawn), lists if among == "None" and unlisted is None else "")
 
 
 def check_word(name: str, value: Any, words: Mapping[str, str], or_none: bool = False) -> Any:
     """Return ``value``; refuse what is none of the words, and say what each of them means."""
     if not (or_none and value is None) and not (value is not None and is_one_of(value, words)):
-        raise ValueError(f"{name} must be {with_meanings(words)}, got {shown(value)}{_cure(value)}")
+        allowed = Naming("must be {}", with_meanings(words))
+        raise InputError(name, allowed).got(shown(value), _cure(value))
     return value
 
 
-def with_meanings(words: Mapping[str, str]) -> str:
+def with_meanings(words: Mapping[str, str]) -> Naming:
     """All words, and what each of them means."""
     *others, last = (f"{word!r} ({what})" for word, what in words.items())
-    return f"{', '.join(others)}, or {last}"
+    return Naming(f"{', '.join(others)}, or {last}")
 
 
 def _cure(value):
     if not is_one_of(value, ("shared",)):
         return ""
-    return (
-        ": of lists that users share, rank all items for some users chosen at random, and give "
-        "their ranks to report as exact="
+    return Naming(
+        "of lists that users share, rank all items for some users chosen at random, and give their "
+        "ranks to report as {exact:=}"
     )
 
 
 def _listing(words: Iterable[str | None]) -> str:
-    *others, last = map(repr, words)
+    *others, last = ("{None:left out}" if word is None else repr(word) for word in words)
     return f"{', '.join(others)} or {last}" if others else last

@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from recsample._support.checks import is_missing, shown
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.frames import is_frame
 from recsample.metrics.names import exact_metric
@@ -57,14 +58,12 @@ def called(name: str) -> str:
 def _cells_of(name, values):
     of = called(name)
     if not isinstance(values, Mapping):
-        raise ValueError(
-            f"{of} must be numbers by metric, as those of other recommenders are, got "
-            f"{shown(values)}"
-        )
+        allowed = "must be numbers by metric, as those of other recommenders are"
+        raise InputError(of, allowed).got(shown(values))
     found = {str(key): _cell(of, str(key), one) for key, one in values.items()}
     found = {key: one for key, one in found.items() if one is not None}
     if not found:
-        raise ValueError(f"{of} must hold at least one number, got none")
+        raise InputError(of, "must hold at least one number").got("none")
     return found
 
 
@@ -75,10 +74,8 @@ def _cell(of, name, value):
     found = _NUMBER.fullmatch(_plain(value))
     digits, percent, rest = found.groups() if found else ("", "", "none")
     if rest and not _BESIDE.fullmatch(rest):
-        raise ValueError(
-            f"{of} must be numbers with a decimal point, 0.670, 67.0% or 0.670±0.003, got "
-            f"{shown(value)} for {name!r}"
-        )
+        allowed = "must be numbers with a decimal point, 0.670, 67.0% or 0.670±0.003"
+        raise InputError(of, allowed).got(f"{shown(value)} for {name!r}")
     number = Decimal(digits)
     if percent or "%" in name:
         number = number.scaleb(-2)
@@ -135,10 +132,11 @@ def _grid_of_frame(frame):
 def _grid_of_text(text):
     """The same of text."""
     if not isinstance(text, str) or not text.strip():
-        raise ValueError(
-            "values must be numbers by metric, {'HR@10': '0.670'}, by recommender and metric, a "
-            f"dataframe, or the text of a table, got {shown(text)}"
-        )
+        raise InputError(
+            "values",
+            "must be numbers by metric, {'HR@10': '0.670'}, by recommender and metric, a "
+            "dataframe, or the text of a table",
+        ).got(shown(text))
     rows = [[_plain(one) for one in row] for row in _rows_of(text.strip("\ufeff\r\n"))]
     rows = [row for row in rows if any(row)]
     n_heads = sum(1 for _ in takewhile(_is_head, rows))
@@ -148,10 +146,8 @@ def _grid_of_text(text):
     if not heads and all(len(row) == 2 and _is_metric(row[0]) for row in rows):
         heads = [["", ""]]  # a metric and its number on each line
     if not (heads and body):
-        raise ValueError(
-            "values must have a line of names above lines of numbers, got "
-            f"{shown(text.strip().splitlines()[0])}"
-        )
+        allowed = "must have a line of names above lines of numbers"
+        raise InputError("values", allowed).got(shown(text.strip().splitlines()[0]))
     width = max(map(len, rows))
     names = [row[0] for row in body]
     numbered = len(names) > 1 and names == [*map(str, range(len(names)))]  # by pandas
@@ -159,13 +155,14 @@ def _grid_of_text(text):
     heads = [["", *row] if len(row) == width - 1 else row for row in heads]
     for row in (*heads, *body):
         if len(row) != width:
-            raise ValueError(f"values must have {width} cells in each line, got {row}")
+            raise InputError("values", f"must have {width} cells in each line").got(row)
     for row in body:
         if nameless and _is_value(row[0]):
-            raise ValueError(
-                "values must have a word above the names of recommenders where these are numbers, "
-                f"and a decimal point in numbers, got {row} below {heads[-1][1:]}"
-            )
+            raise InputError(
+                "values",
+                "must have a word above the names of recommenders where these are numbers, and "
+                "a decimal point in numbers",
+            ).got(f"{row} below {heads[-1][1:]}")
     # A line that only names the lines below it holds no numbers.
     return heads, [row for row in body if any(row[1:]) or width == 1]
 
@@ -192,9 +189,8 @@ def _rows_of(text):
     lines = [line.strip("\r") for line in text.splitlines() if not _RULE.fullmatch(line)]
     latex = [line for line in lines if re.search(r"\\[\\a-zA-Z]", line)]
     if latex or all("&" in line for line in lines):
-        raise ValueError(
-            "values must be a table as it is printed, as CSV, or in Markdown, got LaTeX in "
-            f"{shown((latex or lines)[0])}: copy the table out of the PDF"
+        raise InputError("values", "must be a table as it is printed, as CSV, or in Markdown").got(
+            f"LaTeX in {shown((latex or lines)[0])}", "copy the table out of the PDF"
         )
     if sum("|" in line for line in lines) > 1:
         lines = [line.strip() for line in lines]
@@ -214,10 +210,8 @@ def _rows_of(text):
     heads = rows[0] if len(aligned[0]) == 1 else aligned[0]
     a_name = not (_is_metric(heads[-1]) or _is_value(heads[-1]))
     if len(heads) == len(rows[-1]) and _is_metric(rows[-1][0]) and a_name:
-        raise ValueError(
-            "values must have tabs, commas or | between cells where metrics are rows, got "
-            f"{shown(lines[0])}"
-        )
+        allowed = "must have tabs, commas or | between cells where metrics are rows"
+        raise InputError("values", allowed).got(shown(lines[0]))
     return [heads, *rows[1:]]
 
 
@@ -230,10 +224,8 @@ def _words_of(line):
         return words
     name = words[: len(words) - len(values)]
     if any(re.fullmatch(r"\d*\.\d+", one) for one in name):
-        raise ValueError(
-            "values must have tabs, commas or | between cells where names hold numbers, got "
-            f"{shown(line.strip())}"
-        )
+        allowed = "must have tabs, commas or | between cells where names hold numbers"
+        raise InputError("values", allowed).got(shown(line.strip()))
     return [" ".join(name), *values] if name else values
 
 
@@ -250,13 +242,12 @@ def _by_recommender(heads, body):
         names, metrics, cells = columns[1:], rows, [*zip(*(row[1:] for row in body))]
     else:
         others = [one for one in columns if one and not _is_metric(one)]
-        raise ValueError(
-            "values must have metrics as columns, beside one of names of recommenders, or as rows, "
-            f"got columns {shown(others)}: leave out what is neither"
-        )
+        allowed = "must have metrics as columns, beside one of names of recommenders, or as rows"
+        got = f"columns {shown(others)}"
+        raise InputError("values", allowed).got(got, "leave out what is neither")
     for what, found in (("recommender", names), ("metric", metrics)):
         if len(set(found)) < len(found) or (what == "recommender" and not all(found[1:])):
-            raise ValueError(f"values must name each {what} once, got {shown(found)}")
+            raise InputError("values", f"must name each {what} once").got(shown(found))
     return {name: dict(zip(metrics, row)) for name, row in zip(names, cells)}
 
 
@@ -275,8 +266,6 @@ def _names_of(heads):
         return joined
     groups = dict.fromkeys(" ".join(filter(None, parts)) for parts in zip(*(a[1:] for a in above)))
     if len(groups) > 1 and all(map(_is_metric, last[1:])):
-        raise ValueError(
-            f"values must be of one data set, got columns under {shown([*groups])}: give one "
-            "after the other"
-        )
+        got = f"columns under {shown([*groups])}"
+        raise InputError("values", "must be of one data set").got(got, "give one after the other")
     return last

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from recsample._support.errors import InputError, Naming
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample.evaluation import say
 from recsample.evaluation.findings import (
@@ -88,11 +89,13 @@ def possible_of(study: PrintedNumbers | PrintedBounds) -> list[Reading]:
     possible = [reading for reading, clashing in zip(readings, clashes) if not clashing]
     if not possible:
         name, clash = clashes[0][0]
-        raise ValueError(
-            f"{called(name)} must be possible together for {_among(study.studies)}, got "
-            f"{', '.join(map(_as_written, clash))}: look for a misprint, for another cut-off, m, "
-            "n_items or draw, or for numbers that are each the best of many epochs"
+        allowed = f"must be possible together for {_among(study.studies)}"
+        remedy = (
+            "look for a misprint, for another cut-off, {m}, {n_items} or draw, or for numbers that "
+            "are each the best of many epochs"
         )
+        got = ", ".join(map(_as_written, clash))
+        raise InputError(called(name), allowed).got(got, Naming(remedy))
     return possible
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from recsample._support import checks
 from recsample._support.checks import shown
+from recsample._support.errors import InputError, Naming
 from recsample._support.extras import extra
 from recsample.evaluation.options import REPORTED, check_word
 from recsample.evaluation.printed import called, metric_name, read_printed
@@ -124,7 +125,7 @@ def _numbers(of, cells):
     """The numbers of a recommender, as they were printed."""
     found = tuple(_number(of, name, cell) for name, cell in cells.items())
     if len({one.metric for one in found}) < len(found):
-        raise ValueError(f"{of} must hold each metric once, got {[*cells]}")
+        raise InputError(of, "must hold each metric once").got([*cells])
     return found
 
 
@@ -134,9 +135,8 @@ def _number(of, name, cell):
     check_additive(asked)
     low, high = ends_of(asked, Ranks([1], n_items=2**31))
     if not low - float(cell.half) <= cell.number <= high + float(cell.half):
-        raise ValueError(
-            f"{of} must be from {low:g} to {high:g} for {name!r}, got {cell.number}: of "
-            "percentages write 67.0%, or HR@10 (%) as the name of the metric"
+        raise InputError(of, f"must be from {low:g} to {high:g} for {name!r}").got(
+            cell.number, "of percentages write 67.0%, or HR@10 (%) as the name of the metric"
         )
     return Printed(asked, float(cell.number), float(cell.half), metric_name(name))
 
@@ -146,12 +146,10 @@ def _studies(m, n_items, n_users, replace, uniform):
     several = [checks.positive_int("m", one) for one in np.ravel(m)]
     pools = [checks.positive_int("n_items", one) for one in np.ravel(n_items)]
     if not several:
-        raise ValueError("m must hold at least one number of drawn items, got none")
+        raise InputError("m", "must hold at least one number of drawn items").got("none")
     if len(pools) not in (1, 2) or pools[0] > pools[-1]:
-        raise ValueError(
-            "n_items must be the size of the pools, or the smallest and the largest, got "
-            f"{shown(n_items)}"
-        )
+        allowed = "must be the size of the pools, or the smallest and the largest"
+        raise InputError("n_items", allowed).got(shown(n_items))
     low, high, users = pools[0], pools[-1], checks.positive_int("n_users", n_users)
     if replace is not None:
         checks.true_or_false("replace", replace)
@@ -159,7 +157,8 @@ def _studies(m, n_items, n_users, replace, uniform):
     for one in dict.fromkeys(several):
         ways = [replace] if replace is not None else [False, True] if one >= MANY * low else [False]
         if one >= low and True not in ways:
-            raise ValueError(f"m must be less than n_items, {low}, without replacement, got {one}")
+            allowed = Naming("must be less than {n_items}, {}, without replacement", low)
+            raise InputError("m", allowed).got(one)
         for way in ways:
             if way or one < low:
                 found.append(PrintedStudy(one, (low, high), users, way, uniform))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recsample._support.checks import shown
+from recsample._support.errors import InputError, Naming
 from recsample._support.typing import Integers
 from recsample.evaluation.match import Matched
 from recsample.evaluation.options import REPORTED, UNLISTED, with_meanings
@@ -125,10 +126,11 @@ def _draw(
     pool, ids = first.n_irrelevant, np.asarray(first.ids)
     needed = sampler.m if isinstance(sampler, UniformSampling) and not sampler.replace else 1
     if pool.min() < needed:
-        raise ValueError(
-            f"among must draw at most {pool.min()} items, which is all that there are for user "
-            f"{shown(ids[np.argmin(pool)])} beside the relevant ones, got {needed}"
-        )
+        raise InputError(
+            "among",
+            f"must draw at most {pool.min()} items, which is all that there are for user "
+            f"{shown(ids[np.argmin(pool)])} beside the relevant ones",
+        ).got(needed)
     rngs = generators(runs, rng) if named else {"": rng}
     drawn = {name: sampler.draw(one, rngs[name]) for name, one in runs.items()}
     return {
@@ -156,11 +158,11 @@ def _ask(short, sizes, is_among, has_train):
     about = _about({name: one}, sizes, None)
     scores = f"scores of {name!r}" if name else "scores"
     words = {word: what for word, what in UNLISTED.items() if word != "out" or not is_among}
-    known = "" if has_train or is_among else ": what users know already goes into train="
-    raise ValueError(
-        f"unlisted must say what items are that {scores} do not list, {with_meanings(words)}, got "
-        f"None for {lists_said(about)}{known}"
-    )
+    known = "" if has_train or is_among else Naming("what users know already goes into {train:=}")
+    raise InputError(
+        "unlisted",
+        Naming("must say what items are that {} do not list, {}", scores, with_meanings(words)),
+    ).got(Naming("{None:nothing} for {}", lists_said(about)), known)
 
 
 def lists_said(lists: Lists) -> str:
@@ -180,18 +182,18 @@ def _the_same_lists(matched):
         other = np.setxor1d(keys_of(one), keys_of(listed[first]))
         if len(other):
             user, item = divmod(int(other[0]), len(study.items))
-            raise ValueError(
-                "unlisted must not be 'out' where recommenders list different items, got "
-                f"{shown(study.items[item])} for user {shown(study.users[user])} in only one of "
-                f"{first!r} and {name!r}: give the candidates as among="
-            )
+            allowed = "must not be 'out' where recommenders list different items"
+            got = f"{shown(study.items[item])} for user {shown(study.users[user])} in only one of "
+            got += f"{first!r} and {name!r}"
+            remedy = Naming("give the candidates as {among:=}")
+            raise InputError("unlisted", allowed).got(got, remedy)
     missing = without(study.relevant, listed[first])
     if missing.nnz:
         user, item = (int(one[0]) for one in missing.nonzero())
-        raise ValueError(
-            f"unlisted must not be 'out' where held-out items are not listed, got {missing.nnz:,} "
-            f"of {study.relevant.nnz:,} such as {shown(study.items[item])} of user "
-            f"{shown(study.users[user])}: give the candidates as among=, or another word"
+        raise InputError("unlisted", "must not be 'out' where held-out items are not listed").got(
+            f"{missing.nnz:,} of {study.relevant.nnz:,} such as {shown(study.items[item])} of user "
+            f"{shown(study.users[user])}",
+            Naming("give the candidates as {among:=}, or another word"),
         )
     return without(listed[first], study.relevant)
 
@@ -202,17 +204,17 @@ def _look_uniform(matched, lists, drawn):
     empty = np.diff(lists.indptr) == 0
     if empty.any():
         name = "scores" if matched.lists is None else "among"
-        raise ValueError(
-            f"{name} must hold drawn items for every user who is evaluated, got none for user "
-            f"{shown(study.users[np.argmax(empty)])}: leave out such users"
+        raise InputError(name, "must hold drawn items for every user who is evaluated").got(
+            f"none for user {shown(study.users[np.argmax(empty)])}", "leave out such users"
         )
     if drawn != "uniform":
         return True
     if not matched.is_known:
-        raise ValueError(
-            "items must say from how many items lists were drawn, by their number or their ids, "
-            "where no scores are of all items and drawn is 'uniform', got None"
+        allowed = (
+            "must say from how many items lists were drawn, by their number or their ids, where no "
+            "scores are of all items and {drawn: is 'uniform'}"
         )
+        raise InputError("items", Naming(allowed)).got("None")
     own = study.exclude + study.relevant
     own.resize(own.shape[0], study.n_items)
     entries = Entries(*pairs_of(lists), np.diff(lists.indptr))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support import checks
+from recsample._support.errors import InputError, Naming
 from recsample.evaluation.audited import Audited
 from recsample.evaluation.options import REPORTED, check_word
 from recsample.evaluation.results import Result, result_of
@@ -152,12 +153,12 @@ def report(
     """
     arguments = dict(locals())
     if exact is None and not checks.is_one_of(chosen, ("random",)):
-        raise ValueError("exact must be given with chosen=, got None")
+        raise InputError("exact", Naming("must be given with {chosen:=}")).got("None")
     asked = chosen_metrics(USUAL if metrics is None else metrics)
     refuse_corrections(asked)
     given = sampled if isinstance(sampled, Mapping) else {"": sampled}
     if not given:
-        raise ValueError("sampled must hold at least one recommender, got none")
+        raise InputError("sampled", "must hold at least one recommender").got("none")
     check_names("sampled", given)
     reading = reading_of(given, groups)
     m, n_items = reading.aligned("m", m), reading.aligned("n_items", n_items)
@@ -180,19 +181,16 @@ def report(
 def _audited(sampled: Sampled, exact: Any, chosen: Any) -> Audited:
     """The same with exact ranks of some instances, by which all else is said."""
     if sampled.groups is not None:
-        raise ValueError(
-            "exact must come without groups or several rows of a user: audited are users, who are "
-            "independent"
-        )
+        allowed = "must come without groups or several rows of a user"
+        raise InputError("exact", allowed, remedy="audited are users, who are independent")
     if not sampled.pairable:
-        raise ValueError("exact must come with Ranks: RankCounts do not say who was audited")
+        allowed = "must come with Ranks"
+        raise InputError("exact", allowed, remedy="RankCounts do not say who was audited")
     given = exact if isinstance(exact, Mapping) else {"": exact}
     wanted = list(sampled.ranks) if sampled.named else "one recommender"
     if list(given) != list(sampled.ranks) and set(given) != set(sampled.ranks):
-        raise ValueError(
-            f"exact must hold ranks of {wanted}, by the names of sampled, got "
-            f"{list(given) if given is exact else checks.shown(exact)}"
-        )
+        got = list(given) if given is exact else checks.shown(exact)
+        raise InputError("exact", f"must hold ranks of {wanted}, by the names of sampled").got(got)
     n_items, replace = sampled.n_items, sampled.replace
     found = {
         name: exact_ranks(given[name], ranks, checked_sizes(ranks, n_items, replace), replace)
@@ -201,10 +199,8 @@ def _audited(sampled: Sampled, exact: Any, chosen: Any) -> Audited:
     users, _ = next(iter(found.values()))
     other = [name for name, (audited, _) in found.items() if not np.array_equal(users, audited)]
     if other:
-        raise ValueError(
-            "exact must hold the same instances of each recommender, got other ones for "
-            f"{other[0]!r} than for {next(iter(found))!r}"
-        )
+        got = f"other ones for {other[0]!r} than for {next(iter(found))!r}"
+        raise InputError("exact", "must hold the same instances of each recommender").got(got)
     chances = [chances_of(chosen, ranks, users) for ranks in sampled.ranks.values()]
     by_name = {name: ranks for name, (_, ranks) in found.items()}
     return Audited(sampled=sampled, exact=by_name, audited=users, chances=chances[0])
@@ -244,10 +240,8 @@ def draws_of(
         ("all with replacement, or all without", {one.replace for one in known}),
     ):
         if len(ways) > 1:
-            raise ValueError(
-                f"sampled must hold recommenders whose items were drawn {what}, got "
-                f"{sorted(map(str, ways))}: report them alone"
-            )
+            allowed = f"must hold recommenders whose items were drawn {what}"
+            raise InputError("sampled", allowed).got(sorted(map(str, ways)), "report them alone")
     how = known[0].how if known else drawn or "unknown"
     if known and replace is None:
         replace = known[0].replace
@@ -256,7 +250,8 @@ def draws_of(
         if n_items is None:
             return Draws(how, None, False, stated)
     if n_items is None:
-        raise ValueError("n_items must be given: the sizes of the pools that were drawn from")
+        allowed = "must be given"
+        raise InputError("n_items", allowed, remedy="the sizes of the pools that were drawn from")
     sizes = checks.whole_numbers("n_items", n_items, lowest=2)
     if replace is None:
         replace = _check_few(runs, sizes)
@@ -266,20 +261,21 @@ def draws_of(
 def check_different(how: str, replace: bool | None) -> None:
     """Refuse what tells nothing: among repeated items a rank may be worse than among all."""
     if replace is not False:
-        raise ValueError(
-            f"replace must be False where items were drawn {how!r}: then ranks among them are no "
-            f"worse than among all, which gives upper limits; got {replace}. Otherwise rank all "
-            "items for some instances chosen at random, and give their ranks as exact="
-        )
+        allowed = f"must be False where items were drawn {how!r}"
+        raise InputError("replace", allowed).got(replace, Naming(_ELSE))
+
+
+_ELSE = (
+    "only among different items ranks are no worse than among all, and give upper limits; exact "
+    "ranks of some instances chosen at random, given to rs.report as {exact:=}, tell more"
+)
 
 
 def _check_stated(name, stated, known):
     """Refuse a statement that contradicts what ranks remember."""
     if None not in (stated, known) and stated != known:
-        raise ValueError(
-            f"{name} must be {known!r}, as sampled remembers of its draws, got "
-            f"{checks.shown(stated)}: leave it out"
-        )
+        allowed = f"must be {known!r}, as sampled remembers of its draws"
+        raise InputError(name, allowed).got(checks.shown(stated), "leave it out")
 
 
 def _pools(stated, known):
@@ -287,11 +283,10 @@ def _pools(stated, known):
     if known is None or stated is None:
         return stated if known is None else known if np.ptp(known) else int(known[0])
     sizes = checks.one_or_each("n_items", stated, len(known), lowest=2)
-    said = (
-        "n_items must be the same for all, and {} in instance {at}, as sampled remembers of its "
-        "draws, got {}"
+    allowed = (
+        "must be the same for all, and {0} in instance {at}, as sampled remembers of its draws"
     )
-    checks.refuse_first(sizes != known, said, known, sizes)
+    checks.refuse_first(sizes != known, "n_items", allowed, "{1}", known, sizes)
     return stated
 
 
@@ -303,10 +298,12 @@ def _check_few(runs, sizes):
         # More than there is is refused later, whatever is said of replacement.
         checks.refuse_first(
             (m >= MANY * sizes) & (rows.sizes <= pools),
-            "replace must be stated where a tenth of a pool or more was drawn, got nothing for "
-            "m = {} of n_items = {} in instance {at}: whether an item could be drawn twice",
+            "replace",
+            "must be stated where a tenth of a pool or more was drawn",
+            "nothing for {m} = {} of {n_items} = {} in instance {at}",
             m,
             pools,
+            remedy="whether an item could be drawn twice",
         )
     return False
 
@@ -315,47 +312,48 @@ def refuse_corrections(metrics: Sequence[Metric]) -> None:
     """Refuse corrections among metrics: what is drawn is corrected here."""
     for one in metrics:
         if one.sampler is not None:
-            raise ValueError(
-                "metrics must hold no corrections: each metric must be a metric of exact ranks "
-                f"such as AP, got {one}, which reads what {one.sampler} gives"
-            )
+            raise InputError(
+                "metrics",
+                "must hold no corrections: each metric must be a metric of exact ranks such as AP",
+            ).got(f"{one}, which reads what {one.sampler} gives")
 
 
 def _ranks_of(sampled, m, reading):
     """Sampled ranks, checked here so that a message speaks of m and not of a pool."""
     if isinstance(sampled, Observed):
-        raise ValueError(
-            "sampled must be ranks among uniformly drawn items, got what the design "
-            f"{checks.shown(sampled.design)} observes: its estimates need no correction, see "
-            "Design.of"
+        raise InputError("sampled", "must be ranks among uniformly drawn items").got(
+            f"what the design {checks.shown(sampled.design)} observes",
+            "its estimates need no correction, see Design.of",
         )
     checks.refuse_frame("sampled", sampled, "choose the column of ranks, or see Ranks.from_frame")
     if isinstance(sampled, (Ranks, RankCounts)):
         rows, _ = rows_of(sampled)
         if m is not None:
             drawn, known = checks.one_or_each("m", m, len(rows), lowest=1), rows.n_irrelevant
-            said = "m must be the number of drawn items, {} in instance {at} of sampled, got {}"
-            checks.refuse_first(drawn != known, said, known, drawn)
+            allowed = "must be the number of drawn items, {0} in instance {at} of sampled"
+            checks.refuse_first(drawn != known, "m", allowed, "{1}", known, drawn)
         return sampled
     if m is None:
-        raise ValueError("m must be given with a column of ranks: how many items were drawn")
+        raise InputError(
+            "m", "must be given with a column of ranks", remedy="how many items were drawn"
+        )
     sampled = reading.aligned("sampled", sampled)
     # Whole numbers that a table holds as objects, or in a type of its own, are welcome too.
     plain = getattr(getattr(sampled, "dtype", None), "str", "O")[1:2] in ("i", "u", "f")
     given = sampled.tolist() if hasattr(sampled, "tolist") and not plain else sampled
     values = checks.whole_numbers("sampled", given, cure=OTHER_RANKS)
-    low = "sampled must be ranks from 1 on, got {}: if the best rank is 0 in your data, add 1"
-    checks.refuse_first(values < 1, low, values)
+    low, remedy = "must be ranks from 1 on", "if the best rank is 0 in your data, add 1"
+    checks.refuse_first(values < 1, "sampled", low, "{}", values, remedy=remedy)
     if values.ndim != 1:
-        raise ValueError(
-            f"sampled must be one-dimensional, one rank per instance, got shape {values.shape}"
+        raise InputError("sampled", "must be one-dimensional, one rank per instance").got(
+            f"shape {values.shape}"
         )
     if len(values) < 2:
-        raise ValueError(f"sampled must hold at least two instances, got {len(values)}")
+        raise InputError("sampled", "must hold at least two instances").got(len(values))
     drawn = checks.one_or_each("m", m, len(values), lowest=1)
     among = drawn + 1 if np.ndim(m) else int(drawn[0]) + 1
-    beyond = "sampled must hold ranks up to m + 1 = {}, got {} in instance {at}"
-    checks.refuse_first(values > among, beyond, among, values)
+    allowed, got = "must hold ranks up to m + 1 = {0}", "{1} in instance {at}"
+    checks.refuse_first(values > among, "sampled", allowed, got, among, values)
     del values  # which Ranks keep in memory
     labels = reading.labels
     return Ranks(given, among, ids=None if labels is None else np.asarray(labels))
@@ -367,16 +365,13 @@ def _check_same(runs):
     each = len(listed) == len(runs)
     if listed and not each:
         counted = next(name for name, run in runs.items() if isinstance(run, RankCounts))
-        raise ValueError(
-            "sampled must hold the same kind for each recommender, got RankCounts of "
-            f"{counted!r} beside Ranks of {next(iter(listed))}: RankCounts.of counts Ranks"
-        )
+        allowed = "must hold the same kind for each recommender"
+        got = f"RankCounts of {counted!r} beside Ranks of {next(iter(listed))}"
+        raise InputError("sampled", allowed).got(got, "RankCounts.of counts Ranks")
     numbers = {name: run.n_relevant if each else len(run) for name, run in runs.items()}
     first = next(iter(runs))
     for name, one in numbers.items():
         if not np.array_equal(one, numbers[first]):
-            raise ValueError(
-                "sampled must hold recommenders of the same instances, got other instances or "
-                f"numbers of relevant items for {name!r} than for {first!r}"
-            )
+            got = f"other instances or numbers of relevant items for {name!r} than for {first!r}"
+            raise InputError("sampled", "must hold recommenders of the same instances").got(got)
     check_same_ids("sampled", listed)

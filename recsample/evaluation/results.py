@@ -16,6 +16,7 @@ import numpy as np
 
 from recsample._support import frames
 from recsample._support.checks import one_of, shown
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.typing import Rng
@@ -299,7 +300,8 @@ class Result(Value):
             groups = which if all_groups is None else all_groups[which]
             if len(np.unique(groups)) < 2:
                 what = "users" if groups is which else "groups"
-                raise ValueError(f"segments must hold at least two {what} each, got 1 in {name!r}")
+                allowed = f"must hold at least two {what} each"
+                raise InputError("segments", allowed).got(f"1 in {name!r}")
             part = self.study.part(np.array(which)).findings()
             found[name] = _MADE[of](part).assign(users=len({*users[which].tolist()}))
         return extra("pandas").concat(found, names=["segment"])
@@ -339,12 +341,11 @@ class Result(Value):
             table = table.loc[_best(self.findings)]
         if exact is not None:
             if not isinstance(exact, Result):
-                raise ValueError(f"exact must be a Result or None, got {shown(exact)}")
+                raise InputError("exact", "must be a Result or None").got(shown(exact))
             missing = table.index.difference(exact.table.index)
             if len(missing):
-                raise ValueError(
-                    "exact must hold the same recommenders and metrics, got none for "
-                    f"{shown(missing[0])}: evaluate them among all items"
+                raise InputError("exact", "must hold the same recommenders and metrics").got(
+                    f"none for {shown(missing[0])}", "evaluate them among all items"
                 )
             table = table.assign(exact=exact.table["value"])
         title = " ".join(self._lines()[:2])
@@ -514,7 +515,7 @@ class Result(Value):
         """
         if (asked := the_metric(metric)) not in self.findings.metrics:
             metrics = [*map(str, self.findings.metrics)]
-            raise ValueError(f"metric must be one of {metrics}, got {metric!r}")
+            raise InputError("metric", f"must be one of {metrics}").got(f"{metric!r}")
         return self.study.plan(asked, width, rng)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from recsample._support import frames
 from recsample._support.checks import shown
+from recsample._support.errors import InputError, Naming
 from recsample._support.typing import Integers
 from recsample.evaluation.groups import by_user, names_of, numbered, several
 from recsample.ranks.counts import RankCounts
@@ -37,7 +38,8 @@ def reading_of(given: Mapping[str, Any], groups: Any) -> Reading:
             _refuse_several(labels)
         return Reading(labels)
     if any(isinstance(run, RankCounts) for run in given.values()):
-        raise ValueError("groups must come with Ranks: RankCounts do not say whose a rank is")
+        allowed = "must come with Ranks"
+        raise InputError("groups", allowed, remedy="RankCounts do not say whose a rank is")
     n = len(next(iter(given.values())))
     ids = np.arange(n) if labels is None else np.asarray(labels)
     names = names_of("groups", groups, ids)
@@ -48,11 +50,12 @@ def reading_of(given: Mapping[str, Any], groups: Any) -> Reading:
 def _refuse_several(labels):
     (user, n), *_ = Counter(np.asarray(labels).tolist()).most_common(1)
     if n > 1:
-        raise ValueError(
-            f"sampled must have one row for each user, got {n} for {shown(user)}: give relevant "
-            "items that were ranked together as one list of rs.Ranks, and rows that each had draws "
-            "of their own with groups=, which says whose they are"
+        remedy = (
+            "give relevant items that were ranked together as one list of rs.Ranks, and rows that "
+            "each had draws of their own with {groups:=}, which says whose they are"
         )
+        got = f"{n} for {shown(user)}"
+        raise InputError("sampled", "must have one row for each user").got(got, Naming(remedy))
 
 
 def _labels(given):
@@ -67,8 +70,9 @@ def _labels(given):
     first = names[0]
     repeat = len(set(np.asarray(first).tolist())) < len(first)
     if repeat and not all(np.array_equal(first, one) for one in names):
-        raise ValueError(
-            "sampled must have the same index in the same order for each recommender where users "
-            "have several rows, got other ones: sort them alike"
-        )
+        raise InputError(
+            "sampled",
+            "must have the same index in the same order for each recommender where users have "
+            "several rows",
+        ).got("other ones", "sort them alike")
     return first

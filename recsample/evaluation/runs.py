@@ -19,6 +19,7 @@ from scipy import special
 
 from recsample._support import frames
 from recsample._support.checks import shown
+from recsample._support.errors import InputError
 from recsample._support.numerics import LEVEL
 from recsample._support.typing import Floats, Integers
 from recsample.evaluation import exact, say
@@ -50,14 +51,16 @@ def runs_of(scores: Any, model: str, run: str) -> Runs:
         elif frames.is_frame(one):
             parts = parts_by(one, run, "run", "runs")
         else:
-            raise ValueError(
-                "scores must be a mapping of runs for each recommender, or dataframes with a "
-                f"column that run names, got {shown(one)} and run={run!r}"
-            )
+            raise InputError(
+                "scores",
+                "must be a mapping of runs for each recommender, or dataframes with a column "
+                "that run names",
+            ).got(f"{shown(one)} and run={run!r}")
         of[name] = {key: f"{name}, {run} {key}" if name else f"{run} {key}" for key in parts}
         twice = [called for called in of[name].values() if called in found]
         if twice:
-            raise ValueError(f"scores must have names that tell runs apart, got two {twice[0]!r}")
+            allowed = "must have names that tell runs apart"
+            raise InputError("scores", allowed).got(f"two {twice[0]!r}")
         found |= {of[name][key]: part for key, part in parts.items()}
     return Runs(found, of, named)
 

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from recsample._support import checks
 from recsample._support.arrays import counted
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.frames import table_of
 from recsample._support.typing import Rng
@@ -89,9 +90,8 @@ def printed_table(number: int) -> pd.DataFrame:
     """
     pd = extra("pandas")
     if isinstance(number, bool) or number not in (1, 2, 3, 4):
-        raise ValueError(
-            f"number must be one of the paper's tables, 1 to 4, got {checks.shown(number)}"
-        )
+        allowed = "must be one of the paper's tables, 1 to 4"
+        raise InputError("number", allowed).got(checks.shown(number))
     with resources.files("recsample").joinpath("data/printed_tables.csv").open("rb") as file:
         rows = pd.read_csv(file)
     return rows[rows.pop("table") == number].set_index(_INDEX)
@@ -288,10 +288,8 @@ def as_printed(table: pd.DataFrame, decimals: int) -> pd.DataFrame:
     """
     names = getattr(getattr(table, "index", None), "names", [])
     if "estimator" not in names or "mean" not in table.columns:
-        raise ValueError(
-            f"table must be a dataframe with a column 'mean' and indexed by {_INDEX}, "
-            f"got {checks.shown(table)}"
-        )
+        allowed = f"must be a dataframe with a column 'mean' and indexed by {_INDEX}"
+        raise InputError("table", allowed).got(checks.shown(table))
     decimals = int(checks.whole_numbers("decimals", decimals, lowest=0))
 
     def cell(row):
@@ -415,7 +413,7 @@ def order_changes(
     ranks = toy_ranks() if ranks is None else check_recommenders(ranks)
     metric, largest = the_metric(metric), _largest_sample(ranks)
     if not metric.higher_is_better:
-        raise ValueError(f"metric must be one of which more is better, got {metric}")
+        raise InputError("metric", "must be one of which more is better").got(metric)
     every = range(1, largest + 1)
     samples = _checked_samples(every if samples is None else samples)
     expected = _expected_of_all(ranks)
@@ -596,7 +594,7 @@ def bias_and_variance(
     jumps = large_pools.jumps_of(metric, 1, 1)
     law, rows = large_pools.compressed(check_law(sampler), pool, exact, jumps, belief)
     if not isinstance(estimators, Mapping) or not len(estimators):
-        raise ValueError(f"estimators must map names to metrics, got {checks.shown(estimators)}")
+        raise InputError("estimators", "must map names to metrics").got(checks.shown(estimators))
     values = np.stack([_values_at(one, sampler) for one in estimators.values()], axis=1)
     bias, squared_bias, variance = average_errors(values, law, rows.target[:, None], rows.weight)
     columns = {
@@ -763,9 +761,8 @@ def _checked_samples(samples):
     """Several numbers of samples, as a list."""
     checked = checks.whole_numbers("samples", samples, lowest=1)
     if checked.ndim != 1 or not len(checked):
-        raise ValueError(
-            f"samples must be a list of at least one number, got {checks.shown(samples)}"
-        )
+        allowed = "must be a list of at least one number"
+        raise InputError("samples", allowed).got(checks.shown(samples))
     return checked.tolist()
 
 

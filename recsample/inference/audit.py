@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from recsample._support import checks
+from recsample._support.errors import InputError, Naming
 from recsample._support.extras import extra
 from recsample._support.frames import aligned, labels_of
 from recsample._support.numerics import LEVEL, gaffke_reach
@@ -269,10 +270,12 @@ def exact_ranks(
     else:
         values, names = checks.numbers("exact", exact).astype(float), labels_of("exact", exact)
         if names is None and values.shape != (len(sampled),):
-            raise ValueError(
-                f"exact must hold a rank or NaN for each of the {len(sampled)} instances of "
-                f"sampled, got shape {values.shape}: name the few by the index of a Series, or "
-                "give (numbers of the instances, Ranks)"
+            raise InputError(
+                "exact",
+                f"must hold a rank or NaN for each of the {len(sampled)} instances of sampled",
+            ).got(
+                f"shape {values.shape}",
+                "name the few by the index of a Series, or give (numbers of the instances, Ranks)",
             )
         known = np.flatnonzero(~np.isnan(values))
         users = known if names is None else _numbers_of(names[known], sampled)
@@ -288,9 +291,8 @@ def _numbers_of(names, sampled):
     ids = np.arange(len(sampled)) if sampled.ids is None else sampled.ids
     found = extra("pandas").Index(ids).get_indexer(names)
     if (found < 0).any():
-        raise ValueError(
-            f"exact must name instances of sampled, got {checks.shown(names[found < 0][0])}: a "
-            "Series is matched by its index"
+        raise InputError("exact", "must name instances of sampled").got(
+            checks.shown(names[found < 0][0]), "a Series is matched by its index"
         )
     return found.astype(np.int64)
 
@@ -298,16 +300,13 @@ def _numbers_of(names, sampled):
 def _check_users(users, n_ranks, n_users):
     """Refuse numbers that are out of range or repeated, and fewer than two."""
     if len(users) != n_ranks:
-        raise ValueError(
-            f"exact must hold a rank for each of {len(users)} instances, got {n_ranks}"
-        )
+        allowed = f"must hold a rank for each of {len(users)} instances"
+        raise InputError("exact", allowed).got(n_ranks)
     if len(np.unique(users)) < max(2, n_ranks):
-        raise ValueError(
-            "exact must hold ranks of at least two instances, each named once, got "
-            f"{checks.shown(users.tolist())}"
-        )
+        allowed = "must hold ranks of at least two instances, each named once"
+        raise InputError("exact", allowed).got(checks.shown(users.tolist()))
     if users.max() >= n_users:
-        raise ValueError(f"exact must be of instances below {n_users}, got {users.max()}")
+        raise InputError("exact", f"must be of instances below {n_users}").got(users.max())
 
 
 def _check_possible(users, exact, sampled, sizes, replace):
@@ -316,19 +315,19 @@ def _check_possible(users, exact, sampled, sizes, replace):
         ("n_items", exact.sizes, sizes),
         ("relevant items", exact.n_relevant, sampled.n_relevant),
     ):
-        message = f"exact must have the {what} of sampled, {{}} in instance {{}}, got {{}}"
-        checks.refuse_first(given != wanted, message, wanted, users, given)
+        allowed = f"must have the {what} of sampled, {{0}} in instance {{1}}"
+        checks.refuse_first(given != wanted, "exact", allowed, "{2}", wanted, users, given)
     one, drawn = exact.rows, sampled.rows
     least, most = _possible(sampled, sizes, replace)
-    message = (
-        "exact must hold ranks that are possible beside sampled: rank {} among the drawn items "
-        "allows {} to {} among all, got {} in instance {}"
+    allowed = (
+        "must hold ranks that are possible beside sampled: rank {0} among the drawn items allows "
+        "{1} to {2} among all"
     )
-    if not replace:
-        message += ": state replace=True if items could be drawn twice"
+    remedy = "" if replace else Naming("state {replace:=True} if items could be drawn twice")
     wrong = (one.above + one.ties < least) | (one.above > most)
-    allowed = least + one.order, most + one.order
-    checks.refuse_first(wrong, message, drawn.rank, *allowed, one.rank, users[one.instance])
+    ends, got = (least + one.order, most + one.order), "{3} in instance {4}"
+    columns = drawn.rank, *ends, one.rank, users[one.instance]
+    checks.refuse_first(wrong, "exact", allowed, got, *columns, remedy=remedy)
 
 
 class AuditedMean(NamedTuple):
@@ -430,30 +429,29 @@ def chances_of(chosen: Any, sampled: Ranks, users: Integers) -> Floats | None:
         _check_random(sampled, users)
         return None
     if isinstance(chosen, str):
-        raise ValueError(
-            f"chosen must be 'random' or each instance's chance to be audited, got {chosen!r}"
-        )
+        allowed = "must be 'random' or each instance's chance to be audited"
+        raise InputError("chosen", allowed).got(f"{chosen!r}")
     chances = checks.finite_numbers("chosen", aligned("chosen", chosen, sampled.ids))
     if chances.shape != (len(sampled),):
-        raise ValueError(
-            f"chosen must be 'random' or a chance for each of the {len(sampled)} instances, got "
-            f"shape {chances.shape}"
-        )
+        allowed = f"must be 'random' or a chance for each of the {len(sampled)} instances"
+        raise InputError("chosen", allowed).got(f"shape {chances.shape}")
     left_out = np.ones(len(sampled), bool)
     left_out[users] = False
     checks.refuse_first(
         (chances <= 0) | (chances > 1) | (left_out & (chances == 1)),
-        "chosen must hold chances above 0 and at most 1, and 1 only of who was audited, got {:g} "
-        "for instance {at}",
+        "chosen",
+        "must hold chances above 0 and at most 1, and 1 only of who was audited",
+        "{:g} for instance {at}",
         chances,
     )
     # Six standard deviations off they are not the chances of independent draws.
     expected, spread = chances.sum(), np.sqrt((chances * (1 - chances)).sum())
     if abs(len(users) - expected) > 6 * spread + 1:
-        raise ValueError(
-            f"chosen must hold the chances with which exact came about: they audit "
-            f"{expected:.0f} instances on average, got {len(users)}"
-        )
+        raise InputError(
+            "chosen",
+            f"must hold the chances with which exact came about: they audit {expected:.0f} "
+            "instances on average",
+        ).got(len(users))
     return None if np.ptp(chances) == 0 else chances
 
 
@@ -464,8 +462,8 @@ def _check_random(sampled, users):
         down, up = gaffke_reach(values[users], values.min(), values.max(), 1 - 1e-6)
         mean = values[users].mean()
         if not mean - down <= values.mean() <= mean + up:
-            raise ValueError(
-                f"chosen must be each instance's chance, got 'random' though {metric} of sampled "
-                f"is {mean:.3f} for those in exact and {values.mean():.3f} for all: an audit by "
-                "sampled rank needs its chances"
+            raise InputError("chosen", "must be each instance's chance").got(
+                f"'random' though {metric} of sampled is {mean:.3f} for those in exact and "
+                f"{values.mean():.3f} for all",
+                "an audit by sampled rank needs its chances",
             )

@@ -20,6 +20,7 @@ from scipy import special
 
 from recsample._support import checks
 from recsample._support.arrays import places_in, split
+from recsample._support.errors import InputError
 from recsample._support.numerics import gaffke_reach, limits_of_means, mean_of, upper_limits
 from recsample._support.typing import Floats, Integers
 from recsample.corrections.base import Correction
@@ -123,7 +124,7 @@ def paired_comparison(
         exact = _of_exact_means(metric, a, b, level)
         return exact._replace(difference=float(differences.mean()))
     if len(differences) < 2:
-        raise ValueError(f"a and b must hold at least two instances, got {len(differences)}")
+        raise InputError("a and b", "must hold at least two instances").got(len(differences))
     ends = None
     if metric is not None:
         ends = ends_of_difference(the_metric(metric), _pools_of(a), _pools_of(b))
@@ -199,7 +200,7 @@ def users_for(values: Floats, ends: tuple[float, float], width: float, level: fl
     while not is_close(most):
         most *= 2
         if most > 2**53:
-            raise ValueError(f"width must be one that fewer than 2**53 users reach, got {width}")
+            raise InputError("width", "must be one that fewer than 2**53 users reach").got(width)
     return bisect_left(range(most), True, lo=most // 2, key=is_close)
 
 
@@ -271,7 +272,8 @@ def order_probability(
     exact = metric.metric if isinstance(metric, Correction) else metric
     sum_a, sum_b = (_exact_sum(exact, *run) for run in runs)
     if sum_a == sum_b:
-        raise ValueError(f"ranks_a and ranks_b must differ in their mean {exact}, got the same")
+        allowed = f"must differ in their mean {exact}"
+        raise InputError("ranks_a and ranks_b", allowed).got("the same")
     mean, variance = _moments_of_difference(metric, *runs, sampler, len(ranks_a))
     return normal_probability(mean if sum_a > sum_b else -mean, np.sqrt(variance))
 
@@ -308,8 +310,8 @@ def defined_values(metric, ranks):
     """The metric of every instance; refuse undefined values."""
     metric = the_metric(metric)
     values = metric(ranks)
-    message = f"{metric} must be defined for every instance, got nan in instance {{at}}"
-    checks.refuse_first(np.isnan(values), message)
+    allowed, got = "must be defined for every instance", "nan in instance {at}"
+    checks.refuse_first(np.isnan(values), str(metric), allowed, got)
     return values
 
 
@@ -331,11 +333,9 @@ def _values_of(name, metric, evaluated):
     if isinstance(evaluated, Ranks):
         return defined_values(metric, evaluated)
     if metric is not None:
-        raise ValueError(
-            f"{name} must be Ranks or Observed for a metric, and metric None for values of its "
-            f"own, got {checks.shown(evaluated)} for {metric}"
-        )
+        allowed = "must be Ranks or Observed for a metric, and metric None for values of its own"
+        raise InputError(name, allowed).got(f"{checks.shown(evaluated)} for {metric}")
     values = checks.finite_numbers(name, evaluated)
     if values.ndim != 1:
-        raise ValueError(f"{name} must hold one value per instance, got shape {values.shape}")
+        raise InputError(name, "must hold one value per instance").got(f"shape {values.shape}")
     return values

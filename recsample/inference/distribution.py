@@ -17,6 +17,7 @@ import scipy
 
 from recsample._support import checks
 from recsample._support.arrays import counted, summed
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats
 from recsample.inference.likelihood.mixtures import EM_ITERATIONS, em_steps
 from recsample.metrics.base import Metric
@@ -36,22 +37,20 @@ def sampled_counts(sampled: Ranks | RankCounts, sampler: UniformSampling) -> Flo
     sampled, counts = rows_of(sampled, "sampled")
     check_one_relevant(sampled, "sampled")
     ties, m = sampled.rows.ties, sampled.n_irrelevant
-    message = "sampled must have no ties, got {} in instance {at}; break_ties draws an order"
-    checks.refuse_first(ties > 0, message, ties)
-    message = "sampled must have n_items = m + 1 = {}, got {} in instance {at}"
-    checks.refuse_first(m != sampler.m, message, sampler.m + 1, m + 1)
+    got, remedy = "{} in instance {at}", "; break_ties draws an order"
+    checks.refuse_first(ties > 0, "sampled", "must have no ties", got, ties, remedy=remedy)
+    allowed, got = "must have n_items = m + 1 = {0}", "{1} in instance {at}"
+    checks.refuse_first(m != sampler.m, "sampled", allowed, got, sampler.m + 1, m + 1)
     if counts is not None:
         return summed(sampled.rows.rank - 1, counts, sampler.m + 1)
     return counted(sampled.rows.rank - 1, sampler.m + 1).astype(float)
 
 
 def check_uniform(sampler: Any) -> UniformSampling:
-    """Return ``sampler``; raise a ValueError if it is not `UniformSampling`."""
+    """Return ``sampler``; raise an InputError if it is not `UniformSampling`."""
     if not isinstance(sampler, UniformSampling):
-        raise ValueError(
-            "sampler must be UniformSampling, such as UniformSampling(100), got "
-            f"{checks.shown(sampler)}"
-        )
+        allowed = "must be UniformSampling, such as UniformSampling(100)"
+        raise InputError("sampler", allowed).got(checks.shown(sampler))
     return sampler
 
 
@@ -205,10 +204,8 @@ def plug_in(metric: Metric | str, distribution: Floats) -> float:
     """
     p = checks.finite_numbers("distribution", distribution, lowest=0.0)
     if p.ndim != 1 or abs(p.sum() - 1) > 1e-9:
-        raise ValueError(
-            "distribution must be an array of probabilities with sum 1, "
-            f"got shape {p.shape} with sum {p.sum()}"
-        )
+        allowed = "must be an array of probabilities with sum 1"
+        raise InputError("distribution", allowed).got(f"shape {p.shape} with sum {p.sum()}")
     return float(p @ exact_metric(metric).of_rank(np.arange(1, len(p) + 1), len(p)))
 
 

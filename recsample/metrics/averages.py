@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recsample._support.arrays import summed
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.numerics import mean_of
 from recsample._support.typing import Floats
@@ -63,7 +64,7 @@ def compare(
     chosen = chosen_metrics(metrics)
     lengths = {name: len(r) for name, r in ranks.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"ranks must have the same number of instances, got {lengths}")
+        raise InputError("ranks", "must have the same number of instances").got(lengths)
     names = [str(m) for m in chosen]
     counted = [rows_of(r) for r in ranks.values()]
     means = [[mean_of(m(r), counts) for m in chosen] for r, counts in counted]
@@ -105,7 +106,7 @@ def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:
     metric = exact_metric(metric)
     check_ranks(ranks)
     if not metric.additive:
-        raise ValueError(f"metric must be a sum over the relevant items, got {metric}")
+        raise InputError("metric", "must be a sum over the relevant items").got(metric)
     instance, order = ranks.rows.instance, ranks.rows.order
     of_instance = ranks.n_relevant[instance], ranks.sizes[instance]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.arrays import summed
 from recsample._support.checks import positive_int, refuse_first, whole_numbers
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Integers
 from recsample.metrics.shapes import Linear, Shape, Step, has_shape, mean_over_ties
 from recsample.ranks.base import Ranks
@@ -70,18 +71,16 @@ def _register(cls):
     """Register a class by its names; refuse names of another class."""
     aliases = vars(cls).get("aliases", ())
     if isinstance(aliases, str):  # each letter would be one
-        raise ValueError(f"aliases must be a tuple of names, got {aliases!r}")
+        raise InputError("aliases", "must be a tuple of names").got(f"{aliases!r}")
     names = [vars(cls)["name"], *aliases]
     for name in names:
         known = REGISTERED.get(normalized(name))
         if not normalized(name) or re.search("[()@]", name):
-            raise ValueError(f"name must be one without brackets and @, got {name!r}")
+            raise InputError("name", "must be one without brackets and @").got(f"{name!r}")
         # A class may be made again, as by a cell of a notebook that is run twice.
         if known is not None and _origin(known) != _origin(cls):
-            raise ValueError(
-                f"name must be one that no other metric has, got {name!r}, which is "
-                f"{known.__module__}.{known.__qualname__}"
-            )
+            got = f"{name!r}, which is {known.__module__}.{known.__qualname__}"
+            raise InputError("name", "must be one that no other metric has").got(got)
     REGISTERED.update({normalized(name): cls for name in names})
 
 
@@ -238,7 +237,7 @@ class Metric(ABC):
         if ranks is None and options:
             return self._with(options)
         if options:
-            raise ValueError(f"{self} takes either ranks or options, got both")
+            raise InputError(f"{self}", "takes either ranks or options").got("both")
         check_usable(self)
         check_ranks(ranks)
         values = self._mean_over_ties(ranks)
@@ -249,7 +248,7 @@ class Metric(ABC):
         known = [f.name for f in dataclasses.fields(self)] if dataclasses.is_dataclass(self) else []
         for name in options:
             if name not in known:
-                raise ValueError(f"{self} must be given options of {known}, got {name!r}")
+                raise InputError(f"{self}", f"must be given options of {known}").got(f"{name!r}")
         return dataclasses.replace(self, **options)
 
     def _mean_over_ties(self, ranks):
@@ -308,10 +307,9 @@ class Metric(ABC):
         r = whole_numbers("r", r, lowest=1)
         n_items = whole_numbers("n_items", n_items, lowest=1)
         if n_items.ndim and n_items.shape != r.shape:
-            raise ValueError(
-                f"n_items must be one number or have the shape of r, {r.shape}, got {n_items.shape}"
-            )
-        refuse_first(r > n_items, "r must not exceed n_items = {}, got {}", n_items, r)
+            allowed = f"must be one number or have the shape of r, {r.shape}"
+            raise InputError("n_items", allowed).got(n_items.shape)
+        refuse_first(r > n_items, "r", "must not exceed n_items = {0}", "{1}", n_items, r)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self.term(r, np.int64(1), np.int64(1), n_items) + np.zeros(r.shape)
         values = warned_of_nan(self, values)
@@ -328,7 +326,7 @@ class Metric(ABC):
     def __matmul__(self: _Self, cutoff: int) -> _Self:
         """``M @ k``: the metric cut off at rank `k`."""
         if not (self.takes_cutoff and dataclasses.is_dataclass(self)):
-            raise ValueError(f"{self} takes no cut-off, got @ {cutoff!r}")
+            raise InputError(f"{self}", "takes no cut-off").got(f"@ {cutoff!r}")
         cutoff = positive_int("cutoff", cutoff)
         return dataclasses.replace(self, cutoff=cutoff)
 
@@ -426,7 +424,7 @@ def _number(name, text):
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{name} must be a number, got {text!r}") from None
+        raise InputError(name, "must be a number").got(f"{text!r}") from None
 
 
 # Before a metric is used.
@@ -435,7 +433,7 @@ def _number(name, text):
 def check_usable(metric: Metric) -> None:
     """Refuse a metric without a cut-off that it needs, or with another form than it declares."""
     if metric.needs_cutoff and metric.cutoff is None:
-        raise ValueError(f"{metric.name} needs a cut-off: write {metric.name} @ 10")
+        raise InputError(metric.name, "needs a cut-off", remedy=f"write {metric.name} @ 10")
     if type(metric.form) is not Shape:
         try:
             hash(metric)
@@ -454,25 +452,22 @@ def _check_form(metric: Metric) -> None:
     for order, n_relevant in ((1, 1), (1, 3), (2, 3), (3, 3)):
         last = int(metric._last_rank(np.array(n_relevant, np.int64)))
         least = last if last < _NONE else n_relevant
-        declares = f"{type(metric).__name__} must have the form that it declares, {metric.form}"
+        name = type(metric).__name__
+        declares = f"must have the form that it declares, {metric.form}"
         nothing = f"as relevant item {order} of {n_relevant}; Shape() declares nothing"
         for n_items in (least + 9, least + 10_000):
             places = np.array([*(order + _STEPS), least, least + 1])
             rank = np.unique(places[(places >= order) & (places <= n_items - n_relevant + order)])
             term = partial(_terms, metric, order=order, n_relevant=n_relevant, n_items=n_items)
             if not has_shape(metric.form, term, rank, last):
-                raise ValueError(
-                    f"{declares}, got {term(rank[:4]).tolist()} on the ranks "
-                    f"{rank[:4].tolist()} of {n_items} {nothing}"
-                )
+                found = f"{term(rank[:4]).tolist()} on the ranks {rank[:4].tolist()}"
+                raise InputError(name, declares).got(f"{found} of {n_items} {nothing}")
         if isinstance(metric.shape, Linear):
             short, long = (_at_both_ends(metric, order, n_relevant, n) for n in (9, 9_999))
             if not np.allclose(short, long, rtol=1e-9, equal_nan=True):
-                raise ValueError(
-                    f"{declares}, and with it the same values at the top and at the bottom of a "
-                    f"list of any length, got {short.tolist()} for 9 items and {long.tolist()} "
-                    f"for 9,999 {nothing}"
-                )
+                alike = "the same values at the top and at the bottom of a list of any length"
+                got = f"{short.tolist()} for 9 items and {long.tolist()} for 9,999 {nothing}"
+                raise InputError(name, f"{declares}, and with it {alike}").got(got)
 
 
 def _check_falls(metric, n_relevant, n_items):
@@ -492,11 +487,10 @@ def _check_falls(metric, n_relevant, n_items):
         wrong = np.flatnonzero(sign * np.diff(values) > 1e-9 * np.abs(values).max(initial=0.0))
         if len(wrong):
             at = slice(wrong[0], wrong[0] + 2)
-            raise ValueError(
-                f"metric must not {way} with the rank to have limits, as {metric} does: it is "
-                f"{values[at].tolist()} on the ranks {rank[at].tolist()} of {n_items}; "
-                f"higher_is_better={metric.higher_is_better} says which way is better"
-            )
+            allowed = f"must not {way} with the rank to have limits, as {metric} does"
+            remedy = f"it is {values[at].tolist()} on the ranks {rank[at].tolist()} of {n_items}; "
+            remedy += f"higher_is_better={metric.higher_is_better} says which way is better"
+            raise InputError("metric", allowed, remedy=remedy)
 
 
 def _at_both_ends(metric, order, n_relevant, n_items):

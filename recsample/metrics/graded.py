@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from recsample._support import checks
 from recsample._support.arrays import counted, owners, places_in, repeated, summed
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Integers
 from recsample.metrics.base import warned_of_nan
 from recsample.metrics.ranking import NDCG
@@ -201,28 +202,25 @@ def _read(name, values, gain, lowest):
     if hasattr(values, "__array__"):
         values = checks.array_of(name, values)
     elif not isinstance(values, Sequence):  # a set has no order
-        raise ValueError(f"{name} must be a list of grades, got {checks.shown(values)}")
+        raise InputError(name, "must be a list of grades").got(checks.shown(values))
     several = np.iterable(values) and {np.iterable(v) for v in values} == {True}
     arrays = [checks.numbers(name, v) for v in (values if several else [values])]
     if any(array.ndim != 1 for array in arrays):
-        raise ValueError(
-            f"{name} must be a list of grades or a list of such lists, got {checks.shown(values)}"
-        )
+        got = checks.shown(values)
+        raise InputError(name, "must be a list of grades or a list of such lists").got(got)
     length = np.array([len(array) for array in arrays], np.int64)
     lists = _Lists(name, several, np.concatenate(arrays, dtype=np.float64), length)
     if not length.all():
         where = lists.where(int(np.argmin(length)))
-        raise ValueError(f"{name} must hold at least one grade, got none{where}")
+        raise InputError(name, "must hold at least one grade").got(f"none{where}")
     highest = 1024 if gain == "exponential" else np.inf
     bad = ~((lists.grade >= lowest) & (lists.grade < highest))
     if bad.any():
         at = int(np.argmax(bad))
-        raise ValueError(
-            f"{name} must be finite numbers of at least {str(lowest).removesuffix('.0')}"
-            + (" and below 1024, where 2^grade overflows" if gain == "exponential" else "")
-            + f", got {lists.grade[at]} (at position {lists.place[at] - 1})"
-            + lists.where(lists.instance[at])
-        )
+        allowed = f"must be finite numbers of at least {str(lowest).removesuffix('.0')}"
+        allowed += " and below 1024, where 2^grade overflows" * (gain == "exponential")
+        where = f"(at position {lists.place[at] - 1}){lists.where(lists.instance[at])}"
+        raise InputError(name, allowed).got(f"{lists.grade[at]} {where}")
     return lists
 
 
@@ -252,7 +250,7 @@ def _sums(lists, gain, discounted=True):
     sums = summed(lists.instance, gains, len(lists.length))
     if np.isinf(sums).any():
         where = lists.where(int(np.argmax(np.isinf(sums))))
-        raise ValueError(f"{lists.name} must have a finite sum of gains, got inf{where}")
+        raise InputError(f"{lists.name}", "must have a finite sum of gains").got(f"inf{where}")
     return sums
 
 
@@ -260,9 +258,8 @@ def _check_judged(listed, judged, lowest):
     """Refuse judged grades that lack a grade of the list: NDCG could exceed 1."""
     if (judged.several, len(judged.length)) != (listed.several, len(listed.length)):
         shapes = [f"{len(x.length)} lists" if x.several else "one list" for x in (judged, listed)]
-        raise ValueError(
-            "judged must hold one list for each list of grades, got {} for {}".format(*shapes)
-        )
+        allowed = "must hold one list for each list of grades"
+        raise InputError("judged", allowed).got("{} for {}".format(*shapes))
     grade, kind = np.unique(np.concatenate([listed.grade, judged.grade]), return_inverse=True)
     instance = np.concatenate([listed.instance, judged.instance])
     # One number for each grade of each instance: numpy is slow to find equal rows of two.
@@ -273,9 +270,9 @@ def _check_judged(listed, judged, lowest):
     if lacking.any():
         at = int(np.argmax(lacking))
         instance, kind = divmod(pair[at], len(grade))
-        raise ValueError(
-            f"judged must hold all grades of the list above the lowest, got grade {grade[kind]} "
-            f"{needed[at]} times in grades and {held[at]} times in judged" + listed.where(instance)
+        raise InputError("judged", "must hold all grades of the list above the lowest").got(
+            f"grade {grade[kind]} {needed[at]} times in grades and {held[at]} times in judged"
+            f"{listed.where(instance)}"
         )
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from recsample._support.checks import shown
+from recsample._support.errors import InputError
 from recsample.metrics.base import NUMBERED, REGISTERED, Metric, check_usable, lowered, normalized
 from recsample.metrics.ranking import AP  # with it, all of the field's metrics register
 
@@ -47,7 +48,7 @@ def metric(name: str) -> Metric:
     >>> rs.metric("hit_rate@3"), rs.metric("Hits@3"), rs.metric("RankScore(5)")
     (HitRate@3, HitRate@3, RankScore(5))
     """
-    return _read(name, "name must be that of a metric")
+    return _read(name, ("name", "must be that of a metric"))
 
 
 _FORM = re.compile(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@\s*([\w.+-]+))?\s*")
@@ -88,13 +89,12 @@ def _read(name, wanted):
                 return known
             return known @ (int(cutoff) if cutoff.isdecimal() and len(cutoff) < 20 else cutoff)
     if normalized(base) == "gauc":  # which RecBole and DIN weight by clicks
-        raise ValueError(
-            f"{wanted}, got {name!r}, a weighted mean of AUC: evaluate AUC, take values = "
-            "result.per_instance['value'], and numpy.average(values, weights=clicks)"
-        )
+        remedy = "evaluate AUC, take values = result.per_instance['value'], and "
+        remedy += "numpy.average(values, weights=clicks)"
+        raise InputError(*wanted).got(f"{name!r}, a weighted mean of AUC", remedy)
     near = get_close_matches(normalized(base), labels := _labels(), n=3, cutoff=0.3)
     near = [labels[n] for n in near] or [*labels.values()]
-    raise ValueError(f"{wanted}, got {name!r}; nearest: {', '.join(near)}")
+    raise InputError(*wanted).got(repr(name), f"; nearest: {', '.join(near)}")
 
 
 def _known(base, option):
@@ -147,16 +147,16 @@ def _labels():
 
 # Metrics as arguments: a metric, or its name.
 
-_ONE = f"metric must be a Metric such as {AP} or Recall @ 10, or the name of one"
-_SEVERAL = f"metrics must hold metrics such as {AP} or Recall @ 10, or their names"
+_ONE = "metric", f"must be a Metric such as {AP} or Recall @ 10, or the name of one"
+_SEVERAL = "metrics", f"must hold metrics such as {AP} or Recall @ 10, or their names"
 
 
-def the_metric(metric: Metric | str, wanted: str = _ONE) -> Metric:
+def the_metric(metric: Metric | str, wanted: tuple[str, str] = _ONE) -> Metric:
     """Return the metric that an argument is or names; refuse a missing cut-off."""
     if isinstance(metric, str):
         metric = _read(metric, wanted)
     if not isinstance(metric, Metric):
-        raise ValueError(f"{wanted}, got {shown(metric)}")
+        raise InputError(*wanted).got(shown(metric))
     check_usable(metric)
     return metric
 
@@ -165,23 +165,20 @@ def exact_metric(metric: Metric | str) -> Metric:
     """Return the metric that an argument is or names; refuse corrections, for sampled ranks."""
     found = the_metric(metric)
     if found.sampler is not None:
-        raise ValueError(
-            f"metric must be a metric of exact ranks such as AP, got {found}, "
-            f"which reads what {found.sampler} gives"
-        )
+        allowed = "must be a metric of exact ranks such as AP"
+        raise InputError("metric", allowed).got(f"{found}, which reads what {found.sampler} gives")
     return found
 
 
 def chosen_metrics(metrics: Sequence[Metric | str]) -> list[Metric]:
     """Return the distinct metrics in a list argument; refuse an empty list."""
     if isinstance(metrics, (str, Metric)) or not np.iterable(metrics):
-        raise ValueError(f"metrics must be a list of metrics, got {shown(metrics)}")
+        raise InputError("metrics", "must be a list of metrics").got(shown(metrics))
     found = [the_metric(one, _SEVERAL) for one in metrics]
     if not found:
-        raise ValueError("metrics must hold at least one metric, got none")
+        raise InputError("metrics", "must hold at least one metric").got("none")
     try:
         return list(dict.fromkeys(found))
     except TypeError as error:
-        raise ValueError(
-            f"metrics must hold metrics that are frozen and hold no lists, got {error}"
-        ) from None
+        allowed = "must hold metrics that are frozen and hold no lists"
+        raise InputError("metrics", allowed).got(error) from None

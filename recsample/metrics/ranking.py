@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from recsample._support.arrays import counted, flattened, owners, row_blocks
 from recsample._support.checks import finite_numbers, fraction, one_of, positive_float, shown
+from recsample._support.errors import InputError
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Logarithmic, Reciprocal, Shape, Step
 from recsample.ranks.base import Ranks
@@ -590,10 +591,10 @@ def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None)
     check_ranks(ranks)
     instance, _, rank, ties, group, place = ranks.rows
     if not len(rank):
-        raise ValueError("ranks must hold at least one relevant item, got none")
+        raise InputError("ranks", "must hold at least one relevant item").got("none")
     size = ranks.sizes[instance]
     if (size == 1).any():
-        raise ValueError("n_items must be at least 2 for a percentile rank, got 1")
+        raise InputError("n_items", "must be at least 2 for a percentile rank").got("1")
     # Tied items, relevant or not, have the middle of their places on average.
     middle = rank - place + 1 + (group + ties - 1) / 2
     weight = np.ones(len(rank)) if consumption is None else _weights(consumption, ranks)
@@ -605,13 +606,11 @@ def _weights(consumption, ranks):
     weight, lengths, nested = flattened("consumption", consumption)
     given, expected, lists = flattened("values", ranks.values)
     if nested != lists or not np.array_equal(lengths, expected):
-        raise ValueError(
-            "consumption must hold one number per relevant item, in the shape of ranks.values, "
-            f"got {shown(consumption)}"
-        )
+        allowed = "must hold one number per relevant item, in the shape of ranks.values"
+        raise InputError("consumption", allowed).got(shown(consumption))
     weight = finite_numbers("consumption", weight, lowest=0)
     if not weight.any():
-        raise ValueError("consumption must not be 0 throughout")
+        raise InputError("consumption", "must not be 0 throughout")
     return weight[np.lexsort((given, owners(lengths)))]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.checks import finite_numbers
+from recsample._support.errors import InputError
 
 
 def mae(predicted: ArrayLike, actual: ArrayLike) -> float:
@@ -94,10 +95,9 @@ def rmse(predicted: ArrayLike, actual: ArrayLike) -> float:
 def _errors(predicted, actual):
     predicted, actual = finite_numbers("predicted", predicted), finite_numbers("actual", actual)
     if predicted.shape != actual.shape:
-        raise ValueError(
-            "predicted and actual must have the same shape, "
-            f"got {predicted.shape} and {actual.shape}"
-        )
+        got = f"{predicted.shape} and {actual.shape}"
+        raise InputError("predicted and actual", "must have the same shape").got(got)
     if not actual.size:
-        raise ValueError(f"actual must hold at least one rating, got none in shape {actual.shape}")
+        allowed = "must hold at least one rating"
+        raise InputError("actual", allowed).got(f"none in shape {actual.shape}")
     return predicted - actual

@@ -17,6 +17,7 @@ from collections.abc import Hashable, Iterable, Mapping
 import numpy as np
 
 from recsample._support import checks
+from recsample._support.errors import InputError
 
 
 def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> float:
@@ -188,22 +189,19 @@ def item_coverage(recommended: Iterable[Iterable[Hashable]], n_items: int) -> fl
     n_items = checks.positive_int("n_items", n_items)
     covered = len(set().union(*_by_user(recommended)))
     if covered > n_items:
-        raise ValueError(
-            f"n_items must be at least the number of different recommended items, {covered}, "
-            f"got {n_items}"
-        )
+        allowed = f"must be at least the number of different recommended items, {covered}"
+        raise InputError("n_items", allowed).got(n_items)
     return covered / n_items
 
 
 def _by_user(recommended):
     """The set of recommended items of each user."""
     if isinstance(recommended, (str, bytes, Mapping)) or not np.iterable(recommended):
-        raise ValueError(
-            f"recommended must be one collection of items per user, got {checks.shown(recommended)}"
-        )
+        allowed = "must be one collection of items per user"
+        raise InputError("recommended", allowed).got(checks.shown(recommended))
     users = [_recommended(f"recommended[{user}]", items) for user, items in enumerate(recommended)]
     if not users:
-        raise ValueError("recommended must hold at least one user, got none")
+        raise InputError("recommended", "must hold at least one user").got("none")
     return users
 
 
@@ -212,9 +210,8 @@ def _recommended(name, items):
     counts = _counts(name, items)
     for item, count in counts.most_common(1):
         if count > 1:
-            raise ValueError(
-                f"{name} must hold every item once, got {checks.shown(item)} {count} times"
-            )
+            allowed = "must hold every item once"
+            raise InputError(name, allowed).got(f"{checks.shown(item)} {count} times")
     return counts.keys()
 
 
@@ -224,15 +221,15 @@ def _counts(name, items):
     checks.refuse_masked(name, items)
     checks.refuse_frame(name, items, "choose the column of items")
     if isinstance(items, (str, bytes)) or checks.is_sparse(items) or not np.iterable(items):
-        raise ValueError(f"{name} must be a collection of items, got {checks.shown(items)}")
+        raise InputError(name, "must be a collection of items").got(checks.shown(items))
     items = items.tolist() if hasattr(items, "tolist") else list(items)
     try:
         counts = Counter(items)
     except TypeError:
-        raise ValueError(f"{name} must hold hashable items, got {checks.shown(items)}") from None
+        raise InputError(name, "must hold hashable items").got(checks.shown(items)) from None
     # NaN is not even equal to itself, so it would never be found among the relevant items.
     if any(map(checks.is_missing, counts)):
-        raise ValueError(f"{name} must not hold NaN, got {checks.shown(items)}")
+        raise InputError(name, "must not hold NaN").got(checks.shown(items))
     return counts
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recsample._support import checks
 from recsample._support.arrays import counted, entries_of, flattened, owners, places_in, split
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.frames import as_ids, chosen_names, coded, column_names, read_columns
 from recsample._support.typing import Integers, Rng
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Ranks", "Rows"]
 
 
-# What to do with ranks that are no whole numbers, as the end of a message.
+# What to do with ranks that are no whole numbers.
 OTHER_RANKS = (
-    ": where items are tied, rs.Ranks(first, n_items, ties=...) takes the first of their places "
+    "where items are tied, rs.Ranks(first, n_items, ties=...) takes the first of their places "
     "and how many others they are tied with; an item that is not found has the last rank, or is "
     "left out"
 )
@@ -160,13 +161,14 @@ class Ranks(WithDrawn):
         ids: ArrayLike | None = None,
     ) -> None:
         if isinstance(values, Ranks):
-            raise ValueError(f"values must be ranks, which are numbers, got {values}")
+            raise InputError("values", "must be ranks, which are numbers").got(values)
         checks.refuse_frame("values", values, "Ranks.from_frame reads it, or choose one column")
         flat, n_relevant, nested = flattened("values", values)
         if flat.dtype.kind == "f":
             whole = np.isfinite(flat) & (flat == np.floor(flat))
-            message = "values must be whole numbers, got rank {} in instance {}" + OTHER_RANKS
-            checks.refuse_first(~whole, message, flat, owners(n_relevant))
+            of_one, columns = "rank {} in instance {}", (flat, owners(n_relevant))
+            allowed = "must be whole numbers"
+            checks.refuse_first(~whole, "values", allowed, of_one, *columns, remedy=OTHER_RANKS)
         tie = _ties_like(ties, n_relevant, nested)
         one_tie = int(checks.whole_numbers("ties", ties, lowest=0)) if np.isscalar(ties) else None
         self._fill(flat, tie, n_relevant, nested, n_items, ids, one_tie)
@@ -183,12 +185,12 @@ class Ranks(WithDrawn):
         instance = owners(n_relevant)
         each = f"of the {len(n_relevant)} instances"
         sizes = checks.one_or_each("n_items", n_items, len(n_relevant), each, lowest=1)
-        low = "values must be ranks of at least 1, got rank {} in instance {}"
-        checks.refuse_first(flat < 1, low, flat, instance)
-        high = "values must not exceed n_items, got rank {} in instance {}"
+        low, of_one = "must be ranks of at least 1", ("rank {} in instance {}", flat, instance)
+        checks.refuse_first(flat < 1, "values", low, *of_one)
         # One number for all where it is, which takes the memory of one.
         alike = np.ndim(n_items) == 0 and not nested
-        checks.refuse_first(flat > (sizes[:1] if alike else sizes[instance]), high, flat, instance)
+        beyond = flat > (sizes[:1] if alike else sizes[instance])
+        checks.refuse_first(beyond, "values", "must not exceed n_items", *of_one)
         rank = flat.astype(np.int64)
         rows = _sorted_rows(rank, tie, n_relevant, instance)
         n_irrelevant = sizes[:1] - n_relevant[:1] if alike else sizes - n_relevant
@@ -237,17 +239,17 @@ class Ranks(WithDrawn):
         checks.refuse_masked("users", users)
         if getattr(getattr(users, "dtype", None), "kind", "") == "u":
             users = checks.whole_numbers("users", users)  # which NumPy would let wrap around
-        wanted = "users must be a number, a slice, or a list of numbers or of True and False, "
+        allowed = "must be a number, a slice, or a list of numbers or of True and False"
         try:
             which = np.atleast_1d(np.arange(len(self))[users])
         except (IndexError, TypeError, ValueError, OverflowError):
             # An IndexError, by which Python ends a loop over the instances.
             got = f"of {len(self)} instances, got {checks.shown(users)}"
-            raise IndexError(wanted + got) from None
+            raise IndexError(f"users {allowed}, {got}") from None
         if which.ndim != 1:
-            raise ValueError(f"{wanted}got an index of shape {which.shape}")
+            raise InputError("users", allowed).got(f"an index of shape {which.shape}")
         if not len(which):
-            raise ValueError("users must choose at least one instance, got none")
+            raise InputError("users", "must choose at least one instance").got("none")
         return which
 
     @property
@@ -298,7 +300,8 @@ class Ranks(WithDrawn):
         parts = listed(parts, Ranks)
         named = [part.ids for part in parts if part.ids is not None]
         if named and len(named) < len(parts):
-            raise ValueError(f"parts must all have ids or none, got {len(named)} of {len(parts)}")
+            allowed = "must all have ids or none"
+            raise InputError("parts", allowed).got(f"{len(named)} of {len(parts)}")
         rank, tie, lengths, sizes = (
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("_rank", "_tie", "n_relevant", "sizes")
@@ -415,7 +418,7 @@ class Ranks(WithDrawn):
         """
         instance = self.rows.instance
         if not len(instance):
-            raise ValueError("ranks must hold at least one relevant item, got none")
+            raise InputError("ranks", "must hold at least one relevant item").got("none")
         found = Ranks(
             self.rows.above + 1,
             self.n_irrelevant[instance] + 1,
@@ -445,10 +448,8 @@ class Ranks(WithDrawn):
         """
         flat = checks.whole_numbers("rank", rank)
         if flat.shape != self._rank.shape:
-            raise ValueError(
-                f"rank must hold one number for each of the {len(self._rank)} relevant items, "
-                f"got an array of shape {flat.shape}"
-            )
+            allowed = f"must hold one number for each of the {len(self._rank)} relevant items"
+            raise InputError("rank", allowed).got(f"an array of shape {flat.shape}")
         tie = np.zeros(len(flat), np.int64)
         return Ranks._of(flat, tie, self.n_relevant, self._nested, n_items, self.ids, 0)
 
@@ -504,9 +505,9 @@ def _ties_like(ties, n_relevant, nested):
     flat, lengths, in_lists = flattened("ties", ties)
     if in_lists != nested or len(lengths) != len(n_relevant):
         got = f"{len(lengths)} {'lists' if in_lists else 'numbers'} for {len(n_relevant)} instances"
-        raise ValueError(f"ties must be one number or have the shape of values, got {got}")
-    message = "ties must have the lengths of values, got length {} in instance {at}"
-    checks.refuse_first(lengths != n_relevant, message, lengths)
+        raise InputError("ties", "must be one number or have the shape of values").got(got)
+    allowed, got = "must have the lengths of values", "length {} in instance {at}"
+    checks.refuse_first(lengths != n_relevant, "ties", allowed, got, lengths)
     return checks.whole_numbers("ties", flat, lowest=0)
 
 
@@ -516,10 +517,8 @@ def _names(ids, n_instances):
         return None
     names = checks.array_of("ids", ids)
     if names.shape != (n_instances,):
-        raise ValueError(
-            f"ids must hold one name for each of the {n_instances} instances, "
-            f"got an array of shape {names.shape}"
-        )
+        allowed = f"must hold one name for each of the {n_instances} instances"
+        raise InputError("ids", allowed).got(f"an array of shape {names.shape}")
     if not hasattr(ids, "dtype") and names.tolist() != list(ids):  # 1 is not "1", as NumPy has it
         names = np.array(list(ids), object)
     return frozen(names)
@@ -538,24 +537,22 @@ def _size_of_each(sizes, which, ids):
     other = found[which] != sizes
     if other.any():
         where = int(np.argmax(other))
-        raise ValueError(
-            f"n_items must be one number for each instance, got {sizes[where]} and "
-            f"{found[which[where]]} for {checks.shown(ids[which[where]])}"
-        )
+        got = f"{sizes[where]} and {found[which[where]]} for {checks.shown(ids[which[where]])}"
+        raise InputError("n_items", "must be one number for each instance").got(got)
     return found
 
 
 def refuse_several(ranks: Ranks, name: str = "ranks") -> None:
     """Refuse instances without exactly one relevant item."""
-    message = f"{name} must hold one relevant item per instance, got {{}} in instance {{at}}"
-    checks.refuse_first(ranks.n_relevant != 1, message, ranks.n_relevant)
+    allowed, got = "must hold one relevant item per instance", "{} in instance {at}"
+    checks.refuse_first(ranks.n_relevant != 1, name, allowed, got, ranks.n_relevant)
 
 
 def listed(parts: Any, kind: type) -> list[Any]:
     """Return the parts as a list; refuse any that is not of this class."""
     found = list(parts) if isinstance(parts, Iterable) and np.iterable(parts) else []
     if not found or not all(isinstance(part, kind) for part in found):
-        raise ValueError(f"parts must be a list of {kind.__name__}, got {checks.shown(parts)}")
+        raise InputError("parts", f"must be a list of {kind.__name__}").got(checks.shown(parts))
     return found
 
 
@@ -586,16 +583,17 @@ def _check_rows(rows, sizes):
     instance, rank = rows.instance, rows.rank
     same = instance[1:] == instance[:-1]
     if several := bool(same.any()):
-        message = "values must not hold a rank twice, got rank {} twice in instance {}"
-        checks.refuse_first(same & (rank[1:] == rank[:-1]), message, rank[1:], instance[1:])
+        twice, got = same & (rank[1:] == rank[:-1]), "rank {} twice in instance {}"
+        allowed = "must not hold a rank twice"
+        checks.refuse_first(twice, "values", allowed, got, rank[1:], instance[1:])
     if not rows.ties.any():
         return
     # The worst case of a group: all its ties ahead of all its relevant items.
     last = rank + rows.ties + rows.group - rows.place
-    message = "values + ties must not exceed n_items, got a worst rank of {} in instance {}"
-    checks.refuse_first(last > sizes[instance], message, last, instance)
+    allowed, got = "must not exceed n_items", "a worst rank of {} in instance {}"
+    checks.refuse_first(last > sizes[instance], "values + ties", allowed, got, last, instance)
     if several:
         overlap = same & (rows.place[1:] == 1) & (last[:-1] >= rank[1:])
-        message = "ties must not reach the next relevant item unless both name the same ties, "
-        message += "got rank {} inside them in instance {}"
-        checks.refuse_first(overlap, message, rank[1:], instance[1:])
+        allowed = "must not reach the next relevant item unless both name the same ties"
+        got = "rank {} inside them in instance {}"
+        checks.refuse_first(overlap, "ties", allowed, got, rank[1:], instance[1:])

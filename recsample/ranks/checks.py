@@ -8,21 +8,22 @@ from typing import Any
 import numpy as np
 
 from recsample._support.checks import shown
+from recsample._support.errors import InputError
 from recsample._support.typing import Integers
 from recsample.ranks.base import Ranks, refuse_several
 from recsample.ranks.counts import RankCounts
 
 
 def check_ranks(ranks: Any, name: str = "ranks") -> Ranks:
-    """Return ``ranks``; raise a ValueError if it is not `Ranks`."""
+    """Return ``ranks``; raise an InputError if it is not `Ranks`."""
     if isinstance(ranks, RankCounts):
-        raise ValueError(
-            f"{name} must be Ranks where there is a result for each instance, got RankCounts: "
+        raise InputError(name, "must be Ranks where there is a result for each instance").got(
+            "RankCounts",
             "counts.mean(function) is the mean over the instances of a metric or of another "
-            "function of Ranks"
+            "function of Ranks",
         )
     if not isinstance(ranks, Ranks):
-        raise ValueError(f"{name} must be Ranks, got {type(ranks).__name__}")
+        raise InputError(name, "must be Ranks").got(type(ranks).__name__)
     return ranks
 
 
@@ -47,10 +48,8 @@ def mean_over(function: Callable[[Ranks], Any], ranks: Ranks | RankCounts) -> fl
 def check_pairable(ranks: Any, name: str = "ranks") -> None:
     """Refuse counts where two recommenders are compared instance by instance."""
     if isinstance(ranks, RankCounts):
-        raise ValueError(
-            f"{name} must be Ranks to be compared instance by instance, got RankCounts, which do "
-            "not say which ranks belong to the same instance"
-        )
+        got = "RankCounts, which do not say which ranks belong to the same instance"
+        raise InputError(name, "must be Ranks to be compared instance by instance").got(got)
 
 
 def check_same_instances(
@@ -70,10 +69,8 @@ def check_as_many(
 ) -> None:
     """Refuse two recommenders with different numbers of instances."""
     if len(ranks_a) != len(ranks_b):
-        raise ValueError(
-            f"{names[0]} and {names[1]} must have the same instances, got {len(ranks_a)} and "
-            f"{len(ranks_b)}"
-        )
+        got = f"{len(ranks_a)} and {len(ranks_b)}"
+        raise InputError(f"{names[0]} and {names[1]}", "must have the same instances").got(got)
 
 
 def check_same_ids(name: str, ranks: Mapping[str, Ranks]) -> None:
@@ -86,10 +83,10 @@ def check_same_ids(name: str, ranks: Mapping[str, Ranks]) -> None:
         first, wanted = named[0]
         other = np.flatnonzero(ids != wanted)
         if len(other):
-            raise ValueError(
-                f"{name} must have the same instances in the same order, got ids that differ from "
-                f"instance {other[0]} on: {shown(wanted[other[0]])} of {first}, "
-                f"{shown(ids[other[0]])} of {whose}; ranks[np.argsort(ranks.ids)] sorts them"
+            raise InputError(name, "must have the same instances in the same order").got(
+                f"ids that differ from instance {other[0]} on: {shown(wanted[other[0]])} of "
+                f"{first}, {shown(ids[other[0]])} of {whose}",
+                "; ranks[np.argsort(ranks.ids)] sorts them",
             )
 
 
@@ -100,9 +97,9 @@ def check_recommenders(ranks: object, counted: bool = False) -> Mapping[str, Any
     """
     kinds = (Ranks, RankCounts) if counted else (Ranks,)
     if not isinstance(ranks, Mapping) or not all(isinstance(r, kinds) for r in ranks.values()):
-        raise ValueError(f"ranks must map the names of recommenders to Ranks, got {shown(ranks)}")
+        raise InputError("ranks", "must map the names of recommenders to Ranks").got(shown(ranks))
     if not ranks:
-        raise ValueError("ranks must hold at least one recommender, got none")
+        raise InputError("ranks", "must hold at least one recommender").got("none")
     check_names("ranks", ranks)
     return ranks
 
@@ -115,14 +112,15 @@ def check_names(name: str, recommenders: Iterable[Any]) -> None:
     by_text: dict[str, Any] = {}
     for one in recommenders:
         if str(one) == "undecided":
-            raise ValueError(
-                f"{name} must not hold a recommender called 'undecided', which tables of pairs "
-                "say where nobody is ahead: rename it"
+            raise InputError(
+                name,
+                "must not hold a recommender called 'undecided', which tables of pairs say "
+                "where nobody is ahead",
+                remedy="rename it",
             )
         if str(one) in by_text:
-            raise ValueError(
-                f"{name} must hold recommenders whose names differ as text, "
-                f"got {shown(by_text[str(one)])} and {shown(one)}: rename one"
+            raise InputError(name, "must hold recommenders whose names differ as text").got(
+                f"{shown(by_text[str(one)])} and {shown(one)}", "rename one"
             )
         by_text[str(one)] = one
 
@@ -137,10 +135,9 @@ def check_one_kind(ranks: Mapping[str, Ranks | RankCounts]) -> None:
     apart = 2 if any(r.drawn is None for r in ranks.values()) else 1.25
     if max(mean.values()) > apart * min(mean.values()) + 1:
         least, most = min(mean, key=mean.get), max(mean, key=mean.get)  # type: ignore[arg-type]
-        raise ValueError(
-            "ranks must all be among as many items, all or about as many drawn ones, got on "
-            f"average {mean[least]:.0f} of {least!r}, {mean[most]:.0f} of {most!r}"
-        )
+        raise InputError(
+            "ranks", "must all be among as many items, all or about as many drawn ones"
+        ).got(f"on average {mean[least]:.0f} of {least!r}, {mean[most]:.0f} of {most!r}")
 
 
 def mean_pool_size(ranks: Mapping[str, Ranks | RankCounts]) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from recsample._support import checks
 from recsample._support.arrays import counted, different_rows, row_blocks
+from recsample._support.errors import InputError
 from recsample._support.frames import chosen_names, column_names, count_groups, open_parquet
 from recsample._support.numerics import mean_of
 from recsample._support.typing import Integers
@@ -76,15 +77,16 @@ class RankCounts(WithDrawn):
         )
         rank = checks.whole_numbers("values", values)
         if rank.ndim != 1:
-            raise ValueError(f"values must be one-dimensional, got an array of shape {rank.shape}")
+            allowed = "must be one-dimensional"
+            raise InputError("values", allowed).got(f"an array of shape {rank.shape}")
         columns = (_like(rank, "n_items", n_items, 1), rank, _like(rank, "ties", ties, 0))
         number = _like(rank, "counts", counts, 0)
         some = number > 0
         if not some.any():
-            raise ValueError("counts must hold at least one instance, got none")
+            raise InputError("counts", "must hold at least one instance").got("none")
         # As floats: whole numbers would start again from below where their type ends.
         if (total := number.sum(dtype=float)) >= 2**53:
-            raise ValueError(f"counts must add up to less than 2**53, got {total:.0f}")
+            raise InputError("counts", "must add up to less than 2**53").got(f"{total:.0f}")
         (sizes, rank, tie), number = _added_up([one[some] for one in columns], number[some])
         _check(rank, sizes, tie)
         table = f"a table of {len(rank):,} different ranks"
@@ -172,19 +174,18 @@ class RankCounts(WithDrawn):
         """
         if isinstance(ranks, Ranks):
             if n_items is not None or np.any(ties):
-                raise ValueError("Ranks know their n_items and ties: give them alone")
+                raise InputError("Ranks", "know their n_items and ties", remedy="give them alone")
             refuse_several(ranks)
             counts = cls.of(ranks.rows.rank, ranks.n_items, ties=ranks.rows.ties)
             return _drawn_as(counts, ranks.drawn)
         checks.refuse_frame("ranks", ranks, "RankCounts.from_frame reads it, or choose one column")
         if n_items is None:
-            raise ValueError("n_items must be given with a column of ranks: the sizes of the pools")
+            allowed = "must be given with a column of ranks"
+            raise InputError("n_items", allowed, remedy="the sizes of the pools")
         column = checks.numbers("ranks", ranks)
         if column.ndim != 1 or not len(column):
-            raise ValueError(
-                "ranks must be one-dimensional with at least one rank, "
-                f"got an array of shape {column.shape}"
-            )
+            allowed = "must be one-dimensional with at least one rank"
+            raise InputError("ranks", allowed).got(f"an array of shape {column.shape}")
         sizes, tied = (
             checks.whole_numbers("n_items", n_items, lowest=1),
             _like(column, "ties", ties, 0),
@@ -273,16 +274,12 @@ class RankCounts(WithDrawn):
         0.75
         """
         if not callable(function):
-            raise ValueError(
-                "function must be a metric such as rs.AP, or another function of Ranks, got "
-                f"{checks.shown(function)}"
-            )
+            allowed = "must be a metric such as rs.AP, or another function of Ranks"
+            raise InputError("function", allowed).got(checks.shown(function))
         values = checks.numbers("function", function(self.ranks)).astype(float)
         if values.shape != self.counts.shape:
-            raise ValueError(
-                f"function must give a number for each of the {len(self.counts)} different ranks, "
-                f"got an array of shape {values.shape}"
-            )
+            allowed = f"must give a number for each of the {len(self.counts)} different ranks"
+            raise InputError("function", allowed).got(f"an array of shape {values.shape}")
         return mean_of(values, self.counts)
 
 
@@ -317,10 +314,8 @@ def _check(rank, sizes, ties):
         where = int(np.argmax(bad))
         size, tie = (np.broadcast_to(one, rank.shape)[where] for one in (sizes, ties))
         among = f"{size} items" + (f" with {tie} ties" if tie else "")
-        raise ValueError(
-            "ranks must be at least 1, and with their ties at most n_items, "
-            f"got rank {rank[where]} among {among}"
-        )
+        allowed = "must be at least 1, and with their ties at most n_items"
+        raise InputError("ranks", allowed).got(f"rank {rank[where]} among {among}")
 
 
 def _like(column, name, values, lowest):

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from recsample._support.arrays import owners
 from recsample._support.checks import finite_numbers, shown, whole_numbers
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.frames import chosen_columns
 from recsample.ranks import order
@@ -75,7 +76,7 @@ def ranks_of_factors(
     """
     items = finite_numbers("item_factors", item_factors)
     if items.ndim != 2:
-        raise ValueError(f"item_factors must have shape (items, d), got {items.shape}")
+        raise InputError("item_factors", "must have shape (items, d)").got(items.shape)
     items = np.asarray(item_factors)  # float32 stays float32
     names = {"user": user, "factors": factors, "item": item}
     wanted = names if exclude is None else names | {"exclude": exclude}
@@ -91,7 +92,7 @@ def ranks_of_factors(
         schema = f"`user` {kind}, rank long, n_items long, ties long"
         everywhere = users.sparkSession.sparkContext.broadcast(items)
         return users.mapInPandas(partial(_each_block, block=block, items=everywhere), schema)
-    raise ValueError(f"users must be a dataframe of pandas, Dask or PySpark, got {shown(users)}")
+    raise InputError("users", "must be a dataframe of pandas, Dask or PySpark").got(shown(users))
 
 
 def _each_block(blocks: Iterator[pd.DataFrame], block: Any, items: Any) -> Iterator[pd.DataFrame]:
@@ -128,20 +129,20 @@ def _lists_in(block, column, users, length=None):
             row = row.astype(np.int64)  # a list of nothing may have any type
         if row.ndim != 1 or row.dtype.kind not in "iuf" or length not in (None, len(row)):
             a_list = "a list of numbers" if length is None else f"{length} numbers"
-            raise ValueError(
-                f"column {column!r} must hold {a_list} for each user"
-                f"{', as item_factors for each item' * (length is not None)}, "
-                f"got {shown(one)} for user {shown(user)}"
-            )
+            raise InputError(
+                f"column {column!r}",
+                f"must hold {a_list} for each "
+                f"user{', as item_factors for each item' * (length is not None)}",
+            ).got(f"{shown(one)} for user {shown(user)}")
         rows.append(row)
     return rows
 
 
 def _items_in(column, values, users, n_items):
     """The numbers of items in a column, where each belongs to one of the users."""
-    name, got = f"column {column!r}", ", the rows of item_factors, got "
+    name, rows = f"column {column!r}", ", the rows of item_factors"
     items = whole_numbers(name, values)
-    refuse_unknown(name, items, n_items, users, got)
+    refuse_unknown(name, items, n_items, users, rows, called="")
     return items
 
 
@@ -200,9 +201,10 @@ def ranks_of_scores(
     try:
         own = held.join(scored, on=["user", "item"], how="left").rename({"score": "own"})
     except (TypeError, ValueError) as error:  # of libraries that match one type only
-        raise ValueError(
-            "held_out must have ids of the types that they have in scores, which cannot be joined: "
-            f"{shown(error)}"
+        raise InputError(
+            "held_out",
+            "must have ids of the types that they have in scores, which cannot be joined: "
+            f"{shown(error)}",
         ) from None
     others = scored.join(held, on=["user", "item"], how="anti").select(
         "user", "score", nw.col("item").alias("beside"), nw.lit(1).alias("other")
@@ -244,16 +246,13 @@ def ranks_of_scores(
 def _check_types(scored: Any, held: Any, names: dict[str, str]) -> None:
     """Refuse scores that are no numbers, and ids of different kinds, which cannot match."""
     if not scored["score"].is_numeric():
-        raise ValueError(
-            f"scores must have scores that are numbers, got {scored['score']} in column "
-            f"{names['score']!r}"
-        )
+        allowed = "must have scores that are numbers"
+        raise InputError("scores", allowed).got(f"{scored['score']} in column {names['score']!r}")
     for use in ("user", "item"):
         if scored[use].is_numeric() != held[use].is_numeric():
-            raise ValueError(
-                f"held_out must name {use}s as scores does: {scored[use]} there, got {held[use]} "
-                f"in column {names[use]!r}; convert the column"
-            )
+            raise InputError(
+                "held_out", f"must name {use}s as scores does: {scored[use]} there"
+            ).got(f"{held[use]} in column {names[use]!r}", "; convert the column")
 
 
 def _refuse(scored: Any, user: Any, item: Any) -> None:
@@ -262,16 +261,10 @@ def _refuse(scored: Any, user: Any, item: Any) -> None:
     mine = scored.filter(nw.col("user") == user)
     twice = mine.filter(mine.select("item").is_duplicated())["item"].to_list()
     if twice:
-        raise ValueError(
-            "scores must hold each pair of user and item once, "
-            f"got user {shown(user)} with item {shown(twice[0])} twice"
-        )
+        got = f"user {shown(user)} with item {shown(twice[0])} twice"
+        raise InputError("scores", "must hold each pair of user and item once").got(got)
     if not len(mine.filter(nw.col("item") == item)):
-        raise ValueError(
-            "scores must hold a score for each held-out item, "
-            f"got none for user {shown(user)}, item {shown(item)}"
-        )
-    raise ValueError(
-        f"scores must not have missing values or NaN, got one for user {shown(user)}, "
-        "or a whole number beyond 2**53, which floats do not hold"
-    )
+        allowed = "must hold a score for each held-out item"
+        raise InputError("scores", allowed).got(f"none for user {shown(user)}, item {shown(item)}")
+    got = f"one for user {shown(user)}, or a whole number beyond 2**53, which floats do not hold"
+    raise InputError("scores", "must not have missing values or NaN").got(got)

@@ -13,6 +13,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recsample._support.errors import InputError
+
 # The strength of what is not ranked, or has no score: below all others, and tied with each other.
 UNRANKED = -np.inf
 Scores = TypeVar("Scores")
@@ -53,7 +55,5 @@ def refuse_nan(scores: NDArray, user: ArrayLike, item: ArrayLike, name: str = "s
         users, items = (np.broadcast_to(one, bad.shape)[bad] for one in (user, item))
         first = int(np.argmin(users))
         got = "NaN" if np.isnan(scores[bad][first]) else "inf (float16 ends at 65,504)"
-        raise ValueError(
-            f"{name} must be finite, or -inf for an item that is not listed, got {got} for user "
-            f"{users[first]}, item {items[first]}"
-        )
+        allowed = "must be finite, or -inf for an item that is not listed"
+        raise InputError(name, allowed).got(f"{got} for user {users[first]}, item {items[first]}")

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from recsample._support.arrays import owners, row_blocks
 from recsample._support.checks import numbers, refuse_frame, shown, whole_numbers
+from recsample._support.errors import InputError
 
 # Scores are formed and compared for about this many at a time (32 MiB of float64). With blocks as
 # small as those of the laws, slicing the sets of items would take longer than the comparing.
@@ -22,29 +23,25 @@ def checked_scores(scores, name="scores"):
     if not isinstance(scores, tuple):
         scores = numbers(name, scores)
         if scores.ndim != 2 or not scores.size:
-            raise ValueError(
-                f"{name} must have shape (users, items), neither of them 0, got {scores.shape}"
-                + ": columns of a table go into pandas.DataFrame" * (scores.ndim == 1)
+            raise InputError(name, "must have shape (users, items), neither of them 0").got(
+                scores.shape, "columns of a table go into pandas.DataFrame" * (scores.ndim == 1)
             )
         return scores
     if len(scores) != 2:
-        wanted = f"{name} must be one array or the pair (user_factors, item_factors)"
-        raise ValueError(f"{wanted}, got {len(scores)} arrays")
+        allowed = "must be one array or the pair (user_factors, item_factors)"
+        raise InputError(name, allowed).got(f"{len(scores)} arrays")
     users, items = (unrounded(numbers(name, factors)) for factors in scores)
     if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
-        raise ValueError(
-            f"{name} must be a pair of factors of shapes (users, d) and (items, d), "
-            f"got {users.shape} and {items.shape}"
-        )
+        allowed = "must be a pair of factors of shapes (users, d) and (items, d)"
+        raise InputError(name, allowed).got(f"{users.shape} and {items.shape}")
     if not len(users) or not len(items):
-        raise ValueError(f"{name} must not be empty, got {len(users)} users, {len(items)} items")
+        raise InputError(name, "must not be empty").got(f"{len(users)} users, {len(items)} items")
     if users.dtype.kind in "iu" and users.shape == items.shape and users.shape[1] > 1:
         ordered = np.sort(users, axis=1)
         if (ordered[:, 1:] > ordered[:, :-1]).all():
-            raise ValueError(
-                f"{name} must be a pair of factors, got whole numbers, different in each row, in "
-                "the first array: items and their scores go into a dataframe with the columns "
-                "user, item and score"
+            raise InputError(name, "must be a pair of factors").got(
+                "whole numbers, different in each row, in the first array",
+                "items and their scores go into a dataframe with the columns user, item and score",
             )
     # Single precision stays what it is, and everything else is a double.
     single = np.result_type(users, items, np.float32) == np.float32
@@ -57,10 +54,9 @@ def unrounded(scores):
     if scores.dtype.kind in "iu" and scores.dtype.itemsize == 8 and scores.size:
         largest = max(int(scores.max()), -int(scores.min()))
         if largest > 2**53:
-            raise ValueError(
-                "scores must be numbers that floats hold, up to 2**53 on either side, got "
-                f"{largest}: give their order, or differences, instead"
-            )
+            raise InputError(
+                "scores", "must be numbers that floats hold, up to 2**53 on either side"
+            ).got(largest, "give their order, or differences, instead")
     return scores
 
 
@@ -85,12 +81,13 @@ def item_sets(name, matrix, n_users, n_items):
     """A canonical boolean CSR matrix of the stored non-zeros; an empty one for None."""
     if matrix is None:
         return sparse.csr_matrix((n_users, n_items), dtype=bool)
-    wanted = f"{name} must be a sparse matrix of shape {(n_users, n_items)}"
+    allowed = f"must be a sparse matrix of shape {(n_users, n_items)}"
     if not sparse.issparse(matrix):
         kind = type(matrix).__name__
-        raise ValueError(f"{wanted}, got a dense {kind}: scipy.sparse.csr_matrix({name}) makes one")
+        got = f"a dense {kind}"
+        raise InputError(name, allowed).got(got, f"scipy.sparse.csr_matrix({name}) makes one")
     if matrix.shape != (n_users, n_items):
-        raise ValueError(f"{wanted}, got {matrix.shape}")
+        raise InputError(name, allowed).got(matrix.shape)
     if matrix.format == "csr" and matrix.nnz:  # SciPy does not check what it is built from
         refuse_unknown(name, matrix.indices[: matrix.nnz], n_items)
     known = matrix.format == "csr" and matrix.has_canonical_format
@@ -101,7 +98,7 @@ def item_sets(name, matrix, n_users, n_items):
     # Entry by entry: those of one pair could add up to 0, in small types even where all are 1.
     entries = matrix.tocoo()
     if np.isnan(entries.data).any():
-        raise ValueError(f"{name} must hold an item or not, got NaN")
+        raise InputError(name, "must hold an item or not").got("NaN")
     stored = entries.data != 0
     return sets_of(entries.row[stored], entries.col[stored], matrix.shape)
 
@@ -137,37 +134,31 @@ def relevant_sets(relevant, n_users, n_items):
     """The relevant items as sets, from one number per user or a sparse matrix."""
     if sparse.issparse(relevant):
         if relevant.dtype.kind in "if" and (least := relevant.tocoo().data.min(initial=0)) < 0:
-            raise ValueError(
-                f"relevant must not hold entries below 0, got {least:g}: keep those that are "
-                "relevant, relevant.multiply(relevant > 0)"
-            )
+            remedy = "keep those that are relevant, relevant.multiply(relevant > 0)"
+            raise InputError("relevant", "must not hold entries below 0").got(f"{least:g}", remedy)
         return item_sets("relevant", relevant, n_users, n_items)
     items = whole_numbers("relevant", relevant)
     if items.shape != (n_users,):
-        raise ValueError(
-            f"relevant must hold one item for each of the {n_users} users, got an array of shape "
-            f"{items.shape}: of some users only, give their rows of scores"
+        raise InputError("relevant", f"must hold one item for each of the {n_users} users").got(
+            f"an array of shape {items.shape}", "of some users only, give their rows of scores"
         )
     refuse_unknown("relevant", items, n_items, range(n_users))
     parts = np.ones(n_users, bool), items, np.arange(n_users + 1)
     return sparse.csr_matrix(parts, shape=(n_users, n_items))
 
 
-def refuse_unknown(name, items, n_items, users=None, got=", got item "):
+def refuse_unknown(name, items, n_items, users=None, rows="", called="item "):
     """Refuse a number outside of the range of items; `users` are named in the message."""
     if len(items) and (items.min() < 0 or items.max() >= n_items):
         where = int(np.argmax((items < 0) | (items >= n_items)))
         whose = "" if users is None else f" for user {shown(users[where])}"
-        raise ValueError(
-            f"{name} must hold items from 0 to {n_items - 1}{got}{items[where]}{whose}"
-        )
+        allowed = f"must hold items from 0 to {n_items - 1}{rows}"
+        raise InputError(name, allowed).got(f"{called}{items[where]}{whose}")
 
 
 def refuse_shared(relevant, exclude):
     """Refuse a relevant item that is excluded."""
     both = relevant.multiply(exclude).tocoo()
     if both.nnz:
-        raise ValueError(
-            "relevant and exclude must not share an item, "
-            f"got item {both.col[0]} for user {both.row[0]}"
-        )
+        got = f"item {both.col[0]} for user {both.row[0]}"
+        raise InputError("relevant and exclude", "must not share an item").got(got)

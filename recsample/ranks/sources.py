@@ -17,6 +17,7 @@ from scipy import sparse
 from recsample._support.arrays import counted, owners, row_blocks, starts_of
 from recsample._support.checks import numbers
 from recsample._support.conversions import conversion
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers, Sparse
 from recsample.ranks import order
@@ -198,10 +199,10 @@ class WholeRows:
         if self._asked:
             self.n_items = self._block(np.zeros(1, np.int64)).shape[1]
         elif sparse.issparse(given):
-            raise ValueError(
-                f"{name} must be an array, a pair of factors, a dataframe or an object with "
-                f"scores(users), got a sparse matrix{conversion(name, given)}"
-            )
+            raise InputError(
+                name,
+                "must be an array, a pair of factors, a dataframe or an object with scores(users)",
+            ).got("a sparse matrix", conversion(name, given))
         else:
             self._given = checked_scores(given, name)
             pair = isinstance(self._given, tuple)
@@ -261,9 +262,8 @@ class WholeRows:
         found = numbers("scores(users)", self._given.scores(users))
         if found.ndim != 2 or len(found) != len(users) or self.n_items not in (0, found.shape[1]):
             items = f"{self.n_items} items, as for user 0" if self.n_items else "items"
-            raise ValueError(
-                f"scores(users) must have shape ({len(users)}, {items}), got {found.shape}"
-            )
+            allowed = f"must have shape ({len(users)}, {items})"
+            raise InputError("scores(users)", allowed).got(found.shape)
         return found[:, columns]
 
     def _blocks(self, study):

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from recsample._support.arrays import counted, owners, places_in, repeated, row_blocks, starts_of
 from recsample._support.checks import check_memory, positive_float, refuse_first
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Integers
 from recsample.ranks import order
 from recsample.ranks.scores import (
@@ -158,8 +159,8 @@ def scored_pools(scores, relevant, exclude):
     relevant = relevant_sets(relevant, n_users, n_items)
     source: Any = _of_factors(*scores, relevant.nnz) if factors else Given(scores)
     refuse_shared(relevant, exclude)
-    message = "exclude must leave an item to rank, got 0 items left for user {at}"
-    refuse_first(np.diff(exclude.indptr) == n_items, message)
+    allowed, got = "must leave an item to rank", "0 items left for user {at}"
+    refuse_first(np.diff(exclude.indptr) == n_items, "exclude", allowed, got)
     return source, relevant, exclude
 
 
@@ -261,10 +262,11 @@ def _limits(relevant, exclude, working_memory):
     half = positive_float("working_memory", working_memory) * 2**20 / 2
     most = int((np.diff(relevant.indptr) + np.diff(exclude.indptr)).max())
     if _BYTES_LEFT_OUT * most > half:
-        raise ValueError(
-            f"working_memory must be at least {ceil(2 * _BYTES_LEFT_OUT * most / 2**20)} (MiB) "
-            f"for a user with {most} relevant and excluded items, got {working_memory}"
-        )
+        raise InputError(
+            "working_memory",
+            f"must be at least {ceil(2 * _BYTES_LEFT_OUT * most / 2**20)} (MiB) for a user with "
+            f"{most} relevant and excluded items",
+        ).got(working_memory)
     n_threads = 1
     if relevant.nnz * relevant.shape[1] >= _WORTH_THREADS:
         n_threads = max(1, min(number_of_threads(), int(half // (_BYTES_LEFT_OUT * most))))

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recsample._support.arrays import different_rows
 from recsample._support.checks import numbers, one_or_each, refuse_first, shown, whole_numbers
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Integers, Rng
 from recsample._support.values import Value, frozen
 from recsample.metrics.base import Metric
@@ -369,11 +370,11 @@ class Observed(Value):
         self, design: Design, n_items: ArrayLike, n_relevant: ArrayLike = 1, **columns: ArrayLike
     ) -> None:
         if not isinstance(design, Design):
-            raise ValueError(
-                f"design must be a Design such as InverseSampling(), got {shown(design)}"
+            raise InputError("design", "must be a Design such as InverseSampling()").got(
+                shown(design)
             )
         if not columns:
-            raise ValueError("columns must hold what was seen, got none")
+            raise InputError("columns", "must hold what was seen").got("none")
         arrays = {
             name: frozen(np.atleast_1d(numbers(name, column))) for name, column in columns.items()
         }
@@ -382,13 +383,14 @@ class Observed(Value):
         relevant = one_or_each("n_relevant", relevant, n_instances, "instance")
         for name, column in arrays.items():
             if len(column) not in (n_instances, relevant.sum()):
-                raise ValueError(
-                    f"{name} must hold an entry for each of {n_instances} instances, or of their "
-                    f"{relevant.sum()} relevant items, got {len(column)}"
-                )
+                raise InputError(
+                    name,
+                    f"must hold an entry for each of {n_instances} instances, or of their "
+                    f"{relevant.sum()} relevant items",
+                ).got(len(column))
         sizes = one_or_each("n_items", n_items, n_instances, lowest=1)
-        message = "n_items must be at least n_relevant = {}, got {} in instance {at}"
-        refuse_first(sizes < relevant, message, relevant, sizes)
+        allowed, got = "must be at least n_relevant = {0}", "{1} in instance {at}"
+        refuse_first(sizes < relevant, "n_items", allowed, got, relevant, sizes)
         vars(self).update(
             design=design, n_items=frozen(sizes), n_relevant=frozen(relevant), _columns=arrays
         )
@@ -551,11 +553,9 @@ class SumsOverLaw(Sampler):
 
 def check_one_at_most(ranks: Ranks, what: str) -> Ranks:
     """Return ``ranks``; refuse several relevant items per instance, which are dependent."""
-    message = (
-        f"ranks must have one relevant item per instance for {what}, got {{}} in instance {{at}}: "
-        "draw a few times, and take the mean and the variance of the results"
-    )
-    refuse_first(ranks.n_relevant > 1, message, ranks.n_relevant)
+    allowed, got = f"must have one relevant item per instance for {what}", "{} in instance {at}"
+    remedy = "draw a few times, and take the mean and the variance of the results"
+    refuse_first(ranks.n_relevant > 1, "ranks", allowed, got, ranks.n_relevant, remedy=remedy)
     return ranks
 
 
@@ -564,9 +564,8 @@ def check_readable(metric: Metric | str, drawn: Sampler | Design) -> Metric:
     metric = the_metric(metric)
     made_for = metric.sampler
     if made_for is not None and not made_for.same_kind(drawn):
-        raise ValueError(
-            f"metric must read what {drawn} gives, got {metric}, which is made for {made_for}"
-        )
+        allowed = f"must read what {drawn} gives"
+        raise InputError("metric", allowed).got(f"{metric}, which is made for {made_for}")
     return metric
 
 
@@ -574,40 +573,34 @@ def check_sampler(sampler: Any) -> Sampler:
     """Return ``sampler``; refuse anything but a `Sampler`, such as a design."""
     if not isinstance(sampler, Sampler):
         which = ", a design, which gives no ranks" if isinstance(sampler, Design) else ""
-        raise ValueError(
-            f"sampler must be a sampler such as UniformSampling(100), got {shown(sampler)}{which}"
-        )
+        allowed = "must be a sampler such as UniformSampling(100)"
+        raise InputError("sampler", allowed).got(f"{shown(sampler)}{which}")
     return sampler
 
 
 def check_law(sampler: Any) -> HasLaw:
     """Return ``sampler``; refuse one without a law that depends on the rank only."""
     if not isinstance(check_sampler(sampler), HasLaw):
-        raise ValueError(
-            "sampler must have a law that depends on the rank alone, as UniformSampling(100) has, "
-            f"got {shown(sampler)}"
-        )
+        allowed = "must have a law that depends on the rank alone, as UniformSampling(100) has"
+        raise InputError("sampler", allowed).got(shown(sampler))
     return sampler
 
 
 def check_observed(observed: Any, design: Design) -> Observed:
     """Return ``observed``; refuse anything but an observation of the design."""
     if not isinstance(observed, Observed):
-        raise ValueError(f"observed must be what {design} observes, got {shown(observed)}")
+        raise InputError("observed", f"must be what {design} observes").got(shown(observed))
     if not design.same_kind(observed.design):
-        raise ValueError(f"observed must be of {design}, got one of {observed.design}")
+        raise InputError("observed", f"must be of {design}").got(f"one of {observed.design}")
     return observed
 
 
 def column_of(observed: Observed, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
     """The observed array with this name; refuse a missing one, or one of another shape."""
     if name not in observed.columns:
-        raise ValueError(
-            f"observed must hold {name!r} for {observed.design}, got {', '.join(observed.columns)}"
-        )
+        allowed = f"must hold {name!r} for {observed.design}"
+        raise InputError("observed", allowed).got(", ".join(observed.columns))
     column = observed[name]
     if column.shape != shape:
-        raise ValueError(
-            f"{name} must have shape {shape} for {observed.design}, got {column.shape}"
-        )
+        raise InputError(name, f"must have shape {shape} for {observed.design}").got(column.shape)
     return column

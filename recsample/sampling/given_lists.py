@@ -15,6 +15,7 @@ from scipy import sparse
 
 from recsample._support import checks
 from recsample._support.arrays import counted, flattened, owners, repeated, split
+from recsample._support.errors import InputError
 from recsample._support.typing import Integers, Rng, Sparse
 from recsample.ranks.base import Ranks
 from recsample.ranks.order import refuse_nan
@@ -90,13 +91,13 @@ def given_ranks(
     sets = relevant_sets(relevant, n_users, n_items)
     kinds = np.iterable(drop) and isinstance(drop, Collection) and not isinstance(drop, str)
     if not kinds or not all(checks.is_one_of(kind, _DROPPABLE) for kind in drop):
-        raise ValueError(f"drop must hold kinds of {list(_DROPPABLE)}, got {checks.shown(drop)}")
+        raise InputError("drop", f"must hold kinds of {list(_DROPPABLE)}").got(checks.shown(drop))
     lists = read_lists(negatives, n_users)
     right = right_entries(lists, sets, exclude, n_items, drop)
     user, item = lists.user[right], lists.item[right]
     length = counted(user, n_users)
-    message = "negatives must hold an item for every user, got none for user {at}"
-    checks.refuse_first(length == 0, message)
+    allowed, got = "must hold an item for every user", "none for user {at}"
+    checks.refuse_first(length == 0, "negatives", allowed, got)
 
     # One row per user: the relevant items, then the negatives, then nothing.
     n_relevant = np.diff(sets.indptr)
@@ -154,9 +155,8 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
         "choose a smaller m, or exclude for fewer users at a time",
     )
     left = n_items - np.diff(exclude.indptr)
-    checks.refuse_first(
-        left < m, f"exclude must leave at least m={m} items, got {{}} for user {{at}}", left
-    )
+    allowed, got = f"must leave at least m={m} items", "{} for user {at}"
+    checks.refuse_first(left < m, "exclude", allowed, got, left)
     rng, every = checks.generator(rng), np.arange(n_items)
     candidates = (np.delete(every, excluded) for excluded in split(exclude.indices, n_items - left))
     return np.stack([rng.choice(items, m, replace=False) for items in candidates])
@@ -186,10 +186,9 @@ def read_lists(negatives: Any, n_users: int) -> Lists:
     """Read lists of whole numbers, one for each user."""
     flat, length, nested = flattened("negatives", negatives)
     if not nested or len(length) != n_users:
-        raise ValueError(
-            f"negatives must hold a list of items for each of the {n_users} users, "
-            f"got {len(length)} {'lists' if nested else 'numbers'}"
-        )
+        raise InputError(
+            "negatives", f"must hold a list of items for each of the {n_users} users"
+        ).got(f"{len(length)} {'lists' if nested else 'numbers'}")
     return Lists(owners(length), checks.whole_numbers("negatives", flat), length)
 
 
@@ -228,8 +227,8 @@ def right_entries(
     right = np.ones(len(lists.item), bool)
     for kind, wrong in wrong_entries(lists, relevant, exclude, n_items).items():
         if kind not in drop:
-            message = f"negatives must not hold {_SHOWN[kind]}, got item {{}} for user {{}}"
-            checks.refuse_first(wrong, message, lists.item, lists.user)
+            allowed, got = f"must not hold {_SHOWN[kind]}", "item {} for user {}"
+            checks.refuse_first(wrong, "negatives", allowed, got, lists.item, lists.user)
         right &= ~wrong
     return right
 
@@ -238,5 +237,5 @@ def as_excluded(exclude):
     """The excluded items as a boolean matrix; None is refused."""
     if not sparse.issparse(exclude) or exclude.ndim != 2 or 0 in exclude.shape:
         shape = getattr(exclude, "shape", type(exclude).__name__)
-        raise ValueError(f"exclude must be a sparse matrix of shape (users, items), got {shape}")
+        raise InputError("exclude", "must be a sparse matrix of shape (users, items)").got(shape)
     return item_sets("exclude", exclude, *exclude.shape)

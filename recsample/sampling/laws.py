@@ -16,6 +16,7 @@ import numpy as np
 
 from recsample._support.arrays import different_rows, row_blocks
 from recsample._support.checks import check_memory, refuse_first
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import frozen
 from recsample.metrics.base import Metric
@@ -39,8 +40,11 @@ _SERIES = 16
 
 def check_drawable(pool):
     """Refuse pools from which NumPy cannot draw hypergeometric numbers."""
-    message = "n_items must be at most 1,000,000,000 to draw without replacement, "
-    refuse_first(pool >= 10**9, message + "got {} in instance {at}", pool + 1)
+    allowed, got = (
+        "must be at most 1,000,000,000 to draw without replacement",
+        "{} in instance {at}",
+    )
+    refuse_first(pool >= 10**9, "n_items", allowed, got, pool + 1)
 
 
 def check_laws(n_instances, m, bytes_each):
@@ -164,7 +168,8 @@ def tied_laws(above, ties, group, pool, m, replace):
         return laws_given_end(end, above, ties, group)
     n_nodes = min(_enough_nodes(m), _enough_for_few(m * ties / pool)) + group // 2
     if min(ties + 1, n_nodes) > _MOST_NODES:
-        raise ValueError(f"m must be smaller to average over ties, got m={m}: {WITHOUT_AVERAGES}")
+        allowed = "must be smaller to average over ties"
+        raise InputError("m", allowed).got(f"m={m}", WITHOUT_AVERAGES)
     ahead, weight = gauss_on_points(ties + 1, n_nodes)
     weights = weight[None]
     if group > 1:
@@ -265,10 +270,11 @@ def different_pmf(above, pool, n_draws, least=0.0):
     out.
     """
     if n_draws > _DRAWS:
-        raise ValueError(
-            f"m must leave at most {_DRAWS:,} draws for the number of different items, whose law "
-            f"is built draw by draw, got {n_draws} draws: {_LESS}"
-        )
+        raise InputError(
+            "m",
+            f"must leave at most {_DRAWS:,} draws for the number of different items, whose law "
+            "is built draw by draw",
+        ).got(f"{n_draws} draws", _LESS)
     check_memory(8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws", _LESS)
     law = np.zeros((len(above), n_draws + 1))
     law[:, 0] = 1.0

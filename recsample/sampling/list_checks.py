@@ -15,6 +15,7 @@ from scipy import sparse, special
 
 from recsample._support.arrays import counted, row_blocks
 from recsample._support.checks import array_of, finite_numbers, positive_int
+from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Sparse
 from recsample.ranks.scores import relevant_sets
@@ -152,14 +153,12 @@ def uniformity(
     pd = extra("pandas")
     lists, exclude = _drawn_lists(negatives, exclude)
     if not len(lists.item):
-        raise ValueError("negatives must list at least one item, got empty lists only")
+        raise InputError("negatives", "must list at least one item").got("empty lists only")
     n_items = exclude.shape[1]
     value = np.arange(n_items) if along is None else finite_numbers("along", along)
     if value.shape != (n_items,):
-        raise ValueError(
-            f"along must hold one value for each of the {n_items} items, "
-            f"got an array of shape {value.shape}"
-        )
+        allowed = f"must hold one value for each of the {n_items} items"
+        raise InputError("along", allowed).got(f"an array of shape {value.shape}")
     rows = {
         "item counts": count_statistic(lists, exclude),
         "mean item": mean_statistic(lists, exclude, value.astype(float)),

@@ -8,6 +8,7 @@ import numpy as np
 
 from recsample._support.arrays import different_rows, row_blocks, summed
 from recsample._support.checks import generator, positive_int, refuse_first
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Linear
@@ -152,8 +153,8 @@ class PooledSampling(Sampler):
         """Return ``ranks``; refuse instances without a relevant or without an irrelevant item."""
         check_ranks(ranks)
         for name, number in (("relevant", ranks.n_relevant), ("irrelevant", ranks.n_irrelevant)):
-            message = f"ranks must have {name} items in every instance, got none in instance {{at}}"
-            refuse_first(number == 0, message)
+            allowed, got = f"must have {name} items in every instance", "none in instance {at}"
+            refuse_first(number == 0, "ranks", allowed, got)
         return ranks
 
     def _term_moments(self, metric, ranks, n):
@@ -188,8 +189,10 @@ class PooledSampling(Sampler):
             for size in (np.maximum(s, 1), most + 1)
         )
         if not np.allclose(few, many, rtol=1e-9, atol=0, equal_nan=True):
-            raise ValueError(
-                "metric must be linear, or the same at a rank whatever the number of items, which "
-                f"is random in pooled draws; {metric} is not"
+            raise InputError(
+                "metric",
+                "must be linear, or the same at a rank whatever the number of items, which is "
+                "random in pooled draws",
+                remedy=f"; {metric} is not",
             )
         return few

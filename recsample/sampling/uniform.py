@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from recsample._support import checks
 from recsample._support.arrays import BLOCK, counted, repeated, row_blocks, summed
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Rng
 from recsample._support.values import cached_arrays
 from recsample.metrics.base import Metric, warned_of_nan
@@ -297,10 +298,11 @@ class UniformSampling(Sampler):
         n_items = checks.check_n_items(n_items, 48, "the cut-offs")
         self._check_pool(n_items - 1)
         if not falls(metric, self.m):
-            raise ValueError(
-                f"metric must fall with the rank among m + 1 = {self.m + 1} items, or stay as it "
-                f"is, for its expectation to be a mean of exact Recall@K, got {metric}"
-            )
+            raise InputError(
+                "metric",
+                f"must fall with the rank among m + 1 = {self.m + 1} items, or stay as it is, "
+                "for its expectation to be a mean of exact Recall@K",
+            ).got(metric)
         expected = self.expect(metric, Ranks(np.arange(1, n_items + 1), n_items))
         weights = np.maximum(-np.diff(expected), 0.0) + 0.0  # rounding may fall below 0, to -0 too
         return EffectiveCutoffs(weights, float(expected[-1]), *cutoffs_of(self, metric, n_items))
@@ -342,10 +344,10 @@ class UniformSampling(Sampler):
 
     def _check_pool(self, pool):
         needed = 1 if self.replace else self.m
-        message = f"n_items must leave at least {needed} irrelevant items to draw m={self.m} "
-        message += f"{'with' if self.replace else 'without'} replacement, got {{}}"
-        message += " in instance {at}" if np.ndim(pool) else ""
-        checks.refuse_first(np.asarray(pool < needed), message, pool)
+        allowed = f"must leave at least {needed} irrelevant items to draw m={self.m} "
+        allowed += f"{'with' if self.replace else 'without'} replacement"
+        got = "{} in instance {at}" if np.ndim(pool) else "{}"
+        checks.refuse_first(np.asarray(pool < needed), "n_items", allowed, got, pool)
 
     def _draw_counts(self, counts, rng):
         """Draw, for each rank, how many of its instances get each sampled rank."""

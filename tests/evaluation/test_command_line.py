@@ -504,6 +504,11 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         ([*REPORT[:5], "-5", *REPORT[6:]], "--m must be a whole number from 1 to 2**53 - 1 or n"),
         ([*REPORT[:-1], "50"], "--items must be at least 101"),
         ([*REPORT[:5], "10", *REPORT[6:]], "--rank must be at most m + 1 = 11, got"),
+        (
+            [*REPORT[:-1], "500"],
+            "--with-replacement must be stated where a tenth of a pool or more was drawn, got "
+            "nothing for --m = 100 of --items = 500 in instance 0: whether an item could be drawn",
+        ),
         ([*REPORT, "--drawn", "shared"], "give their ranks to report as --exact"),
         ([*REPORT, "--metrics", "wrong@3"], "--metrics must hold metrics such as AP or Recall"),
         ([*REPORT, "--metrics", "ndcg@0"], "--metrics must be a whole number of at least 1, got 0"),
@@ -518,6 +523,7 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         ([*EVALUATE, "--model", "what"], "--model must name one column of scores.csv, got 'what'"),
         ([*EVALUATE, "--items", "what"], "must end in .csv"),
         ([*EVALUATE, "--unlisted", "lost"], "--unlisted must be 'missed' (never found"),
+        ([*EVALUATE, "--unlisted", "lost"], "and --drawn says how they were drawn), got 'lost'"),
         (
             [*EVALUATE, "--drawn", "all"],
             "--drawn must be left out where --among is not given and --unl",
@@ -557,6 +563,16 @@ def test_a_mistake_of_this_package_is_not_taken_for_one_of_the_user(run, study, 
     monkeypatch.setattr("recsample.inference.likelihood.sampled_run.fitted", broken)
     with pytest.raises(error, match="operands"):
         run(*REPORT)
+
+
+def test_a_library_that_is_not_installed_is_named_with_what_installs_it(run, tmp_path, monkeypatch):
+    (tmp_path / "x.parquet").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    status, out, err = run("report", tmp_path / "x.parquet", *SIZES)
+    assert status == 2 and out == "" and err.count("\n") == 1
+    assert (
+        'error: pyarrow is needed here and is not installed: pip install "recsample[files]' in err
+    )
 
 
 IDS = "what,rank,score\n7,1,.5\n007,2,.25\n"

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support.checks import fraction, one_of, true_or_false
+from recsample._support.errors import InputError
 from recsample._support.numerics import upper_limits
 from recsample.inference.likelihood.betting import betting_limit
 from recsample.inference.likelihood.sampled_run import SampledRun
@@ -141,7 +142,7 @@ def limits(
     one_of("grade", grade, ("measured", "conjectured", "proved"))
     metric = exact_metric(metric)
     if grade != "measured" and not isinstance(sampled, Ranks):
-        raise ValueError(f"sampled must be Ranks, which have an order, for the grade {grade!r}")
+        raise InputError("sampled", f"must be Ranks, which have an order, for the grade {grade!r}")
     evidence = SampledRun(sampled, n_items, true_or_false("replace", replace), [metric])
     level = fraction("level", level)
     value = evidence.estimate(metric)

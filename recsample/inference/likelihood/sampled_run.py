@@ -12,6 +12,7 @@ from scipy import special
 
 from recsample._support.arrays import summed
 from recsample._support.checks import one_or_each, refuse_first
+from recsample._support.errors import InputError
 from recsample._support.numerics import mean_of, upper_limits
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import cached
@@ -67,7 +68,7 @@ class SampledRun:
         self.replace, self.n_instances, self.n_columns = replace, len(sampled), n_columns
         self.groups, self.metrics = groups, metrics
         if self.n_instances < 2:
-            raise ValueError(f"sampled must hold at least two instances, got {self.n_instances}")
+            raise InputError("sampled", "must hold at least two instances").got(self.n_instances)
         self.sizes = checked_sizes(self.sampled, n_items, replace)
         # Of one relevant item among as many drawn ones each, only how often a rank occurs matters.
         self.different, self.often, sizes = self.sampled, self.counts, self.sizes
@@ -300,14 +301,16 @@ def checked_sizes(sampled: Ranks, n_items: ArrayLike, replace: bool) -> Integers
     """The pool size of each instance; refuse one too small for the items drawn from it."""
     sizes = one_or_each("n_items", n_items, len(sampled), lowest=2)
     if not (sampled.n_relevant.all() and sampled.n_irrelevant.all()):
-        raise ValueError("sampled must hold relevant and drawn irrelevant items in every instance")
+        raise InputError(
+            "sampled", "must hold relevant and drawn irrelevant items in every instance"
+        )
     needed = sampled.n_relevant + 1 if replace else sampled.sizes
-    message = "n_items must be at least {}, what was drawn and the relevant items, got {} in "
-    refuse_first(sizes < needed, message + "instance {at}", needed, sizes)
+    allowed = "must be at least {0}, what was drawn and the relevant items"
+    refuse_first(sizes < needed, "n_items", allowed, "{1} in instance {at}", needed, sizes)
     return sizes
 
 
 def check_additive(metric):
     """Refuse a correction, and a metric that is not a sum over the relevant items."""
     if not exact_metric(metric).additive:
-        raise ValueError(f"metric must be a sum over the relevant items, got {metric}")
+        raise InputError("metric", "must be a sum over the relevant items").got(metric)

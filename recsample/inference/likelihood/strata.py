@@ -23,6 +23,7 @@ import numpy as np
 
 from recsample._support.arrays import counted, different_rows, owners, places_in, summed
 from recsample._support.checks import check_memory
+from recsample._support.errors import Naming
 from recsample._support.numerics import mean_of
 from recsample._support.typing import Floats, Integers
 from recsample._support.values import cached_arrays
@@ -188,7 +189,7 @@ def _law_of(pool, m, replace, head, steps, tail):
 def _law_fits(n_columns, m, n_items):
     check_memory(
         24 * n_columns * (m + 1),
-        f"the law of what is drawn with n_items={n_items}, m={m}",
+        Naming("the law of what is drawn with {n_items:={}}, {m:={}}", n_items, m),
         "choose a smaller m",
     )
 

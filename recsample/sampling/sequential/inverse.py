@@ -14,6 +14,7 @@ from scipy import special
 
 from recsample._support.arrays import different_rows, owners, places_in, row_blocks, summed
 from recsample._support.checks import generator, positive_int, refuse_first, whole_numbers
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric, warned_of_nan
 from recsample.metrics.names import the_metric
@@ -161,7 +162,7 @@ class InverseSampling(Design):
         metric = estimable(metric)
         estimate = self.of(metric, observed)
         if (observed.n_relevant != 1).any():
-            raise ValueError("observed must be of one relevant item per instance, got several")
+            raise InputError("observed", "must be of one relevant item per instance").got("several")
         square = estimates_of_square(metric, observed["position"], observed.n_items - 1)
         return estimate**2 - square
 
@@ -241,8 +242,9 @@ class InverseSampling(Design):
         column = column_of(observed, "position", instance.shape)
         position = whole_numbers("position", column, lowest=1)
         last = (observed.n_items - n_relevant + 1)[instance]
-        message = "position must be at most {}, the number of irrelevant items plus 1, got {} "
-        refuse_first(position > last, message + "in instance {}", last, position, instance)
+        allowed = "must be at most {0}, the number of irrelevant items plus 1"
+        got, columns = "{1} in instance {2}", (last, position, instance)
+        refuse_first(position > last, "position", allowed, got, *columns)
         return position, instance
 
 
@@ -267,10 +269,11 @@ def estimable(metric: Metric | str) -> Metric:
     """Return the metric (or that with this name); refuse a shape without a useful estimate."""
     metric = the_metric(metric)
     if not isinstance(metric.shape, (Linear, Reciprocal, Geometric, Logarithmic)):
-        raise ValueError(
-            "metric must be AP, RR, NDCG, DCG, RBP, RankScore, AUC or PercentileRank without a "
-            f"cut-off for inverse sampling, got {metric}; for a cut-off use EarlyStopping"
-        )
+        raise InputError(
+            "metric",
+            "must be AP, RR, NDCG, DCG, RBP, RankScore, AUC or PercentileRank without a cut-off "
+            "for inverse sampling",
+        ).got(metric, "; for a cut-off use EarlyStopping")
     return metric
 
 

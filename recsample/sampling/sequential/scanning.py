@@ -11,6 +11,7 @@ from scipy import sparse
 
 from recsample._support.arrays import owners, places_in, repeated, row_blocks, split
 from recsample._support.checks import numbers, positive_int, shown, whole_numbers
+from recsample._support.errors import InputError
 from recsample._support.typing import Integers, Sparse
 from recsample.ranks import order
 from recsample.ranks.base import Ranks
@@ -83,7 +84,7 @@ class Scan:
         block: int = 64,
     ) -> None:
         if not callable(score):
-            raise ValueError(f"score must be a function of users and items, got {shown(score)}")
+            raise InputError("score", "must be a function of users and items").got(shown(score))
         self._score, self._n_items = score, positive_int("n_items", n_items)
         self._seed = _checked_seed(seed)
         self._block = min(positive_int("block", block), self._n_items)
@@ -94,7 +95,7 @@ class Scan:
         self.n_relevant = np.diff(sets.indptr).astype(np.int64)
         if not n_users or not self.n_relevant.all():
             got = f"none for user {np.argmin(self.n_relevant)}" if n_users else "no user"
-            raise ValueError(f"relevant must hold at least one item for each user, got {got}")
+            raise InputError("relevant", "must hold at least one item for each user").got(got)
         exclude = item_sets("exclude", exclude, n_users, self._n_items)
         refuse_shared(sets, exclude)
         skipped = sets + exclude
@@ -231,9 +232,8 @@ class Scan:
     def _scores(self, users, items):
         scores = numbers("scores", self._score(users, items))
         if scores.shape != items.shape:
-            raise ValueError(
-                f"scores must have the shape of items, {items.shape}, got {scores.shape}"
-            )
+            allowed = f"must have the shape of items, {items.shape}"
+            raise InputError("scores", allowed).got(scores.shape)
         return order.strength(scores)
 
     def _is_skipped(self, users, items):
@@ -245,14 +245,14 @@ class Scan:
 def _checked_seed(seed):
     number = whole_numbers("seed", seed)
     if number.ndim:
-        raise ValueError(f"seed must be a whole number, got {shown(seed)}")
+        raise InputError("seed", "must be a whole number").got(shown(seed))
     return int(number)
 
 
 def check_scan(scan: Any) -> Scan:
-    """Return ``scan``; raise a ValueError if it is not a `Scan`."""
+    """Return ``scan``; raise an InputError if it is not a `Scan`."""
     if not isinstance(scan, Scan):
-        raise ValueError(f"scan must be a Scan, got {shown(scan)}")
+        raise InputError("scan", "must be a Scan").got(shown(scan))
     return scan
 
 
@@ -294,7 +294,7 @@ def item_at(place: ArrayLike, user: ArrayLike, n_items: int, *, seed: int = 0) -
     n_items = positive_int("n_items", n_items)
     place = whole_numbers("place", place, lowest=0)
     if (place >= n_items).any():
-        raise ValueError(f"place must be below n_items={n_items}, got {place.max()}")
+        raise InputError("place", f"must be below n_items={n_items}").got(place.max())
     key = _key(whole_numbers("user", user), _checked_seed(seed))
     shape = np.broadcast_shapes(place.shape, key.shape)
     items = np.broadcast_to(place, shape).astype(np.uint64).reshape(-1)

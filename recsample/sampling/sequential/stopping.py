@@ -8,6 +8,7 @@ import numpy as np
 
 from recsample._support.arrays import split
 from recsample._support.checks import generator, positive_int
+from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Rng
 from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
@@ -89,7 +90,7 @@ class EarlyStopping(Design):
         """Return the metric (or that with this name); refuse a cut-off above k."""
         metric = the_metric(metric)
         if metric.cutoff is None or metric.cutoff > self.k:
-            raise ValueError(f"metric must have a cut-off of at most k={self.k}, got {metric}")
+            raise InputError("metric", f"must have a cut-off of at most k={self.k}").got(metric)
         return metric
 
     def _known(self, ranks):
