@@ -217,5 +217,14 @@ def test_lines_end_in_every_way_and_scores_have_any_names():
     ],
 )
 def test_what_cannot_be_answered_is_refused_in_words(text, settings, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(rs.InputError, match=message) as caught:
         own.answer(text, SETTINGS | settings)
+    page = own.answered_or_refused(own.answer, text, SETTINGS | settings).html
+    (refusal,) = BeautifulSoup(page, "html.parser")(class_="own-refusal")
+    assert refusal.text == str(caught.value) and "recsample" not in refusal.text
+
+
+def test_what_can_be_answered_is_answered():
+    text = "\n".join(map(str, SAMPLED))
+    page = own.answered_or_refused(own.answer, text, SETTINGS).html
+    assert "own-verdict" in page and "own-refusal" not in page

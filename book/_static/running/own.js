@@ -114,16 +114,16 @@
     said.replaceChildren();
     const given = { text: whole ?? area.value, settings: settings() };
     const packages = ["numpy", "scipy", "pandas", "matplotlib"];
-    const outputs = await run({ source: `import own\nown.${asked}(text, settings)`, given, packages, space: "own", most: MOST[asked] });
+    const outputs = await run({ source: `import own\nown.answered_or_refused(own.${asked}, text, settings)`, given, packages, space: "own", most: MOST[asked] });
     performance.mark("answered");
     const [kind, text] = outputs.at(-1);
     if (kind === "html") said.innerHTML = text;
     else {
-      const why = text.trim().split("\n").pop().replace(/^ValueError: /, "");
+      const why = text.trim().split("\n").pop();
       said.append(element("p", { className: "run-error own-refusal", role: "alert", textContent: why }));
     }
     said.querySelectorAll(".run-copied").forEach(copier);
-    say(kind === "html" ? "The answer stands below the form." : "No answer: the reason stands below the form.");
+    say(kind === "html" && !said.querySelector(".own-refusal") ? "The answer stands below the form." : "No answer: the reason stands below the form.");
     said.focus();
   }
 

@@ -65,6 +65,14 @@ class Answer:
         return self.html
 
 
+def answered_or_refused(what, text, settings):
+    """An answer or a plan, or why there is none."""
+    try:
+        return what(text, settings)
+    except rs.InputError as error:
+        return Answer(f'<p class="run-error own-refusal" role="alert">{escape(str(error))}</p>')
+
+
 def answer(text, settings):
     """A verdict, a figure, the table, a sentence to copy, and in folds what else there is."""
     result, read, line = reported(text, settings)
@@ -139,15 +147,18 @@ def between(row, prefix=""):
 def plan(text, settings):
     """How many users to rank among all items for narrower limits of the first metric."""
     if settings["kind"] == "printed":
-        raise ValueError("a plan needs the sampled ranks themselves, got the numbers of a table")
+        raise rs.InputError("a plan", "needs the sampled ranks themselves").got(
+            "the numbers of a table"
+        )
     result, read, _ = reported(text, settings)
     names = [*dict.fromkeys(result.table.index.get_level_values(0))]
     if result.table.index.nlevels > 1 and len(names) > 1:
-        raise ValueError(f"a plan needs one recommender, got {len(names)}: {names}")
+        raise rs.InputError("a plan", "needs one recommender").got(f"{len(names)}: {names}")
     metric = metrics_of(settings)[0]
     low, high = result.table.iloc[0][["low", "high"]]
     if np.isnan(low):
-        raise ValueError(f"a plan needs limits of {metric}: such draws hardly give these ranks")
+        why = "such draws hardly give these ranks"
+        raise rs.InputError("a plan", f"needs limits of {metric}", remedy=why)
     width = positive_float("width", settings["width"] or f"{(high - low) / 2:.2g}")
     needed = result.plan(metric, width)
     return Answer(
@@ -198,10 +209,15 @@ def reported(text, settings):
             read = choose_columns(asked, columns)
             result = rs.report(**command_line.ranks_in(asked), metrics=metrics, **stated)
             return result, read, line_of(asked)
-        except ValueError as error:
-            said = str(error).replace(f"{path.parent}{os.sep}", "")
-            said = said.replace("with groups=", "with a column that is called group")
-            raise ValueError(said.replace("as --columns names", "as the first line")) from None
+        except rs.InputError as error:
+            parts = (in_words(part, path.parent) for part in error.args)
+            raise rs.InputError(*parts) from None
+
+
+def in_words(part, folder):
+    """A part of a refusal for those who see a form, neither files nor Python."""
+    part = part.replace(f"{folder}{os.sep}", "").replace("as --columns names", "as the first line")
+    return part.replace("with groups=", "with a column that is called group")
 
 
 # Reading
@@ -217,14 +233,14 @@ def counts(name, text):
     """The whole numbers of a field, between spaces."""
     found = [as_count(one.replace(",", "")) for one in text.split()]
     if not found or None in found:
-        raise ValueError(f"{name} must be a whole number from 1, got {text!r}")
+        raise rs.InputError(name, "must be a whole number from 1").got(repr(text))
     return found
 
 
 def count(name, text):
     found = counts(name, text)
     if len(found) > 1:
-        raise ValueError(f"{name} must be one whole number, got {text!r}")
+        raise rs.InputError(name, "must be one whole number").got(repr(text))
     return found[0]
 
 
@@ -235,7 +251,7 @@ def laid(text, folder):
     """
     text = re.sub("\r\n?", "\n", text).strip("\ufeff\n ")
     if not text:
-        raise ValueError("there must be at least one row of numbers, got nothing")
+        raise rs.InputError("there", "must be at least one row of numbers").got("nothing")
     line = text.partition("\n")[0]
     mark = next((mark for mark in "\t;," if mark in line), None)
     if mark is None:  # blanks
@@ -248,15 +264,15 @@ def laid(text, folder):
     try:
         first, *below = islice(csv.reader(io.StringIO(text), delimiter=mark), 100)
     except csv.Error as error:
-        raise ValueError(f"{path.name} must be fields between {mark!r}: {error}") from None
+        raise rs.InputError(path.name, f"must be fields between {mark!r}: {error}") from None
     of_text = [is_text(one) for one in first]
     named = any(of_text) and not any(one.strip() and not is_text(one) for one in first)
     if named and not all(of_text):
-        raise ValueError(f"every column must have a name, which is user for ids, got {first}")
+        raise rs.InputError("every column", "must have a name, which is user for ids").got(first)
     if named:
         columns = first
     elif sum(of_text) > 1:
-        raise ValueError(f"one column may hold text, the ids, got {first}")
+        raise rs.InputError("one column", "may hold text, the ids").got(first)
     else:
         below = [first, *below]
         columns = ["user" if one else f"column {k + 1}" for k, one in enumerate(of_text)]
@@ -264,10 +280,9 @@ def laid(text, folder):
     for name, column in zip(columns, zip(*below)):
         values = [as_float(one) for one in column]
         if not uses and len(values) > 2 and set(np.diff(values)) == {1.0}:
-            raise ValueError(
-                f"{name} counts {', '.join(column[:3])}, ... as ids do: call it user on the first "
-                "line, or leave it out"
-            )
+            counted = f"counts {', '.join(column[:3])}, ... as ids do"
+            remedy = "call it user on the first line, or leave it out"
+            raise rs.InputError(name, counted, remedy=remedy)
     return path, columns, named
 
 
@@ -287,7 +302,7 @@ def uses_of(columns, of=CALLED):
         words = CALLED[use].split()
         found = [name for name in columns if name.strip().lower() in words]
         if len(found) > 1:
-            raise ValueError(f"one column may be for {use}, got {found}")
+            raise rs.InputError("one column", f"may be for {use}").got(found)
         if found:
             uses[use] = found[0]
     return uses, [name for name in columns if name not in uses.values()]
@@ -301,14 +316,15 @@ def choose_columns(asked, columns):
     uses, others = uses_of(columns)
     rank = uses.pop("rank", None)
     if rank is None and "model" in uses:
-        raise ValueError(
-            f"a column of ranks must be called rank beside {uses['model']}, got {columns}"
-        )
+        allowed = f"must be called rank beside {uses['model']}"
+        raise rs.InputError("a column of ranks", allowed).got(columns)
     asked.rank, unread = (others, []) if rank is None else ([rank], others)
     if not asked.rank:
-        raise ValueError(f"there must be a column of ranks beside the ids, got only {columns}")
+        allowed = "must be a column of ranks beside the ids"
+        raise rs.InputError("there", allowed).got(f"only {columns}")
     if len(asked.rank) > MOST_COLUMNS:
-        raise ValueError(f"at most {MOST_COLUMNS} columns of ranks are read, got {len(asked.rank)}")
+        most = f"at most {MOST_COLUMNS} columns of ranks"
+        raise rs.InputError(most, "are read").got(len(asked.rank))
     for use in ("user", "model", "groups"):
         setattr(asked, use, uses.get(use))
     parts = [f"ranks in {', '.join(asked.rank)}", *(f"{use} in {uses[use]}" for use in uses)]
@@ -332,10 +348,11 @@ def ranks_of_scores(path, columns, named):
     uses, scores = uses_of(columns, ["user", "groups"])
     found = read_columns(str(path), uses | {"relevance": ...}, header=None if named else columns)
     if len(scores) < 2:
-        raise ValueError("scores must have two columns or more: the positive item's first")
+        allowed = "must have two columns or more"
+        raise rs.InputError("scores", allowed, remedy="the positive item's first")
     table = np.column_stack([found.by_use[FURTHER + name] for name in scores])
     if table.dtype.kind != "f":
-        raise ValueError(f"scores must be numbers, got text among {table[0].tolist()}")
+        raise rs.InputError("scores", "must be numbers").got(f"text among {table[0].tolist()}")
     made = rs.predicted_ranks(table, np.zeros(len(table), np.intp))
     ranks = rs.Ranks(made.values, made.n_items, ties=made.ties, ids=found.by_use.get("user"))
     what = f"scores of the positive item in {scores[0]}, of {len(scores) - 1} others beside it"
