@@ -132,7 +132,8 @@ def value_of(metric, name, row):
     what = f"{metric} of {name}" if name else metric
     is_other = "if_low" not in row  # of draws that are not uniform
     if np.isnan(row["low"]):
-        why = "it depends on the number of items" if is_other else "such draws hardly give these ranks"
+        why = "such draws hardly give these ranks"
+        why = "it depends on the number of items" if is_other else why
         return f"Nothing can be said of {what}: {why}."
     if is_other:
         return f"{what} is at most {row['high']:.3f}, and may be 0."

@@ -133,7 +133,7 @@ def limits(
     >>> sampled = rs.UniformSampling(m=100).draw(x, rng=0)
     >>> found = rs.inference.limits(rs.AP, sampled, x.n_items)
     >>> round(found.low, 2), round(found.high, 2)
-    (0.02, 0.11)
+    (0.02, 0.12)
     >>> proved = rs.inference.limits(rs.AP, sampled, x.n_items, grade="proved")
     >>> proved.low < found.low < found.high < proved.high
     True
