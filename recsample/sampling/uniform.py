@@ -259,7 +259,7 @@ class UniformSampling(Sampler):
 
             E[M] = E[M | n] + sum over K of w_K Recall@K,   w_K = E[M | K] - E[M | K + 1] >= 0.
 
-        No assumption is made of the ranks. (W. Li et al., "On Sampling Top-K Recommendation
+        No assumption is made of the ranks. (D. Li et al., "On Sampling Top-K Recommendation
         Evaluation", KDD 2020, approximate it by a single K.) It holds in every pool of `n_items`,
         with ties in a random order, and for each of several relevant items that are ranked alone.
 
