@@ -72,6 +72,7 @@ _OPTIONS = {
     "values": ["rank", "FILE"],
     "relevance=None": ["all_relevant"],
     "replace=True": ["with_replacement"],
+    "replace=False": ["without_replacement"],
 }
 _STATES = {
     " is None": " is not given",
@@ -164,8 +165,28 @@ def _options_of(asked, argument):
     return [one if one == "FILE" else f"--{one.replace('_', '-')}" for one in given or known]
 
 
+class _Once(argparse.Action):
+    """Stores a value, and refuses an option that is given twice."""
+
+    def __call__(self, parser, namespace, values, option=None):
+        if getattr(namespace, self.dest) != self.default:
+            parser.error(f"{option} must be given once, got {values!r} too")
+        setattr(namespace, self.dest, values)
+
+
+class _Parser(argparse.ArgumentParser):
+    """One whose refusals are one line."""
+
+    def __init__(self, **about):
+        super().__init__(**about)
+        self.register("action", None, _Once)
+
+    def error(self, message):
+        sys.exit(_refuse(f"{message} (see {self.prog} --help)"))
+
+
 def _parser():
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="recsample",
         description="Metrics for item recommendation: exact, sampled and corrected.",
         epilog=_EPILOG,
@@ -242,6 +263,7 @@ def _ask_draws(command, add, required=True):
     needed = "needed, this or the other, where a tenth of the pool was drawn, or not uniformly"
     add("--with-replacement", const=True, help=needed, **one)
     add("--without-replacement", const=False, help="(see --with-replacement)", **one)
+    command.set_defaults(without_replacement=None)  # so that it is known by this name too
 
 
 def _ask_metrics(add):
@@ -286,6 +308,12 @@ def _names(text):
     return text.split(",")
 
 
+def _metrics(asked):
+    """The metrics that are asked for, between spaces or commas; those within brackets part none."""
+    listed = ",".join(asked.metrics or ())
+    return [one for one in re.split(r",(?![^(]*\))", listed) if one] or None
+
+
 def _words(asked, words):
     """An option whose value is one of some words, which the package checks."""
     meanings = with_meanings(words).told(lambda argument, _: f"--{argument}")
@@ -293,7 +321,7 @@ def _words(asked, words):
 
 
 def _report(asked):
-    return rs.report(**ranks_in(asked), **_draws(asked), metrics=asked.metrics)
+    return rs.report(**ranks_in(asked), **_draws(asked), metrics=_metrics(asked))
 
 
 def _plan(asked):
@@ -384,7 +412,7 @@ def _published(asked):
         n_users=asked.users,
         drawn=asked.drawn,
         replace=asked.with_replacement,
-        metrics=asked.metrics,
+        metrics=_metrics(asked),
     )
 
 
@@ -433,7 +461,7 @@ def _evaluate(asked):
         relevance=relevance,
         groups=asked.groups,
         run=asked.run,
-        metrics=asked.metrics,
+        metrics=_metrics(asked),
         rng=asked.seed,
     )
 

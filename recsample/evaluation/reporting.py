@@ -262,13 +262,12 @@ def check_different(how: str, replace: bool | None) -> None:
     """Refuse what tells nothing: among repeated items a rank may be worse than among all."""
     if replace is not False:
         allowed = f"must be False where items were drawn {how!r}"
-        raise InputError("replace", allowed).got(replace, Naming(_ELSE))
-
-
-_ELSE = (
-    "only among different items ranks are no worse than among all, and give upper limits; exact "
-    "ranks of some instances chosen at random, given to rs.report as {exact:=}, tell more"
-)
+        remedy = Naming(
+            "state {replace:=False} if no item was drawn twice for a user, so that no rank among "
+            "all items is better, which gives upper limits; exact ranks of some users chosen at "
+            "random tell more, see exact= of rs.report"
+        )
+        raise InputError("replace", allowed).got(replace, remedy)
 
 
 def _check_stated(name, stated, known):

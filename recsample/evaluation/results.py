@@ -156,6 +156,9 @@ class Result(Value):
         blind: BlindSpot | None = field(init=False)
         counts: pd.DataFrame | None = field(init=False)
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_MADE})
+
     def __getattr__(self, name: str) -> Any:
         if name not in _MADE:
             raise AttributeError(f"a result has no attribute {name!r}")

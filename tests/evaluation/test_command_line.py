@@ -509,7 +509,7 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
             "--with-replacement must be stated where a tenth of a pool or more was drawn, got "
             "nothing for --m = 100 of --items = 500 in instance 0: whether an item could be drawn",
         ),
-        ([*REPORT, "--drawn", "shared"], "give their ranks to report as --exact"),
+        ([*REPORT[:6], "--items", "9", "--drawn", "shared"], "give their ranks to report as --exact"),
         ([*REPORT, "--metrics", "wrong@3"], "--metrics must hold metrics such as AP or Recall"),
         ([*REPORT, "--metrics", "ndcg@0"], "--metrics must be a whole number of at least 1, got 0"),
         ([*REPORT, "--user", "nobody"], "--user must name one column of x.csv"),
@@ -684,6 +684,36 @@ def test_a_broken_parquet_file_is_a_mistake_of_the_user(run, tmp_path, damage):
     status, _, err = run("report", path, "--m", 9, "--items", 99, "--drawn", "uniform")
     assert status == 2 and "x.parquet must be a file that holds a table" in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("report x.csv --m 9 --m 5 --items 99 --drawn uniform", "--m must be given once, got '5'"),
+        ("report x.csv --m 9", "required: --items, --drawn (see recsample report --help)"),
+        ("repot x.csv", "invalid choice: 'repot'"),
+        ("published x.csv --m nine --items 9 --users 9 --drawn uniform", "invalid int value: 'nin"),
+    ],
+)
+def test_a_mistake_in_usage_is_one_line_too(capsys, asked, said):
+    with pytest.raises(SystemExit) as end:
+        main(asked.split())
+    out, err = capsys.readouterr()
+    assert end.value.code == 2 and out == "" and err.count("\n") == 1
+    assert err.startswith("recsample: error: ") and said in err
+
+
+def test_other_draws_give_upper_limits_if_no_item_is_drawn_twice(run, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("rank\n1\n2\n1\n", encoding="utf-8")
+    asked = ["report", path, *"--m 9 --items 99 --drawn popular".split()]
+    status, _, err = run(*asked)
+    assert status == 2 and "got nothing: state --without-replacement if no item" in err
+    asked += ["--without-replacement", "--metrics", "recall@3,auc", "ndcg@2"]
+    status, out, _ = run(*asked, "--format", "json")
+    table = json.loads(out)["table"]
+    assert status == 0 and [row["metric"] for row in table] == ["Recall@3", "AUC", "NDCG@2"]
+    assert [row["low"] for row in table] == [0, None, 0]
 
 
 def test_the_version(capsys):

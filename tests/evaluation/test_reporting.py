@@ -302,6 +302,11 @@ def as_numbers(text):
     return [float(one) for one in re.findall(r"-?\d+\.\d+", text)]
 
 
+def test_what_a_result_makes_is_listed(found):
+    made = {"table", "pairs", "reading", "sentences", "footnote", "to_latex", "study"}
+    assert made <= set(dir(found))
+
+
 def test_text_and_html_are_a_table_with_every_row_and_three_lines(found, pair):
     for said in (found, pair):
         text, html = str(said), said._repr_html_()
