@@ -174,7 +174,7 @@ def spread_of(table: Floats, groups: Integers | None) -> Spread:
     if n_runs < 2 or n_users < 2:
         return Spread(np.nan, np.nan, np.nan, n_runs)
     of_run, of_user = off.mean(axis=1), off.mean(axis=0)
-    left = off - of_run[:, None] - of_user  # the mean over all is 0
+    left = off - sizes * of_run[:, None] - of_user  # the mean over all is 0
     both = (left**2).sum() / ((n_runs - 1) * (n_users - 1))
     users, runs = of_user.var(ddof=1) / n_users, of_run.var(ddof=1) / n_runs
     return Spread(float(users), float(runs), float(both / off.size), n_runs)

@@ -400,6 +400,19 @@ def test_variances_are_those_of_crossed_random_effects():
     assert grouped == pytest.approx(found)
 
 
+def test_variances_of_groups_of_unlike_sizes_are_those_of_leaving_one_out():
+    """By the jackknife: of the mean, and of what each run is off it."""
+    g, n = np.random.default_rng(9), 200
+    owner = np.repeat(np.arange(n), g.integers(1, 8, n))
+    table = 3 + g.normal(size=n)[owner] + g.normal(size=(3, 1)) + g.normal(size=(3, len(owner)))
+    found = spread_of(table, owner)
+    means = np.array([table[:, owner != one].mean(axis=1) for one in range(n)])
+    off = means - means.mean(axis=1, keepdims=True)
+    assert found.users == pytest.approx((n - 1) * means.mean(axis=1).var(), rel=0.03)
+    assert found.both == pytest.approx((n - 1) * off.var(axis=0).sum() / (3 * 2), rel=0.03)
+    assert found.runs == pytest.approx(table.mean(axis=1).var(ddof=1) / 3)
+
+
 def test_a_single_run_has_limits_for_other_users_only():
     runs = {"a": RUNS["a"], "one": {"": RUNS["b"][0]}}
     found = rs.evaluate(runs, FIRST, run="seed", metrics=["AUC"])
