@@ -1,7 +1,7 @@
 """Grades of relevance through `evaluate`, against all orders of items, one after the other."""
 
 import pickle
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,8 @@ import pytest
 from thorough import thorough
 
 import recsample as rs
+from recsample.evaluation.grades import ends_with_grades
+from recsample.ranks.graded import with_grades
 
 N_ITEMS = 5
 METRICS = ["NDCG@2", "DCG@3", "NDCG", "DCG", "Recall@2", "AP", "RR"]
@@ -185,6 +187,22 @@ def test_limits_stay_within_what_grades_can_give():
     assert "to be possible" not in plain.footnote
     assert (table["low"] >= 0).all() and (table["low"] < table["value"]).all()
     assert (table["high"] <= [1, 3, 1]).all() and table.loc["DCG@1", "high"] > 2.5
+
+
+@pytest.mark.parametrize("metric", [rs.DCG, rs.DCG @ 1, rs.NDCG, rs.NDCG @ 2], ids=str)
+def test_ends_hold_for_any_grades_on_any_ranks(metric):
+    """Of two of four items with grades from 2 to 5: those of DCG come about."""
+    ranks = with_grades(rs.Ranks([[1, 3]] * 2, 4), np.array([2, 1, 2, 1.0]), np.array([2, 5, 3, 2]))
+    low, high = ends_with_grades(metric, ranks)
+    orders = {
+        order for pair in product((2, 3, 5), repeat=2) for order in permutations([*pair, 0, 0])
+    }
+    values = [of_order(order, str(metric)) for order in orders]
+    assert low <= min(values) and max(values) <= high
+    if isinstance(metric, type(rs.DCG)):
+        assert (low, high) == (min(values), max(values))
+    else:
+        assert low >= min(values) * 2 / 5 and high == 1
 
 
 def test_where_items_are_sampled_grades_are_refused():

@@ -9,8 +9,9 @@ import pytest
 from record_blind import POPULATIONS, STUDY, failures, log_uniform, run_of
 
 import recsample as rs
+from recsample.evaluation.sampled import _blind
 from recsample.inference import blind_spot
-from recsample.inference.likelihood.sampled_run import SURPRISE
+from recsample.inference.likelihood.sampled_run import SURPRISE, SampledRun
 
 
 @pytest.mark.parametrize(
@@ -83,19 +84,30 @@ def test_the_blind_spot_shrinks_with_samples_and_users_and_grows_with_the_pool(s
     assert all(b <= 0.2 * n for b, (n, _, _) in zip(sorted(found), sorted(sizes)))
 
 
+def recorded_failures():
+    record = csv.DictReader(STUDY.file.read_text(encoding="utf-8").splitlines())
+    for row in record:
+        if row["part"] == "fails":
+            size = (int(row[name]) for name in ("n_items", "m", "n_instances"))
+            yield tuple(size), float(row["value"])
+
+
 def test_limits_fail_as_often_as_at_the_worst_of_the_sizes_around():
     """Between 30 and 100 items for each drawn one, 10 and 100 of these, 1,000 and 10,000 users."""
-    record = csv.DictReader(STUDY.file.read_text(encoding="utf-8").splitlines())
     around = [
-        float(row["value"])
-        for row in record
-        if row["part"] == "fails"
-        and int(row["n_items"]) / int(row["m"]) in (30, 100)
-        and row["m"] in ("10", "100")
-        and row["n_instances"] in ("1000", "10000")
+        value
+        for (n, m, users), value in recorded_failures()
+        if n / m in (30, 100) and m in (10, 100) and users in (1_000, 10_000)
     ]
     assert len(around) == 8 and min(around) < max(around)
     assert blind_spot(50 * 40, 40, 3_000).fails == max(around)
+
+
+def test_limits_fail_as_often_as_is_recorded_of_a_size():
+    """From ten items for each drawn one on; of fewer nothing is recorded."""
+    for (n, m, users), value in recorded_failures():
+        assert blind_spot(n, m, users).fails == value
+        assert np.isnan(blind_spot(10 * m - 1, m, users).fails)
 
 
 def test_nothing_is_hidden_where_nearly_all_is_drawn():
@@ -122,6 +134,15 @@ def test_a_report_says_once_what_it_cannot_see():
     linear = rs.report(sampled, metrics=["AUC"])
     assert linear.blind is None and "At this size" not in linear.footnote
     assert json.loads(linear.to_json())["blind"] is None
+
+
+def test_counts_have_the_blind_spot_of_the_ranks_that_they_count():
+    often, sizes = np.array([900, 100]), np.array([400, 20_000])
+    counts, ranks = rs.RankCounts([1, 2], often, 21), rs.Ranks(np.repeat([1, 2], often), 21)
+    rows = {"": {"assumption": "decreasing"}}
+    for one, n in ((counts, sizes), (ranks, np.repeat(sizes, often))):
+        found = _blind(SampledRun(one, n, False, [rs.AP]), rows)
+        assert found == blind_spot(2_360, 20, 1_000)
 
 
 def test_what_is_not_recorded_is_null_in_json():

@@ -8,7 +8,7 @@ from thorough import thorough
 import recsample as rs
 from recsample.inference import limits
 from recsample.inference.comparison import compared
-from recsample.inference.likelihood.sampled_run import SURPRISE, SampledRun
+from recsample.inference.likelihood.sampled_run import SURPRISE, SampledRun, _tail
 
 
 def test_items_of_a_user_that_vary_against_each_other_make_limits_closer():
@@ -77,6 +77,17 @@ def test_one_surprise_among_the_simulated_runs_does_not_end_the_test(seed):
     assert chance == pytest.approx((misfit[1:] >= misfit[0]).mean(), abs=0.03)
     found = limits(rs.AP, sampled, n, assumption="decreasing")
     assert np.isnan(found.low) == (chance < 0.01) == (seed == 85)
+
+
+def test_items_of_a_user_may_go_together_and_users_do_not():
+    """The chance of a sum with the moments of a gamma law: of two orders, and of one."""
+    each = np.random.default_rng(0).chisquare(3, (200, 2))
+    alike = each[:, [0, 0]]
+    variances = {(1, 2): alike.sum(axis=1).var(ddof=1), (1, 1): each.var(axis=0, ddof=1).sum()}
+    for orders, simulated in {(1, 2): alike, (1, 1): each}.items():
+        mean, variance = simulated.sum(axis=1).mean(), variances[orders]
+        wanted = stats.gamma.sf(15, mean**2 / variance, scale=variance / mean)
+        assert _tail(15.0, simulated, orders) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("runs", [12, thorough(200)])

@@ -149,13 +149,17 @@ def test_a_limit_by_groups_is_where_a_random_mean_of_their_sums_is_0():
     assert values.mean() < limit < end and chance == 0.5
 
 
+@pytest.mark.parametrize("several", [False, True], ids=["users", "groups"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_probability_is_the_level_at_which_a_limit_is_0(seed):
+def test_the_probability_is_the_level_at_which_a_limit_is_0(seed, several):
+    """Also of groups of unlike sizes."""
     rng = np.random.default_rng(seed)
-    values = (rng.random(60) < 0.2) * 1.0 - (rng.random(60) < 0.05)
-    chance = limits_of_means(values[None], 0.95, (-1.0, 1.0))[2][0]
+    groups = np.repeat(np.arange(60), rng.integers(1, 6, 60)) if several else None
+    n = 60 if groups is None else len(groups)
+    values = (rng.random(n) < 0.2) * 1.0 - (rng.random(n) < 0.05)
+    chance = limits_of_means(values[None], 0.95, (-1.0, 1.0), groups=groups)[2][0]
     assert 0.5 < chance < 1
-    low, _ = limits_of_mean(values, 2 * chance - 1, ends=(-1.0, 1.0))
+    low, _ = limits_of_mean(values, 2 * chance - 1, ends=(-1.0, 1.0), groups=groups)
     assert low == pytest.approx(0, abs=1e-6)
 
 
