@@ -344,10 +344,17 @@ def test_the_best_recommender_stands_on_top():
     )
     values = {"value": [0.2, np.nan, 0.3], "low": [0.1, np.nan, 0.2], "high": [0.3, np.nan, 0.4]}
     (ax,) = plotting.values_with_limits(pd.DataFrame(values, index)).axes
-    height = {label.get_text(): label.get_position()[1] for label in ax.get_yticklabels()}
-    on_screen = {name: ax.transData.transform((0, y))[1] for name, y in height.items()}
-    assert on_screen["a"] > on_screen["b"] > on_screen["none"]
+    assert from_the_top(ax) == ["a", "b", "none"]
     assert ax.lines[0].get_xdata()[:2].tolist() == [0.3, 0.2]
+    values |= {"value": [np.nan] * 3, "low": [0.2, np.nan, 0.1], "high": [0.3, np.nan, 0.5]}
+    (ax,) = plotting.values_with_limits(pd.DataFrame(values, index)).axes
+    assert from_the_top(ax) == ["a", "b", "none"]  # by the middle of the limits
+
+
+def from_the_top(ax):
+    """The names at the ticks, as they are seen."""
+    height = {label.get_text(): label.get_position()[1] for label in ax.get_yticklabels()}
+    return sorted(height, key=lambda name: -ax.transData.transform((0, height[name]))[1])
 
 
 def picture_of(n_recommenders, n_metrics):

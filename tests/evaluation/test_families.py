@@ -9,6 +9,7 @@ from scipy import stats
 import recsample as rs
 import recsample.evaluation.exact
 from recsample._support.numerics import limits_of_means
+from recsample.evaluation.findings import _decide
 from recsample.inference.comparison import compared, step_down
 from recsample.inference.likelihood.sampled_run import SampledRun
 
@@ -152,6 +153,19 @@ def test_a_pair_whose_numbers_contradict_each_other_is_undecided_and_says_so(mon
     low, high = usual.pairs.loc[("a", "b", "AUC"), ["low", "high"]]
     assert f", {low:.3f} to {high:.3f}, exclude 0, and the values" in found.notes[0]
     assert found.notes[0].startswith("a - b, AUC: undecided, since the limits of the difference")
+
+
+@pytest.mark.parametrize("turned", [None, "value", "difference", "probability"])
+def test_a_pair_is_decided_where_all_of_its_numbers_are_on_one_side(turned):
+    pair = {"difference": 0.2, "low": 0.1, "high": 0.3, "probability": 0.9999}
+    values = {"a": 0.7, "b": 0.5}
+    if turned == "value":
+        values = {"a": 0.5, "b": 0.7}
+    elif turned:
+        pair[turned] = {"difference": -0.2, "probability": 0.0001}[turned]
+    rows = {(name, rs.AUC): {"value": x} for name, x in values.items()}
+    _decide(rs.AUC, {("a", "b"): pair}, "", rows)
+    assert pair["ahead"] == ("undecided" if turned else "a")
 
 
 @pytest.mark.parametrize("scale", [16, 25, 60])

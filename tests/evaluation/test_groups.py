@@ -72,6 +72,12 @@ def test_of_repeated_draws_limits_hold_in_place_of_being_too_narrow():
     assert found["high"] - found["low"] > 1.8 * (alone["high"] - alone["low"])
 
 
+def test_segments_count_users_however_many_rows_they_have():
+    found = rs.report(NAMED, groups=OWNER, metrics=["AUC"], **STATED)
+    parts = found.by({f"user {one}": one % 3 > 0 for one in range(N_USERS)})
+    assert parts["users"].tolist() == [N_USERS / 3, 2 * N_USERS / 3]
+
+
 def test_estimates_of_groups_are_those_of_the_rows():
     alone = rs.report(COLUMN, metrics=METRICS, **STATED)
     apart = rs.report(COLUMN, groups=OWNER, metrics=METRICS, **STATED)
@@ -396,6 +402,10 @@ def test_variances_are_those_of_crossed_random_effects():
     assert found.runs == pytest.approx(between_runs / 3 / 120)
     assert found.users == pytest.approx(between_users / 29 / 120)
     assert found.both == pytest.approx((total - between_runs - between_users) / 87 / 120)
+    # What runs change for all users alike, beside what users change.
+    of_runs = (between_runs / 3 - (total - between_runs - between_users) / 87) / 120
+    share = of_runs / (of_runs + found.users)
+    assert found.shares == pytest.approx({"from_users": 1 - share, "from_runs": share})
     grouped = spread_of(np.repeat(table, 3, axis=1), np.repeat(np.arange(30), 3))
     assert grouped == pytest.approx(found)
 

@@ -57,6 +57,12 @@ def test_what_a_paper_leaves_open_is_the_union():
     assert either == [each[:, 0].min(), each[:, 1].max()]
 
 
+def test_what_cannot_be_seen_is_that_of_the_largest_pool():
+    found = read({"HR@10": "0.670"}, n_items=(2_000, 20_000))
+    spots = [rs.inference.blind_spot(n, 100, 5_000).ranks for n in (2_000, 20_000)]
+    assert found.blind.ranks == spots[1] > spots[0]
+
+
 def test_average_precision_may_be_divided_by_the_cutoff():
     # Of one relevant item AP@10 is RR@10; some libraries divide it by 10.
     usual = read({"HR@10": "0.670", "MAP@10": "0.314"})

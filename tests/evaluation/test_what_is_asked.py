@@ -43,6 +43,15 @@ class TestEntriesBelowZero:
         assert value == HIT and result.notes == (said,)
 
 
+def test_users_whose_training_items_are_none_to_rank_have_rows_of_train():
+    scores = pd.DataFrame(np.argwhere(SCORES < 99), columns=["user", "item"]).assign(score=0.5)
+    train = pd.DataFrame({"user": [0, 1], "item": [(ITEM[0] + 1) % 60, 99]})
+    _, result = recall(scores, HELD_OUT, train=train, items=range(60))
+    counts = result.counts.loc[""]["count"]
+    assert counts["users without any row of train, ranked among all items"] == 38
+    assert counts["training rows of items that are not in items, left out"] == 1
+
+
 class TestWhoseTheRowsAre:
     doors = {
         "array": SCORES,
@@ -351,10 +360,22 @@ class TestTheLowestScore:
         assert not self.notes(np.where(order < 20, self.chances, 0), door, ["Recall@10"])
         assert "moves AUC" in self.notes(np.where(order < 20, self.chances, 0), door)
 
+    def test_it_is_the_lowest_of_all_where_some_users_have_another_one(self, monkeypatch):
+        lowest = np.where(np.arange(40) < 20, 0, -1)[:, None]
+        scores = np.where(self.shown, self.chances, lowest)
+        monkeypatch.setattr("recsample.ranks.sources.BLOCK", 7 * 60)  # the scores of seven users
+        n = (~self.shown[20:]).sum()
+        for door in ("array", "frame"):
+            said = self.notes(scores, door)
+            assert f"lowest score, -1, ranked as tied: 0 of 40 held-out ones and {n} of 2," in said
+
     def test_it_is_said_of_what_is_drawn_too(self):
         scores = np.where(self.shown, self.chances, -9)
         said = self.notes(scores, "array", among=rs.UniformSampling(20))
         assert said.startswith("items with the lowest score, -9, ranked as tied: 0 of 40 held-out")
+        # As many as 20 of 59 have on average.
+        n = ((~self.shown).sum(axis=1) * 20 // 59).sum()
+        assert f"{n} of 800 others. If that score" in said
         lists = pd.DataFrame({"user": np.repeat(range(40), 20), "item": [*range(20)] * 40})
         said = self.notes(scores, "array", among=lists, drawn="all")
         n = (~self.shown[:, :20]).sum()

@@ -199,6 +199,16 @@ def test_ranks_that_are_a_surprise_are_said_to_be_one(named, stated):
     assert "1 of 10,000 studies: either this is that study, or " in second and other in second
 
 
+@pytest.mark.parametrize(("metric", "worse"), [(AUC, 0.0), (rs.PercentileRank, 1.0)], ids=str)
+def test_the_best_twenty_are_shown_whichever_way_is_better(metric, worse):
+    names = [f"model {i}." for i in range(25)]
+    values = {name: abs(worse - i / 25) for i, name in enumerate(names)}
+    rows = {(name, metric): {"value": x, "low": 0.0, "high": 1.0} for name, x in values.items()}
+    found = made_up(recommenders=names, metrics=(metric,), rows=rows, pairs={}, sentences={})
+    said = str(Result(Study(), found, {"recsample": "0", "function": "none", "arguments": {}}))
+    assert [name for name in names if name in said] == names[5:]
+
+
 def test_details_say_what_limits_rest_on():
     rows = [NARROW, NARROW | {"assumption": "none"}]
     for_all = sampled.details(rows, True, True, BlindSpot(9, np.nan))

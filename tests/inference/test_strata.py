@@ -36,9 +36,13 @@ def test_pools_that_are_close_are_one_stratum_and_others_are_not():
     assert found[1].pool == 149
 
 
-@pytest.mark.parametrize(("fewest", "number"), [(1, 3), (15, 2), (30, 1)])
-def test_few_instances_share_a_stratum_with_unlike_ones_only_if_asked(fewest, number):
-    sampled, sizes = rs.Ranks([1] * 30, n_items=11), np.repeat([100, 200, 400], 10)
+@pytest.mark.parametrize(
+    ("often", "fewest", "number"),
+    [((10, 10, 10), 1, 3), ((10, 10, 10), 15, 2), ((10, 10, 10), 30, 1), ((20, 5, 20), 10, 2)],
+)
+def test_few_instances_share_a_stratum_with_unlike_ones_only_if_asked(often, fewest, number):
+    sizes = np.repeat([100, 200, 400], often)
+    sampled = rs.Ranks(np.ones(len(sizes), int), n_items=11)
     assert len(strata_of(sampled, sizes, False, fewest=fewest)) == number
 
 

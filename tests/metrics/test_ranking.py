@@ -354,6 +354,11 @@ class TestMeanRank:
             found = rs.metrics.at_mean_rank(rs.DCG, ranks_of(scores, relevant))
             assert found[0] == pytest.approx(exact, abs=1e-12)
 
+    def test_it_is_undefined_without_a_relevant_item(self):
+        with pytest.warns(UserWarning, match="AP is undefined for 1 of 2 instances"):
+            found = rs.metrics.at_mean_rank(AP, Ranks([[], [2]], 5))
+        assert found.tolist() == pytest.approx([np.nan, 0.5], nan_ok=True)
+
     def test_refusals(self):
         with pytest.raises(ValueError, match="a sum over the relevant items, got AP"):
             rs.metrics.at_mean_rank(rs.metric("AP(hits)@3"), Ranks([1], 5))

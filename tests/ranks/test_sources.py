@@ -19,3 +19,9 @@ def test_items_above_and_tied(count, seed):
     for which, u in enumerate(mine):
         assert above[which] == (strength[user == u] > own[which]).sum()
         assert tied[which] == (strength[user == u] == own[which]).sum()
+
+
+def test_what_one_user_has_once_is_no_pile():
+    scores = np.array([[0, 0, 2.0], [0, 1, 2], [1, 1, 2]])
+    found = sources.Pile.of(scores, lambda some: some.sum(axis=1))
+    assert found.lowest == 0 and found.sizes.tolist() == [2, 0, 0]
