@@ -152,8 +152,8 @@ def evaluate(
     None      "out"                       "all"                         the lists
     None      "out"                       "uniform"                     the lists; `report` tells of
                                                                         the catalogue
-    None      "out"                       "popular", "unknown"          the lists, which tell
-                                                                        nothing of the catalogue
+    None      "out"                       "popular", "unknown"          the lists, with limits for
+                                                                        the catalogue
     dataframe None, "missed", "below",    "all"                         its items
               "open"
     dataframe None, "below"               "uniform", "popular",         its items, as for lists

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -54,7 +53,8 @@ class PrintedNumbers(Study):
             for m in self.metrics
         }
         blind = _blind(self.studies, rows)
-        read = _readings(possible, rows)
+        by_study = _readings(possible, rows)
+        read = _whichever(by_study)
         n = sum(map(len, self.numbers.values()))
         n_users, draws = self.studies[0].n_users, draws_of(self.studies)
         return Findings(
@@ -66,7 +66,7 @@ class PrintedNumbers(Study):
             ladder=ladder,
             pairs=_pairs(possible, rows),
             readings=read,
-            reading_pairs=_read_pairs(read, self.studies),
+            reading_pairs=_read_pairs(by_study, read),
             blind=blind,
             has_values=False,
             page="audit",
@@ -142,41 +142,47 @@ def _sampled(numbers, metric, m):
 
 
 def _readings(possible, rows):
-    """What the numbers read of exact Recall@K, whichever study was made."""
+    """By study that may have been made: what the numbers read of exact Recall@K."""
+    read = [key for key, row in rows.items() if not np.isnan(row["sampled"])]
+    read = [key for key in read if all(falls(key[1], one.study.m) for one in possible)]
+    return [{key: _reading(one, *key, rows[key]["sampled"]) for key in read} for one in possible]
+
+
+def _reading(one, name, metric, mean):
+    m, sizes, replaced = one.study.m, np.array(one.study.pools), one.study.replace
+    ends = one.limits_as_sampled(name, metric)
+    value, *limits = (reading_of_mean(metric, m, x) for x in (mean, *ends))
+    cutoffs = cutoffs_over(metric, np.full_like(sizes, m), sizes, replaced)
+    return dict(zip(COLUMNS, (value, *np.clip(limits, 0.0, 1.0).tolist(), *cutoffs)))
+
+
+def _whichever(each):
+    """One row for what several studies read: what differs is not named, limits hold for all."""
     found = {}
-    for (name, metric), row in rows.items():
-        is_printed = not np.isnan(row["sampled"])
-        if not (is_printed and all(falls(metric, one.study.m) for one in possible)):
-            continue
-        values, limits, cutoffs = [], [], []
-        for one in possible:
-            m, sizes = one.study.m, np.array(one.study.pools)
-            read = partial(reading_of_mean, metric, m)
-            values.append(read(row["sampled"]))
-            ends = one.limits_as_sampled(name, metric)
-            limits += [tuple(np.clip([*map(read, ends)], 0.0, 1.0))] if ends else []
-            drawn = np.full_like(sizes, m)
-            cutoffs.append(cutoffs_over(metric, drawn, sizes, one.study.replace))
-        low, middle, high = np.transpose(cutoffs)
-        value, median = (one[0] if np.ptp(one) == 0 else np.nan for one in (values, middle))
-        about = value, *_hull(limits), low.min(), median, high.max()
-        found[name, metric] = dict(zip(COLUMNS, map(float, about)))
+    for key in each[0]:
+        of_each = {column: np.array([rows[key][column] for rows in each]) for column in COLUMNS}
+        row = {column: x[0] if np.ptp(x) == 0 else np.nan for column, x in of_each.items()}
+        row |= {column: of_each[column].min() for column in ("low", "cutoff_low")}
+        row |= {column: of_each[column].max() for column in ("high", "cutoff_high")}
+        found[key] = {column: float(x) for column, x in row.items()}
     return found
 
 
-def _read_pairs(rows, studies):
-    """Differences of readings, decided where their limits exclude 0; by one study only."""
+def _read_pairs(each, rows):
+    """Differences of readings by each study; decided where the limits of all exclude 0."""
     found = {}
-    for (a, m), (b, other) in combinations(rows, 2) if len(studies) == 1 else ():
-        if m != other:
-            continue
-        first, second = rows[a, m], rows[b, m]
-        low, high = first["low"] - second["high"], first["high"] - second["low"]
-        sign = 1 if low > 0 else -1 if high < 0 else 0
-        ahead = better(m, a, b, sign) if sign else "undecided"
-        about = first["value"] - second["value"], low, high, np.nan, ahead
-        found[a, b, m] = dict(zip(COLUMNS_OF_PAIRS_READ, about))
+    for (a, m), (b, other) in combinations(rows, 2):
+        if m == other:
+            both = [(one[a, m], one[b, m]) for one in each]
+            low, high = _hull((x["low"] - y["high"], x["high"] - y["low"]) for x, y in both)
+            apart = rows[a, m]["value"] - rows[b, m]["value"], low, high, np.nan
+            found[a, b, m] = dict(zip(COLUMNS_OF_PAIRS_READ, (*apart, _ahead(m, a, b, low, high))))
     return found
+
+
+def _ahead(metric, a, b, low, high):
+    sign = 1 if low > 0 else -1 if high < 0 else 0
+    return better(metric, a, b, sign) if sign else "undecided"
 
 
 def _pairs(readings, rows):
@@ -195,8 +201,7 @@ def _difference(readings, rows, a, b, metric):
         known = readings if assumed else []
         each = [[reading.limits(name, metric, assumed) for name in (a, b)] for reading in known]
         low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if a and b)
-        sign = 1 if low > 0 else -1 if high < 0 else 0
-        ahead = better(metric, a, b, sign) if sign else "undecided" if assumed else None
+        ahead = _ahead(metric, a, b, low, high) if assumed else None
         apart = {"low": low, "high": high, "probability": np.nan, "ahead": ahead}
         found |= {prefix + what: value for what, value in apart.items()}
     return {column: found[column] for column in COLUMNS_OF_PAIRS}
@@ -227,10 +232,12 @@ class PrintedBounds(Study):
     def findings(self) -> Findings:
         """All numbers and words; numbers that clash are refused."""
         possible, m = possible_of(self), self.studies[0].m
+        of_pool = "it depends on the size of the pool"
+        unbounded = {x: of_pool * (not is_of_rank_alone(x, m + 1)) for x in self.metrics}
         rows: dict[tuple[str, Metric], dict[str, Any]] = {}
         for name, metric in product(self.numbers, self.metrics):
             row = {"value": np.nan, "low": np.nan, "high": np.nan, "assumption": ""}
-            if is_of_rank_alone(metric, m + 1):
+            if not unbounded[metric]:
                 _, high = _hull(one.limits(name, metric, "none") for one in possible)
                 row |= {"low": 0.0, "high": high}
             rows[name, metric] = row | {"sampled": _sampled(self.numbers[name], metric, m)}
@@ -245,9 +252,11 @@ class PrintedBounds(Study):
             has_values=False,
             page="audit",
             head=head(n, n_users, among),
-            limits=f"{PERCENT} limits hold at once, and are upper ones only: {why}.",
+            limits=f"{PERCENT} limits hold at once for any draw of different items: {why}.",
             details=(POOL, SINGLE),
-            sentences={(a, m): bound(m, row, why, among) for (a, m), row in rows.items()},
+            sentences={
+                (a, x): bound(x, row, unbounded[x], why, among) for (a, x), row in rows.items()
+            },
         )
 
 
@@ -298,6 +307,8 @@ def _either(studies):
 
 
 def _among(studies):
+    if not studies[0].uniform:
+        return f"m = {_either(studies)} different items, however these were drawn"
     how = " or ".join(dict.fromkeys(say.how_replaced(study.replace) for study in studies))
     return f"{draws_of(studies)}, drawn uniformly {how} replacement"
 

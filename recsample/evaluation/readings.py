@@ -37,6 +37,10 @@ def readings_of(
     if not runs or any((ranks.n_relevant != 1).any() for ranks, _ in runs.values()):
         return {}, {}
     drawn = {name: ranks.n_irrelevant for name, (ranks, _) in runs.items()}
+    if not study.replace and all(
+        (np.asarray(study.n_items) - 1 == m).all() for m in drawn.values()
+    ):
+        return {}, {}  # all items were ranked
     ends = {int(end(m)) for m in drawn.values() for end in (np.min, np.max)}
     metrics = tuple(one for one in study.metrics if all(falls(one, m) for m in ends))
     each = {(name, m): _of_users(m, ranks) for name, (ranks, _) in runs.items() for m in metrics}

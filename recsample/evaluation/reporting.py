@@ -172,10 +172,17 @@ def report(
         "groups": reading.groups,
     }
     if exact is None and draws.how != "uniform":
+        for one in runs.values():
+            _check_drawn(rows_of(one)[0], draws.n_items)
         alone = Uncorrected(drawn=draws.how, n_items=draws.n_items, **about)
         return result_of(alone, report, arguments)
     study = Sampled(**about, **draws._asdict())
     return result_of(study if exact is None else _audited(study, exact, chosen), report, arguments)
+
+
+def _check_drawn(ranks, n_items):
+    """Refuse instances without a relevant or a drawn item, and pools that are too small."""
+    checked_sizes(ranks, np.maximum(ranks.sizes, 2) if n_items is None else n_items, replace=False)
 
 
 def _audited(sampled: Sampled, exact: Any, chosen: Any) -> Audited:
@@ -247,8 +254,9 @@ def draws_of(
         replace = known[0].replace
     if how != "uniform" and not audited:
         check_different(how, replace)
+        replace = False
         if n_items is None:
-            return Draws(how, None, False, stated)
+            return Draws(how, None, replace, stated)
     if n_items is None:
         allowed = "must be given"
         raise InputError("n_items", allowed, remedy="the sizes of the pools that were drawn from")
@@ -260,14 +268,16 @@ def draws_of(
 
 def check_different(how: str, replace: bool | None) -> None:
     """Refuse what tells nothing: among repeated items a rank may be worse than among all."""
-    if replace is not False:
-        allowed = f"must be False where items were drawn {how!r}"
-        remedy = Naming(
-            "state {replace:=False} if no item was drawn twice for a user, so that no rank among "
-            "all items is better, which gives upper limits; exact ranks of some users chosen at "
-            "random tell more, see exact= of rs.report"
+    if replace is None or checks.true_or_false("replace", replace):
+        remedy = "among repeated items a rank may be worse than among all, which limits nothing"
+        if replace is None:
+            remedy = Naming(
+                "state {replace:=False} if no item was drawn twice for a user, so that no rank "
+                "among all items is better, which gives upper limits"
+            )
+        raise InputError("replace", f"must be False where items were drawn {how!r}").got(
+            replace, Naming("{}; exact ranks of some users, exact= of rs.report, tell more", remedy)
         )
-        raise InputError("replace", allowed).got(replace, remedy)
 
 
 def _check_stated(name, stated, known):

@@ -104,15 +104,18 @@ class Result(Value):
         (Bonferroni's correction, and after Holm's step-down test no limit is on the other side of
         0).
     reading : pandas.DataFrame
-        What is known of sampled ranks without limits of this kind, a row for each of `table`: among
-        uniformly drawn items a metric that falls with the rank is on average exact Recall@K over
-        cut-offs K that `UniformSampling.effective_cutoffs` has. ``value`` is that mean of Recall@K,
-        with limits of a mean, ``low`` and ``high``. Nine tenths of the weights are from
-        ``cutoff_low`` to ``cutoff_high``, of all pools where these differ; half are up to
-        ``cutoff``, NaN where they differ. Empty where a user has several relevant items.
+        What sampled values measure, by recommender and metric: if items were drawn uniformly, a
+        metric that falls with the rank is on average exact Recall@K over cut-offs K that
+        `UniformSampling.effective_cutoffs` has, K of each user's own pool. ``value`` is that mean
+        of Recall@K: of a metric that is above 0 at the last rank, its own mean scaled to 0 there
+        and to 1 at the first. ``low`` and ``high`` are limits of a mean. Nine tenths of the weights
+        are from ``cutoff_low`` to ``cutoff_high``, of all pools; half are up to ``cutoff``, NaN
+        where users differ in pool or m. There is none for users with several relevant items, for
+        other metrics, where all items were drawn, and where there is no estimate either.
     reading_pairs : pandas.DataFrame
         The same of `pairs`, by these means: ``difference``, ``low``, ``high``, ``probability`` and
-        ``ahead``. It does not decide who is ahead in `pairs`: there the order may be the reverse.
+        ``ahead``, ``probability`` NaN of printed numbers. They do not decide who is ahead in
+        `pairs`: there the order may be the reverse.
     sentences : tuple of str
         One text for each row of `table`, for a paper: value, limits, and what they rest on; what
         the sampled metric reads. Beside the best recommender: whether this one is undecided, and

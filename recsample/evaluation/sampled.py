@@ -1,4 +1,4 @@
-"""Ranks among items that were drawn: uniformly, or so that they say nothing of the others."""
+"""Ranks among items that were drawn: uniformly, or so that they only bound the ranks among all."""
 
 from __future__ import annotations
 
@@ -266,47 +266,83 @@ class Uncorrected(RanksStudy):
             sizes = np.broadcast_to(sizes, len(self.first))[users]
         return replace(self, n_items=sizes, **self.of_users(users))
 
+    def plan(self, metric: Metric, width: float, rng: Rng) -> AuditPlan:
+        """An audit, for which it does not matter how items were drawn."""
+        if self.n_items is None or len(self.ranks) > 1 or self.groups is not None:
+            return super().plan(metric, width, rng)
+        return plan_audit(metric, width, self.first, self.n_items, rng, replace=self.replace)
+
     def findings(self) -> Findings:
         """All numbers and words."""
-        why = why_not(self.drawn)
-        rows = {(a, m): _bound(self, m, one) for a, one in self.ranks.items() for m in self.metrics}
-        among = f"{say.span(rows_of(self.first)[0].n_irrelevant)} drawn items"
-        has_bounds = any(row["high"] == row["high"] for row in rows.values())
+        first, _ = rows_of(self.first)
+        why, among = why_not(self.drawn), f"{say.span(first.n_irrelevant)} drawn items"
+        unbounded = {m: _why_unbounded(self, m, first) for m in self.metrics}
+        rows = {
+            (a, m): _bound(self, m, one, not unbounded[m])
+            for a, one in self.ranks.items()
+            for m in self.metrics
+        }
+        has_bounds = not all(unbounded.values())
         train = "If training items could not be drawn, give them as train=."
         exact = "Exact ranks of some users chosen at random, given to report, would tell more."
         is_unlikely = self.drawn == "uniform" and not self.has_train
+        is_known = self.drawn == "shared" and self.n_items is not None
+        users = say.users_said(first) if self.pairable else f"{len(self.first):,} users"
+        limits = (
+            f"{PERCENT} limits hold for any draw of different items" if has_bounds else "No limits"
+        )
         return Findings(
             **self.shared(),
             rows=rows,
             values=self.values(),
-            readings=readings_of(self, self.ranks, has_limits=False)[0] if self.is_shared else {},
+            readings=readings_of(self, self.ranks, has_limits=False)[0] if is_known else {},
             page="traps",
-            head=f"{say.users_said(self.first)}, each ranked among {among}.",
-            limits=(f"{PERCENT} limits are upper ones only: " if has_bounds else "No limits: ")
-            + f"{why}.",
+            head=f"{users}, each ranked among {among}.",
+            limits=f"{limits}: {why}.",
             details=(*[POOL] * has_bounds, exact, *[train] * is_unlikely),
-            sentences={(a, m): bound(m, row, why, among) for (a, m), row in rows.items()},
+            sentences={
+                (a, m): bound(m, row, unbounded[m], why, among) for (a, m), row in rows.items()
+            },
         )
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether the draws are uniform, but those of several users are one."""
-        return self.drawn == "shared" and self.n_items is not None
+
+def _why_unbounded(study, metric, among):
+    """Why ranks among drawn items give no limits of a metric, "" where they do."""
+    if study.replace:
+        return "an item may have been drawn twice"
+    if study.drawn == "shared" and not isinstance(metric, type(Recall)):
+        return "each item was ranked alone"
+    if (among.n_relevant > 1).any() and not metric.additive:
+        return "it may rise where one of several items ranks worse"
+    if study.n_items is None and not is_of_rank_alone(metric, int(among.sizes.max())):
+        return "it depends on the size of the pool, n_items"
+    return ""
 
 
-def _bound(study, metric, ranks):
-    """A metric among drawn items, and as an upper limit what it says of all."""
+def _bound(study, metric, ranks, has_limits):
+    """A metric among drawn items, and limits of it among all.
+
+    No rank is better among all, nor worse by more than there are further items.
+    """
     among, counts = rows_of(ranks)
     values = values_of_users(metric, among)
-    row = {"value": np.nan, "low": np.nan, "high": np.nan, "assumption": ""}
-    row["sampled"] = mean_of(values, counts) if counts is not None else mean_of_defined(values)
-    # Items of one user are each alone where their draw is shared: of others they say too little.
-    is_bounded = not study.replace and (study.drawn != "shared" or isinstance(metric, type(Recall)))
-    if is_bounded and is_of_rank_alone(metric, int(among.sizes.max())):
-        ends = ends_with_grades(metric, among)
-        _, high = limits_of_mean(values, LEVEL, counts, ends, study.groups)
-        row |= {"low": 0.0, "high": high}
-    return row
+    mean = mean_of(values, counts) if counts is not None else mean_of_defined(values)
+    row = {"value": np.nan, "low": np.nan, "high": np.nan, "sampled": mean, "assumption": ""}
+    if not has_limits:
+        return row
+    most, least, pool = values, np.zeros(len(values)), among
+    if study.n_items is not None:
+        sizes, places = np.broadcast_to(study.n_items, len(among)), among.rows
+        further = (sizes - among.sizes)[places.instance]
+        pool = among.at(places.rank, sizes)
+        worst = among.at(places.rank + places.ties + further, sizes)
+        ends = [values_of_users(metric, one) for one in (pool, worst)]
+        least, most = np.minimum(*ends), np.maximum(*ends)
+    lowest, highest = ends_with_grades(metric, pool)
+    about = LEVEL, counts, (min(lowest, 0.0), highest), study.groups
+    low, _ = limits_of_mean(least, *about)
+    _, high = limits_of_mean(most, *about)
+    return row | {"low": low, "high": high}
 
 
 def is_of_rank_alone(metric: Metric, most: int) -> bool:
@@ -316,14 +352,17 @@ def is_of_rank_alone(metric: Metric, most: int) -> bool:
     return bool((np.diff(few) <= 0).all() and np.array_equal(few, many))
 
 
-def bound(metric: Metric, row: Mapping[str, Any], why: str, among: str) -> str:
-    """An upper limit, for a paper, or why there is none."""
-    known = "" if np.isnan(row["sampled"]) else f"; among {among} it is {row['sampled']:.3f}"
-    if np.isnan(row["high"]):
-        return f"Nothing can be said of {metric} among all items, because {why}{known}."
+def bound(metric: Metric, row: Mapping[str, Any], unbounded: str, why: str, among: str) -> str:
+    """Limits for a paper, or why there are none."""
+    known = "" if np.isnan(row["sampled"]) else f" Among {among} it is {row['sampled']:.3f}."
+    if unbounded:
+        return f"Nothing is known of {metric} among all items, because {unbounded}.{known}"
+    if row["low"] > 0:
+        limits = f"{say.between(row)} ({PERCENT} limits)"
+        return f"{metric} among all items is {limits}, however these were drawn: {why}.{known}"
     return (
         f"{metric} among all items is at most {row['high']:.3f} (upper {PERCENT} limit), since no "
-        f"rank is better among more items. It may be 0: {why}{known}."
+        f"rank is better among more items. How much less it is is not known: {why}.{known}"
     )
 
 

@@ -39,7 +39,7 @@ def sentences(findings: Findings) -> tuple[str, ...]:
             [
                 _of(findings, name),
                 sentence,
-                _read(findings.readings.get((name, metric)), metric),
+                _read(findings, name, metric),
                 _beside_best(findings, name, metric),
             ]
         )
@@ -66,18 +66,34 @@ def _beside_best(findings, name, metric):
     )
 
 
-def _read(row, metric):
+def _read(findings, name, metric):
     """What a mean among drawn items reads; of linear metrics it is the estimate itself."""
+    row = findings.readings.get((name, metric))
     if row is None or isinstance(metric.shape, Linear):
         return ""
     said = [f"{row['value']:.3f}"] * (row["value"] == row["value"])
+    alone = " of items ranked alone"  # from draws that items of one user share
     if row["low"] == row["low"]:
-        limits = f"{PERCENT} limits {between(row)}"
+        alone, limits = "", f"{PERCENT} limits {between(row)}"
         said.append(f"({limits})" if said else f"within {limits}")
-    return (
-        f" What sampled {metric} measures, exact Recall@K averaged over K from {_cutoffs(row)}, is "
-        f"{' '.join(said)}."
+    scaled = ", scaled from 0 at the last rank to 1 at the first," * _is_scaled(
+        findings, name, metric
     )
+    return (
+        f" Sampled {metric}{scaled} measures exact Recall@K{alone} averaged over {_over(row)} from "
+        f"{_cutoffs(row)}: {' '.join(said)}."
+    )
+
+
+def _over(row):
+    """Each user has K of the pool and of what was drawn from it."""
+    return "K that depend on pool and m," if np.isnan(row["cutoff"]) else "K"
+
+
+def _is_scaled(findings, name, metric):
+    """Whether a reading is another number than the mean that it reads."""
+    apart = findings.readings[name, metric]["value"] - findings.rows[name, metric]["sampled"]
+    return not abs(apart) < _ROUNDING
 
 
 def _cutoffs(row):
@@ -93,8 +109,14 @@ def averages(findings: Findings) -> str:
             over.setdefault(metric, []).append(_cutoffs(row))
     if not over:
         return ""
-    each = [f"{' or '.join(dict.fromkeys(ks))} ({m})" for m, ks in over.items()]
-    said = f"Sampled values measure exact Recall@K averaged over K from {', '.join(each)}."
+    (name, _), row = next(iter(findings.readings.items()))
+    each = [
+        f"{' or '.join(dict.fromkeys(ks))} ({m}{', scaled' * _is_scaled(findings, name, m)})"
+        for m, ks in over.items()
+    ]
+    said = (
+        f"Sampled values measure exact Recall@K averaged over {_over(row)} from {', '.join(each)}."
+    )
     ahead: dict[tuple[str, str], list[str]] = {}
     for (a, b, metric), pair in findings.reading_pairs.items():
         here = findings.pairs[a, b, metric]["ahead"]

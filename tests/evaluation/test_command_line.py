@@ -509,7 +509,10 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
             "--with-replacement must be stated where a tenth of a pool or more was drawn, got "
             "nothing for --m = 100 of --items = 500 in instance 0: whether an item could be drawn",
         ),
-        ([*REPORT[:6], "--items", "9", "--drawn", "shared"], "give their ranks to report as --exact"),
+        (
+            [*REPORT[:6], "--items", "9", "--drawn", "shared"],
+            "give their ranks to report as --exact",
+        ),
         ([*REPORT, "--metrics", "wrong@3"], "--metrics must hold metrics such as AP or Recall"),
         ([*REPORT, "--metrics", "ndcg@0"], "--metrics must be a whole number of at least 1, got 0"),
         ([*REPORT, "--user", "nobody"], "--user must name one column of x.csv"),

@@ -99,6 +99,19 @@ def test_of_counts_and_groups_limits_are_theirs():
     )
 
 
+def test_where_it_is_another_number_than_the_mean_the_sentence_says_so():
+    sampled = rs.UniformSampling(m=5).draw(rs.Ranks([1, 4, 9] * 20, 30), rng=0)
+    hits, scaled = rs.report(sampled, metrics=["Recall@2", "AP"]).sentences
+    assert "Sampled Recall@2 measures exact Recall@K averaged over K from" in hits
+    assert "Sampled AP, scaled from 0 at the last rank to 1 at the first, measures" in scaled
+    other = rs.UniformSampling(m=5).draw(rs.Ranks([1, 4, 9] * 20, [30, 30, 40] * 20), rng=0)
+    (said,) = rs.report(other, metrics=["Recall@2"]).sentences
+    assert "averaged over K that depend on pool and m, from" in said
+    # Nothing is left to say where all items were drawn.
+    every = rs.UniformSampling(m=29).draw(rs.Ranks([1, 4, 9] * 20, 30), rng=0)
+    assert len(rs.report(every, metrics=["AP"]).reading) == 0
+
+
 # Other draws.
 
 OF_RANK_ALONE = [rs.Recall @ 2, rs.NDCG @ 3, rs.NDCG, rs.AP, rs.RR]
@@ -123,10 +136,61 @@ def test_where_it_would_not_hold_nothing_is_said():
         rs.report([1, 2, 3], m=4, drawn="unknown", replace=True)
     # The number of items: rank 40 of 101 popular ones may be rank 50 of 1,000.
     assert rs.AUC.of_rank(40, 101) < rs.AUC.of_rank(50, 1_000)
-    found = rs.report([1, 2, 3] * 9, m=4, drawn="popular", replace=False)
+    found = rs.report([1, 2, 3] * 9, m=4, drawn="popular", replace=np.False_)
     assert np.isnan(found.table.loc["AUC", "high"]) and found.table["low"].tolist()[:3] == [0] * 3
-    assert found.sentences[-1].startswith("Nothing can be said of AUC")
+    assert found.sentences[-1].startswith("Nothing is known of AUC among all items, because it de")
     assert len(found.reading) == 0
+    # A hit that falls out of the list leaves the mean over the others, which may be larger.
+    several = {"metrics": ["AP(hits)@5", "AP@5"], "drawn": "popular", "replace": False}
+    high = rs.report(rs.Ranks([[1, 5]] * 9, 102), **several).table["high"]
+    assert np.isnan(high.iloc[0]) and rs.metric("AP(hits)@5")(rs.Ranks([[1, 50]], 1000)) == 1
+    assert high.iloc[1] < 1
+
+
+@pytest.mark.parametrize("metric", [rs.AUC, rs.PercentileRank, rs.NDCG, rs.Recall @ 5], ids=str)
+def test_in_a_known_pool_there_are_limits_on_both_sides(metric):
+    """The mean over as many users as one likes is that of one, whose rank may be any of these."""
+    n, m, sampled = 30, 20, 4
+    about = {"m": m, "n_items": n, "drawn": "unknown", "replace": False, "metrics": [metric]}
+    found = rs.report([sampled] * 100_000, **about).table.iloc[0]
+    values = [metric.of_rank(rank, n) for rank in range(sampled, sampled + n - 1 - m + 1)]
+    assert found["low"] == pytest.approx(min(values), abs=1e-3)
+    assert found["high"] == pytest.approx(max(values), abs=1e-3)
+    assert found["low"] <= min(values) and max(values) <= found["high"]
+    tied = rs.report(rs.Ranks([2] * 999, m + 1, ties=2), **about | {"m": None}).table.iloc[0]
+    assert tied["low"] <= metric.of_rank(2 + 2 + n - 1 - m, n) and tied["high"] < max(
+        1.01, metric.of_rank(n, n)
+    )
+
+
+def test_counts_have_the_limits_of_their_ranks():
+    ranks = rs.Ranks([1, 2, 2, 9] * 9, 21)
+    about = {"drawn": "popular", "replace": False, "metrics": ["Recall@2"]}
+    counted = rs.report(rs.RankCounts.of(ranks), **about)
+    assert counted.table.equals(rs.report(ranks, **about).table)
+    assert counted.head == "36 users, each ranked among 20 drawn items."
+
+
+@pytest.mark.parametrize(
+    ("sampled", "n_items", "said"),
+    [
+        ([1, 2, 3], 50, "^n_items must be at least 101, .* got 50"),
+        (rs.Ranks([[], [1]], 101), 500, "^sampled must hold relevant and drawn irrelevant items"),
+        (rs.Ranks([1, 1], 1), None, "^sampled must hold relevant and drawn irrelevant items"),
+    ],
+)
+def test_ranks_of_other_draws_are_checked_like_uniform_ones(sampled, n_items, said):
+    m = 100 if isinstance(sampled, list) else None
+    with pytest.raises(rs.InputError, match=said):
+        rs.report(sampled, m, n_items, drawn="popular", replace=False)
+
+
+def test_a_plan_does_not_ask_how_items_were_drawn():
+    about = {"m": 20, "n_items": 500, "metrics": ["Recall@5"]}
+    column = 1 + np.arange(300) % 21
+    uniform = rs.report(column, drawn="uniform", **about).plan("Recall@5", 0.2)
+    popular = rs.report(column, drawn="popular", replace=False, **about).plan("Recall@5", 0.2)
+    assert np.array_equal(uniform.users, popular.users)
 
 
 def test_any_draw_gives_an_upper_limit_that_holds_for_the_exact_mean():
@@ -153,6 +217,7 @@ def test_shared_draws_have_readings_without_limits_and_upper_ones_of_recall_only
     found = rs.report(alone, metrics=["Recall@2", "AP"])
     assert found.table.loc["Recall@2", "high"] < 1 and np.isnan(found.table.loc["AP", "high"])
     assert found.reading["value"].notna().all() and found.reading["low"].isna().all()
+    assert "exact Recall@K of items ranked alone averaged over K" in found.sentences[0]
 
 
 # Printed tables.
@@ -170,7 +235,7 @@ def test_printed_numbers_have_readings_and_decided_pairs():
     assert row[["cutoff_low", "cutoff", "cutoff_high"]].tolist() == [*cutoffs[2:]]
     assert found.reading_pairs["ahead"].tolist() == ["X"] and len(found.reading) == 3
     either = rs.from_published(given, n_items=3_700, **(about | {"m": [99, 100]}))
-    assert len(either.reading_pairs) == 0
+    assert either.reading_pairs["ahead"].tolist() == ["X"]
     assert either.reading.loc[("X", "HitRate@10"), "low"] <= row["low"] + 1e-9
 
 
@@ -185,6 +250,9 @@ def test_printed_numbers_among_other_draws_have_upper_limits(drawn):
     assert f"'{drawn}'" in str(found) and "nan" not in " ".join(found.sentences)
     with pytest.raises(ValueError, match=r"^replace must be False where .* got None"):
         rs.from_published(given, **about)
+    with pytest.raises(rs.InputError, match="for m = 5 different items, however these were drawn"):
+        clash = {"HR@1": "0.9", "HR@5": "0.5"}
+        rs.from_published(clash, replace=False, **about | {"m": 5})
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ True
 True
 >>> rs.given_ranks(scores, relevant, [[1]] * 4096 + [[7]])  # doctest: +IGNORE_EXCEPTION_DETAIL
 Traceback (most recent call last):
-ValueError: a relevant item
+recsample.InputError: a relevant item
 """,
     "the first 2 ** 40 places of two lists": """
 >>> from recsample.metrics.graded import dcg, ndcg

@@ -76,9 +76,10 @@ def answered_or_refused(what, text, settings):
 def answer(text, settings):
     """A verdict, a figure, the table, a sentence to copy, and in folds what else there is."""
     result, read, line = reported(text, settings)
+    said = say.averages(result.findings)
     return Answer(
         f'<p class="own-verdict">{escape(verdict(result))}</p>',
-        f"<p>{escape(say.averages(result.findings))}</p>",
+        said and f"<p>{escape(said)}</p>",
         picture(result),
         result._repr_html_(),
         f"<p>{escape(read)}</p>",
@@ -136,7 +137,7 @@ def value_of(metric, name, row):
         why = "it depends on the number of items" if is_other else why
         return f"Nothing can be said of {what}: {why}."
     if is_other:
-        return f"{what} is at most {row['high']:.3f}, and may be 0."
+        return f"{what} is between {between(row)}, however these items were drawn."
     narrow = "" if np.isnan(row["if_low"]) else f", and {between(row, 'if_')} if {FALLING}"
     return f"{what} is between {between(row)}{narrow}."
 
