@@ -464,6 +464,7 @@ STUDY = Study(
         ),
         *cells("items", FEW, n_items=[30_000, 1000, 1_000_000], repetitions=50),
         *cells("instances", FEW, n_instances=[300, 1000, 20_000, 100]),
+        *cells("instances", ["uniform"], n_instances=4000, repetitions=2000),  # others than base
         *cells("samples", FEW, m=[10, 30, 300], n_instances=2000, repetitions=50),
         *cells("samples", FEW[::3], m=1000, n_instances=2000, repetitions=20),
         *cells("others", [*RECORDED, "r^-0.9", "30 % r^-1.5, flat", "uniform"], repetitions=50),

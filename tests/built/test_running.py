@@ -260,7 +260,7 @@ def test_own_numbers_are_answered_as_by_the_package_and_go_nowhere(window, site)
     assert asked(page, "1\nx", m="9").startswith(
         "pasted.tsv, column 'column 1', line 2, must be a whole number"
     )
-    assert "drawn must be" in asked(page, "1\n2", drawn="unknown")
+    assert "replace must be" in asked(page, "1\n2", drawn="unknown")
     assert {method for method, _ in sent} == {"GET"}
     assert all(url.startswith((site[1], "data:", "blob:")) for _, url in sent)
     assert not [url for _, url in sent if "?" in url and "?v=" not in url]
