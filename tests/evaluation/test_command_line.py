@@ -716,7 +716,7 @@ def test_other_draws_give_upper_limits_if_no_item_is_drawn_twice(run, tmp_path):
     status, out, _ = run(*asked, "--format", "json")
     table = json.loads(out)["table"]
     assert status == 0 and [row["metric"] for row in table] == ["Recall@3", "AUC", "NDCG@2"]
-    assert [row["low"] for row in table] == [0, None, 0]
+    assert [row["low"] > 0 for row in table] == [False, True, False]
 
 
 def test_the_version(capsys):

@@ -567,12 +567,13 @@ def test_a_sampler_of_ones_own_draws_and_its_draws_are_those_that_it_says():
     known = {"train": train, "metrics": [AP, AUC]}
     ranks = rs.predicted_ranks(dense, held_out.indices, train)
     unknown = rs.evaluate(dense, held_out, among=TheBetter(9), **known)
-    assert unknown.table["value"].isna().all() and "'unknown'" in unknown.sentences[0]
+    assert unknown.table["value"].isna().all() and "'unknown'" in unknown.footnote
+    assert "because an item may have been drawn twice" in unknown.sentences[0]
     expected = TheBetter(9).expect(AUC, ranks)
     off = unknown.table.loc["AUC", "sampled"] - expected.mean()
     assert abs(off) < 5 * TheBetter(9).std_of_mean(AUC, ranks)
     popular = rs.evaluate(dense, held_out, among=TheBetter(9, "popular"), **known)
-    assert "'popular'" in popular.sentences[0]
+    assert "'popular'" in popular.footnote
     uniform = rs.evaluate(dense, held_out, among=TheBetter(9, "uniform"), **known)
     assert "drawn with replacement" in uniform.head and uniform.table["low"].notna().all()
     with pytest.raises(ValueError, match="^among must be .*, a sampler such as .* got InverseS"):

@@ -134,8 +134,8 @@ def test_a_sentence_holds_the_numbers_of_the_table_and_names_what_it_rests_on(fo
     assert numbers(second)[3:5] == [f"{row['if_low']:.3f}", f"{row['if_high']:.3f}"]
     read = found.reading.loc["AP"]
     assert numbers(second)[5:] == [f"{read[c]:.3f}" for c in ("value", "low", "high")]
-    between = f"from {read['cutoff_low']:.0f} to {read['cutoff_high']:.0f}, is"
-    assert between in second and "What sampled" not in auc  # which is the estimate itself
+    between = f"from {read['cutoff_low']:.0f} to {read['cutoff_high']:.0f}: "
+    assert between in second and " Sampled AUC" not in auc  # which is the estimate itself
     assert "items were drawn uniformly, anew for each instance, by recsample" in (
         found.footnote.lower()
     )
