@@ -2,6 +2,7 @@
 # make page    one page of the book alone, without its links to others: PAGE=traps
 # make test    unit tests, docstring examples, every chapter as a test
 # make unit    unit tests and docstring examples alone
+# make coverage   the same, and which lines and branches of the package none of them takes: 95 % are asked for
 # make lint    ruff on the package, the tests and the chapters' code, mypy on the package
 # make tools   tests of what stands around the package, and thorough ones that repeat what others try once
 # make pages   every page of the built book in a browser
@@ -44,7 +45,7 @@ LOGGED = >> _build/book.log 2>&1 || { grep -v "Kernel is running over TCP" _buil
 
 BUILT = test -f _build/html/index.html || { echo "There is no book in _build/html: run make book first." >&2; exit 1; }
 
-.PHONY: book page test unit lint tools pages running data site binder oldest kernels engines clusters peers compared bench \
+.PHONY: book page test unit coverage lint tools pages running data site binder oldest kernels engines clusters peers compared bench \
 	measured dist lock clean environment FORCE
 
 book: environment
@@ -81,6 +82,9 @@ test: environment
 
 unit: environment
 	$(UNIT) tests recsample
+
+coverage: environment
+	$(UNIT) --cov=recsample --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=95 tests recsample
 
 # The layout of a chapter's code is left to its author: only the rules are checked there.
 lint: environment
