@@ -7,7 +7,7 @@ from record_populations import PUBLISHED, PUBLISHED_HUMPED, chances, drawn, mean
 from record_studies import KEPT, Study, over_runs
 
 import recsample as rs
-from recsample.inference.published import Printed, PrintedStudy, Reading
+from recsample.inference.published import Explanation, Printed, PrintedStudy
 
 TABLES = {
     "two numbers": ("HR@10", "NDCG@10"),
@@ -39,9 +39,9 @@ def measure(rng, population, falls, n_items, m, users, table, runs):
         sampled = rng.hypergeometric(ranks - 1, n_items - ranks, m) + 1
         values = [np.mean(one.of_rank(sampled, m + 1)).round(3) for one in metrics]
         printed = [Printed(*pair, 0.0005) for pair in zip(metrics, values)]
-        reading = Reading(study, {"": printed}, TARGETS, 0.05 / len(metrics))
+        explanation = Explanation(study, {"": printed}, TARGETS, 0.05 / len(metrics))
         for assumption in ("none", "decreasing"):
-            ends = [reading.limits("", one, assumption) or (np.nan,) * 2 for one in TARGETS]
+            ends = [explanation.limits("", one, assumption) or (np.nan,) * 2 for one in TARGETS]
             low, high = np.transpose(ends)
             held = ((low <= truth) & (truth <= high)).all()
             row = {"assumption": assumption, "held": held, "contradicted": np.isnan(low).any()}

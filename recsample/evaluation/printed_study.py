@@ -25,7 +25,7 @@ from recsample.evaluation.readings import COLUMNS, cutoffs_over, reading_of_mean
 from recsample.evaluation.readings import COLUMNS_OF_PAIRS as COLUMNS_OF_PAIRS_READ
 from recsample.evaluation.sampled import POOL, bound, is_of_rank_alone, why_not
 from recsample.inference.blind import BlindSpot, blind_spot
-from recsample.inference.published import Printed, PrintedStudy, Reading, terms_of
+from recsample.inference.published import Explanation, Printed, PrintedStudy, terms_of
 from recsample.metrics.base import Metric
 from recsample.metrics.ranking import AveragePrecision
 from recsample.sampling.cutoffs import falls
@@ -79,14 +79,14 @@ class PrintedNumbers(Study):
         )
 
 
-def possible_of(study: PrintedNumbers | PrintedBounds) -> list[Reading]:
-    """The readings under which the numbers of every recommender are possible."""
-    readings = _all_of(study)
+def possible_of(study: PrintedNumbers | PrintedBounds) -> list[Explanation]:
+    """The explanations under which the numbers of every recommender are possible."""
+    explanations = _all_of(study)
     clashes = [
-        [(name, clash) for name in study.numbers if (clash := reading.clash(name))]
-        for reading in readings
+        [(name, clash) for name in study.numbers if (clash := one.clash(name))]
+        for one in explanations
     ]
-    possible = [reading for reading, clashing in zip(readings, clashes) if not clashing]
+    possible = [one for one, clashing in zip(explanations, clashes) if not clashing]
     if not possible:
         name, clash = clashes[0][0]
         allowed = f"must be possible together for {_among(study.studies)}"
@@ -111,7 +111,7 @@ def _all_of(study):
             name: [n._replace(metric=other.get(n.metric, n.metric)) for n in of]
             for name, of in study.numbers.items()
         }
-        found.append(Reading(design, numbers, study.metrics, (1 - LEVEL) / n_numbers))
+        found.append(Explanation(design, numbers, study.metrics, (1 - LEVEL) / n_numbers))
     return found
 
 
@@ -185,21 +185,21 @@ def _ahead(metric, a, b, low, high):
     return better(metric, a, b, sign) if sign else "undecided"
 
 
-def _pairs(readings, rows):
-    """Differences under the same reading, decided where their limits exclude 0."""
+def _pairs(possible, rows):
+    """Differences under the same explanation, decided where their limits exclude 0."""
     names = dict.fromkeys(name for name, _ in rows)
     metrics = dict.fromkeys(metric for _, metric in rows)
     both = product(combinations(names, 2), metrics)
-    return {(a, b, m): _difference(readings, rows, a, b, m) for (a, b), m in both}
+    return {(a, b, m): _difference(possible, rows, a, b, m) for (a, b), m in both}
 
 
-def _difference(readings, rows, a, b, metric):
+def _difference(possible, rows, a, b, metric):
     rest = {rows[name, metric]["assumption"] for name in (a, b)}
     used = "" if "contradicted" in rest else "decreasing"
     found: dict[str, Any] = {"assumption": used or "none", "difference": np.nan}
     for prefix, assumed in {"": "none", "if_": used}.items():
-        known = readings if assumed else []
-        each = [[reading.limits(name, metric, assumed) for name in (a, b)] for reading in known]
+        known = possible if assumed else []
+        each = [[one.limits(name, metric, assumed) for name in (a, b)] for one in known]
         low, high = _hull((a[0] - b[1], a[1] - b[0]) for a, b in each if a and b)
         ahead = _ahead(metric, a, b, low, high) if assumed else None
         apart = {"low": low, "high": high, "probability": np.nan, "ahead": ahead}

@@ -13,7 +13,7 @@ from recsample._support.errors import InputError, Naming
 from recsample.evaluation.audited import Audited
 from recsample.evaluation.options import REPORTED, check_word
 from recsample.evaluation.results import Result, result_of
-from recsample.evaluation.rows import reading_of
+from recsample.evaluation.rows import matching_of
 from recsample.evaluation.sampled import Sampled, Uncorrected
 from recsample.inference.audit import chances_of, exact_ranks
 from recsample.inference.likelihood.sampled_run import checked_sizes
@@ -160,16 +160,16 @@ def report(
     if not given:
         raise InputError("sampled", "must hold at least one recommender").got("none")
     check_names("sampled", given)
-    reading = reading_of(given, groups)
-    m, n_items = reading.aligned("m", m), reading.aligned("n_items", n_items)
-    runs = {name: _ranks_of(one, m, reading) for name, one in given.items()}
+    matching = matching_of(given, groups)
+    m, n_items = matching.aligned("m", m), matching.aligned("n_items", n_items)
+    runs = {name: _ranks_of(one, m, matching) for name, one in given.items()}
     _check_same(runs)
     draws = draws_of(runs, n_items, drawn, replace, audited=exact is not None)
     about: dict[str, Any] = {
         "ranks": runs,
         "metrics": tuple(asked),
         "named": given is sampled,
-        "groups": reading.groups,
+        "groups": matching.groups,
     }
     if exact is None and draws.how != "uniform":
         for one in runs.values():
@@ -327,7 +327,7 @@ def refuse_corrections(metrics: Sequence[Metric]) -> None:
             ).got(f"{one}, which reads what {one.sampler} gives")
 
 
-def _ranks_of(sampled, m, reading):
+def _ranks_of(sampled, m, matching):
     """Sampled ranks, checked here so that a message speaks of m and not of a pool."""
     if isinstance(sampled, Observed):
         raise InputError("sampled", "must be ranks among uniformly drawn items").got(
@@ -346,7 +346,7 @@ def _ranks_of(sampled, m, reading):
         raise InputError(
             "m", "must be given with a column of ranks", remedy="how many items were drawn"
         )
-    sampled = reading.aligned("sampled", sampled)
+    sampled = matching.aligned("sampled", sampled)
     # Whole numbers that a table holds as objects, or in a type of its own, are welcome too.
     plain = getattr(getattr(sampled, "dtype", None), "str", "O")[1:2] in ("i", "u", "f")
     given = sampled.tolist() if hasattr(sampled, "tolist") and not plain else sampled
@@ -364,7 +364,7 @@ def _ranks_of(sampled, m, reading):
     allowed, got = "must hold ranks up to m + 1 = {0}", "{1} in instance {at}"
     checks.refuse_first(values > among, "sampled", allowed, got, among, values)
     del values  # which Ranks keep in memory
-    labels = reading.labels
+    labels = matching.labels
     return Ranks(given, among, ids=None if labels is None else np.asarray(labels))
 
 

@@ -16,7 +16,7 @@ from recsample.evaluation.groups import by_user, names_of, numbered, several
 from recsample.ranks.counts import RankCounts
 
 
-class Reading(NamedTuple):
+class Matching(NamedTuple):
     """Under which labels rows are matched, None for positions; and the numbers of their groups."""
 
     labels: Any
@@ -30,13 +30,13 @@ class Reading(NamedTuple):
         return frames.aligned(argument, given, self.labels)
 
 
-def reading_of(given: Mapping[str, Any], groups: Any) -> Reading:
+def matching_of(given: Mapping[str, Any], groups: Any) -> Matching:
     """How rows are read; several of a user are refused where they are not in one of the groups."""
     labels = _labels(given)
     if groups is None:
         if labels is not None:
             _refuse_several(labels)
-        return Reading(labels)
+        return Matching(labels)
     if any(isinstance(run, RankCounts) for run in given.values()):
         allowed = "must come with Ranks"
         raise InputError("groups", allowed, remedy="RankCounts do not say whose a rank is")
@@ -44,7 +44,7 @@ def reading_of(given: Mapping[str, Any], groups: Any) -> Reading:
     ids = np.arange(n) if labels is None else np.asarray(labels)
     names = names_of("groups", groups, ids)
     by_user("groups", ids.tolist(), names)
-    return Reading(labels, several(numbered(names)[0]))
+    return Matching(labels, several(numbered(names)[0]))
 
 
 def _refuse_several(labels):

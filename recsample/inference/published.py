@@ -183,7 +183,7 @@ def _planes(row, touched):
     return found
 
 
-class Reading:
+class Explanation:
     """The numbers of a table under one study, each with limits at a level of 1 - error.
 
     `numbers` are those of each recommender, `metrics` the exact metrics to find limits of.

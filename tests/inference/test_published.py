@@ -7,10 +7,10 @@ from scipy.optimize import linprog, minimize
 
 import recsample as rs
 from recsample.inference.published import (
+    Explanation,
     Printed,
     PrintedStudy,
     Programme,
-    Reading,
     _share_limits,
     laws_of,
 )
@@ -106,9 +106,9 @@ def test_what_a_mean_without_its_variance_allows_is_a_convex_programme(sign):
 
 def test_numbers_that_clash_are_found_among_others():
     printed = as_printed(["HR@3", "HR@1", "HR@4", "HR@2"], [0.52, 0.5, 0.55, 0.25])
-    reading = Reading(STUDY, {"": printed}, [rs.RR], 0.01)
-    assert {one.name for one in reading.clash("")} == {"HR@1", "HR@2"}
-    assert Reading(STUDY, {"": printed[:3]}, [rs.RR], 0.01).clash("") == []
+    explanation = Explanation(STUDY, {"": printed}, [rs.RR], 0.01)
+    assert {one.name for one in explanation.clash("")} == {"HR@1", "HR@2"}
+    assert Explanation(STUDY, {"": printed[:3]}, [rs.RR], 0.01).clash("") == []
 
 
 @pytest.mark.thorough
@@ -124,8 +124,8 @@ def test_limits_hold_for_recorded_and_made_up_recommenders():
             ranks = rng.choice(n, users, p=weights) + 1
             sampled = rng.hypergeometric(ranks - 1, n - ranks, m) + 1
             values = [np.mean(rs.metric(a).of_rank(sampled, m + 1)).round(3) for a in names]
-            reading = Reading(study, {"": as_printed(names, values)}, asked, 0.05 / len(names))
+            found = Explanation(study, {"": as_printed(names, values)}, asked, 0.05 / len(names))
             for assumption in ("none", "decreasing"):
-                ends = [reading.limits("", one, assumption) for one in asked]
+                ends = [found.limits("", one, assumption) for one in asked]
                 missed += any(not a <= t <= b for t, (a, b) in zip(truth, ends))
     assert missed <= 6  # of 120, each with a chance of 5 % at most
