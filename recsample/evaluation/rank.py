@@ -99,6 +99,10 @@ def rank(
             for name, one in piles.items()
         }
     counts = {key: int(n) for key, n in matched.counts.items()}
+    for name, one in short.items() if unlisted != "out" else ():
+        counts[name, "users without any score, as if none of their items was listed"] = int(
+            np.count_nonzero(one.lengths == 0)
+        )
     if lists is not None:
         n_alone = int((np.diff(lists.indptr) == 0).sum())
         counts["", "users with nothing to rank beside held-out items, which come first"] = n_alone

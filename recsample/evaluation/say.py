@@ -61,7 +61,7 @@ def _beside_best(findings, name, metric):
     if read is None or read["ahead"] == "undecided" or isinstance(metric.shape, Linear):
         return f" Beside {best}: undecided{apart}."
     return (
-        f" Beside {best}: undecided{apart}; on average over those K {read['ahead']} is ahead, and "
+        f" Beside {best}: undecided{apart}; on average over those K, {read['ahead']} is ahead, and "
         "here the order may be the reverse."
     )
 

@@ -62,7 +62,7 @@ def test_the_pair_of_the_paper_is_decided_in_the_order_that_is_not_the_exact_one
     assert found.reading_pairs.loc[("X", "Y", "Recall@10"), "ahead"] == "X"
     exact = {name: (RECORDED[name].values <= 10).mean() for name in "XY"}
     assert exact["Y"] > exact["X"]
-    assert "undecided, at most" in found.sentences[0] and "over those K X is ahead" in str(
+    assert "undecided, at most" in found.sentences[0] and "over those K, X is ahead" in str(
         found.sentences
     )
     assert (

@@ -257,6 +257,19 @@ def test_users_for_whom_a_metric_is_undefined_are_left_out_and_counted():
     assert found.per_instance["value"].isna().sum() == 2
 
 
+@pytest.mark.parametrize("unlisted", ["missed", "below", "open"])
+def test_users_without_any_score_are_counted_and_named(unlisted):
+    held_out = pd.DataFrame({"user": range(9), "item": 0})
+    rows = [(user, item, -item) for user in range(9) for item in range(3)]
+    table = pd.DataFrame(rows, columns=["user", "item", "score"])
+    scores = {"A": table, "B": table[table["user"] < 6]}
+    asked = {"items": 9, "unlisted": unlisted, "metrics": ["Recall@2"]}
+    found = rs.evaluate(scores, held_out, **asked)
+    said = "users without any score, as if none of their items was listed"
+    assert found.counts["count"].loc[[("A", said), ("B", said)]].tolist() == [0, 3]
+    assert [note for note in found.notes if "without any score" in note] == [f"B: {said}: 3"]
+
+
 def test_uniform_candidates_are_reported_from_the_stated_catalogue():
     rng, n_items, n_users = np.random.default_rng(1), 400, 300
     dense, target = rng.normal(size=(n_users, n_items)), rng.integers(0, n_items, n_users)
