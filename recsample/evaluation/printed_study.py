@@ -32,7 +32,7 @@ from recsample.sampling.cutoffs import falls
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PrintedNumbers(Study):
+class Table(Study):
     """Numbers by recommender, "" for one that is not `named`; `studies` are all that may be."""
 
     numbers: Mapping[str, Sequence[Printed]]
@@ -40,6 +40,26 @@ class PrintedNumbers(Study):
     named: bool
     counts: Mapping[tuple[str, str], int]
     studies: tuple[PrintedStudy, ...]
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers there are, of all recommenders."""
+        return sum(map(len, self.numbers.values()))
+
+    def shared(self) -> dict[str, Any]:
+        """The findings of all tables."""
+        return {
+            "recommenders": tuple(self.numbers),
+            "metrics": self.metrics,
+            "named": self.named,
+            "counts": self.counts,
+            "has_values": False,
+            "page": "audit",
+        }
+
+
+class PrintedNumbers(Table):
+    """Numbers among items that were drawn uniformly."""
 
     def findings(self) -> Findings:
         """All numbers and words; numbers that no study explains are refused."""
@@ -55,21 +75,15 @@ class PrintedNumbers(Study):
         blind = _blind(self.studies, rows)
         by_study = _readings(possible, rows)
         read = _whichever(by_study)
-        n = sum(map(len, self.numbers.values()))
-        n_users, draws = self.studies[0].n_users, draws_of(self.studies)
+        n, n_users, draws = self.n_numbers, self.studies[0].n_users, draws_of(self.studies)
         return Findings(
-            recommenders=tuple(self.numbers),
-            metrics=self.metrics,
-            named=self.named,
-            counts=self.counts,
+            **self.shared(),
             rows=rows,
             ladder=ladder,
             pairs=_pairs(possible, rows),
             readings=read,
             reading_pairs=_read_pairs(by_study, read),
             blind=blind,
-            has_values=False,
-            page="audit",
             head=head(n, n_users, draws),
             limits=limits(blind),
             details=details([*rows.values()], blind),
@@ -79,7 +93,7 @@ class PrintedNumbers(Study):
         )
 
 
-def possible_of(study: PrintedNumbers | PrintedBounds) -> list[Explanation]:
+def possible_of(study: Table) -> list[Explanation]:
     """The explanations under which the numbers of every recommender are possible."""
     explanations = _all_of(study)
     clashes = [
@@ -101,7 +115,6 @@ def possible_of(study: PrintedNumbers | PrintedBounds) -> list[Explanation]:
 
 def _all_of(study):
     """All that may have been done, with limits for all numbers at once."""
-    n_numbers = sum(map(len, study.numbers.values()))
     # Of one relevant item, AP within the best k is the share of k or of 1.
     printed = {number.metric for numbers in study.numbers.values() for number in numbers}
     by_k = {metric: replace(metric, over="k") for metric in printed if _is_cut(metric)}
@@ -111,7 +124,7 @@ def _all_of(study):
             name: [n._replace(metric=other.get(n.metric, n.metric)) for n in of]
             for name, of in study.numbers.items()
         }
-        found.append(Explanation(design, numbers, study.metrics, (1 - LEVEL) / n_numbers))
+        found.append(Explanation(design, numbers, study.metrics, (1 - LEVEL) / study.n_numbers))
     return found
 
 
@@ -219,14 +232,9 @@ def _blind(studies, rows):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PrintedBounds(Study):
+class PrintedBounds(Table):
     """The same of numbers among items that were `drawn` in another way."""
 
-    numbers: Mapping[str, Sequence[Printed]]
-    metrics: tuple[Metric, ...]
-    named: bool
-    counts: Mapping[tuple[str, str], int]
-    studies: tuple[PrintedStudy, ...]
     drawn: str
 
     def findings(self) -> Findings:
@@ -241,17 +249,11 @@ class PrintedBounds(Study):
                 _, high = _hull(one.limits(name, metric, "none") for one in possible)
                 row |= {"low": 0.0, "high": high}
             rows[name, metric] = row | {"sampled": _sampled(self.numbers[name], metric, m)}
-        n, n_users = sum(map(len, self.numbers.values())), self.studies[0].n_users
         why, among = why_not(self.drawn), f"m = {_either(self.studies)} drawn items"
         return Findings(
-            recommenders=tuple(self.numbers),
-            metrics=self.metrics,
-            named=self.named,
-            counts=self.counts,
+            **self.shared(),
             rows=rows,
-            has_values=False,
-            page="audit",
-            head=head(n, n_users, among),
+            head=head(self.n_numbers, self.studies[0].n_users, among),
             limits=f"{PERCENT} limits hold at once for any draw of different items: {why}.",
             details=(POOL, SINGLE),
             sentences={

@@ -11,6 +11,7 @@ import numpy as np
 
 from recsample._support.numerics import LEVEL, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers
+from recsample._support.values import cached_arrays
 from recsample.evaluation.findings import Pair, Pairs, Rows
 from recsample.inference.comparison import Comparison, of_differences
 from recsample.inference.published import terms_of
@@ -91,9 +92,15 @@ def cutoffs_over(
     for m in np.unique(drawn):
         of_m = sizes[drawn == m]
         sampler = UniformSampling(int(m), with_replacement)
-        found += [cutoffs_of(sampler, metric, int(n)) for n in {of_m.min(), of_m.max()}]
+        found += [_known_cutoffs(sampler, metric, int(n))[0] for n in {of_m.min(), of_m.max()}]
     low, middle, high = np.array(found, float).T
     return low.min(), middle[0] if len(found) == 1 else np.nan, high.max()
+
+
+@cached_arrays
+def _known_cutoffs(sampler, metric, n_items):
+    """The same for all recommenders of a study, so they are found once."""
+    return (np.array(cutoffs_of(sampler, metric, n_items)),)
 
 
 def reading_of_mean(metric: Metric, m: int, mean: float) -> float:

@@ -172,17 +172,13 @@ def report(
         "groups": matching.groups,
     }
     if exact is None and draws.how != "uniform":
-        for one in runs.values():
-            _check_drawn(rows_of(one)[0], draws.n_items)
+        for ranks, _ in map(rows_of, runs.values()):
+            sizes = np.maximum(ranks.sizes, 2) if draws.n_items is None else draws.n_items
+            checked_sizes(ranks, sizes, replace=False)
         alone = Uncorrected(drawn=draws.how, n_items=draws.n_items, **about)
         return result_of(alone, report, arguments)
     study = Sampled(**about, **draws._asdict())
     return result_of(study if exact is None else _audited(study, exact, chosen), report, arguments)
-
-
-def _check_drawn(ranks, n_items):
-    """Refuse instances without a relevant or a drawn item, and pools that are too small."""
-    checked_sizes(ranks, np.maximum(ranks.sizes, 2) if n_items is None else n_items, replace=False)
 
 
 def _audited(sampled: Sampled, exact: Any, chosen: Any) -> Audited:

@@ -277,10 +277,14 @@ class Uncorrected(RanksStudy):
         first, _ = rows_of(self.first)
         why, among = why_not(self.drawn), f"{say.span(first.n_irrelevant)} drawn items"
         unbounded = {m: _why_unbounded(self, m, first) for m in self.metrics}
-        rows = {
-            (a, m): _bound(self, m, one, not unbounded[m])
+        values = {
+            (a, m): values_of_users(m, rows_of(one)[0])
             for a, one in self.ranks.items()
             for m in self.metrics
+        }
+        rows = {
+            (a, m): _bound(self, m, self.ranks[a], of_users, not unbounded[m])
+            for (a, m), of_users in values.items()
         }
         has_bounds = not all(unbounded.values())
         train = "If training items could not be drawn, give them as train=."
@@ -294,7 +298,7 @@ class Uncorrected(RanksStudy):
         return Findings(
             **self.shared(),
             rows=rows,
-            values=self.values(),
+            values=values if self.pairable else {},
             readings=readings_of(self, self.ranks, has_limits=False)[0] if is_known else {},
             page="traps",
             head=f"{users}, each ranked among {among}.",
@@ -319,13 +323,12 @@ def _why_unbounded(study, metric, among):
     return ""
 
 
-def _bound(study, metric, ranks, has_limits):
+def _bound(study, metric, ranks, values, has_limits):
     """A metric among drawn items, and limits of it among all.
 
     No rank is better among all, nor worse by more than there are further items.
     """
     among, counts = rows_of(ranks)
-    values = values_of_users(metric, among)
     mean = mean_of(values, counts) if counts is not None else mean_of_defined(values)
     row = {"value": np.nan, "low": np.nan, "high": np.nan, "sampled": mean, "assumption": ""}
     if not has_limits:
