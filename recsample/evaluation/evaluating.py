@@ -25,9 +25,13 @@ from recsample.evaluation.runs import runs_of
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AUC
+from recsample.ranks.sources import WholeRows
 from recsample.sampling.base import Sampler
 
 __all__ = ["evaluate"]
+
+# From so many users on it is no accident that all have the same held-out item.
+_FEW = 20
 
 
 def evaluate(
@@ -92,7 +96,8 @@ def evaluate(
     drawn : {"uniform", "popular", "unknown", "all"}, optional
         How the items were drawn that `among` or the lists hold: "uniform", at random with equal
         chances, anew for each user, without replacement; "popular", popular ones more often;
-        "unknown"; "all", nothing was drawn, they are all that there is to rank.
+        "unknown"; "all", nothing was drawn, they are all that there is to rank. Needed where twenty
+        users or more have the same held-out item alone, as arrays of candidates do.
     relevance : str or None, optional
         The column of `held_out`, or of `train`, that says which rows are relevant: those above 0;
         other rows of `train` stay candidates. NDCG and DCG take these grades as gains, as
@@ -136,9 +141,9 @@ def evaluate(
         For something that is not listed and nothing that says what it is; for what may not stand
         together; for metrics such as AUC, which need all ranks, with "missed"; for dataframes
         without these columns, with missing values, or with a pair that has two scores; names that
-        are the same as text; ids that have nothing in common; arrays of other shapes; no user left
-        to evaluate; a user in two groups or in none; runs where items are drawn or "open"; and a
-        sampler that asks for more than there is.
+        are the same as text; ids that have nothing in common; ranks in place of scores; arrays of
+        other shapes; no user left to evaluate; a user in two groups or in none; runs where items
+        are drawn or "open"; and a sampler that asks for more than there is.
 
     Notes
     -----
@@ -147,8 +152,8 @@ def evaluate(
     ========= =========================== ============================= ============================
     among     unlisted                    drawn                         ranked among
     ========= =========================== ============================= ============================
-    None      None (all is listed)        None                          the catalogue
-    None      "missed", "below", "open"   None                          the catalogue
+    None      None (all is listed)        None, "all"                   the catalogue
+    None      "missed", "below", "open"   None, "all"                   the catalogue
     None      "out"                       "all"                         the lists
     None      "out"                       "uniform"                     the lists; `report` tells of
                                                                         the catalogue
@@ -181,9 +186,9 @@ def evaluate(
     >>> g = np.random.default_rng(0)
     >>> sessions = np.repeat(g.normal(2, 1, 50), 4)[:, None] + g.normal(size=(200, 1))
     >>> arrays = np.hstack([sessions, g.normal(size=(200, 30))])
-    >>> first, person = np.zeros(200, int), np.repeat(range(50), 4)
-    >>> alone = rs.evaluate(arrays, first, metrics=["AUC"]).table.loc["AUC"]
-    >>> by_person = rs.evaluate(arrays, first, groups=person, metrics=["AUC"]).table.loc["AUC"]
+    >>> person, given = np.repeat(range(50), 4), {"drawn": "all", "metrics": ["AUC"]}
+    >>> alone = rs.evaluate(arrays, np.zeros(200, int), **given).table.loc["AUC"]
+    >>> by_person = rs.evaluate(arrays, np.zeros(200, int), groups=person, **given).table.loc["AUC"]
     >>> bool(by_person["low"] < alone["low"]), bool(by_person["value"] == alone["value"])
     (True, True)
     """
@@ -203,6 +208,7 @@ def evaluate(
         groups = column_by_user(held_out, user, groups)
     given = scores if runs is None else runs.scores
     matched = match_ids(given, held_out, train, items, lists, relevance, columns)
+    _refuse_one_item(matched, drawn)
     if sampler is not None or drawn in REPORTED:
         _check_drawn(matched.study, chosen)
     ranked = rank(matched, unlisted, drawn, sampler, rng)
@@ -243,6 +249,25 @@ def _among(among):
         "among",
         "must be a dataframe of users and items, a sampler such as UniformSampling(100), or None",
     ).got(shown(among))
+
+
+def _refuse_one_item(matched, drawn):
+    """Refuse candidates whose column for the held-out item is taken for an item."""
+    study, is_stated = matched.study, matched.lists is not None or drawn == "all"
+    if not any(isinstance(one, WholeRows) for one in matched.sources.values()):
+        is_stated |= drawn is not None
+    item = study.relevant.indices
+    if is_stated or len(study.users) < _FEW or not study.one_each or np.ptp(item):
+        return
+    allowed = (
+        "must hold different items, unless {drawn:='all'} says that scores hold all there is to "
+        "rank"
+    )
+    raise InputError("held_out", Naming(allowed)).got(
+        f"{shown(study.items[item[0]])} for each of {len(study.users):,} users",
+        "if scores are of the held-out item and of what was drawn for each user, rs.report takes "
+        "the ranks among these",
+    )
 
 
 def _check_drawn(study, metrics):

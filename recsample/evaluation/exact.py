@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -18,9 +18,9 @@ from recsample._support.typing import Floats, Integers, Rng
 from recsample.evaluation import say
 from recsample.evaluation.findings import (
     AT_ONCE,
+    Differences,
     Findings,
     Pair,
-    Pairs,
     RanksStudy,
     Rows,
     mean_of_defined,
@@ -78,8 +78,11 @@ class Exact(RanksStudy):
     def findings(self) -> Findings:
         """All numbers and words."""
         known = known_of(self, bounds_of(self))
-        rows = rows_of(self, known)
-        return found(self, known, rows, self.pairs(rows, partial(differences, known)), "")
+
+        def differences_of(users):
+            return partial(differences, known.of(users))
+
+        return found(self, known, rows_of(self, known), differences_of, "")
 
 
 Bounds = Mapping[tuple[str, Metric], tuple[Floats, Floats]]
@@ -98,6 +101,12 @@ class Known(NamedTuple):
     ends: Mapping[Metric, tuple[float, float]]
     groups: Integers | None
     rests: dict[str, str]  # what a row names beside one of bounds
+
+    def of(self, users: Any) -> Known:
+        """The same of some users, by their numbers or a slice."""
+        bounds = {key: (low[users], high[users]) for key, (low, high) in self.bounds.items()}
+        groups = None if self.groups is None else self.groups[users]
+        return self._replace(bounds=bounds, groups=groups)
 
 
 def bounds_of(study: Exact) -> Bounds:
@@ -167,6 +176,33 @@ def differences(
     return found
 
 
+def _agreed(study, rows, differences_of):
+    """Differences of pairs, and those of users that both recommenders list items of.
+
+    One is ahead if it is so in both.
+    """
+    pairs = study.pairs(rows, differences_of(slice(None)))
+    has_list = {name: one.lengths > 0 for name, one in study.standings.items()}
+    if all(has.all() for has in has_list.values()):
+        return pairs, []
+
+    def differences_of_both(metric, both, level):
+        found = {pair: dict(pairs[(*pair, metric)]) for pair in both}
+        for a, b in both:
+            users = np.flatnonzero(has_list[a] & has_list[b])
+            if len(users) < 2:
+                found[a, b] |= Comparison(*[np.nan] * 4)._asdict()
+            elif len(users) < len(study.first):
+                found[a, b] = differences_of(users)(metric, [(a, b)], level)[a, b]
+        return found
+
+    shared = study.pairs(rows, differences_of_both)
+    undone = [
+        key for key, row in pairs.items() if row["ahead"] not in ("undecided", shared[key]["ahead"])
+    ]
+    return pairs | {key: pairs[key] | {"ahead": "undecided"} for key in undone}, undone
+
+
 def _means(known, values, level, ends):
     """Of each array of values the mean and its limits; what is undefined is so in all of them."""
     rows, groups = defined_users(np.array(values), known.groups)
@@ -181,8 +217,15 @@ def defined_users(rows: Floats, groups: Integers | None) -> tuple[Floats, Intege
     return rows[:, is_defined], None if groups is None else groups[is_defined]
 
 
-def found(study: Exact, known: Known, rows: Rows, pairs: Pairs, and_runs: str) -> Findings:
+def found(
+    study: Exact,
+    known: Known,
+    rows: Rows,
+    differences_of: Callable[[Any], Differences],
+    and_runs: str,
+) -> Findings:
     """Findings whose limits are for other users, or groups, and runs if this is said."""
+    pairs, undone = _agreed(study, rows, differences_of)
     others = ("users" if study.groups is None else "groups") + and_runs
     bounds = known.bounds.items()
     missed = {name: int(n.sum()) for name, n in study.missed.items()}
@@ -199,15 +242,43 @@ def found(study: Exact, known: Known, rows: Rows, pairs: Pairs, and_runs: str) -
             (name, m): sentence(m, row, study.ranks[name], others, missed.get(name, 0))
             for (name, m), row in rows.items()
         },
-        notes=tuple(
-            f"{m} is undefined for {n:,} users, without an irrelevant item: they are left out"
-            for m, n in known.undefined.items()
-            if n
+        notes=(
+            *(
+                f"{m} is undefined for {n:,} users, without an irrelevant item: they are left out"
+                for m, n in known.undefined.items()
+                if n
+            ),
+            *_shared_said(study, known, undone),
         ),
     )
 
 
 # In words.
+
+
+def _shared_said(study, known, undone):
+    """What is found of the users that all recommenders list items of, and what that undoes."""
+    has_lists = np.array([one.lengths > 0 for one in study.standings.values()])
+    users = np.flatnonzero(has_lists.all(axis=0))
+    if len(has_lists) < 2 or len(users) == len(study.first):
+        return
+    if not len(users):
+        yield "there is no user that all recommenders list items of"
+    for metric in study.metrics if len(users) else ():
+        each = [
+            f"{mean_of_defined(known.bounds[name, metric][0][users]):.3f} ({name})"
+            for name in study.ranks
+            if (name, metric) not in known.bounded
+        ]
+        if each:
+            some = f"{len(users):,} users that all recommenders list items of"
+            yield f"of the {some}, {metric} is {say.listing(each)}"
+    pairs = [f"{a} - {b} ({metric})" for a, b, metric in undone]
+    if pairs:
+        yield (
+            "undecided, since another one or none is ahead among the users that both recommenders "
+            f"list items of: {say.listing(pairs)}"
+        )
 
 
 def head(ranks: Ranks, is_task: bool) -> str:

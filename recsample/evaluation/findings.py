@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from recsample._support.arrays import row_blocks
 from recsample._support.errors import InputError
-from recsample._support.numerics import LEVEL
+from recsample._support.numerics import LEVEL, limits_of_mean, mean_of
 from recsample._support.typing import Floats, Integers, Rng
 from recsample._support.values import Value
 from recsample.evaluation.grades import values_of
@@ -26,6 +26,8 @@ from recsample.inference.comparison import Comparison, step_down
 from recsample.inference.likelihood.strata import ASSUMPTIONS
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
+from recsample.ranks.checks import rows_of
+from recsample.ranks.sources import Pile, Standing
 
 Pair = tuple[str, str]
 Rows = Mapping[tuple[str, Metric], dict[str, Any]]
@@ -41,8 +43,9 @@ AT_ONCE = 2**20
 # The share of relevant items with ties, and by how much of its value their order moves a metric,
 # from which on ties are spoken of.
 _MANY_TIES, _MATTERS = 0.01, 0.01
-# From so many ranks on it is no accident that all are 1.
-_FEW = 20
+# From so many instances on, each among so many others, it is said that ranks look odd; of random
+# ones with a chance of .001.
+_FEW, _SURELY = 20, 0.998
 
 
 class Tied(NamedTuple):
@@ -59,6 +62,23 @@ class Tied(NamedTuple):
     metric: Metric
     low: float
     high: float
+
+
+class Look(NamedTuple):
+    """What scores and ranks look like: some are none, or count from the other end.
+
+    `better` is the share of other items that are better than held-out ones on average, with limits;
+    NaN of few instances. `are_orders` is as in `Standing`, and `longest` its longest list, if these
+    are short. Of `n` ranks that came without ties, `n_first` are 1.
+    """
+
+    better: float
+    low: float
+    high: float
+    are_orders: bool
+    longest: float
+    n_first: int
+    n: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,7 +107,7 @@ class Findings:
     reading_pairs: Pairs = field(default_factory=dict)
     blind: BlindSpot | None = None  # None where no limits rest on "decreasing"
     ties: Mapping[str, Tied] = field(default_factory=dict)  # of recommenders whose ties matter
-    all_first: tuple[str, ...] = ()  # the recommenders with no other rank than 1
+    looks: Mapping[str, Look] = field(default_factory=dict)  # of scores and ranks
     has_several: bool = False  # relevant items of one user
     has_values: bool = True  # or else limits only
     # Words: a part of the footnote each, then what is said of each row, and notes.
@@ -123,20 +143,24 @@ class Study(Value):
         raise InputError("", allowed, remedy="report or evaluate these alone")
 
 
-def _flat(by_name):
-    """Names and what they stand for, also within mappings."""
-    for name, value in by_name.items():
-        yield name
-        yield from _flat(value) if isinstance(value, Mapping) else (value,)
+def _flat(value):
+    """What mappings and tuples hold, also within others."""
+    if isinstance(value, Mapping):
+        value = tuple(value.items())
+    if isinstance(value, tuple):
+        for one in value:
+            yield from _flat(one)
+    else:
+        yield value
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RanksStudy(Study):
     """Ranks by the names of recommenders, "" for one that is not `named`.
 
-    `lowest` and `piles` say what the lowest score is and how many items of each user have it, as in
-    `Ranked`; where `ties_are_stated`, nothing is said of ties. `groups` are the numbers of those
-    that users belong to, where limits count groups.
+    `how` says how items were drawn, if they were. `standings` say what scores list and look like;
+    ranks that came without scores have none. Where `ties_are_stated`, nothing is said of ties.
+    `groups` are the numbers of those that users belong to, where limits count groups.
     """
 
     ranks: Mapping[str, Any]  # Ranks, or in a report RankCounts
@@ -145,10 +169,10 @@ class RanksStudy(Study):
     counts: Mapping[tuple[str, str], int] | None = None
     grades: tuple[float, ...] = ()
     groups: Integers | None = None
+    how: str = ""
     lists: str = ""
     ties_are_stated: bool = False
-    lowest: Mapping[str, tuple[float, bool]] = field(default_factory=dict)
-    piles: Mapping[str, Integers] = field(default_factory=dict)
+    standings: Mapping[str, Standing] = field(default_factory=dict)
 
     @property
     def first(self) -> Any:
@@ -163,8 +187,8 @@ class RanksStudy(Study):
     def of_users(self, users: Integers) -> dict[str, Any]:
         """What is replaced in the same study of some of the users."""
         groups = None if self.groups is None else self.groups[users]
-        ranks, piles = some_of(self.ranks, users), some_of(self.piles, users)
-        return {"ranks": ranks, "piles": piles, "groups": groups}
+        standings = {name: one.of_users(users) for name, one in self.standings.items()}
+        return {"ranks": some_of(self.ranks, users), "standings": standings, "groups": groups}
 
     def values(self) -> dict[tuple[str, Metric], Floats]:
         """The value of each metric for each user, if these are known; NaN where it is undefined."""
@@ -202,7 +226,7 @@ class RanksStudy(Study):
             "groups": self.groups,
             "lists": self.lists,
             "ties": ties_of(self),
-            "all_first": tuple(name for name, one in self.ranks.items() if _is_all_first(one)),
+            "looks": looks_of(self),
             "has_several": self.pairable and bool((first.n_relevant > 1).any()),
         }
 
@@ -258,11 +282,16 @@ def _decided(a, b, metric, row, prefix, is_rejected, apart):
     if prefix and np.isnan(low):
         return {f"{prefix}ahead": None}
     sign = np.sign(chance - 0.5) if is_rejected else 1 if low > 0 else -1 if high < 0 else 0
-    if sign == 0 or any(sign * x < 0 for x in (apart, row["difference"], chance - 0.5)):
+    if sign == 0 or disagrees(sign, row, prefix, apart):
         return {f"{prefix}ahead": "undecided"}
     end = {"low": max(low, 0.0)} if sign > 0 else {"high": min(high, 0.0)}
     decided = end | {"ahead": better(metric, a, b, sign)}
     return {prefix + what: value for what, value in decided.items()}
+
+
+def disagrees(sign: float, row: Mapping[str, Any], prefix: str, apart: float) -> bool:
+    """Whether the values, the difference or its probability are on the other side of 0."""
+    return any(sign * x < 0 for x in (apart, row["difference"], row[f"{prefix}probability"] - 0.5))
 
 
 def better(metric: Metric, a: str, b: str, sign: int) -> str:
@@ -277,15 +306,16 @@ def ties_of(study: RanksStudy) -> dict[str, Tied]:
     """Of each recommender with ties that matter; not of items that are stated to be tied."""
     if study.ties_are_stated or not study.pairable:
         return {}
-    none = np.zeros(1, np.int64)
+    none = Pile(np.nan, False, np.zeros(1, np.int64))
+    piles = {name: one.pile for name, one in study.standings.items()}
     found = {
-        name: _tied(ranks, study.metrics, study.piles.get(name, none), study.lowest.get(name))
+        name: _tied(ranks, study.metrics, *piles.get(name, none))
         for name, ranks in study.ranks.items()
     }
     return {name: tied for name, tied in found.items() if tied is not None}
 
 
-def _tied(ranks, metrics, pile, lowest):
+def _tied(ranks, metrics, score, is_apart, pile):
     """Ties at the lowest score, or all, where so many items have some that these can matter."""
     pile = np.broadcast_to(pile, len(ranks))
     rows, ties, n_ranked = ranks.rows, ranks.rows.ties, int(ranks.n_irrelevant.sum())
@@ -293,7 +323,6 @@ def _tied(ranks, metrics, pile, lowest):
     last = rows.rank[np.cumsum(ranks.n_relevant) - 1]
     # What the lowest score stands for may be no items to rank.
     fewer = ranks.at(rows.rank, np.maximum(last, ranks.sizes - pile))
-    score, is_apart = lowest or (np.nan, False)
     for n_pile, some, ends in ((int(pile.sum()), at_lowest, [fewer]), (0, ties, [])):
         n = int(np.count_nonzero(some))
         if n < _MANY_TIES * len(ties) and n_pile < _MANY_TIES * n_ranked:
@@ -309,8 +338,36 @@ def _tied(ranks, metrics, pile, lowest):
     return None
 
 
-def _is_all_first(ranks):
-    """Whether there is no other rank than 1, which may be ties that were lost."""
-    if not isinstance(ranks, Ranks) or len(ranks) < _FEW or ranks.rows.order.max() > 1:
-        return False
-    return bool(ranks.rows.rank.max() == 1 and not ranks.rows.ties.any())
+# What scores and ranks look like.
+
+
+def looks_of(study: RanksStudy) -> dict[str, Look]:
+    """Of each recommender."""
+    return {name: _look(study, name) for name in study.ranks}
+
+
+def _look(study, name):
+    ranks, counts = rows_of(study.ranks[name])
+    counts = np.ones(len(ranks), np.int64) if counts is None else counts
+    standing = study.standings.get(name) or Standing(ranks, ranks.sizes)
+    longest = int(standing.lengths.max()) if standing.is_short else np.inf
+    n_first, others = 0, ranks.n_irrelevant.min()
+    if not (study.standings or ranks.rows.ties.any()) and others >= _FEW:
+        n_first = int(counts[ranks.rows.instance] @ (ranks.rows.above == 0))
+    return Look(
+        *_better(study, standing.better, counts),
+        standing.are_orders,
+        longest,
+        n_first,
+        int(counts @ ranks.n_relevant),
+    )
+
+
+def _better(study, better, counts):
+    """The mean of what is known of users, with limits where it is known what chance gives."""
+    known = ~np.isnan(better)
+    if counts[known].sum() < _FEW or study.how in ("popular", "unknown"):
+        return [np.nan] * 3
+    groups = None if study.groups is None else study.groups[known]
+    better, counts = better[known], counts[known]
+    return mean_of(better, counts), *limits_of_mean(better, _SURELY, counts, (0.0, 1.0), groups)

@@ -39,8 +39,7 @@ def infer(
         "grades": ranked.grades,
         "lists": _said(ranked.lists),
         "ties_are_stated": ranked.lists is not None and ranked.lists.unlisted == "below",
-        "lowest": ranked.lowest,
-        "piles": ranked.piles,
+        "standings": ranked.standings,
         "groups": groups,
     }
     if (known := ranked.first.drawn) is not None:
@@ -53,7 +52,7 @@ def infer(
         return study if runs is None else OverRuns(each=study, of=runs.of, named=runs.named)
     if drawn != "uniform" or not ranked.looks_uniform:
         repeats = known is not None and known.replace is not False
-        return Uncorrected(drawn=drawn, replace=repeats, has_train=has_train, **about)
+        return Uncorrected(how=drawn, replace=repeats, has_train=has_train, **about)
     return Sampled(n_items=ranked.pools, replace=False, stated=True, **about)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from recsample._support import frames
+from recsample._support.arrays import counted, places_in
 from recsample._support.checks import array_of, positive_int, shown, whole_numbers
 from recsample._support.conversions import conversion
 from recsample._support.errors import InputError, Naming
@@ -27,8 +28,9 @@ _THEMSELVES = (
 )
 # Where tables name so many of the columns, up to a few before and behind them may be padding.
 _NEARLY_ALL, _PADDING = 0.98, 3
-# So many different items are not all unknown by accident.
+# So many different items are not all unknown by accident, nor so many lists numbered.
 _MANY = 20
+_PLACES = ("rank", "position", "place")
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,29 @@ def _from_frame(name, frame, columns, may_be_empty=False):
     """Users and items of a dataframe, and the scores where there is a column of them."""
     read = dict(zip(columns, frames.read_columns(name, frame, columns, may_be_empty)))
     user, item = (frames.coded(frames.as_ids(name, read[use])) for use in ("user", "item"))
-    return _Table(user, item, frames.as_scores(name, read["score"]) if "score" in read else None)
+    if "score" not in read:
+        return _Table(user, item)
+    score = frames.as_scores(name, read["score"])
+    _refuse_places(name, columns["score"], user.which, score)
+    return _Table(user, item, score)
+
+
+def _refuse_places(name, column, user, score):
+    """Refuse ranks in place of scores."""
+    if str(column).lower() in _PLACES:
+        allowed = "must name a column in which higher is better"
+        remedy = f"of ranks add a column of -{column}; rename one in which higher is better"
+        raise InputError("score", allowed).got(repr(column), remedy)
+    lengths = counted(user, user.max() + 1)
+    if len(lengths) < _MANY or lengths.max() < 2:
+        return
+    of_user = score[np.argsort(user, kind="stable")] - places_in(lengths)
+    if (of_user == of_user[0]).all() and of_user[0] in (0, 1):
+        first = ", ".join(f"{of_user[0] + k:g}" for k in range(2))
+        raise InputError(name, "must hold scores, of which the highest is best").got(
+            f"{first}, ... in the rows of each user, as ranks are",
+            Naming("give -{0} in place of {0}; if higher is better, reverse the rows", column),
+        )
 
 
 def _framed(name, given, columns):

@@ -34,7 +34,7 @@ EXPECTED = (
 # What may stand together: the kind of `among`, the words of `unlisted`, those of `drawn`.
 _ANY, _BEHIND = (None, "missed", "below", "open"), (None, "below")
 _TOGETHER: tuple[tuple[str, tuple[str | None, ...], tuple[str | None, ...]], ...] = (
-    ("None", _ANY, (None,)),
+    ("None", _ANY, (None, "all")),
     ("None", ("out",), tuple(DRAWN)),
     ("a dataframe", _ANY, ("all",)),
     ("a dataframe", _BEHIND, tuple(REPORTED)),

@@ -16,7 +16,7 @@ from recsample.evaluation.match import Matched
 from recsample.evaluation.options import REPORTED, UNLISTED, with_meanings
 from recsample.ranks.base import Ranks
 from recsample.ranks.scores import keys_of, pairs_of, without
-from recsample.ranks.sources import standing_among
+from recsample.ranks.sources import Standing, standing_among
 from recsample.sampling.base import Sampler
 from recsample.sampling.given_lists import Lists as Entries
 from recsample.sampling.list_checks import count_statistic, mean_statistic
@@ -55,8 +55,7 @@ class Ranked:
     is_known: bool  # the catalogue is all there is: else it may hold more than the tables name
     pools: Integers  # for each user, of how many items the ranked ones are, or were drawn from
     looks_uniform: bool  # uniform draws give such lists more than once in 10,000 studies
-    lowest: Mapping[str, tuple[float, bool]]  # the lowest score, and whether it lies apart
-    piles: Mapping[str, Integers]  # how many items of each user, beside held-out ones, have it
+    standings: Mapping[str, Standing]  # what is listed, and what it looks like
 
     @property
     def first(self) -> Ranks:
@@ -90,14 +89,10 @@ def rank(
         missed = {name: one.n_unlisted for name, one in short.items()}
     if unlisted == "open":
         best = {name: one.with_unlisted(last=False) for name, one in short.items()}
-    piles = {name: one.pile.sizes for name, one in found.items()}
+    standings = found
     if sampler is not None:
-        pool = runs
         runs = _draw(runs, sampler, rng, matched.named)
-        piles = {
-            name: one * runs[name].n_irrelevant // pool[name].n_irrelevant
-            for name, one in piles.items()
-        }
+        standings = {name: _drawn(one, runs[name]) for name, one in found.items()}
     counts = {key: int(n) for key, n in matched.counts.items()}
     for name, one in short.items() if unlisted != "out" else ():
         counts[name, "users without any score, as if none of their items was listed"] = int(
@@ -117,8 +112,7 @@ def rank(
         is_known=matched.is_known or lists is not None,
         pools=study.sizes,
         looks_uniform=drawn not in REPORTED or _look_uniform(matched, lists, drawn),
-        lowest={name: one.pile[:2] for name, one in found.items()},
-        piles=piles,
+        standings=standings,
     )
 
 
@@ -140,6 +134,14 @@ def _draw(
     return {
         name: one.drawn_as("unknown") if one.drawn is None else one for name, one in drawn.items()
     }
+
+
+def _drawn(standing, ranks):
+    """The standing among items that were drawn, of whose scores about as many are the lowest."""
+    pile = standing.pile.sizes * ranks.n_irrelevant // standing.ranks.n_irrelevant
+    return standing._replace(
+        ranks=ranks, lengths=ranks.sizes, pile=standing.pile._replace(sizes=pile)
+    )
 
 
 def generators(names, rng):

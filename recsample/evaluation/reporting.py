@@ -175,7 +175,7 @@ def report(
         for ranks, _ in map(rows_of, runs.values()):
             sizes = np.maximum(ranks.sizes, 2) if draws.n_items is None else draws.n_items
             checked_sizes(ranks, sizes, replace=False)
-        alone = Uncorrected(drawn=draws.how, n_items=draws.n_items, **about)
+        alone = Uncorrected(how=draws.how, n_items=draws.n_items, **about)
         return result_of(alone, report, arguments)
     study = Sampled(**about, **draws._asdict())
     return result_of(study if exact is None else _audited(study, exact, chosen), report, arguments)

@@ -24,7 +24,7 @@ from recsample._support.numerics import LEVEL
 from recsample._support.typing import Floats, Integers
 from recsample.evaluation import exact, say
 from recsample.evaluation.exact import Exact
-from recsample.evaluation.findings import Findings, Study, ties_of
+from recsample.evaluation.findings import Findings, Study, looks_of, ties_of
 from recsample.evaluation.groups import sums_of_groups
 from recsample.evaluation.match import parts_by, recommenders
 from recsample.inference.audit import AuditedMean
@@ -91,22 +91,38 @@ class OverRuns(Study):
         rows = {key: _row(known, key[1], row, tables[key]) for key, row in plain.items()}
         n_runs = [len(of) for of in self.of.values()]
         several = max(n_runs) > 1
-        pairs = study.pairs(rows, partial(_differences, known, tables))
-        found = exact.found(study, known, rows, pairs, " and runs" * several)
+
+        def differences_of(users):
+            some = {
+                key: {run: values[users] for run, values in table.items()}
+                for key, table in tables.items()
+            }
+            return partial(_differences, known.of(users), some)
+
+        found = exact.found(study, known, rows, differences_of, " and runs" * several)
         over = f" Values are means over {say.span(n_runs)} run{'s' * several}."
-        return replace(found, head=found.head + over, ties=ties_of(self.each))
+        return replace(
+            found, head=found.head + over, ties=ties_of(self.each), looks=looks_of(self.each)
+        )
 
 
 def _of_first_runs(study):
     """The first run of each recommender, whose users and pools are those of all."""
-    first = {name: study.each.ranks[next(iter(of.values()))] for name, of in study.of.items()}
+    each, first = study.each, {name: next(iter(of.values())) for name, of in study.of.items()}
+    standings = {
+        name: each.standings[first[name]]._replace(
+            lengths=np.min([each.standings[run].lengths for run in of.values()], axis=0)
+        )
+        for name, of in study.of.items()
+    }
     single = sum(len(of) < 2 for of in study.of.values())
     told = {("", "recommenders with a single run, whose limits count users only"): single}
     return replace(
-        study.each,
-        ranks=first,
+        each,
+        ranks={name: each.ranks[run] for name, run in first.items()},
+        standings=standings,
         named=study.named,
-        counts=dict(study.each.counts or {}) | told,
+        counts=dict(each.counts or {}) | told,
         ties_are_stated=True,  # of ties each run is spoken of
     )
 

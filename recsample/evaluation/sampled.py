@@ -250,11 +250,11 @@ POOL = "All items are those of the pool that was drawn from, and none was drawn 
 class Uncorrected(RanksStudy):
     """Ranks among drawn items, of which the ranks among all are only known to be no better.
 
-    Where items are said to be `drawn` uniformly, they do not look like it. If one may be drawn
-    twice, with `replace`, a rank among them may be worse than among all.
+    Where `how` says uniformly, they do not look like it. If one may be drawn twice, with `replace`,
+    a rank among them may be worse than among all.
     """
 
-    drawn: str
+    how: str
     replace: bool = False
     has_train: bool = True
     n_items: Integers | None = None  # of each pool, where it is stated
@@ -275,7 +275,7 @@ class Uncorrected(RanksStudy):
     def findings(self) -> Findings:
         """All numbers and words."""
         first, _ = rows_of(self.first)
-        why, among = why_not(self.drawn), f"{say.span(first.n_irrelevant)} drawn items"
+        why, among = why_not(self.how), f"{say.span(first.n_irrelevant)} drawn items"
         unbounded = {m: _why_unbounded(self, m, first) for m in self.metrics}
         values = {
             (a, m): values_of_users(m, rows_of(one)[0])
@@ -289,8 +289,8 @@ class Uncorrected(RanksStudy):
         has_bounds = not all(unbounded.values())
         train = "If training items could not be drawn, give them as train=."
         exact = "Exact ranks of some users chosen at random, given to report, would tell more."
-        is_unlikely = self.drawn == "uniform" and not self.has_train
-        is_known = self.drawn == "shared" and self.n_items is not None
+        is_unlikely = self.how == "uniform" and not self.has_train
+        is_known = self.how == "shared" and self.n_items is not None
         users = say.users_said(first) if self.pairable else f"{len(self.first):,} users"
         limits = (
             f"{PERCENT} limits hold for any draw of different items" if has_bounds else "No limits"
@@ -314,7 +314,7 @@ def _why_unbounded(study, metric, among):
     """Why ranks among drawn items give no limits of a metric, "" where they do."""
     if study.replace:
         return "an item may have been drawn twice"
-    if study.drawn == "shared" and not isinstance(metric, type(Recall)):
+    if study.how == "shared" and not isinstance(metric, type(Recall)):
         return "each item was ranked alone"
     if (among.n_relevant > 1).any() and not metric.additive:
         return "it may rise where one of several items ranks worse"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from recsample._support.numerics import LEVEL, PERCENT
 from recsample._support.typing import Integers
-from recsample.evaluation.findings import Findings
+from recsample.evaluation.findings import Findings, disagrees
 from recsample.evaluation.grades import uses_grades
 from recsample.evaluation.options import EXPECTED
 from recsample.inference.blind import BlindSpot
@@ -187,6 +187,7 @@ def notes(findings: Findings) -> tuple[str, ...]:
     return (
         *_mismatches(findings),
         *_ties(findings),
+        *_looks(findings),
         *findings.notes,
         *_outside_of_limits(findings),
         *_contradictions(findings),
@@ -215,11 +216,32 @@ def _ties(findings):
                 f"Their place {moves}"
             )
         yield f"{name}: " * bool(name) + f"{said}; each value is the mean over all orders"
-    for name in findings.all_first:
-        yield (
-            f"{name}: " * bool(name) + "every rank is 1: if scores were constant, or ties "
-            "counted in favour of the held-out item, give rs.Ranks(1, n_items, ties=...)"
-        )
+
+
+def _looks(findings):
+    """Scores and ranks that are probably none, or count from the other end."""
+    for name, look in findings.looks.items():
+        of = f"{name}: " * bool(name)
+        if look.low > 0.5:
+            yield (
+                f"{of}held-out items rank worse than by chance: {look.better:.0%} of the others "
+                "are better on average. If low scores are good, give -scores; if ranks count from "
+                "the worst, n_items + 1 - ranks"
+            )
+        elif look.are_orders and look.high > 0.5:
+            yield (
+                f"{of}scores are different whole numbers for each user, and held-out items rank no "
+                "better than by chance: an order, or ids, are no scores"
+            )
+        beyond = [str(m) for m in findings.metrics if m.cutoff and m.cutoff > look.longest]
+        if beyond:
+            yield f"{of}{listing(beyond)}: no list is longer than {look.longest:,} items"
+        if 2 * look.n_first > look.n:
+            yield (
+                f"{of}ranks of 1: {look.n_first:,} of {look.n:,}. If scores are saturated, or "
+                "ties counted in favour of the held-out item, give rs.Ranks(ranks, n_items, "
+                "ties=...)"
+            )
 
 
 def _outside_of_limits(findings):
@@ -242,15 +264,18 @@ def _outside_of_limits(findings):
 
 def _contradictions(findings):
     """Pairs whose limits exclude 0, on another side than their values or chances say."""
-    return [
-        f"{a} - {b}, {metric}: undecided, since the limits of the difference{_IF * bool(prefix)}, "
-        f"{between(pair, prefix)}, exclude 0, and the values, the difference or its probability "
-        "are on the other side of it"
-        for (a, b, metric), pair in findings.pairs.items()
-        for prefix in ("", "if_")
-        if pair.get(f"{prefix}ahead") == "undecided"
-        and (pair[f"{prefix}low"] > 0 or pair[f"{prefix}high"] < 0)
-    ]
+    for (a, b, metric), pair in findings.pairs.items():
+        apart = findings.rows[a, metric]["value"] - findings.rows[b, metric]["value"]
+        for prefix in ("", "if_"):
+            if pair.get(f"{prefix}ahead") != "undecided":
+                continue
+            sign = (pair[f"{prefix}low"] > 0) - (pair[f"{prefix}high"] < 0)
+            if disagrees(sign, pair, prefix, apart):
+                yield (
+                    f"{a} - {b}, {metric}: undecided, since the limits of the difference"
+                    f"{_IF * bool(prefix)}, {between(pair, prefix)}, exclude 0, and the values, "
+                    "the difference or its probability are on the other side of it"
+                )
 
 
 def _divisors(findings):

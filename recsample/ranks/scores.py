@@ -36,13 +36,15 @@ def checked_scores(scores, name="scores"):
         raise InputError(name, allowed).got(f"{users.shape} and {items.shape}")
     if not len(users) or not len(items):
         raise InputError(name, "must not be empty").got(f"{len(users)} users, {len(items)} items")
-    if users.dtype.kind in "iu" and users.shape == items.shape and users.shape[1] > 1:
-        ordered = np.sort(users, axis=1)
-        if (ordered[:, 1:] > ordered[:, :-1]).all():
-            raise InputError(name, "must be a pair of factors").got(
-                "whole numbers, different in each row, in the first array",
-                "items and their scores go into a dataframe with the columns user, item and score",
-            )
+    for which, factors in (("first", users), ("second", items)):
+        if factors.dtype.kind in "iu" and users.shape == items.shape and users.shape[1] > 1:
+            ordered = np.sort(factors, axis=1)
+            if (ordered[:, 1:] > ordered[:, :-1]).all():
+                raise InputError(name, "must be a pair of factors").got(
+                    f"whole numbers, different in each row, in the {which} array",
+                    "the items of lists and their scores go into a dataframe with the columns "
+                    "user, item and score; factors are given as floats",
+                )
     # Single precision stays what it is, and everything else is a double.
     single = np.result_type(users, items, np.float32) == np.float32
     dtype = np.float32 if single else np.float64

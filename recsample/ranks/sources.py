@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from recsample._support.arrays import counted, owners, row_blocks, starts_of
+from recsample._support.arrays import counted, owners, row_blocks, starts_of, summed
 from recsample._support.checks import numbers
 from recsample._support.conversions import conversion
 from recsample._support.errors import InputError
@@ -98,17 +98,35 @@ class Standing(NamedTuple):
     """Ranks of the relevant items by one source; items that it does not list are tied last.
 
     `lengths` is the number of listed items of each user, among those that are ranked. `pile` is of
-    irrelevant ones.
+    irrelevant ones, whose scores `are_orders` if those of every user are different whole numbers.
     """
 
     ranks: Ranks
     lengths: Integers
-    pile: Pile
+    pile: Pile = Pile(np.nan, False, np.zeros(0, np.int64))
+    are_orders: bool = False
+
+    def of_users(self, users: Integers) -> Standing:
+        """The same for some of the users."""
+        pile = self.pile._replace(sizes=self.pile.sizes[users])
+        return self._replace(ranks=self.ranks[users], lengths=self.lengths[users], pile=pile)
 
     @property
     def is_short(self) -> bool:
         """Whether some items are not listed."""
         return bool((self.lengths < self.ranks.sizes).any())
+
+    @property
+    def better(self) -> Floats:
+        """The share of the listed irrelevant items that are better than the listed relevant ones.
+
+        Of each user; ties count half, and it is NaN where one of the two kinds is not listed.
+        """
+        rows, listed, n_users = self.ranks.rows, ~self.unlisted, len(self.ranks)
+        n_listed = counted(rows.instance[listed], n_users)
+        above = summed(rows.instance[listed], (rows.above + rows.ties / 2)[listed], n_users)
+        n_pairs = n_listed * (self.lengths - n_listed)
+        return np.divide(above, n_pairs, out=np.full(n_users, np.nan), where=n_pairs > 0)
 
     @property
     def unlisted(self) -> NDArray[np.bool_]:
@@ -173,8 +191,7 @@ class Listed:
         irrelevant[_common(keys_of(study.relevant), self.key)[1]] = False
         user, score = owners(self.lengths)[irrelevant], self.score[irrelevant]
         own = self.of(study, *study.held_out)
-        ranks = _ranks_among(user, score, study, own, study.sizes)
-        return Standing(ranks, self.lengths, _pile(user, score, len(self.lengths)))
+        return _standing(user, score, study, own, study.sizes, self.lengths)
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.full(len(user), -np.inf)
@@ -209,7 +226,7 @@ class WholeRows:
             self.n_users, self.n_items = map(len, self._given) if pair else self._given.shape
 
     def standing(self, study: Study) -> Standing:
-        parts, lengths, piles = [], study.sizes, []
+        parts, lengths, piles, are_orders = [], study.sizes, [], True
         for rows, scores in self._blocks(study):
             relevant, exclude = study.relevant[rows], study.exclude[rows]
             one_each = relevant.indices.astype(np.int64) if study.one_each else relevant
@@ -217,10 +234,12 @@ class WholeRows:
             parts.append(ranked(scores, one_each, exclude, ids=ids, name=self._name))
             if isinstance(scores, tuple):  # under factors hardly any scores are the same
                 piles.append(Pile(np.inf, False, np.zeros(len(ids), np.int64)))
+                are_orders = False
                 continue
             listed = _has_score(scores, exclude)
             lengths[rows] = listed.sum(axis=1)
             listed[relevant.nonzero()] = False
+            are_orders = are_orders and _are_orders(scores, listed)
             count = partial(np.sum, axis=1, dtype=np.int64)
             piles.append(Pile.of(np.where(listed, order.strengths_of(scores), np.inf), count))
         ranks = Ranks.concatenate(parts)
@@ -229,7 +248,7 @@ class WholeRows:
         lowest = min(one.lowest for one in piles)
         is_apart = any(one.is_apart and one.lowest == lowest for one in piles)
         sizes = np.concatenate([one.sizes * (one.lowest == lowest) for one in piles])
-        return Standing(ranks, lengths, Pile(lowest, is_apart, sizes))
+        return Standing(ranks, lengths, Pile(lowest, is_apart, sizes), are_orders)
 
     def of(self, study: Study, user: Integers, item: Integers) -> Floats:
         found = np.empty(len(user))
@@ -287,10 +306,7 @@ def standing_among(source: Source, study: Study, lists: Sparse) -> Standing:
     scored, n_users = score > -np.inf, len(study.users)
     sizes = np.diff(lists.indptr).astype(np.int64) + study.n_relevant
     lengths = counted(user[scored], n_users) + counted(study.held_out[0][own > -np.inf], n_users)
-    user, score = user[scored], score[scored]
-    return Standing(
-        _ranks_among(user, score, study, own, sizes), lengths, _pile(user, score, n_users)
-    )
+    return _standing(user[scored], score[scored], study, own, sizes, lengths)
 
 
 def is_rows(source: Any) -> bool:
@@ -310,8 +326,28 @@ def _has_score(scores, exclude):
     return some
 
 
-def _pile(user, score, n_users):
-    return Pile.of(score, lambda which: counted(user[which], n_users))
+def _standing(user, score, study, own, sizes, lengths):
+    """By scores of irrelevant items and the `own` ones of the relevant, see `_ranks_among`."""
+    pile = Pile.of(score, lambda which: counted(user[which], len(lengths)))
+    ranks = _ranks_among(user, score, study, own, sizes)
+    return Standing(ranks, lengths, pile, _all_differ(user, score))
+
+
+def _are_orders(scores, listed):
+    """Whether the listed scores of each row are different whole numbers."""
+    return _are_whole(scores[0][listed[0]]) and _all_differ(listed.nonzero()[0], scores[listed])
+
+
+def _all_differ(user, score):
+    """Whether the scores of each user are different whole numbers."""
+    if not _are_whole(score):
+        return False
+    order = np.lexsort((score, user))
+    return not ((np.diff(score[order]) == 0) & (np.diff(user[order]) == 0)).any()
+
+
+def _are_whole(score):
+    return bool((score == np.floor(score)).all())
 
 
 def _ranks_among(user, score, study, own, sizes):

@@ -528,8 +528,8 @@ REPORT += ["--drawn", "uniform", "--items", "3541"]
         ([*EVALUATE, "--unlisted", "lost"], "--unlisted must be 'missed' (never found"),
         ([*EVALUATE, "--unlisted", "lost"], "and --drawn says how they were drawn), got 'lost'"),
         (
-            [*EVALUATE, "--drawn", "all"],
-            "--drawn must be left out where --among is not given and --unl",
+            [*EVALUATE, "--drawn", "unknown"],
+            "--drawn must be left out or 'all' where --among is not given and --unl",
         ),
         ([*EVALUATE, "--sample", "0"], "--sample must be a whole number of at least 1, got 0"),
         (

@@ -48,10 +48,10 @@ def table(rng, shifts):
 
 
 def evaluated(runs):
-    scores = {name: np.tile(-np.arange(N_ITEMS), (N_USERS, 1)) * 1.0 for name in runs}
+    scores = {name: np.tile(-np.arange(N_ITEMS), (N_USERS, 1)) / 10 for name in runs}
     for name, ranks in runs.items():
-        scores[name][:, 0] = 0.5 - ranks  # so many of the items 1, 2, ... are above less one
-    return rs.evaluate(scores, np.zeros(N_USERS, int), metrics=["AUC"])
+        scores[name][:, 0] = (0.5 - ranks) / 10  # so many of the items 1, 2, ... are above less one
+    return rs.evaluate(scores, np.zeros(N_USERS, int), drawn="all", metrics=["AUC"])
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -68,7 +68,7 @@ def test_where_less_is_better_the_lower_mean_is_ahead(drawn):
         for name, one in runs.items():
             scores[name] *= np.arange(400)
             scores[name][:, 0] = 0.5 - one.values
-        found = rs.evaluate(scores, np.zeros(300, int), metrics=metrics)
+        found = rs.evaluate(scores, np.zeros(300, int), drawn="all", metrics=metrics)
     auc, percentile = (found.pairs.loc[("good", "bad", one)] for one in metrics)
     assert auc["ahead"] == percentile["ahead"] == "good"
     assert auc["difference"] == pytest.approx(-percentile["difference"])
@@ -102,7 +102,9 @@ def test_of_many_recommenders_the_best_are_shown_and_the_tables_have_all():
     scores = {f"model {i}": rng.normal(size=(N_USERS, N_ITEMS)) for i in range(n)}
     for i, one in enumerate(scores.values()):
         one[:, 0] += 2 * (i * 7 % n) / n
-    found = rs.evaluate(scores, np.zeros(N_USERS, int), metrics=["AUC", "PercentileRank"])
+    found = rs.evaluate(
+        scores, np.zeros(N_USERS, int), drawn="all", metrics=["AUC", "PercentileRank"]
+    )
     auc = found.table.xs("AUC", level="metric")["value"].sort_values(ascending=False)
     best = {*auc.index[:20]}
     texts = (str(found), found._repr_html_(), found.to_latex(), found.to_markdown())

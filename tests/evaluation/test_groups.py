@@ -166,7 +166,9 @@ PERSON = np.repeat(np.arange(40), 5)
 
 
 def test_limits_are_those_of_the_means_of_equal_groups():
-    found = rs.evaluate(SCORES, np.zeros(200, int), groups=PERSON, metrics=["AUC", "Recall@5"])
+    found = rs.evaluate(
+        SCORES, np.zeros(200, int), drawn="all", groups=PERSON, metrics=["AUC", "Recall@5"]
+    )
     for metric in found.table.index:
         values = found.per_instance.query("metric == @metric")["value"].to_numpy()
         wanted = limits_of_mean(values.reshape(40, 5).mean(axis=1), 0.95, ends=(0.0, 1.0))
@@ -187,7 +189,9 @@ def test_groups_are_a_column_a_mapping_or_numbers():
     scores = pd.DataFrame(SCORES, users).rename_axis("user").reset_index()
     scores = scores.melt("user", var_name="item", value_name="score").sample(frac=1, random_state=0)
     scores["item"] = scores["item"].astype(int)
-    wanted = rs.evaluate(SCORES, np.zeros(200, int), groups=PERSON, metrics=["AUC"]).table
+    wanted = rs.evaluate(
+        SCORES, np.zeros(200, int), drawn="all", groups=PERSON, metrics=["AUC"]
+    ).table
     pairs = table[["user", "item"]]
     mapping = dict(zip(users, PERSON))
     for held_out, groups in (
@@ -196,19 +200,21 @@ def test_groups_are_a_column_a_mapping_or_numbers():
         (pairs, pd.Series(mapping)[::-1]),
         (pairs, table[["user", "person"]]),
     ):
-        found = rs.evaluate(scores, held_out, groups=groups, metrics=["AUC"])
+        found = rs.evaluate(scores, held_out, drawn="all", groups=groups, metrics=["AUC"])
         np.testing.assert_allclose(found.table.astype(float), wanted.astype(float))
     two = pd.concat([table, table.head(1).assign(item=1, person=7)])
     with pytest.raises(ValueError, match="must hold each user once, got two for 'session 0'"):
         rs.evaluate(scores, two, groups="person")
     with pytest.raises(ValueError, match="groups must hold every user, got none for 'session 0'"):
-        rs.evaluate(scores, pairs, groups={"session 1": 1})
+        rs.evaluate(scores, pairs, drawn="all", groups={"session 1": 1})
 
 
 def test_a_group_of_its_own_for_each_changes_nothing():
     runs = {"a": SCORES, "b": scores_of(1)}
-    alone = rs.evaluate(runs, np.zeros(200, int), metrics=METRICS)
-    found = rs.evaluate(runs, np.zeros(200, int), groups=np.arange(200)[::-1], metrics=METRICS)
+    alone = rs.evaluate(runs, np.zeros(200, int), drawn="all", metrics=METRICS)
+    found = rs.evaluate(
+        runs, np.zeros(200, int), drawn="all", groups=np.arange(200)[::-1], metrics=METRICS
+    )
     assert found == alone
 
 
@@ -281,10 +287,10 @@ def test_limits_hold_where_rare_groups_are_far_larger(n_groups, largest, share, 
 
 def test_the_largest_group_is_said():
     owner = np.repeat([7, 8, 9], [2, 5, 193])
-    found = rs.evaluate(SCORES, np.zeros(200, int), groups=owner, metrics=["AUC"])
+    found = rs.evaluate(SCORES, np.zeros(200, int), drawn="all", groups=owner, metrics=["AUC"])
     said = "They belong to 3 groups, the largest of 193; limits count groups, and take no larger"
     assert said in found.head and said in found.footnote
-    assert "group" not in rs.evaluate(SCORES, np.zeros(200, int), metrics=["AUC"]).head
+    assert "group" not in rs.evaluate(SCORES, np.zeros(200, int), drawn="all", metrics=["AUC"]).head
 
 
 @pytest.mark.parametrize("how", ["equal", "half", "independent"])
@@ -336,10 +342,10 @@ def long(arrays):
 
 
 def test_seeds_of_two_models_are_one_pair():
-    found = rs.evaluate(RUNS, FIRST, run="seed", metrics=METRICS)
+    found = rs.evaluate(RUNS, FIRST, drawn="all", run="seed", metrics=METRICS)
     assert len(found.pairs) == 2 and [*found.table.index.levels[0]] == ["a", "b"]
     each = {f"{name} {k}": one for name, of in RUNS.items() for k, one in of.items()}
-    alone = rs.evaluate(each, FIRST, metrics=METRICS)
+    alone = rs.evaluate(each, FIRST, drawn="all", metrics=METRICS)
     for metric in METRICS:
         values = alone.per_instance.query("metric == @metric")
         table = values.pivot(index="recommender", columns="user", values="value").to_numpy()
@@ -357,8 +363,9 @@ def test_seeds_of_two_models_are_one_pair():
     assert "for other users and runs like these" in str(found).replace("\n", " ")
     shares = found.table[["from_users", "from_runs"]]
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    by_column = rs.evaluate(long(RUNS), pd.DataFrame({"user": range(120), "item": 0}), run="seed")
-    again = rs.evaluate(RUNS, FIRST, run="seed")
+    held_out = pd.DataFrame({"user": range(120), "item": 0})
+    by_column = rs.evaluate(long(RUNS), held_out, drawn="all", run="seed")
+    again = rs.evaluate(RUNS, FIRST, drawn="all", run="seed")
     pd.testing.assert_frame_equal(by_column.table, again.table)
     pd.testing.assert_frame_equal(by_column.pairs, again.pairs)
     assert by_column.by(np.arange(120) % 2)["users"].eq(60).all()
@@ -375,13 +382,18 @@ def test_runs_are_paired_by_their_names():
     turned = runs | {"b": {fold: runs["b"][fold] for fold in order}}
     renamed = runs | {"b": {f"other {fold}": one for fold, one in runs["b"].items()}}
     usual, other, apart = (
-        rs.evaluate(one, FIRST, run="fold", metrics=["AUC"]).pairs.loc["a", "b", "AUC"]
+        rs.evaluate(one, FIRST, drawn="all", run="fold", metrics=["AUC"]).pairs.loc["a", "b", "AUC"]
         for one in (runs, turned, renamed)
     )
     ends = ["low", "high", "probability"]
     assert other[ends].tolist() == pytest.approx(usual[ends].tolist(), abs=1e-12)
     each = {f"{name} {fold}": one for name, of in runs.items() for fold, one in of.items()}
-    alone = rs.evaluate(each, FIRST, metrics=["AUC"]).table["value"].to_numpy().reshape(2, 3)
+    alone = (
+        rs.evaluate(each, FIRST, drawn="all", metrics=["AUC"])
+        .table["value"]
+        .to_numpy()
+        .reshape(2, 3)
+    )
     # Of paired runs the differences vary, of others the values of both do.
     paired = stats.t.ppf(0.975, 2) * (alone[0] - alone[1]).std(ddof=1) / np.sqrt(3)
     independent = stats.t.ppf(0.975, 2) * np.hypot(*alone.std(ddof=1, axis=1)) / np.sqrt(3)
@@ -425,20 +437,22 @@ def test_variances_of_groups_of_unlike_sizes_are_those_of_leaving_one_out():
 
 def test_a_single_run_has_limits_for_other_users_only():
     runs = {"a": RUNS["a"], "one": {"": RUNS["b"][0]}}
-    found = rs.evaluate(runs, FIRST, run="seed", metrics=["AUC"])
-    alone = rs.evaluate(RUNS["b"][0], FIRST, metrics=["AUC"]).table.loc["AUC"]
+    found = rs.evaluate(runs, FIRST, drawn="all", run="seed", metrics=["AUC"])
+    alone = rs.evaluate(RUNS["b"][0], FIRST, drawn="all", metrics=["AUC"]).table.loc["AUC"]
     assert found.table.loc["one", "AUC"].tolist()[:3] == pytest.approx(alone.tolist())
     assert found.table.loc["one", "AUC"].isna().sum() == 2
     assert any("a single run, whose limits count users only: 1" in one for one in found.notes)
     assert "Values are means over 1 to 3 runs." in found.head
-    alone = rs.evaluate({"one": {"": RUNS["b"][0]}}, FIRST, run="seed", metrics=["AUC"])
+    alone = rs.evaluate(
+        {"one": {"": RUNS["b"][0]}}, FIRST, drawn="all", run="seed", metrics=["AUC"]
+    )
     assert "Values are means over 1 run." in alone.head
     assert "for other users like these" in alone.sentences[0] and "runs" not in str(alone)
 
 
 def test_two_runs_do_not_say_whose_variance_is_how_large():
     two = {name: {k: of[k] for k in (0, 1)} for name, of in RUNS.items()}
-    found = rs.evaluate(two, FIRST, run="seed", metrics=METRICS)
+    found = rs.evaluate(two, FIRST, drawn="all", run="seed", metrics=METRICS)
     assert found.table[["from_users", "from_runs"]].isna().all(axis=None)
     assert found.table[["low", "high"]].notna().all(axis=None)
 
@@ -484,9 +498,11 @@ def test_the_command_says_what_python_says(tmp_path, capsys, monkeypatch):
     long(RUNS).to_csv("scores.csv", index=False)
     held_out.to_csv("held_out.csv", index=False)
     asked = "--scores scores.csv --held-out held_out.csv --groups person --run seed --metrics auc"
-    assert main(["evaluate", *asked.split(), "--format", "csv"]) == 0
+    assert main(["evaluate", *asked.split(), "--drawn", "all", "--format", "csv"]) == 0
     found = pd.read_csv(io.StringIO(capsys.readouterr().out))
-    wanted = rs.evaluate(long(RUNS), held_out, groups="person", run="seed", metrics=["AUC"]).table
+    wanted = rs.evaluate(
+        long(RUNS), held_out, drawn="all", groups="person", run="seed", metrics=["AUC"]
+    ).table
     for column in ("value", "low", "high", "from_runs"):
         assert found[column].tolist() == pytest.approx(wanted[column].tolist())
     for less, more, said in (

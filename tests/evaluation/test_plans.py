@@ -19,7 +19,7 @@ RUN = rs.UniformSampling(9).draw(EXACT, 1)
 
 def tiled(names, times):
     scores = {name: np.tile(SCORES[name], (times, 1)) for name in names}
-    return rs.evaluate(scores, np.tile(FIRST, times), metrics=METRICS)
+    return rs.evaluate(scores, np.tile(FIRST, times), drawn="all", metrics=METRICS)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -54,12 +54,18 @@ def test_sampled_ranks_plan_an_audit_and_its_first_exact_ranks_go_on_with_it():
         (lambda: rs.report({"a": RUN, "b": RUN}, metrics=METRICS), "a plan is made from the samp"),
         (lambda: rs.report(RUN, groups=np.arange(120) // 2, metrics=METRICS), "a plan is made"),
         (
-            lambda: rs.evaluate(SCORES["a"], FIRST, groups=np.arange(120) // 2, metrics=METRICS),
+            lambda: rs.evaluate(
+                SCORES["a"], FIRST, drawn="all", groups=np.arange(120) // 2, metrics=METRICS
+            ),
             "a plan is made",
         ),
         (
             lambda: rs.evaluate(
-                {"a": {0: SCORES["a"], 1: SCORES["b"]}}, FIRST, run="seed", metrics=METRICS
+                {"a": {0: SCORES["a"], 1: SCORES["b"]}},
+                FIRST,
+                drawn="all",
+                run="seed",
+                metrics=METRICS,
             ),
             "a plan is made",
         ),
@@ -85,6 +91,6 @@ def test_what_there_is_no_plan_of(made, said):
 
 def test_bounds_are_no_values():
     listed = np.where(np.arange(30) < 20, SCORES["a"], -np.inf)
-    found = rs.evaluate(listed, FIRST + 25, unlisted="open", metrics=METRICS)
+    found = rs.evaluate(listed, FIRST + 25, drawn="all", unlisted="open", metrics=METRICS)
     with pytest.raises(ValueError, match="metric must be one of which users have values, got AUC"):
         found.plan("AUC", 0.1)

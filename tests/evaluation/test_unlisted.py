@@ -395,7 +395,8 @@ def test_pairs_segments_and_what_is_written_down():
 # What may stand together, as a table of its own: all that is not here is refused.
 ALLOWED = {
     (None, None, None),
-    *((None, word, None) for word in ("missed", "below", "open")),
+    *((None, word, way) for word in ("missed", "below", "open") for way in (None, "all")),
+    (None, None, "all"),
     *((None, "out", way) for way in ("all", "uniform", "popular", "unknown")),
     *(("frame", word, "all") for word in (None, "missed", "below", "open")),
     *(
@@ -437,7 +438,10 @@ def test_each_combination_has_a_meaning_or_is_refused(among, unlisted, drawn):
     [
         ({"unlisted": "behind"}, r"^unlisted must be 'missed' \(.*'below' \(.*'open' .*or 'out' "),
         ({"unlisted": np.array(["out", "open"])}, r"^unlisted must be 'missed' .* got array"),
-        ({"drawn": "all"}, r"^drawn must be None .* got 'all': unlisted='out' says that lists "),
+        (
+            {"drawn": "unknown"},
+            r"^drawn must be None .* got 'unknown': unlisted='out' says that lists ",
+        ),
         ({"items": {1, 2}}, r"^items must be a number, or a list of at least one id, got {1, 2}"),
         ({"items": "9"}, r"^items must be a number, or a list of at least one id, got '9'"),
         ({"drawn": "random"}, r"^drawn must be 'uniform' \(.*'all' \(.* got 'random'"),
@@ -611,6 +615,7 @@ def test_limits_reach_from_0_where_nothing_is_found():
         pairs(dict.fromkeys(users, [5])),
         items=range(N_ITEMS),
         unlisted="missed",
+        drawn="all",
         metrics=["AP"],
     ).table.loc["AP"]
     assert row["value"] == row["low"] == 0

@@ -264,7 +264,9 @@ class TestWhatIsRankedAndMayBeNoItem:
         _, result = recall(best, HELD_OUT, unlisted="missed")
         assert result.notes[0].endswith("items= leaves them out: 40")
         _, result = recall(best, HELD_OUT, unlisted="missed", items=range(60))
-        assert result.notes == ("scores of items that are not in items, left out: 40",)
+        left_out, beyond = result.notes
+        assert left_out == "scores of items that are not in items, left out: 40"
+        assert beyond == "Recall@10: no list is longer than 4 items"
 
     def test_a_column_that_no_table_names(self):
         padded = np.c_[np.full(40, 9.0), SCORES]
@@ -402,4 +404,6 @@ def test_ranks_that_are_no_whole_numbers_have_a_reading(rank):
         with pytest.raises(ValueError, match=r"rs\.Ranks\(first, n_items, ties=\.\.\.\) takes"):
             call()
     found = rs.report(np.ones(50, int), m=100, n_items=3_000, drawn="uniform", metrics=["AUC"])
-    assert found.notes[0].startswith("every rank is 1: if scores were constant, or ties counted")
+    assert found.notes[0].startswith(
+        "ranks of 1: 50 of 50. If scores are saturated, or ties counted"
+    )

@@ -8,7 +8,7 @@ import pytest
 
 import recsample as rs
 from recsample.evaluation import audited, exact, printed_study, sampled, say
-from recsample.evaluation.findings import Findings, Study, Tied
+from recsample.evaluation.findings import Findings, Look, Study, Tied
 from recsample.evaluation.results import Result
 from recsample.inference import BlindSpot
 
@@ -125,7 +125,8 @@ def test_an_estimate_outside_of_its_limits_and_a_contradiction_are_notes(prefix)
     row = made_up().rows["b", AUC]
     outside = row | {f"{prefix}low": row["value"] + 0.01, f"{prefix}high": 0.9}
     key, pair = ("a", "b", AUC), made_up().pairs["a", "b", AUC]
-    against = pair | {f"{prefix}low": 0.01, f"{prefix}high": 0.05, f"{prefix}ahead": "undecided"}
+    limits = {"low": 0.01, "high": 0.05, "probability": 0.4, "ahead": "undecided"}
+    against = pair | {prefix + what: value for what, value in limits.items()}
     rows = made_up().rows | {("b", AUC): outside}
     first, second = say.notes(made_up(rows=rows, pairs=made_up().pairs | {key: against}))
     narrow = " if decreasing" * bool(prefix)
@@ -139,10 +140,11 @@ def test_an_estimate_outside_of_its_limits_and_a_contradiction_are_notes(prefix)
 def test_notes_say_what_did_not_match_what_is_tied_and_then_what_is_of_the_kind():
     tied = Tied(3, 10, 0, 100, np.nan, AUC, 0.5, 0.7)
     pile = tied._replace(pile=60, lowest=-1.0)
+    look = Look(0.5, 0.45, 0.55, False, np.inf, 60, 100)
     found = made_up(
         counts={("", "odd rows"): 2, ("a", "rows without a score"): 1_000, ("", "none"): 0},
         ties={"a": tied, "b": pile},
-        all_first=("c",),
+        looks={"c": look},
         notes=("something of the kind",),
         metrics=(rs.AP @ 5,),
         has_several=True,
@@ -153,7 +155,7 @@ def test_notes_say_what_did_not_match_what_is_tied_and_then_what_is_of_the_kind(
     assert "moves AUC from 0.5000 to 0.7000; each value is the mean over all" in notes[2]
     assert notes[3].startswith("b: items with the lowest score, -1, ranked as tied: 3 of 10 held-")
     assert "and 60 of 100 others." in notes[3]
-    assert notes[4].startswith("c: every rank is 1") and len(notes) == 5
+    assert notes[4].startswith("c: ranks of 1: 60 of 100. ") and len(notes) == 5
     assert of_kind == "something of the kind" and divided.startswith("AP@5 is divided by min(L, 5)")
     assert say.notes(replace(found, has_several=False))[-1] == of_kind
 
