@@ -26,7 +26,7 @@ from recsample.inference.comparison import Comparison, step_down
 from recsample.inference.likelihood.strata import ASSUMPTIONS
 from recsample.metrics.base import Metric
 from recsample.ranks.base import Ranks
-from recsample.ranks.checks import rows_of
+from recsample.ranks.checks import different_ranks, of_each, rows_of
 from recsample.ranks.sources import Pile, Standing
 
 Pair = tuple[str, str]
@@ -190,10 +190,18 @@ class RanksStudy(Study):
         standings = {name: one.of_users(users) for name, one in self.standings.items()}
         return {"ranks": some_of(self.ranks, users), "standings": standings, "groups": groups}
 
+    def different(self, name: str) -> tuple[Ranks, Integers | None]:
+        """The different ranks of a recommender and how often each occurs, unless in groups."""
+        return (rows_of if self.groups is not None else different_ranks)(self.ranks[name])
+
     def values(self) -> dict[tuple[str, Metric], Floats]:
         """The value of each metric for each user, if these are known; NaN where it is undefined."""
-        known = self.ranks if self.pairable else {}
-        return {(a, m): values_of_users(m, known[a]) for a in known for m in self.metrics}
+        found = {}
+        for name, ranks in self.ranks.items() if self.pairable else ():
+            different, _ = different_ranks(ranks)
+            for m in self.metrics:
+                found[name, m] = of_each(values_of_users(m, different), different, ranks)
+        return found
 
     def pairs(self, rows: Rows, differences: Differences) -> Pairs:
         """Differences by both recommenders and metric, and who is ahead."""
@@ -319,6 +327,8 @@ def _tied(ranks, metrics, score, is_apart, pile):
     """Ties at the lowest score, or all, where so many items have some that these can matter."""
     pile = np.broadcast_to(pile, len(ranks))
     rows, ties, n_ranked = ranks.rows, ranks.rows.ties, int(ranks.n_irrelevant.sum())
+    if not (ties.any() or pile.any()):
+        return None
     at_lowest = np.where(rows.above == (ranks.n_irrelevant - pile)[rows.instance], ties, 0)
     last = rows.rank[np.cumsum(ranks.n_relevant) - 1]
     # What the lowest score stands for may be no items to rank.
@@ -347,9 +357,12 @@ def looks_of(study: RanksStudy) -> dict[str, Look]:
 
 
 def _look(study, name):
-    ranks, counts = rows_of(study.ranks[name])
+    if standing := study.standings.get(name):
+        ranks, counts = standing.ranks, None
+    else:
+        ranks, counts = study.different(name)
+        standing = Standing(ranks, ranks.sizes)
     counts = np.ones(len(ranks), np.int64) if counts is None else counts
-    standing = study.standings.get(name) or Standing(ranks, ranks.sizes)
     longest = int(standing.lengths.max()) if standing.is_short else np.inf
     n_first, others = 0, ranks.n_irrelevant.min()
     if not (study.standings or ranks.rows.ties.any()) and others >= _FEW:

@@ -165,7 +165,7 @@ def _reading(one, name, metric, mean):
     m, sizes, replaced = one.study.m, np.array(one.study.pools), one.study.replace
     ends = one.limits_as_sampled(name, metric)
     value, *limits = (reading_of_mean(metric, m, x) for x in (mean, *ends))
-    cutoffs = cutoffs_over(metric, np.full_like(sizes, m), sizes, replaced)
+    cutoffs = cutoffs_over(metric, [(m, n) for n in {*sizes}], replaced)
     return dict(zip(COLUMNS, (value, *np.clip(limits, 0.0, 1.0).tolist(), *cutoffs)))
 
 

@@ -16,7 +16,7 @@ from recsample.evaluation.findings import Pair, Pairs, Rows
 from recsample.inference.comparison import Comparison, of_differences
 from recsample.inference.published import terms_of
 from recsample.metrics.base import Metric
-from recsample.ranks.checks import rows_of
+from recsample.ranks.checks import of_each, rows_of
 from recsample.sampling.cutoffs import cutoffs_of, falls
 from recsample.sampling.uniform import UniformSampling
 
@@ -38,28 +38,29 @@ def readings_of(
     if not runs or any((ranks.n_relevant != 1).any() for ranks, _ in runs.values()):
         return {}, {}
     drawn = {name: ranks.n_irrelevant for name, (ranks, _) in runs.items()}
-    if not study.replace and all(
-        (np.asarray(study.n_items) - 1 == m).all() for m in drawn.values()
-    ):
+    n_items = np.asarray(study.n_items)
+    if not study.replace and all((n_items - 1 == m).all() for m in drawn.values()):
         return {}, {}  # all items were ranked
     ends = {int(end(m)) for m in drawn.values() for end in (np.min, np.max)}
     metrics = tuple(one for one in study.metrics if all(falls(one, m) for m in ends))
-    each = {(name, m): _of_users(m, ranks) for name, (ranks, _) in runs.items() for m in metrics}
-    rows = {}
-    for (name, metric), values in each.items():
-        _, counts = runs[name]
-        limits = (np.nan, np.nan)
-        if has_limits:
-            limits = limits_of_mean(values, LEVEL, counts, (0.0, 1.0), study.groups)
-        sizes = np.broadcast_to(np.asarray(study.n_items), len(values))
-        cutoffs = cutoffs_over(metric, drawn[name], sizes, study.replace)
-        rows[name, metric] = dict(zip(COLUMNS, (mean_of(values, counts), *limits, *cutoffs)))
+    each, rows = {}, {}
+    for name in runs:
+        (ranks, counts), m = study.different(name), drawn[name]
+        pools = pools_of(m, np.broadcast_to(n_items, len(m)))
+        for metric in metrics:
+            each[name, metric] = values = _of_users(metric, ranks)
+            limits = (np.nan, np.nan)
+            if has_limits:
+                limits = limits_of_mean(values, LEVEL, counts, (0.0, 1.0), study.groups)
+            cutoffs = cutoffs_over(metric, pools, study.replace)
+            row = mean_of(values, counts), *limits, *cutoffs
+            rows[name, metric] = dict(zip(COLUMNS, row))
     # Means over other cut-offs are no means to compare.
     alike = all(np.array_equal(m, next(iter(drawn.values()))) for m in drawn.values())
     if not (alike and has_limits):
         return rows, {}
     part = replace(study, ranks={name: study.ranks[name] for name in runs}, metrics=metrics)
-    return rows, part.pairs(rows, partial(_differences, each, study.groups))
+    return rows, part.pairs(rows, partial(_differences, part, each))
 
 
 def _of_users(metric, ranks):
@@ -70,29 +71,38 @@ def _of_users(metric, ranks):
 
 
 def _differences(
-    each: Mapping[tuple[str, Metric], Floats],
-    groups: Integers | None,
+    study: Sampled | Uncorrected,
+    values: Mapping[tuple[str, Metric], Floats],
     metric: Metric,
     both: Sequence[Pair],
     level: float,
 ) -> dict[Pair, dict[str, Any]]:
-    apart = np.array([each[a, metric] - each[b, metric] for a, b in both])
-    found = of_differences(apart, level, (-1.0, 1.0), groups) if len(both) else []
+    each = {
+        name: of_each(values[name, metric], study.different(name)[0], study.ranks[name])
+        for name in {name for pair in both for name in pair}
+    }
+    apart = np.array([each[a] - each[b] for a, b in both])
+    found = of_differences(apart, level, (-1.0, 1.0), study.groups) if len(both) else []
     return {pair: one._asdict() for pair, one in zip(both, found)}
 
 
+def pools_of(drawn: Integers, sizes: Integers) -> list[tuple[int, int]]:
+    """The different numbers of drawn items, each with its smallest and largest pool."""
+    found = []
+    for m in np.unique(drawn):
+        of_m = sizes[drawn == m]
+        found += [(int(m), int(n)) for n in {of_m.min(), of_m.max()}]
+    return found
+
+
 def cutoffs_over(
-    metric: Metric, drawn: Integers, sizes: Integers, with_replacement: bool
+    metric: Metric, pools: Iterable[tuple[int, int]], with_replacement: bool
 ) -> tuple[float, float, float]:
     """The cut-offs of all pools: the lowest of those for 5 %, and the highest of those for 95 %.
 
     Between them is the one for 50 %, NaN where pools, or numbers of draws, differ.
     """
-    found = []
-    for m in np.unique(drawn):
-        of_m = sizes[drawn == m]
-        sampler = UniformSampling(int(m), with_replacement)
-        found += [_known_cutoffs(sampler, metric, int(n))[0] for n in {of_m.min(), of_m.max()}]
+    found = [_known_cutoffs(UniformSampling(m, with_replacement), metric, n)[0] for m, n in pools]
     low, middle, high = np.array(found, float).T
     return low.min(), middle[0] if len(found) == 1 else np.nan, high.max()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from recsample._support.checks import shown
 from recsample._support.errors import InputError
-from recsample._support.typing import Integers
+from recsample._support.typing import Floats, Integers
 from recsample.ranks.base import Ranks, refuse_several
 from recsample.ranks.counts import RankCounts
 
@@ -38,6 +38,25 @@ def rows_of(ranks: Any, name: str = "ranks") -> tuple[Ranks, Integers | None]:
     if isinstance(ranks, RankCounts):
         return ranks.ranks, ranks.counts
     return check_ranks(ranks, name), None
+
+
+def different_ranks(ranks: Ranks | RankCounts) -> tuple[Ranks, Integers | None]:
+    """As `rows_of`, with each rank of a column once: one item each among as many, without ties."""
+    rows, counts = rows_of(ranks)
+    if counts is None and np.ptp(rows.sizes) == 0 and not rows.rows.ties.any():
+        if (rows.n_relevant == 1).all():
+            return rows_of(RankCounts.of(rows.rows.rank, int(rows.sizes[0])))
+    return rows, counts
+
+
+def of_each(values: Floats, different: Ranks, ranks: Ranks) -> Floats:
+    """What the `different_ranks` of `ranks` have, for each instance."""
+    if different is ranks:
+        return values
+    # They ascend.
+    number = np.zeros(int(different.rows.rank[-1]) + 1, np.int64)
+    number[different.rows.rank] = np.arange(len(different))
+    return values[number[ranks.rows.rank]]
 
 
 def mean_over(function: Callable[[Ranks], Any], ranks: Ranks | RankCounts) -> float:

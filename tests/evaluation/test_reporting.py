@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 
 import recsample as rs
+from recsample.evaluation import findings
 from recsample.inference import limits
 from recsample.inference.likelihood import sampled_run
 from recsample.inference.likelihood.sampled_run import SampledRun
+from recsample.ranks.checks import rows_of
 
 N_ITEMS, M, SIZE = 300, 29, 400
 SAMPLER = rs.UniformSampling(M)
@@ -44,7 +46,8 @@ def test_pairs_of_counted_columns_are_those_of_single_instances(monkeypatch):
     runs = {"a": RUN.values, "b": SAMPLER.draw(exact_ranks(0.6, seed=4), 5).values}
     stated = {"m": M, "n_items": N_ITEMS, "drawn": "uniform", "metrics": METRICS}
     counted = rs.report(runs, **stated)
-    monkeypatch.setattr(sampled_run, "_is_column", lambda ranks: False)
+    monkeypatch.setattr(sampled_run, "different_ranks", rows_of)
+    monkeypatch.setattr(findings, "different_ranks", rows_of)
     alone = rs.report(runs, **stated)
     for one, other in ((counted.table, alone.table), (counted.pairs, alone.pairs)):
         same = [name for name in one if not name.endswith(("low", "high"))]

@@ -30,7 +30,7 @@ from recsample.metrics.base import Metric, ends_in, ends_of
 from recsample.metrics.names import exact_metric
 from recsample.metrics.shapes import Linear
 from recsample.ranks.base import Ranks
-from recsample.ranks.checks import rows_of
+from recsample.ranks.checks import different_ranks, of_each, rows_of
 from recsample.ranks.counts import RankCounts
 
 # p-values below which the data contradict an assumption, and the stated draws.
@@ -72,10 +72,8 @@ class SampledRun:
         self.sizes = checked_sizes(self.sampled, n_items, replace)
         # Of one relevant item among as many drawn ones each, only how often a rank occurs matters.
         self.different, self.often, sizes = self.sampled, self.counts, self.sizes
-        is_column = self.counts is None and groups is None and _is_column(self.sampled)
-        if is_column and np.ptp(sizes) == 0:
-            among = int(self.sampled.sizes[0])
-            self.different, self.often = rows_of(RankCounts.of(self.sampled.rows.rank, among))
+        if groups is None and np.ptp(sizes) == 0:
+            self.different, self.often = different_ranks(sampled)
             sizes = sizes[: len(self.different)]
         for metric in metrics:
             check_additive(metric)
@@ -113,10 +111,7 @@ class SampledRun:
 
     def of_each(self, values: Floats) -> Floats:
         """What `different` have, for each of the instances of `sampled`."""
-        if self.different is self.sampled:
-            return values
-        # There is a row for each of the ranks, in ascending order.
-        return values[np.searchsorted(self.different.rows.rank, self.sampled.rows.rank)]
+        return of_each(values, self.different, self.sampled)
 
     def ends(self, metric: Metric) -> tuple[float, float]:
         """The lowest and the highest exact value that there can be."""
@@ -233,12 +228,6 @@ class SampledRun:
             if not _CERTAIN < chance < SURPRISE:
                 break
         return chance
-
-
-def _is_column(ranks):
-    """Whether `Ranks` are no more than a column among as many items, without ties."""
-    one_each = (ranks.n_relevant == 1).all() and not ranks.rows.ties.any()
-    return one_each and np.ptp(ranks.sizes) == 0
 
 
 def _tail(observed, simulated, orders):
