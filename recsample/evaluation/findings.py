@@ -67,14 +67,13 @@ class Tied(NamedTuple):
 class Look(NamedTuple):
     """What scores and ranks look like: some are none, or count from the other end.
 
-    `better` is the share of other items that are better than held-out ones on average, with limits;
-    NaN of few instances. `are_orders` is as in `Standing`, and `longest` its longest list, if these
-    are short. Of `n` ranks that came without ties, `n_first` are 1.
+    `better` is the share of other items that are better than held-out ones on average, NaN of few
+    instances; it `is_worse` than by chance, or scores `are_orders`, as in `Standing`, that are no
+    better. No list is longer than `longest`. Of `n` ranks that came without ties, `n_first` are 1.
     """
 
     better: float
-    low: float
-    high: float
+    is_worse: bool
     are_orders: bool
     longest: float
     n_first: int
@@ -367,20 +366,19 @@ def _look(study, name):
     n_first, others = 0, ranks.n_irrelevant.min()
     if not (study.standings or ranks.rows.ties.any()) and others >= _FEW:
         n_first = int(counts[ranks.rows.instance] @ (ranks.rows.above == 0))
-    return Look(
-        *_better(study, standing.better, counts),
-        standing.are_orders,
-        longest,
-        n_first,
-        int(counts @ ranks.n_relevant),
-    )
+    return Look(*_better(study, standing, counts), longest, n_first, int(counts @ ranks.n_relevant))
 
 
-def _better(study, better, counts):
-    """The mean of what is known of users, with limits where it is known what chance gives."""
+def _better(study, standing, counts):
+    """The mean, whether it is surely more than by chance, and orders that are no less than that."""
+    better = standing.better
     known = ~np.isnan(better)
     if counts[known].sum() < _FEW or study.how in ("popular", "unknown"):
-        return [np.nan] * 3
+        return np.nan, False, False
     groups = None if study.groups is None else study.groups[known]
     better, counts = better[known], counts[known]
-    return mean_of(better, counts), *limits_of_mean(better, _SURELY, counts, (0.0, 1.0), groups)
+    mean = mean_of(better, counts)
+    if mean <= 0.5 and not standing.are_orders:
+        return mean, False, False
+    low, high = limits_of_mean(better, _SURELY, counts, (0.0, 1.0), groups)
+    return mean, low > 0.5, standing.are_orders and low <= 0.5 < high

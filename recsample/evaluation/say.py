@@ -222,13 +222,13 @@ def _looks(findings):
     """Scores and ranks that are probably none, or count from the other end."""
     for name, look in findings.looks.items():
         of = f"{name}: " * bool(name)
-        if look.low > 0.5:
+        if look.is_worse:
             yield (
                 f"{of}held-out items rank worse than by chance: {look.better:.0%} of the others "
                 "are better on average. If low scores are good, give -scores; if ranks count from "
                 "the worst, n_items + 1 - ranks"
             )
-        elif look.are_orders and look.high > 0.5:
+        if look.are_orders:
             yield (
                 f"{of}scores are different whole numbers for each user, and held-out items rank no "
                 "better than by chance: an order, or ids, are no scores"

@@ -140,7 +140,7 @@ def test_an_estimate_outside_of_its_limits_and_a_contradiction_are_notes(prefix)
 def test_notes_say_what_did_not_match_what_is_tied_and_then_what_is_of_the_kind():
     tied = Tied(3, 10, 0, 100, np.nan, AUC, 0.5, 0.7)
     pile = tied._replace(pile=60, lowest=-1.0)
-    look = Look(0.5, 0.45, 0.55, False, np.inf, 60, 100)
+    look = Look(0.5, False, False, np.inf, 60, 100)
     found = made_up(
         counts={("", "odd rows"): 2, ("a", "rows without a score"): 1_000, ("", "none"): 0},
         ties={"a": tied, "b": pile},
