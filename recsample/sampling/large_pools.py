@@ -169,11 +169,8 @@ def compressible(sampler: HasLaw, pool: int) -> bool:
 
 def law_at(sampler: UniformSampling, above: Floats, pool: int) -> Floats:
     """The law at places that need not be whole, shape (places, m + 1)."""
-    check_memory(
-        (8 * len(above) + 64 * 256) * (sampler.m + 1),
-        f"the law at {len(above)} places with m={sampler.m}",
-        "choose a smaller m",
-    )
+    what = f"the law at {len(above)} places with m={sampler.m}"
+    check_memory((8 * len(above) + 64 * 256) * (sampler.m + 1), what, "choose a smaller m")
     law = np.empty((len(above), sampler.m + 1))
     for part in row_blocks(len(above), 1, 256):
         every = np.full(len(above[part]), float(pool))
@@ -221,19 +218,13 @@ def _at_all(pool, curves, function):
         if end - first <= 2 * n_points:
             yield function(np.arange(float(first), end))
             continue
-        angle = _chebyshev(n_points)
         middle, half = (first + end - 1) / 2, (end - 1 - first) / 2
-        values = function(middle + half * np.cos(angle))
-        share = 2 * np.cos(np.outer(np.arange(n_points), angle)) / n_points
-        share[0] /= 2
+        share = chebyshev.chebinterpolate(
+            lambda x, middle, half: function(middle + half * x), n_points - 1, (middle, half)
+        )
         for start in range(first, end, _AT_ONCE):
             place = (np.arange(start, min(start + _AT_ONCE, end)) - middle) / half
-            yield chebyshev.chebvander(place, n_points - 1) @ (share @ values)
-
-
-def _chebyshev(n):
-    """The n Chebyshev points, as angles."""
-    return np.pi * (np.arange(n) + 0.5) / n
+            yield chebyshev.chebvander(place, n_points - 1) @ share
 
 
 def jumps_of(metric: Metric, order: int, n_relevant: int) -> Jumps:

@@ -40,18 +40,8 @@ _SERIES = 16
 
 def check_drawable(pool):
     """Refuse pools from which NumPy cannot draw hypergeometric numbers."""
-    allowed, got = (
-        "must be at most 1,000,000,000 to draw without replacement",
-        "{} in instance {at}",
-    )
-    refuse_first(pool >= 10**9, "n_items", allowed, got, pool + 1)
-
-
-def check_laws(n_instances, m, bytes_each):
-    """Refuse laws of so many instances that they do not fit into the memory."""
-    what = f"the law of {n_instances} instances with m={m}"
-    bytes_of_all = bytes_each * n_instances * (m + 1)
-    check_memory(bytes_of_all, what, "ask for some of the ranks at a time")
+    allowed = "must be at most 1,000,000,000 to draw without replacement"
+    refuse_first(pool >= 10**9, "n_items", allowed, "{} in instance {at}", pool + 1)
 
 
 def likely_counts(above, pool, m, replace):
@@ -166,6 +156,7 @@ def tied_laws(above, ties, group, pool, m, replace):
     if not replace:
         end = count_pmf(np.array([above + ties]), np.array([pool]), m, False)[0]
         return laws_given_end(end, above, ties, group)
+    check_memory(8 * group * (m + 1), f"the law with m={m}", _LESS)
     n_nodes = min(_enough_nodes(m), _enough_for_few(m * ties / pool)) + group // 2
     if min(ties + 1, n_nodes) > _MOST_NODES:
         allowed = "must be smaller to average over ties"
@@ -181,7 +172,10 @@ def tied_laws(above, ties, group, pool, m, replace):
         chance = before + behind[::-1]
         weights = weight * np.exp(chance - chance.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
-    return weighted_pmf(weights, above + ahead, pool, m, True)
+    laws = np.zeros((group, m + 1))
+    for rows, law in law_blocks(above + ahead, np.full(len(ahead), pool), m, True):
+        laws += weights[:, rows] @ law
+    return laws
 
 
 def _enough_nodes(m):
@@ -196,15 +190,6 @@ def _enough_for_few(drawn):
 
     # 20 + 2 drawn nodes always are enough, since log(8 / e) > 1.
     return 1 + bisect_left(range(1, 21 + 2 * math.ceil(drawn)), True, key=enough)
-
-
-def weighted_pmf(weights, above, pool, m, replace):
-    """Weighted sums of the laws of several numbers of items above, formed in blocks."""
-    check_memory(8 * len(weights) * (m + 1), f"the law with m={m}", _LESS)
-    total = np.zeros((len(weights), m + 1))
-    for rows, law in law_blocks(above, np.full(len(above), pool), m, replace):
-        total += weights[:, rows] @ law
-    return total
 
 
 def laws_given_end(end, above, ties, group):
@@ -400,8 +385,6 @@ class Targets(NamedTuple):
 def targets_of(ranks: Ranks) -> tuple[Targets, Integers]:
     """The distinct situations, and the number of the one that each relevant item is in."""
     instance, order, rank, ties, group, place = ranks.rows
-    if not len(rank):
-        return Targets(*(rank for _ in Targets._fields)), rank
     pool, n_relevant = ranks.n_irrelevant[instance], ranks.n_relevant[instance]
     columns = pool, n_relevant, order, rank - order, ties, group, place
     different, of_row = different_rows(columns)
@@ -486,13 +469,6 @@ def moments_over_law(
 def chance_within(targets: Targets, last_place: Integers, m: int, replace: bool) -> Floats:
     """Eq. (18): the probability that the sampled rank is at most `last_place`."""
     k = last_place - targets.order + 1  # the count must be below it
-    if replace and not targets.ties.any():
-        from scipy import special  # in NumPy it would be the sum, in more time and memory
-
-        # As an incomplete beta function; bdtr keeps only 10 digits at m = 10^5.
-        inside = np.clip(k, 1, m)
-        below = special.betaincc(inside, m - inside + 1, targets.above / targets.pool)
-        return np.where(k < 1, 0.0, np.where(k > m, 1.0, below))
     if k.min(initial=m + 1) > m:
         return np.ones(len(targets.pool))
     within = np.empty(len(targets.pool))

@@ -35,6 +35,9 @@ from recsample.sampling import laws
 from recsample.sampling.base import Drawable, Sampler, check_one_at_most, check_readable
 from recsample.sampling.cutoffs import cutoffs_of, falls
 
+# The way out where the laws of all ranks are too large for the memory.
+_SOME = "ask for some of the ranks at a time"
+
 
 class EffectiveCutoffs(NamedTuple):
     """Of which exact Recall@K a sampled metric is the mean; see `effective_cutoffs`.
@@ -156,11 +159,8 @@ class UniformSampling(Sampler):
         """
         n_items = checks.positive_int("n_items", n_items)
         self._check_pool(n_items - 1)
-        checks.check_memory(
-            8 * n_items * (self.m + 1),
-            f"the law for n_items={n_items}, m={self.m}",
-            "ask for some of the ranks, by pmf",
-        )
+        what = f"the law for n_items={n_items}, m={self.m}"
+        checks.check_memory(8 * n_items * (self.m + 1), what, "ask for some of the ranks, by pmf")
         return _law(self.m, self.replace, n_items)[0]
 
     def pmf(self, ranks: Ranks) -> Floats:
@@ -185,7 +185,8 @@ class UniformSampling(Sampler):
                [0.5, 0.5]])
         """
         targets, of_row = laws.targets_of(self._checked(ranks))
-        laws.check_laws(len(of_row), self.m, 16)
+        what = f"the law of {len(of_row)} instances with m={self.m}"
+        checks.check_memory(16 * len(of_row) * (self.m + 1), what, _SOME)
         parts = (law for _, law in laws.pmf_blocks(targets, self.m, self.replace))
         pmf = np.concatenate([np.empty((0, self.m + 1)), *parts])
         return pmf if np.array_equal(of_row, np.arange(len(pmf))) else pmf[of_row]
@@ -218,11 +219,8 @@ class UniformSampling(Sampler):
         k = checks.positive_int("k", k)
         targets, of_row = laws.targets_of(self._checked(ranks))
         most = int(ranks.n_relevant.max())
-        checks.check_memory(
-            24 * len(ranks) * (most + 2),
-            f"the law of the hits of {len(ranks)} instances with up to {most} relevant items",
-            "ask for some of the ranks at a time",
-        )
+        what = f"the law of the hits of {len(ranks)} instances with up to {most} relevant items"
+        checks.check_memory(24 * len(ranks) * (most + 2), what, _SOME)
         last_place = np.full_like(targets.order, k)
         within = laws.chance_within(targets, last_place, self.m, self.replace)[of_row]
         at_least = np.zeros((len(ranks), most + 2))
