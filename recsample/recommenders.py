@@ -53,12 +53,6 @@ class _Recommender(ABC):
         MatrixFactorization or ItemKNN
             The recommender itself.
 
-        Raises
-        ------
-        ValueError
-            If `train` is not sparse, holds a negative, infinite or NaN entry, or no event at all,
-            and if the model does not fit in memory.
-
         Examples
         --------
         >>> from scipy import sparse
@@ -83,13 +77,6 @@ class _Recommender(ABC):
         -------
         ndarray of float, shape (users, items)
             A score per user and item, higher is better, the user's training items included.
-
-        Raises
-        ------
-        RuntimeError
-            Before `fit`.
-        ValueError
-            For a user that is not in the training matrix, and for more scores than fit in memory.
 
         Examples
         --------
@@ -127,13 +114,6 @@ class _Recommender(ABC):
         -------
         Ranks
             One rank per user, with its ties and the size of the user's own pool.
-
-        Raises
-        ------
-        RuntimeError
-            Before `fit`.
-        ValueError
-            If the interactions have another number of users or items than the training matrix.
 
         Examples
         --------

@@ -162,12 +162,6 @@ class Correction(Value, Metric):
         ndarray of float, shape (m + 1,)
             Entry s is for s sampled irrelevant items ahead of it, which is sampled rank s + order.
 
-        Raises
-        ------
-        ValueError
-            If `order` exceeds `n_relevant`, the metric is not a sum over the relevant items, or the
-            pool is too small.
-
         Examples
         --------
         The two terms of AUC, 1/2 - a_i / (2 N), are linear:

@@ -33,11 +33,6 @@ class Interactions(Value):
     user_ids, item_ids : ndarray, shapes (n_users,) and (n_items,)
         The ids in the source, for each row and each column of `train`.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, or a held-out item is a training event.
-
     Examples
     --------
     >>> from recsample.datasets.interactions import Interactions
@@ -130,12 +125,6 @@ class Interactions(Value):
         -------
         Interactions
 
-        Raises
-        ------
-        ValueError
-            For empty or unequal arrays, ids that are neither whole numbers nor strings, and a
-            missing or superfluous held-out item.
-
         Examples
         --------
         >>> from recsample.datasets.interactions import Interactions
@@ -188,8 +177,8 @@ class Interactions(Value):
             Names of the columns of ids, whole numbers or text.
         time : str, optional
             Name of a column of numbers or dates. The last event of each user is held out, and
-            earlier events with the same item are removed. Of several at the same time the last row
-            counts, and a warning says how often.
+            earlier events with the same item are removed; who has no other item is refused. Of
+            several at the same time the last row counts, and a warning says how often.
         held_out : dataframe, mapping or array_like, optional
             The held-out item of each user instead: a dataframe with columns `user` and `item`, or
             as for `from_pairs`.
@@ -197,13 +186,6 @@ class Interactions(Value):
         Returns
         -------
         Interactions
-
-        Raises
-        ------
-        ValueError
-            For both or none of `time` and `held_out`, missing columns or values, times that are
-            text, ids of several kinds, and a user with two held-out items or none; with `time`, for
-            users with a single item, which have to be removed first.
 
         Examples
         --------
@@ -275,11 +257,6 @@ def make_interactions(
     -------
     Interactions
         With ``n_events - n_users`` training events. The ids are the indices.
-
-    Raises
-    ------
-    ValueError
-        For fewer than 40 items, and too few or too many events.
 
     Notes
     -----

@@ -151,11 +151,6 @@ def load_negatives(path: str | os.PathLike[str] | None = None) -> Integers:
     ndarray of int, shape (6040, 99)
         The listed movies of each user, in the order of the file.
 
-    Raises
-    ------
-    ConnectionError, FileNotFoundError, OSError, ValueError
-        As of `load_movielens`, for this file.
-
     Examples
     --------
     >>> from recsample.datasets.movielens import load_negatives

@@ -118,11 +118,6 @@ def plan_audit(
     AuditPlan
         The users of the first audit are among them.
 
-    Raises
-    ------
-    ValueError
-        For a width not above 0, and exact ranks that `report` refuses.
-
     Examples
     --------
     >>> import recsample as rs

@@ -75,11 +75,6 @@ def blind_spot(n_items: int, m: int, n_instances: int) -> BlindSpot:
     -------
     BlindSpot
 
-    Raises
-    ------
-    ValueError
-        For numbers below 1.
-
     Examples
     --------
     >>> import recsample as rs

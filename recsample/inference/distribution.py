@@ -191,11 +191,6 @@ def plug_in(metric: Metric | str, distribution: Floats) -> float:
     -------
     float
 
-    Raises
-    ------
-    ValueError
-        For anything but a metric, and probabilities that are negative or do not sum to 1.
-
     Examples
     --------
     >>> import recsample as rs

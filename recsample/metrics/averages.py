@@ -89,11 +89,6 @@ def at_mean_rank(metric: Metric | str, ranks: Ranks) -> Floats:
     ndarray of float, shape (instances,)
         NaN, with a warning, where the metric is undefined.
 
-    Raises
-    ------
-    ValueError
-        For anything but `Ranks`, and a metric that is not a sum over the relevant items.
-
     Examples
     --------
     A constant scorer over 101 items has the mean rank 51:

@@ -228,11 +228,6 @@ class Metric(ABC):
         ndarray of float, shape (instances,)
             NaN, with a warning, where the metric is undefined: without a relevant item, and for AUC
             and percentile rank without an irrelevant one.
-
-        Raises
-        ------
-        ValueError
-            For anything but `Ranks`, a missing cut-off, and an unknown option.
         """
         if ranks is None and options:
             return self._with(options)
@@ -291,11 +286,6 @@ class Metric(ABC):
         Returns
         -------
         float or ndarray of float, shape of `r`
-
-        Raises
-        ------
-        ValueError
-            For a rank that is not a whole number from 1 to `n_items`, and a missing cut-off.
 
         Examples
         --------

@@ -41,17 +41,11 @@ def cg(grades: Grades, k: int | None = None, *, lowest: float = 0) -> float | Fl
     k : int, optional
         How many places count; None for all.
     lowest : float, optional
-        The lowest grade of the scale. A list shorter than `k` is filled up with it.
+        The lowest grade of the scale, at least 0. A list shorter than `k` is filled up with it.
 
     Returns
     -------
     float, or ndarray of float, shape (instances,)
-
-    Raises
-    ------
-    ValueError
-        For an empty list, a grade that is not finite or below `lowest`, a negative `lowest`, and a
-        `k` that is not positive.
 
     Examples
     --------
@@ -90,11 +84,6 @@ def dcg(
     Returns
     -------
     float, or ndarray of float, shape (instances,)
-
-    Raises
-    ------
-    ValueError
-        As `cg`, and for an unknown `gain` and a grade or a sum that is too large for a float.
 
     Examples
     --------
@@ -145,11 +134,6 @@ def ndcg(
     -------
     float, or ndarray of float, shape (instances,)
         NaN, with a warning, where the ideal DCG is 0: no item has a grade above 0.
-
-    Raises
-    ------
-    ValueError
-        As `dcg`, and for `judged` that lacks a grade of the list.
 
     Examples
     --------

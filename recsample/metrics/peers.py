@@ -64,11 +64,6 @@ def counterparts(k: int) -> list[Counterpart]:
     -------
     list of Counterpart
 
-    Raises
-    ------
-    ValueError
-        For a cut-off below 1.
-
     Examples
     --------
     >>> import recsample as rs

@@ -574,12 +574,6 @@ def expected_percentile_rank(ranks: Ranks, consumption: ArrayLike | None = None)
     -------
     float
 
-    Raises
-    ------
-    ValueError
-        For no relevant item, lengths that do not match, numbers that are negative, not finite or
-        all 0, and a pool of one item.
-
     Examples
     --------
     One user watched the item in place 1 for three hours, another the last of 101 for one:

@@ -28,11 +28,6 @@ def mae(predicted: ArrayLike, actual: ArrayLike) -> float:
     -------
     float
 
-    Raises
-    ------
-    ValueError
-        For different shapes, no rating, and a number that is not finite.
-
     Examples
     --------
     >>> from recsample.metrics.ratings import mae
@@ -52,7 +47,7 @@ def mse(predicted: ArrayLike, actual: ArrayLike) -> float:
     Parameters
     ----------
     predicted, actual : array_like of float
-        As of `mae`, which refuses the same.
+        As of `mae`.
 
     Returns
     -------
@@ -77,7 +72,7 @@ def rmse(predicted: ArrayLike, actual: ArrayLike) -> float:
     Parameters
     ----------
     predicted, actual : array_like of float
-        As of `mae`, which refuses the same.
+        As of `mae`.
 
     Returns
     -------

@@ -29,18 +29,13 @@ def precision(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> 
     Parameters
     ----------
     recommended, relevant : collection of hashable items
-        The items of one user, in any order. A relevant one that is listed twice counts once.
+        The items of one user, in any order. A relevant one that is listed twice counts once, a
+        recommended one is refused.
 
     Returns
     -------
     float
         NaN, with a warning, where nothing was recommended.
-
-    Raises
-    ------
-    ValueError
-        For an item that is recommended twice, NaN or not hashable, and for anything but a
-        collection.
 
     Examples
     --------
@@ -63,7 +58,7 @@ def recall(recommended: Iterable[Hashable], relevant: Iterable[Hashable]) -> flo
     Parameters
     ----------
     recommended, relevant : collection of hashable items
-        As of `precision`, which refuses the same.
+        As of `precision`.
 
     Returns
     -------
@@ -108,11 +103,6 @@ def f_score(
     float
         NaN, with a warning, where nothing was recommended and nothing is relevant.
 
-    Raises
-    ------
-    ValueError
-        As `precision`, and for a `beta` that is not a finite number above 0.
-
     Examples
     --------
     >>> from recsample.metrics.sets import f_score
@@ -144,11 +134,6 @@ def user_coverage(recommended: Iterable[Iterable[Hashable]]) -> float:
     -------
     float
 
-    Raises
-    ------
-    ValueError
-        For no user, and as `precision` for the items of each.
-
     Examples
     --------
     >>> from recsample.metrics.sets import user_coverage
@@ -174,11 +159,6 @@ def item_coverage(recommended: Iterable[Iterable[Hashable]], n_items: int) -> fl
     Returns
     -------
     float
-
-    Raises
-    ------
-    ValueError
-        As `user_coverage`, and if more than `n_items` different items are recommended.
 
     Examples
     --------

@@ -361,11 +361,6 @@ class Ranks(WithDrawn):
         Ranks
             Instances in the order in which they first come, with their names as ``ids``.
 
-        Raises
-        ------
-        ValueError
-            For a missing column or value, an instance with two sizes of its pool, and as `Ranks`.
-
         Examples
         --------
         >>> import recsample as rs
@@ -404,11 +399,6 @@ class Ranks(WithDrawn):
         -------
         Ranks
             One relevant item per instance, as in `rows`, with the name of its instance.
-
-        Raises
-        ------
-        ValueError
-            Without any relevant item.
 
         Examples
         --------

@@ -52,12 +52,6 @@ class RankCounts(WithDrawn):
     drawn : Drawn or None
         As of `Ranks`; with the size of the pools where all have one.
 
-    Raises
-    ------
-    ValueError
-        As `Ranks`; for counts below 0, not whole, or that add up to 2**53 or more, and without any
-        instance.
-
     Examples
     --------
     >>> import recsample as rs
@@ -161,11 +155,6 @@ class RankCounts(WithDrawn):
         -------
         RankCounts
 
-        Raises
-        ------
-        ValueError
-            For several relevant items, a pool too large for the memory, and as `RankCounts`.
-
         Examples
         --------
         >>> import recsample as rs
@@ -261,11 +250,6 @@ class RankCounts(WithDrawn):
         -------
         float
             As ``function(ranks).mean()`` for the `Ranks` of all instances, up to rounding.
-
-        Raises
-        ------
-        ValueError
-            For what is no function, or does not give one number for each of `ranks`.
 
         Examples
         --------

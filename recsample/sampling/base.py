@@ -193,12 +193,6 @@ class Sampler(_Drawing):
             NaN for an instance without relevant item, with a warning; some samplers refuse it.
         variance : ndarray of float, shape (instances,)
 
-        Raises
-        ------
-        ValueError
-            For ranks that cannot be sampled from, several relevant items of an instance, anything
-            but a metric, and corrections for other sampling.
-
         Examples
         --------
         >>> import recsample as rs

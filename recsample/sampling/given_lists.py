@@ -124,7 +124,7 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
     Parameters
     ----------
     m : int
-        Length of each list.
+        Length of each list; every user needs so many candidates.
     exclude : sparse matrix, shape (users, items)
         The items that are not drawn: the training set and the relevant items.
     rng : int or numpy.random.Generator
@@ -133,11 +133,6 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
     -------
     ndarray of int, shape (users, m)
         Without repetition within a user, in random order.
-
-    Raises
-    ------
-    ValueError
-        If a user has fewer than m candidates; the message names the user.
 
     Examples
     --------

@@ -59,11 +59,6 @@ def faults(
         no item) and "missing" (by how much the list is shorter than the longest). An entry can be
         wrong in several ways.
 
-    Raises
-    ------
-    ValueError
-        For anything but a list per user, and shapes that do not fit.
-
     Examples
     --------
     >>> from recsample.sampling import list_checks

@@ -272,12 +272,6 @@ class UniformSampling(Sampler):
         -------
         EffectiveCutoffs
 
-        Raises
-        ------
-        ValueError
-            For a metric that rises with the rank somewhere, as `PercentileRank` does, or does not
-            depend on it, and for another pool.
-
         Examples
         --------
         A sampled Recall@10 among 100 of 3,541 items is a mean of exact Recall@K, mostly from K =

@@ -144,11 +144,6 @@ class InverseSampling(Design):
         -------
         ndarray of float, shape (instances,)
 
-        Raises
-        ------
-        ValueError
-            As for `of`, and for several relevant items.
-
         Examples
         --------
         Rank 2 of 4: T is 1, 2 or 3 with the same probability, and T / 4 has the variance 1/24.

@@ -52,12 +52,6 @@ class Scan:
         Relevant items of each user, irrelevant ones in the user's pool, and how many of these have
         been scanned. Up to a block more have been scored.
 
-    Raises
-    ------
-    ValueError
-        For an item that does not exist, a user without a relevant item, a relevant item that is
-        excluded, and scores that are NaN or have another shape.
-
     Examples
     --------
     >>> import numpy as np
@@ -274,11 +268,6 @@ def item_at(place: ArrayLike, user: ArrayLike, n_items: int, *, seed: int = 0) -
     -------
     ndarray of int
         From 0 to n_items - 1, each once for every user and seed.
-
-    Raises
-    ------
-    ValueError
-        For a place that does not exist.
 
     Examples
     --------
