@@ -188,7 +188,7 @@ def best_in_bold(table: pd.DataFrame, decimals: int) -> Styler:
     >>> rs.plotting.best_in_bold(rs.experiments.table1(), decimals=3).to_html().count("bold")
     1
     """
-    _check_columns("table", table)
+    _check_columns(table)
     decimals = int(whole_numbers("decimals", decimals, lowest=0))
     shown = table.round(decimals)
     best = shown == _best_of_recommenders(shown)
@@ -217,11 +217,8 @@ def metric_by_rank(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> rs.plotting.metric_by_rank(rs.experiments.figure1(100)).get_xlabel()
     'predicted rank'
     """
-    ax = _axes(ax, data)
-    _draw_columns(ax, METRIC, data)
-    ax.set(xlabel="predicted rank", ylabel="metric", ylim=(-0.02, 1.05))
-    _legend_below(ax)
-    return ax
+    labels = {"xlabel": "predicted rank", "ylabel": "metric"}
+    return _draw_lines(ax, METRIC, data, **labels, ylim=(-0.02, 1.05))
 
 
 def metric_by_samples(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -301,8 +298,7 @@ def corrected_values(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> rs.plotting.corrected_values(rs.experiments.figure4(n_items=50, m=5).values).get_xlabel()
     'sampled rank'
     """
-    ax = _axes(ax, data)
-    return _draw_estimators(ax, data, xlabel="sampled rank", ylabel="corrected metric")
+    return _draw_lines(ax, ESTIMATOR, data, xlabel="sampled rank", ylabel="corrected metric")
 
 
 def corrected_expectation(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -324,8 +320,7 @@ def corrected_expectation(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> rs.plotting.corrected_expectation(data).get_xlabel()
     'predicted rank'
     """
-    ax = _axes(ax, data)
-    return _draw_estimators(ax, data, xlabel="predicted rank", ylabel="expected metric")
+    return _draw_lines(ax, ESTIMATOR, data, xlabel="predicted rank", ylabel="expected metric")
 
 
 def rank_histogram(data: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -384,7 +379,7 @@ def values_with_limits(table: pd.DataFrame, title: str = "", lower: Collection[s
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['X', 'Y']
     """
-    _check_columns("table", table, ["value", "low", "high"], ["metric"])
+    _check_columns(table, ["value", "low", "high"], ["metric"])
     plt = extra("matplotlib.pyplot")
     metric_of = table.index.get_level_values("metric")
     names = table.index.droplevel("metric") if table.index.nlevels > 1 else [""] * len(table)
@@ -449,21 +444,18 @@ def _check_table(data):
     is_table = hasattr(data, "columns")
     if not is_table or data.index.nlevels > 1:
         levels = f" indexed by {list(data.index.names)}" if is_table else ""
-        raise InputError(
-            "data",
-            "must be one table with one index, such as figure2().loc['AP'] or figure4().values",
-        ).got(f"a {type(data).__name__}{levels}")
+        allowed = (
+            "must be one table with one index, such as figure2().loc['AP'] or figure4().values"
+        )
+        raise InputError("data", allowed).got(f"a {type(data).__name__}{levels}")
 
 
-def _check_columns(name, table, columns=(), levels=()):
+def _check_columns(table, columns=(), levels=()):
     """Refuse anything but a table with these columns and levels of the index."""
     is_table = isinstance(table, extra("pandas").DataFrame)
     if not (is_table and {*columns} <= {*table.columns} and {*levels} <= {*table.index.names}):
-        raise InputError(
-            name,
-            f"must be a dataframe of pandas with the columns {[*columns]} and the levels "
-            f"{[*levels]}",
-        ).got(shown(table))
+        allowed = f"must be a dataframe of pandas with the columns {[*columns]} and the levels "
+        raise InputError("table", f"{allowed}{[*levels]}").got(shown(table))
 
 
 def _best_of_recommenders(table):
@@ -487,13 +479,11 @@ def _axes(ax, *tables):
     return ax
 
 
-def _draw_columns(ax, fixed, data):
+def _draw_lines(ax, fixed, data, **labels):
+    """A line for each column, by its fixed look."""
+    ax = _axes(ax, data)
     for name, (colour, *_, line) in _looks(fixed, data).items():
         ax.plot(data.index, data[name], linestyle=line, color=colour, label=_as_it_is(name))
-
-
-def _draw_estimators(ax, data, **labels):
-    _draw_columns(ax, ESTIMATOR, data)
     ax.set(**labels)
     _legend_below(ax)
     return ax
@@ -584,8 +574,5 @@ def _write_name(ax, name, point, colour, offset):
     """Write the name of a line in its colour, or a darker grey that can be read."""
     if extra("matplotlib.colors").same_color(colour, GREY):
         colour = "#5c5c5c"
-    _write(ax, name, point, colour, offset, va="center", fontweight="bold")
-
-
-def _write(ax, text, point, colour, offset, **style):
-    ax.annotate(text, point, xytext=offset, textcoords="offset points", color=colour, **style)
+    style = {"color": colour, "va": "center", "fontweight": "bold"}
+    ax.annotate(name, point, xytext=offset, textcoords="offset points", **style)
