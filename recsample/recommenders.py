@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from recsample._support import checks
-from recsample._support.arrays import owners, summed
+from recsample._support.arrays import owners, row_blocks, summed
 from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Rng, Sparse
@@ -93,11 +93,8 @@ class _Recommender(ABC):
             raise InputError("users", allowed).got(f"an array of shape {users.shape}")
         if users.size and users.max() >= n_users:
             raise InputError("users", f"must be below {n_users}").got(f"user {users.max()}")
-        checks.check_memory(
-            8 * len(users) * n_items,
-            f"the scores of {len(users)} users",
-            "ask for fewer users at a time",
-        )
+        what, instead = f"the scores of {len(users)} users", "ask for fewer users at a time"
+        checks.check_memory(8 * len(users) * n_items, what, instead)
         return self._scores(users)
 
     def ranks(self, interactions: Interactions) -> Ranks:
@@ -132,13 +129,11 @@ class _Recommender(ABC):
             allowed = f"must have the shape of the training matrix, {shape}"
             raise InputError("interactions", allowed).got(train.shape)
         n_users, n_items = train.shape
-        step = max(1, _BLOCK // n_items)
         parts = []
         with tqdm(total=n_users, desc="ranks", unit="user", delay=10) as progress:
-            for start in range(0, n_users, step):
-                users = np.arange(start, min(start + step, n_users))
-                parts.append(predicted_ranks(self._scores(users), held_out[users], train[users]))
-                progress.update(len(users))
+            for rows in row_blocks(n_users, n_items, _BLOCK):
+                parts.append(predicted_ranks(self._scores(rows), held_out[rows], train[rows]))
+                progress.update(rows.stop - rows.start)
         return Ranks.concatenate(parts)
 
     @abstractmethod
@@ -147,7 +142,7 @@ class _Recommender(ABC):
 
     @abstractmethod
     def _scores(self, users):
-        """The scores of users that are known to be in the training matrix."""
+        """The scores of users that are known to be in the training matrix: numbers, or a slice."""
 
     def _fitted(self):
         if self._train is None:

@@ -6,15 +6,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recsample._support.checks import is_sparse
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 
 class Value:
@@ -51,13 +48,6 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Make ``array`` itself read-only; only for an array that nothing else refers to."""
     array.flags.writeable = False
     return array
-
-
-def read_only_matrix(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Make the entries of ``matrix`` read-only."""
-    for part in (matrix.data, matrix.indices, matrix.indptr):
-        read_only(part)
-    return matrix
 
 
 def _same(one: Any, other: Any) -> bool:

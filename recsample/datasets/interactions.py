@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from recsample._support import checks
+from recsample._support.arrays import row_blocks
 from recsample._support.errors import InputError
 from recsample._support.frames import as_ids, as_times, is_frame, read_columns
 from recsample._support.typing import Integers, Rng
-from recsample._support.values import Value, frozen, read_only_matrix
+from recsample._support.values import Value, frozen, read_only
 
 __all__ = ["Interactions", "make_interactions"]
 
@@ -68,7 +69,10 @@ class Interactions(Value):
         allowed = f"must be items below {n_items} without a training event of the user"
         checks.refuse_first(wrong, "held_out", allowed, "item {} for user {at}", items)
         arrays = {name: frozen(np.asarray(values)) for name, values in given.items()}
-        vars(self).update(train=read_only_matrix(train.copy()), **arrays)
+        train = train.copy()
+        for part in (train.data, train.indices, train.indptr):
+            read_only(part)
+        vars(self).update(train=train, **arrays)
 
     def _content(self):
         return self.train, self.held_out, self.user_ids, self.item_ids
@@ -98,10 +102,8 @@ class Interactions(Value):
         return self.train.shape[1]
 
     def __repr__(self) -> str:
-        return (
-            f"<Interactions: {self.n_users} users, {self.n_items} items, "
-            f"{self.train.nnz} training events>"
-        )
+        users_and_items = f"{self.n_users} users, {self.n_items} items"
+        return f"<Interactions: {users_and_items}, {self.train.nnz} training events>"
 
     @classmethod
     def from_pairs(
@@ -277,10 +279,8 @@ def make_interactions(
     >>> make_interactions(n_users=600, n_items=400, n_events=30_000, rng=0)
     <Interactions: 600 users, 400 items, 29400 training events>
     """
-    n_users, n_items = (
-        checks.positive_int("n_users", n_users),
-        checks.positive_int("n_items", n_items),
-    )
+    n_users = checks.positive_int("n_users", n_users)
+    n_items = checks.positive_int("n_items", n_items)
     n_events = checks.positive_int("n_events", n_events)
     if n_items < 40:
         raise InputError("n_items", "must be at least 40").got(n_items)
@@ -299,13 +299,12 @@ def make_interactions(
     niche = rng.integers(n_niches, size=n_items)
 
     taken, held_out = [], []
-    step = max(1, 2**20 // n_items)
-    for start in range(0, n_users, step):
-        n_block = min(step, n_users - start)
+    for rows in row_blocks(n_users, n_items, 2**20):
+        n_block = rows.stop - rows.start
         utility = popularity + rng.standard_normal((n_block, 8)) @ directions.T
         utility += 2.5 * rng.standard_normal((n_block, n_niches))[:, niche]
         utility += rng.gumbel(size=utility.shape)
-        for row, n in zip(utility, n_taken[start:]):
+        for row, n in zip(utility, n_taken[rows]):
             items = np.sort(np.argpartition(-row, n - 1)[:n])
             held_out.append(items[rng.integers(n)])
             taken.append(items[items != held_out[-1]])

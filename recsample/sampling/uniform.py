@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recsample._support import checks
-from recsample._support.arrays import BLOCK, counted, repeated, row_blocks, summed
+from recsample._support.arrays import counted, repeated, row_blocks, summed
 from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Rng
 from recsample._support.values import cached_arrays
@@ -37,6 +37,8 @@ from recsample.sampling.cutoffs import cutoffs_of, falls
 
 # The way out where the laws of all ranks are too large for the memory.
 _SOME = "ask for some of the ranks at a time"
+# So many instances at most are drawn for at a time.
+_DRAWN = 2**22
 
 
 class EffectiveCutoffs(NamedTuple):
@@ -350,7 +352,7 @@ class UniformSampling(Sampler):
         drawn = np.zeros(self.m + 1, np.int64)
         many = number > self.m  # for few instances, one draw for each takes less time
         which = np.flatnonzero(~many)
-        for part in _blocks(number[which]):
+        for part in row_blocks(len(which), self.m, _DRAWN):
             each = repeated(which[part], number[which[part]])
             above = rows.above[each] + rng.integers(0, rows.ties[each], endpoint=True)
             drawn += counted(self._count(rng, above, pool[each], self.m), self.m + 1)
@@ -367,15 +369,6 @@ class UniformSampling(Sampler):
         if self.replace:
             return rng.binomial(drawn, np.divide(above, among, where=among > 0, out=0.0 * above))
         return rng.hypergeometric(above, among - above, drawn)
-
-
-def _blocks(sizes):
-    """Slices of consecutive rows whose sizes add up to about a block each."""
-    ends = np.cumsum(sizes)
-    total = ends[-1] if len(ends) else 0
-    starts = np.searchsorted(ends, np.arange(0, total, BLOCK), side="left")
-    bounds = np.unique(np.append(starts, len(sizes)))
-    return [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:])]
 
 
 @cached_arrays
