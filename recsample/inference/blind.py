@@ -83,31 +83,26 @@ def blind_spot(n_items: int, m: int, n_instances: int) -> BlindSpot:
     """
     n, m = positive_int("n_items", n_items), positive_int("m", m)
     users, per_draw = positive_int("n_instances", n_instances), n / m
-    b = int(min(per_draw * np.exp(_interpolated("ranks", m, users)), HEAD * n))
+    b = int(min(per_draw * np.exp(_log_of_ranks(m, users)), HEAD * n))
     unit = 10 ** max(0, len(str(b)) - 2)  # the record has no more than two digits
-    fails = np.nan if per_draw < 10 else _highest("fails", per_draw, m, users)
+    fails = np.nan if per_draw < 10 else _highest_share(per_draw, m, users)
     return BlindSpot(b // unit * unit, fails)
 
 
-def _interpolated(part, *size):
-    """The recorded value, interpolated between the nearest sizes."""
-    (rows, columns), values = _record()[part]
+def _log_of_ranks(*size):
+    """The logarithm of the ranks per item and draw, interpolated between the nearest sizes."""
+    (rows, columns), values = _record()["ranks"]
     row, column = np.log(size)
     return np.interp(row, rows, [np.interp(column, columns, one) for one in np.log(values)])
 
 
-def _highest(part, *size):
-    """The highest recorded value at the nearest sizes."""
-    axes, values = _record()[part]
-    near = [
-        slice(np.searchsorted(axis, x, "right") - 1, np.searchsorted(axis, x) + 1)
-        for x, axis in zip(_within(size, axes), axes)
-    ]
+def _highest_share(*size):
+    """The highest share of limits that failed at the nearest sizes."""
+    (axes, values), near = _record()["fails"], []
+    for axis, x in zip(axes, np.log(size)):
+        x = np.clip(x, axis[0], axis[-1])
+        near.append(slice(np.searchsorted(axis, x, "right") - 1, np.searchsorted(axis, x) + 1))
     return float(values[tuple(near)].max())
-
-
-def _within(size, axes):
-    return [np.clip(np.log(x), axis[0], axis[-1]) for x, axis in zip(size, axes)]
 
 
 @cache

@@ -274,8 +274,11 @@ def order_probability(
     if sum_a == sum_b:
         allowed = f"must differ in their mean {exact}"
         raise InputError("ranks_a and ranks_b", allowed).got("the same")
-    mean, variance = _moments_of_difference(metric, *runs, sampler, len(ranks_a))
-    return normal_probability(mean if sum_a > sum_b else -mean, np.sqrt(variance))
+    (mean_a, variance_a), (mean_b, variance_b) = (
+        [mean_of(one, counts) for one in sampler.moments(metric, rows)] for rows, counts in runs
+    )
+    mean = mean_a - mean_b if sum_a > sum_b else mean_b - mean_a
+    return normal_probability(mean, np.sqrt((variance_a + variance_b) / len(ranks_a)))
 
 
 def _exact_sum(metric, rows, counts):
@@ -284,19 +287,6 @@ def _exact_sum(metric, rows, counts):
     if counts is None:
         values, counts = np.unique(values, return_counts=True)
     return sum(Fraction(value) * n for value, n in zip(values.tolist(), counts.tolist()))
-
-
-def _moments_of_difference(metric, run_a, run_b, sampler, size):
-    """Mean and variance of the difference of two means, sampled independently."""
-    (rows_a, counts_a), (rows_b, counts_b) = run_a, run_b
-    (mean_a, variance_a), (mean_b, variance_b) = (
-        sampler.moments(metric, rows) for rows in (rows_a, rows_b)
-    )
-    if counts_a is None and counts_b is None:
-        return (mean_a - mean_b).sum() / size, (variance_a + variance_b).sum() / size**2
-    mean = mean_of(mean_a, counts_a) - mean_of(mean_b, counts_b)
-    variance = mean_of(variance_a, counts_a) + mean_of(variance_b, counts_b)
-    return mean, variance / size
 
 
 def normal_probability(mean, error):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from recsample._support.checks import shown
 from recsample._support.errors import InputError
+from recsample._support.numerics import mean_of
 from recsample._support.typing import Floats, Integers
 from recsample.ranks.base import Ranks, refuse_several
 from recsample.ranks.counts import RankCounts
@@ -57,11 +58,6 @@ def of_each(values: Floats, different: Ranks, ranks: Ranks) -> Floats:
     number = np.zeros(int(different.rows.rank[-1]) + 1, np.int64)
     number[different.rows.rank] = np.arange(len(different))
     return values[number[ranks.rows.rank]]
-
-
-def mean_over(function: Callable[[Ranks], Any], ranks: Ranks | RankCounts) -> float:
-    """The mean over the instances of a function of `Ranks`."""
-    return ranks.mean(function) if isinstance(ranks, RankCounts) else function(ranks).mean()
 
 
 def check_pairable(ranks: Any, name: str = "ranks") -> None:
@@ -165,4 +161,5 @@ def mean_pool_size(ranks: Mapping[str, Ranks | RankCounts]) -> int:
 
 
 def _mean_size(ranks):
-    return float(mean_over(lambda r: r.sizes, ranks))
+    rows, counts = rows_of(ranks)
+    return mean_of(rows.sizes, counts)

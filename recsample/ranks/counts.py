@@ -131,9 +131,8 @@ class RankCounts(WithDrawn):
             (one.ranks.rows.rank, one.counts, one.ranks.sizes, one.ranks.rows.ties) for one in parts
         ]
         rank, counts, sizes, ties = map(np.concatenate, zip(*columns))
-        return _drawn_as(
-            cls(rank, counts, sizes, ties=ties), drawn_of_parts([p.drawn for p in parts])
-        )
+        found = cls(rank, counts, sizes, ties=ties)
+        return _drawn_as(found, drawn_of_parts([part.drawn for part in parts]))
 
     @classmethod
     def of(
@@ -175,10 +174,8 @@ class RankCounts(WithDrawn):
         if column.ndim != 1 or not len(column):
             allowed = "must be one-dimensional with at least one rank"
             raise InputError("ranks", allowed).got(f"an array of shape {column.shape}")
-        sizes, tied = (
-            checks.whole_numbers("n_items", n_items, lowest=1),
-            _like(column, "ties", ties, 0),
-        )
+        sizes = checks.whole_numbers("n_items", n_items, lowest=1)
+        tied = _like(column, "ties", ties, 0)
         if sizes.ndim == 0 and len(column) >= sizes and not np.any(ties):
             counts = _histogram(column, int(sizes))
             return cls(np.arange(1, len(counts) + 1), counts, n_items)

@@ -157,7 +157,9 @@ def tied_laws(above, ties, group, pool, m, replace):
         end = count_pmf(np.array([above + ties]), np.array([pool]), m, False)[0]
         return laws_given_end(end, above, ties, group)
     check_memory(8 * group * (m + 1), f"the law with m={m}", _LESS)
-    n_nodes = min(_enough_nodes(m), _enough_for_few(m * ties / pool)) + group // 2
+    # The error is exp(-40) = 4e-18.
+    enough = min(m // 2 + 1, int(4.5 * np.sqrt(m)) + 2, _enough_for_few(m * ties / pool))
+    n_nodes = enough + group // 2
     if min(ties + 1, n_nodes) > _MOST_NODES:
         allowed = "must be smaller to average over ties"
         raise InputError("m", allowed).got(f"m={m}", WITHOUT_AVERAGES)
@@ -176,10 +178,6 @@ def tied_laws(above, ties, group, pool, m, replace):
     for rows, law in law_blocks(above + ahead, np.full(len(ahead), pool), m, True):
         laws += weights[:, rows] @ law
     return laws
-
-
-def _enough_nodes(m):
-    return min(m // 2 + 1, int(4.5 * np.sqrt(m)) + 2)  # exp(-40) = 4e-18
 
 
 def _enough_for_few(drawn):

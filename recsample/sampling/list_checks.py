@@ -68,18 +68,14 @@ def faults(
     """
     pd = extra("pandas")
     n_items = positive_int("n_items", n_items)
-    n_users = _n_users(relevant)
+    matrix = sparse.issparse(relevant)
+    n_users = relevant.shape[0] if matrix else array_of("relevant", relevant).size
     lists = read_lists(negatives, n_users)
     found = wrong_entries(lists, relevant_sets(relevant, n_users, n_items), exclude, n_items)
     columns = {kind: counted(lists.user[wrong], n_users) for kind, wrong in found.items()}
     columns["missing"] = lists.length.max() - lists.length
     order = ["duplicates", "relevant", "excluded", "unknown", "missing"]
     return pd.DataFrame(columns, index=pd.RangeIndex(n_users, name="user"))[order]
-
-
-def _n_users(relevant):
-    """The number of users of these relevant items, a number for each or a matrix."""
-    return relevant.shape[0] if sparse.issparse(relevant) else array_of("relevant", relevant).size
 
 
 def uniformity(
@@ -146,7 +142,10 @@ def uniformity(
     True
     """
     pd = extra("pandas")
-    lists, exclude = _drawn_lists(negatives, exclude)
+    exclude = as_excluded(exclude)
+    lists = read_lists(negatives, exclude.shape[0])
+    no_relevant = sparse.csr_matrix(exclude.shape, dtype=bool)
+    right_entries(lists, no_relevant, exclude, exclude.shape[1])  # refuses those that are wrong
     if not len(lists.item):
         raise InputError("negatives", "must list at least one item").got("empty lists only")
     n_items = exclude.shape[1]
@@ -160,14 +159,6 @@ def uniformity(
     }
     names = ["observed", "expected", "std", "z", "p-value"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=names)
-
-
-def _drawn_lists(negatives, exclude):
-    """Check lists and excluded items; refuse lists with duplicate or excluded items."""
-    exclude = as_excluded(exclude)
-    lists = read_lists(negatives, exclude.shape[0])
-    right_entries(lists, sparse.csr_matrix(exclude.shape, dtype=bool), exclude, exclude.shape[1])
-    return lists, exclude
 
 
 class _Draws(NamedTuple):
