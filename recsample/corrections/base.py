@@ -187,11 +187,9 @@ class Correction(Value, Metric):
             if n_relevant >= self.n_items:
                 allowed = f"must be below n_items = {self.n_items}"
                 raise InputError("n_relevant", allowed).got(n_relevant)
-            check_memory(
-                32 * n_relevant * (self.sampler.m + 1),
-                f"the values for n_relevant={n_relevant} items with m={self.sampler.m}",
-                "choose a smaller m",
-            )
+            m = self.sampler.m
+            what = f"the values for n_relevant={n_relevant} items with m={m}"
+            check_memory(32 * n_relevant * (m + 1), what, "choose a smaller m")
             self._solved[n_relevant] = frozen(self._values_of_all(n_relevant))
         return self._solved[n_relevant]
 
@@ -273,11 +271,9 @@ class LeastSquaresCorrection(Correction):
         m = sampler.m
         # The laws of few ranks, or of all, and the problem made of them.
         few = large_pools.compressible(sampler, self.n_items - 1)
-        check_memory(
-            32 * (m + 1 if few else max(m + 1, self.n_items)) * (m + 1),
-            f"the least-squares problem for n_items={self.n_items}, m={m}",
-            "choose a smaller m",
-        )
+        n_rows = m + 1 if few else max(m + 1, self.n_items)
+        what = f"the least-squares problem for n_items={self.n_items}, m={m}"
+        check_memory(32 * n_rows * (m + 1), what, "choose a smaller m")
         if prior is not None:
             vars(self).update(prior=frozen(normalised_prior(prior, self.n_items)))
         vars(self).update(_given=prior is not None)
@@ -361,9 +357,8 @@ def average_errors(
 def normalised_prior(prior: ArrayLike | None, n_items: int) -> Floats:
     """The weights of the ranks 1, ..., n, with sum 1; uniform for None."""
     if prior is None:
-        check_memory(
-            16 * n_items, f"a prior of n_items={n_items} ranks", "choose a smaller n_items"
-        )
+        what = f"a prior of n_items={n_items} ranks"
+        check_memory(16 * n_items, what, "choose a smaller n_items")
         return np.full(n_items, 1.0 / n_items)
     weights = finite_numbers("prior", prior, lowest=0)
     if weights.shape != (n_items,):

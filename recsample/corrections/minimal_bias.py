@@ -164,11 +164,9 @@ class MinimalBias(LeastSquaresCorrection):
                 n_items - 1, large_pools.polynomials(m), exact, jumps, belief
             )
         else:
-            check_memory(
-                8 * (m + 1) * n_items,
-                f"the polynomials up to degree m={m} of n_items={n_items} ranks",
-                "choose a smaller m, or leave out the prior",
-            )
+            what = f"the polynomials up to degree m={m} of n_items={n_items} ranks"
+            instead = "choose a smaller m, or leave out the prior"
+            check_memory(8 * (m + 1) * n_items, what, instead)
             above, prior = np.arange(float(n_items)), self.prior
             target = exact(np.arange(n_items))
         root = np.sqrt(prior)

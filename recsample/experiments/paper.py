@@ -703,11 +703,9 @@ def _law_and_repetitions(ranks, targets, sampler, repetitions, rng):
     keys = [(metric, estimator) for metric, found in targets.items() for estimator in found]
     read = [_values_at(targets[metric][estimator], sampler) for metric, estimator in keys]
     values = np.stack(read, axis=1)
-    checks.check_memory(
-        8 * len(ranks) * repetitions * sum(values.shape),
-        f"the results of repetitions={repetitions} with m={sampler.m}",
-        "choose fewer repetitions",
-    )
+    what = f"the results of repetitions={repetitions} with m={sampler.m}"
+    bytes_of_all = 8 * len(ranks) * repetitions * sum(values.shape)
+    checks.check_memory(bytes_of_all, what, "choose fewer repetitions")
     of_law = {name: _mean_and_std(values, sampler.pmf(r)) for name, r in ranks.items()}
     shares = {name: np.empty((repetitions, len(values))) for name in ranks}
     for i in range(repetitions):

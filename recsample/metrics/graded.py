@@ -215,11 +215,8 @@ def _first(lists, places, lowest):
     shorter = np.minimum(lists.length, places)
     # A lowest grade of 0 adds nothing to the sum.
     length = shorter if lowest == 0 else np.full_like(shorter, places)
-    checks.check_memory(
-        40 * length.sum(dtype=float),
-        f"filling up to {np.max(places)} places",
-        "choose a smaller cut-off",
-    )
+    what = f"filling up to {np.max(places)} places"
+    checks.check_memory(40 * length.sum(dtype=float), what, "choose a smaller cut-off")
     first = lists._replace(grade=np.full(length.sum(), lowest), length=length)
     within = lists.place <= repeated(shorter, lists.length)
     first.grade[first.place <= shorter[first.instance]] = lists.grade[within]

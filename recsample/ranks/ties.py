@@ -71,13 +71,18 @@ def ties_ahead(t: Any, g: Any, j: Any) -> Floats:
 def law_by_ratios(ratio: Floats) -> Floats:
     """The probabilities of 0, 1, ..., given each over the one before, in the last axis.
 
-    They are built from the mode outwards and then normalised. Through log-gamma, large ties would
-    cost half the digits.
+    They are built from the mode outwards, and then normalised. Through log-gamma, large ties would
+    cost half the digits. The ratios are overwritten.
     """
+    # Up to the mode ratios are above 1, from there on below: each side is the product of those
+    # between it and the mode, so nothing overflows.
     law = np.ones((*ratio.shape[:-1], ratio.shape[-1] + 1))
-    law[..., 1:] *= np.cumprod(np.minimum(ratio, 1), axis=-1)
-    law[..., :-1] *= np.cumprod(1 / np.maximum(ratio, 1)[..., ::-1], axis=-1)[..., ::-1]
-    return law / law.sum(axis=-1, keepdims=True)
+    np.cumprod(np.minimum(ratio, 1), axis=-1, out=law[..., 1:])
+    # In place: new arrays take up to half as long again.
+    np.divide(1, np.maximum(ratio, 1, out=ratio), out=ratio)
+    law[..., :-1] *= np.cumprod(ratio[..., ::-1], axis=-1)[..., ::-1]
+    law /= law.sum(axis=-1, keepdims=True)
+    return law
 
 
 # Sums over many places, in a time that does not grow with their number.

@@ -144,11 +144,8 @@ def uniform_lists(m: int, exclude: Sparse, rng: Rng) -> Integers:
     """
     m, exclude = checks.positive_int("m", m), as_excluded(exclude)
     n_users, n_items = exclude.shape
-    checks.check_memory(
-        16 * n_users * m,
-        f"lists of m={m} items for {n_users} users",
-        "choose a smaller m, or exclude for fewer users at a time",
-    )
+    instead = "choose a smaller m, or exclude for fewer users at a time"
+    checks.check_memory(16 * n_users * m, f"lists of m={m} items for {n_users} users", instead)
     left = n_items - np.diff(exclude.indptr)
     allowed, got = f"must leave at least m={m} items", "{} for user {at}"
     checks.refuse_first(left < m, "exclude", allowed, got, left)

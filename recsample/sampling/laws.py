@@ -22,7 +22,7 @@ from recsample._support.values import frozen
 from recsample.metrics.base import Metric
 from recsample.metrics.shapes import Geometric, Linear, Reciprocal, Step
 from recsample.ranks.base import Ranks
-from recsample.ranks.ties import WITHOUT_AVERAGES, ties_ahead
+from recsample.ranks.ties import WITHOUT_AVERAGES, law_by_ratios, ties_ahead
 
 # So many items at both ends of a pool are taken one by one where others are passed over.
 _ENDS = 64
@@ -84,15 +84,15 @@ def count_pmf(above, pool, m, replace, draws=None, counts=None):
     a target: row i is the law for draws[i] of them. `counts` is a slice of those that matter, see
     `likely_counts`; the others are left out.
 
-    Neighbouring probabilities have a simple ratio, so the law is built from its mode outwards and
-    then normalised. No step subtracts or overflows: near the mode the relative error is a few units
-    in the last place per step, where formulas through log-gamma lose it all for large pools.
+    Neighbouring probabilities have a simple ratio. No step subtracts or overflows: near the mode
+    the relative error is a few units in the last place per step, where formulas through log-gamma
+    lose it all for large pools.
     """
     first, end, _ = (counts or slice(None)).indices(m + 1)
     what = f"the law of {len(above)} ranks with m={m}"
     check_memory(64 * len(above) * (end - first), what, _LESS)
     drawn = m if draws is None else draws[:, None].astype(float)
-    return _from_the_mode(above[:, None], pool[:, None], drawn, replace, first, end)
+    return _by_ratios(above[:, None], pool[:, None], drawn, replace, first, end)
 
 
 def law_blocks(
@@ -103,7 +103,7 @@ def law_blocks(
         yield rows, count_pmf(above[rows], pool[rows], m, replace)
 
 
-def _from_the_mode(above, pool, drawn, replace, first, end):
+def _by_ratios(above, pool, drawn, replace, first, end):
     """P(s = first, ..., end - 1), in proportion to their ratios; columns of the targets."""
     s = np.arange(first + 1.0, end)
     a, rest = above.astype(float), (pool - above).astype(float)
@@ -122,15 +122,7 @@ def _from_the_mode(above, pool, drawn, replace, first, end):
             ratio *= left / missed
             if missed[:, :1].min(initial=1.0) <= 0:
                 ratio[missed <= 0] = np.inf  # s - 1 is below the smallest possible count
-        # Up to the mode ratios are above 1, from there on below: each side is the product of those
-        # between it and the mode, so nothing overflows.
-        pmf = np.empty((len(above), end - first))
-        pmf[:, :1] = 1.0
-        np.cumprod(np.minimum(ratio, 1.0), axis=1, out=pmf[:, 1:])
-        np.divide(1.0, np.maximum(ratio, 1.0, out=ratio), out=ratio)
-    pmf[:, :-1] *= np.cumprod(ratio[:, ::-1], axis=1)[:, ::-1]
-    pmf /= pmf.sum(axis=1, keepdims=True)
-    return pmf
+        return law_by_ratios(ratio)
 
 
 # Items with the same score are in a random order, so the law of a tied item is a mixture: of the
@@ -374,11 +366,6 @@ class Targets(NamedTuple):
     def of(self, which: Any) -> Targets:
         return Targets(*(column[which] for column in self))
 
-    @property
-    def mean_above(self) -> Floats:
-        """In a random order the j-th of g relevant items has t j / (g + 1) of t others ahead."""
-        return self.above + self.ties * self.place / (self.group + 1)
-
 
 def targets_of(ranks: Ranks) -> tuple[Targets, Integers]:
     """The distinct situations, and the number of the one that each relevant item is in."""
@@ -502,7 +489,8 @@ def _in_closed_form(shape, first, last, targets, m, replace):
     untied = targets.ties == 0
     match shape:
         case Linear():
-            mean = first + (last - first) * (targets.mean_above / targets.pool)
+            ahead = targets.ties * targets.place / (targets.group + 1)  # in a random order
+            mean = first + (last - first) * ((targets.above + ahead) / targets.pool)
         case Step():
             last_place = shape.last_places(targets.n_relevant)
             mean = first * chance_within(targets, last_place, m, replace)

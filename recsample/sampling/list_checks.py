@@ -68,14 +68,17 @@ def faults(
     """
     pd = extra("pandas")
     n_items = positive_int("n_items", n_items)
-    matrix = sparse.issparse(relevant)
-    n_users = relevant.shape[0] if matrix else array_of("relevant", relevant).size
+    n_users = _n_users(relevant)
     lists = read_lists(negatives, n_users)
     found = wrong_entries(lists, relevant_sets(relevant, n_users, n_items), exclude, n_items)
     columns = {kind: counted(lists.user[wrong], n_users) for kind, wrong in found.items()}
     columns["missing"] = lists.length.max() - lists.length
     order = ["duplicates", "relevant", "excluded", "unknown", "missing"]
     return pd.DataFrame(columns, index=pd.RangeIndex(n_users, name="user"))[order]
+
+
+def _n_users(relevant):
+    return relevant.shape[0] if sparse.issparse(relevant) else array_of("relevant", relevant).size
 
 
 def uniformity(

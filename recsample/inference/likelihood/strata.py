@@ -187,11 +187,8 @@ def _law_of(pool, m, replace, head, steps, tail):
 
 
 def _law_fits(n_columns, m, n_items):
-    check_memory(
-        24 * n_columns * (m + 1),
-        Naming("the law of what is drawn with {n_items:={}}, {m:={}}", n_items, m),
-        "choose a smaller m",
-    )
+    what = Naming("the law of what is drawn with {n_items:={}}, {m:={}}", n_items, m)
+    check_memory(24 * n_columns * (m + 1), what, "choose a smaller m")
 
 
 def observed(counts: Sequence[Floats], column: Columns) -> tuple[Floats, Floats]:
