@@ -353,19 +353,10 @@ def _logarithm_rule(largest, squared=False):
 
     The sum stands for the integral of 1 / ((z + x) (ln(x)^2 + pi^2)) over x > 0, by the trapezoidal
     rule in v = ln(x). What it is applied to falls like exp(-|v|), on the right from v = ln(N) on,
-    for the `largest` N, and has its next poles at v = i pi: the error is about
-    exp(-2 pi^2 / 0.5) = 7e-18. For 1 / ln^2 the weights are multiplied by 2 v / (v^2 + pi^2).
-
-    From exp(-12) on, what falls is linear up to its cube: one point stands for all at each end.
+    for the `largest` N, so that it ends where that is exp(-36). It has its next poles at v = i pi:
+    the error is about exp(-2 pi^2 / 0.5) = 7e-18. For 1 / ln^2 the weights are multiplied by
+    2 v / (v^2 + pi^2).
     """
-    end = np.ceil(2 * np.log(np.max(largest, initial=1)))
-    step = np.arange(-72, end + 73)
-    v = step / 2
-    x, square = np.exp(v), v**2 + np.pi**2
-    weight = v / square**2 if squared else 0.5 / square
-    ends = [(step < -24, x), (step > end + 24, 1 / x)]
-    sums = [[weight[far] @ falls[far] ** k for k in (1, 2)] for far, falls in ends]
-    (low, low_2), (high, high_2) = sums
-    some = (step >= -24) & (step <= end + 24)
-    points = np.concatenate([[low_2 / low], x[some], [high / high_2]])
-    return points, np.concatenate([[low**2 / low_2], weight[some], [high**2 / high_2]])
+    v = np.arange(-72, np.ceil(2 * np.log(np.max(largest, initial=1))) + 73) / 2
+    square = v**2 + np.pi**2
+    return np.exp(v), v / square**2 if squared else 0.5 / square
