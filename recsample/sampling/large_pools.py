@@ -183,7 +183,6 @@ class Pool(NamedTuple):
 
     law: Floats  # shape (rows, m + 1)
     weight: Floats  # shape (rows,), with sum 1
-    above: Floats  # shape (rows,)
     at_all: Callable[..., Floats]  # given a function of rows of the law, and one of its values
 
 
@@ -196,7 +195,7 @@ def pool_of(sampler: UniformSampling, n_items: int, factors: int) -> Pool:
     pool, belief = n_items - 1, uniform_belief(n_items - 1)
     if not compressible(sampler, pool):
         law, places = compressed(sampler, pool, np.zeros_like, [], belief)
-        return Pool(law, places.weight, places.above, lambda f, g: g(f(law)))
+        return Pool(law, places.weight, lambda f, g: g(f(law)))
     one = _curves_of(sampler, pool, 2 * _DEVIATIONS / np.sqrt(factors))
     # The rules are made for products of two, which are as large as the square of one.
     curves = one._replace(growth=lambda c: factors / 2 * one.growth(c))
@@ -207,7 +206,7 @@ def pool_of(sampler: UniformSampling, n_items: int, factors: int) -> Pool:
         values = _at_all(pool, near, lambda above: of_law(law_at(sampler, above, pool)))
         return np.concatenate([of_value(part) for part in values])
 
-    return Pool(law_at(sampler, places.above, pool), places.weight, places.above, at_all)
+    return Pool(law_at(sampler, places.above, pool), places.weight, at_all)
 
 
 def _at_all(pool, curves, function):

@@ -237,12 +237,11 @@ def _exceeds(above, pool, m):
     return upper[:, 1:]
 
 
-def different_pmf(above, pool, n_draws, least=0.0):
+def different_pmf(above, pool, n_draws):
     """P(s = 0, ..., n_draws) of the different items that are drawn among the first `above`.
 
     Draws are with replacement. With s of them drawn, the next draw is one more with probability
-    (a - s) / N: the classical occupancy law. Chances that fall below `least` on the way are left
-    out.
+    (a - s) / N: the classical occupancy law.
     """
     if n_draws > _DRAWS:
         raise InputError(
@@ -253,20 +252,16 @@ def different_pmf(above, pool, n_draws, least=0.0):
     check_memory(8 * len(above) * (n_draws + 1), f"the law of {n_draws} draws", _LESS)
     law = np.zeros((len(above), n_draws + 1))
     law[:, 0] = 1.0
-    for start in range(0, len(above), 16):  # a few rows with much the same counts
-        a, n = (column[start : start + 16, None] for column in (above, pool))
+    for rows in row_blocks(len(above), 1, 16):  # a few with much the same counts
+        a, n = (column[rows, None] for column in (above, pool))
         s = np.arange(min(n_draws, int(a.max())) + 1)
         more, same = np.maximum(a - s, 0) / n, np.minimum(n - a + s, n) / n
-        part = law[start : start + 16, : len(s)]
-        low, high = 0, 1
+        part = law[rows, : len(s)]
         for k in range(1, n_draws + 1):
-            up = part[:, low:high] * more[:, low:high]
-            part[:, low:high] *= same[:, low:high]
-            high = min(high + 1, len(s))
-            part[:, low + 1 : high] += up[:, : high - low - 1]
-            if k % 16 == 0 and least:
-                part[part < least] = 0.0
-                low, high = np.flatnonzero(part.any(axis=0))[[0, -1]] + [0, 1]
+            some = min(k, len(s) - 1)  # of the counts that are possible so far, the next one too
+            up = part[:, :some] * more[:, :some]
+            part[:, : some + 1] *= same[:, : some + 1]
+            part[:, 1 : some + 1] += up
     return law
 
 

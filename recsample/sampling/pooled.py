@@ -19,9 +19,6 @@ from recsample.sampling.base import Drawable, Sampler, check_one_at_most, check_
 from recsample.sampling.laws import different_pmf, laws_given_end, linear_moments, targets_of
 from recsample.sampling.uniform import UniformSampling
 
-# Counts with a smaller chance are left out of expectations.
-_NEVER = 1e-25
-
 
 @dataclass(frozen=True)
 class PooledSampling(Sampler):
@@ -35,8 +32,8 @@ class PooledSampling(Sampler):
     Sampled ranks have D + L as ``n_items``, one number per instance.
 
     Every instance must have a relevant and an irrelevant item. An expectation takes O(L^2 m^2)
-    operations for each relevant item and a variance O(L^3 m^2) for each different instance, or
-    fewer, as rare counts are left out; for AUC and the percentile rank there is a closed form.
+    operations for each relevant item and a variance O(L^3 m^2) for each different instance; for AUC
+    and the percentile rank there is a closed form.
 
     Parameters
     ----------
@@ -167,7 +164,7 @@ class PooledSampling(Sampler):
             rows = by_end[block]
             part = targets.of(rows)
             ends, of_end = different_rows([part.above + part.ties, part.pool])
-            pmf = different_pmf(*ends, self.m * n, _NEVER)[of_end]
+            pmf = different_pmf(*ends, self.m * n)[of_end]
             known: dict[tuple, Floats] = {}
             for i in np.flatnonzero(part.ties):
                 key = part.above[i], part.ties[i], part.group[i], of_end[i]
