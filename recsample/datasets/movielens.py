@@ -191,14 +191,15 @@ class Published(NamedTuple):
     separator: str
     n_ratings: int
     n_users: int
+    header: int = 0  # lines
 
 
 SIZES = {
     "ml-100k": Published("ml-100k/u.data", "\t", 100_000, 943),
     "ml-1m": Published("ml-1m/ratings.dat", "::", 1_000_209, 6_040),
     "ml-10m": Published("ml-10M100K/ratings.dat", "::", 10_000_054, 69_878),
-    "ml-20m": Published("ml-20m/ratings.csv", ",", 20_000_263, 138_493),  # these two with a header
-    "ml-25m": Published("ml-25m/ratings.csv", ",", 25_000_095, 162_541),
+    "ml-20m": Published("ml-20m/ratings.csv", ",", 20_000_263, 138_493, 1),
+    "ml-25m": Published("ml-25m/ratings.csv", ",", 25_000_095, 162_541, 1),
 }
 # Of MovieLens-1M, the held-out events of the split that the paper uses, and the negatives published
 # with that split.
@@ -218,8 +219,6 @@ CHECKSUMS = {
     HELD_OUT: "sha256:231ae11eb060b643a8c58c063cd17ffc743b54f569afb073d1abb6cf126b88b5",
     NEGATIVES: "sha256:127853228a76b7d21c0481e8ef8d00dd009cd5c88670dbdd9e9debfdb9f93de4",
 }
-# Tables are read in blocks of this many bytes: 25 million lines of text would take gigabytes.
-_BLOCK = 2**26
 
 
 def download(name, loader):
@@ -252,9 +251,12 @@ def read_ratings(path, name):
     source = Path(download(archive, "load_movielens") if path is None else path)
     source, folders = _find_ratings(source, archive, kind.table)
     with _table(source, kind.table) as (file, stream), warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # where NumPy cannot read on
+        warnings.simplefilter("ignore", UserWarning)  # of a file without lines, refused below
+        warnings.simplefilter("error", DeprecationWarning)  # of numbers that are not whole
+        lines = (line.replace(kind.separator.encode(), b" ") for line in stream)
+        columns = {"usecols": (0, 1, 3), "skiprows": kind.header, "ndmin": 2, "unpack": True}
         try:
-            user, movie, timestamp = _columns(stream, kind.separator)
+            user, movie, timestamp = np.loadtxt(lines, np.int64, comments=None, **columns)
         except (ValueError, DeprecationWarning) as error:
             raise InputError(
                 f"{file}",
@@ -266,18 +268,6 @@ def read_ratings(path, name):
         allowed = f"must have {kind.n_ratings:,} ratings of {kind.n_users:,} users"
         raise InputError(f"{file}", allowed).got(f"{len(user):,} of {n_users:,}")
     return file, user, movie, timestamp, folders
-
-
-def _columns(stream, separator):
-    """Users, movies and times, as whole numbers."""
-    if separator == ",":
-        stream.readline()  # the header
-    parts = [np.empty((3, 0), np.int64)]
-    while block := stream.read(_BLOCK) + stream.readline():
-        numbers = block.replace(separator.encode(), b" ").decode("ascii")
-        table = np.fromstring(numbers, sep=" ").reshape(-1, 4)
-        parts.append(table[:, [0, 1, 3]].T.astype(np.int64))
-    return np.concatenate(parts, axis=1)
 
 
 def _find_ratings(source, archive, table):

@@ -325,9 +325,8 @@ OTHERS["ml-25m"] = OTHERS["ml-20m"].replace("\n", "\r\n")
 
 @pytest.mark.parametrize("form", ["archive", "file", "folder", "extracted archive"])
 @pytest.mark.parametrize("name", OTHERS)
-def test_load_movielens_of_other_sizes(small, monkeypatch, name, form):
+def test_load_movielens_of_other_sizes(small, name, form):
     kind = movielens.SIZES[name]
-    monkeypatch.setattr(movielens, "_BLOCK", 40)  # two lines
     path = small / kind.table.split("/")[1]
     if form == "archive":
         path = small / f"{name}.zip"
