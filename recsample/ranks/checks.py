@@ -69,14 +69,13 @@ def check_pairable(ranks: Any, name: str = "ranks") -> None:
 
 def check_same_instances(
     ranks_a: Any, ranks_b: Any, names: tuple[str, str] = ("ranks_a", "ranks_b")
-) -> tuple[Ranks, Ranks]:
-    """Return both; refuse two recommenders with different instances."""
+) -> None:
+    """Refuse two recommenders with different instances."""
     for ranks, name in zip((ranks_a, ranks_b), names):
         check_pairable(ranks, name)
         check_ranks(ranks, name)
     check_as_many(ranks_a, ranks_b, names)
     check_same_ids(" and ".join(names), dict(zip(names, (ranks_a, ranks_b))))
-    return ranks_a, ranks_b
 
 
 def check_as_many(

@@ -201,11 +201,8 @@ def ranks_of_scores(
     try:
         own = held.join(scored, on=["user", "item"], how="left").rename({"score": "own"})
     except (TypeError, ValueError) as error:  # of libraries that match one type only
-        raise InputError(
-            "held_out",
-            "must have ids of the types that they have in scores, which cannot be joined: "
-            f"{shown(error)}",
-        ) from None
+        allowed = "must have ids of the types that they have in scores, which cannot be joined"
+        raise InputError("held_out", f"{allowed}: {shown(error)}") from None
     others = scored.join(held, on=["user", "item"], how="anti").select(
         "user", "score", nw.col("item").alias("beside"), nw.lit(1).alias("other")
     )

@@ -108,8 +108,7 @@ _CONSTANT = Curves(1, np.zeros_like)
 
 def uniform_belief(pool: int) -> Belief:
     """Equal weights for all ranks."""
-    n = pool + 1
-    return Belief(lambda above: np.ones(len(above)), 0, lambda: np.full(n, 1.0 / n))
+    return random_belief(pool, 1, 1)
 
 
 def given_belief(prior: Floats) -> Belief:
@@ -122,8 +121,6 @@ def random_belief(pool: int, n_relevant: int, order: int) -> Belief:
 
     In proportion to (a + 1) ... (a + i - 1) times (N - a + 1) ... (N - a + L - i).
     """
-    if n_relevant == 1:
-        return uniform_belief(pool)
     better, worse = np.arange(1.0, order), np.arange(1.0, n_relevant - order + 1)
 
     def log(above):
@@ -131,7 +128,7 @@ def random_belief(pool: int, n_relevant: int, order: int) -> Belief:
         parts = (ahead + better) / (pool + better), (behind + worse) / (pool + worse)
         return sum(np.log(part).sum(axis=1) for part in parts)
 
-    highest = log([pool * (order - 1) / (n_relevant - 1)])
+    highest = log([pool * (order - 1) / max(n_relevant - 1, 1)])
     return Belief(
         lambda above: np.exp(log(above) - highest),
         n_relevant - 1,
