@@ -65,10 +65,10 @@ def rank_distribution(
     Parameters
     ----------
     sampled : Ranks or RankCounts
-        One sampled evaluation, one relevant item per instance, ``n_items = m + 1``.
+        One sampled evaluation without ties, one relevant item per instance, ``n_items = m + 1``.
     sampler : UniformSampling
     n_items : int
-        Size n of the pool that was sampled from.
+        Size n of the pool that was sampled from, at most 10^7.
     method : {"em", "mes"}, optional
         30 iterations of the EM algorithm from a uniform start, or the distribution with the best
         balance of entropy and fit.
@@ -77,12 +77,6 @@ def rank_distribution(
     -------
     ndarray of float, shape (n_items,)
         Probabilities of the ranks 1, ..., n.
-
-    Raises
-    ------
-    ValueError
-        For another method, ranks that are not sampled ranks of this sampler, ties, and a pool that
-        is too small, or of more than 10^7 items.
 
     Examples
     --------

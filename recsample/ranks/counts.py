@@ -211,14 +211,6 @@ class RankCounts(WithDrawn):
         -------
         RankCounts
 
-        Raises
-        ------
-        ValueError
-            For a missing column or value, Parquet files that DuckDB cannot read, and as
-            `RankCounts`.
-        FileNotFoundError
-            For a path without Parquet files.
-
         Examples
         --------
         >>> import recsample as rs

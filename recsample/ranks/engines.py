@@ -60,12 +60,6 @@ def ranks_of_factors(
         Of the same library, columns "user", "rank", "n_items" and "ties" as of `Ranks.to_frame`,
         one row per user; of Dask and PySpark not computed yet.
 
-    Raises
-    ------
-    ValueError
-        For other frames and a missing column; for factors that are not d numbers each, items that
-        are no rows of `item_factors`, and as `predicted_ranks`, when the rows are computed.
-
     Examples
     --------
     >>> import pandas as pd

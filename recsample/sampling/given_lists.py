@@ -61,20 +61,15 @@ def given_ranks(
     exclude : sparse matrix, shape (users, items), optional
         Items that should not be listed, such as the training set.
     drop : collection of {"duplicates", "relevant", "excluded"}, optional
-        Which wrong entries to leave out: all but the first of several equal ones, relevant items of
-        the user, excluded items. The list becomes shorter by as much.
+        Which wrong entries to leave out, where others are refused: all but the first of several
+        equal ones, relevant items of the user, excluded items. The list becomes shorter by as much,
+        but must not become empty.
         `recsample.sampling.list_checks.faults` counts them.
 
     Returns
     -------
     Ranks
         With the length of the list plus the relevant items as ``n_items``, one number per user.
-
-    Raises
-    ------
-    ValueError
-        For a wrong entry not in `drop`, an item that does not exist, a list with nothing left (the
-        message names the user), a score that is NaN, and shapes that do not fit.
 
     Examples
     --------

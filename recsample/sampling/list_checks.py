@@ -109,12 +109,6 @@ def uniformity(
         Rows "item counts" and "mean item"; columns "observed", "expected", "std", "z" (how many
         standard deviations the first is above the second) and "p-value".
 
-    Raises
-    ------
-    ValueError
-        For a list with an item twice, or with one that is not a candidate, if all lists are empty,
-        and for an `along` that does not fit.
-
     Notes
     -----
     With :math:`m` of :math:`N` candidates drawn, :math:`p = m / N` and :math:`v = p (1 - p)`, two
