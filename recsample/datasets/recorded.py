@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,7 +34,7 @@ def recorded_ranks() -> dict[str, Ranks]:
     >>> recorded_ranks()["Y"]
     <Ranks: 6040 instances, 6040 ranks, 1393 to 3687 items, 2 tied>
     """
-    return _ranks_in("recorded_ranks.npz")
+    return _ranks_from(_arrays_in("recorded_ranks.npz"))
 
 
 def recorded_several() -> dict[str, Ranks]:
@@ -55,19 +54,13 @@ def recorded_several() -> dict[str, Ranks]:
     >>> recorded_several()["Y"]
     <Ranks: 6040 instances, 60400 ranks, 1402 to 3696 items, 14 tied>
     """
-    return _ranks_in("recorded_several.npz")
+    return _ranks_from(_arrays_in("recorded_several.npz"))
 
 
-@contextmanager
 def _arrays_in(name):
     """The arrays of a file that ships with the package."""
     with (resources.files("recsample") / "data" / name).open("rb") as file, np.load(file) as arrays:
-        yield arrays
-
-
-def _ranks_in(name):
-    with _arrays_in(name) as arrays:
-        return _ranks_from(arrays)
+        return dict(arrays)
 
 
 def _ranks_from(arrays):
@@ -123,20 +116,17 @@ def recorded_lists() -> dict[str, RecordedLists]:
     <Ranks: 6040 instances, 6040 ranks, 99 to 100 items, 1 tied>
     """
     pd = extra("pandas")
-    with _arrays_in("recorded_lists.npz") as arrays:
-
-        def read(lists):
-            marked = {name.partition("_"): array for name, array in arrays.items()}
-            own = {name: array for (of, _, name), array in marked.items() if of == lists}
-            counts = {name: own[name] for name in ("observed", "expected", "std")}
-            return RecordedLists(
-                _ranks_from(own),
-                pd.Series(own["faults"].astype(np.int64), arrays["kinds"]),
-                pd.DataFrame(counts).rename_axis("item"),
-                pd.DataFrame(own["uniformity"], arrays["tests"], arrays["columns"]),
-            )
-
-        return {"published": read("published"), "lowest ids": read("lowest")}
+    arrays, found = _arrays_in("recorded_lists.npz"), {}
+    for name, mark in {"published": "published_", "lowest ids": "lowest_"}.items():
+        own = {key.removeprefix(mark): one for key, one in arrays.items() if key.startswith(mark)}
+        counts = pd.DataFrame({column: own[column] for column in ("observed", "expected", "std")})
+        found[name] = RecordedLists(
+            _ranks_from(own),
+            pd.Series(own["faults"].astype(np.int64), arrays["kinds"]),
+            counts.rename_axis("item"),
+            pd.DataFrame(own["uniformity"], arrays["tests"], arrays["columns"]),
+        )
+    return found
 
 
 def record(name: str) -> pd.DataFrame:

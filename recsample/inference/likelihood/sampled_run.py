@@ -144,10 +144,6 @@ class SampledRun:
             found.append(weights / weights.sum())
         return found
 
-    def _columns_of(self, stratum, assumption):
-        used = "none" if self.is_nearly_all else assumption
-        return columns_of(stratum, used, self.replace, self.cutoffs)
-
     def _steps_of(self, stratum):
         return columns_of(stratum, "steps", self.replace, self.cutoffs)
 
@@ -184,8 +180,10 @@ class SampledRun:
     @cached
     def tested(self, assumption: Assumption) -> list[tuple[Columns, Floats]]:
         """The columns and the best fitting weights of each stratum that is tested."""
-        columns = [self._columns_of(s, assumption) for s in self.tested_strata]
-        return [(c, fitted(*observed(s.counts, c))) for s, c in zip(self.tested_strata, columns)]
+        used: Assumption = "none" if self.is_nearly_all else assumption
+        about = used, self.replace, self.cutoffs
+        each = [(stratum.counts, columns_of(stratum, *about)) for stratum in self.tested_strata]
+        return [(column, fitted(*observed(counts, column))) for counts, column in each]
 
     @cached_property
     def of_each_group(self) -> SampledRun:
