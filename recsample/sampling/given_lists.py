@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from recsample._support import checks
-from recsample._support.arrays import counted, flattened, owners, split
+from recsample._support.arrays import counted, flattened, owners, repeated, split
 from recsample._support.errors import InputError
 from recsample._support.typing import Integers, Rng, Sparse
 from recsample.ranks.base import Ranks
@@ -154,7 +154,7 @@ def _scores_of(scores, candidates):
     if not isinstance(scores, tuple):
         return np.take_along_axis(scores, candidates, axis=1)
     n_users, width = candidates.shape
-    user = np.repeat(np.arange(n_users), width)
+    user = repeated(np.arange(n_users), np.full(n_users, width))
     return pair_scores(*scores, user, candidates.ravel()).reshape(n_users, width)
 
 
