@@ -462,8 +462,8 @@ def _best_of_recommenders(table):
     if table.index.nlevels == 1:
         return table.max()
     if "recommender" not in table.index.names:
-        allowed = 'must have a level named "recommender"'
-        raise InputError("the index of table", allowed).got(list(table.index.names))
+        allowed = 'must have an index with a level named "recommender"'
+        raise InputError("table", allowed).got(list(table.index.names))
     others = [*table.index.names.difference(["recommender"])]
     return table.groupby(level=others, sort=False).transform("max")
 

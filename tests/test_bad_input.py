@@ -69,9 +69,12 @@ def beyond_the_columns():
 # What is done, and what the message says of argument, value and cure.
 REFUSED = {
     # Ranks
-    "nullable with a null": (lambda: Ranks(pd.Series([1, None], dtype="Int64"), 10), "rank nan"),
-    "masked ranks": (lambda: Ranks(masked([1, 2], [0, 1]), 10), "masked entries, got 1 of 2"),
-    "masked ties": (lambda: Ranks([1], 9, ties=masked([1], [1])), "ties must not have masked"),
+    "nullable with a null": (
+        lambda: Ranks(pd.Series([1, None], dtype="Int64"), 10),
+        "values must not have missing values, got 1 of 2, the first in instance 1",
+    ),
+    "masked ranks": (lambda: Ranks(masked([1, 2], [0, 1]), 10), "missing values, got 1 of 2"),
+    "masked ties": (lambda: Ranks([1], 9, ties=masked([1], [1])), "ties must not have missing"),
     "a generator of ranks": (lambda: Ranks((i for i in [1, 2]), 10), "array of numbers, got <gen"),
     "ranks of ranks": (lambda: Ranks(ranks, 10), "values must be ranks, which are numbers"),
     "table of ranks": (
@@ -95,7 +98,10 @@ REFUSED = {
         "n_items must be one number for each instance, got 9 and 8 for 1",
     ),
     # Scores
-    "masked scores": (lambda: predicted(masked([[1.0, 2]], [[0, 1]]), [0]), "masked entries"),
+    "masked scores": (
+        lambda: predicted(masked([[1.0, 2]], [[0, 1]]), [0]),
+        "missing values, got 1 of 2",
+    ),
     "scores and text": (lambda: predicted(np.array([[1, "a"]], object), [0]), "array of numbers"),
     "sparse scores": (lambda: predicted(sparse.csr_matrix(scores)), "array of numbers"),
     "table of scores": (
@@ -140,8 +146,14 @@ REFUSED = {
         "the law of what is drawn with n_items=10000000000, m=1000000000 takes",
     ),
     "rank beyond m + 1": (lambda: report([1, 9]), "up to m + 1 = 6, got 9 in instance 1"),
-    "report 0-based": (lambda: report([0, 3]), "must be ranks from 1 on, got 0"),
-    "report NaN": (lambda: report([1, np.nan]), "got nan (at position 1)"),
+    "report 0-based": (
+        lambda: report([0, 3]),
+        "must be ranks from 1 on, got 1 of 2 below, such as 0",
+    ),
+    "report NaN": (
+        lambda: report([1, np.nan]),
+        "sampled must not have missing values, got 1 of 2, the first at position 1",
+    ),
     "report without m": (lambda: report(m=None), "m must be given"),
     "report without a pool": (lambda: report(n_items=None), "n_items must be given"),
     "pool below m": (lambda: report(n_items=5), "n_items must be at least 6"),
@@ -156,7 +168,7 @@ REFUSED = {
     "report users in another order": (
         lambda: report({"a": NAMED, "b": NAMED[::-1]}, None),
         "sampled must have the same instances in the same order, got ids that differ from instance "
-        "0 on: 'ann' of 'a', 'dan' of 'b'; ranks[np.argsort(ranks.ids)] sorts them",
+        "0 on: 'ann' of 'a', 'dan' of 'b': ranks[numpy.argsort(ranks.ids)] sorts them",
     ),
     "compare other users": (lambda: comparison(ranks, ranks[:2]), "got 3 and 2"),
     "compare users in another order": (
@@ -174,15 +186,15 @@ REFUSED = {
     "missing score": (lambda: evaluate({"score": [1, 2, None, 3]}), "column 'score', row 2"),
     "missing name": (
         lambda: evaluate({"model": ["a", None, "a", "b"]}),
-        "scores must not have missing values, got one in column 'model'",
+        "scores must not have missing values, got 1 of 4, the first in column 'model', row 1",
     ),
     "names that look the same": (
         lambda: rs.evaluate({1: scores, "1": scores}, [0, 1]),
-        "scores must hold recommenders whose names differ as text, got 1 and '1': rename one",
+        "scores must hold recommenders whose names differ as text, got 1 and '1'",
     ),
     "a name that tables of pairs say": (
         lambda: rs.evaluate({"a": scores, "undecided": scores}, [0, 1]),
-        "scores must not hold a recommender called 'undecided', which tables of pairs say where",
+        "scores must not hold a recommender called 'undecided', which tables of pairs say",
     ),
     "infinite score": (lambda: evaluate({"score": [1, 2, np.inf, 3]}), "got inf in row 2"),
     "text score": (lambda: evaluate({"score": list("abcd")}), "scores that are numbers"),
@@ -273,9 +285,12 @@ REFUSED = {
     "masked for a word": (lambda: report(drawn=np.ma.masked), "drawn must"),
     "True for a seed": (lambda: sampler.draw(ranks, True), "rng must be a whole number"),
     "ties as a word": (lambda: Ranks([1], 9, ties="few"), "ties must be whole numbers, got 'few'"),
-    "masked ids": (lambda: Ranks([1, 2], 9, ids=masked(["a", "b"], [0, 1])), "ids must not have"),
+    "masked ids": (
+        lambda: Ranks([1, 2], 9, ids=masked(["a", "b"], [0, 1])),
+        "ids must not have missing values",
+    ),
     "ranks for ids": (lambda: Ranks([1, 2, 3], 9, ids=ranks), "ids must hold one name for each"),
-    "masked users": (lambda: ranks[masked([0, 1], [0, 1])], "users must not have masked entries"),
+    "masked users": (lambda: ranks[masked([0, 1], [0, 1])], "users must not have missing values"),
     "users that wrap around": (
         lambda: ranks[np.array([2**64 - 1], np.uint64)],
         "users must be whole numbers below 2**53",
@@ -299,14 +314,6 @@ REFUSED = {
             pd.DataFrame(HELD_OUT),
         ),
         "scores must have columns of different names",
-    ),
-    "ids beyond integers": (
-        lambda: evaluate({"user": np.array([2**70, 1, 2, 2], object)}),
-        "whole numbers below 2**63 as ids, got 1180591620717411303424 in row 0",
-    ),
-    "ids that would wrap around": (
-        lambda: evaluate({"user": np.array([2**64 - 1, 1, 2, 2], np.uint64)}),
-        "whole numbers below 2**63 as ids, got 18446744073709551615 in row 0",
     ),
     "ids that floats do not tell apart": (
         lambda: evaluate({"user": [2.0**53, 2.0**53, 2, 2]}),
@@ -332,11 +339,11 @@ REFUSED = {
     ),
     "masked items of a catalogue": (
         lambda: evaluate(items=masked([7, 8], [0, 1])),
-        "items must not have masked entries",
+        "items must not have missing values",
     ),
     "masked segments": (
         lambda: evaluate().by(masked([1, 1], [0, 1])),
-        "segments must not have masked entries",
+        "segments must not have missing values",
     ),
     "NaN in a training set": (
         lambda: predicted(exclude=sets((0, 1), (1, 2), data=[np.nan, 1.0])),
@@ -453,7 +460,7 @@ def test_lazy_tables_without_the_column():
         rs.evaluate(lazy, lazy)
     with pytest.raises(ValueError, match="held_out must have the column 'item'"):
         rs.evaluate(polars.LazyFrame(SCORES), lazy.select("user"))
-    with pytest.raises(ValueError, match="whole numbers, got rank nan in instance 1"):
+    with pytest.raises(ValueError, match="missing values, got 1 of 2, the first in instance 1"):
         Ranks(polars.Series([1, None]), 9)
 
 
@@ -463,7 +470,7 @@ def test_columns_of_arrow():
 
     assert Ranks(pyarrow.array([3, 1]), 9).values.tolist() == [3, 1]
     assert Ranks(pyarrow.chunked_array([[3], [1]]), 9).values.tolist() == [3, 1]
-    with pytest.raises(ValueError, match="got rank nan"):
+    with pytest.raises(ValueError, match="missing values, got 1 of 2, the first in instance 1"):
         Ranks(pyarrow.array([1, None]), 9)
 
 
@@ -478,15 +485,9 @@ def test_what_polars_has_and_numpy_has_not():
     import polars
 
     held_out = polars.DataFrame(HELD_OUT)
-    for user, said in (
-        (
-            polars.Series([2**70, 1, 2, 2], dtype=polars.Int128),
-            r"whole numbers below 2\*\*63 as ids",
-        ),
-        ([{"a": 1}, {"a": 1}, {"a": 2}, {"a": 2}], "must have one user and one item in each row"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            rs.evaluate(polars.DataFrame(SCORES | {"user": user}), held_out)
+    user = [{"a": 1}, {"a": 1}, {"a": 2}, {"a": 2}]
+    with pytest.raises(ValueError, match="ids must be hashable"):
+        rs.evaluate(polars.DataFrame(SCORES | {"user": user}), held_out)
     with pytest.raises(ValueError, match="ids of the types that they have in scores"):
         rs.engines.ranks_of_scores(
             polars.DataFrame(SCORES), held_out.with_columns(polars.col("user").cast(float) + 0.5)

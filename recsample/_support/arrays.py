@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._support.checks import array_of, is_sparse, refuse_masked, shown
+from recsample._support.checks import array_of, is_sparse, missing_in, refuse_missing, shown
 from recsample._support.errors import InputError
 from recsample._support.typing import Floats, Integers
 
@@ -92,14 +92,16 @@ def row_blocks(n_rows: int, row_length: int, block: int | None = None) -> list[s
 _IS_LIST = {int: False, float: False, np.int64: False, np.float64: False, list: True, tuple: True}
 
 
-def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
-    """All numbers of `values` in one array, the length of each instance, and whether nested."""
-    refuse_masked(name, values)
+def flattened(name: str, values: Any, cure: str = "") -> tuple[NDArray[Any], Integers, bool]:
+    """All numbers of `values` in one array, the length of each instance, and whether nested.
+
+    The cure is for missing ones.
+    """
     is_array = isinstance(values, Collection) or hasattr(values, "__array__")
     if isinstance(values, (str, bytes)) or is_sparse(values) or not is_array:
         raise InputError(name, "must be an array of numbers").got(shown(values))
     if hasattr(values, "dtype") or hasattr(values, "__array__"):  # a table has the second only
-        values = array_of(name, values)
+        values = array_of(name, values, cure=cure)
         if values.ndim == 0 or values.ndim > 2:
             allowed = "must be an array of numbers"
             raise InputError(name, allowed).got(f"one of shape {values.shape}")
@@ -110,6 +112,8 @@ def flattened(name: str, values: Any) -> tuple[NDArray[Any], Integers, bool]:
     one = np.broadcast_to(np.int64(1), len(values))
     lengths = np.array([len(v) for v in values], np.int64) if nested else one
     flat = np.asarray(_joined(name, values) if nested else _plain(values))
+    if flat.dtype.kind in "fO" and flat.ndim == 1:
+        refuse_missing(name, missing_in(flat), "in instance", owners(lengths), cure)
     if not lengths.any():
         flat = flat.astype(np.int64)
     if flat.dtype.kind not in "iuf" or flat.ndim != 1:

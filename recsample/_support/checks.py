@@ -18,13 +18,18 @@ from recsample._support.typing import Floats, Integers, Rng
 
 
 def whole_numbers(
-    name: str, values: object, *, lowest: int | None = None, cure: str = ""
+    name: str, values: object, *, lowest: int | None = None, cure: str = "", missing: str = ""
 ) -> Integers:
     """Convert ``values`` to an int64 array of the same shape; refuse numbers that are not whole.
 
-    The message ends with the cure.
+    The message ends with the cure, which is another one for those that are `missing`.
     """
-    array = array_of(name, values)
+    array = array_of(name, values, cure=missing)
+    labels = getattr(values, "index", None) if hasattr(values, "reindex") else None
+    where = "at position" if labels is None else "of"
+    refuse_missing(name, missing_in(array), where, labels, missing)
+    if array.dtype == object and array.ndim:  # that of a table may be of numbers
+        array = array_of(name, array.tolist())
     if array.dtype.kind not in "iuf":
         raise InputError(name, "must be whole numbers").got(shown(values))
     allowed = "whole numbers" if array.ndim else "a whole number"
@@ -61,8 +66,10 @@ def one_or_each(
 
 
 def numbers(name: str, values: object) -> NDArray[Any]:
-    """Convert ``values`` to an array; refuse anything but real numbers."""
+    """Convert ``values`` to an array; refuse anything but real numbers, of which NaN is one."""
     array = array_of(name, values)
+    if array.dtype == object:
+        refuse_missing(name, missing_in(array))
     if array.dtype.kind not in "biuf":
         raise InputError(name, "must be an array of numbers").got(shown(values))
     return array
@@ -165,11 +172,11 @@ _GENERATORS = np.random.Generator, np.random.BitGenerator, np.random.SeedSequenc
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is missing: NaN, NaT, NA."""
+    """Whether a value is missing: None, NaN, NaT, NA."""
     try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA has no truth value
-        return True
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA has no truth value, nor have arrays
+        return not hasattr(value, "__len__")
 
 
 def as_float(value: Any) -> float:
@@ -180,12 +187,30 @@ def as_float(value: Any) -> float:
         return float("nan")
 
 
-def refuse_masked(name: str, values: Any) -> None:
-    """Refuse an array with masked entries: NumPy would read the values under the mask."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise InputError(name, "must not have masked entries").got(
-            f"{np.ma.count_masked(values)} of {values.size}", "leave them out, or fill them"
-        )
+def missing_in(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries are missing, whatever marks them: NaN, None, NaT, NA, or a mask."""
+    if isinstance(values, np.ma.MaskedArray):  # under whose mask NumPy would read values
+        return np.ma.getmaskarray(values)
+    if values.dtype == object:
+        return np.reshape([is_missing(one) for one in values.flat], values.shape).astype(bool)
+    return values != values if values.dtype.kind in "fmM" else np.zeros(1, bool)
+
+
+def refuse_missing(
+    name: str, missing: NDArray[Any], first: str = "at position", places: Any = None, cure: str = ""
+) -> None:
+    """Refuse missing entries; the message says which of the `places` is the first, or where."""
+    if missing.ndim and missing.any():
+        at = np.unravel_index(np.argmax(missing), missing.shape)
+        place = ", ".join(map(str, at)) if places is None else shown(places[at[0]])
+        got = f"{missing.sum():,} of {missing.size:,}, the first {first} {place}"
+        raise InputError(name, "must not have missing values").got(got, cure)
+
+
+def refuse_masked(name: str, values: Any, cure: str = "") -> None:
+    """Refuse an array with masked entries."""
+    if isinstance(values, np.ma.MaskedArray):
+        refuse_missing(name, missing_in(values), cure=cure)
 
 
 def refuse_frame(name: str, values: Any, cure: str) -> None:
@@ -195,9 +220,12 @@ def refuse_frame(name: str, values: Any, cure: str) -> None:
         raise InputError(name, "must be an array").got(got, cure)
 
 
-def array_of(name: str, values: Any, dtype: Any = None) -> NDArray[Any]:
-    """``values`` as an array; an array of None if NumPy cannot make one."""
-    refuse_masked(name, values)
+def array_of(name: str, values: Any, dtype: Any = None, cure: str = "") -> NDArray[Any]:
+    """``values`` as an array; an array of None if NumPy cannot make one.
+
+    The cure is for a mask.
+    """
+    refuse_masked(name, values, cure)
     try:
         return np.asarray(values, dtype)
     except ValueError:  # lists of different lengths make no array, nor do Ranks
@@ -228,7 +256,8 @@ def check_memory(n_bytes: float, what: str, change: str) -> None:
     memory = available_memory()
     if n_bytes > memory / 2:
         half = f"at most half of the memory ({memory / 2**31:,.1f} GiB) is used"
-        raise InputError(what, f"takes {n_bytes / 2**30:,.1f} GiB, and {half}", remedy=change)
+        takes = Naming("{} takes {:,.1f} GiB, and {}", what, n_bytes / 2**30, half)
+        raise InputError("", takes, remedy=change)
 
 
 # A number for each of so many ranks takes some seconds.

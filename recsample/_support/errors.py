@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from string import Formatter
 from typing import Any
@@ -18,7 +19,8 @@ class InputError(ValueError):
     Parameters
     ----------
     argument : str
-        Name of the argument; or what else is wrong, such as a line of a file.
+        Name of the argument, and what of it; empty where it is something else that is wrong, such
+        as a line of a file.
     allowed : str
         What must hold of it, such as "must be a whole number of at least 1".
     value : str, optional
@@ -29,7 +31,7 @@ class InputError(ValueError):
     Attributes
     ----------
     argument, allowed, value, remedy : str
-        The parts of the message; empty where it has none.
+        The name of the argument alone, and the parts of the message; empty where it has none.
 
     Examples
     --------
@@ -45,7 +47,9 @@ class InputError(ValueError):
 
     def __init__(self, argument: str, allowed: str, value: str = "", remedy: str = "") -> None:
         super().__init__(argument, allowed, value, remedy)
-        self.argument, self.allowed, self.value = argument, allowed, value
+        # Of "scores of 'a'" or "relevant and exclude" the first name.
+        self.argument = next(iter(re.findall(r"^\w+", argument)), "")
+        self.allowed, self.value = allowed, value
         self.remedy = remedy.removeprefix("; ")
 
     def got(self, value: object, remedy: str = "") -> InputError:
@@ -69,7 +73,7 @@ class InputError(ValueError):
         width must be above 0, got -1: it is a distance
         """
         words = value if isinstance(value, str) else str(value)
-        return InputError(self.argument, self.allowed, words, remedy)
+        return InputError(self.args[0], self.allowed, words, remedy)
 
     def told(self, call: Callable[[str, str], str]) -> str:
         """The message with other names for arguments, such as options of a command.
@@ -94,7 +98,7 @@ class InputError(ValueError):
         """
         parts = [one.told(call) if isinstance(one, Naming) else one for one in self.args]
         argument, allowed, value, remedy = parts
-        if not isinstance(self.argument, Naming):
+        if argument and not isinstance(self.args[0], Naming):
             argument = call(argument, "")
         message = f"{argument} {allowed}".lstrip()
         if value:

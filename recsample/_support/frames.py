@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import sys
 import unicodedata
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recsample._support.checks import refuse_first, shown
+from recsample._support.checks import array_of, refuse_first, refuse_missing, shown
 from recsample._support.conversions import conversion_of_frame
 from recsample._support.errors import InputError, Naming
 from recsample._support.extras import extra
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 # So many different numbers may be grades, from 0 to 10; and so many rows show that they are more.
 _GRADES, _ENOUGH = 11, 1000
+# What tells nothing without an entry, so that leaving it out changes nothing.
+_OF_A_PAIR = ("user", "item", "score")
+_LISTS = list, set, np.ndarray
+_DROP = {"pandas": ".dropna", "polars": ".fill_nan(None).drop_nulls"}
 # DuckDB must not download extensions unasked.
 _AS_INSTALLED = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
@@ -60,17 +64,33 @@ def read_columns(
         table = table.collect()
     if not (len(table) or may_be_empty):
         raise InputError(name, "must hold at least one row").got("none")
-    return [_without_nulls(name, column, table[use]) for use, column in wanted.items()]
+    first = {use: table[use].head(1).to_list() for use in _OF_A_PAIR if use in wanted}
+    lists = [wanted[use] for use, one in first.items() if one and isinstance(one[0], _LISTS)]
+    if lists and hasattr(frame, "explode"):
+        got, line = f"lists in {lists}", f".explode({lists!r}) makes rows of lists"
+        raise InputError(name, "must have one user and one item in each row").got(got, line)
+    drop = _DROP.get(table.implementation.value)
+    for use, column in wanted.items():
+        cure = f"{drop}(subset=[{column!r}]) leaves such rows out"
+        cure *= use in _OF_A_PAIR and drop is not None
+        missing = table[use].is_null()
+        if table[use].dtype.is_float():
+            missing = missing | table[use].is_nan()
+        refuse_missing(name, missing.to_numpy(), f"in column {column!r}, row", cure=cure)
+    return [table[use] for use in wanted]
 
 
-def unclear_columns(frame: Any, known: Collection[str], graded: bool) -> list[str]:
-    """The further columns that may tell relevant rows from others.
+def unclear_columns(
+    frame: Any, known: Collection[str], graded: bool
+) -> list[tuple[str, float | None]]:
+    """The further columns that may tell relevant rows from others, and the lowest of numbers.
 
     They have two values, or numbers of which some are not above 0, or, where rows may be `graded`,
     few numbers up to 10. Numbers that differ from row to row, such as an index, are none.
     """
     nw = extra("narwhals.stable.v2")
-    table, found = nw.from_native(frame), []
+    table = nw.from_native(frame)
+    found: list[tuple[str, float | None]] = []
     for column, kind in table.collect_schema().items():
         numeric = kind.is_numeric() or kind == nw.Boolean
         text = kind in (nw.String, nw.Categorical, nw.Enum)
@@ -83,14 +103,31 @@ def unclear_columns(frame: Any, known: Collection[str], graded: bool) -> list[st
         if n_values <= _GRADES and n_rows > _ENOUGH:
             n_values = one.collect()["one"].n_unique()
         if text:
-            found += [column] * (n_values == 2)
+            found += [(column, None)] * (n_values == 2)
         elif n_rows and not differs:
             ends = one.select(nw.col("one").cast(nw.Float64))
             ends = ends.select(low=nw.col("one").min(), high=nw.col("one").max()).collect()
             low, high = ends["low"].item(), ends["high"].item()
             grades = n_values == 2 or (1 < n_values <= _GRADES and high <= _GRADES - 1)
-            found += [column] * bool(low <= 0 or (graded and grades))
+            found += [(column, low)] * bool(low <= 0 or (graded and grades))
     return found
+
+
+def told_apart(frame: Any, columns: Mapping[str, str]) -> str:
+    """Which further column tells rows of a pair of user and item apart, such as that of seeds.
+
+    Under each of its few values every user has rows.
+    """
+    nw = extra("narwhals.stable.v2")
+    user, item = columns["user"], columns["item"]
+    table = nw.from_native(frame).lazy().collect()
+    for one in [one for one in table.columns if one not in columns.values()]:
+        of_user, n = len(table.select(user, one).unique()), table[one].n_unique()
+        is_full = of_user == n * table[user].n_unique() and n < len(table) / 2
+        if is_full and len(table.select(user, item, one).unique()) == len(table):
+            told = "column {0!r} tells them apart: {run:={0!r}} if it names runs of a recommender, "
+            return Naming(told + "{model:={0!r}} if it names recommenders", one)
+    return ""
 
 
 def chosen_names(given: dict[str, Any], numbers: Collection[str]) -> dict[str, str]:
@@ -108,9 +145,11 @@ def chosen_columns(name: str, frame: Any, wanted: dict[str, str]) -> Any:
     more = f" and {len(known) - 10:,} more" * (len(known) > 10)
     for use, column in wanted.items():
         if not isinstance(column, Hashable) or column not in set(known):
-            allowed = f"must have the column {shown(column)} (another one: {use}=...)"
+            line = conversion_of_frame(frame, known, wanted)
+            everywhere = " in all tables" * (use in ("user", "item") and name != "frame")
+            other = f" (another one{everywhere}: {use}=...)" * (not line)
             got = f"the columns {shown(known[:10])}{more}"
-            raise InputError(name, allowed).got(got, conversion_of_frame(frame, known, wanted))
+            raise InputError(name, f"must have the column {shown(column)}{other}").got(got, line)
     if len(set(wanted.values())) < len(wanted):
         raise InputError(name, f"must have a column for each of {list(wanted)}").got(wanted)
     table = nw.from_native(frame)
@@ -155,8 +194,8 @@ def count_groups(
     for use, column in wanted.items():
         missing = groups.filter(nw.col(use).is_null())["rows"].sum()
         if missing:
-            where = f"{missing} rows in column {column!r}"
-            raise InputError(name, "must not have missing values").got(where)
+            got = f"{missing:,} in column {column!r}"
+            raise InputError(name, "must not have missing values").got(got)
     found = {use: groups[use].to_numpy() for use in wanted}
     if counts is None:
         return found, groups["rows"].to_numpy()
@@ -193,38 +232,38 @@ def open_parquet(frame: Any) -> Iterator[Any]:
             raise InputError("frame", allowed).got(path, shown(error.args[0])) from error
 
 
-def _without_nulls(name, column, series):
-    null = series.is_null().to_numpy()
-    if null.any():
-        where = f"column {column!r}, row {int(np.argmax(null))}"
-        raise InputError(name, "must not have missing values").got(f"one in {where}")
-    return series
+def _numbers_in(name, allowed, series):
+    """A column of numbers as an array, also of types that Narwhals does not know."""
+    nw = extra("narwhals.stable.v2")
+    if series.dtype in (nw.Unknown, nw.Object):  # sparse, of the other byte order, or of objects
+        values = np.asarray(series.to_numpy())
+        values = array_of(name, values.tolist()) if values.dtype == object else values
+        if values.dtype.kind in "iuf":
+            return values.astype(values.dtype.newbyteorder("="))
+    if not series.dtype.is_numeric():
+        raise InputError(name, allowed).got(f"{series.dtype}, such as {shown(series[0])}")
+    return (series if series.dtype.is_integer() else series.cast(nw.Float64)).to_numpy()
 
 
 def as_scores(name: str, series: Any) -> Floats:
     """A column of scores as floats; -inf is allowed."""
-    if not series.dtype.is_numeric():
-        raise InputError(name, "must have scores that are numbers").got(series.dtype)
-    if (
-        series.dtype.is_integer()
-        and (largest := max(int(series.max()), -int(series.min()))) > 2**53
+    values = _numbers_in(name, "must have scores that are numbers", series)
+    if values.dtype.kind in "iuO" and (
+        (largest := max(int(values.max()), -int(values.min()))) > 2**53
     ):
         # Beyond it different whole numbers would be tied.
         allowed = "must have scores that floats hold, up to 2**53 on either side"
         raise InputError(name, allowed).got(largest)
-    values = series.cast(extra("narwhals.stable.v2").Float64).to_numpy()
-    bad = np.isnan(values) | (values == np.inf)
-    return _refuse_row(name, "must have scores that are numbers or -inf", values, bad)
+    values = values.astype(float)
+    return _refuse_row(name, "must have scores that are numbers or -inf", values, values == np.inf)
 
 
 def as_grades(name: str, series: Any) -> Floats:
     """A column of relevance grades as floats, from numbers or booleans."""
     nw = extra("narwhals.stable.v2")
     allowed = "must say by numbers, or by true and false, what is relevant"
-    if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
-        remedy = Naming("keep the rows that are, {relevance:=None}")
-        raise InputError(name, allowed).got(series.dtype, remedy)
-    values = series.cast(nw.Float64).to_numpy()
+    series = series.cast(nw.Float64) if series.dtype == nw.Boolean else series
+    values = _numbers_in(name, allowed, series).astype(float)
     return _refuse_row(name, allowed, values, ~np.isfinite(values))
 
 
@@ -235,12 +274,7 @@ def as_times(name: str, series: Any) -> NDArray[Any]:
         fine = getattr(series.dtype, "time_unit", "us") == "ns"
         return series.dt.timestamp("ns" if fine else "us").to_numpy()
     allowed = "must have times that are numbers or dates"
-    if not series.dtype.is_numeric():
-        raise InputError(name, allowed).got(series.dtype)
-    if series.dtype.is_integer():
-        return series.to_numpy()  # nanoseconds as floats would lose their order
-    values = series.cast(nw.Float64).to_numpy()
-    return _refuse_row(name, allowed, values, np.isnan(values))
+    return _numbers_in(name, allowed, series)  # nanoseconds as floats would lose their order
 
 
 def _refuse_row(name, allowed, values, bad):
@@ -263,11 +297,7 @@ def check_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """An array of ids as int64 or objects; mixed kinds and inexact numbers are refused."""
     if values.dtype.kind in "SU":
         values = values.astype(object)
-    # By types first: there are few, and millions of ids.
-    nested = {list, set, dict, np.ndarray}
-    if values.dtype == object and len(values) and type(values[0]) in nested:
-        allowed = "must have one user and one item in each row"
-        raise InputError(name, allowed).got(shown(values[0]), ".explode makes rows of lists")
+    # By types: there are few, and millions of ids.
     if values.dtype == object and len(kinds := set(map(_kind, set(map(type, values))))) > 1:
         raise InputError(name, "must have ids of one kind").got(" and ".join(sorted(kinds)))
     if values.dtype == object and kinds != {"whole numbers"}:
@@ -277,11 +307,12 @@ def check_ids(name: str, values: NDArray[Any]) -> NDArray[Any]:
         raise InputError(name, "must have ids that tell users and items apart").got(values.dtype)
     if kind == "i":
         return values.astype(np.int64)
+    if kind != "f":  # hashes may be beyond 2**63
+        fits = ((values >= -(2**63)) & (values < 2**63)).all()
+        return values.astype(np.int64 if fits else object)
     # Floats hold every whole number up to their precision only: beyond it, two ids may be one.
-    bits = np.finfo(values.dtype).nmant + 1 if kind == "f" else 63
-    broken = (values >= 2**bits) | (values < -(2**bits) + (kind == "f"))
-    if kind == "f":
-        broken |= values != np.floor(values)
+    bits = np.finfo(values.dtype).nmant + 1
+    broken = (abs(values) >= 2**bits) | (values != np.floor(values))
     most = f" below 2**{bits}" if (abs(values[broken][:1]) >= 2**bits).any() else ""
     _refuse_row(name, f"must have whole numbers{most} as ids", values, broken)
     return values.astype(np.int64)
@@ -353,8 +384,7 @@ def labels_of(name: str, values: Any) -> pd.Index | None:
     twice = index[index.duplicated()]
     if len(twice):
         allowed = "must have an index without repeated labels"
-        remedy = "a row for each user, or .to_numpy() for matching by position"
-        raise InputError(name, allowed).got(f"{shown(twice[0])} twice", remedy)
+        raise InputError(name, allowed).got(f"{shown(twice[0])} twice")
     return index
 
 
@@ -367,19 +397,18 @@ def aligned(name: str, values: Any, labels: ArrayLike | None) -> Any:
     if index is None:
         return values
     pd = extra("pandas")
-    by_position = ".to_numpy() is matched by position"
     if labels is None:
         numbered = pd.RangeIndex(len(index))
         if not index.equals(numbered):
             other = index[index != numbered][0]
             allowed = "must have the index 0, 1, 2, ... beside what is matched by position"
-            raise InputError(name, allowed).got(f"the label {shown(other)}", by_position)
+            raise InputError(name, allowed).got(f"the label {shown(other)}")
         return values
     wanted = pd.Index(labels)
     alone = index.difference(wanted, sort=False).append(wanted.difference(index, sort=False))
     if len(alone):
         allowed = "must have the same labels in its index as what it is matched with"
-        raise InputError(name, allowed).got(f"{shown(alone[0])} in only one of them", by_position)
+        raise InputError(name, allowed).got(f"{shown(alone[0])} in only one of them")
     return values.iloc[index.get_indexer(wanted)]
 
 

@@ -202,9 +202,8 @@ class Interactions(Value):
         To read ids that sometimes look like numbers, such as those of Amazon, use ``dtype=str``.
         """
         if (time is None) == (held_out is None):
-            raise InputError("one of time, a column, and held_out", "must be given").got(
-                "none" if time is None else "both"
-            )
+            got = "none" if time is None else "both"
+            raise InputError("time", "or held_out must be given, one of them").got(got)
         if time is None:
             users, items = _ids_in("frame", frame, user, item)
             if is_frame(held_out):

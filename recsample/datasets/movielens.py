@@ -123,12 +123,9 @@ def load_movielens(
     # One event of each user is held out, no other is lost, and no item comes from elsewhere.
     n_train = kind.n_ratings - kind.n_users
     if (data.train.nnz, data.n_items) != (n_train, len(movie_ids)):
-        raise InputError(
-            f"{file}", "must rate no movie twice for a user, and the held-out one of each user"
-        ).got(
-            f"{data.train.nnz:,} training events of {data.n_items:,} movies, where {n_train:,} "
-            f"of {len(movie_ids):,} are left"
-        )
+        allowed = f"{file} must rate no movie twice for a user, and the held-out one of each user"
+        got = f"{data.train.nnz:,} training events of {data.n_items:,} movies, where {n_train:,} "
+        raise InputError("", allowed).got(f"{got}of {len(movie_ids):,} are left")
     return Interactions(data.train, data.held_out, data.user_ids, movie_ids)
 
 
@@ -258,15 +255,14 @@ def read_ratings(path, name):
         try:
             user, movie, timestamp = np.loadtxt(lines, np.int64, comments=None, **columns)
         except (ValueError, DeprecationWarning) as error:
-            raise InputError(
-                f"{file}",
-                f"must hold a user, a movie, a rating and a time in each line, with "
-                f"{kind.separator!r} between them",
-            ).got(f"a file that cannot be read so: {error}") from error
+            allowed = f"{file} must hold a user, a movie, a rating and a time in each line, with "
+            allowed += f"{kind.separator!r} between them"
+            got = f"a file that cannot be read so: {error}"
+            raise InputError("", allowed).got(got) from error
     n_users = len(np.unique(user))
     if (len(user), n_users) != (kind.n_ratings, kind.n_users):
-        allowed = f"must have {kind.n_ratings:,} ratings of {kind.n_users:,} users"
-        raise InputError(f"{file}", allowed).got(f"{len(user):,} of {n_users:,}")
+        allowed = f"{file} must have {kind.n_ratings:,} ratings of {kind.n_users:,} users"
+        raise InputError("", allowed).got(f"{len(user):,} of {n_users:,}")
     return file, user, movie, timestamp, folders
 
 
@@ -297,12 +293,12 @@ def _table(source, table):
         with zipfile.ZipFile(source) as archive:
             if table not in archive.namelist():
                 got = "an archive without it (MovieLens of another size: name=...)"
-                raise InputError(f"{source}", f"must hold the file {table}").got(got)
+                raise InputError("", f"{source} must hold the file {table}").got(got)
             with archive.open(table) as stream:
                 yield f"{source}/{table}", stream
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        allowed = "must be an intact zip archive"
-        raise InputError(f"{source}", allowed).got(f"a damaged one: {error}") from error
+        allowed = f"{source} must be an intact zip archive"
+        raise InputError("", allowed).got(f"a damaged one: {error}") from error
 
 
 def read_held_out(folders):
@@ -318,11 +314,11 @@ def _published(file, name):
     try:
         content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        allowed = "must be an intact gzip file"
-        raise InputError(f"{file}", allowed).got(f"a damaged one: {error}") from error
+        allowed = f"{file} must be an intact gzip file"
+        raise InputError("", allowed).got(f"a damaged one: {error}") from error
     content = content.replace(b"\r\n", b"\n")
     checksum = f"sha256:{hashlib.sha256(content).hexdigest()}"
     if checksum != CHECKSUMS[name]:
-        allowed = f"must be the published {name} with the checksum {CHECKSUMS[name]}"
-        raise InputError(f"{file}", allowed).got(f"a file with {checksum}")
+        allowed = f"{file} must be the published {name} with the checksum {CHECKSUMS[name]}"
+        raise InputError("", allowed).got(f"a file with {checksum}")
     return content

@@ -276,12 +276,8 @@ def _check_drawn(study, metrics):
     used = [m for m in metrics if grades is not None and uses_grades(m, grades)]
     if used:
         allowed = f"must leave out grades where {used[0]} is asked of drawn items"
-        remedy = (
-            "rank all items, which gives it exactly, ask for metrics of binary relevance, or keep "
-            "the rows that are relevant and give {relevance:=None}"
-        )
-        got = shown(np.unique(grades)[:3].tolist())
-        raise InputError("relevance", allowed).got(got, Naming(remedy))
+        remedy = Naming("keep the rows that are relevant and give {relevance:=None}")
+        raise InputError("relevance", allowed).got(shown(np.unique(grades)[:3].tolist()), remedy)
     if len(study.users) < 2:
         raise InputError(
             "held_out", "must leave at least two users to evaluate where items are drawn"

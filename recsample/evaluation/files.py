@@ -99,7 +99,7 @@ def read_columns(
     else:
         found = _from_text(path, wanted, optional, header)
     if not len(found.numbers):
-        raise InputError(path, "must hold at least one row below the names of its columns")
+        raise InputError("", f"{path} must hold at least one row below the names of its columns")
     for use, column in found.by_use.items():
         called = f"{path}, column {found.names[use]!r}"
         if use.startswith(FURTHER):
@@ -131,7 +131,7 @@ def _chosen(path, names, wanted, optional):
             ).got(f"{name!r} where the columns are {shown(names)}")
     if len(set(chosen.values())) < len(chosen):
         got = list(chosen.values())
-        raise InputError("the options", f"must name different columns of {path}").got(got)
+        raise InputError("", f"the options must name different columns of {path}").got(got)
     return chosen
 
 
@@ -152,15 +152,15 @@ def _fields_of(path, wanted, header):
     separator = "," if path == "-" else _SEPARATORS.get(ending)
     if separator is None and header is None:
         raise InputError(
-            "a file",
-            "must end in .csv, .tsv, .inter, .negative or .parquet, text also in .csv.gz and so "
-            "on, be - for CSV from the standard input, or have its columns named by --columns",
+            "",
+            "a file must end in .csv, .tsv, .inter, .negative or .parquet, text also in .csv.gz "
+            "and so on, be - for CSV from the standard input, or have columns named by --columns",
         ).got(path)
     text = text_of(path).rstrip("\r\n")
     if text.startswith("(") and separator == "\t":
         return _lists_of(path, text, wanted)
     if not text or text[0] in "\r\n":
-        raise InputError(path, "must begin with the names of its columns").got("none")
+        raise InputError("", f"{path} must begin with the names of its columns").got("none")
     fields, lines, names, width = [], [], header, len(header or ())
     for row, line in _rows_of(path, text, separator):
         if names is None:
@@ -170,8 +170,8 @@ def _fields_of(path, wanted, header):
             continue
         if len(row) != width:
             as_many = "as --columns names" if header else "as the first line"
-            allowed = f"must have {width} fields, as many {as_many}"
-            raise InputError(f"{path}, line {line},", allowed).got(len(row))
+            allowed = f"{path}, line {line}, must have {width} fields, as many {as_many}"
+            raise InputError("", allowed).got(len(row))
         fields += row
         lines.append(line)
     return names, np.array(fields, object).reshape(-1, width), lines
@@ -187,7 +187,7 @@ def _rows_of(path, text, separator):
         yield from ((row, found.line_num) for row in found)
     except csv.Error as error:
         allowed = f"must be fields between {separator!r}: {error}"
-        raise InputError(f"{path}, line {found.line_num},", allowed) from None
+        raise InputError("", f"{path}, line {found.line_num}, {allowed}") from None
 
 
 def _lists_of(path, text, wanted):
@@ -198,9 +198,9 @@ def _lists_of(path, text, wanted):
         user = found[1].strip() if found else None
         if user is None or user in users:  # whose two lists would become one
             raise InputError(
-                f"{path}, line {k},",
-                "must begin with (user,item) or (user,), of each user once, and then list items "
-                "between tabs",
+                "",
+                f"{path}, line {k}, must begin with (user,item) or (user,), of each user once, and "
+                "then list items between tabs",
             ).got(shown(line))
         users.add(user)
         items = found[2].split("\t")
@@ -221,7 +221,7 @@ def text_of(path: str) -> str:
     except UnicodeDecodeError as error:
         given, at = error.object, error.start  # without a byte order mark
         line = given.count(b"\n", 0, at) + 1
-        raise InputError(f"{path}, line {line},", "must be text in UTF-8").got(
+        raise InputError("", f"{path}, line {line}, must be text in UTF-8").got(
             f"the byte 0x{given[at]:02x}, which is none", "save the file in UTF-8"
         ) from None
     except (OSError, EOFError, zlib.error) as error:
@@ -231,7 +231,8 @@ def text_of(path: str) -> str:
 def _from_parquet(path, wanted, optional):
     """The chosen columns of a Parquet file, or of a folder of such files."""
     if not os.path.exists(path):  # nor is an address asked, as PyArrow would do
-        raise InputError(path, "must be a file that holds a table").got("none on this machine")
+        allowed = f"{path} must be a file that holds a table"
+        raise InputError("", allowed).got("none on this machine")
     arrow, dataset = extra("pyarrow"), extra("pyarrow.dataset")
     try:
         source = dataset.dataset(path, format="parquet", partitioning="hive")
@@ -245,7 +246,7 @@ def _from_parquet(path, wanted, optional):
 
 def _no_table(path, error):
     why = getattr(error, "strerror", None) or error
-    return InputError(path, f"must be a file that holds a table: {why}")
+    return InputError("", f"{path} must be a file that holds a table: {why}")
 
 
 def _numbers_or_text(values):
@@ -270,7 +271,7 @@ def _as_ids(use, values, called, found):
         different, which = coded(values)
         values = different.astype(str).astype(object)[which]
     elif kind != "text":
-        raise InputError(called, "must have text or whole numbers").got(kind)
+        raise InputError("", f"{called} must have text or whole numbers").got(kind)
     blank = np.array([not one.strip() for one in values])
     _refuse(blank, "an id, which is not empty", column, called, found)
     return values
@@ -303,4 +304,4 @@ def _refuse(wrong, allowed, column, called, found):
     if wrong.any():
         at = int(np.argmax(wrong))
         place = f"{found.place} {found.numbers[at]}"
-        raise InputError(f"{called}, {place},", f"must be {allowed}").got(shown(column[at]))
+        raise InputError("", f"{called}, {place}, must be {allowed}").got(shown(column[at]))

@@ -18,7 +18,7 @@ from recsample._support.extras import extra
 from recsample._support.typing import Floats
 from recsample.evaluation.options import EXPECTED
 from recsample.ranks.checks import check_names
-from recsample.ranks.scores import item_sets, pairs_of, sets_of, without
+from recsample.ranks.scores import item_sets, pairs_of, refuse_masked_scores, sets_of, without
 from recsample.ranks.sources import Listed, Source, Study, WholeRows, is_rows
 
 _SCORES_IN_TRAIN, _OF_OTHERS = EXPECTED
@@ -26,6 +26,11 @@ _THEMSELVES = (
     "users who are ranked among their own items; if a query is no answer to itself, give the pairs "
     "of a user and the same item as train="
 )
+# What a column of two words may mean, one with 0 or less, and one of grades.
+_WORDS = "keep the rows that are relevant, and say {relevance:=None}"
+_SIGNS = "{relevance:={0!r}} if rows with 0 or less are not relevant, else {relevance:=None}"
+_STARS = "{relevance:={0!r}} or {relevance:=None} if every row counts; if only some do, keep these"
+_SPELLING = "case, white space, the form of letters or .0"
 # Where tables name so many of the columns, up to a few before and behind them may be padding.
 _NEARLY_ALL, _PADDING = 0.98, 3
 # So many different items are not all unknown by accident, nor so many lists numbered.
@@ -86,10 +91,10 @@ def match_ids(
     if among is not None:
         tables["among"] = _pairs("among", among, pair, counts)
     stated, n_items = _stated_items(items)
-    read = {name: _read(_called(name), one, scored) for name, one in given.items()}
+    read = {name: _read(name, one, train, scored) for name, one in given.items()}
     rows = {name: one for name, one in read.items() if isinstance(one, WholeRows)}
     listed = {name: one for name, one in read.items() if isinstance(one, _Table)}
-    _check_shapes(tables, rows)
+    _check_shapes(tables, rows, columns["user"])
     # Without an entry a table has no kind of ids, and knows of nobody.
     tables = {name: table for name, table in tables.items() if len(table.user.which)}
     found = tables | {_called(name): table for name, table in listed.items()}
@@ -108,8 +113,10 @@ def match_ids(
     if stated is None:
         _count_padding(found, rows, counts)
     sources: dict[str, Source] = {
-        name: rows[name] if name in rows else _listed(name, listed[name], study, catalogue, counts)
-        for name in given
+        name: rows[name]
+        if name in rows
+        else _listed(name, listed[name], study, catalogue, counts, one, columns)
+        for name, one in given.items()
     }
     lists = None if among is None else _lists(tables["among"], study, catalogue, counts)
     lengths = [one.lengths for one in sources.values() if isinstance(one, Listed)]
@@ -156,19 +163,19 @@ def _called(name):
     return f"scores of {name!r}" if name else "scores"
 
 
-def _read(called, given, columns):
+def _read(name, given, train, columns):
     """The scores of one recommender, whatever they are."""
+    called, path = _called(name), f"scores[{name!r}]" if name else "scores"
     if frames.is_frame(given):
         return _from_frame(called, given, columns)
     if is_rows(given) and not frames.is_series(given):
+        refuse_masked_scores(given, "train", train, called, path)
         return WholeRows(given, called)
-    raise InputError(
-        called, "must be a dataframe, an array, a pair of factors or an object with scores(users)"
-    ).got(
-        shown(given),
-        # A mapping stands by the name of a recommender, which may be a user.
-        conversion("scores", {0: given} if isinstance(given, Mapping) else given),
-    )
+    allowed = "must be a dataframe, an array, a pair of factors or an object with scores(users)"
+    is_row = isinstance(given, Mapping) and not any(isinstance(x, Mapping) for x in given.values())
+    # A mapping of scores stands by the name of a recommender, which then is a user.
+    line = conversion(*(("scores", {0: given}) if is_row else (path, given)))
+    raise InputError(called, allowed).got(shown(given), line)
 
 
 def _from_frame(name, frame, columns, may_be_empty=False):
@@ -205,12 +212,12 @@ def _framed(name, given, columns):
     if not frames.is_series(given):
         return given
     pd = extra("pandas")
-    if isinstance(given.index, pd.RangeIndex):
+    if isinstance(given.index, pd.RangeIndex) and given.index.name != columns["user"]:
         return given.to_numpy()
     if given.index.nlevels > 1:
         allowed = "must have the users as its index and items as its values"
         got = f"a Series with the index {shown([*given.index.names])}"
-        raise InputError(name, allowed).got(got, ".reset_index() makes a dataframe of it")
+        raise InputError(name, allowed).got(got, conversion(name, given))
     return pd.DataFrame({columns["user"]: given.index, columns["item"]: given.to_numpy()})
 
 
@@ -221,12 +228,10 @@ def _asked_relevance(tables, columns, relevance):
         for name in known:
             unclear = frames.unclear_columns(tables[name], columns.values(), name == "held_out")
             if unclear:
-                allowed = Naming(
-                    f"must say what the column {{0!r}} of {{{name}}} means: {{relevance:={{0!r}}}} "
-                    "if rows with 0 or less are not relevant, {relevance:=None} if every row is",
-                    unclear[0],
-                )
-                raise InputError("relevance", allowed).got("neither")
+                column, low = unclear[0]
+                means = _WORDS if low is None else _SIGNS if low <= 0 else _STARS
+                allowed = f"must say what the column {{0!r}} of {{{name}}} means: {means}"
+                raise InputError("relevance", Naming(allowed, column)).got("neither")
         return None
     if relevance is not None and not any(relevance in names for names in known.values()):
         if "held_out" not in known:
@@ -280,7 +285,8 @@ def _pairs(name, given, columns, counts):
             remedy = conversion(name, items if items.ndim == 2 else [*given])
             raise InputError("held_out", "must hold one item per user").got(shown(given), remedy)
         cure = "users without an item are left out by a Series with the others as its index"
-        item = whole_numbers(name, items, lowest=0, cure=cure)
+        line = "pandas.Series(held_out).dropna() leaves users without an item out"
+        item = whole_numbers(name, items, lowest=0, cure=cure, missing=line)
         user, shape = np.arange(len(item)), (len(item), None)
     else:
         or_array = ", or an array of the item of each user" if name == "held_out" else ""
@@ -291,27 +297,26 @@ def _pairs(name, given, columns, counts):
     return _Table(frames.coded(user), frames.coded(item), shape=shape)
 
 
-def _check_shapes(tables, rows):
+def _check_shapes(tables, rows, user):
     """Refuse arrays and matrices of different users or items; None is a number nobody knows."""
     shapes = {_called(name): (one.n_users, one.n_items) for name, one in rows.items()}
     shapes |= {name: one.shape for name, one in tables.items() if one.shape is not None}
     n_given, n_items = shapes.get("held_out", (None, 0))
     if n_items is None:
-        n_users = next((n for n, k in shapes.values() if k is not None and n is not None), None)
-        if n_users != n_given:
-            many = "users, of which scores(users) does not tell how many there are"
-            remedy = "say whose they are, by a dataframe of users and items or a Series with the "
-            remedy += "users as its index"
-            all_of_them = many if n_users is None else f"{n_users} users"
-            allowed = f"must hold an item for each of the {all_of_them}"
+        known = [n for n, k in shapes.values() if k is not None and n is not None]
+        if n_given not in known[:1]:
+            of = f"{known[0]} users" if known else "users, whose number scores do not tell"
+            remedy = "a dataframe of users and items, or a Series by users, says whose they are"
+            if not rows:
+                remedy = f"pandas.Series(held_out).rename_axis({user!r}) numbers users from 0"
+            allowed = f"must hold an item for each of the {of}"
             raise InputError("held_out", allowed).got(f"{n_given} items", remedy)
     for first, wanted in shapes.items():
         for name, shape in shapes.items():
             if any(None not in ends and ends[0] != ends[1] for ends in zip(wanted, shape)):
-                raise InputError(name, f"must have the same users and items as {first}").got(
-                    f"shapes {shape} and {wanted}",
-                    "a dataframe of users and items says whose its rows are",
-                )
+                allowed = f"must have the same users and items as {first}"
+                remedy = "a dataframe of users and items says whose its rows are"
+                raise InputError(name, allowed).got(f"shapes {shape} and {wanted}", remedy)
 
 
 def _check_kinds(found, by_number):
@@ -322,9 +327,9 @@ def _check_kinds(found, by_number):
         for name, kind in kinds.items():
             if kind != wanted:
                 other = "scores as an array have" if by_number else "held_out has"
-                raise InputError(
-                    name, f"must name {what} as the other tables do: {other} {wanted}"
-                ).got(f"{kind}, such as {shown(found[name][place].ids[0])}", "; convert the column")
+                allowed = f"must name {what} as the other tables do: {other} {wanted}"
+                got = f"{kind}, such as {shown(found[name][place].ids[0])}"
+                raise InputError(name, allowed).got(got)
 
 
 def _check_spelling(found, counts):
@@ -341,14 +346,12 @@ def _check_spelling(found, counts):
                 continue
             here = min(twins)
             there = spelt[frames.normalised(here)]
-            said = f"{shown(here)} here and {shown(there)} there"
+            said = f"{ascii(here):.80} here and {ascii(there):.80} there"  # so are forms of letters
             if len(twins) > len(mine & others):
-                raise InputError(name, f"must spell ids of {what} as the other tables do").got(
-                    f"{len(twins):,} of {len(mine):,} that differ by case, white space or .0 "
-                    f"only, such as {said}",
-                    "convert the column",
-                )
-            told = f"ids of {what} in {name} that only case, white space or .0 tells from others"
+                allowed = f"must spell ids of {what} as the other tables do"
+                got = f"{len(twins):,} of {len(mine):,} that differ by {_SPELLING} only, such as "
+                raise InputError(name, allowed).got(got + said)
+            told = f"ids of {what} in {name} that only {_SPELLING} tells from others"
             counts["", told] = len(twins)
 
 
@@ -386,10 +389,14 @@ def _catalogue(found, rows, stated, n_items):
     )
     if n_items is not None and (n_items < len(known) or (rows and n_items > len(known))):
         least = "as many as scores have columns" if rows else "at least as many as the tables name"
+        each = "{name: rs.predicted_ranks(one, held_out) for name, one in scores.items()}"
+        ranks = "rs.predicted_ranks(scores, held_out)" if "" in rows else each
+        line = f"rs.report({ranks}, n_items={n_items}) reads scores of drawn items alone"
+        line *= n_items > len(known) and found["held_out"].shape is not None
         raise InputError(
             "items",
             f"must be their number, {least}, {len(known):,}, or the ids of those that are ranked",
-        ).got(f"{n_items:,}")
+        ).got(f"{n_items:,}", line)
     if stated is None:
         return known
     if frames.kind_of(stated) != (kind := frames.kind_of(found["held_out"].item.ids)):
@@ -411,9 +418,9 @@ def _check_numbers(found, rows):
             # None where an object alone knows how many users there are.
             outside = [] if end is None else ids[(ids < 0) | (ids >= end)]
             if len(outside):
-                raise InputError(
-                    name, f"must number {what} from 0 to {end - 1}, as the scores do"
-                ).got(outside[0], "other ids are matched where scores are a dataframe")
+                allowed = f"must number {what} from 0 to {end - 1}, as the scores do"
+                remedy = "other ids are matched where scores are a dataframe"
+                raise InputError(name, allowed).got(outside[0], remedy)
 
 
 def _places(name, table, users, items):
@@ -469,11 +476,10 @@ def _with_grades(study, row, column, grade, left):
     different = grade != grade[first][which]
     if different.any():
         at = int(np.argmax(different))
-        raise InputError("relevance", "must give each pair of user and item one grade above 0").got(
-            f"{grade[first][which][at]:g} and {grade[at]:g} for item "
-            f"{shown(study.items[column[at]])} of one user",
-            "keep one of these rows",
-        )
+        got = f"{grade[first][which][at]:g} and {grade[at]:g} for item "
+        got += f"{shown(study.items[column[at]])} of one user"
+        allowed = "must give each pair of user and item one grade above 0"
+        raise InputError("relevance", allowed).got(got)
     user, item = study.held_out
     found = grade[first][np.searchsorted(keys, left[user] * n_items + item)]
     return study._replace(grades=found)
@@ -489,7 +495,7 @@ def _known_to(study, catalogue, called, table, name, whose, counts):
     return row[known], column[known], known
 
 
-def _listed(name, table, study, catalogue, counts):
+def _listed(name, table, study, catalogue, counts, given, columns):
     """The scores of a dataframe, as far as they are of users and items of the study."""
     called = _called(name)
     row, column, known = _known_to(study, catalogue, called, table, name, "scores", counts)
@@ -500,10 +506,9 @@ def _listed(name, table, study, catalogue, counts):
     twice = again & np.append(False, score[1:] != score[:-1])
     if twice.any():
         user, item = divmod(int(key[twice][0]), len(study.items))
-        raise InputError(called, "must hold one score for each pair of user and item").got(
-            f"two for user {shown(study.users[user])} with item {shown(study.items[item])}",
-            Naming("keep one of them; what is no item, such as padding, is left out by {items:=}"),
-        )
+        got = f"two for user {shown(study.users[user])} with item {shown(study.items[item])}"
+        allowed = "must hold one score for each pair of user and item"
+        raise InputError(called, allowed).got(got, frames.told_apart(given, columns))
     counts[name, "rows of scores that repeat another one, left out"] = again.sum()
     found = Listed(key[~again], score[~again], study)
     counts[name, _SCORES_IN_TRAIN] = found.in_train

@@ -199,7 +199,7 @@ def _the_same_lists(matched):
         raise InputError("unlisted", "must not be 'out' where held-out items are not listed").got(
             f"{missing.nnz:,} of {study.relevant.nnz:,} such as {shown(study.items[item])} of user "
             f"{shown(study.users[user])}",
-            Naming("give the candidates as {among:=}, or another word"),
+            Naming("give the candidates as {among:=}"),
         )
     return without(listed[first], study.relevant)
 

@@ -20,7 +20,7 @@ from recsample.inference.likelihood.sampled_run import checked_sizes
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
 from recsample.metrics.ranking import AP, AUC, NDCG, Recall
-from recsample.ranks.base import OTHER_RANKS, Ranks
+from recsample.ranks.base import NOT_RANKED, OTHER_RANKS, Ranks
 from recsample.ranks.checks import check_names, check_same_ids, rows_of
 from recsample.ranks.counts import RankCounts
 from recsample.sampling.base import Observed
@@ -267,13 +267,9 @@ def check_different(how: str, replace: bool | None) -> None:
     if replace is None or checks.true_or_false("replace", replace):
         remedy = "among repeated items a rank may be worse than among all, which limits nothing"
         if replace is None:
-            remedy = Naming(
-                "state {replace:=False} if no item was drawn twice for a user, so that no rank "
-                "among all items is better, which gives upper limits"
-            )
-        raise InputError("replace", f"must be False where items were drawn {how!r}").got(
-            replace, Naming("{}; exact ranks of some users, exact= of rs.report, tell more", remedy)
-        )
+            remedy = "state {replace:=False} if no item was drawn twice for a user"
+        allowed = f"must be False where items were drawn {how!r}"
+        raise InputError("replace", allowed).got(replace, Naming(remedy))
 
 
 def _check_stated(name, stated, known):
@@ -317,19 +313,15 @@ def refuse_corrections(metrics: Sequence[Metric]) -> None:
     """Refuse corrections among metrics: what is drawn is corrected here."""
     for one in metrics:
         if one.sampler is not None:
-            raise InputError(
-                "metrics",
-                "must hold no corrections: each metric must be a metric of exact ranks such as AP",
-            ).got(f"{one}, which reads what {one.sampler} gives")
+            allowed = "must hold no corrections: each must be a metric of exact ranks such as AP"
+            raise InputError("metrics", allowed).got(f"{one}, which reads what {one.sampler} gives")
 
 
 def _ranks_of(sampled, m, matching):
     """Sampled ranks, checked here so that a message speaks of m and not of a pool."""
     if isinstance(sampled, Observed):
-        raise InputError("sampled", "must be ranks among uniformly drawn items").got(
-            f"what the design {checks.shown(sampled.design)} observes",
-            "its estimates need no correction, see Design.of",
-        )
+        got = f"what the design {checks.shown(sampled.design)} observes, see Design.of"
+        raise InputError("sampled", "must be ranks among uniformly drawn items").got(got)
     checks.refuse_frame("sampled", sampled, "choose the column of ranks, or see Ranks.from_frame")
     if isinstance(sampled, (Ranks, RankCounts)):
         rows, _ = rows_of(sampled)
@@ -339,29 +331,28 @@ def _ranks_of(sampled, m, matching):
             checks.refuse_first(drawn != known, "m", allowed, "{1}", known, drawn)
         return sampled
     if m is None:
-        raise InputError(
-            "m", "must be given with a column of ranks", remedy="how many items were drawn"
-        )
+        allowed = "must be given with a column of ranks"
+        raise InputError("m", allowed, remedy="how many items were drawn")
     sampled = matching.aligned("sampled", sampled)
-    # Whole numbers that a table holds as objects, or in a type of its own, are welcome too.
-    plain = getattr(getattr(sampled, "dtype", None), "str", "O")[1:2] in ("i", "u", "f")
-    given = sampled.tolist() if hasattr(sampled, "tolist") and not plain else sampled
-    values = checks.whole_numbers("sampled", given, cure=OTHER_RANKS)
-    low, remedy = "must be ranks from 1 on", "if the best rank is 0 in your data, add 1"
-    checks.refuse_first(values < 1, "sampled", low, "{}", values, remedy=remedy)
+    values = checks.whole_numbers("sampled", sampled, cure=OTHER_RANKS, missing=NOT_RANKED)
     if values.ndim != 1:
-        raise InputError("sampled", "must be one-dimensional, one rank per instance").got(
-            f"shape {values.shape}"
-        )
+        allowed = "must be one-dimensional, one rank per instance"
+        raise InputError("sampled", allowed).got(f"shape {values.shape}")
     if len(values) < 2:
         raise InputError("sampled", "must hold at least two instances").got(len(values))
-    drawn = checks.one_or_each("m", m, len(values), lowest=1)
+    drawn, below = checks.one_or_each("m", m, len(values), lowest=1), values < 1
+    # Counted from 0, the best rank is about as frequent as the next one, and none is above m.
+    is_from_zero = values.min() == 0 and (values <= drawn).all()
+    line = "numpy.add(sampled, 1) counts from 1"
+    line *= bool(is_from_zero and 2 * below.sum() >= (values == 1).sum())
+    got = f"{below.sum():,} of {below.size:,} below, such as {{}}"
+    checks.refuse_first(below, "sampled", "must be ranks from 1 on", got, values, remedy=line)
     among = drawn + 1 if np.ndim(m) else int(drawn[0]) + 1
     allowed, got = "must hold ranks up to m + 1 = {0}", "{1} in instance {at}"
     checks.refuse_first(values > among, "sampled", allowed, got, among, values)
     del values  # which Ranks keep in memory
     labels = matching.labels
-    return Ranks(given, among, ids=None if labels is None else np.asarray(labels))
+    return Ranks(sampled, among, ids=None if labels is None else np.asarray(labels))
 
 
 def _check_same(runs):

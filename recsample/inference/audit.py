@@ -265,13 +265,9 @@ def exact_ranks(
     else:
         values, names = checks.numbers("exact", exact).astype(float), labels_of("exact", exact)
         if names is None and values.shape != (len(sampled),):
-            raise InputError(
-                "exact",
-                f"must hold a rank or NaN for each of the {len(sampled)} instances of sampled",
-            ).got(
-                f"shape {values.shape}",
-                "name the few by the index of a Series, or give (numbers of the instances, Ranks)",
-            )
+            allowed = f"must hold a rank or NaN for each of the {len(sampled)} instances of sampled"
+            remedy = "name few by the index of a Series, or give (numbers of the instances, Ranks)"
+            raise InputError("exact", allowed).got(f"shape {values.shape}", remedy)
         known = np.flatnonzero(~np.isnan(values))
         users = known if names is None else _numbers_of(names[known], sampled)
         _check_users(users, len(users), len(sampled))

@@ -300,8 +300,8 @@ def defined_values(metric, ranks):
     """The metric of every instance; refuse undefined values."""
     metric = the_metric(metric)
     values = metric(ranks)
-    allowed, got = "must be defined for every instance", "nan in instance {at}"
-    checks.refuse_first(np.isnan(values), str(metric), allowed, got)
+    allowed, got = "must be defined for every instance", f"{metric}, nan in instance {{at}}"
+    checks.refuse_first(np.isnan(values), "metric", allowed, got)
     return values
 
 

@@ -232,7 +232,7 @@ class Metric(ABC):
         if ranks is None and options:
             return self._with(options)
         if options:
-            raise InputError(f"{self}", "takes either ranks or options").got("both")
+            raise InputError("", f"{self} takes either ranks or options").got("both")
         check_usable(self)
         check_ranks(ranks)
         values = self._mean_over_ties(ranks)
@@ -243,7 +243,7 @@ class Metric(ABC):
         known = [f.name for f in dataclasses.fields(self)] if dataclasses.is_dataclass(self) else []
         for name in options:
             if name not in known:
-                raise InputError(f"{self}", f"must be given options of {known}").got(f"{name!r}")
+                raise InputError("", f"{self} must be given options of {known}").got(f"{name!r}")
         return dataclasses.replace(self, **options)
 
     def _mean_over_ties(self, ranks):
@@ -316,7 +316,7 @@ class Metric(ABC):
     def __matmul__(self: _Self, cutoff: int) -> _Self:
         """``M @ k``: the metric cut off at rank `k`."""
         if not (self.takes_cutoff and dataclasses.is_dataclass(self)):
-            raise InputError(f"{self}", "takes no cut-off").got(f"@ {cutoff!r}")
+            raise InputError("", f"{self} takes no cut-off").got(f"@ {cutoff!r}")
         cutoff = positive_int("cutoff", cutoff)
         return dataclasses.replace(self, cutoff=cutoff)
 
@@ -423,7 +423,8 @@ def _number(name, text):
 def check_usable(metric: Metric) -> None:
     """Refuse a metric without a cut-off that it needs, or with another form than it declares."""
     if metric.needs_cutoff and metric.cutoff is None:
-        raise InputError(metric.name, "needs a cut-off", remedy=f"write {metric.name} @ 10")
+        line = f"write {metric.name} @ 10"
+        raise InputError("", f"{metric.name} needs a cut-off", remedy=line)
     if type(metric.form) is not Shape:
         try:
             hash(metric)
@@ -478,8 +479,7 @@ def _check_falls(metric, n_relevant, n_items):
         if len(wrong):
             at = slice(wrong[0], wrong[0] + 2)
             allowed = f"must not {way} with the rank to have limits, as {metric} does"
-            remedy = f"it is {values[at].tolist()} on the ranks {rank[at].tolist()} of {n_items}; "
-            remedy += f"higher_is_better={metric.higher_is_better} says which way is better"
+            remedy = f"it is {values[at].tolist()} on the ranks {rank[at].tolist()} of {n_items}"
             raise InputError("metric", allowed, remedy=remedy)
 
 

@@ -208,8 +208,8 @@ def _counts(name, items):
     except TypeError:
         raise InputError(name, "must hold hashable items").got(checks.shown(items)) from None
     # NaN is not even equal to itself, so it would never be found among the relevant items.
-    if any(map(checks.is_missing, counts)):
-        raise InputError(name, "must not hold NaN").got(checks.shown(items))
+    if any(one is not None and checks.is_missing(one) for one in counts):
+        raise InputError(name, "must not have missing values").got(checks.shown(items))
     return counts
 
 

@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["Ranks", "Rows"]
 
 
-# What to do with ranks that are no whole numbers.
+# What ranks are that are no whole numbers, and what missing ones.
 OTHER_RANKS = (
-    "where items are tied, rs.Ranks(first, n_items, ties=...) takes the first of their places "
-    "and how many others they are tied with; an item that is not found has the last rank, or is "
-    "left out"
+    "where items are tied, rs.Ranks takes the first of their places, and ties= how many share them"
 )
+NOT_RANKED = "an item that was not found has the last rank, a user who was not ranked has no row"
 
 
 class Rows(NamedTuple):
@@ -163,7 +162,7 @@ class Ranks(WithDrawn):
         if isinstance(values, Ranks):
             raise InputError("values", "must be ranks, which are numbers").got(values)
         checks.refuse_frame("values", values, "Ranks.from_frame reads it, or choose one column")
-        flat, n_relevant, nested = flattened("values", values)
+        flat, n_relevant, nested = flattened("values", values, NOT_RANKED)
         if flat.dtype.kind == "f":
             whole = np.isfinite(flat) & (flat == np.floor(flat))
             of_one, columns = "rank {} in instance {}", (flat, owners(n_relevant))

@@ -18,11 +18,9 @@ from recsample.ranks.counts import RankCounts
 def check_ranks(ranks: Any, name: str = "ranks") -> Ranks:
     """Return ``ranks``; raise an InputError if it is not `Ranks`."""
     if isinstance(ranks, RankCounts):
-        raise InputError(name, "must be Ranks where there is a result for each instance").got(
-            "RankCounts",
-            "counts.mean(function) is the mean over the instances of a metric or of another "
-            "function of Ranks",
-        )
+        allowed = "must be Ranks where there is a result for each instance"
+        line = "counts.mean(function) is the mean over the instances of a function of Ranks"
+        raise InputError(name, allowed).got("RankCounts", line)
     if not isinstance(ranks, Ranks):
         raise InputError(name, "must be Ranks").got(type(ranks).__name__)
     return ranks
@@ -97,11 +95,13 @@ def check_same_ids(name: str, ranks: Mapping[str, Ranks]) -> None:
         first, wanted = named[0]
         other = np.flatnonzero(ids != wanted)
         if len(other):
-            raise InputError(name, "must have the same instances in the same order").got(
-                f"ids that differ from instance {other[0]} on: {shown(wanted[other[0]])} of "
-                f"{first}, {shown(ids[other[0]])} of {whose}",
-                "; ranks[np.argsort(ranks.ids)] sorts them",
-            )
+            at, each = other[0], [{*one.tolist()} for one in (ids, wanted)]
+            line = "ranks[numpy.argsort(ranks.ids)] sorts them"
+            line *= each[0] == each[1] and len(each[0]) == len(ids)
+            got = f"ids that differ from instance {at} on: {shown(wanted[at])} of {first}, "
+            got += f"{shown(ids[at])} of {whose}"
+            allowed = "must have the same instances in the same order"
+            raise InputError(name, allowed).got(got, line)
 
 
 def check_recommenders(ranks: object, counted: bool = False) -> Mapping[str, Any]:
@@ -126,16 +126,11 @@ def check_names(name: str, recommenders: Iterable[Any]) -> None:
     by_text: dict[str, Any] = {}
     for one in recommenders:
         if str(one) == "undecided":
-            raise InputError(
-                name,
-                "must not hold a recommender called 'undecided', which tables of pairs say "
-                "where nobody is ahead",
-                remedy="rename it",
-            )
+            allowed = "must not hold a recommender called 'undecided', which tables of pairs say"
+            raise InputError(name, allowed)
         if str(one) in by_text:
-            raise InputError(name, "must hold recommenders whose names differ as text").got(
-                f"{shown(by_text[str(one)])} and {shown(one)}", "rename one"
-            )
+            got = f"{shown(by_text[str(one)])} and {shown(one)}"
+            raise InputError(name, "must hold recommenders whose names differ as text").got(got)
         by_text[str(one)] = one
 
 

@@ -162,7 +162,7 @@ class RankCounts(WithDrawn):
         """
         if isinstance(ranks, Ranks):
             if n_items is not None or np.any(ties):
-                raise InputError("Ranks", "know their n_items and ties", remedy="give them alone")
+                raise InputError("n_items", "must be left out, and ties: Ranks know their n_items")
             refuse_several(ranks)
             counts = cls.of(ranks.rows.rank, ranks.n_items, ties=ranks.rows.ties)
             return _drawn_as(counts, ranks.drawn)

@@ -124,8 +124,8 @@ def _lists_in(block, column, users, length=None):
         if row.ndim != 1 or row.dtype.kind not in "iuf" or length not in (None, len(row)):
             a_list = "a list of numbers" if length is None else f"{length} numbers"
             raise InputError(
-                f"column {column!r}",
-                f"must hold {a_list} for each "
+                "",
+                f"column {column!r} must hold {a_list} for each "
                 f"user{', as item_factors for each item' * (length is not None)}",
             ).got(f"{shown(one)} for user {shown(user)}")
         rows.append(row)
@@ -241,9 +241,8 @@ def _check_types(scored: Any, held: Any, names: dict[str, str]) -> None:
         raise InputError("scores", allowed).got(f"{scored['score']} in column {names['score']!r}")
     for use in ("user", "item"):
         if scored[use].is_numeric() != held[use].is_numeric():
-            raise InputError(
-                "held_out", f"must name {use}s as scores does: {scored[use]} there"
-            ).got(f"{held[use]} in column {names[use]!r}", "; convert the column")
+            allowed = f"must name {use}s as scores does: {scored[use]} there"
+            raise InputError("held_out", allowed).got(f"{held[use]} in column {names[use]!r}")
 
 
 def _refuse(scored: Any, user: Any, item: Any) -> None:

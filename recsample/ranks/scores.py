@@ -9,23 +9,28 @@ import numpy as np
 from scipy import sparse
 
 from recsample._support.arrays import owners, row_blocks
-from recsample._support.checks import numbers, refuse_frame, shown, whole_numbers
-from recsample._support.errors import InputError
+from recsample._support.checks import numbers, refuse_frame, refuse_masked, shown, whole_numbers
+from recsample._support.errors import InputError, Naming
 
 # Scores are formed and compared for about this many at a time (32 MiB of float64). With blocks as
 # small as those of the laws, slicing the sets of items would take longer than the comparing.
 BLOCK = 2**22
 
 
+def refuse_masked_scores(scores, known, given, name="scores", path="scores"):
+    """Refuse masked scores, of items not to rank; so says `known`, unless something is given."""
+    line = f"{path}.data with {{{known}:=scipy.sparse.csr_matrix({path}.mask)}} leaves them out"
+    refuse_masked(name, scores, Naming(line) if given is None else "")
+
+
 def checked_scores(scores, name="scores"):
     """Check scores; return an array (users, items) or a pair of factors."""
-    refuse_frame(name, scores, "evaluate reads it; for a table of scores alone, .to_numpy()")
+    refuse_frame(name, scores, "evaluate reads it")
     if not isinstance(scores, tuple):
         scores = numbers(name, scores)
         if scores.ndim != 2 or not scores.size:
-            raise InputError(name, "must have shape (users, items), neither of them 0").got(
-                scores.shape, "columns of a table go into pandas.DataFrame" * (scores.ndim == 1)
-            )
+            allowed = "must have shape (users, items), neither of them 0"
+            raise InputError(name, allowed).got(scores.shape)
         return scores
     if len(scores) != 2:
         allowed = "must be one array or the pair (user_factors, item_factors)"
@@ -56,9 +61,8 @@ def unrounded(scores):
     if scores.dtype.kind in "iu" and scores.dtype.itemsize == 8 and scores.size:
         largest = max(int(scores.max()), -int(scores.min()))
         if largest > 2**53:
-            raise InputError(
-                "scores", "must be numbers that floats hold, up to 2**53 on either side"
-            ).got(largest, "give their order, or differences, instead")
+            allowed = "must be numbers that floats hold, up to 2**53 on either side"
+            raise InputError("scores", allowed).got(largest)
     return scores
 
 
@@ -85,9 +89,9 @@ def item_sets(name, matrix, n_users, n_items):
         return sparse.csr_matrix((n_users, n_items), dtype=bool)
     allowed = f"must be a sparse matrix of shape {(n_users, n_items)}"
     if not sparse.issparse(matrix):
-        kind = type(matrix).__name__
-        got = f"a dense {kind}"
-        raise InputError(name, allowed).got(got, f"scipy.sparse.csr_matrix({name}) makes one")
+        line = f"scipy.sparse.csr_matrix({name}) makes one"
+        line *= np.shape(matrix) == (n_users, n_items)
+        raise InputError(name, allowed).got(f"a dense {type(matrix).__name__}", line)
     if matrix.shape != (n_users, n_items):
         raise InputError(name, allowed).got(matrix.shape)
     if matrix.format == "csr" and matrix.nnz:  # SciPy does not check what it is built from

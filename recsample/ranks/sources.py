@@ -16,7 +16,6 @@ from scipy import sparse
 
 from recsample._support.arrays import counted, owners, row_blocks, starts_of, summed
 from recsample._support.checks import numbers
-from recsample._support.conversions import conversion
 from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.typing import Floats, Integers, Sparse
@@ -215,11 +214,6 @@ class WholeRows:
         self.n_users, self.n_items = None, 0  # None if only the object knows its users
         if self._asked:
             self.n_items = self._block(np.zeros(1, np.int64)).shape[1]
-        elif sparse.issparse(given):
-            raise InputError(
-                name,
-                "must be an array, a pair of factors, a dataframe or an object with scores(users)",
-            ).got("a sparse matrix", conversion(name, given))
         else:
             self._given = checked_scores(given, name)
             pair = isinstance(self._given, tuple)

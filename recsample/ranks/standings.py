@@ -27,6 +27,7 @@ from recsample.ranks.scores import (
     checked_scores,
     item_sets,
     pair_scores,
+    refuse_masked_scores,
     refuse_shared,
     relevant_sets,
 )
@@ -152,6 +153,7 @@ class Product(Pairwise):
 
 def scored_pools(scores, relevant, exclude):
     """Check scores, relevant and excluded items against each other."""
+    refuse_masked_scores(scores, "exclude", exclude)
     scores = checked_scores(scores)
     factors = isinstance(scores, tuple)
     n_users, n_items = map(len, scores) if factors else scores.shape

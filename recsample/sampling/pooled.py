@@ -186,10 +186,6 @@ class PooledSampling(Sampler):
             for size in (np.maximum(s, 1), most + 1)
         )
         if not np.allclose(few, many, rtol=1e-9, atol=0, equal_nan=True):
-            raise InputError(
-                "metric",
-                "must be linear, or the same at a rank whatever the number of items, which is "
-                "random in pooled draws",
-                remedy=f"; {metric} is not",
-            )
+            allowed = "must be linear, or the same at a rank whatever the number of items, which "
+            raise InputError("metric", f"{allowed}is random in pooled draws").got(metric)
         return few

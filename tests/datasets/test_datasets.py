@@ -64,8 +64,8 @@ def test_a_user_may_have_no_other_event_than_the_held_out_one():
         ([], [], [], "users must hold at least one event, got none"),
         ([[1]], [[1]], [1], r"users must be one-dimensional, got an array of shape \(1, 1\)"),
         ([1.5], [1], [1], "users must be whole numbers, got 1.5"),
-        ([1], [float("nan")], [1], "items must be whole numbers, got nan"),
-        ([1], [None], [1], "items must be whole numbers"),
+        ([1], [float("nan")], [1], "items must not have missing values, got 1 of 1"),
+        ([1], [None], [1], "items must not have missing values, got 1 of 1"),
         ([1, 2], [1, 1], [1], "one item for each of the 2 users, got 1"),
         ([1, 2], [1, 1], {1: 1}, "held_out must hold an item for every user, got none for 2"),
         ([1], [1], {1: 1, 9: 1}, "held_out must name users that occur in users, got 9"),
@@ -192,17 +192,21 @@ def test_from_frame_orders_times_of_any_kind(library, times):
 @pytest.mark.parametrize(
     "columns, arguments, message",
     [
-        ({}, {}, "one of time, a column, and held_out must be given, got none"),
-        ({}, {"time": "time", "held_out": {"a": "x"}}, "must be given, got both"),
+        ({}, {}, "time or held_out must be given, one of them, got none"),
+        ({}, {"time": "time", "held_out": {"a": "x"}}, "must be given, one of them, got both"),
         ({}, {"time": "when"}, "frame must have the column 'when' .*time=.* got the columns"),
         ({}, {"time": "time", "user": "name"}, "frame must have the column 'name' .*user="),
         ({"time": list("59298")}, {"time": "time"}, "times that are numbers or dates, got String"),
         (
             {"time": [5, None, 9, 2, 9]},
             {"time": "time"},
-            "missing values, got one in column 'time'",
+            "missing values, got 1 of 5, the first in column 'time'",
         ),
-        ({"item": ["x", None, "z", "x", "w"]}, {"time": "time"}, "missing values, got one in col"),
+        (
+            {"item": ["x", None, "z", "x", "w"]},
+            {"time": "time"},
+            "missing values, got 1 of 5, the first in col",
+        ),
         (
             {"user": ["b", "a", "c", "a", "d"]},
             {"time": "time"},
@@ -228,7 +232,9 @@ def test_from_frame_refuses_two_held_out_items():
 
 def test_from_frame_refuses_times_that_are_nan():
     frame = in_library("polars", EVENTS | {"time": [1.0, 2.0, float("nan"), 4.0, 5.0]})
-    with pytest.raises(ValueError, match="times that are numbers or dates, got nan in row 2"):
+    with pytest.raises(
+        ValueError, match="missing values, got 1 of 5, the first in column 'time', row 2"
+    ):
         Interactions.from_frame(frame, time="time")
 
 

@@ -393,7 +393,7 @@ def test_a_column_of_relevance(run, tables, kind):
     assert (
         status == 2 and "--relevance must say what the column 'Label' of --held-out means" in said
     )
-    assert "--relevance Label if" in said and "--all-relevant if every row is" in said
+    assert "--relevance Label if" in said and "else --all-relevant" in said
     for more, rows in ((["--relevance", "Label"], relevant), (["--all-relevant"], slice(None))):
         status, out, _ = run(*asked, *more)
         expected = rs.evaluate(scores, held_out[rows])

@@ -89,7 +89,7 @@ def test_ranks_are_equal_however_they_were_drawn():
         (
             [1, 2, 3],
             {"drawn": "popular"},
-            "^replace must be False .* 'popular', got None: .*exact=",
+            "^replace must be False .* 'popular', got None: state replace=False",
         ),
         (
             POPULAR.drawn_as("popular", True),

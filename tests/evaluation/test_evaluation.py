@@ -468,7 +468,8 @@ class TestWhatDoesNotMatch:
         one = f"{what[0]}3"
         part = self.scores[what].where(self.scores[what] != one, one + ".0")
         found = self.evaluated(scores=self.scores.assign(**{what: part}), unlisted="below")
-        told = f"ids of {what}s in scores of 'one' that only case, white space or .0 tells from"
+        told = f"ids of {what}s in scores of 'one' that only case, white space, the form of "
+        told += "letters or .0 tells from"
         assert self.counted(found, told) == 1
 
     def test_items_may_be_named(self):
@@ -624,7 +625,7 @@ class TestMessagesSpeakOfEvaluate:
             rs.evaluate(self.dense, other)
 
     def test_another_number_of_items_than_of_columns(self):
-        wanted = "^items must be their number, as many as scores have columns, 25, .*, got 26$"
+        wanted = "^items must be their number, as many as scores have columns, 25, .*, got 26"
         with pytest.raises(ValueError, match=wanted):
             rs.evaluate(self.dense, self.held_out, items=26)
 
@@ -670,7 +671,7 @@ class TestRelevance:
     def test_each_answer(self, library, name):
         for grades in (self.first, self.first * 4.0, self.first * 2 - 1):
             table = library(self.held_out.assign(**{name: grades}))
-            ask = f"^relevance must say what .* relevance='{name}' if .*, relevance=None if"
+            ask = f"^relevance must say what .* relevance='{name}' if .*, else relevance=None"
             with pytest.raises(ValueError, match=ask):
                 self.evaluated(table)
             found = self.evaluated(table, relevance=name)
@@ -723,16 +724,13 @@ def test_whole_numbers_that_floats_would_tie_keep_their_order_or_are_refused():
 def test_what_is_no_table_is_told_what_to_pass(tmp_path):
     data = rs.datasets.make_interactions(60, 50, 1500, rng=0)
     scores = np.zeros((60, 50))
-    with pytest.raises(ValueError, match="^held_out must .*: give held_out=data.held_out of it$"):
+    with pytest.raises(ValueError, match="^held_out must .*: held_out.held_out is that part"):
         rs.evaluate(scores, data)
-    with pytest.raises(ValueError, match="^train must .*: give train=data.train of it$"):
+    with pytest.raises(ValueError, match="^train must .*: train.train is that part"):
         rs.evaluate(scores, data.held_out, train=data)
-    fitted = type("Fitted", (), {"user_factors": scores, "item_factors": scores})()
-    with pytest.raises(ValueError, match=r": give \(model.user_factors, model.item_factors\)$"):
-        rs.evaluate(fitted, data.held_out)
     for path in ("a.csv", tmp_path / "a.csv"):
         for given in ((path, data.held_out), (scores, path)):
-            with pytest.raises(ValueError, match=": read the file first"):
+            with pytest.raises(ValueError, match=r": pandas.read_csv\(\w+\) reads it"):
                 rs.evaluate(*given)
 
 

@@ -554,7 +554,7 @@ def test_the_command_says_what_python_says(tmp_path, capsys, monkeypatch):
         ),
         (
             lambda: rs.evaluate(np.eye(3), HELD_OUT.assign(p=[1, 2, None]), groups="p"),
-            "groups must not have missing values, got one in column 'p', row 2",
+            "groups must not have missing values, got 1 of 3, the first in column 'p', row 2",
         ),
         (
             lambda: rs.evaluate(np.eye(3), HELD_OUT, groups=pd.Series([1, 1], [0, 1])),

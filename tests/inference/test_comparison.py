@@ -209,7 +209,9 @@ def test_undefined_values_are_refused_and_named():
         lambda: inference.paired_comparison(AUC, undefined, undefined),
         lambda: inference.order_probability(AUC, undefined, undefined, UniformSampling(1)),
     ):
-        with pytest.raises(ValueError, match="AUC must be defined .* got nan in instance 1"):
+        with pytest.raises(
+            ValueError, match="metric must be defined .* got AUC, nan in instance 1"
+        ):
             call()
 
 

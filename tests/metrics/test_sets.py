@@ -135,11 +135,11 @@ class TestRefusals:
             ([[1, 2]], [1], r"recommended must hold hashable items, got \[\[1, 2\]\]$"),
             (np.ones((2, 2)), [1], "recommended must hold hashable items, got "),
             ([1], [{2}], r"relevant must hold hashable items, got \[\{2\}\]$"),
-            ([1.0, np.nan], [1], r"recommended must not hold NaN, got \[1.0, nan\]$"),
-            ([1], np.array([np.nan]), r"relevant must not hold NaN, got \[nan\]$"),
-            ([np.float32("nan")], [1], "recommended must not hold NaN"),
-            ([1], [pd.NA], "relevant must not hold NaN"),
-            ([pd.NaT], [1], "recommended must not hold NaN"),
+            ([1.0, np.nan], [1], r"recommended must not have missing values, got \[1.0, nan\]$"),
+            ([1], np.array([np.nan]), r"relevant must not have missing values, got \[nan\]$"),
+            ([np.float32("nan")], [1], "recommended must not have missing values"),
+            ([1], [pd.NA], "relevant must not have missing values"),
+            ([pd.NaT], [1], "recommended must not have missing values"),
         ],
     )
     def test_sets(self, recommended, relevant, message):

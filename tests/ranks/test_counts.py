@@ -124,7 +124,10 @@ REFUSED = {
     ),
     "half a rank": (lambda: RankCounts.of([1.5, 1, 1], 2), "whole numbers.*, got 1.5"),
     "half a rank, in pools": (lambda: RankCounts.of([1.5, 1], [2, 3]), "whole numbers.*, got 1.5"),
-    "missing rank": (lambda: RankCounts.of([np.nan, 1, 1], 2), "whole numbers.*, got nan"),
+    "missing rank": (
+        lambda: RankCounts.of([np.nan, 1, 1], 2),
+        "missing values, got 1 of 3, the first at position 0",
+    ),
     "no rank": (lambda: RankCounts.of([], 2), r"at least one rank, got .* \(0,\)"),
     "ranks in a table": (lambda: RankCounts.of([[1, 2]], 2), r"one-dimensional.* got .*\(1, 2\)"),
     "no pool": (lambda: RankCounts.of([1]), "n_items must be given"),

@@ -101,7 +101,7 @@ class TestFrames:
     def test_missing_values_are_refused(self, library):
         holes = TABLE.astype({"rank": "Int64"})
         holes.loc[[5, 9], "rank"] = None
-        with pytest.raises(ValueError, match="missing values, got 2 rows in column 'rank'"):
+        with pytest.raises(ValueError, match="missing values, got 2 in column 'rank'"):
             RankCounts.from_frame(FRAMES[library](holes), 60, ties=0)
 
     def test_a_missing_column_is_named(self, library):

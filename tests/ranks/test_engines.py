@@ -212,7 +212,7 @@ class TestScores:
                 engines.ranks_of_scores(scores, held_out)
             return
         found = engines.ranks_of_scores(scores, held_out)
-        with pytest.raises(ValueError, match="missing values, got 1 rows in column 'rank'"):
+        with pytest.raises(ValueError, match="missing values, got 1 in column 'rank'"):
             RankCounts.from_frame(found)
 
     @pytest.mark.parametrize("library", ALMOST_ALL)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import recsample as rs
 from recsample._support.checks import refuse_first
@@ -31,7 +32,7 @@ REFUSED = {
     ),
     "scores": (
         lambda: rs.predicted_ranks([1.0, 2.0], [0]),
-        ("scores", "must have shape (users, items), neither of them 0", "(2,)", "columns of a tab"),
+        ("scores", "must have shape (users, items), neither of them 0", "(2,)", ""),
     ),
     "metric": (
         lambda: rs.metric("ndgc"),
@@ -108,10 +109,7 @@ def test_it_is_a_value_error_of_the_package_and_its_examples_run():
 def test_parts_that_are_missing_leave_no_trace():
     assert str(InputError("m", "must be given")) == "m must be given"
     assert str(InputError("m", "must be given", remedy="so many")) == "m must be given: so many"
-    assert (
-        str(InputError("m", "must be given").got(0, "; so many"))
-        == "m must be given, got 0; so many"
-    )
+    assert str(InputError("m", "must be given").got(0, "; so many")).endswith("got 0; so many")
     assert str(InputError("", "this is no study").got("")) == "this is no study"
 
 
@@ -165,8 +163,30 @@ def test_a_line_of_a_file_is_refused_as_an_argument_is(tmp_path):
     path.write_text("user,rank\nann,1\n,2\n", encoding="utf-8")
     with pytest.raises(InputError) as caught:
         read_file(str(path), {"user": "user", "rank": "rank"})
-    assert caught.value.argument == f"{path}, column 'user', line 3,"
-    assert (caught.value.value, caught.value.remedy) == ("''", "")
+    assert str(caught.value).startswith(f"{path}, column 'user', line 3, must be an id")
+    assert (caught.value.argument, caught.value.value) == ("", "''")
+
+
+class Flat:
+    def scores(self, users):
+        return [1.0]
+
+
+@pytest.mark.parametrize(
+    "refused, argument",
+    [
+        (lambda: rs.evaluate({"a": [1.0, 2.0]}, [0, 1]), "scores"),
+        (lambda: rs.predicted_ranks(np.eye(2), [0, 1], sparse.eye(2)), "relevant"),
+        (lambda: rs.evaluate(Flat(), [0]), "scores"),
+        (lambda: rs.Recall(ranks), ""),
+    ],
+)
+def test_the_argument_is_the_name_of_one_or_nothing(refused, argument):
+    with pytest.raises(InputError) as caught:
+        refused()
+    assert caught.value.argument == argument
+    said = str(caught.value).partition(", got")[0].partition(":")[0]
+    assert str(caught.value.got(0)) == f"{said}, got 0"
 
 
 # What is no refusal of something that was handed over.
