@@ -17,6 +17,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from operator import methodcaller
@@ -108,6 +109,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _unwritten(error)
     try:
         found = asked.command(asked)
+        if hasattr(found, "made"):  # a plan is no result
+            line = shlex.join(sys.argv[1:] if arguments is None else arguments)
+            line = re.sub(r"[^\s='\"]*[/\\]", "", line)  # without folders
+            found = replace(found, made={**found.made, "command": f"recsample {line}"})
         text = asked.forms[asked.form](found)
     except MissingExtra as error:
         return _refuse(str(error))
@@ -247,7 +252,8 @@ def _ask_ranks(command, add, sampled=""):
 
 
 def _ask_published(command, add):
-    add("FILE", help="text: recommenders and metrics as rows and columns; CSV, Markdown, pasted")
+    table = "text: recommenders and metrics as rows and columns; CSV, Markdown, pasted"
+    add("FILE", help=f"{table}; of users with one relevant item each, which a table seldom tells")
     numbers = {"required": True, "type": int, "nargs": "+"}
     add("--m", **numbers, help="items drawn for each user; several where the paper leaves it open")
     add("--items", **numbers, help="size of the pools, or of the smallest and the largest one")

@@ -20,7 +20,7 @@ from recsample.evaluation.match import match_ids
 from recsample.evaluation.options import REPORTED, check_together
 from recsample.evaluation.rank import rank
 from recsample.evaluation.reporting import USUAL, refuse_corrections
-from recsample.evaluation.results import Result, result_of
+from recsample.evaluation.results import Result, recorded
 from recsample.evaluation.runs import runs_of
 from recsample.metrics.base import Metric
 from recsample.metrics.names import chosen_metrics
@@ -34,6 +34,7 @@ __all__ = ["evaluate"]
 _FEW = 20
 
 
+@recorded
 def evaluate(
     scores: Any,
     held_out: Any,
@@ -192,7 +193,6 @@ def evaluate(
     >>> bool(by_person["low"] < alone["low"]), bool(by_person["value"] == alone["value"])
     (True, True)
     """
-    arguments = dict(locals())
     extra("pandas")
     rng = generator(rng)
     if metrics is None:  # an item that is never found has no AUC
@@ -216,9 +216,7 @@ def evaluate(
         check_found(chosen)
     whose = None if groups is None else group_numbers(groups, matched.study.users)
     study = infer(ranked, chosen, drawn, train is not None, whose, runs)
-    if sampler is None:
-        del arguments["rng"]  # which nothing was drawn with
-    return result_of(study, evaluate, arguments)
+    return Result(study, study.findings(), {})
 
 
 def _runs(scores, model, run, unlisted, drawn, sampler):

@@ -16,16 +16,33 @@ from recsample._support.frames import is_frame
 from recsample.metrics.names import exact_metric
 
 # What stands in place of a number.
-_NONE = {"", "n/a", "n.a.", "na", "<na>", "nan", "none", "null", "oom", "oot", "/", "?"}
+_NONE = {"", "n/a", "n.a.", "na", "<na>", "nan", "nat", "none", "null", "oom", "oot", "/", "?"}
 _NONE |= {"-", "--", "---", "‒", "–", "—", "―"}
 _RULE = re.compile(r"[|\s:+=\u2500-\u257f-]*")
 # Raised or lowered behind a number: no digit of it, but a mark, a rank or an error.
 _RAISED = re.compile(r"(?<=[\d%>*_])[\s$]*(?:\^(\S)|<su[bp]>(.*?)</su[bp]>|([⁰¹²³⁴-⁹ᵃ-ᶻ]+))")
 # What stands around numbers and names for their looks, and marks of significance.
-_LOOKS = re.compile(r"</?[a-z]+>|\*\*|__|\\(?=[*%&_#])|[$^~`↑↓†‡§¶⋆∗]")
+_LOOKS = re.compile(r"</?[a-z]+>|\*\*|__|\\(?=[*%&_#])|[$^~`↑↓†‡§¶⋆∗▲▼△▽★☆•°]")
 _NUMBER = re.compile(r"(-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)\s*\**\s*(.*)", re.DOTALL)
 # An error, a rank or the like behind a number.
 _BESIDE = re.compile(r"[(\[].*[)\]]|(?:±|\+/?-)[^%]+")  # of which number is 0.7±0.1%?
+# No metric has more digits or zeros, and no table as much text; csv reads no more in a cell.
+_LONGEST, _LONGEST_TEXT = 40, 2**17
+# Lines and columns that compare recommenders or say what they cost, such as "Rel. Impr.",
+# "Δ vs. BPR", "p-value", "#Params" and "Training time / epoch".
+_ASIDE = re.compile(
+    r"\W*(?:(?:rel|abs|avg|max|min|relative|absolute|average)\b\W*)?(?:"
+    r"improv(?:e|ements?)?\b.*|[Δ∆δ].*|.*\bvs\b.*|p\W*val.*|t\W*(?:test|stat|val).*"
+    r"|(?:impr?|gains?|lift|diff(?:erence)?s?|delta)\W*(?:(?:over|to|from|of)\b.*)?"
+    r"|std\b.*|st\w*\W+(?:dev|err).*|sig(?:nificance|\.)?"
+    r"|(?:(?:no\.|num\w*\.?|of|model|train\w*|infer\w*|test|gpu|total) )*"
+    r"(?:param(?:eter)?s?|(?:run)?time|s(?=/)|latency|memory|size|[gmt]?flops|epochs?|speed-?up)"
+    r"\W*(?:(?:per\b|/).*)?)|\W+",
+    re.IGNORECASE,
+)
+_DATA = re.compile(r"data\W*(?:sets?)?|corpus|benchmark|domain", re.IGNORECASE)
+# What stands above numbers that have a line each.
+_VALUES = ("value", "score", "mean", "result", "number", "0")
 
 
 class Cell(NamedTuple):
@@ -36,18 +53,25 @@ class Cell(NamedTuple):
     has_other: bool  # another number stands behind it, such as its error
 
 
-def read_printed(values: Any) -> tuple[dict[str, dict[str, Cell]], bool]:
-    """The cells by recommender and metric, and whether the recommenders have names.
+def read_printed(values: Any) -> tuple[dict[str, dict[str, Cell]], bool, list[str]]:
+    """The cells by recommender and metric, whether recommenders have names, and what is left out.
 
-    Metrics stand in the first lines or in the first column; what is missing is left out.
+    Metrics stand in the first lines or in the first column, or one with its number on each line;
+    what is missing is left out, and lines and columns that hold no metric of a recommender.
     """
+    left_out: list[str] = []
     if not isinstance(values, Mapping):
         heads, body = _grid_of_frame(values) if is_frame(values) else _grid_of_text(values)
-        values = _by_recommender(heads, body)
-    elif not any(isinstance(one, Mapping) for one in values.values()):
+        values, left_out = _by_recommender(heads, body)
+    elif any(isinstance(one, Mapping) for one in values.values()):
+        left_out = [name for name in values if _is_aside(name)]
+        values = {name: one for name, one in values.items() if name not in left_out}
+    else:
         values = {"": values}
+    if not values:
+        raise InputError("values", "must hold at least one recommender").got(shown(left_out))
     named = [*values] != [""]
-    return {name: _cells_of(name, one) for name, one in values.items()}, named
+    return {name: _cells_of(name, one) for name, one in values.items()}, named, left_out
 
 
 def called(name: str) -> str:
@@ -72,11 +96,14 @@ def _cell(of, name, value):
     if value is None or is_missing(value) or _plain(value).lower() in _NONE:
         return None
     found = _NUMBER.fullmatch(_plain(value))
-    digits, percent, rest = found.groups() if found else ("", "", "none")
-    if rest and not _BESIDE.fullmatch(rest):
+    digits, percent, rest = found.groups() if found else ("0", "", "none")
+    number = Decimal(digits)
+    if rest.endswith("%") and (percent or number > 1):  # 67.0 is no share: both are of percent
+        percent, rest = "%", rest[:-1]
+    is_absurd = len(digits) > _LONGEST or abs(number.adjusted()) > _LONGEST
+    if is_absurd or (rest and not _BESIDE.fullmatch(rest)):
         allowed = "must be numbers with a decimal point, 0.670, 67.0% or 0.670±0.003"
         raise InputError(of, allowed).got(f"{shown(value)} for {name!r}")
-    number = Decimal(digits)
     if percent or "%" in name:
         number = number.scaleb(-2)
     return Cell(
@@ -88,6 +115,7 @@ def _plain(text):
     """A cell without what is there for its looks."""
     text = re.sub(r"[\s\u00a0\u2009]+", " ", str(text)).replace("\u2212", "-")
     text = re.sub(r"\s+", " ", _LOOKS.sub("", _RAISED.sub(_beside, text))).strip("*_ ")
+    text = re.sub(r"^\(([\d.]+)([^()]*)\) ?%", r"\1%\2", text)  # (67.0±0.3)%
     return re.sub(r"\([×x] ?100\)", "(%)", text)
 
 
@@ -110,9 +138,15 @@ def _is_metric(text):
     return True
 
 
+def _is_aside(text):
+    """Whether a line or column of this name holds no metric of a recommender."""
+    named = re.sub(r"[(\[].*?[)\]]", "", text).strip()  # without a unit
+    return _ASIDE.fullmatch(named) is not None and not _is_metric(text)
+
+
 def _is_number(text):
     """Whether a cell is a number, as it seems, or stands for a missing one; 2-layer is a name."""
-    found = _NUMBER.fullmatch(text)
+    found = _NUMBER.fullmatch(text.lstrip("+<≤"))  # as improvements and p-values have them
     if found is None:
         return text.lower() in _NONE
     digits, _, rest = found.groups()
@@ -124,18 +158,20 @@ def _grid_of_frame(frame):
     pd = extra("pandas")
     table = extra("narwhals.stable.v2").from_native(frame).lazy().collect().to_pandas()
     if not isinstance(table.index, pd.RangeIndex):
-        table = table.reset_index(names=[""] * table.index.nlevels, allow_duplicates=True)
+        names = [name or "" for name in table.index.names]
+        table = table.reset_index(names=names, allow_duplicates=True)
     heads = [table.columns.get_level_values(k) for k in range(table.columns.nlevels)]
-    return [[*map(_plain, line)] for line in heads], table.astype(object).to_numpy().tolist()
+    body = table.astype(object).to_numpy().tolist()
+    return [[*map(_plain, line)] for line in heads], [[*map(_plain, row)] for row in body]
 
 
 def _grid_of_text(text):
     """The same of text."""
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST_TEXT:
         raise InputError(
             "values",
             "must be numbers by metric, {'HR@10': '0.670'}, by recommender and metric, a "
-            "dataframe, or the text of a table",
+            f"dataframe, or the text of a table, of at most {_LONGEST_TEXT:,} letters",
         ).got(shown(text))
     rows = [[_plain(one) for one in row] for row in _rows_of(text.strip("\ufeff\r\n"))]
     rows = [row for row in rows if any(row)]
@@ -176,7 +212,7 @@ def _is_head(row):
 
 
 def _are_cutoffs(names):
-    return all(one.isdecimal() for one in names)
+    return any(names) and all(one.isdecimal() for one in names if one)
 
 
 def _is_value(text):
@@ -230,25 +266,54 @@ def _words_of(line):
 
 
 def _by_recommender(heads, body):
-    """The cells by recommender and metric; the metrics are names of all columns, or of all rows."""
+    """The cells by recommender and metric, and the names of lines and columns that hold neither.
+
+    The metrics are names of all columns, or of all rows.
+    """
     columns = _names_of(heads)
-    rows = [str(row[0]).strip() for row in body]
-    if all(map(_is_metric, columns[1:])) and len(columns) > 1 and not _is_metric(columns[0]):
-        names, metrics, cells = rows, columns[1:], [row[1:] for row in body]
-    elif all(map(_is_metric, columns)):
-        names = [""] if len(body) == 1 else [f"row {k}" for k in range(1, len(body) + 1)]
-        metrics, cells = columns, body
-    elif all(map(_is_metric, rows)):
-        names, metrics, cells = columns[1:], rows, [*zip(*(row[1:] for row in body))]
-    else:
-        others = [one for one in columns if one and not _is_metric(one)]
-        allowed = "must have metrics as columns, beside one of names of recommenders, or as rows"
-        got = f"columns {shown(others)}"
-        raise InputError("values", allowed).got(got, "leave out what is neither")
-    for what, found in (("recommender", names), ("metric", metrics)):
-        if len(set(found)) < len(found) or (what == "recommender" and not all(found[1:])):
-            raise InputError("values", f"must name each {what} once").got(shown(found))
-    return {name: dict(zip(metrics, row)) for name, row in zip(names, cells)}
+    labels = [*takewhile(lambda k: _is_label(k, columns, body), range(len(columns)))]
+    texts = [*columns, *(row[k] for row in body for k in labels)]
+    metrics, left_out = {*filter(_is_metric, texts)}, [*filter(_is_aside, texts)]
+    body = [row for row in body if not any(row[k] in left_out for k in labels)]
+    for k in [k for k in labels if _DATA.fullmatch(columns[k])]:
+        if not {row[k] for row in body} <= metrics:
+            _check_one(row[k] for row in body if row[k])
+            left_out.append(columns[k])
+    labels = [k for k in labels if columns[k] not in left_out]
+    numbers = [k for k in range(len(columns)) if columns[k] not in left_out and k not in labels]
+    is_long = len(numbers) == 1 and columns[numbers[0]].lower() in _VALUES
+    found: dict[str, dict[str, Any]] = {}
+    for number, row in enumerate(body, 1):
+        unnamed = "" if labels or len(body) == 1 else f"row {number}"
+        for k in numbers:
+            parts = [columns[k]] * (not is_long) + [row[label] for label in labels]
+            metric = next((one for one in parts if one in metrics), None)
+            names = [one for one in parts if one != metric] or [unnamed]
+            if metric is None or len(names) > 1:
+                allowed = (
+                    "must have a metric and a recommender for each number, in lines or columns"
+                )
+                got = f"{shown(parts)} for {shown(row[k])}"
+                raise InputError("values", allowed).got(got, "leave out what is neither")
+            of = found.setdefault(names[0], {})
+            if metric in of or (len(found) > 1 and not names[0]):
+                allowed = "must name each recommender once, and each metric once"
+                raise InputError("values", allowed).got(f"{metric} of {names[0]!r} twice")
+            of[metric] = row[k]
+    return found, left_out
+
+
+def _is_label(k, columns, body):
+    """Whether a column holds names, and no numbers."""
+    cells = [row[k] for row in body]
+    is_text = any(one.lower() not in _NONE for one in cells) and not any(map(_is_value, cells))
+    return not _is_metric(columns[k]) and (k == 0 or is_text)
+
+
+def _check_one(data_sets):
+    if len(different := [*dict.fromkeys(data_sets)]) > 1:
+        allowed = "must be of one data set"
+        raise InputError("values", allowed).got(shown(different), "give one after the other")
 
 
 def _names_of(heads):
@@ -257,15 +322,12 @@ def _names_of(heads):
     if not above:
         return last
     if _are_cutoffs(last[1:]):
-        last[1:] = [f"@{one}" for one in last[1:]]
+        last[1:] = [one and f"@{one}" for one in last[1:]]
     for line in above:
         for k in range(2, len(line)):
             line[k] = line[k] or line[k - 1]
     joined = [" ".join(filter(None, parts)) for parts in zip(*heads)]
-    if all(map(_is_metric, joined[1:])):
-        return joined
-    groups = dict.fromkeys(" ".join(filter(None, parts)) for parts in zip(*(a[1:] for a in above)))
-    if len(groups) > 1 and all(map(_is_metric, last[1:])):
-        got = f"columns under {shown([*groups])}"
-        raise InputError("values", "must be of one data set").got(got, "give one after the other")
+    if not all(map(_is_metric, last[1:])):
+        return joined if any(map(_is_metric, joined[1:])) else last
+    _check_one(" ".join(filter(None, parts)) for parts in zip(*(a[1:] for a in above)))
     return last

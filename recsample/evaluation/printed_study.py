@@ -85,7 +85,7 @@ class PrintedNumbers(Table):
             reading_pairs=_read_pairs(by_study, read),
             blind=blind,
             head=head(n, n_users, draws),
-            limits=limits(blind),
+            limits=f"{PERCENT} limits hold at once{say.narrow_said(blind)}.",
             details=details([*rows.values()], blind),
             sentences={
                 (name, m): sentence(m, row, n, n_users, draws) for (name, m), row in rows.items()
@@ -103,10 +103,13 @@ def possible_of(study: Table) -> list[Explanation]:
     possible = [one for one, clashing in zip(explanations, clashes) if not clashing]
     if not possible:
         name, clash = clashes[0][0]
-        allowed = f"must be possible together for {_among(study.studies)}"
+        same = "the same users with one relevant item each"
+        of = _among(study.studies) if explanations[0].of_same_users(clash) else same
+        allowed = f"must be possible together for {of}"
         remedy = (
-            "look for a misprint, for another cut-off, {m}, {n_items} or draw, or for numbers that "
-            "are each the best of many epochs"
+            "look for a misprint, for several relevant items of a user, which are not read here, "
+            "for another cut-off, {m}, {n_items} or draw, or for numbers that are each the best of "
+            "many epochs"
         )
         got = ", ".join(map(_as_written, clash))
         raise InputError(called(name), allowed).got(got, Naming(remedy))
@@ -265,19 +268,15 @@ class PrintedBounds(Table):
 # In words.
 
 SINGLE = (
-    "Each user has one held-out item. Numbers that are each the best of many epochs are not "
-    "covered."
+    "Numbers of several relevant items per user, and numbers that are each the best of many "
+    "epochs, are not covered."
 )
 
 
 def head(n_numbers: int, n_users: int, draws: str) -> str:
     """What was ranked among what."""
-    return f"{n_numbers} printed number{'s' * (n_numbers > 1)}, {n_users:,} users: {draws}."
-
-
-def limits(blind: BlindSpot | None) -> str:
-    """What the limits are."""
-    return f"{PERCENT} limits hold at once{say.narrow_said(blind)}."
+    numbers = f"{n_numbers} printed number{'s' * (n_numbers > 1)}"
+    return f"{numbers}, {n_users:,} users with one relevant item each: {draws}."
 
 
 def sentence(

@@ -16,7 +16,7 @@ from recsample.evaluation.options import REPORTED, check_word
 from recsample.evaluation.printed import called, metric_name, read_printed
 from recsample.evaluation.printed_study import PrintedBounds, PrintedNumbers
 from recsample.evaluation.reporting import MANY, check_different, refuse_corrections
-from recsample.evaluation.results import Result, result_of
+from recsample.evaluation.results import Result, recorded
 from recsample.inference.likelihood.sampled_run import check_additive
 from recsample.inference.published import Printed, PrintedStudy
 from recsample.metrics.base import Metric, ends_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["from_published"]
 
 
+@recorded
 def from_published(
     values: Mapping[str, Any] | str | pd.DataFrame,
     *,
@@ -42,12 +43,13 @@ def from_published(
 ) -> Result:
     """Between which values the exact metrics lie, from the numbers that a paper prints.
 
-    For studies in which one held-out item of each user is ranked among m drawn ones. The limits
-    are over all distributions of the exact rank that explain all numbers of a recommender, each
-    within its rounding and its sampling error, at 95 % for all numbers and recommenders at once
-    (Bonferroni's correction; of hit rates Clopper and Pearson's limits, of other means normal ones,
-    with the standard deviation of the same distribution). A whole column of sampled ranks says
-    more: see `report`.
+    For studies in which one held-out item of each user is ranked among m drawn ones; a table seldom
+    tells whether users had several, and only what one item rules out is refused, such as a
+    Recall@10 unlike HR@10. The limits are over all distributions of the exact rank that explain all
+    numbers of a recommender, each within its rounding and its sampling error, at 95 % for all
+    numbers and recommenders at once (Bonferroni's correction; of hit rates Clopper and Pearson's
+    limits, of other means normal ones, with the standard deviation of the same distribution). A
+    whole column of sampled ranks says more: see `report`.
 
     Parameters
     ----------
@@ -57,7 +59,8 @@ def from_published(
         a PDF) or as a dataframe. The digits say how a number was rounded: text keeps the zeros at
         its end, without which a number is taken for a rougher one. Bold, marks of significance,
         67.0%, and - for a missing number are read as printed; what stands behind ± or in brackets
-        is counted and not used.
+        is counted and not used. Lines and columns such as Improv., p-value, #Params and one data
+        set are left out, which the notes say: a recommender of such a name needs another one.
     m : int or sequence of int
         How many items were drawn for each user. Where a paper leaves it open (100 candidates may be
         99 drawn ones and the held-out one), all that it may be: the limits then hold for each.
@@ -96,12 +99,11 @@ def from_published(
     >>> bool(0 < low < 0.077 < high)  # the exact Recall@10 of this recommender
     True
     """
-    arguments = dict(locals())
     extra("pandas")
     drawn = str(check_word("drawn", drawn, REPORTED))
     if drawn != "uniform":
         check_different(drawn, replace)
-    given, named = read_printed(values)
+    given, named, left_out = read_printed(values)
     numbers = {name: _numbers(called(name), cells) for name, cells in given.items()}
     check_names("values", numbers)
     printed = list(dict.fromkeys(number.metric for of in numbers.values() for number in of))
@@ -110,15 +112,20 @@ def from_published(
     for metric in asked:
         check_additive(metric)
     others = sum(cell.has_other for cells in given.values() for cell in cells.values())
+    aside = "lines and columns that hold no metric of a recommender, left out"
     about: dict[str, Any] = {
         "numbers": numbers,
         "metrics": tuple(asked),
         "named": named,
-        "counts": {("", "numbers behind others in a cell, such as their errors, not used"): others},
+        "counts": {
+            ("", "numbers behind others in a cell, such as their errors, not used"): others,
+            ("", f"{aside} ({', '.join(left_out)})" if left_out else aside): len(left_out),
+        },
         "studies": _studies(m, n_items, n_users, replace, drawn == "uniform"),
     }
-    other = PrintedBounds(drawn=drawn, **about) if drawn != "uniform" else None
-    return result_of(other or PrintedNumbers(**about), from_published, arguments)
+    bounds = drawn != "uniform"
+    study = PrintedBounds(drawn=drawn, **about) if bounds else PrintedNumbers(**about)
+    return Result(study, study.findings(), {})
 
 
 def _numbers(of, cells):
@@ -135,9 +142,11 @@ def _number(of, name, cell):
     check_additive(asked)
     low, high = ends_of(asked, Ranks([1], n_items=2**31))
     if not low - float(cell.half) <= cell.number <= high + float(cell.half):
-        raise InputError(of, f"must be from {low:g} to {high:g} for {name!r}").got(
-            cell.number, "of percentages write 67.0%, or HR@10 (%) as the name of the metric"
-        )
+        remedy = "of percentages write 67.0%, or HR@10 (%) as the name of the metric"
+        if cell.number <= 1:
+            remedy = "a user has one relevant item, and tables of several are not read"
+        allowed = f"must be from {low:g} to {high:g} for {name!r}"
+        raise InputError(of, allowed).got(cell.number, remedy)
     return Printed(asked, float(cell.number), float(cell.half), metric_name(name))
 
 
@@ -153,13 +162,12 @@ def _studies(m, n_items, n_users, replace, uniform):
     low, high, users = pools[0], pools[-1], checks.positive_int("n_users", n_users)
     if replace is not None:
         checks.true_or_false("replace", replace)
-    found = []
-    for one in dict.fromkeys(several):
-        ways = [replace] if replace is not None else [False, True] if one >= MANY * low else [False]
-        if one >= low and True not in ways:
-            allowed = Naming("must be less than {n_items}, {}, without replacement", low)
-            raise InputError("m", allowed).got(one)
-        for way in ways:
-            if way or one < low:
-                found.append(PrintedStudy(one, (low, high), users, way, uniform))
-    return tuple(found)
+    if replace is False and max(several) >= low:
+        allowed = Naming("must be less than {n_items}, {}, without replacement", low)
+        raise InputError("m", allowed).got(max(several))
+    return tuple(
+        PrintedStudy(one, (low, high), users, way, uniform)
+        for one in dict.fromkeys(several)
+        for way in ([False, True][: 1 + (one >= MANY * low)] if replace is None else [replace])
+        if way or one < low
+    )

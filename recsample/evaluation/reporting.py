@@ -12,7 +12,7 @@ from recsample._support import checks
 from recsample._support.errors import InputError, Naming
 from recsample.evaluation.audited import Audited
 from recsample.evaluation.options import REPORTED, check_word
-from recsample.evaluation.results import Result, result_of
+from recsample.evaluation.results import Result, recorded
 from recsample.evaluation.rows import matching_of
 from recsample.evaluation.sampled import Sampled, Uncorrected
 from recsample.inference.audit import chances_of, exact_ranks
@@ -34,6 +34,7 @@ USUAL = (Recall @ 10, NDCG @ 10, AP, AUC)
 MANY = 1 / 10
 
 
+@recorded
 def report(
     sampled: Any,
     m: ArrayLike | None = None,
@@ -151,7 +152,6 @@ def report(
     >>> bool(low < (rs.Recall @ 10)(x).mean() < high)
     True
     """
-    arguments = dict(locals())
     if exact is None and not checks.is_one_of(chosen, ("random",)):
         raise InputError("exact", Naming("must be given with {chosen:=}")).got("None")
     asked = chosen_metrics(USUAL if metrics is None else metrics)
@@ -176,9 +176,10 @@ def report(
             sizes = np.maximum(ranks.sizes, 2) if draws.n_items is None else draws.n_items
             checked_sizes(ranks, sizes, replace=False)
         alone = Uncorrected(how=draws.how, n_items=draws.n_items, **about)
-        return result_of(alone, report, arguments)
-    study = Sampled(**about, **draws._asdict())
-    return result_of(study if exact is None else _audited(study, exact, chosen), report, arguments)
+        return Result(alone, alone.findings(), {})
+    one = Sampled(**about, **draws._asdict())
+    study = one if exact is None else _audited(one, exact, chosen)
+    return Result(study, study.findings(), {})
 
 
 def _audited(sampled: Sampled, exact: Any, chosen: Any) -> Audited:

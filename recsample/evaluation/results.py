@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from hashlib import sha256
 from html import escape
 from importlib.metadata import version
 from inspect import signature
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
 from recsample._support import frames
-from recsample._support.checks import one_of, shown
+from recsample._support.checks import is_sparse, one_of, shown
 from recsample._support.errors import InputError
 from recsample._support.extras import extra
 from recsample._support.numerics import LEVEL, PERCENT
@@ -30,6 +32,7 @@ from recsample.inference.audit import AuditPlan
 from recsample.inference.blind import BlindSpot
 from recsample.metrics.base import Metric
 from recsample.metrics.names import the_metric
+from recsample.sampling.base import Sampler
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +46,8 @@ _WIDTH = 88
 _MOST = 20
 _LEVELS = ["recommender", "metric"]
 _LIMITS, _IF, _PLACE = f"{PERCENT} limits", "if decreasing", "vs best"
+_LISTS = (list, tuple, dict)
+_PLAIN = (bool, int, float, str, np.generic)  # what a mapping of users holds
 _IDLE = ("not needed", "")  # what makes no column
 _FOR_LATEX = str.maketrans(
     {sign: f"\\{sign}" for sign in "&%$#_{}"}
@@ -67,7 +72,12 @@ class Result(Value):
         All that was found, as data.
     made : mapping
         The version of ``recsample``, the ``function``, and its ``arguments`` as they were stated,
-        the seed included; tables in short, and without what is as it is by default.
+        the seed included, without what is as it is by default; of the command also the ``command``,
+        without folders. It holds no row of anybody's data: of tables, arrays and ranks there are
+        kind, columns, shape, and 16 digits of a SHA-256 hash. That is the same for the same data in
+        every session and on every machine, so that whoever has the data can tell whether a table is
+        of them. Of arrays with more than 65,536 entries, and tables with more rows, as many at
+        equal distances are hashed.
 
     Attributes
     ----------
@@ -233,7 +243,9 @@ class Result(Value):
     def _made_by(self):
         """The version, the function and its arguments, on one line."""
         given = ", ".join(f"{name}={value!r}" for name, value in self.made["arguments"].items())
-        return f"recsample {self.made['recsample']}: {self.made['function']}({given})"
+        called = f"{self.made['function']}({given})"
+        command = f", by {self.made['command']}" if "command" in self.made else ""
+        return f"recsample {self.made['recsample']}: {called}{command}"
 
     @property
     def _users(self):
@@ -458,14 +470,11 @@ class Result(Value):
         '{\\n  "head": "4 instances:'
         """
         said: dict[str, Any] = {"head": self.head, "footnote": self.footnote, "made": self.made}
-        said |= {"level": LEVEL, "table": self._exported()}
-        said |= {"ladder": self.ladder, "pairs": self.pairs, "fit": self.fit}
-        said |= {"reading": self.reading, "reading_pairs": self.reading_pairs}
-        said["counts"] = self.counts
+        said["level"] = LEVEL
         for name in ("table", "ladder", "pairs", "fit", "reading", "reading_pairs", "counts"):
-            if said[name] is not None:
-                rows = said[name].reset_index().to_dict("records")
-                said[name] = list(map(_without_nan, rows))
+            table = self._exported() if name == "table" else getattr(self, name)
+            rows = [] if table is None else table.reset_index().to_dict("records")
+            said[name] = None if table is None else list(map(_without_nan, rows))
         said["blind"] = self.blind and _without_nan(self.blind._asdict())
         said |= {"sentences": list(self.sentences), "notes": list(self.notes)}
         return json.dumps(said, indent=2, ensure_ascii=False)
@@ -525,30 +534,78 @@ class Result(Value):
         return self.study.plan(asked, width, rng)
 
 
-def result_of(
-    study: Study, function: Callable[..., Result], arguments: Mapping[str, Any]
-) -> Result:
-    """What a function that was called with these arguments gives back."""
-    usual = {one.name: one.default for one in signature(function).parameters.values()}
-    given = {
-        name: value if isinstance(value, (bool, int, float, str)) else _told(value)
-        for name, value in arguments.items()
-        if value is not usual[name] or name == "rng"
-    }
-    called = {"function": function.__name__, "arguments": given}
-    return Result(study, study.findings(), {"recsample": version("recsample")} | called)
+P = ParamSpec("P")
+
+
+def recorded(function: Callable[P, Result]) -> Callable[P, Result]:
+    """Say in the results of a function what it was called with: a decorator."""
+    form = signature(function)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Result:
+        found, given = function(*args, **kwargs), form.bind(*args, **kwargs)
+        given.apply_defaults()
+        # What a paper prints is nobody's data; the seed is said, whoever chose it.
+        is_printed = function.__name__ == "from_published"
+        is_drawn = isinstance(given.arguments.get("among"), Sampler)
+        told = {
+            name: _told(value, is_printed or name == "metrics")
+            for name, value in given.arguments.items()
+            if value is not form.parameters[name].default or (name == "rng" and is_drawn)
+        }
+        made = {"recsample": version("recsample"), "function": function.__name__}
+        return replace(found, made=made | {"arguments": told})
+
+    return call
+
+
+def _told(value: Any, in_full: bool = False) -> Any:
+    """A number or a text as it is, and of data what they are and a hash."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (Sampler, np.generic)) or (in_full and isinstance(value, _LISTS)):
+        return str(value)
+    parts = dict(enumerate(value)) if isinstance(value, tuple) else value  # such as factors
+    if isinstance(parts, Mapping) and not any(isinstance(one, _PLAIN) for one in parts.values()):
+        return "{" + ", ".join(f"{name!r}: {_told(one)}" for name, one in parts.items()) + "}"
+    kind = type(value).__name__
+    if hasattr(type(value), "columns") and frames.is_frame(value):
+        value = extra("narwhals.stable.v2").from_native(value)
+        kind += f" of {shown(value.collect_schema().names())}"
+    if not (hasattr(value, "shape") or hasattr(value, "__len__")):  # a query, or a model
+        return kind
+    shape = value.shape if hasattr(value, "shape") else (len(value),)
+    return f"{kind} {tuple(shape)}, sha256 {sha256(_entries(value)).hexdigest()[:16]}"
+
+
+def _entries(value: Any) -> bytes:
+    """Types, shapes and entries of data, the same in every session and on every machine.
+
+    Of more than 2**16 entries of an array or rows of a table, as many are read at equal distances:
+    all would take about as long as ranking them.
+    """
+    parts: Any = ()
+    if hasattr(value, "gather_every"):  # a dataframe
+        rows = value.gather_every(max(1, len(value) >> 16))
+        parts = [part for one in rows.iter_columns() for part in (one.name, one.to_numpy())]
+    elif frames.is_series(value):
+        parts = value.index, value.to_numpy()
+    elif is_sparse(value):
+        parts = [getattr(value.tocsr(), part) for part in ("indptr", "indices", "data")]
+    elif isinstance(value, Value):
+        parts = value._content()
+    else:
+        array = np.atleast_1d(np.asarray(value, None if hasattr(value, "dtype") else object))
+        some = array[:: max(1, array.size >> 16)]
+        if some.dtype.kind not in "biufcmM":
+            some = np.array([*map(str, some.ravel().tolist())])
+        some = some.astype(some.dtype.newbyteorder("<"))
+        return f"{some.dtype.str} {array.shape} ".encode() + some.tobytes()
+    return b"".join(map(_entries, parts))
 
 
 def _without_nan(row):
     return {name: None if value != value else value for name, value in row.items()}
-
-
-def _told(value):
-    """An argument on one line: of a table or an array its kind and its shape."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name!r}: {_told(one)}" for name, one in value.items()) + "}"
-    shape = getattr(value, "shape", None)
-    return f"{type(value).__name__} {shape}" if isinstance(shape, tuple) and shape else shown(value)
 
 
 def _best(findings):

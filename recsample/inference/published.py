@@ -214,26 +214,33 @@ class Explanation:
         self, name: str, metric: Metric, assumption: Assumption
     ) -> tuple[float, float] | None:
         """The limits of an exact metric; None if the numbers contradict the assumption."""
-        goal, programme = self.laws(assumption).exact[metric], self.programme(name, assumption)
+        return self._ends(name, assumption, self.laws(assumption).exact[metric])
+
+    @cached
+    def limits_as_sampled(self, name: str, metric: Metric) -> tuple[float, float] | None:
+        """The limits of the mean among the drawn items."""
+        return self._ends(name, "none", terms_of(metric, self.study.m) @ self.laws("none").sampled)
+
+    def _ends(self, name, assumption, goal):
+        programme = self.programme(name, assumption)
         low, below = programme.least(goal), programme.least(-goal)
         if low is None or below is None:
             return None
         return max(low - _ROUNDED, float(goal.min())), min(_ROUNDED - below, float(goal.max()))
 
-    @cached
-    def limits_as_sampled(self, name: str, metric: Metric) -> tuple[float, float] | None:
-        """The limits of the mean among the drawn items."""
-        laws, programme = self.laws("none"), self.programme(name, "none")
-        goal = terms_of(metric, self.study.m) @ laws.sampled
-        low, below = programme.least(goal), programme.least(-goal)
-        return None if low is None or below is None else (low - _ROUNDED, _ROUNDED - below)
+    def of_same_users(self, numbers: Sequence[Printed]) -> bool:
+        """Whether some ranks among the drawn items have all these means, up to rounding."""
+        terms = np.array([terms_of(one.metric, self.study.m) for one in numbers])
+        limits = [*(one.high for one in numbers), *(-one.low for one in numbers)]
+        return bool(_solved(0 * terms[0], np.concatenate([terms, -terms]), limits).status == 0)
 
     def clash(self, name: str) -> list[Printed]:
         """A minimal set of numbers that no distribution can explain at once."""
         laws = self.laws("none")
 
         def is_possible(some):
-            return Programme(some, laws, self.study, self.error).least(0 * laws.sampled[0]) == 0
+            least = Programme(some, laws, self.study, self.error).least
+            return self.of_same_users(some) and least(0 * laws.sampled[0]) == 0
 
         needed = list(self.numbers[name])
         if is_possible(needed):

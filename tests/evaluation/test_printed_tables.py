@@ -83,6 +83,35 @@ def test_numbers_that_clash_are_named():
         read({"X": TABLE, "Y": {"HR@10": "0.520", "HR@1": "0.500", "HR@5": "0.250"}})
 
 
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"HR@10": "0.4000", "HR@20": "0.3990"}, "HR@10 = 0.4000, HR@20 = 0.3990"),
+        ({"HR@10": "0.4000", "NDCG@10": "0.4050"}, "HR@10 = 0.4000, NDCG@10 = 0.4050"),
+        # Several relevant items, each found in a part of the users.
+        ({"HR@10": "0.670", "Recall@10": "0.518"}, "HR@10 = 0.670, Recall@10 = 0.518"),
+        ({"Recall@10": "0.518", "P@10": "0.085"}, "Recall@10 = 0.518, P@10 = 0.085"),
+        ({"MRR": "0.412", "MAP": "0.388", "HR@1": "0.3"}, "MRR = 0.412, MAP = 0.388"),
+    ],
+)
+@pytest.mark.parametrize("drawn", ["uniform", "popular"])
+def test_what_no_ranks_of_the_same_users_give_is_refused_however_small(values, named, drawn):
+    with pytest.raises(ValueError) as error:
+        read(values, drawn=drawn, replace=False)
+    said = str(error.value)
+    assert "possible together for the same users with one relevant item each" in said
+    assert f"got {named}: look for" in said and "several relevant items of a user" in said
+
+
+def test_one_relevant_item_is_said_first_and_numbers_of_several_are_refused():
+    assert "5,000 users with one relevant item each: m = 100" in read().head
+    assert "of several relevant items per user" in read().footnote
+    with pytest.raises(ValueError, match=r"from 0 to 0.1 for 'P@10', got 0.3: a user has one"):
+        read({"P@10": "0.3"})
+    # Equal up to rounding
+    assert read({"HR@10": "0.670", "Recall@10": "0.67", "P@10": "0.067"}).table.shape[0] == 3
+
+
 def test_pairs_are_decided_by_the_limits_of_their_difference():
     rng, n, m, users = np.random.default_rng(0), 200, 100, 5_000
     elsewhere, half = rng.integers(1, n, users), rng.random(users) < 0.5
@@ -171,9 +200,20 @@ def test_the_command_says_the_same(tmp_path, capsys):
         for one in (capsys.readouterr().out, found.to_csv())
     )
     pd.testing.assert_frame_equal(said, expected)
+    assert main(["published", str(path), *sizes, "--format", "latex"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.endswith(
+        "by recsample published table.csv " + " ".join([*sizes, "--format latex"])
+    )
     path.write_text("model,HR@1,HR@10\nX,0.5,0.3\n", encoding="utf-8")
     assert main(["published", str(path), *sizes]) == 2
     assert "error: FILE of 'X' must be possible together" in capsys.readouterr().err
     path.write_text("model,HR@1\nX,0.5\nX,0.3\n", encoding="utf-8")
     assert main(["published", str(path), *sizes]) == 2
     assert "each recommender once" in capsys.readouterr().err
+    path.write_text("model,HR@1\nX,0.5\nY,0.52\nImprov.,4.0%\n", encoding="utf-8")
+    assert main(["published", str(path), *sizes]) == 0
+    said = capsys.readouterr()
+    assert (
+        "Improv." not in said.out and "note: " in said.err and "left out (Improv.): 1" in said.err
+    )

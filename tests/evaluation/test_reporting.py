@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+from hashlib import sha256
 from importlib.metadata import version
 from itertools import product
 from xml.etree import ElementTree
@@ -398,9 +399,66 @@ def test_exports_say_how_they_were_made(found):
     scores = np.random.default_rng(0).normal(size=(9, 30))
     drawn = rs.evaluate(scores, np.arange(9), among=rs.UniformSampling(9), rng=7, metrics=["AUC"])
     assert json.loads(drawn.to_json())["made"]["arguments"]["rng"] == 7
-    assert "rng=7" in drawn.to_latex() and "scores='ndarray (9, 30)'" in drawn.to_markdown()
+    assert "rng=7" in drawn.to_latex() and "scores='ndarray (9, 30), sha256 " in drawn.to_markdown()
     named = rs.evaluate({"a": scores}, np.arange(9), metrics=["AUC"])
-    assert named.made["arguments"]["scores"] == "{'a': ndarray (9, 30)}"
+    one = f"ndarray (9, 30), sha256 {sha256(b'<f8 (9, 30) ' + scores.tobytes()).hexdigest()[:16]}"
+    assert named.made["arguments"]["scores"] == f"{{'a': {one}}}"
+
+
+def tables():
+    """Users, items and scores in what people bring, with words that no export may hold."""
+    pl, sparse = pytest.importorskip("polars"), pytest.importorskip("scipy.sparse")
+    users = [f"secret{k}" for k in range(30)]
+    held_out = pd.DataFrame({"user": users, "item": [f"hidden{k}" for k in range(30)]})
+    pairs = held_out[["user"]].merge(held_out[["item"]], how="cross")
+    pairs["score"] = np.random.default_rng(0).normal(size=900) + 987654
+    groups = {user: f"secret_group{k % 7}" for k, user in enumerate(users)}
+    yield {"scores": pairs, "held_out": held_out, "groups": groups}
+    yield {"scores": pl.from_pandas(pairs).lazy(), "held_out": held_out.set_index("user")["item"]}
+    yield {
+        "scores": {"a": pairs, "b": pairs.assign(score=-pairs["score"])},
+        "held_out": held_out,
+        "items": held_out["item"].tolist(),
+        "train": pairs[::31].assign(user=users[::-1]),
+    }
+    numbers = np.random.default_rng(0).normal(size=(30, 9)) + 987654
+    yield {"scores": (numbers, numbers), "held_out": [*range(30)]}
+    yield {"scores": numbers, "held_out": sparse.csr_matrix(np.eye(30, 9) + np.eye(30, 9, -9))}
+
+
+def test_exports_hold_no_row_of_the_data():
+    for given in tables():
+        found = rs.evaluate(**given, metrics=["NDCG@5"])
+        exports = found.to_latex(), found.to_markdown(), found.to_csv(), found.to_json()
+        assert not re.findall("secret|hidden|9876|, 27, 28", "".join(exports))
+        told = found.made["arguments"]
+        assert all("sha256" in told[name] or "LazyFrame" in told[name] for name in given)
+        assert found.made == rs.evaluate(**given, metrics=["NDCG@5"]).made
+    column = [7777, 2, 1, 3] * 5
+    reported = rs.report(column, m=9999, n_items=[777_100] * 20, drawn="uniform")
+    assert reported.made["arguments"]["m"] == 9999 and "7777" not in reported.to_json()
+
+
+def test_the_hash_is_of_the_values_whatever_holds_them():
+    scores = np.random.default_rng(0).integers(0, 9, (9, 30)).astype(float)
+
+    def told(given):
+        return rs.evaluate(given, np.arange(9), metrics=["AUC"]).made["arguments"]["scores"]
+
+    same = [scores, np.asfortranarray(scores), scores.astype(">f8"), scores[::-1][::-1]]
+    assert len({told(one) for one in same}) == 1
+    other = scores.copy()
+    other[4, 7] += 1
+    assert len({told(one) for one in (scores, other, scores.astype("f4"), scores[:, ::-1])}) == 4
+    table = pd.DataFrame({"user": ["a", "b"], "item": ["x", "y"], "score": [1.0, 2.0]})
+    text = b"".join(
+        f"<U{len(cells[0])} ({len(cells)},) ".encode() + np.array(cells).tobytes()
+        for cells in (["user"], ["a", "b"], ["item"], ["x", "y"], ["score"])
+    )
+    digest = sha256(text + b"<f8 (2,) " + np.array([1.0, 2.0]).tobytes()).hexdigest()[:16]
+    found = rs.evaluate(table, table[["user", "item"]], unlisted="below", metrics=["RR"])
+    wanted = f"DataFrame of ['user', 'item', 'score'] (2, 3), sha256 {digest}"
+    assert found.made["arguments"]["scores"] == wanted
 
 
 def every_kind():
@@ -708,7 +766,9 @@ def test_ranks_and_counts_of_them_do_not_stand_beside_each_other():
 def test_an_export_says_what_was_stated_and_no_default():
     ranks = rs.Ranks([1, 2, 3], 5)
     found = rs.report(ranks, n_items=50, drawn="uniform", metrics=["AUC"])
-    stated = {"sampled": repr(ranks), "n_items": 50, "drawn": "uniform", "metrics": "['AUC']"}
+    hashed = found.made["arguments"]["sampled"]
+    assert re.fullmatch(r"Ranks \(3,\), sha256 [0-9a-f]{16}", hashed)
+    stated = {"sampled": hashed, "n_items": 50, "drawn": "uniform", "metrics": "['AUC']"}
     assert found.made["function"] == "report" and found.made["arguments"] == stated
     scores = np.random.default_rng(0).normal(size=(4, 9))
     exact = rs.evaluate(scores, [0, 1, 2, 3], metrics=["AUC"])

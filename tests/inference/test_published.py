@@ -104,6 +104,29 @@ def test_what_a_mean_without_its_variance_allows_is_a_convex_programme(sign):
     assert least == pytest.approx(best.fun, abs=2e-3)
 
 
+def test_hit_rates_and_gains_of_the_same_users_are_refused_beyond_rounding():
+    """A user's gain is 1 / log2(rank + 1): from 1 / log2(11) to 1 for each hit among ten."""
+    study = Explanation(PrintedStudy(50, (99, 99), USERS, False), {}, [], 0.01)
+    half, lowest = 0.0005, 1 / np.log2(11)
+    said = []
+    for hits, gain in np.random.default_rng(0).random((200, 2)).round(3):
+        found = study.of_same_users(as_printed(["HR@10", "NDCG@10"], [hits, gain]))
+        least, most = (hits - half) * lowest, hits + half
+        if min(abs(gain + half - least), abs(gain - half - most)) > 1e-6:  # the solver's accuracy
+            assert found == (gain + half >= least and gain - half <= most)
+            said.append(found)
+    assert 50 < sum(said) < 150
+
+
+def test_means_over_users_and_over_runs_are_never_refused():
+    rng, names = np.random.default_rng(0), ["HR@1", "HR@5", "HR@20", "NDCG@10", "MRR", "AUC", "P@5"]
+    study = Explanation(PrintedStudy(30, (99, 99), USERS, False), {}, [], 0.01)
+    for _ in range(30):
+        runs = [rng.geometric(rng.random(), 40).clip(1, 31) for _ in range(3)]
+        each = [[np.mean(rs.metric(a).of_rank(run, 31)) for a in names] for run in runs]
+        assert study.of_same_users(as_printed(names, np.mean(each, 0).round(3)))
+
+
 def test_numbers_that_clash_are_found_among_others():
     printed = as_printed(["HR@3", "HR@1", "HR@4", "HR@2"], [0.52, 0.5, 0.55, 0.25])
     explanation = Explanation(STUDY, {"": printed}, [rs.RR], 0.01)
