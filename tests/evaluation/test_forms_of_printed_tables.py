@@ -139,8 +139,8 @@ def test_numbers_behind_others_are_counted():
 
 ASIDE = """Improv.|Impr.|Imp.|%Improv.|Improv. (%)|Rel. Imp.|Relative improvement|Avg. Improv. ↑|Δ
 Δ%|Improvement over SASRec|Ours vs. BPR|Δ (vs. best)|Gain|Gains over BPR|Diff.|p-value|P value
-p-val.|t-test|Sig.|Std.|Std. dev.|#params|# Params (M)|No. of parameters|Time (s)|Training time|s/epoch|%
-Train Time per epoch|Runtime|Latency (ms)|GPU memory|GFLOPs|Model size|Epochs|Speedup"""
+p-val.|t-test|Sig.|Std.|Std. dev.|#params|# Params (M)|No. of parameters|Time (s)|Training time
+s/epoch|%|Train Time per epoch|Runtime|Latency (ms)|GPU memory|GFLOPs|Model size|Epochs|Speedup"""
 RECOMMENDERS = """Ours|S3-Rec|IMP-GCN|TimeSVD++|Time-LSTM|Memory network|DeltaNet|GainRec|DiffRec
 MinHash|Max|Average|Improved SASRec|ImprovedGCN|SigNet|Relational GNN|StdMF|Size-aware|100%|P|1"""
 
