@@ -247,11 +247,10 @@ class PrintedBounds(Table):
         unbounded = {x: of_pool * (not is_of_rank_alone(x, m + 1)) for x in self.metrics}
         rows: dict[tuple[str, Metric], dict[str, Any]] = {}
         for name, metric in product(self.numbers, self.metrics):
-            row = {"value": np.nan, "low": np.nan, "high": np.nan, "assumption": ""}
-            if not unbounded[metric]:
-                _, high = _hull(one.limits(name, metric, "none") for one in possible)
-                row |= {"low": 0.0, "high": high}
-            rows[name, metric] = row | {"sampled": _sampled(self.numbers[name], metric, m)}
+            known = [] if unbounded[metric] else possible
+            _, high = _hull(one.limits(name, metric, "none") for one in known)
+            ends = {"value": np.nan, "low": 0 * high, "high": high, "assumption": ""}
+            rows[name, metric] = ends | {"sampled": _sampled(self.numbers[name], metric, m)}
         why, among = why_not(self.drawn), f"m = {_either(self.studies)} drawn items"
         return Findings(
             **self.shared(),

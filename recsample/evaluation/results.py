@@ -560,7 +560,7 @@ def recorded(function: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def _told(value: Any, in_full: bool = False) -> Any:
-    """A number or a text as it is, and of data what they are and a hash."""
+    """A number or a text as it is; of data their kind, columns, shape and hash."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (Sampler, np.generic)) or (in_full and isinstance(value, _LISTS)):
@@ -591,7 +591,8 @@ def _entries(value: Any) -> bytes:
     elif frames.is_series(value):
         parts = value.index, value.to_numpy()
     elif is_sparse(value):
-        parts = [getattr(value.tocsr(), part) for part in ("indptr", "indices", "data")]
+        rows = value.tocsr()
+        parts = rows.indptr, rows.indices, rows.data
     elif isinstance(value, Value):
         parts = value._content()
     else:
