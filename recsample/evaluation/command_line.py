@@ -110,8 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         found = asked.command(asked)
         if hasattr(found, "made"):  # a plan is no result
-            line = shlex.join(sys.argv[1:] if arguments is None else arguments)
-            line = re.sub(r"[^\s='\"]*[/\\]", "", line)  # without folders
+            words = sys.argv[1:] if arguments is None else arguments
+            line = shlex.join(re.sub(r"[^=]*[/\\]", "", one) for one in words)  # without folders
             found = replace(found, made={**found.made, "command": f"recsample {line}"})
         text = asked.forms[asked.form](found)
     except MissingExtra as error:

@@ -282,17 +282,17 @@ def _by_recommender(heads, body):
     labels = [k for k in labels if columns[k] not in left_out]
     numbers = [k for k in range(len(columns)) if columns[k] not in left_out and k not in labels]
     is_long = len(numbers) == 1 and columns[numbers[0]].lower() in _VALUES
+    by_columns = all(columns[k] in metrics for k in numbers)
     found: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(body, 1):
         unnamed = "" if labels or len(body) == 1 else f"row {number}"
         for k in numbers:
-            parts = [columns[k]] * (not is_long) + [row[label] for label in labels]
+            parts = [row[label] for label in labels] + [columns[k]] * (not is_long)
+            parts = parts[::-1] if by_columns else parts  # a recommender may be called AP
             metric = next((one for one in parts if one in metrics), None)
             names = [one for one in parts if one != metric] or [unnamed]
             if metric is None or len(names) > 1:
-                allowed = (
-                    "must have a metric and a recommender for each number, in lines or columns"
-                )
+                allowed = "must have one metric and one recommender for each number"
                 got = f"{shown(parts)} for {shown(row[k])}"
                 raise InputError("values", allowed).got(got, "leave out what is neither")
             of = found.setdefault(names[0], {})

@@ -613,12 +613,10 @@ def _best(findings):
     """The recommenders that are shown, in their order: all, or the best by the first metric."""
     names, metric = findings.recommenders, findings.metrics[0]
     rows = [findings.rows[name, metric] for name in names]
-    middles = [(row["low"] + row["high"]) / 2 for row in rows]
-    values = [
-        middle if np.isnan(row["value"]) else row["value"] for row, middle in zip(rows, middles)
-    ]
+    ends = np.array([(row["low"], row["high"], row["value"]) for row in rows])
+    values = np.where(np.isnan(ends[:, 2]), ends[:, :2].mean(1), ends[:, 2])
     sign = -1 if metric.higher_is_better else 1
-    best = np.argsort(sign * np.array(values), kind="stable")[:_MOST]  # NaN comes last
+    best = np.argsort(sign * values, kind="stable")[:_MOST]  # NaN comes last
     return [name for i, name in enumerate(names) if i in best]
 
 

@@ -167,6 +167,14 @@ def test_what_sounds_like_a_comparison_or_a_cost_is_a_recommender(name):
     assert [*cells] == ["B", name] and not left_out
 
 
+def test_a_recommender_may_have_the_name_of_a_metric():
+    wanted = {"BPR": {"HR@5": 0.6, "MRR": 0.3}, "MAP": {"HR@5": 0.5, "MRR": 0.2}}
+    rows = "metric,BPR,MAP\nHR@5,.6,.5\nMRR,.3,.2", "Model,HR@5,MRR\nBPR,.6,.3\nMAP,.5,.2"
+    for table in rows:
+        cells = read_printed(table)[0]
+        assert wanted == {a: {m: float(x.number) for m, x in of.items()} for a, of in cells.items()}
+
+
 def test_what_is_left_out_is_counted_and_noted():
     study = {"m": 30, "n_items": 300, "n_users": 5_000, "drawn": "uniform"}
     table = "Dataset,Model,HR@5,Time (s)\nML,A,0.5,10\n,B,0.6,20\nImprov.,,20%,"
@@ -229,8 +237,8 @@ def test_numbers_of_absurd_size_are_one_sentence(cell):
         ("Dataset,Model,HR@5\nML,A,.1\n,B,.2\nTV,A,.3", r"got \['ML', 'TV'\]: give one after"),
         ("Dataset,Metric,A,B\nML,HR@5,.1,.2\nTV,HR@5,.3,.4", "of one data set"),
         ("Dataset,HR@5\nML,.1\nTV,.3", "of one data set"),
-        ("Kind,Model,HR@5\nold,A,0.1", r"got \['HR@5', 'old', 'A'\] for '0.1': leave out"),
-        ("Model,HR@5,Serendipity\nA,0.67,0.1", r"got \['Serendipity', 'A'\] for '0.1': leave"),
+        ("Kind,Model,HR@5\nold,A,0.1", r"got \['HR@5', 'A', 'old'\] for '0.1': leave out"),
+        ("Model,HR@5,Serendipity\nA,0.67,0.1", r"got \['A', 'Serendipity'\] for '0.1': leave"),
         ("Model,HR@5\nImprov.,3%", r"at least one recommender, got \['Improv.'\]"),
         ("Model,HR@5\nA,+0.67", "got '[+]0.67'"),  # a difference
         ("Model;HR@5\nA;0,670", "with a decimal point, .* got '0,670' for 'HR@5'"),

@@ -189,7 +189,8 @@ def test_what_cannot_be_read_is_refused(values, changes, message):
 
 
 def test_the_command_says_the_same(tmp_path, capsys):
-    path = tmp_path / "table.csv"
+    path = tmp_path / "my folder" / "table.csv"
+    path.parent.mkdir()
     path.write_text("model,HR@1,HR@10\nX,0.174,0.670\nY,,0.57\n", encoding="utf-8")
     sizes = "--m 30 --items 300 --users 5000 --drawn uniform --without-replacement".split()
     assert main(["published", str(path), *sizes, "--format", "csv"]) == 0
