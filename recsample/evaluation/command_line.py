@@ -252,12 +252,12 @@ def _ask_ranks(command, add, sampled=""):
 
 
 def _ask_published(command, add):
-    table = "text: recommenders and metrics as rows and columns; CSV, Markdown, pasted"
-    add("FILE", help=f"{table}; of users with one relevant item each, which a table seldom tells")
+    add("FILE", help="text: recommenders and metrics as rows and columns; CSV, Markdown, pasted")
     numbers = {"required": True, "type": int, "nargs": "+"}
     add("--m", **numbers, help="items drawn for each user; several where the paper leaves it open")
     add("--items", **numbers, help="size of the pools, or of the smallest and the largest one")
-    add("--users", required=True, type=int, help="of the test set")
+    users = "of the test set, with one relevant item each, which a table seldom tells"
+    add("--users", required=True, type=int, help=users)
     add("--metrics", metavar="METRIC", nargs="+", help="(default: those of the table)")
     _ask_draws(command, add)
 
