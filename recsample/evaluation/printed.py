@@ -100,8 +100,8 @@ def _cell(of, name, value):
     number = Decimal(digits)
     if rest.endswith("%") and (percent or number > 1):  # 67.0 is no share: both are of percent
         percent, rest = "%", rest[:-1]
-    is_absurd = len(digits) > _LONGEST or abs(number.adjusted()) > _LONGEST
-    if is_absurd or (rest and not _BESIDE.fullmatch(rest)):
+    longest = max(len(digits), abs(number.adjusted()))
+    if longest > _LONGEST or (rest and not _BESIDE.fullmatch(rest)):
         allowed = "must be numbers with a decimal point, 0.670, 67.0% or 0.670±0.003"
         raise InputError(of, allowed).got(f"{shown(value)} for {name!r}")
     if percent or "%" in name:
