@@ -13,7 +13,8 @@
 # make oldest  unit tests and docstring examples with the oldest libraries that pyproject.toml allows
 # make kernels tests that compute, with the kernels of NumPy and OpenBLAS for other processors; KERNELS=baseline for one
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
-# make peers   the numbers of ten other libraries beside this one's; brings PyTorch along
+# make peers   the numbers of sixteen other libraries beside this one's, and the lines of "Coming from another library"
+#              with fitted models; brings PyTorch along
 # make bench   times this package beside others, into recsample/data/records; THREADS=8 for eight threads;
 #              BENCH=--check names what takes 1.5 times as many limits as was kept, and keeps nothing
 # make dist    the source archive, the wheel and the site of this version in dist/, checked; after make book
@@ -141,13 +142,15 @@ clusters: environment
 	@$(INSTALL) "pyspark>=4.0,<5"
 	$(BIN)/python -m pytest -q -m clusters tests/ranks/test_counts_on_engines.py tests/ranks/test_engines.py
 
-# With the newest versions: some ask for others than the rest.
+# With the newest versions: some ask for others than the rest. LightFM has no wheels that work, so a compiler builds it.
 peers:
 	@$(MAKE) compared VENV=build/peers LOCK=
 
 compared: environment
 	@$(call EACH,requirements-others.txt,--no-build,what compares with it is skipped)
-	@$(BIN)/python -m pytest -q tests/metrics/test_other_libraries.py tests/metrics/test_peers.py
+	@$(INSTALL) "lightfm-next>=1.19" || echo "LightFM: not installed, see above; what compares with it is skipped."
+	@$(BIN)/python -m pytest -q tests/metrics/test_other_libraries.py tests/metrics/test_peers.py \
+		tests/test_coming_from_elsewhere.py
 
 bench:
 	$(MAKE) measured VENV=build/bench
