@@ -658,7 +658,7 @@ def test_mlflow_takes_them(tmp_path, monkeypatch):
     exec(cell("mlflow.log_metrics"), known)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        mlflow.set_tracking_uri(tmp_path.as_uri())
+        mlflow.set_tracking_uri((tmp_path / "log").as_uri())
         with mlflow.start_run() as run:
             mlflow.log_metrics(known["numbers"])
         logged = mlflow.get_run(run.info.run_id).data.metrics

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import lru_cache
+from importlib import resources
 
 import numpy as np
 
@@ -39,8 +41,8 @@ def metric(name: str) -> Metric:
     Raises
     ------
     ValueError
-        For an unknown name, with the nearest ones, and a cut-off that is not a whole number
-        above 0.
+        For an unknown name, with the right spelling, or what to take in place of a metric that is
+        not here; and a cut-off that is not a whole number above 0.
 
     Examples
     --------
@@ -88,13 +90,26 @@ def _read(name, wanted):
             if cutoff is None:
                 return known
             return known @ (int(cutoff) if cutoff.isdecimal() and len(cutoff) < 20 else cutoff)
-    if normalized(base) == "gauc":  # which RecBole and DIN weight by clicks
-        remedy = "evaluate AUC, take values = result.per_instance['value'], and "
-        remedy += "numpy.average(values, weights=clicks)"
-        raise InputError(*wanted).got(f"{name!r}, a weighted mean of AUC", remedy)
-    near = get_close_matches(normalized(base), labels := _labels(), n=3, cutoff=0.3)
-    near = [labels[n] for n in near] or [*labels.values()]
-    raise InputError(*wanted).got(repr(name), f"; nearest: {', '.join(near)}")
+    asked = normalized(base if option is None else f"{base}({option})")
+    raise InputError(*wanted).got(repr(name), _others().get(asked) or _nearest(normalized(base)))
+
+
+@lru_cache
+def _others():
+    """What to take for a metric that is not here, or why not, by its normalized names."""
+    table = resources.files("recsample").joinpath("data/other_metrics.csv")
+    rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    return {name: row["instead"] for row in rows for name in row["names"].split()}
+
+
+def _nearest(name):
+    """Of a misspelt name the metrics, of any other one all: similar names mean other things."""
+    labels = {type(one): one.label() for one in reversed(every_metric())}
+    # One more letter in front, or at two letters, is no slip but another metric: gAUC, ERR.
+    similar = [one for one in REGISTERED if name[:1] == one[0] and (len(one) > 2 or one == name)]
+    near = [labels[REGISTERED[one]] for one in get_close_matches(name, similar, cutoff=0.72)]
+    found = ", ".join(dict.fromkeys(near or reversed(labels.values())))
+    return f"; nearest: {found}" if near else f"; there are {found}"
 
 
 def _known(base, option):
@@ -135,14 +150,6 @@ def every_metric() -> list[Metric]:
     classes = [cls for cls in dict.fromkeys(REGISTERED.values()) if not inspect.isabstract(cls)]
     ready = ([] if _options_of(cls)[1] else [cls()] for cls in classes)
     return [m for cls, one in zip(classes, ready) for m in (*one, *map(cls, cls.examples))]
-
-
-def _labels():
-    """The name of the first metric of each class, by its normalized form."""
-    labels: dict[type, str] = {}
-    for one in every_metric():
-        labels.setdefault(type(one), one.label())
-    return {label.lower(): label for label in labels.values()}
 
 
 # Metrics as arguments: a metric, or its name.

@@ -36,7 +36,7 @@ REFUSED = {
     ),
     "metric": (
         lambda: rs.metric("ndgc"),
-        ("name", "must be that of a metric", "'ndgc'", "nearest: NDCG, "),
+        ("name", "must be that of a metric", "'ndgc'", "nearest: NDCG"),
     ),
     "cut-off": (lambda: rs.Recall @ 0, ("cutoff", "must be a whole number of at least 1", "0", "")),
     "sampler": (
