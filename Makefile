@@ -13,7 +13,7 @@
 # make oldest  unit tests and docstring examples with the oldest libraries that pyproject.toml allows
 # make kernels tests that compute, with the kernels of NumPy and OpenBLAS for other processors; KERNELS=baseline for one
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
-# make peers   the numbers of sixteen other libraries beside this one's, and the lines of "Coming from another library"
+# make peers   the numbers of fifteen other libraries beside this one's, and the lines of "Coming from another library"
 #              with fitted models; brings PyTorch along
 # make bench   times this package beside others, into recsample/data/records; THREADS=8 for eight threads;
 #              BENCH=--check names what takes 1.5 times as many limits as was kept, and keeps nothing

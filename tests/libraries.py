@@ -25,6 +25,20 @@ LIBRARIES = {
 }
 
 
+def modules(*names):
+    """Modules by their names, whose own warnings are not ours; where one is missing a test skips.
+
+    To be without one is a failure where REQUIRE_LIBRARIES is set, as once a week.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return [importlib.import_module(name) for name in names]
+        except ImportError as error:
+            required = os.environ.get("REQUIRE_LIBRARIES")
+            (pytest.fail if required else pytest.skip)(f"needs {names[0]}: {error}")
+
+
 @functools.cache
 def imported(library):
     """The module of a library, or why it cannot be imported."""

@@ -12,8 +12,6 @@ lightfm-next 1.19.0, scikit-surprise 1.1.5, recommenders 1.2.1, sentence-transfo
 hand.
 """
 
-import importlib
-import os
 import re
 import warnings
 
@@ -21,12 +19,10 @@ import chapters
 import numpy as np
 import pandas as pd
 import pytest
+from libraries import modules
 from scipy import sparse
 
 import recsample as rs
-
-# Compiled, ranx takes minutes when it is first used.
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 PAGE = chapters.source("book/coming_from_elsewhere")
 CELLS = re.findall(r"^```\{code-cell\}.*\n((?:.*\n)*?)```$", PAGE, re.M)
@@ -43,15 +39,6 @@ def cell(words):
     """The cell of the page in which these words stand."""
     (code,) = [one for one in CELLS if words in one]
     return code
-
-
-def libraries(*names):
-    """Modules, whose warnings are not ours; the test is skipped where one is missing."""
-    try:
-        return [importlib.import_module(name) for name in names]
-    except ImportError as error:
-        required = os.environ.get("REQUIRE_LIBRARIES")
-        (pytest.fail if required else pytest.skip)(f"needs {names}: {error}")
 
 
 # 60 users and 80 items, whose ids say nothing of their order. The rows are shuffled.
@@ -123,7 +110,7 @@ def old_numpy(monkeypatch):
 
 
 def cornac(_):
-    (library, methods) = libraries("cornac", "cornac.eval_methods.base_method")
+    (library, methods) = modules("cornac", "cornac.eval_methods.base_method")
     triples = [
         list(pairs.assign(rating=1.0).itertuples(index=False, name=None))
         for pairs in (TRAIN, HELD_OUT)
@@ -145,7 +132,7 @@ def cornac(_):
 
 
 def implicit_factors():
-    als, evaluation = libraries("implicit.als", "implicit.evaluation")
+    als, evaluation = modules("implicit.als", "implicit.evaluation")
     maps = [{one: n for n, one in enumerate(TRAIN[name].unique())} for name in ("user", "item")]
     train, test = (
         sparse.csr_matrix((np.ones(len(pairs)), (pairs["user"], pairs["item"])), (60, 80))
@@ -166,7 +153,7 @@ def implicit(_):
 
 
 def lightfm(_):
-    library, data, evaluation = libraries("lightfm", "lightfm.data", "lightfm.evaluation")
+    library, data, evaluation = modules("lightfm", "lightfm.data", "lightfm.evaluation")
     dataset = data.Dataset()
     dataset.fit(TRAIN["user"], TRAIN["item"])
     train, test = (
@@ -186,7 +173,7 @@ def lightfm(_):
 
 
 def recbole(path):
-    config, data, models, study, trainer = libraries(
+    config, data, models, study, trainer = modules(
         *("recbole.config", "recbole.data", "recbole.model.general_recommender"),
         *("recbole.utils.case_study", "recbole.trainer"),
     )
@@ -227,7 +214,7 @@ def recbole(path):
 
 def texts():
     """Queries and documents, each of a few words, and a model of random vectors of words."""
-    library, modules, tokenizers = libraries(
+    library, parts, tokenizers = modules(
         *("sentence_transformers", "sentence_transformers.sentence_transformer.modules"),
         "tokenizers",
     )
@@ -237,7 +224,7 @@ def texts():
     tokenizer = tokenizers.Tokenizer(kind)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     vectors = rng.normal(size=(200, 12)).astype(np.float32)
-    encoder = modules.StaticEmbedding(tokenizer, embedding_weights=vectors)
+    encoder = parts.StaticEmbedding(tokenizer, embedding_weights=vectors)
     model = library.SentenceTransformer(modules=[encoder], device="cpu")
     corpus = {f"d{n}": " ".join(rng.choice(words, 6)) for n in rng.permutation(1_000)[:80]}
     relevant = {
@@ -253,7 +240,7 @@ def texts():
 
 def sentence_transformers(_):
     model, queries, corpus, relevant = texts()
-    (evaluation,) = libraries("sentence_transformers.evaluation")
+    (evaluation,) = modules("sentence_transformers.evaluation")
     evaluator = evaluation.InformationRetrievalEvaluator(
         queries, corpus, relevant, map_at_k=[10], show_progress_bar=False
     )
@@ -279,7 +266,7 @@ class Encoder:
 
 def beir(_):
     model, queries, texts_of, relevant = texts()
-    evaluation, dense = libraries(
+    evaluation, dense = modules(
         "beir.retrieval.evaluation", "beir.retrieval.search.dense.exact_search"
     )
     corpus = {one: {"title": "", "text": text} for one, text in texts_of.items()}
@@ -298,7 +285,7 @@ def beir(_):
 
 
 def rectools(_):
-    data, models, metrics = libraries("rectools.dataset", "rectools.models", "rectools.metrics")
+    data, models, metrics = modules("rectools.dataset", "rectools.models", "rectools.metrics")
     names = {"user": "user_id", "item": "item_id"}
     dated = TRAIN.rename(columns=names).astype(object)  # it cannot read the strings of pandas 3
     dated = dated.assign(weight=1.0, datetime="2026-01-01")
@@ -314,7 +301,7 @@ def rectools(_):
 
 
 def lenskit(_):
-    data, pipelines, als, batch, metrics = libraries(
+    data, pipelines, als, batch, metrics = modules(
         "lenskit.data", "lenskit.pipeline", "lenskit.als", "lenskit.batch", "lenskit.metrics"
     )
     pipeline = pipelines.topn_pipeline(als.ImplicitMFScorer(features=6, epochs=3))
@@ -337,7 +324,7 @@ def lenskit(_):
 
 
 def recommenders(_):
-    sar, evaluation = libraries(
+    sar, evaluation = modules(
         "recommenders.models.sar", "recommenders.evaluation.python_evaluation"
     )
     names = {"user": "userID", "item": "itemID"}
@@ -351,11 +338,15 @@ def recommenders(_):
     some = top[top["userID"] != test["userID"].iloc[0]]
     others = test[test["userID"] != test["userID"].iloc[0]]
     assert evaluation.recall_at_k(test, some) == evaluation.recall_at_k(others, some)
+    share = others["userID"].nunique() / test["userID"].nunique()
+    assert evaluation.ndcg_at_k(test, some) == pytest.approx(
+        share * evaluation.ndcg_at_k(others, some)
+    )
     return {"model": model, "test": test}, theirs
 
 
 def surprise(_):
-    (library,) = libraries("surprise")
+    (library,) = modules("surprise")
     rated = library.Dataset.load_from_df(RATED, library.Reader()).build_full_trainset()
     model = library.SVD(n_factors=5, n_epochs=60, lr_all=0.05, random_state=0).fit(rated)
     estimates = {(u, i): model.predict(u, i, clip=False).est for u in USERS for i in CATALOGUE}
@@ -386,7 +377,7 @@ def run_and_qrels():
 
 
 def ranx(_):
-    (library,) = libraries("ranx")
+    (library,) = modules("ranx")
     run, qrels = (kind(one) for kind, one in zip((library.Run, library.Qrels), run_and_qrels()))
     names = {"Recall@10": "recall@10", "NDCG@10": "ndcg@10", "RR@10": "mrr@10"}
     names["AP(relevant)@10"] = "map@10"
@@ -398,7 +389,7 @@ def ranx(_):
 
 
 def pytrec_eval(_):
-    (library,) = libraries("pytrec_eval")
+    (library,) = modules("pytrec_eval")
     run, qrels = run_and_qrels()
     names = {"Recall@10": "recall_10", "NDCG@10": "ndcg_cut_10", "RR": "recip_rank"}
     names["AP(relevant)@10"] = "map_cut_10"
@@ -408,7 +399,7 @@ def pytrec_eval(_):
 
 
 def ir_measures(_):
-    (library,) = libraries("ir_measures")
+    (library,) = modules("ir_measures")
     run, qrels = run_and_qrels()
     names = {"Recall@10": library.R @ 10, "NDCG@10": library.nDCG @ 10, "RR@10": library.RR @ 10}
     names["AP(relevant)@10"] = library.AP @ 10
@@ -417,7 +408,7 @@ def ir_measures(_):
 
 
 def pykeen(_):
-    triples, models, training, evaluation = libraries(
+    triples, models, training, evaluation = modules(
         "pykeen.triples", "pykeen.models", "pykeen.training", "pykeen.evaluation"
     )
     likes, held_out = (
@@ -448,7 +439,7 @@ def pykeen(_):
 
 
 def scikit_learn(_):
-    metrics, decomposition = libraries("sklearn.metrics", "sklearn.decomposition")
+    metrics, decomposition = modules("sklearn.metrics", "sklearn.decomposition")
     _, known = cooccurring()
     model = decomposition.TruncatedSVD(6, random_state=0).fit(known)
     scores = model.inverse_transform(model.transform(known))
@@ -562,7 +553,7 @@ def test_files_of_warprec_have_a_header(tmp_path):
 
 
 def test_lightfm_puts_ties_ahead():
-    library, evaluation = libraries("lightfm", "lightfm.evaluation")
+    library, evaluation = modules("lightfm", "lightfm.evaluation")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         train = sparse.coo_matrix(np.eye(5, 30))
@@ -573,7 +564,7 @@ def test_lightfm_puts_ties_ahead():
 
 
 def test_average_precision_of_scikit_learn_takes_ties_as_one_block():
-    (metrics,) = libraries("sklearn.metrics")
+    (metrics,) = modules("sklearn.metrics")
     scores, relevant = np.array([[1.0, 1.0, 0.0]]), np.array([[True, False, False]])
     mean_of_both_orders = (1 + 1 / 2) / 2
     assert rs.AP(rs.predicted_ranks(scores, [0]))[0] == mean_of_both_orders
@@ -645,14 +636,14 @@ def test_numbers_for_a_log(names):
     assert all(type(number) is float for number in numbers.values())
     if len(names) > 1:
         assert (
-            numbers["BPR_k_8__AP_relevant_10_value"]
+            numbers["BPR _k _ 8__AP_relevant_10_value"]
             == result.table.loc[(names[1], "AP(relevant)@10"), "value"]
         )
 
 
 def test_mlflow_takes_them(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a folder needs no database
-    (mlflow,) = libraries("mlflow")
+    (mlflow,) = modules("mlflow")
     _, result = evaluated("mine", "BPR (k = 8)")
     known = {**SHARED, "result": result}
     exec(cell("mlflow.log_metrics"), known)
@@ -666,7 +657,7 @@ def test_mlflow_takes_them(tmp_path, monkeypatch):
 
 
 def test_splits_are_those_of_rectools():
-    data, selection = libraries("rectools.dataset", "rectools.model_selection")
+    data, selection = modules("rectools.dataset", "rectools.model_selection")
     rng = np.random.default_rng(7)
     days = (
         np.repeat(np.arange(60) * 3, 16)

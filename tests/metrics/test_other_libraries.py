@@ -7,12 +7,9 @@ They passed with RecBole 1.2.1, LensKit 2025.8.1, Cornac 3.0.1, PyKEEN 1.11.1 an
 1.9.1. The page "Coming from another library" says what is found here.
 """
 
-import importlib
-import os
-import warnings
-
 import numpy as np
 import pytest
+from libraries import modules
 from scipy import sparse
 
 import recsample as rs
@@ -30,17 +27,8 @@ N_RELEVANT = RELEVANT.sum(axis=1)
 
 
 def library(name):
-    """A module of the library, whose own warnings are not ours. Without it the test is skipped.
-
-    To be without one is a failure where REQUIRE_LIBRARIES is set, as once a week.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return importlib.import_module(name)
-        except ImportError as error:
-            required = os.environ.get("REQUIRE_LIBRARIES")
-            (pytest.fail if required else pytest.skip)(f"needs {name}: {error}")
+    (module,) = modules(name)
+    return module
 
 
 def ours(metric):
