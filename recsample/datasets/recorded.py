@@ -142,10 +142,11 @@ def record(name: str) -> pd.DataFrame:
         "coverage_0_2_0": the same of the limits of that version, which were by the likelihood.
         "audits", "audits_by_chances" and "audit_plans": the same of audits and their plans.
         "published": the same of limits from printed numbers. "estimates" and "estimators": errors
-        of estimates. "printed_both": sampled and full metrics of S3-Rec, as printed, those that
-        are sampled as text with all digits. Times beside other libraries: "exact_ranks", "counts",
-        "corrections", "daily", "break_even", each also with "_2_threads" behind the name; and
-        those of pages that run in a browser, "running_first" and "running_pages".
+        of estimates. "printed_both": sampled and full metrics of four studies, where they stand
+        and what is stated of the draws, sampled ones as text with all digits. Times beside other
+        libraries: "exact_ranks", "counts", "corrections", "daily", "break_even", each also with
+        "_2_threads" behind the name; and those of pages that run in a browser, "running_first" and
+        "running_pages".
 
     Returns
     -------
