@@ -314,7 +314,9 @@ def refuse_corrections(metrics: Sequence[Metric]) -> None:
     """Refuse corrections among metrics: what is drawn is corrected here."""
     for one in metrics:
         if one.sampler is not None:
-            allowed = "must hold no corrections: each must be a metric of exact ranks such as AP"
+            allowed = (
+                "must hold no corrections: each metric must be a metric of exact ranks such as AP"
+            )
             raise InputError("metrics", allowed).got(f"{one}, which reads what {one.sampler} gives")
 
 

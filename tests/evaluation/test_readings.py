@@ -250,7 +250,7 @@ def test_printed_numbers_among_other_draws_have_upper_limits(drawn):
     assert f"'{drawn}'" in str(found) and "nan" not in " ".join(found.sentences)
     with pytest.raises(ValueError, match=r"^replace must be False where .* got None"):
         rs.from_published(given, **about)
-    with pytest.raises(rs.InputError, match="for m = 5 different items, however these were drawn"):
+    with pytest.raises(rs.InputError, match="possible together for the same users"):
         clash = {"HR@1": "0.9", "HR@5": "0.5"}
         rs.from_published(clash, replace=False, **about | {"m": 5})
 
