@@ -88,7 +88,7 @@ def conversion(name: str, given: Any) -> str:
 
 
 # A column of these names has ranks, of which low ones are good.
-_RANKS = {"rank", "position", "place"}
+RANKS = {"rank", "position", "place"}
 # What makes lists of the text of several, by what is between them.
 _SPLITS = {",": ".str.split(',')", " ": ".str.split()"}
 
@@ -97,7 +97,7 @@ def conversion_of_frame(frame: Any, known: Collection[str], wanted: Mapping[str,
     """The same of a dataframe of pandas that lacks a wanted column, or of Polars with ranks."""
     lacks, library = {*wanted.values()} - {*known}, type(frame).__module__.partition(".")[0]
     user, item, score = (wanted.get(use, "") for use in ("user", "item", "score"))
-    ranks = [one for one in known if str(one).lower() in _RANKS]
+    ranks = [one for one in known if str(one).lower() in RANKS]
     if ranks and score and lacks == {score} and library in ("pandas", "polars"):
         line = f".with_columns((-polars.col({ranks[0]!r})).alias({score!r}))"
         if library == "pandas":

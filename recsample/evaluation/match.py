@@ -12,7 +12,7 @@ from scipy import sparse
 from recsample._support import frames
 from recsample._support.arrays import counted, places_in
 from recsample._support.checks import array_of, positive_int, shown, whole_numbers
-from recsample._support.conversions import conversion
+from recsample._support.conversions import RANKS, conversion
 from recsample._support.errors import InputError, Naming
 from recsample._support.extras import extra
 from recsample._support.typing import Floats
@@ -35,7 +35,6 @@ _SPELLING = "case, white space, the form of letters or .0"
 _NEARLY_ALL, _PADDING = 0.98, 3
 # So many different items are not all unknown by accident, nor so many lists numbered.
 _MANY = 20
-_PLACES = ("rank", "position", "place")
 
 
 @dataclass(frozen=True)
@@ -191,7 +190,7 @@ def _from_frame(name, frame, columns, may_be_empty=False):
 
 def _refuse_places(name, column, user, score):
     """Refuse ranks in place of scores."""
-    if str(column).lower() in _PLACES:
+    if str(column).lower() in RANKS:
         allowed = "must name a column in which higher is better"
         remedy = f"of ranks add a column of -{column}; rename one in which higher is better"
         raise InputError("score", allowed).got(repr(column), remedy)
