@@ -97,8 +97,8 @@ def evaluate(
     drawn : {"uniform", "popular", "unknown", "all"}, optional
         How the items were drawn that `among` or the lists hold: "uniform", at random with equal
         chances, anew for each user, without replacement; "popular", popular ones more often;
-        "unknown"; "all", nothing was drawn, they are all that there is to rank. Needed where twenty
-        users or more have the same held-out item alone, as arrays of candidates do.
+        "unknown"; "all", nothing was drawn, they are all that there is to rank. Needed of
+        arrays where twenty users or more all have the same held-out item.
     relevance : str or None, optional
         The column of `held_out`, or of `train`, that says which rows are relevant: those above 0;
         other rows of `train` stay candidates. NDCG and DCG take these grades as gains, as
@@ -208,7 +208,8 @@ def evaluate(
         groups = column_by_user(held_out, user, groups)
     given = scores if runs is None else runs.scores
     matched = match_ids(given, held_out, train, items, lists, relevance, columns)
-    _refuse_one_item(matched, drawn)
+    if sampler is None:
+        _refuse_one_item(matched, drawn)
     if sampler is not None or drawn in REPORTED:
         _check_drawn(matched.study, chosen)
     ranked = rank(matched, unlisted, drawn, sampler, rng)
@@ -251,11 +252,11 @@ def _among(among):
 
 def _refuse_one_item(matched, drawn):
     """Refuse candidates whose column for the held-out item is taken for an item."""
-    study, is_stated = matched.study, matched.lists is not None or drawn == "all"
-    if not any(isinstance(one, WholeRows) for one in matched.sources.values()):
-        is_stated |= drawn is not None
-    item = study.relevant.indices
-    if is_stated or len(study.users) < _FEW or not study.one_each or np.ptp(item):
+    study, item = matched.study, matched.study.relevant.indices
+    are_rows = any(isinstance(one, WholeRows) for one in matched.sources.values())
+    if drawn == "all" or matched.lists is not None or not are_rows:
+        return
+    if len(study.users) < _FEW or not study.one_each or np.ptp(item):
         return
     allowed = (
         "must hold different items, unless {drawn:='all'} says that scores hold all there is to "

@@ -263,7 +263,7 @@ def _shared_said(study, known, undone):
     if len(has_lists) < 2 or len(users) == len(study.first):
         return
     if not len(users):
-        yield "there is no user that all recommenders list items of"
+        yield "there is no user for whom all recommenders have a list"
     for metric in study.metrics if len(users) else ():
         each = [
             f"{mean_of_defined(known.bounds[name, metric][0][users]):.3f} ({name})"
@@ -271,13 +271,14 @@ def _shared_said(study, known, undone):
             if (name, metric) not in known.bounded
         ]
         if each:
-            some = f"{len(users):,} users that all recommenders list items of"
+            n = f"{len(users):,} user{'s' * (len(users) > 1)}"
+            some = f"{n} for whom all recommenders have a list"
             yield f"of the {some}, {metric} is {say.listing(each)}"
     pairs = [f"{a} - {b} ({metric})" for a, b, metric in undone]
     if pairs:
         yield (
-            "undecided, since another one or none is ahead among the users that both recommenders "
-            f"list items of: {say.listing(pairs)}"
+            "undecided, since among the users for whom both have a list the other one is ahead, or "
+            f"neither: {say.listing(pairs)}"
         )
 
 

@@ -69,7 +69,7 @@ class Look(NamedTuple):
 
     `better` is the share of other items that are better than held-out ones on average, NaN of few
     instances; it `is_worse` than by chance, or scores `are_orders`, as in `Standing`, that are no
-    better. No list is longer than `longest`. Of `n` ranks that came without ties, `n_first` are 1.
+    better. No list is longer than `longest`. Of `n` instances without ties `n_first` have rank 1.
     """
 
     better: float
@@ -365,8 +365,8 @@ def _look(study, name):
     longest = int(standing.lengths.max()) if standing.is_short else np.inf
     n_first, others = 0, ranks.n_irrelevant.min()
     if not (study.standings or ranks.rows.ties.any()) and others >= _FEW:
-        n_first = int(counts[ranks.rows.instance] @ (ranks.rows.above == 0))
-    return Look(*_better(study, standing, counts), longest, n_first, int(counts @ ranks.n_relevant))
+        n_first = int(counts[ranks.rows.instance] @ (ranks.rows.rank == 1))
+    return Look(*_better(study, standing, counts), longest, n_first, int(counts.sum()))
 
 
 def _better(study, standing, counts):
@@ -381,4 +381,6 @@ def _better(study, standing, counts):
     if mean <= 0.5 and not standing.are_orders:
         return mean, False, False
     low, high = limits_of_mean(better, _SURELY, counts, (0.0, 1.0), groups)
-    return mean, low > 0.5, standing.are_orders and low <= 0.5 < high
+    # A list of the best items says too little of how far these are from chance.
+    may_be_orders = standing.are_orders and not standing.is_short
+    return mean, low > 0.5, may_be_orders and low <= 0.5 < high

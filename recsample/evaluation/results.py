@@ -47,7 +47,7 @@ _MOST = 20
 _LEVELS = ["recommender", "metric"]
 _LIMITS, _IF, _PLACE = f"{PERCENT} limits", "if decreasing", "vs best"
 _LISTS = (list, tuple, dict)
-_PLAIN = (bool, int, float, str, np.generic)  # what a mapping of users holds
+_BY_NAME = ("scores", "sampled", "exact")  # arguments that name recommenders
 _IDLE = ("not needed", "")  # what makes no column
 _FOR_LATEX = str.maketrans(
     {sign: f"\\{sign}" for sign in "&%$#_{}"}
@@ -549,7 +549,7 @@ def recorded(function: Callable[P, Result]) -> Callable[P, Result]:
         is_printed = function.__name__ == "from_published"
         is_drawn = isinstance(given.arguments.get("among"), Sampler)
         told = {
-            name: _told(value, is_printed or name == "metrics")
+            name: _told(value, is_printed or name == "metrics", name in _BY_NAME)
             for name, value in given.arguments.items()
             if value is not form.parameters[name].default or (name == "rng" and is_drawn)
         }
@@ -559,15 +559,19 @@ def recorded(function: Callable[P, Result]) -> Callable[P, Result]:
     return call
 
 
-def _told(value: Any, in_full: bool = False) -> Any:
-    """A number or a text as it is; of data their kind, columns, shape and hash."""
+def _told(value: Any, in_full: bool = False, by_name: bool = False) -> Any:
+    """A number or a text as it is; of data their kind, columns, shape and hash.
+
+    Only of what is given by the names of recommenders are the names of parts told.
+    """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (Sampler, np.generic)) or (in_full and isinstance(value, _LISTS)):
         return str(value)
     parts = dict(enumerate(value)) if isinstance(value, tuple) else value  # such as factors
-    if isinstance(parts, Mapping) and not any(isinstance(one, _PLAIN) for one in parts.values()):
-        return "{" + ", ".join(f"{name!r}: {_told(one)}" for name, one in parts.items()) + "}"
+    if by_name and isinstance(parts, Mapping):
+        told = (f"{name!r}: {_told(one, by_name=True)}" for name, one in parts.items())
+        return "{" + ", ".join(told) + "}"
     kind = type(value).__name__
     if hasattr(type(value), "columns") and frames.is_frame(value):
         value = extra("narwhals.stable.v2").from_native(value)
@@ -597,7 +601,7 @@ def _entries(value: Any) -> bytes:
         parts = value._content()
     else:
         array = np.atleast_1d(np.asarray(value, None if hasattr(value, "dtype") else object))
-        some = array[:: max(1, array.size >> 16)]
+        some = array.reshape(-1)[:: max(1, array.size >> 16)]
         if some.dtype.kind not in "biufcmM":
             some = np.array([*map(str, some.ravel().tolist())])
         some = some.astype(some.dtype.newbyteorder("<"))

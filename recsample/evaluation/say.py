@@ -225,13 +225,13 @@ def _looks(findings):
         if look.is_worse:
             yield (
                 f"{of}held-out items rank worse than by chance: {look.better:.0%} of the others "
-                "are better on average. If low scores are good, give -scores; if ranks count from "
-                "the worst, n_items + 1 - ranks"
+                "are better on average. Low scores may be good, or ranks count from the worst: "
+                "then turn them round"
             )
         if look.are_orders:
             yield (
                 f"{of}scores are different whole numbers for each user, and held-out items rank no "
-                "better than by chance: an order, or ids, are no scores"
+                "better than by chance: they may be an order, or ids, in place of scores"
             )
         beyond = [str(m) for m in findings.metrics if m.cutoff and m.cutoff > look.longest]
         if beyond:

@@ -49,6 +49,8 @@ def test_ranks_and_orders_in_place_of_scores():
     assert notes(-PLACES) == notes(N_ITEMS - PLACES) == ""
     assert notes(TASTE.astype("float16")) == "" and ORDERS not in notes((TASTE * 40).astype("int8"))
     assert notes(rng.normal(size=TASTE.shape)) == ""  # no better than by chance, and scores
+    best = lists(10, score=-PLACES)  # of few hits lists tell nothing about chance
+    assert notes(best, HELD_OUT, unlisted="missed", items=range(N_ITEMS)) == ""
 
 
 def test_few_users_say_nothing_of_chance():
@@ -108,22 +110,21 @@ def candidates():
     return np.take_along_axis(TASTE, np.c_[ITEM, drawn], axis=1)
 
 
-@pytest.mark.parametrize("form", [np.asarray, as_numbered])
-def test_a_column_of_held_out_items_is_no_item(form):
+def test_a_column_of_held_out_items_is_no_item():
     array, first = candidates(), np.zeros(N_USERS, int)
-    held_out = HELD_OUT.assign(item=0) if form is as_numbered else first
     with pytest.raises(rs.InputError, match="got 0 for each of 300 users: .* rs.report takes the"):
-        rs.evaluate(form(array), held_out, metrics=["RR"])
-    among = rs.evaluate(form(array), held_out, drawn="all", metrics=["RR"])
+        rs.evaluate(array, first, metrics=["RR"])
+    among = rs.evaluate(array, first, drawn="all", metrics=["RR"])
     ranks = (array > array[:, :1]).sum(axis=1) + 1
     assert among.table["value"].iloc[0] == pytest.approx((1 / ranks).mean())
     assert "candidates of their own" in among.head
     few = slice(19)
-    held_out = held_out[few]
     assert len(rs.evaluate(array[few], first[few], metrics=["RR"]).table) == 1
-    if form is np.asarray:
-        with pytest.raises(rs.InputError, match=r"rs.report takes"):
-            rs.evaluate(array, first, unlisted="out", drawn="uniform", metrics=["RR"])
+    assert len(rs.evaluate(array, first, among=rs.UniformSampling(5), metrics=["RR"]).table) == 1
+    by_id = as_numbered(array), HELD_OUT.assign(item=0)
+    assert len(rs.evaluate(*by_id, metrics=["RR"]).table) == 1
+    with pytest.raises(rs.InputError, match=r"rs.report takes"):
+        rs.evaluate(array, first, unlisted="out", drawn="uniform", metrics=["RR"])
 
 
 @pytest.mark.parametrize("name", ["rank", "Rank", "position", "place"])
@@ -180,10 +181,10 @@ def test_who_is_ahead_is_so_of_the_users_that_both_have_too():
     assert without.startswith("b: users without any score") and without.endswith(": 200")
     one = f"{hits(whole, COVERED):.3f}"
     assert shared == (
-        "of the 100 users that all recommenders list items of, Recall@10 is "
+        "of the 100 users for whom all recommenders have a list, Recall@10 is "
         f"{one} (a), {one} (b) and {one} (c)"
     )
-    assert undone.endswith("list items of: a - b (Recall@10) and b - c (Recall@10)")
+    assert undone.endswith("or neither: a - b (Recall@10) and b - c (Recall@10)")
     bad = part.assign(item=(part["item"] + 1) % N_ITEMS)  # worse of its own users too
     behind = rs.evaluate({"a": whole, "b": bad}, HELD_OUT, **told)
     assert behind.pairs["ahead"].tolist() == ["a"] and len(behind.notes) == 2
@@ -194,7 +195,7 @@ def test_of_users_that_only_one_has_nothing_is_decided():
     apart = {"a": lists(10, np.arange(100, N_USERS)), "b": lists(10, COVERED)}
     found = rs.evaluate(apart, HELD_OUT, **told)
     assert found.pairs["low"].iloc[0] > 0 and found.pairs["ahead"].tolist() == ["undecided"]
-    assert found.notes[-1].startswith("undecided, since another one or none is ahead")
+    assert found.notes[-1].startswith("undecided, since among the users for whom both")
 
 
 def test_runs_agree_of_the_users_that_all_runs_have():
@@ -203,8 +204,9 @@ def test_runs_agree_of_the_users_that_all_runs_have():
     told = {"items": range(N_ITEMS), "unlisted": "missed", "metrics": ["Recall@10"]}
     found = rs.evaluate(runs, HELD_OUT, run="seed", **told)
     one = f"{hits(lists(10), COVERED):.3f}"
-    assert f"of the 100 users that all recommenders list items of, Recall@10 is {one} (a) and " in (
-        " ".join(found.notes)
+    assert (
+        f"of the 100 users for whom all recommenders have a list, Recall@10 is {one} (a) and "
+        in (" ".join(found.notes))
     )
 
 
@@ -213,3 +215,19 @@ def test_a_cut_off_beyond_every_list():
     given = {"a": lists(10), "b": lists(20)}
     found = rs.evaluate(given, HELD_OUT, metrics=["Recall@20", "NDCG@11", "RR"], **told)
     assert found.notes == ("a: Recall@20 and NDCG@11: no list is longer than 10 items",)
+
+
+def test_a_hash_reads_all_rows_and_ids_of_users_are_not_told():
+    wide = rng.normal(size=(20, 20_000))
+    other = wide.copy()
+    other[1:] = rng.normal(size=(19, 20_000))
+    items = np.arange(20)
+    told = [rs.evaluate(one, items, metrics=["RR"]).made["arguments"]["scores"] for one in
+            (wide, wide.copy(), other)]  # fmt: skip
+    assert told[0] == told[1] != told[2]
+    groups = {f"user{i}": pd.Timestamp(i % 2, unit="D") for i in range(20)}
+    frame = as_numbered(wide[:, :30]).astype({"user": str})
+    frame["user"] = "user" + frame["user"]
+    held_out = pd.DataFrame({"user": list(groups), "item": items})
+    made = rs.evaluate({"mine": frame}, held_out, groups=groups, metrics=["RR"]).made["arguments"]
+    assert "user1" not in made["groups"] and "'mine': " in made["scores"]
