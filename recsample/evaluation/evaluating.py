@@ -97,8 +97,8 @@ def evaluate(
     drawn : {"uniform", "popular", "unknown", "all"}, optional
         How the items were drawn that `among` or the lists hold: "uniform", at random with equal
         chances, anew for each user, without replacement; "popular", popular ones more often;
-        "unknown"; "all", nothing was drawn, they are all that there is to rank. Needed of
-        arrays where twenty users or more all have the same held-out item.
+        "unknown"; "all", nothing was drawn, they are all that there is to rank. Needed of arrays
+        where twenty users or more all have the same held-out item.
     relevance : str or None, optional
         The column of `held_out`, or of `train`, that says which rows are relevant: those above 0;
         other rows of `train` stay candidates. NDCG and DCG take these grades as gains, as

@@ -26,7 +26,7 @@ def names_of(argument: str, given: Any, ids: NDArray[Any]) -> list[Hashable]:
     for name, one in zip(found, ids.tolist()):
         if not isinstance(name, Hashable):
             raise InputError(argument, "must be hashable, such as text").got(shown(name))
-        if name is None or is_missing(name):
+        if is_missing(name):
             raise InputError(argument, "must hold every user").got(f"{name} for {shown(one)}")
     return found
 

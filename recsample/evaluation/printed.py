@@ -93,7 +93,7 @@ def _cells_of(name, values):
 
 def _cell(of, name, value):
     """A number, or None where there is none; of percent, a hundredth."""
-    if value is None or is_missing(value) or _plain(value).lower() in _NONE:
+    if is_missing(value) or _plain(value).lower() in _NONE:
         return None
     found = _NUMBER.fullmatch(_plain(value))
     digits, percent, rest = found.groups() if found else ("0", "", "none")

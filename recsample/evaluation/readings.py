@@ -16,6 +16,7 @@ from recsample.evaluation.findings import Pair, Pairs, Rows
 from recsample.inference.comparison import Comparison, of_differences
 from recsample.inference.published import terms_of
 from recsample.metrics.base import Metric
+from recsample.ranks.base import Ranks
 from recsample.ranks.checks import of_each, rows_of
 from recsample.sampling.cutoffs import cutoffs_of, falls
 from recsample.sampling.uniform import UniformSampling
@@ -43,9 +44,10 @@ def readings_of(
         return {}, {}  # all items were ranked
     ends = {int(end(m)) for m in drawn.values() for end in (np.min, np.max)}
     metrics = tuple(one for one in study.metrics if all(falls(one, m) for m in ends))
+    different = {name: study.different(name) for name in runs}
     each, rows = {}, {}
-    for name in runs:
-        (ranks, counts), m = study.different(name), drawn[name]
+    for name, (ranks, counts) in different.items():
+        m = drawn[name]
         pools = pools_of(m, np.broadcast_to(n_items, len(m)))
         for metric in metrics:
             each[name, metric] = values = _of_users(metric, ranks)
@@ -60,7 +62,7 @@ def readings_of(
     if not (alike and has_limits):
         return rows, {}
     part = replace(study, ranks={name: study.ranks[name] for name in runs}, metrics=metrics)
-    return rows, part.pairs(rows, partial(_differences, part, each))
+    return rows, part.pairs(rows, partial(_differences, part, different, each))
 
 
 def _of_users(metric, ranks):
@@ -72,13 +74,14 @@ def _of_users(metric, ranks):
 
 def _differences(
     study: Sampled | Uncorrected,
+    different: Mapping[str, tuple[Ranks, Integers | None]],
     values: Mapping[tuple[str, Metric], Floats],
     metric: Metric,
     both: Sequence[Pair],
     level: float,
 ) -> dict[Pair, dict[str, Any]]:
     each = {
-        name: of_each(values[name, metric], study.different(name)[0], study.ranks[name])
+        name: of_each(values[name, metric], different[name][0], study.ranks[name])
         for name in {name for pair in both for name in pair}
     }
     apart = np.array([each[a] - each[b] for a, b in both])
