@@ -62,7 +62,7 @@ def entries_of(lengths: Integers, which: Any) -> Integers:
     return repeated(starts_of(lengths)[which], lengths[which]) + places_in(lengths[which])
 
 
-def different_rows(columns: Sequence[Integers]) -> tuple[list[Integers], Integers]:
+def different_rows(columns: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], Integers]:
     """The distinct rows of a table, sorted, as columns; and the number of each row among them.
 
     As `numpy.unique` along an axis has it, which takes ten times longer.

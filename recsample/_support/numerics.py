@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from recsample._support.arrays import row_blocks, summed
+from recsample._support.arrays import counted, different_rows, row_blocks, summed
 from recsample._support.typing import Floats, Integers
 
 # Of the limits that come without a level of the user's own choice, and as sentences say it.
@@ -131,20 +133,24 @@ def _limits_by_groups(rows, ends, level, groups):
     sizes = summed(which, np.ones(len(which)), int(which.max()) + 1)
     found = []
     for row, end in zip(rows, ends):
-        sums, low, high = summed(which, row, len(sizes)), row.mean(), end
+        # Many groups are alike where rows are hits.
+        groups, alike = different_rows([summed(which, row, len(sizes)), sizes])
+        chance = partial(_chance_of, *groups, counted(alike, len(groups[0])), end)
+        low, high = row.mean(), end
         for _ in range(_ZOOMS):
             t = np.linspace(low, high, _TRIED)
-            inside = int(np.count_nonzero(_chance_of(t, sums, sizes, end) > (1 - level) / 2))
+            inside = int(np.count_nonzero(chance(t) > (1 - level) / 2))
             low, high = t[max(inside - 1, 0)], t[min(inside, _TRIED - 1)]
-        found.append((high, _chance_of(np.zeros(1), sums, sizes, end)[0]))
+        found.append((high, chance(np.zeros(1))[0]))
     limits, chances = np.transpose(found)
     return limits, chances
 
 
-def _chance_of(t, sums, sizes, end):
+def _chance_of(sums, sizes, often, end, t):
     """The chance that the sums over groups of values less t have a weighted mean above 0."""
     each = sums - np.outer(t, sizes)
-    return _Weighted(each, sizes.max() * (end - t), np.ones(each.shape)).chance_above_0()
+    counts = np.broadcast_to(often, each.shape)
+    return _Weighted(each, sizes.max() * (end - t), counts).chance_above_0()
 
 
 def gaffke_reach(
