@@ -127,7 +127,7 @@ def test_the_commands_run(few, monkeypatch, capsys, command):
     assert program == "recsample" and main(arguments) == 0
     said = {
         "evaluate": "sampled",
-        "report": "Recall@10 is estimated at",
+        "report": "The estimated Recall@10 is",
         "plan": "users",
         "published": "3 printed numbers, 6,040 users",
     }

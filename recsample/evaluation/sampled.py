@@ -168,9 +168,12 @@ def limits(blind: BlindSpot | None) -> str:
     return f"{PERCENT} limits assume nothing{say.narrow_said(blind)}."
 
 
+_FREE = "without assumptions about the ranks"
+
+
 def source(run: SampledRun) -> str:
     """What a sentence rests on."""
-    return f"from {run.n_instances:,} instances, {_drawn(run)}"
+    return f"{run.n_instances:,} instances, {_drawn(run)}"
 
 
 def sentence(
@@ -179,18 +182,18 @@ def sentence(
     """An estimate and its limits, for a paper; `chance` is that of ranks that fit as badly."""
     word = say.rests_on(row)
     if word == "refuted":
-        return f"{metric} has no estimate {source}: {_rare(chance)}."
-    value = f"{metric} is estimated at {row['value']:.3f}"
+        return f"{metric} has no estimate ({source}): {_rare(chance)}."
+    value = f"The estimated {metric} is {row['value']:.3f}"
     limits = f"{PERCENT} limits {say.between(row)}"
     # Within these ranks the data do not show whether the assumption is true.
     is_seen = metric.cutoff is None or blind is None or metric.cutoff > blind.ranks
     if word == "contradicted":
-        limits += f", nothing assumed of the ranks; the data contradict that {say.FALLING}"
+        limits += f", {_FREE}; the data contradict that {say.FALLING}"
     elif word == "decreasing" and is_seen:
         limits += f"; {say.between(row, 'if_')} if {say.FALLING}"
     else:
-        limits += ", nothing assumed of the ranks"
-    return f"{value} ({limits}), {source}."
+        limits += f", {_FREE}"
+    return f"{value} ({limits}; {source})."
 
 
 def details(

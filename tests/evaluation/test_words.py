@@ -17,7 +17,7 @@ LIMITS = {"value": 0.123, "low": 0.1, "high": 0.15}
 NARROW = LIMITS | {"if_low": 0.11, "if_high": 0.13, "sampled": 0.4, "assumption": "decreasing"}
 NONE = dict.fromkeys(("if_low", "if_high"), np.nan)
 REFUTED = dict.fromkeys(NARROW, np.nan) | {"assumption": ""}
-SOURCE = "from 123,456 instances, m = 1,000 of 11,996 to 333,997 irrelevant items"
+SOURCE = "123,456 instances, m = 1,000 of 11,996 to 333,997 irrelevant items"
 DRAWS = "m = 99 or 100 of 11,389 to 333,689 irrelevant items"
 MANY = rs.Ranks([[1, 2]] * 1_234, np.where(np.arange(1_234) < 600, 12_000, 34_000))
 
@@ -28,16 +28,16 @@ def sentences():
         said = sampled.sentence(RECALL, NARROW, SOURCE, blind, 1.0)
         seen = blind is None or blind.ranks < 10
         assert ("0.110 to 0.130 if rank frequencies decrease" in said) == seen
-        assert ("nothing assumed" in said) != seen
-        yield said, "Recall@10 is estimated at 0.123 (95 % limits 0.100 to 0.150"
+        assert ("without assumptions" in said) != seen
+        yield said, "The estimated Recall@10 is 0.123 (95 % limits 0.100 to 0.150"
     for word, more in (("none", ""), ("contradicted", "; the data contradict that rank")):
         row = NARROW | NONE | {"assumption": word}
         said = sampled.sentence(RECALL, row, SOURCE, BlindSpot(9, 0.5), 1.0)
-        assert f"nothing assumed of the ranks{more}" in said
-        yield said, "Recall@10 is estimated at 0.123 "
+        assert f"without assumptions about the ranks{more}" in said
+        yield said, "The estimated Recall@10 is 0.123 "
     said = sampled.sentence(RECALL, REFUTED, SOURCE, None, 1e-9)
     assert said.endswith("from such draws in fewer than 1 of 10,000 studies.")
-    yield said, "Recall@10 has no estimate from 123,456 instances"
+    yield said, "Recall@10 has no estimate (123,456 instances"
     for low in (0.09, np.nan):
         row = LIMITS | {"low_for_others": low, "high_for_others": 0.16}
         chosen = "exact ranks of 123 chosen with stated chances"
