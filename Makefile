@@ -9,7 +9,8 @@
 # make running every chapter, run in a browser's Python from top to bottom: minutes
 # make data    what is recorded of MovieLens-1M, against the real data; see CONTRIBUTING.md
 # make site    Python for browsers laid beside the built book; OFFLINE=folder of Pyodide's distribution
-# make binder  every notebook that Binder or a page offers, where nothing but the wheel, its extras and Jupyter is
+# make binder  every notebook that Binder or a page offers, where nothing but the wheel, its extras and Jupyter is;
+#              PAGES="start audit" for some
 # make oldest  unit tests and docstring examples with the oldest libraries that pyproject.toml allows
 # make kernels tests that compute, with the kernels of NumPy and OpenBLAS for other processors; KERNELS=baseline for one
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
@@ -68,18 +69,16 @@ page: environment
 	@$(BIN)/jupyter-book build -qq . --toc build/page/_toc.yml --path-output build/page
 	@echo "The page: $(CURDIR)/build/page/_build/html/book/$(PAGE).html"
 
-# Reaches the kernels that execute the chapters, which pytest's own settings do not. ipykernel starts its event loop in
-# a deprecated way, and others open files without naming an encoding, of which Python is made to warn for our own sake.
+# Reaches the kernels of the chapters, which pytest's own settings do not. ipykernel starts its event loop in a deprecated
+# way, and others open files without naming an encoding, of which Python is made to warn for our own sake.
 WARNINGS := error,ignore::EncodingWarning,ignore:There is no current event loop
 
-# nbval runs the chapters, whose kernels are forked from one, see there. They come first, so that no core is left alone
-# with a long one.
+# The chapters come first, so that no core is left alone with a long one.
 test: environment
 	@$(BIN)/python scripts/chapters.py notebooks build/notebooks
 	@echo "Running every test and every chapter. A dot stands for a hundred that passed."
-	@PYTHONWARNINGS="$(WARNINGS)" JUPYTER_PATH="$(CURDIR)/tests" PYTHONWARNDEFAULTENCODING=1 \
-		$(BIN)/python tests/kernels/forked/kernel.py $(PYTEST) --dist loadscope --no-loadscope-reorder \
-		--nbval-lax --nbval-kernel-name forked build/notebooks tests recsample
+	@PYTHONWARNINGS="$(WARNINGS)" PYTHONWARNDEFAULTENCODING=1 $(PYTEST) --dist loadscope --no-loadscope-reorder \
+		--nbval-lax --nbval-current-env build/notebooks tests recsample
 
 unit: environment
 	$(UNIT) tests recsample
@@ -114,7 +113,7 @@ site: environment
 	$(BIN)/python scripts/sphinx_additions/running.py _build/html "$(OFFLINE)"
 
 binder: environment
-	@$(INDEX) PYTHON="$(BIN)/python" .ci/binder
+	@$(INDEX) PYTHON="$(BIN)/python" .ci/binder $(PAGES)
 
 # For Python 3.10: newer ones have no wheels of the oldest versions. Old versions of one library use what new versions of
 # another have deprecated.
