@@ -58,5 +58,22 @@
     }
   };
 
-  return { folds, formulas, pictures, widths, simplify }[check]();
+  // Colours depend on the kind of an element and of those around it: two of each kind keep their text. For all of them
+  // axe takes three times as long.
+  const thin = () => {
+    const look = (element) =>
+      [element.localName, ...["class", "style"].map((name) => element.getAttribute(name))].join();
+    const kind = (element, levels = 4) =>
+      levels && element !== document.body ? kind(element.parentElement, levels - 1) + look(element) : "";
+    const seen = new Map();
+    for (const element of all("*", document.body)) {
+      const texts = [...element.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE);
+      if (!texts.some(({ data }) => data.trim())) continue;
+      const times = (seen.get(kind(element)) ?? 0) + 1;
+      seen.set(kind(element), times);
+      if (times > 2) texts.forEach((text) => (text.data = ""));
+    }
+  };
+
+  return { folds, formulas, pictures, widths, simplify, thin }[check]();
 };

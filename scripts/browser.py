@@ -130,16 +130,20 @@ def ask(page, check):
 
 
 def accessibility(page):
-    """What axe-core finds, and of the dark theme what it finds in colours."""
+    """What axe-core finds, in the colours of both themes too."""
     from axe_playwright_python.sync_playwright import Axe
 
-    ask(page, "simplify")
-    found = []
-    for theme, chosen in (("light", {}), ("dark", {"runOnly": COLOURS})):
-        set_look(page, theme)
+    def violations(where="", **chosen):
         options = {"resultTypes": ["violations"], "preload": False, **chosen}
         for rule in Axe().run(page, options=options).response["violations"]:
-            found += [f"{rule['id']} in the {theme} theme: {one['html']}" for one in rule["nodes"]]
+            yield from (f"{rule['id']}{where}: {one['html']}" for one in rule["nodes"])
+
+    ask(page, "simplify")
+    found = [*violations(rules={rule: {"enabled": False} for rule in COLOURS})]
+    ask(page, "thin")
+    for theme in ("light", "dark"):
+        set_look(page, theme)
+        found += violations(f" in the {theme} theme", runOnly=COLOURS)
     return found
 
 
