@@ -280,7 +280,7 @@ class UniformSampling(Sampler):
         198 to 535:
 
         >>> import recsample as rs
-        >>> x = rs.Ranks(range(1, 3_542), n_items=3_541)
+        >>> x = rs.Ranks([3, 250, 1_200], n_items=3_541)
         >>> sampler = rs.UniformSampling(m=100)
         >>> found = sampler.effective_cutoffs("Recall@10", 3_541)
         >>> recall = [(rs.Recall @ k)(x).mean() for k in range(1, 3_541)]
