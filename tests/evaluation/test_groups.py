@@ -251,7 +251,7 @@ def rows_of(how, n_groups, g, size=10):
 
 
 @pytest.mark.parametrize("how", ["equal", "independent", "some", "graded", "rare", "one of ten"])
-@pytest.mark.parametrize("n_runs, size", [(40, 10), thorough(1000, 10), thorough(400, None)])
+@pytest.mark.parametrize("n_runs, size", [(40, 10), thorough(300, 10), thorough(150, None)])
 def test_limits_of_dependent_rows_hold(how, n_runs, size):
     g = np.random.default_rng(4)
     held = 0
@@ -272,7 +272,7 @@ def test_limits_hold_where_rare_groups_are_far_larger(n_groups, largest, share, 
     Limits say that they take no group to be larger than those seen: so a study misses where the
     limits do, and it has seen a large group.
     """
-    g, n_runs = np.random.default_rng(8), 300
+    g, n_runs = np.random.default_rng(8), 150
     # The mean over rows of all groups that there are.
     mean = np.average([of_large, 1 - of_large], weights=[share * largest, 1 - share])
     missed = 0
@@ -294,7 +294,7 @@ def test_the_largest_group_is_said():
 
 
 @pytest.mark.parametrize("how", ["equal", "half", "independent"])
-@pytest.mark.parametrize("n_runs", [2, thorough(60)])
+@pytest.mark.parametrize("n_runs", [2, thorough(20)])
 def test_limits_of_reports_of_dependent_rows_hold(how, n_runs):
     g, ranks = np.random.default_rng(5), np.arange(1, 501)
     chances = ranks**-0.8 / (ranks**-0.8).sum()

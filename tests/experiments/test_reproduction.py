@@ -114,10 +114,10 @@ def test_variants_of_y_and_z(item_based, variant):
 
 @pytest.fixture(scope="module")
 def few_passes(movielens):
-    """X after few passes, for three random starts each: an array of starts by metrics."""
+    """X after few passes, for three random starts (of many passes one): starts by metrics."""
     starts = {}
-    for passes in (4, 5, 15, 60):
-        models = (MatrixFactorization(n_iterations=passes, rng=rng) for rng in range(3))
+    for passes, n_starts in {4: 3, 5: 3, 15: 3, 60: 1}.items():
+        models = (MatrixFactorization(n_iterations=passes, rng=rng) for rng in range(n_starts))
         found = [percent(model.fit(movielens.train).ranks(movielens)) for model in models]
         starts[str(passes)] = np.array(found)
     return starts
@@ -129,8 +129,10 @@ def test_x_after_few_passes(few_passes):
     assert list(table) == [*few_passes, "200", "printed"]
     for passes in few_passes:
         ends = np.array([re.findall(r"[\d.]+", cell) for cell in table[passes]], dtype=float)
-        assert np.abs(few_passes[passes].min(axis=0) - ends[:, 0]).max() < 0.03
-        assert np.abs(few_passes[passes].max(axis=0) - ends[:, 1]).max() < 0.03
+        below, above = few_passes[passes].min(axis=0), few_passes[passes].max(axis=0)
+        assert (below > ends[:, 0] - 0.03).all() and (above < ends[:, 1] + 0.03).all()
+        if len(few_passes[passes]) == 3:
+            assert (below < ends[:, 0] + 0.03).all() and (above > ends[:, 1] - 0.03).all()
 
 
 def test_x_stopped_early_spreads_over_random_starts(few_passes):

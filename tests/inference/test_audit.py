@@ -132,7 +132,7 @@ def test_users_of_whom_nothing_is_predicted_have_the_limits_of_a_mean():
 @pytest.mark.parametrize("number", [5, 10, 20])
 @pytest.mark.parametrize("exponent", [1, 0.5])
 def test_limits_of_few_users_hold_whatever_the_draws_were(exponent, number, metric):
-    rng, held, runs = np.random.default_rng(11), 0, 500
+    rng, held, runs = np.random.default_rng(11), 0, 150
     for _ in range(runs):
         ranks = falling(rng, 300)
         above = ranks.values - 1

@@ -92,7 +92,7 @@ def test_what_designs_have_observed_is_compared_by_its_estimates(design):
 @pytest.mark.parametrize("rare", [3, 8])
 def test_a_design_that_sees_few_hits_has_limits_that_hold(rare):
     """Early stopping has exact hits, of which 3 or 8 are expected among 300 users."""
-    design, n_users, runs, held = rs.EarlyStopping(5), 300, 400, 0
+    design, n_users, runs, held = rs.EarlyStopping(5), 300, 200, 0
     rng, b = np.random.default_rng(rare), Ranks([100] * n_users, N_ITEMS)
     for _ in range(runs):
         a = Ranks(np.where(rng.random(n_users) < rare / n_users, 1, 50), N_ITEMS)

@@ -90,7 +90,7 @@ def test_items_of_a_user_may_go_together_and_users_do_not():
         assert _tail(15.0, simulated, orders) == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize("runs", [12, thorough(200)])
+@pytest.mark.parametrize("runs", [12, thorough(80)])
 def test_the_test_of_an_assumption_keeps_its_level_for_any_number_of_strata(runs):
     """A random recommender with twelve pool sizes: nothing is more frequent than a better rank."""
     rng, contradicted = np.random.default_rng(0), 0
