@@ -5,14 +5,16 @@ The built pages are checked at the end of `make book`, by scripts/chapters.py.
 
 import ast
 import re
+import sys
 from collections import defaultdict
 from functools import cache, cached_property
-from importlib.metadata import version
+from importlib.metadata import requires, version
 from typing import NamedTuple
 
 import chapters
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from packaging.version import Version
 
 ROOT = chapters.ROOT
@@ -45,6 +47,18 @@ def test_every_page_of_the_contents_exists():
 def test_every_page_is_in_the_contents():
     files = (ROOT / "book").rglob("*.md")
     assert {path.relative_to(ROOT).with_suffix("").as_posix() for path in files} == set(PAGES)
+
+
+def test_readers_need_nothing_but_the_package_and_its_extras():
+    """They run downloads in other folders, where `make binder` has tried some of them."""
+    parts = map(Requirement, requires("recsample"))
+    known = {"recsample", *sys.stdlib_module_names, *(one.name.replace("-", "_") for one in parts)}
+    for page in EXECUTED:
+        nodes = [n for code in codes(chapters.source(page)) for n in ast.walk(ast.parse(code))]
+        names = [name.name for n in nodes if isinstance(n, ast.Import) for name in n.names]
+        names += [n.module for n in nodes if isinstance(n, ast.ImportFrom)]
+        assert {name.split(".")[0] for name in names} <= known, page
+        assert not any(isinstance(n, ast.Attribute) and n.attr == "__file__" for n in nodes), page
 
 
 @pytest.mark.thorough

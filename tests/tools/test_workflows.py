@@ -27,13 +27,16 @@ def test_workflows_run_what_exists(path):
         if program == "make":
             assert arguments[0] in TARGETS, arguments
         else:
-            assert program in ("python", "gh") or os.access(ROOT / program, os.X_OK), program
+            assert program in ("python", "gh", "sed") or os.access(ROOT / program, os.X_OK), program
             files = [word for word in arguments if re.search(r"\.(lock|py|toml|txt)$", word)]
             assert all((ROOT / file).is_file() for file in files), files
     # Whoever owns an action can move a tag, but not a commit.
     used = re.findall(r"uses: (.*)", read(path))
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", one) for one in used)
     assert len(set(used)) == len({one.split("@")[0] for one in used})
+    # What a step runs can read the credentials that a checkout leaves behind.
+    checkouts = [step for step in steps if "checkout" in step.get("uses", "")]
+    assert all(step["with"] == {"persist-credentials": False} for step in checkouts)
 
 
 @pytest.mark.parametrize("name", ["tests", "weekly"])
@@ -47,6 +50,7 @@ def test_a_release_is_published_if_everything_holds_and_without_a_password():
     runs = [step.get("run", "").split()[:2] for step in jobs["build"]["steps"]]
     assert runs.index([".ci/run"]) < runs.index(["make", "dist"])
     assert jobs["publish"]["needs"] == "build" and "secrets." not in text
+    assert all("--require-hashes" in line for line in text.splitlines() if "pip install" in line)
     assert jobs["publish"]["permissions"]["id-token"] == "write"
     assert "permissions" not in jobs["build"]  # whatever tests run may publish nothing
 
