@@ -211,7 +211,12 @@ class InverseSampling(Design):
         return moments
 
     def _moments_at(self, metric, pool, order, n_relevant, above, _):
-        """`_moments` for numbers of items above in a pool, as sums over few positions."""
+        """`_moments` for numbers of items above in a pool."""
+        sums = partial(self._sums_at, metric, pool, order, n_relevant)
+        return positions.interpolated(sums, above, pool)
+
+    def _sums_at(self, metric, pool, order, n_relevant, above):
+        """The same as sums over few positions."""
         last = int(self._last(pool))
         edges = where_estimates_rise(metric, pool)
         position, weight = positions.places_between(1, last + 1, pool + 1, edges=edges)

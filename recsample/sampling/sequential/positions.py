@@ -19,6 +19,8 @@ from recsample.sampling.laws import gauss_on_points
 # So many places at both ends are taken one by one, and so many nodes stand for those between a
 # power of two and the next.
 _WHOLE, _NODES = 32, 16
+# What is asked of more numbers of items above is interpolated beyond the first.
+_MANY, _SINGLE, _KNOTS = 2_000, 128, 400
 
 
 class Cases(NamedTuple):
@@ -86,6 +88,25 @@ def places_between(first, end, last, edges=()):
         places.append(start + nodes)
         weights.append((stop - start) * share)
     return np.concatenate([[], *places]), np.concatenate([[], *weights])  # there may be none
+
+
+def interpolated(function, above, pool):
+    """A function at many numbers of items above, by a spline through its values at few.
+
+    It changes fast at the first ones only, and near the end of the pool, so that the error is some
+    1e-13 of the largest value.
+    """
+    if len(above) <= _MANY:
+        return function(above)
+    from scipy.interpolate import make_interp_spline
+
+    near, far = np.arange(_SINGLE), np.geomspace(_SINGLE, pool + 1, _KNOTS) - 1
+    at = np.concatenate([near, far, pool + 1 - np.geomspace(1, pool / 4, _KNOTS // 4)])
+    at = np.unique(np.round(at))
+    values, spline = function(at), _SINGLE - 8  # a few more, so that it does not end at the first
+    smooth = make_interp_spline(np.log1p(at[spline:]), values[:, spline:], k=5, axis=1)
+    first = np.minimum(above, _SINGLE - 1).astype(np.int64)
+    return np.where(above < _SINGLE, values[:, first], smooth(np.log1p(above)))
 
 
 def mean_over_ties(function, cases):

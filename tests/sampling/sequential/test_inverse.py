@@ -244,6 +244,18 @@ def test_relevant_items_may_be_more_than_the_others(pool):
     np.testing.assert_allclose(found, NDCG(ranks), rtol=1e-13)
 
 
+@pytest.mark.parametrize(
+    "metric, cap", [(NDCG, None), (RBP(0.99), None), (AP, 2_000), (NDCG, 49)], ids=str
+)
+def test_many_ranks_are_interpolated(metric, cap):
+    """In parts, which are computed rank by rank, they have the same variance."""
+    n, sampler = 20_000, InverseSampling(cap)
+    ranks = np.unique(np.r_[1:400, 400:19_000:7, 19_000 : n + 1])
+    found = sampler.variance(metric, Ranks(ranks, n))
+    parts = [sampler.variance(metric, Ranks(some, n)) for some in np.array_split(ranks, 3)]
+    assert len(ranks) > 4_000 and found == pytest.approx(np.concatenate(parts), abs=1e-12)
+
+
 def test_drawn_positions_have_their_law():
     n, repetitions = 12, 40_000
     law = np.array(survival(n - 1), float)
