@@ -486,7 +486,7 @@ def test_what_polars_has_and_numpy_has_not():
 
     held_out = polars.DataFrame(HELD_OUT)
     user = [{"a": 1}, {"a": 1}, {"a": 2}, {"a": 2}]
-    with pytest.raises(ValueError, match="ids must be hashable"):
+    with pytest.raises(ValueError, match=r"scores must have one user .*, got dictionaries in"):
         rs.evaluate(polars.DataFrame(SCORES | {"user": user}), held_out)
     with pytest.raises(ValueError, match="ids of the types that they have in scores"):
         rs.engines.ranks_of_scores(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy
 import pandas
+import pyarrow
 import pytest
 import scipy.sparse
 
@@ -42,6 +43,12 @@ def reciprocal_ranks(scores=SCORES, relevant=ITEM, out=None, listed=None, users=
         is_found = listed is None or any(listed[u][i] for i in mine)
         values.append(1 / places[0] if is_found else 0)
     return sum(values) / len(values)
+
+
+def in_arrow(values):
+    """As a column of Arrow, where NaN is a number like others and not a missing one."""
+    column = pyarrow.chunked_array([pyarrow.array(values.to_numpy(), from_pandas=False)])
+    return pandas.Series(pandas.arrays.ArrowExtensionArray(column))
 
 
 RIGHT = reciprocal_ranks()
@@ -250,6 +257,12 @@ TABLE = {
         evaluate,
         {"scores": LONG.assign(score=LONG["score"].where(SHOWN.ravel()))},
         [".dropna(subset=['score'])", "'missed'"],
+        [MISSED],
+    ),
+    "a score that is no number, in Arrow": (
+        evaluate,
+        {"scores": LONG.assign(score=in_arrow(LONG["score"].where(SHOWN.ravel())))},
+        [".loc[lambda rows: rows['score'] == rows['score']]", "'missed'"],
         [MISSED],
     ),
     "a missing item": (

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _GRADES, _ENOUGH = 11, 1000
 # What tells nothing without an entry, so that leaving it out changes nothing.
 _OF_A_PAIR = ("user", "item", "score")
-_LISTS = list, set, np.ndarray
+_LISTS = list, set, dict, np.ndarray
 _DROP = {"pandas": ".dropna", "polars": ".fill_nan(None).drop_nulls"}
 # DuckDB must not download extensions unasked.
 _AS_INSTALLED = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
@@ -66,16 +66,20 @@ def read_columns(
         raise InputError(name, "must hold at least one row").got("none")
     first = {use: table[use].head(1).to_list() for use in _OF_A_PAIR if use in wanted}
     lists = [wanted[use] for use, one in first.items() if one and isinstance(one[0], _LISTS)]
-    if lists and hasattr(frame, "explode"):
-        got, line = f"lists in {lists}", f".explode({lists!r}) makes rows of lists"
-        raise InputError(name, "must have one user and one item in each row").got(got, line)
+    if lists:
+        alone = InputError(name, "must have one user and one item in each row")
+        if any(one and isinstance(one[0], dict) for one in first.values()):
+            raise alone.got(f"dictionaries in {lists}")
+        line = f".explode({lists!r}) makes rows of lists" if hasattr(frame, "explode") else ""
+        raise alone.got(f"lists in {lists}", line)
     drop = _DROP.get(table.implementation.value)
     for use, column in wanted.items():
-        cure = f"{drop}(subset=[{column!r}]) leaves such rows out"
-        cure *= use in _OF_A_PAIR and drop is not None
-        missing = table[use].is_null()
+        line, missing = f"{drop}(subset=[{column!r}])", table[use].is_null()
         if table[use].dtype.is_float():
             missing = missing | table[use].is_nan()
+        if drop == ".dropna" and (missing != table[use].is_null()).any():  # as Arrow has them
+            line = f".loc[lambda rows: rows[{column!r}] == rows[{column!r}]]"
+        cure = f"{line} leaves such rows out" * (use in _OF_A_PAIR and drop is not None)
         refuse_missing(name, missing.to_numpy(), f"in column {column!r}, row", cure=cure)
     return [table[use] for use in wanted]
 
@@ -344,11 +348,7 @@ class Coded(NamedTuple):
 
 def coded(ids: NDArray[Any]) -> Coded:
     """Code a column of ids, the distinct ids in order of first appearance."""
-    try:
-        which, different = extra("pandas").factorize(ids)
-    except TypeError:
-        allowed = "hashable, such as numbers or text"
-        raise InputError("ids", f"must be {allowed}").got(shown(ids[0])) from None
+    which, different = extra("pandas").factorize(ids)
     return Coded(different, which.astype(np.int64))
 
 
