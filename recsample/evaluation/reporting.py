@@ -122,7 +122,7 @@ def report(
     --------
     >>> import numpy as np
     >>> import recsample as rs
-    >>> x = rs.datasets.recorded_ranks()["X"]
+    >>> x = rs.Ranks(np.geomspace(1, 3_000, 500).astype(int), 3_000)
     >>> sampled = rs.UniformSampling(m=100).draw(x, rng=0)
     >>> found = rs.report(sampled, metrics=["Recall@10"])
     >>> row, exact = found.table.loc["Recall@10"], (rs.Recall @ 10)(x).mean()
@@ -132,21 +132,21 @@ def report(
     A bare column does not know how it came about:
 
     >>> column = sampled.values
-    >>> stated = rs.report(column, m=100, n_items=x.n_items, drawn="uniform", metrics=["Recall@10"])
+    >>> stated = rs.report(column, m=100, n_items=3_000, drawn="uniform", metrics=["Recall@10"])
     >>> stated.table.equals(found.table)
     True
 
     Two draws for the same users are no more users:
 
     >>> twice = np.append(column, rs.UniformSampling(m=100).draw(x, rng=1).values)
-    >>> users, pools = np.tile(np.arange(6040), 2), np.tile(x.n_items, 2)
+    >>> users, pools = np.tile(np.arange(500), 2), 3_000
     >>> again = rs.report(twice, 100, pools, drawn="uniform", groups=users, metrics=["AUC"])
     >>> print(again.head.partition(". ")[2].partition(";")[0])
-    They belong to 6,040 groups, the largest of 2
+    They belong to 500 groups, the largest of 2
 
-    Exact ranks of 300 users that were chosen at random need no assumption about ranks or draws:
+    Exact ranks of 200 users that were chosen at random need no assumption about ranks or draws:
 
-    >>> few = np.random.default_rng(0).choice(len(x), 300, replace=False)
+    >>> few = np.random.default_rng(0).choice(len(x), 200, replace=False)
     >>> audited = rs.report(sampled, exact=(few, x[few]), metrics=["Recall@10"])
     >>> low, high = audited.table.loc["Recall@10", ["low", "high"]]
     >>> bool(low < (rs.Recall @ 10)(x).mean() < high)
