@@ -92,8 +92,9 @@ def _differences(
 def pools_of(drawn: Integers, sizes: Integers) -> list[tuple[int, int]]:
     """The different numbers of drawn items, each with its smallest and largest pool."""
     found = []
-    for m in np.unique(drawn):
-        of_m = sizes[drawn == m]
+    several = np.unique(drawn) if np.ptp(drawn) else drawn[:1]
+    for m in several:
+        of_m = sizes if len(several) == 1 else sizes[drawn == m]
         found += [(int(m), int(n)) for n in {of_m.min(), of_m.max()}]
     return found
 

@@ -52,10 +52,9 @@ def of_each(values: Floats, different: Ranks, ranks: Ranks) -> Floats:
     """What the `different_ranks` of `ranks` have, for each instance."""
     if different is ranks:
         return values
-    # They ascend.
-    number = np.zeros(int(different.rows.rank[-1]) + 1, np.int64)
-    number[different.rows.rank] = np.arange(len(different))
-    return values[number[ranks.rows.rank]]
+    of_rank = np.zeros((int(different.rows.rank[-1]) + 1, *values.shape[1:]))  # they ascend
+    of_rank[different.rows.rank] = values
+    return of_rank[ranks.rows.rank]
 
 
 def check_pairable(ranks: Any, name: str = "ranks") -> None:
