@@ -4,7 +4,7 @@ order.svg         the curves that the README shows
 social_card.png   what other sites show beside a link to the book
 
 and metrics_by_samples.json beside them, the expected metrics of the paper's three recommenders on
-MovieLens-1M, which the figure on the landing page shows.
+MovieLens-1M, which the living figures show.
 """
 
 import json
@@ -70,12 +70,12 @@ def _mark(ax):
     ax.axis("off")
 
 
-def metrics_by_samples(sizes=None):
-    """Expected metrics of X, Y and Z at some numbers of sampled items, up to all: a dictionary."""
+def metrics_by_samples():
+    """Expected metrics of X, Y and Z at round numbers of sampled items, and at all of them."""
     recorded = rs.datasets.recorded_ranks()
     most = int(max(ranks.n_irrelevant.max() for ranks in recorded.values()))
-    if sizes is None:
-        sizes = np.unique(np.geomspace(1, most, 44).round().astype(int)).tolist()
+    steps = np.outer([1, 10, 100, 1000], [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8])
+    sizes = [*np.unique(steps[steps < most].astype(int)).tolist(), most]
     metrics = [rs.metric(name) for name in ("AP", "NDCG@10", "Recall@10", "AUC")]
     values = {
         str(metric): {
