@@ -47,10 +47,22 @@ class WrapPictures(SphinxTransform):
 @cache
 def given(name):
     """What a figure is given by the package; None for one that computes what it shows."""
+    real = json.loads(BY_SAMPLES.read_text(encoding="utf-8"))
     if name == "order":
-        real = json.loads(BY_SAMPLES.read_text(encoding="utf-8"))
         return {"A, B, C": _toy_metrics(), "X, Y, Z on MovieLens-1M": real}
+    if name == "guess":
+        return _recall_and_what_it_reads(**real)
     return _corrections() if name == "gamma" else None
+
+
+def _recall_and_what_it_reads(m, values):
+    """Recall@10 from 20 sampled films on, and the K of the exact Recall@K that it averages."""
+    start, cutoffs = m.index(20), []
+    for size in m[start:-1]:
+        one = rs.UniformSampling(size).effective_cutoffs("Recall@10", 3_541)
+        cutoffs.append([one.low, one.high])
+    recall = {name: column[start:] for name, column in values["Recall@10"].items()}
+    return {"m": m[start:], "values": recall, "cutoffs": cutoffs}
 
 
 def _toy_metrics():
@@ -91,7 +103,8 @@ def _rounded(number):
 
 def _visit(translator, node):
     data = escape(json.dumps(given(node["living"]), separators=(",", ":")))
-    opening = f'<living-figure name="{node["living"]}" data-given="{data}">'
+    name = node["living"]
+    opening = f'<living-figure class="{name}" name="{name}" data-given="{data}">'
     translator.body.append(f'{opening}\n<div class="drawn">\n')
 
 

@@ -45,6 +45,10 @@ def test_metrics_of_x_y_and_z_end_in_the_exact_ones():
         exact = {x: rs.metric(metric)(ranks).mean() for x, ranks in recorded.items()}
         found = {x: values[-1] for x, values in given["values"][metric].items()}
         assert found == pytest.approx(exact, rel=0, abs=1e-6), metric
+    given = living.given("guess")
+    for x, ranks in recorded.items():
+        sampled = rs.UniformSampling(100).expect(rs.Recall @ 10, ranks).mean()
+        assert given["values"][x][given["m"].index(100)] == pytest.approx(sampled, rel=0, abs=1e-6)
 
 
 # How they answer.
@@ -95,7 +99,7 @@ def opened(chromium, tmp_path):
         window.close()
 
 
-@pytest.mark.parametrize("name", living.NAMES)
+@pytest.mark.parametrize("name", ["gamma", "order", "sampled_rank"])
 def test_every_control_is_a_matter_of_keys_and_changes_what_is_said(opened, name):
     page, errors = opened(name)
     said, reached = page.locator("output[aria-live=polite]"), 0
@@ -111,6 +115,23 @@ def test_every_control_is_a_matter_of_keys_and_changes_what_is_said(opened, name
     controls = ":is([type=range], [role=radiogroup])"
     assert reached == page.locator(f"living-figure {controls}").count() > 1
     assert errors == []
+
+
+def test_a_guess_is_answered_and_only_then_the_sample_can_be_changed(opened):
+    page, errors = opened("guess")
+    said, slider = page.locator(".guess-answer[aria-live=polite]"), page.locator("[type=range]")
+    first, _, last = page.locator(".guess button").all()
+    assert first.text_content() == "X0.663" and said.text_content() == ""
+    assert not slider.is_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert said.text_content().startswith("No: X is first among 100 random films, and last among")
+    assert said.text_content().endswith("mostly from K = 198 to 535.")  # see effective_cutoffs
+    assert first.text_content() == "X0.077" and first.get_attribute("aria-pressed") == "true"
+    slider.fill("0")
+    assert "Among 20 random films the order is X > Y > Z, wrong" in said.text_content()
+    last.click()
+    assert said.text_content().startswith("Yes: Z is last among 100") and errors == []
 
 
 def test_the_words_are_those_of_the_package(opened):

@@ -1,7 +1,7 @@
 // A figure that answers to the reader's hand: <living-figure name="..."> around the picture that stands in its place
 // without scripts and on paper. What it shows is one of living.figures, an object with
 //
-//   controls   a function of the data that the page gives the figure: what can be changed, by name: slider or choice
+//   controls   a function of the data that the page gives the figure: what can be changed: slider, choice or buttons
 //   handle     the name of the slider that the chart can be dragged for: its stops lie along the chart's axis
 //   show       a function of the state (the value of each control) and the data: the charts, and what they say (HTML)
 //
@@ -11,6 +11,8 @@ window.living = { figures: {} };
   // Controls. The stops of a slider may depend on the controls before it: a function of the state.
   living.slider = (label, stops, value, format = living.whole) => ({ kind: "slider", label, stops, value, format });
   living.choice = (label, options, value = options[0]) => ({ kind: "choice", label, options, value });
+  // None is pressed at first. Each is a bar: numbers, a function of the state, returns the text above and their values.
+  living.buttons = (label, options, numbers) => ({ kind: "buttons", label, options, numbers });
 
   // Numbers in words.
   living.whole = (number) => number.toLocaleString("en", { maximumFractionDigits: 6 });
@@ -38,10 +40,10 @@ window.living = { figures: {} };
       // What the reader has asked for; what is shown is the nearest that there is.
       this.asked = Object.fromEntries(controls.map(([name, { value }]) => [name, value]));
       this.charts = make("div", { className: "charts" });
-      this.words = make("output", { ariaLive: "polite" });
+      this.words = make("output", { ariaLive: "polite", className: `${this.className}-answer` });
       this.controls = controls.map(([name, control]) => ({ name, ...this[control.kind](name, control) }));
       const row = make("div", { className: "controls" }, ...this.controls.map(({ element }) => element));
-      this.append(make("div", { className: "living" }, row, this.charts, this.words));
+      this.append(make("div", { className: "living" }, row, this.words, this.charts));
       this.update();
       this.toggleAttribute("ready", true);   // from here on the living figure is seen instead of the picture
       new ResizeObserver(() => this.draw()).observe(this.charts);
@@ -120,6 +122,27 @@ window.living = { figures: {} };
       };
       const labels = inputs.map((input) => make("label", {}, input, make("span", {}, input.value)));
       const element = make("div", { className: "choice", role: "radiogroup", ariaLabel: label }, ...labels);
+      return { element, update };
+    }
+
+    buttons(name, { label, options, numbers }) {
+      const what = make("p");
+      const buttons = options.map((value, i) => {
+        const button = make("button", { type: "button", className: "abc"[i] }, make("b", {}, value), make("span"));
+        button.addEventListener("click", () => this.change(name, value));
+        return button;
+      });
+      const update = (state) => {
+        const { text, values } = numbers(state);
+        what.textContent = text;
+        buttons.forEach((button, i) => {
+          button.ariaPressed = options[i] === state[name];
+          button.lastChild.textContent = living.fixed(values[i]);
+          button.style.setProperty("--share", values[i] / Math.max(...values));
+        });
+        return state[name];
+      };
+      const element = make("div", { className: "buttons", role: "group", ariaLabel: label }, what, ...buttons);
       return { element, update };
     }
   }
@@ -205,6 +228,38 @@ window.living = { figures: {} };
       parts.push(`<circle class="${look}" r="4.5" cx="${inside(across(at[0]))}" cy="${inside(up(at[1]))}"/>`);
     }
     return `<svg role="img" aria-label="${label}" width="${width}" height="${height}">${parts.join("")}</svg>`;
+  };
+
+  // Recommenders by a metric as the sample grows, { m: [...], values: { A: [...], ... } }: the orders at one m and at the
+  // last, from the best on ("C > A = B"), whether they are the same, and the chart.
+  living.orders = ({ m: sizes, values }, m, axes) => {
+    const names = Object.keys(values);
+    const look = (name) => "abc"[names.indexOf(name)];
+    const orders = sizes.map((_, i) => {
+      const falling = [...names].sort((a, b) => values[b][i] - values[a][i]);
+      const sign = (k) => (values[falling[k - 1]][i] > values[falling[k]][i] ? " > " : " = ");
+      return falling.reduce((said, name, k) => said + sign(k) + name);
+    });
+    const [here, exact] = [orders[sizes.indexOf(m)], orders.at(-1)];
+    // The parts of the axis with one order each: between two sizes with different ones an order ends half way.
+    const bands = [];
+    sizes.forEach((size, i) => {
+      if (orders[i] === orders[i - 1]) return;
+      const from = i ? Math.sqrt(size * sizes[i - 1]) : size;
+      if (i) bands.at(-1).to = from;
+      const order = [...orders[i].replace(/\W/g, "")].map((name) => ({ look: look(name), name }));
+      bands.push({ from, to: sizes.at(-1), order, right: orders[i] === exact });
+    });
+    const said = (order) => order.replace(/[A-Z]/g, (name) => `<b class="${look(name)}">${name}</b>`);
+    const verdict = here === exact ? '<b class="right">right</b>' : '<b class="wrong">wrong</b>';
+    const chart = living.chart({
+      ...axes,
+      lines: names.map((name) => ({ look: look(name), name, points: sizes.map((size, i) => [size, values[name][i]]) })),
+      dots: names.map((name) => ({ look: look(name), at: [m, values[name][sizes.indexOf(m)]] })),
+      bands,
+      cursor: m,
+    });
+    return { now: said(here), right: said(exact), verdict, chart };
   };
 
   // When all scripts of the page are there, in whatever order they have come.
