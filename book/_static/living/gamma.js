@@ -22,7 +22,7 @@
         charts: [
           living.chart({
             label: `Standard deviation against root mean square bias of the corrected ${metric}, for every gamma`,
-            x: { label: "rms bias", from: low, to: high, log: true },
+            x: { label: "rms bias, γ from 0.001 (left) to 1", from: low, to: high, log: true },
             y: { label: "standard deviation", from: least, to: most, log: true },
             lines: [{ look: "a", points: all.map((one) => [one.bias, one.std]) }],
             dots: [{ look: "a", at: [bias, std] }],
