@@ -259,12 +259,13 @@ def test_pictures_are_light_on_dark_in_the_dark_theme(window):
         assert np.median(brightness) < 0.2 and brightness.max() > 0.7
 
 
-def test_paper_is_light_and_the_page_stays_dark(window):
-    page, errors, _ = browser.visit(window, FILES + LANDING)
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_cheat_sheet_is_one_light_sheet_and_the_page_stays_dark(window, paper):
+    page, errors, _ = browser.visit(window, f"{FILES}book/cheat_sheet.html")
     browser.set_look(page, "dark")
     theme = "document.documentElement.dataset.theme"
     page.evaluate(f"addEventListener('beforeprint', () => window.printed = {theme})")
-    page.pdf()
+    assert page.pdf(format=paper).count(b"/Type /Page\n") == 1
     assert page.evaluate(f"[window.printed, {theme}]") == ["light", "dark"] and errors == []
 
 
