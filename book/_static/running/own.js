@@ -76,7 +76,7 @@
   function example() {
     const [text, stated] = EXAMPLES[settings().kind]();
     take(text, "an example");
-    for (const [name, value] of Object.entries(stated)) form.elements[name].value = value;
+    for (const [name, value] of Object.entries({ drawn: "uniform", replace: "", metrics: "", ...stated })) form.elements[name].value = value;
   }
   async function link() {
     const given = Object.entries(settings()).filter(([, value]) => value);
