@@ -10,7 +10,7 @@
 # make data    what is recorded of MovieLens-1M, against the real data; see CONTRIBUTING.md
 # make site    Python for browsers laid beside the built book; OFFLINE=folder of Pyodide's distribution
 # make binder  every notebook that Binder or a page offers, where nothing but the wheel, its extras and Jupyter is;
-#              PAGES="start audit" for some
+#              PAGES="start cheat_sheet" for some
 # make oldest  unit tests and docstring examples with the oldest libraries that pyproject.toml allows
 # make kernels tests that compute, with the kernels of NumPy and OpenBLAS for other processors; KERNELS=baseline for one
 # make engines counts and ranks on clusters of Dask and Spark; needs Java 17, and builds PySpark
